@@ -1,0 +1,94 @@
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/io/fashion_mnist.h>
+#include <octet/io/idx.h>
+#include <octet/runtime/error.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSide = 28;
+constexpr float kInputScale = 1.0f / 255.0f;
+constexpr std::string_view kCure =
+    "install the data with 'apt-get install dataset-fashion-mnist' or name the "
+    "folder that holds it";
+
+Tensor read_images(const fs::path& path) {
+  const Tensor images = read_idx(path);
+  const Shape& shape = images.shape();
+  if (shape.rank() != 3 || shape[1] != kSide || shape[2] != kSide) {
+    throw FormatError(fmt::format("{}: expected images [N,28,28], got {}",
+                                  path.string(), shape.to_string()));
+  }
+  if (shape[0] == 0) {
+    throw FormatError(
+        fmt::format("{}: expected images, got none", path.string()));
+  }
+  return images.reshaped({shape[0], kSide, kSide, 1});
+}
+
+Tensor read_labels(const fs::path& path) {
+  constexpr int kClasses = static_cast<int>(kFashionMnistClasses.size());
+  const Tensor bytes = read_idx(path);
+  if (bytes.shape().rank() != 1) {
+    throw FormatError(fmt::format("{}: expected labels [N], got {}",
+                                  path.string(), bytes.shape().to_string()));
+  }
+  const auto codes = bytes.data<uint8_t>();
+  const auto bad = std::find_if(codes.begin(), codes.end(),
+                                [](uint8_t c) { return c >= kClasses; });
+  if (bad != codes.end()) {
+    throw FormatError(fmt::format("{}: expected labels 0 to {}, got {} at {}",
+                                  path.string(), kClasses - 1, *bad,
+                                  bad - codes.begin()));
+  }
+  Tensor labels(bytes.shape(), DType::i64);
+  std::copy(codes.begin(), codes.end(), labels.data<int64_t>().begin());
+  return labels;
+}
+
+Dataset read_part(const fs::path& folder, std::string_view part) {
+  const auto file = [&](std::string_view kind) {
+    const fs::path path = folder / fmt::format("{}-{}-ubyte.gz", part, kind);
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      throw IoError(
+          fmt::format("{}: the file does not exist; {}", path.string(), kCure));
+    }
+    return path;
+  };
+  const fs::path image_path = file("images-idx3");
+  const fs::path label_path = file("labels-idx1");
+  const Tensor images = read_images(image_path);
+  const Tensor labels = read_labels(label_path);
+  if (images.shape()[0] != labels.size()) {
+    throw FormatError(
+        fmt::format("{}: expected a label for each of the {} images of {}, "
+                    "got {}",
+                    label_path.string(), images.shape()[0],
+                    image_path.filename().string(), labels.size()));
+  }
+  return Dataset(images, labels, kInputScale);
+}
+
+}  // namespace
+
+TrainTest fashion_mnist(const fs::path& folder) {
+  return with_context(
+      [] { return std::string("while reading Fashion-MNIST"); },
+      [&] {
+        std::error_code error;
+        if (!fs::is_directory(folder, error)) {
+          throw IoError(fmt::format("{}: the folder does not exist; {}",
+                                    folder.string(), kCure));
+        }
+        return TrainTest{read_part(folder, "train"), read_part(folder, "t10k")};
+      });
+}
+
+}  // namespace octet::io

@@ -1,0 +1,91 @@
+// ONNX: export of float and quantized models, and a readable view of a file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/config.h>
+
+namespace octet::io {
+
+struct OnnxOptions {
+  int opset = 13;  ///< [13, 17]
+  std::string input_name = "input";
+  std::string output_name = "logits";
+  std::string description = "";  ///< the model's doc_string
+};
+
+struct OnnxReport {
+  int64_t bytes = 0;
+  int64_t nodes = 0;
+  int64_t qdq_pairs = 0;
+};
+
+/// Writes the model as ONNX: images NCHW, batch of any size, Conv weights
+/// OIHW, Gemm weights [out,in], BatchNormalization kept as a node. Quantized
+/// weights are FP32 initializers on the grid followed by QuantizeLinear and
+/// DequantizeLinear, the form every TensorRT takes. The file is checked by
+/// onnx::checker and strict shape inference before it is put in place.
+/// Throws: ValueError for an uncalibrated quantizer (naming it), options out
+/// of range or weights that are not finite; UnsupportedError for a layer
+/// without ONNX form; IoError.
+OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
+                       const OnnxOptions& options = {});
+
+/// One node as `octet inspect` shows it.
+struct OnnxNodeInfo {
+  std::string op;
+  std::string name;
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::string shape;  ///< of the first output, "[N,16,28,28]"; empty: unknown
+};
+
+/// One QuantizeLinear -> DequantizeLinear pair.
+struct OnnxQdqPair {
+  std::string tensor;   ///< what is quantized
+  std::string reader;   ///< the node behind the pair, the first if several
+  std::string kind;     ///< "weight" (an initializer) or "activation"
+  std::string type;     ///< of the codes: "int8", "uint8", "int32"
+  std::optional<int64_t> axis;  ///< per channel
+  int64_t scales = 0;
+  float smallest_scale = 0;
+  float largest_scale = 0;
+};
+
+struct OnnxTensorInfo {
+  std::string name;
+  std::string type;
+  std::string shape;
+};
+
+struct OnnxSummary {
+  int64_t bytes = 0;
+  int64_t ir_version = 0;
+  int64_t opset = 0;
+  std::string producer;
+  std::string description;
+  std::vector<OnnxTensorInfo> inputs;
+  std::vector<OnnxTensorInfo> outputs;
+  std::vector<OnnxNodeInfo> nodes;
+  std::vector<OnnxQdqPair> qdq_pairs;
+  int64_t initializers = 0;
+  int64_t parameters = 0;  ///< elements of all initializers
+};
+
+/// Reads and checks a file. Throws: IoError; FormatError for anything that is
+/// not a sound ONNX model, including what onnx::checker lets through (strides
+/// of 0, initializers shorter than their shape, scales that do not fit,
+/// external data).
+OnnxSummary inspect_onnx(const std::filesystem::path& path);
+
+/// The summary as a table for people, and as a tree for JSON.
+std::string to_table(const OnnxSummary& summary);
+Config to_config(const OnnxSummary& summary);
+
+}  // namespace octet::io

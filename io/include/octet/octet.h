@@ -1,0 +1,13 @@
+// Octet in one include.
+#pragma once
+
+#include <octet/io/io.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/isa.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/version.h>
+#include <octet/train/train.h>

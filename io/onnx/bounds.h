@@ -1,0 +1,26 @@
+// What must hold before onnx::checker and shape inference may see a model:
+// they trust sizes and attributes, and a stride of 0 ends the process.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io {
+
+/// The opsets of ai.onnx that Octet reads.
+inline constexpr int64_t kFirstOpset = 1;
+inline constexpr int64_t kLastOpset = 17;
+
+/// Throws: FormatError naming the node, tensor or value and what is wrong.
+void check_bounds(const onnx::ModelProto& model);
+
+/// The model's opset of ai.onnx. Throws: FormatError unless there is exactly
+/// one, in the range above.
+int64_t opset_of(const onnx::ModelProto& model);
+
+/// Whether a domain is that of the standard operators.
+bool is_standard_domain(const std::string& domain);
+
+/// "node 'conv1' (Conv)", for messages.
+std::string describe(const onnx::NodeProto& node);
+
+}  // namespace octet::io

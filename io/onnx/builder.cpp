@@ -1,0 +1,308 @@
+#include "builder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+int32_t onnx_type(DType type, const std::string& name) {
+  switch (type) {
+    case DType::f32:
+      return onnx::TensorProto::FLOAT;
+    case DType::i8:
+      return onnx::TensorProto::INT8;
+    case DType::i64:
+      return onnx::TensorProto::INT64;
+    default:
+      throw UnsupportedError(
+          fmt::format("initializer '{}': expected f32, i8 or i64, got {}", name,
+                      to_string(type)));
+  }
+}
+
+void check_finite(const std::string& name, const Tensor& value) {
+  const auto elements = value.f32();
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (!std::isfinite(elements[i])) {
+      throw ValueError(fmt::format(
+          "initializer '{}': expected finite values, got {} at index {} of {}",
+          name, elements[i], i, value.shape().to_string()));
+    }
+  }
+}
+
+void set_attribute(onnx::AttributeProto& proto,
+                   const OnnxBuilder::Attribute& attribute) {
+  std::visit(
+      [&](const auto& value) {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, int64_t>) {
+          proto.set_type(onnx::AttributeProto::INT);
+          proto.set_i(value);
+        } else if constexpr (std::is_same_v<T, float>) {
+          proto.set_type(onnx::AttributeProto::FLOAT);
+          proto.set_f(value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          proto.set_type(onnx::AttributeProto::STRING);
+          proto.set_s(value);
+        } else {
+          proto.set_type(onnx::AttributeProto::INTS);
+          proto.mutable_ints()->Assign(value.begin(), value.end());
+        }
+      },
+      attribute);
+}
+
+void set_type(onnx::TypeProto& type, const Shape& shape) {
+  auto* tensor = type.mutable_tensor_type();
+  tensor->set_elem_type(onnx::TensorProto::FLOAT);
+  tensor->mutable_shape();  // rank 0 is a shape too
+  for (const int64_t size : shape.dims()) {
+    auto* dim = tensor->mutable_shape()->add_dim();
+    if (size == Shape::kAnySize) {
+      dim->set_dim_param("N");
+    } else {
+      dim->set_dim_value(size);
+    }
+  }
+}
+
+std::string unique(std::unordered_set<std::string>& taken,
+                   const std::string& name) {
+  std::string result = name;
+  for (int i = 1; !taken.insert(result).second; ++i) {
+    result = fmt::format("{}_{}", name, i);
+  }
+  return result;
+}
+
+void check_grid(const std::string& name, const Grid& grid) {
+  if (grid.empty()) {
+    throw ValueError(fmt::format(
+        "quantizer '{}': expected a scale, got none; calibrate first", name));
+  }
+  if (grid.scale.shape().rank() > 1) {
+    throw ShapeError(
+        fmt::format("quantizer '{}': expected a scale of rank 0 or 1, got {}",
+                    name, grid.scale.shape().to_string()));
+  }
+  if (grid.per_channel() && grid.axis < 0) {
+    throw ShapeError(
+        fmt::format("quantizer '{}': expected an axis >= 0 for scales per "
+                    "channel, got {}",
+                    name, grid.axis));
+  }
+  if (grid.low < -128 || grid.high > 127 || grid.low >= grid.high) {
+    throw ValueError(fmt::format(
+        "quantizer '{}': expected codes within [-128,127], got [{},{}]", name,
+        grid.low, grid.high));
+  }
+  for (const float scale : grid.scale.f32()) {
+    if (!std::isfinite(scale) || scale <= 0) {
+      throw ValueError(fmt::format(
+          "quantizer '{}': expected finite scales > 0, got {}", name, scale));
+    }
+  }
+}
+
+void check_fit(const std::string& name, const Grid& grid,
+               const onnx::TensorProto& tensor) {
+  const int64_t channels =
+      grid.axis < tensor.dims_size() ? tensor.dims(grid.axis) : -1;
+  if (grid.per_channel() && grid.scale.size() != channels) {
+    throw ShapeError(fmt::format(
+        "quantizer '{}': expected a scale for each channel of axis {} of {}, "
+        "got {}",
+        name, grid.axis, dims_text(tensor), grid.scale.size()));
+  }
+}
+
+// Equal for grids that give the same pair.
+std::string key_of(const std::string& value, const Grid& grid) {
+  std::string key = fmt::format("{} {} {} {} ", value.size(), grid.low,
+                                grid.high, grid.per_channel() ? grid.axis : -1);
+  key.append(value).append(static_cast<const char*>(grid.scale.raw()),
+                           static_cast<size_t>(grid.scale.bytes()));
+  return key;
+}
+
+}  // namespace
+
+Shape onnx_shape(const Shape& keras) {
+  if (keras.rank() != 4) return keras;
+  return {keras[0], keras[3], keras[1], keras[2]};
+}
+
+std::string GraphBuilder::unique_value(const std::string& name) {
+  return unique(values_, name);
+}
+
+std::string GraphBuilder::unique_node(const std::string& name) {
+  return unique(node_names_, name);
+}
+
+void GraphBuilder::reserve(const std::string& value) {
+  if (!values_.insert(value).second) {
+    throw ValueError(
+        fmt::format("ONNX value '{}': expected a free name, got one in use; "
+                    "choose another",
+                    value));
+  }
+}
+
+void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
+  auto* input = graph_.add_input();
+  input->set_name(name);
+  set_type(*input->mutable_type(), shape);
+}
+
+void GraphBuilder::add_output(const std::string& value, const std::string& name,
+                              const Shape& shape) {
+  bool made_here = false;
+  for (auto& node : *graph_.mutable_node()) {
+    for (auto& output : *node.mutable_output()) {
+      if (output != value) continue;
+      output = name;
+      made_here = true;
+    }
+    // Makers come first, so that readers are renamed after them.
+    for (auto& input : *node.mutable_input()) {
+      if (made_here && input == value) input = name;
+    }
+  }
+  if (!made_here) {
+    onnx::NodeProto* node = graph_.add_node();
+    node->set_op_type("Identity");
+    node->set_name(unique_node(name));
+    node->add_input(value);
+    node->add_output(name);
+  }
+  auto* output = graph_.add_output();
+  output->set_name(name);
+  set_type(*output->mutable_type(), shape);
+}
+
+std::string GraphBuilder::add_node(std::string_view op_type,
+                                   std::string_view name,
+                                   const std::vector<std::string>& inputs,
+                                   const Attributes& attributes) {
+  for (const std::string& input : inputs) {
+    // "" leaves out an optional input.
+    if (!input.empty() && !values_.contains(input)) {
+      throw InternalError(
+          fmt::format("ONNX node '{}' ({}): expected inputs of the graph, got "
+                      "'{}'",
+                      name, op_type, input));
+    }
+  }
+  onnx::NodeProto* node = graph_.add_node();
+  node->set_op_type(std::string(op_type));
+  node->set_name(unique_node(std::string(name)));
+  for (const std::string& input : inputs) node->add_input(input);
+  for (const auto& [key, attribute] : attributes) {
+    auto* proto = node->add_attribute();
+    proto->set_name(key);
+    set_attribute(*proto, attribute);
+  }
+  const std::string output = unique_value(node->name() + "/output");
+  node->add_output(output);
+  return output;
+}
+
+std::string GraphBuilder::add_initializer(std::string_view name,
+                                          const Tensor& value) {
+  const std::string wanted(name);
+  onnx::TensorProto tensor;
+  tensor.set_data_type(onnx_type(value.dtype(), wanted));
+  if (value.dtype() == DType::f32) check_finite(wanted, value);
+  const auto dims = value.shape().dims();
+  tensor.mutable_dims()->Assign(dims.begin(), dims.end());
+  initializer_bytes_ += value.bytes();
+  if (initializer_bytes_ > std::numeric_limits<int32_t>::max()) {
+    throw UnsupportedError(
+        fmt::format("initializer '{}': expected weights below 2 GiB in all, "
+                    "got more; external data is not supported",
+                    wanted));
+  }
+  // ONNX' raw data is little-endian, as are the machines Octet runs on.
+  tensor.set_raw_data(value.raw(), static_cast<size_t>(value.bytes()));
+  std::vector<int>& namesakes = initializers_[wanted];
+  for (const int index : namesakes) {
+    const onnx::TensorProto& other = graph_.initializer(index);
+    if (other.data_type() == tensor.data_type() &&
+        std::equal(dims.begin(), dims.end(), other.dims().begin(),
+                   other.dims().end()) &&
+        other.raw_data() == tensor.raw_data()) {
+      initializer_bytes_ -= value.bytes();
+      return other.name();
+    }
+  }
+  tensor.set_name(unique_value(wanted));
+  const int index = graph_.initializer_size();
+  namesakes.push_back(index);
+  constants_[tensor.name()] = index;
+  *graph_.add_initializer() = std::move(tensor);
+  return graph_.initializer(index).name();
+}
+
+// ONNX saturates at the ends of int8 only.
+std::string GraphBuilder::clip_to(const std::string& value,
+                                  const std::string& name, const Grid& grid) {
+  if (grid.per_channel()) {
+    throw UnsupportedError(
+        fmt::format("quantizer '{}': expected codes [-128,127] for an "
+                    "activation quantized per channel, got [{},{}]",
+                    name, grid.low, grid.high));
+  }
+  const float scale = grid.scale.item();
+  const auto bound = [&](const char* which, int code) {
+    return add_initializer(fmt::format("{}/{}", name, which),
+                           Tensor::scalar(scale * static_cast<float>(code)));
+  };
+  return add_node("Clip", name + "/clip",
+                  {value, bound("low", grid.low), bound("high", grid.high)});
+}
+
+std::string GraphBuilder::add_qdq(const std::string& value,
+                                  std::string_view name, const Grid& grid) {
+  const std::string base(name);
+  check_grid(base, grid);
+  const auto constant = constants_.find(value);
+  if (constant != constants_.end()) {
+    check_fit(base, grid, graph_.initializer(constant->second));
+  }
+  std::string& output = qdq_outputs_[key_of(value, grid)];
+  if (!output.empty()) return output;
+
+  const bool full_range = grid.low == -128 && grid.high == 127;
+  const std::string source = full_range || constant != constants_.end()
+                                 ? value
+                                 : clip_to(value, base, grid);
+  const std::vector<std::string> parameters = {
+      add_initializer(base + "/scale", grid.scale),
+      add_initializer(base + "/zero_point",
+                      Tensor::zeros(grid.scale.shape(), DType::i8))};
+  Attributes attributes;
+  if (grid.per_channel()) attributes.emplace_back("axis", int64_t{grid.axis});
+  const std::string codes =
+      add_node("QuantizeLinear", base + "/quantize",
+               {source, parameters[0], parameters[1]}, attributes);
+  output = add_node("DequantizeLinear", base + "/dequantize",
+                    {codes, parameters[0], parameters[1]}, attributes);
+  ++qdq_pairs_;
+  return output;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,77 @@
+// GraphBuilder: what layers write themselves to, here an onnx::GraphProto.
+// Names are unique: a node that asks for a taken name gets "_1", "_2", ...;
+// the value of node "conv1" is "conv1/output".
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/grid.h>
+#include <octet/runtime/tensor.h>
+
+namespace octet::io {
+
+class GraphBuilder final : public OnnxBuilder {
+ public:
+  /// Appends to `graph`, which must be empty and outlive the builder.
+  explicit GraphBuilder(onnx::GraphProto& graph) : graph_(graph) {}
+
+  /// Keeps a value name free for add_input() and add_output().
+  /// Throws: ValueError if it is taken.
+  void reserve(const std::string& value);
+  /// A float input under a reserved name; `shape` is in ONNX' layout, with
+  /// Shape::kAnySize for the batch.
+  void add_input(const std::string& name, const Shape& shape);
+  /// Makes `value` a graph output under a reserved name. The node that makes
+  /// it is changed to write that name; a graph input gets an Identity.
+  void add_output(const std::string& value, const std::string& name,
+                  const Shape& shape);
+
+  /// Throws: InternalError for an input that is no value of the graph.
+  std::string add_node(std::string_view op_type, std::string_view name,
+                       const std::vector<std::string>& inputs,
+                       const Attributes& attributes = {}) override;
+  /// A name that comes again with the same contents, as in a shared layer, is
+  /// the same initializer. Throws: ValueError for NaN or infinity;
+  /// UnsupportedError for other types or from 2 GiB on.
+  std::string add_initializer(std::string_view name,
+                              const Tensor& value) override;
+  /// Where the grid is narrower than int8, activations are clipped to it
+  /// first; constants are stored on the grid already.
+  /// Throws: ValueError for an empty grid, a scale that is not finite and
+  /// positive, or codes outside int8; ShapeError for one that does not fit.
+  std::string add_qdq(const std::string& value, std::string_view name,
+                      const Grid& grid) override;
+
+  int64_t qdq_pairs() const { return qdq_pairs_; }
+
+ private:
+  std::string unique_value(const std::string& name);
+  std::string unique_node(const std::string& name);
+  std::string clip_to(const std::string& value, const std::string& name,
+                      const Grid& grid);
+
+  onnx::GraphProto& graph_;
+  std::unordered_set<std::string> node_names_;
+  std::unordered_set<std::string> values_;
+  // By the name asked for: indices of the initializers that have it.
+  std::unordered_map<std::string, std::vector<int>> initializers_;
+  // By value name: index of the initializer.
+  std::unordered_map<std::string, int> constants_;
+  std::map<std::string, std::string> qdq_outputs_;
+  int64_t initializer_bytes_ = 0;
+  int64_t qdq_pairs_ = 0;
+};
+
+/// An image's shape as ONNX has it: NHWC becomes NCHW, others stay.
+Shape onnx_shape(const Shape& keras);
+
+}  // namespace octet::io

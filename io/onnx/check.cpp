@@ -1,0 +1,99 @@
+#include "check.h"
+
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <onnx/checker.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <octet/runtime/error.h>
+
+#include "bounds.h"
+#include "graph_view.h"
+#include "guards.h"
+#include "qdq.h"
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+// onnx's messages run over several lines and repeat their context.
+std::string one_line(std::string text) {
+  constexpr std::string_view kContext = "\n\n==> Context: ";
+  for (size_t at; (at = text.find(kContext)) != text.npos;) {
+    text.replace(at, kContext.size(), "; ");
+  }
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return printable(text, 500);
+}
+
+template <class Body>
+void as_format_error(std::string_view who, Body body) {
+  try {
+    body();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FormatError(fmt::format("{}: {}", who, one_line(error.what())));
+  }
+}
+
+}  // namespace
+
+onnx::ModelProto parse_onnx(const std::string& bytes) {
+  // Protobuf takes an empty file for an empty model.
+  if (bytes.empty()) {
+    throw FormatError("ONNX model: expected a model, got an empty file");
+  }
+  onnx::ModelProto model;
+  if (bytes.size() > std::numeric_limits<int32_t>::max() ||
+      !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    throw FormatError(
+        "ONNX model: expected an ONNX file, got data that cannot be parsed; it "
+        "is truncated, damaged or no ONNX file");
+  }
+  return model;
+}
+
+void check_onnx(onnx::ModelProto& model) {
+  check_bounds(model);
+  as_format_error("ONNX checker", [&] { onnx::checker::check_model(model); });
+  guard_inference(model);
+  as_format_error("ONNX shape inference", [&] {
+    const bool check_type = true, strict = true, data_propagation = true;
+    onnx::shape_inference::InferShapes(model,
+                                       onnx::OpSchemaRegistry::Instance(),
+                                       {check_type, strict, data_propagation});
+  });
+  check_qdq(GraphView(model.graph()));
+}
+
+std::string serialize_onnx(const onnx::ModelProto& model) {
+  const size_t size = model.ByteSizeLong();
+  if (size > std::numeric_limits<int32_t>::max()) {
+    throw UnsupportedError(
+        fmt::format("ONNX export: expected a model below 2 GiB, got {} bytes; "
+                    "external data is not supported",
+                    size));
+  }
+  std::string bytes;
+  bytes.reserve(size);
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  if (!model.SerializeToCodedStream(&coded)) {
+    throw InternalError("ONNX export: protobuf cannot serialize the model");
+  }
+  coded.Trim();
+  return bytes;
+}
+
+}  // namespace octet::io

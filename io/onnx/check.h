@@ -1,0 +1,22 @@
+// ONNX models from outside and on their way out: parse, check, write.
+#pragma once
+
+#include <string>
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io {
+
+/// Throws: FormatError for an empty, damaged or foreign file.
+onnx::ModelProto parse_onnx(const std::string& bytes);
+
+/// Octet's own bounds, onnx::checker, strict shape inference and the rules of
+/// Q/DQ, in this order. The inferred shapes are left in the model.
+/// Throws: FormatError.
+void check_onnx(onnx::ModelProto& model);
+
+/// The file's bytes, the same for the same model.
+/// Throws: UnsupportedError from 2 GiB on.
+std::string serialize_onnx(const onnx::ModelProto& model);
+
+}  // namespace octet::io

@@ -1,0 +1,100 @@
+#include "graph_view.h"
+
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+template <class Map>
+auto find_or_null(const Map& map, const std::string& key) ->
+    typename Map::mapped_type {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+GraphView::GraphView(const onnx::GraphProto& graph) : graph_(graph) {
+  for (const auto* values :
+       {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *values) types_[value.name()] = &value.type();
+  }
+  for (const auto& node : graph.node()) {
+    for (const auto& output : node.output()) {
+      if (!output.empty()) makers_[output] = &node;
+    }
+    for (const auto& input : node.input()) {
+      if (input.empty()) continue;
+      auto& readers = readers_[input];
+      if (readers.empty() || readers.back() != &node) readers.push_back(&node);
+    }
+    if (node.op_type() == "Constant" && node.output_size() == 1) {
+      const auto* value = find_attribute(node, "value");
+      if (value != nullptr && value->has_t()) {
+        constants_[node.output(0)] = &value->t();
+      }
+    }
+  }
+  for (const auto& tensor : graph.initializer()) {
+    constants_[tensor.name()] = &tensor;
+  }
+}
+
+const onnx::TensorProto* GraphView::constant(const std::string& value) const {
+  return find_or_null(constants_, value);
+}
+
+const onnx::NodeProto* GraphView::maker(const std::string& value) const {
+  return find_or_null(makers_, value);
+}
+
+const std::vector<const onnx::NodeProto*>& GraphView::readers(
+    const std::string& value) const {
+  static const std::vector<const onnx::NodeProto*> kNone;
+  const auto found = readers_.find(value);
+  return found == readers_.end() ? kNone : found->second;
+}
+
+std::optional<std::vector<int64_t>> GraphView::dims(
+    const std::string& value) const {
+  if (const auto* tensor = constant(value)) {
+    return std::vector<int64_t>(tensor->dims().begin(), tensor->dims().end());
+  }
+  const auto* type = find_or_null(types_, value);
+  if (type == nullptr || !type->has_tensor_type() ||
+      !type->tensor_type().has_shape()) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> dims;
+  for (const auto& dim : type->tensor_type().shape().dim()) {
+    dims.push_back(dim.has_dim_value() ? dim.dim_value() : -1);
+  }
+  return dims;
+}
+
+std::string GraphView::shape(const std::string& value) const {
+  if (const auto* tensor = constant(value)) {
+    return dims_text(*tensor);
+  }
+  const auto* type = find_or_null(types_, value);
+  return type == nullptr ? "" : shape_text(*type);
+}
+
+std::string GraphView::type(const std::string& value) const {
+  if (const auto* tensor = constant(value)) {
+    return type_name(tensor->data_type());
+  }
+  const auto* type = find_or_null(types_, value);
+  if (type == nullptr || !type->has_tensor_type()) return "";
+  return type_name(type->tensor_type().elem_type());
+}
+
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,
+                                           const std::string& name) {
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.name() == name) return &attribute;
+  }
+  return nullptr;
+}
+
+}  // namespace octet::io

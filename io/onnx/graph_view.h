@@ -1,0 +1,48 @@
+// A checked graph seen by value name: constants, shapes, makers, readers.
+// Refers to the graph, which must outlive it. Subgraphs are not looked into.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io {
+
+class GraphView {
+ public:
+  /// REQUIRES: shapes have been inferred.
+  explicit GraphView(const onnx::GraphProto& graph);
+
+  const onnx::GraphProto& graph() const { return graph_; }
+  /// The initializer or Constant behind a name, or null.
+  const onnx::TensorProto* constant(const std::string& value) const;
+  /// The node that makes a value, or null.
+  const onnx::NodeProto* maker(const std::string& value) const;
+  /// The nodes that read a value, in graph order.
+  const std::vector<const onnx::NodeProto*>& readers(
+      const std::string& value) const;
+
+  /// Dimensions, -1 where unknown; nothing if the rank is unknown.
+  std::optional<std::vector<int64_t>> dims(const std::string& value) const;
+  /// "[N,16,28,28]"; empty if unknown.
+  std::string shape(const std::string& value) const;
+  /// "float32"; empty if unknown.
+  std::string type(const std::string& value) const;
+
+ private:
+  const onnx::GraphProto& graph_;
+  std::unordered_map<std::string, const onnx::TensorProto*> constants_;
+  std::unordered_map<std::string, const onnx::TypeProto*> types_;
+  std::unordered_map<std::string, const onnx::NodeProto*> makers_;
+  std::unordered_map<std::string, std::vector<const onnx::NodeProto*>> readers_;
+};
+
+/// The attribute of a node, or null.
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,
+                                           const std::string& name);
+
+}  // namespace octet::io

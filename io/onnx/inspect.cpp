@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/onnx.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "bounds.h"
+#include "check.h"
+#include "graph_view.h"
+#include "qdq.h"
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+std::string producer_of(const onnx::ModelProto& model) {
+  std::string text = model.producer_name();
+  if (!model.producer_version().empty()) text += " " + model.producer_version();
+  return text;
+}
+
+std::vector<OnnxTensorInfo> tensors_of(
+    const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values,
+    const GraphView& view) {
+  std::vector<OnnxTensorInfo> infos;
+  for (const auto& value : values) {
+    // Before IR 4 every initializer was listed as an input too.
+    if (view.constant(value.name()) != nullptr &&
+        view.maker(value.name()) == nullptr) {
+      continue;
+    }
+    infos.push_back(
+        {value.name(), view.type(value.name()), view.shape(value.name())});
+  }
+  return infos;
+}
+
+OnnxNodeInfo node_info(const onnx::NodeProto& node, const GraphView& view) {
+  return {node.op_type(),
+          node.name(),
+          {node.input().begin(), node.input().end()},
+          {node.output().begin(), node.output().end()},
+          node.output_size() > 0 ? view.shape(node.output(0)) : ""};
+}
+
+// A pair as its DequantizeLinear ends it. `tensor` is what Q reads, or the
+// codes themselves where a file stores integers.
+OnnxQdqPair pair_info(const std::string& tensor, const onnx::NodeProto& node,
+                      const GraphView& view) {
+  OnnxQdqPair pair;
+  pair.tensor = tensor;
+  const auto& readers = view.readers(node.output(0));
+  if (!readers.empty()) {
+    const onnx::NodeProto& reader = *readers.front();
+    pair.reader = reader.name().empty() && reader.output_size() > 0
+                      ? reader.output(0)
+                      : reader.name();
+  }
+  pair.kind = view.constant(tensor) != nullptr ? "weight" : "activation";
+  pair.type = view.type(node.input(0));
+  const QdqGrid grid = qdq_grid(node, view);
+  pair.axis = grid.axis;
+  pair.scales = static_cast<int64_t>(grid.scales.size());
+  if (!grid.scales.empty()) {
+    const auto [low, high] =
+        std::minmax_element(grid.scales.begin(), grid.scales.end());
+    pair.smallest_scale = *low;
+    pair.largest_scale = *high;
+  }
+  return pair;
+}
+
+std::vector<OnnxQdqPair> pairs_of(const GraphView& view) {
+  std::vector<OnnxQdqPair> pairs;
+  for (const auto& node : view.graph().node()) {
+    if (!is_dequantize(node)) continue;
+    const std::string& codes = node.input(0);
+    const onnx::NodeProto* maker = view.maker(codes);
+    if (maker != nullptr && is_quantize(*maker)) {
+      pairs.push_back(pair_info(maker->input(0), node, view));
+    } else if (view.constant(codes) != nullptr) {
+      pairs.push_back(pair_info(codes, node, view));
+    }
+  }
+  return pairs;
+}
+
+OnnxSummary summarize(const onnx::ModelProto& model) {
+  const GraphView view(model.graph());
+  OnnxSummary summary;
+  summary.ir_version = model.ir_version();
+  summary.opset = opset_of(model);
+  summary.producer = producer_of(model);
+  summary.description = model.doc_string();
+  summary.inputs = tensors_of(model.graph().input(), view);
+  summary.outputs = tensors_of(model.graph().output(), view);
+  for (const auto& node : model.graph().node()) {
+    summary.nodes.push_back(node_info(node, view));
+  }
+  summary.qdq_pairs = pairs_of(view);
+  summary.initializers = model.graph().initializer_size() +
+                         model.graph().sparse_initializer_size();
+  for (const auto& tensor : model.graph().initializer()) {
+    summary.parameters += element_count(tensor);
+  }
+  for (const auto& tensor : model.graph().sparse_initializer()) {
+    summary.parameters += element_count(tensor.values());
+  }
+  return summary;
+}
+
+}  // namespace
+
+OnnxSummary inspect_onnx(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        onnx::ModelProto model = parse_onnx(bytes);
+        check_onnx(model);
+        OnnxSummary summary = summarize(model);
+        summary.bytes = static_cast<int64_t>(bytes.size());
+        return summary;
+      });
+}
+
+}  // namespace octet::io

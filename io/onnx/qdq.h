@@ -1,0 +1,32 @@
+// QuantizeLinear and DequantizeLinear nodes of a checked graph: their grids,
+// and whether they make sense.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "graph_view.h"
+
+namespace octet::io {
+
+bool is_quantize(const onnx::NodeProto& node);
+bool is_dequantize(const onnx::NodeProto& node);
+
+/// The grid of a Q or DQ node.
+struct QdqGrid {
+  std::optional<int64_t> axis;  ///< counted from the front; per channel only
+  std::vector<float> scales;    ///< empty if computed by the graph
+};
+
+/// Throws: FormatError for scales or zero points that do not fit the tensor,
+/// scales that are not finite and positive, or an axis out of range.
+QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view);
+
+/// qdq_grid() of every Q and DQ of the graph.
+void check_qdq(const GraphView& view);
+
+}  // namespace octet::io

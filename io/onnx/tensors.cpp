@@ -1,0 +1,190 @@
+#include "tensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "ONNX raw data is little-endian");
+
+constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
+
+// How the elements of one type are stored.
+struct Storage {
+  int64_t bytes;   // of one element in raw_data; 0: never raw
+  int64_t values;  // entries of the typed field per element
+  int (*entries)(const onnx::TensorProto&);
+};
+
+int floats(const onnx::TensorProto& t) { return t.float_data_size(); }
+int doubles(const onnx::TensorProto& t) { return t.double_data_size(); }
+int int32s(const onnx::TensorProto& t) { return t.int32_data_size(); }
+int int64s(const onnx::TensorProto& t) { return t.int64_data_size(); }
+int uint64s(const onnx::TensorProto& t) { return t.uint64_data_size(); }
+int strings(const onnx::TensorProto& t) { return t.string_data_size(); }
+
+Storage storage_of(int32_t data_type) {
+  using T = onnx::TensorProto;
+  switch (data_type) {
+    case T::FLOAT:
+      return {4, 1, floats};
+    case T::COMPLEX64:
+      return {8, 2, floats};
+    case T::DOUBLE:
+      return {8, 1, doubles};
+    case T::COMPLEX128:
+      return {16, 2, doubles};
+    case T::INT8:
+    case T::UINT8:
+    case T::BOOL:
+      return {1, 1, int32s};
+    case T::INT16:
+    case T::UINT16:
+    case T::FLOAT16:
+    case T::BFLOAT16:
+      return {2, 1, int32s};
+    case T::INT32:
+      return {4, 1, int32s};
+    case T::INT64:
+      return {8, 1, int64s};
+    case T::UINT32:
+      return {4, 1, uint64s};
+    case T::UINT64:
+      return {8, 1, uint64s};
+    case T::STRING:
+      return {0, 1, strings};
+    default:
+      return {0, 0, nullptr};
+  }
+}
+
+}  // namespace
+
+std::string type_name(int32_t data_type) {
+  // In the order of onnx::TensorProto::DataType.
+  static constexpr const char* kNames[] = {
+      "undefined", "float32", "uint8",     "int8",       "uint16",  "int16",
+      "int32",     "int64",   "string",    "bool",       "float16", "float64",
+      "uint32",    "uint64",  "complex64", "complex128", "bfloat16"};
+  if (data_type >= 0 && data_type < static_cast<int>(std::size(kNames))) {
+    return kNames[data_type];
+  }
+  return fmt::format("type {}", data_type);
+}
+
+std::string printable(std::string_view text, size_t longest) {
+  std::string result(text.substr(0, longest));
+  for (char& c : result) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  if (text.size() > longest) result += "...";
+  return result;
+}
+
+std::string dims_text(std::span<const int64_t> dims) {
+  std::string text = "[";
+  for (const int64_t dim : dims) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(dim);
+  }
+  return text + "]";
+}
+
+std::string dims_text(const onnx::TensorProto& tensor) {
+  return dims_text(
+      std::span(tensor.dims().data(), static_cast<size_t>(tensor.dims_size())));
+}
+
+std::string shape_text(const onnx::TypeProto& type) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return "";
+  std::string text = "[";
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    if (text.size() > 1) text += ',';
+    if (dim.has_dim_value()) {
+      text += std::to_string(dim.dim_value());
+    } else {
+      text += dim.dim_param().empty() ? "?" : printable(dim.dim_param(), 40);
+    }
+  }
+  return text + "]";
+}
+
+void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL ||
+      tensor.external_data_size() > 0) {
+    throw FormatError(fmt::format(
+        "{}: expected its data in the model file, got data in another file; "
+        "save the model without external data",
+        what));
+  }
+  const Storage storage = storage_of(tensor.data_type());
+  if (storage.entries == nullptr) {
+    throw FormatError(
+        fmt::format("{}: expected an element type of ONNX, got "
+                    "{}",
+                    what, type_name(tensor.data_type())));
+  }
+  const int64_t most = kMostBytes / std::max<int64_t>(storage.bytes, 1);
+  int64_t room = most;
+  int64_t count = 1;
+  for (const int64_t dim : tensor.dims()) {
+    if (dim < 0) {
+      throw FormatError(
+          fmt::format("{}: expected dimensions >= 0, got {}", what, dim));
+    }
+    room = dim > 1 ? room / dim : room;
+    if (room == 0) {
+      throw FormatError(
+          fmt::format("{}: expected at most {} elements, got "
+                      "dimensions {}",
+                      what, most, dims_text(tensor)));
+    }
+    count *= dim;
+  }
+  const int64_t raw = static_cast<int64_t>(tensor.raw_data().size());
+  const int64_t entries = storage.entries(tensor);
+  if (raw > 0 && storage.bytes == 0) {
+    throw FormatError(fmt::format("{}: expected strings, got raw bytes", what));
+  }
+  if (raw > 0 || (tensor.has_raw_data() && entries == 0)) {
+    if (entries > 0 || raw != count * storage.bytes) {
+      throw FormatError(fmt::format(
+          "{}: expected {} bytes for {} {}, got {} bytes and {} values", what,
+          count * storage.bytes, type_name(tensor.data_type()),
+          dims_text(tensor), raw, entries));
+    }
+  } else if (entries != count * storage.values) {
+    throw FormatError(fmt::format("{}: expected {} values for {} {}, got {}",
+                                  what, count * storage.values,
+                                  type_name(tensor.data_type()),
+                                  dims_text(tensor), entries));
+  }
+}
+
+int64_t element_count(const onnx::TensorProto& tensor) {
+  int64_t count = 1;
+  for (const int64_t dim : tensor.dims()) count *= dim;
+  return count;
+}
+
+std::vector<float> float_values(const onnx::TensorProto& tensor) {
+  if (!tensor.has_raw_data()) {
+    return {tensor.float_data().begin(), tensor.float_data().end()};
+  }
+  std::vector<float> values(static_cast<size_t>(element_count(tensor)));
+  std::memcpy(values.data(), tensor.raw_data().data(),
+              values.size() * sizeof(float));
+  return values;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,38 @@
+// Reading onnx::TensorProto and type fields without trusting them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io {
+
+/// "float32", "int8", ...; "type 99" for a number ONNX does not know.
+std::string type_name(int32_t data_type);
+
+/// A name from a file made fit for a message or a table: control characters
+/// become '?' and long text is cut.
+std::string printable(std::string_view text, size_t longest = 200);
+
+/// "[64,1,3,3]".
+std::string dims_text(std::span<const int64_t> dims);
+std::string dims_text(const onnx::TensorProto& tensor);
+
+/// "[N,1,28,28]" of a tensor type; "?" where a dimension is unknown, empty if
+/// the shape is.
+std::string shape_text(const onnx::TypeProto& type);
+
+/// Refuses a tensor whose data is not what its type and dimensions say, or
+/// lies in another file. `what` names it in messages. Throws: FormatError.
+void check_tensor(const onnx::TensorProto& tensor, const std::string& what);
+
+/// REQUIRES: check_tensor() has passed.
+int64_t element_count(const onnx::TensorProto& tensor);
+/// The elements of a float tensor. REQUIRES: the same, and type FLOAT.
+std::vector<float> float_values(const onnx::TensorProto& tensor);
+
+}  // namespace octet::io

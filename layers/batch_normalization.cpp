@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <octet/layers/batch_normalization.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "initializers.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, BatchNormalizationOptions& o) {
+  v("momentum", o.momentum);
+  v("epsilon", o.epsilon);
+  v("center", o.center);
+  v("scale", o.scale);
+}
+
+namespace {
+
+using Options = BatchNormalizationOptions;
+
+class BatchNormalizationLayer final : public Layer {
+ public:
+  explicit BatchNormalizationLayer(const Options& options) : o_(options) {
+    if (!(o_.momentum >= 0 && o_.momentum <= 1)) {
+      throw ValueError(
+          fmt::format("momentum: expected a value in [0,1], got "
+                      "{}",
+                      o_.momentum));
+    }
+    if (!(o_.epsilon > 0)) {
+      throw ValueError(
+          fmt::format("epsilon: expected a value > 0, got {}", o_.epsilon));
+    }
+  }
+
+  std::string class_name() const override { return "BatchNormalization"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    if (x.rank() < 2) {
+      throw ShapeError(
+          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
+    }
+    return x;
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const Shape c{inputs[0][-1]};
+    if (o_.scale) gamma_ = add_parameter("gamma", c, constant_value(1));
+    if (o_.center) beta_ = add_parameter("beta", c, constant_value(0));
+    mean_ = add_parameter("moving_mean", c, constant_value(0), false);
+    variance_ = add_parameter("moving_variance", c, constant_value(1), false);
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable gamma = o_.scale ? at(gamma_).variable : Variable();
+    const Variable beta = o_.center ? at(beta_).variable : Variable();
+    if (context.training && !frozen_) {
+      return batch_norm_training(
+          inputs[0], gamma, beta, at(mean_).variable.mutable_value(),
+          at(variance_).variable.mutable_value(), o_.momentum, o_.epsilon);
+    }
+    return batch_norm(inputs[0], gamma, beta, at(mean_).variable.value(),
+                      at(variance_).variable.value(), o_.epsilon);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue x = context.keras_order(inputs[0]);
+    if (x.shape.rank() != 2 && x.shape.rank() != 4) {
+      throw UnsupportedError(fmt::format(
+          "ONNX: expected BatchNormalization on [n,c] or images, got {}",
+          x.shape.to_string()));
+    }
+    const Parameter& mean = at(mean_);
+    const auto vector = [&](bool present, size_t index, const char* name,
+                            float value) {
+      if (present) return context.weight(at(index));
+      return context.builder().add_initializer(
+          context.layer() + "/" + name,
+          Tensor::full(mean.variable.shape(), value));
+    };
+    return {context.node("BatchNormalization",
+                         {x.name, vector(o_.scale, gamma_, "gamma", 1),
+                          vector(o_.center, beta_, "beta", 0),
+                          context.weight(mean), context.weight(at(variance_))},
+                         {{"epsilon", o_.epsilon}}),
+            x.shape};
+  }
+
+  std::shared_ptr<Layer> clone(CloneContext& context) const override {
+    std::shared_ptr<Layer> copy = Layer::clone(context);
+    copy->freeze_statistics(frozen_);
+    return copy;
+  }
+
+  void freeze_statistics(bool frozen) override { frozen_ = frozen; }
+
+ private:
+  Options o_;
+  bool frozen_ = false;
+  size_t gamma_ = 0;
+  size_t beta_ = 0;
+  size_t mean_ = 0;
+  size_t variance_ = 0;
+};
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(const Options& options)
+    : LayerHandle(std::make_shared<BatchNormalizationLayer>(options)) {
+  layer()->set_name(options.name);
+}
+
+extern const LayerDef batch_normalization_def;
+const LayerDef batch_normalization_def{
+    .class_name = "BatchNormalization",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<BatchNormalizationLayer>(
+          read_fields<Options>(config));
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,23 @@
+// Checks that several layers share, in the same words everywhere.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include <octet/runtime/shape.h>
+
+namespace octet {
+
+/// Throws: ValueError "`what`: expected at least `least`, got `value`".
+void expect_at_least(const char* what, int64_t value, int64_t least);
+void expect_at_least(const char* what, Size2 value, int64_t least);
+
+/// The one input. Throws: ValueError if there are more or none.
+const Shape& single_input(std::span<const Shape> inputs);
+/// The one input, an image [n,h,w,c]. Throws: ShapeError.
+const Shape& image_input(std::span<const Shape> inputs);
+
+/// Throws: ShapeError if there are no positions for a window on `x`.
+void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow);
+
+}  // namespace octet

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <octet/layers/dense.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "initializers.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, DenseOptions& o) {
+  v("units", o.units);
+  v("use_bias", o.use_bias);
+}
+
+namespace {
+
+class DenseLayer final : public Layer {
+ public:
+  explicit DenseLayer(const DenseOptions& options) : o_(options) {
+    expect_at_least("units", o_.units, 1);
+  }
+
+  std::string class_name() const override { return "Dense"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    if (x.rank() < 2) {
+      throw ShapeError(
+          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
+    }
+    return x.with(-1, o_.units);
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const int64_t c = inputs[0][-1];
+    kernel_ = add_parameter("kernel", {c, o_.units}, glorot_uniform(), true, c,
+                            o_.units);
+    if (o_.use_bias) {
+      bias_ = add_parameter("bias", {o_.units}, constant_value(0));
+    }
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable y = dense(inputs[0], context.read(at(kernel_)));
+    return o_.use_bias ? bias_add(y, context.read(at(bias_))) : y;
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue& x = inputs[0];
+    const Shape shape = output_shape(std::array{x.shape});
+    if (shape.rank() != 2) {
+      throw UnsupportedError(fmt::format(
+          "ONNX: expected Dense on [n,c], got {}", x.shape.to_string()));
+    }
+    std::vector<std::string> operands{
+        x.name,
+        context.weight(
+            at(kernel_),
+            [&](const Tensor& w) { return gemm_weight(w, x.flattened_from); },
+            0)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    return {context.node("Gemm", operands, {{"transB", int64_t{1}}}), shape};
+  }
+
+  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+    int64_t rows = 1;
+    for (int axis = 1; axis < inputs[0].rank() - 1; ++axis) {
+      rows *= inputs[0][axis];
+    }
+    return rows * inputs[0][-1] * o_.units;
+  }
+
+ private:
+  // [units, c]; where the features come from a flattened NCHW image, with
+  // them in its order.
+  static Tensor gemm_weight(const Tensor& kernel, const Shape& image) {
+    if (image.rank() != 3) return kernel.transposed({1, 0});
+    const int64_t units = kernel.shape()[1];
+    return kernel.reshaped({image[0], image[1], image[2], units})
+        .transposed({3, 2, 0, 1})
+        .reshaped({units, Shape::kAnySize});
+  }
+
+  DenseOptions o_;
+  size_t kernel_ = 0;
+  size_t bias_ = 0;
+};
+
+}  // namespace
+
+Dense::Dense(const DenseOptions& options)
+    : LayerHandle(std::make_shared<DenseLayer>(options)) {
+  layer()->set_name(options.name);
+}
+
+extern const LayerDef dense_def;
+const LayerDef dense_def{
+    .class_name = "Dense",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<DenseLayer>(read_fields<DenseOptions>(config));
+    },
+    .qdq = {.enabled = true, .weight = "kernel"},
+};
+
+}  // namespace octet

@@ -1,0 +1,54 @@
+#include <octet/layers/flatten.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+
+namespace octet {
+namespace {
+
+class FlattenLayer final : public Layer {
+ public:
+  std::string class_name() const override { return "Flatten"; }
+  Config config() const override { return Config::Object(); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    return {x[0], x.slice(1, x.rank()).size()};
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    const Shape& x = inputs[0].shape();
+    return reshape(inputs[0], {x[0], x.slice(1, x.rank()).size()});
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue& x = inputs[0];
+    OnnxValue y{context.node("Flatten", {x.name}, {{"axis", int64_t{1}}}),
+                output_shape(std::array{x.shape})};
+    const bool image = x.shape.rank() == 4;
+    // One pixel, or one channel, flattens to the same order either way.
+    if (image && x.shape[1] * x.shape[2] > 1 && x.shape[3] > 1) {
+      y.flattened_from = x.shape.slice(1, 4);
+    }
+    if (!image) y.flattened_from = x.flattened_from;
+    return y;
+  }
+};
+
+}  // namespace
+
+Flatten::Flatten(const FlattenOptions& options)
+    : LayerHandle(std::make_shared<FlattenLayer>()) {
+  layer()->set_name(options.name);
+}
+
+extern const LayerDef flatten_def;
+const LayerDef flatten_def{
+    .class_name = "Flatten",
+    .create = [](const Config&) -> std::shared_ptr<Layer> {
+      return std::make_shared<FlattenLayer>();
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,49 @@
+#include <atomic>
+
+#include <fmt/format.h>
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/error.h>
+
+#include "input.h"
+
+namespace octet {
+
+const Shape& SymbolicTensor::shape() const {
+  if (node == nullptr) {
+    throw ValueError(
+        "symbolic tensor: expected the output of a layer, got "
+        "none");
+  }
+  return node->shape;
+}
+
+SymbolicTensor call(const std::shared_ptr<Layer>& layer,
+                    std::vector<SymbolicTensor> inputs) {
+  // Ids only order nodes; their values never reach a result.
+  static std::atomic<uint64_t> next_id{0};
+  std::vector<Shape> shapes;
+  std::string text;
+  for (const SymbolicTensor& input : inputs) {
+    shapes.push_back(input.shape());
+    text += (text.empty() ? "" : ", ") + input.shape().to_string();
+  }
+  return with_context(
+      [&] {
+        return text.empty()
+                   ? layer->describe()
+                   : fmt::format("{}, input {}", layer->describe(), text);
+      },
+      [&] {
+        const Shape shape = layer->output_shape(shapes);
+        layer->build_once(shapes);
+        return SymbolicTensor{std::make_shared<GraphNode>(
+            GraphNode{next_id++, layer, std::move(inputs), shape})};
+      });
+}
+
+SymbolicTensor input(const Shape& shape, std::string name) {
+  return call(make_input(shape, std::move(name)), {});
+}
+
+}  // namespace octet

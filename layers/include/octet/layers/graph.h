@@ -1,0 +1,69 @@
+// The functional graph: calling a layer on symbolic tensors adds a node.
+// Nodes are immutable and shared; ids give the order of creation, which
+// breaks every tie in a traversal.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <octet/layers/layer.h>
+
+namespace octet {
+
+struct GraphNode;
+
+/// The output of a graph node, before any data.
+struct SymbolicTensor {
+  std::shared_ptr<const GraphNode> node;
+
+  /// The batch is Shape::kAnySize.
+  const Shape& shape() const;
+};
+
+/// One call of a layer.
+struct GraphNode {
+  uint64_t id;
+  std::shared_ptr<Layer> layer;
+  std::vector<SymbolicTensor> inputs;
+  Shape shape;
+};
+
+/// Calls `layer` on symbolic tensors. Throws: what the layer's output_shape
+/// does, with the layer and the input shapes as context; ValueError for an
+/// empty tensor.
+SymbolicTensor call(const std::shared_ptr<Layer>& layer,
+                    std::vector<SymbolicTensor> inputs);
+
+/// What `Conv2D({...})` is: a handle to a layer that can be called. Copies
+/// share the layer and its weights, so calling one handle twice is a shared
+/// layer.
+class LayerHandle {
+ public:
+  explicit LayerHandle(std::shared_ptr<Layer> layer)
+      : layer_(std::move(layer)) {}
+
+  SymbolicTensor operator()(const SymbolicTensor& x) const {
+    return call(layer_, {x});
+  }
+  SymbolicTensor operator()(std::vector<SymbolicTensor> inputs) const {
+    return call(layer_, std::move(inputs));
+  }
+
+  Layer& operator*() const { return *layer_; }
+  Layer* operator->() const { return layer_.get(); }
+  const std::shared_ptr<Layer>& layer() const { return layer_; }
+
+ private:
+  std::shared_ptr<Layer> layer_;
+};
+
+/// The start of a graph. Shapes: `shape` is one sample, without the batch.
+/// Throws: ShapeError for a dimension < 1.
+SymbolicTensor input(const Shape& shape, std::string name = "");
+
+}  // namespace octet

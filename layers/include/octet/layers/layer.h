@@ -1,0 +1,167 @@
+// Layer: one box of a network: its parameters, shapes, forward computation,
+// configuration and ONNX form. Layers are shared by the graph nodes that call
+// them; Model owns them together. A built layer may run in several threads
+// at once under NoGradGuard.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/config.h>
+#include <octet/runtime/grid.h>
+#include <octet/runtime/rng.h>
+#include <octet/runtime/variable.h>
+
+namespace octet {
+
+class Layer;
+class EmitContext;
+struct OnnxValue;
+
+/// Sets the first value of a parameter. `fan_in` and `fan_out` count the
+/// inputs and outputs of one unit.
+using Initializer =
+    std::function<void(Tensor& value, int64_t fan_in, int64_t fan_out, Rng&)>;
+
+/// A tensor that belongs to a layer, under its Keras name.
+struct Parameter {
+  std::string name;       ///< "kernel", "bias", "gamma", "moving_mean", ...
+  Variable variable;      ///< a leaf; updates write into it
+  bool trainable = true;  ///< false: a statistic, not moved by gradients
+  int channel_axis = -1;  ///< axis of the output channels, for quantization
+};
+
+/// What a quantize wrapper puts between a layer and its weights: the grid a
+/// parameter is rounded to, or nothing. Training and export ask the same
+/// object, so the two cannot drift apart.
+class WeightHook {
+ public:
+  virtual ~WeightHook() = default;
+  virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
+};
+
+/// How one forward pass runs.
+struct ForwardContext {
+  bool training = false;
+  const WeightHook* weights = nullptr;
+
+  /// The parameter as this pass sees it: fake-quantized if a hook says so.
+  Variable read(const Parameter& parameter) const;
+};
+
+/// How a class is quantized when nobody says otherwise.
+struct QdqDefault {
+  bool enabled = false;          ///< in full mode
+  std::string_view weight = {};  ///< parameter that gets weight Q/DQ
+};
+
+/// What the registry knows of a class. Every layer source ends with one.
+struct LayerDef {
+  std::string_view class_name;
+  /// Throws: ValueError, NotFoundError for a bad configuration.
+  std::shared_ptr<Layer> (*create)(const Config& config);
+  QdqDefault qdq = {};
+};
+
+/// The copies made so far while a model is cloned: layers that share an
+/// object before share its copy afterwards.
+class CloneContext {
+ public:
+  /// The copy of `original`, made by `copy()` at its first use.
+  template <class T, class Copy>
+  std::shared_ptr<T> shared(const T& original, Copy copy) {
+    std::shared_ptr<void>& slot = copies_[&original];
+    if (slot == nullptr) slot = std::shared_ptr<T>(copy());
+    return std::static_pointer_cast<T>(slot);
+  }
+
+ private:
+  std::map<const void*, std::shared_ptr<void>> copies_;
+};
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  Layer(const Layer&) = delete;
+  Layer& operator=(const Layer&) = delete;
+
+  /// Empty until a Model names it ("conv2d_1") or the user does.
+  const std::string& name() const { return name_; }
+  void set_name(std::string name) { name_ = std::move(name); }
+
+  /// "Conv2D", ...
+  virtual std::string class_name() const = 0;
+  /// Everything needed to create an equal layer; what `LayerDef::create`
+  /// takes. Parameters are not part of it.
+  virtual Config config() const = 0;
+
+  /// Checks the inputs and returns the output's shape. The batch is
+  /// Shape::kAnySize. Throws: ShapeError, ValueError.
+  virtual Shape output_shape(std::span<const Shape> inputs) const = 0;
+  /// Creates the parameters, once, when the input shapes are known.
+  virtual void build(std::span<const Shape>) {}
+  virtual Variable forward(const ForwardContext& context,
+                           std::span<const Variable> inputs) const = 0;
+
+  /// Writes the layer as ONNX nodes. Throws: UnsupportedError by default.
+  virtual OnnxValue emit(EmitContext& context,
+                         std::span<const OnnxValue> inputs) const;
+
+  /// An equal layer of the same name, not yet built. Objects that several
+  /// layers share are copied once, through `context`.
+  virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
+
+  /// Multiply-adds of one sample.
+  virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
+
+  /// Whether running statistics (batch normalization) are kept as they are
+  /// and used even in training. Layers without any ignore it.
+  virtual void freeze_statistics(bool) {}
+
+  virtual std::span<const Parameter> parameters() const { return parameters_; }
+  /// Throws: NotFoundError listing the parameters there are.
+  const Parameter& parameter(std::string_view name) const;
+  bool built() const { return built_; }
+
+  /// "in layer 'conv1' (Conv2D)", for messages.
+  std::string describe() const;
+
+  // For graphs and models.
+  void build_once(std::span<const Shape> inputs);
+  /// Gives every parameter its first value, once; the streams of `rng` are
+  /// named by layer and parameter.
+  void initialize_once(const Rng& rng);
+  /// Copies the parameter values of an equal layer.
+  void copy_parameters(const Layer& from);
+
+ protected:
+  Layer() = default;
+
+  /// Declares a parameter; `initializer` runs later, when the model is named.
+  /// Returns its index in parameters().
+  size_t add_parameter(std::string name, const Shape& shape,
+                       Initializer initializer, bool trainable = true,
+                       int64_t fan_in = 0, int64_t fan_out = 0);
+  const Parameter& at(size_t index) const { return parameters_[index]; }
+
+ private:
+  struct Pending {
+    Initializer initializer;
+    int64_t fan_in;
+    int64_t fan_out;
+  };
+
+  std::string name_;
+  bool built_ = false;
+  bool initialized_ = false;
+  std::vector<Parameter> parameters_;
+  std::vector<Pending> pending_;
+};
+
+}  // namespace octet

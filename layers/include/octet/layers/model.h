@@ -1,0 +1,103 @@
+// Model: an immutable functional graph from inputs to outputs, with named
+// layers. Rewrites make a new Model; the old one is never changed.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct ModelOptions {
+  std::string name = "model";
+  uint64_t seed = 0;  ///< of the initial weights
+};
+
+enum class Mode {
+  automatic,  ///< training where gradients are recorded, else inference
+  training,
+  inference,
+};
+
+class Model {
+ public:
+  /// Collects the graph between inputs and outputs, names unnamed layers by
+  /// class in creation order ("conv2d", "conv2d_1", ...) and initialises
+  /// their weights.
+  /// Throws: ValueError for an input that is not made by input(), an output
+  /// that needs another input, or two layers of one name.
+  Model(const SymbolicTensor& input, const SymbolicTensor& output,
+        const ModelOptions& options = {});
+  Model(std::vector<SymbolicTensor> inputs, std::vector<SymbolicTensor> outputs,
+        const ModelOptions& options = {});
+  Model(Model&&) noexcept = default;
+  Model& operator=(Model&&) noexcept = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  const std::string& name() const { return options_.name; }
+
+  /// Runs the graph. Throws: ShapeError if x does not fit the input; errors
+  /// of a layer carry its name and input shapes.
+  Variable operator()(const Variable& x, Mode mode = Mode::automatic) const;
+  std::vector<Variable> operator()(std::span<const Variable> inputs,
+                                   Mode mode = Mode::automatic) const;
+
+  /// Sees every node's output as the graph runs.
+  using Observer = std::function<void(const GraphNode&, const Variable&)>;
+  std::vector<Variable> run(std::span<const Variable> inputs, Mode mode,
+                            const Observer& observer) const;
+
+  /// Inference on a batch of any size, chunks of images in parallel, the same
+  /// bits as the whole batch at once. Thread-safe.
+  /// Throws: ShapeError if x does not fit; UnsupportedError for several
+  /// inputs or outputs.
+  Tensor predict(const Tensor& x) const;
+
+  /// Nodes in topological order; creation order breaks ties.
+  std::span<const std::shared_ptr<const GraphNode>> nodes() const {
+    return nodes_;
+  }
+  std::span<const SymbolicTensor> inputs() const { return inputs_; }
+  std::span<const SymbolicTensor> outputs() const { return outputs_; }
+
+  /// Each layer once, in the order of its first call.
+  std::span<const std::shared_ptr<Layer>> layers() const { return layers_; }
+  /// Throws: NotFoundError naming the nearest names.
+  Layer& layer(std::string_view name) const;
+  int64_t parameter_count() const;
+
+  /// A table: name, class, output shape, parameters, multiply-adds.
+  std::string summary() const;
+
+  /// A copy whose layers are made by `rewrite`; without one, equal copies
+  /// with the same weights. `rewrite` gets each layer once and returns an
+  /// unbuilt one with the same parameters.
+  using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
+                                                        CloneContext& context)>;
+  Model clone(const Rewriter& rewrite = {}) const;
+
+ private:
+  void collect();
+  void name_layers();
+
+  ModelOptions options_;
+  std::vector<SymbolicTensor> inputs_;
+  std::vector<SymbolicTensor> outputs_;
+  std::vector<std::shared_ptr<const GraphNode>> nodes_;
+  std::vector<std::shared_ptr<Layer>> layers_;
+  struct Step {
+    size_t node;
+    std::vector<size_t> inputs;
+  };
+  std::vector<Step> steps_;
+  std::vector<size_t> input_slots_;
+  std::vector<size_t> output_slots_;
+};
+
+}  // namespace octet

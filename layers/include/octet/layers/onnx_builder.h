@@ -1,0 +1,88 @@
+// What a layer needs to write itself as ONNX; io/onnx implements it. ONNX
+// images are NCHW, so a value carries its Keras (NHWC) shape and a note when
+// flattening has left its features in another order than Keras'.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <octet/layers/layer.h>
+
+namespace octet {
+
+/// A value of the ONNX graph.
+struct OnnxValue {
+  std::string name;
+  Shape shape;  ///< in Keras' layout; images are stored NCHW
+  /// Set after Flatten of an image [h,w,c]: the features are in the order
+  /// c,h,w. Dense permutes its rows; others call keras_order().
+  Shape flattened_from = {};
+};
+
+class OnnxBuilder {
+ public:
+  using Attribute =
+      std::variant<int64_t, float, std::string, std::vector<int64_t>>;
+  using Attributes = std::vector<std::pair<std::string, Attribute>>;
+
+  virtual ~OnnxBuilder() = default;
+
+  /// Adds a node named `name` (made unique) and returns its output's name.
+  virtual std::string add_node(std::string_view op_type, std::string_view name,
+                               const std::vector<std::string>& inputs,
+                               const Attributes& attributes = {}) = 0;
+  /// Adds a constant (f32, i8, i64) and returns its name.
+  virtual std::string add_initializer(std::string_view name,
+                                      const Tensor& value) = 0;
+  /// Adds QuantizeLinear and DequantizeLinear behind `value`, sharing one
+  /// scale and one int8 zero point, and returns the DQ's output. The axis is
+  /// written for per-channel grids. The same value with the same grid gets
+  /// one pair only.
+  virtual std::string add_qdq(const std::string& value, std::string_view name,
+                              const Grid& grid) = 0;
+};
+
+/// The builder as one layer sees it.
+class EmitContext {
+ public:
+  EmitContext(OnnxBuilder& builder, std::string layer,
+              const WeightHook* weights = nullptr)
+      : builder_(builder), layer_(std::move(layer)), weights_(weights) {}
+
+  OnnxBuilder& builder() { return builder_; }
+  const std::string& layer() const { return layer_; }
+  /// The same builder with a hook before the weights.
+  EmitContext with_weights(const WeightHook* weights) const {
+    return EmitContext(builder_, layer_, weights);
+  }
+
+  /// One node named after the layer.
+  std::string node(std::string_view op_type,
+                   const std::vector<std::string>& inputs,
+                   const OnnxBuilder::Attributes& attributes = {});
+
+  /// The parameter as an initializer, in ONNX' arrangement: `arrange` takes
+  /// the Keras tensor to ONNX' and puts the output channels on axis
+  /// `channel_axis`. Under a hook the values are stored on the grid and
+  /// followed by Q and DQ.
+  std::string weight(const Parameter& parameter,
+                     const std::function<Tensor(const Tensor&)>& arrange,
+                     int channel_axis);
+  /// The same for a vector that needs no rearranging.
+  std::string weight(const Parameter& parameter);
+
+  /// `value` with its features in Keras' order: after Flatten of an image
+  /// this takes a Reshape, Transpose and Reshape.
+  OnnxValue keras_order(const OnnxValue& value);
+
+ private:
+  OnnxBuilder& builder_;
+  std::string layer_;
+  const WeightHook* weights_;
+};
+
+}  // namespace octet

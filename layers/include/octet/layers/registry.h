@@ -1,0 +1,28 @@
+// The registry of layer classes: those of Octet, listed at build time from
+// the layer sources, and those users register.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/layer.h>
+
+namespace octet {
+
+/// Null if there is no such class.
+const LayerDef* find_layer_def(std::string_view class_name);
+
+/// All classes, Octet's first, each group in alphabetical order.
+std::vector<const LayerDef*> layer_defs();
+
+/// Adds a class of the user's own; call it before the class is needed, from
+/// one thread. `def` must outlive the program's use of it.
+/// Throws: ValueError if the class exists.
+void register_layer(const LayerDef& def);
+
+/// Throws: UnsupportedError naming the nearest classes.
+std::shared_ptr<Layer> create_layer(std::string_view class_name,
+                                    const Config& config);
+
+}  // namespace octet

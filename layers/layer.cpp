@@ -1,0 +1,90 @@
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <octet/layers/layer.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+namespace octet {
+
+Variable ForwardContext::read(const Parameter& parameter) const {
+  if (weights != nullptr) {
+    if (const std::optional<Grid> grid = weights->grid(parameter)) {
+      return fake_quantize(parameter.variable, *grid);
+    }
+  }
+  return parameter.variable;
+}
+
+OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
+  throw UnsupportedError(
+      fmt::format("{}: the class has no ONNX form", class_name()));
+}
+
+std::shared_ptr<Layer> Layer::clone(CloneContext&) const {
+  std::shared_ptr<Layer> copy = create_layer(class_name(), config());
+  copy->set_name(name());
+  return copy;
+}
+
+const Parameter& Layer::parameter(std::string_view wanted) const {
+  std::string names;
+  for (const Parameter& p : parameters()) {
+    if (p.name == wanted) return p;
+    names += (names.empty() ? "'" : ", '") + p.name + "'";
+  }
+  throw NotFoundError(fmt::format("{}: expected a parameter '{}', got {}",
+                                  describe(), wanted,
+                                  names.empty() ? "none" : names));
+}
+
+std::string Layer::describe() const {
+  return name_.empty() ? fmt::format("in a layer {}", class_name())
+                       : fmt::format("in layer '{}' ({})", name_, class_name());
+}
+
+void Layer::build_once(std::span<const Shape> inputs) {
+  if (built_) return;
+  build(inputs);
+  built_ = true;
+}
+
+void Layer::initialize_once(const Rng& rng) {
+  if (initialized_) return;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Rng stream = rng.child(name_ + "/" + parameters_[i].name);
+    pending_[i].initializer(parameters_[i].variable.mutable_value(),
+                            pending_[i].fan_in, pending_[i].fan_out, stream);
+  }
+  pending_.clear();
+  initialized_ = true;
+}
+
+void Layer::copy_parameters(const Layer& from) {
+  const auto theirs = from.parameters();
+  const auto ours = parameters();
+  if (theirs.size() != ours.size()) {
+    throw ShapeError(fmt::format("{}: expected {} parameters to copy, got {}",
+                                 describe(), ours.size(), theirs.size()));
+  }
+  for (size_t i = 0; i < ours.size(); ++i) {
+    ours[i].variable.assign(theirs[i].variable.value());
+  }
+  pending_.clear();
+  initialized_ = true;
+}
+
+size_t Layer::add_parameter(std::string name, const Shape& shape,
+                            Initializer initializer, bool trainable,
+                            int64_t fan_in, int64_t fan_out) {
+  parameters_.push_back({std::move(name),
+                         Variable(Tensor::zeros(shape), trainable), trainable,
+                         -1});
+  pending_.push_back({std::move(initializer), fan_in, fan_out});
+  return parameters_.size() - 1;
+}
+
+}  // namespace octet

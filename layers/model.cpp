@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/parallel.h>
+
+#include "input.h"
+#include "names.h"
+
+namespace octet {
+namespace {
+
+// Images a thread takes through the whole graph at a time: their
+// intermediate values stay in its cache.
+constexpr int64_t kPredictChunk = 8;
+
+std::string shapes_text(std::span<const Variable> inputs) {
+  std::string text;
+  for (const Variable& x : inputs) {
+    text += (text.empty() ? "" : ", ") + x.shape().to_string();
+  }
+  return text;
+}
+
+void check_fits(const Shape& x, const Shape& input, const std::string& name) {
+  bool fits = x.rank() == input.rank() && x[0] >= 1;
+  for (int axis = 1; fits && axis < input.rank(); ++axis) {
+    fits = x[axis] == input[axis];
+  }
+  if (!fits) {
+    throw ShapeError(fmt::format("input '{}': expected {}, got {}", name,
+                                 input.to_string(), x.to_string()));
+  }
+}
+
+}  // namespace
+
+Model::Model(const SymbolicTensor& input, const SymbolicTensor& output,
+             const ModelOptions& options)
+    : Model(std::vector{input}, std::vector{output}, options) {}
+
+Model::Model(std::vector<SymbolicTensor> inputs,
+             std::vector<SymbolicTensor> outputs, const ModelOptions& options)
+    : options_(options),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)) {
+  with_context([&] { return fmt::format("in model '{}'", options_.name); },
+               [&] {
+                 collect();
+                 name_layers();
+               });
+  const Rng rng(options_.seed);
+  for (const auto& layer : layers_) layer->initialize_once(rng);
+}
+
+void Model::collect() {
+  if (inputs_.empty() || outputs_.empty()) {
+    throw ValueError("model: expected at least one input and one output");
+  }
+  // Every node that the outputs need; ids rise along edges, so sorting by id
+  // is a topological order.
+  std::unordered_set<const GraphNode*> seen;
+  std::vector<SymbolicTensor> stack(outputs_.begin(), outputs_.end());
+  for (const SymbolicTensor& input : inputs_) {
+    (void)input.shape();  // refuses an empty one
+    if (!is_input(*input.node->layer)) {
+      throw ValueError(
+          fmt::format("model: expected inputs made by input(), got the output "
+                      "of a layer {}",
+                      input.node->layer->class_name()));
+    }
+    stack.push_back(input);
+  }
+  while (!stack.empty()) {
+    const SymbolicTensor next = stack.back();
+    stack.pop_back();
+    (void)next.shape();
+    if (!seen.insert(next.node.get()).second) continue;
+    nodes_.push_back(next.node);
+    for (const SymbolicTensor& input : next.node->inputs) {
+      stack.push_back(input);
+    }
+  }
+  std::ranges::sort(nodes_, {}, [](const auto& node) { return node->id; });
+
+  std::unordered_map<const GraphNode*, size_t> slot;
+  std::unordered_set<const Layer*> known;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const GraphNode& node = *nodes_[i];
+    slot[&node] = i;
+    if (known.insert(node.layer.get()).second) layers_.push_back(node.layer);
+    if (is_input(*node.layer)) {
+      const bool given = std::ranges::any_of(inputs_, [&](const auto& input) {
+        return input.node.get() == &node;
+      });
+      if (!given) {
+        throw ValueError(fmt::format(
+            "model: the outputs need the input {} '{}', which is not among the "
+            "model's inputs",
+            node.shape.to_string(), node.layer->name()));
+      }
+      continue;
+    }
+    Step step{i, {}};
+    for (const SymbolicTensor& input : node.inputs) {
+      step.inputs.push_back(slot.at(input.node.get()));
+    }
+    steps_.push_back(std::move(step));
+  }
+  for (const auto& input : inputs_) {
+    input_slots_.push_back(slot.at(input.node.get()));
+  }
+  for (const auto& output : outputs_) {
+    output_slots_.push_back(slot.at(output.node.get()));
+  }
+}
+
+void Model::name_layers() {
+  std::set<std::string> taken;
+  for (const auto& layer : layers_) {
+    if (layer->name().empty()) continue;
+    if (!taken.insert(layer->name()).second) {
+      throw ValueError(fmt::format(
+          "model: expected layer names to be unique, got two layers '{}'",
+          layer->name()));
+    }
+  }
+  std::map<std::string, int> count;
+  for (const auto& layer : layers_) {
+    if (!layer->name().empty()) continue;
+    const std::string base = snake_case(layer->class_name());
+    std::string name;
+    do {
+      const int k = count[base]++;
+      name = k == 0 ? base : fmt::format("{}_{}", base, k);
+    } while (!taken.insert(name).second);
+    layer->set_name(name);
+  }
+}
+
+std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
+                                 const Observer& observer) const {
+  if (inputs.size() != inputs_.size()) {
+    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
+                                 name(), inputs_.size(), inputs.size()));
+  }
+  const ForwardContext context{.training =
+                                   mode == Mode::training ||
+                                   (mode == Mode::automatic && grad_enabled())};
+  std::vector<Variable> values(nodes_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const GraphNode& node = *inputs_[i].node;
+    check_fits(inputs[i].shape(), node.shape, node.layer->name());
+    values[input_slots_[i]] = inputs[i];
+    if (observer) observer(node, inputs[i]);
+  }
+  std::vector<Variable> arguments;
+  for (const Step& step : steps_) {
+    const GraphNode& node = *nodes_[step.node];
+    arguments.clear();
+    for (const size_t input : step.inputs) arguments.push_back(values[input]);
+    values[step.node] = with_context(
+        [&] {
+          return fmt::format("{}, input {}", node.layer->describe(),
+                             shapes_text(arguments));
+        },
+        [&] { return node.layer->forward(context, arguments); });
+    if (observer) observer(node, values[step.node]);
+  }
+  std::vector<Variable> outputs;
+  for (const size_t slot : output_slots_) outputs.push_back(values[slot]);
+  return outputs;
+}
+
+std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
+                                        Mode mode) const {
+  return run(inputs, mode, {});
+}
+
+Variable Model::operator()(const Variable& x, Mode mode) const {
+  if (outputs_.size() != 1) {
+    throw UnsupportedError(fmt::format(
+        "model '{}': expected one output, got {}", name(), outputs_.size()));
+  }
+  return run(std::span(&x, 1), mode, {})[0];
+}
+
+Tensor Model::predict(const Tensor& x) const {
+  if (inputs_.size() != 1 || outputs_.size() != 1) {
+    throw UnsupportedError(
+        fmt::format("predict: expected one input and one output, got {} and {}",
+                    inputs_.size(), outputs_.size()));
+  }
+  if (x.empty()) throw ValueError("predict: expected a tensor, got none");
+  const GraphNode& first = *inputs_[0].node;
+  check_fits(x.shape(), first.shape, first.layer->name());
+  const int64_t n = x.shape()[0];
+  Tensor result(outputs_[0].shape().with(0, n));
+  const int64_t row = result.size() / n;
+  float* to = result.f32().data();
+  const int64_t chunks = (n + kPredictChunk - 1) / kPredictChunk;
+  const auto run_chunk = [&](int64_t chunk) {
+    const NoGradGuard no_grad;
+    const int64_t begin = chunk * kPredictChunk;
+    const int64_t count = std::min(kPredictChunk, n - begin);
+    const Tensor y =
+        (*this)(Variable(x.slice(begin, count)), Mode::inference).value();
+    std::memcpy(to + begin * row, y.f32().data(),
+                static_cast<size_t>(count * row) * sizeof(float));
+  };
+  if (chunks == 1) {
+    run_chunk(0);  // its ops may run in parallel instead
+  } else {
+    parallel_for(chunks, run_chunk);
+  }
+  return result;
+}
+
+Layer& Model::layer(std::string_view wanted) const {
+  std::vector<std::string> names;
+  for (const auto& layer : layers_) {
+    if (layer->name() == wanted) return *layer;
+    names.push_back(layer->name());
+  }
+  throw NotFoundError(fmt::format("model '{}': expected a layer '{}'{}", name(),
+                                  wanted, suggest_names(wanted, names)));
+}
+
+int64_t Model::parameter_count() const {
+  int64_t count = 0;
+  for (const auto& layer : layers_) {
+    for (const Parameter& p : layer->parameters()) {
+      count += p.variable.shape().size();
+    }
+  }
+  return count;
+}
+
+Model Model::clone(const Rewriter& rewrite) const {
+  CloneContext context;
+  std::map<const Layer*, std::shared_ptr<Layer>> copies;
+  std::unordered_map<const GraphNode*, SymbolicTensor> made;
+  for (const auto& node : nodes_) {
+    const Layer& old = *node->layer;
+    std::shared_ptr<Layer>& copy = copies[&old];
+    if (copy == nullptr) {
+      copy = rewrite ? rewrite(old, context) : old.clone(context);
+    }
+    std::vector<SymbolicTensor> inputs;
+    for (const SymbolicTensor& input : node->inputs) {
+      inputs.push_back(made.at(input.node.get()));
+    }
+    made[node.get()] = call(copy, std::move(inputs));
+  }
+  for (const auto& [old, copy] : copies) copy->copy_parameters(*old);
+
+  std::vector<SymbolicTensor> inputs;
+  std::vector<SymbolicTensor> outputs;
+  for (const auto& input : inputs_) inputs.push_back(made.at(input.node.get()));
+  for (const auto& output : outputs_) {
+    outputs.push_back(made.at(output.node.get()));
+  }
+  return Model(std::move(inputs), std::move(outputs), options_);
+}
+
+}  // namespace octet

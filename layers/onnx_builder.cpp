@@ -1,0 +1,54 @@
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+
+namespace octet {
+
+std::string EmitContext::node(std::string_view op_type,
+                              const std::vector<std::string>& inputs,
+                              const OnnxBuilder::Attributes& attributes) {
+  return builder_.add_node(op_type, layer_, inputs, attributes);
+}
+
+std::string EmitContext::weight(
+    const Parameter& parameter,
+    const std::function<Tensor(const Tensor&)>& arrange, int channel_axis) {
+  const std::string name = layer_ + "/" + parameter.name;
+  const Tensor& value = parameter.variable.value();
+  if (weights_ == nullptr) {
+    return builder_.add_initializer(name, arrange(value));
+  }
+  std::optional<Grid> grid = weights_->grid(parameter);
+  if (!grid) return builder_.add_initializer(name, arrange(value));
+  const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
+  const std::string initializer =
+      builder_.add_initializer(name, arrange(on_grid));
+  grid->axis = channel_axis;
+  return builder_.add_qdq(initializer, name, *grid);
+}
+
+std::string EmitContext::weight(const Parameter& parameter) {
+  return weight(
+      parameter, [](const Tensor& value) { return value; }, 0);
+}
+
+OnnxValue EmitContext::keras_order(const OnnxValue& value) {
+  const Shape& image = value.flattened_from;  // [h,w,c], stored c,h,w
+  if (image.rank() != 3) return value;
+  const auto reshape = [&](const std::string& from, const char* name,
+                           std::initializer_list<int64_t> dims) {
+    const std::string target = builder_.add_initializer(
+        fmt::format("{}/{}", layer_, name),
+        Tensor::of<int64_t>({static_cast<int64_t>(dims.size())}, dims));
+    return builder_.add_node("Reshape", fmt::format("{}/{}", layer_, name),
+                             {from, target});
+  };
+  const std::string chw =
+      reshape(value.name, "image", {-1, image[2], image[0], image[1]});
+  const std::string hwc =
+      builder_.add_node("Transpose", layer_ + "/keras_order", {chw},
+                        {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+  return {reshape(hwc, "features", {-1, value.shape[1]}), value.shape};
+}
+
+}  // namespace octet

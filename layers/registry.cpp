@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+
+#include "layer_table.h"
+
+namespace octet {
+namespace {
+
+std::vector<const LayerDef*>& user_defs() {
+  static std::vector<const LayerDef*> defs;
+  return defs;
+}
+
+}  // namespace
+
+const LayerDef* find_layer_def(std::string_view class_name) {
+  for (const LayerDef* def : layer_defs()) {
+    if (def->class_name == class_name) return def;
+  }
+  return nullptr;
+}
+
+std::vector<const LayerDef*> layer_defs() {
+  const auto built_in = built_in_layer_defs();
+  std::vector<const LayerDef*> defs(built_in.begin(), built_in.end());
+  std::ranges::sort(defs, {}, &LayerDef::class_name);
+  std::vector<const LayerDef*> users = user_defs();
+  std::ranges::sort(users, {}, &LayerDef::class_name);
+  defs.insert(defs.end(), users.begin(), users.end());
+  return defs;
+}
+
+void register_layer(const LayerDef& def) {
+  if (find_layer_def(def.class_name) != nullptr) {
+    throw ValueError(
+        fmt::format("register_layer: expected a new class, got "
+                    "'{}', which exists",
+                    def.class_name));
+  }
+  user_defs().push_back(&def);
+}
+
+std::shared_ptr<Layer> create_layer(std::string_view class_name,
+                                    const Config& config) {
+  const LayerDef* def = find_layer_def(class_name);
+  if (def == nullptr) {
+    std::string known;
+    for (const LayerDef* each : layer_defs()) {
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", each->class_name);
+    }
+    throw UnsupportedError(fmt::format(
+        "layer class: expected one of {}, got '{}'; register_layer adds your "
+        "own",
+        known, class_name));
+  }
+  return with_context(
+      [&] { return fmt::format("in the configuration of {}", class_name); },
+      [&] { return def->create(config); });
+}
+
+}  // namespace octet

@@ -1,0 +1,75 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/relu.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ReLUOptions& o) {
+  v("max_value", o.max_value);
+}
+
+namespace {
+
+class ReLULayer final : public Layer {
+ public:
+  explicit ReLULayer(const ReLUOptions& options) : o_(options) {
+    if (!(o_.max_value > 0)) {
+      throw ValueError(
+          fmt::format("max_value: expected a value > 0, got {}", o_.max_value));
+    }
+  }
+
+  std::string class_name() const override { return "ReLU"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return single_input(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return relu(inputs[0], o_.max_value);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    if (std::isinf(o_.max_value)) {
+      y.name = context.node("Relu", {y.name});
+      return y;
+    }
+    const auto bound = [&](const char* name, float value) {
+      return context.builder().add_initializer(context.layer() + "/" + name,
+                                               Tensor::scalar(value));
+    };
+    y.name = context.node(
+        "Clip", {y.name, bound("min", 0), bound("max", o_.max_value)});
+    return y;
+  }
+
+ private:
+  ReLUOptions o_;
+};
+
+}  // namespace
+
+ReLU::ReLU(const ReLUOptions& options)
+    : LayerHandle(std::make_shared<ReLULayer>(options)) {
+  layer()->set_name(options.name);
+}
+
+extern const LayerDef relu_def;
+const LayerDef relu_def{
+    .class_name = "ReLU",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ReLULayer>(read_fields<ReLUOptions>(config));
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,45 @@
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/softmax.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+
+namespace octet {
+namespace {
+
+class SoftmaxLayer final : public Layer {
+ public:
+  std::string class_name() const override { return "Softmax"; }
+  Config config() const override { return Config::Object(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return single_input(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return softmax(inputs[0]);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];  // over all features: their order is no matter
+    const int64_t axis = y.shape.rank() == 4 ? 1 : -1;
+    y.name = context.node("Softmax", {y.name}, {{"axis", axis}});
+    return y;
+  }
+};
+
+}  // namespace
+
+Softmax::Softmax(const SoftmaxOptions& options)
+    : LayerHandle(std::make_shared<SoftmaxLayer>()) {
+  layer()->set_name(options.name);
+}
+
+extern const LayerDef softmax_def;
+const LayerDef softmax_def{
+    .class_name = "Softmax",
+    .create = [](const Config&) -> std::shared_ptr<Layer> {
+      return std::make_shared<SoftmaxLayer>();
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,39 @@
+// Observers: what calibration remembers of the tensors it sees.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet::quant {
+
+/// How calibration chooses the range of an activation.
+/// Source of the rules: NVIDIA, "Integer Quantization for Deep Learning
+/// Inference", arXiv 2004.09602, section 4.
+enum class Calibration {
+  max,         ///< largest magnitude seen
+  ema,         ///< moving average of the batches' largest magnitudes
+  percentile,  ///< magnitude below which a given share of the values lies
+};
+
+struct ObserverOptions {
+  Calibration method = Calibration::percentile;
+  float percentile = 99.99f;  ///< (0, 100]
+  float ema_rate = 0.01f;     ///< share of the new batch, (0, 1]
+};
+
+/// Collects the range of one tensor. Not thread-safe.
+class RangeObserver {
+ public:
+  virtual ~RangeObserver() = default;
+  /// Throws: ValueError if x holds NaN or infinity.
+  virtual void observe(const Tensor& x) = 0;
+  /// Largest magnitude to represent; nothing before the first observation.
+  virtual std::optional<float> range() const = 0;
+};
+
+/// Throws: ValueError for options out of range.
+std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options);
+
+}  // namespace octet::quant

@@ -1,0 +1,94 @@
+// Quantizer: turns a tensor into its fake-quantized self. It is a range
+// observer, a scale, two switches (observe, quantize) and a rule that says
+// where the scale comes from. Being uncalibrated is the absence of a scale.
+//
+// One Quantizer may be shared by several wrappers that read the same tensor.
+// Under NoGradGuard, with observing off, calls are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <octet/quant/observer.h>
+#include <octet/runtime/grid.h>
+#include <octet/runtime/variable.h>
+
+namespace octet::quant {
+
+/// Where the scale of a quantizer comes from.
+enum class ScaleRule {
+  fixed,  ///< set by calibration or by hand, then kept
+  live,   ///< recomputed from the tensor in every forward pass
+};
+
+struct QuantizerConfig {
+  int bits = 8;               ///< [2, 8]
+  bool narrow_range = false;  ///< lowest code -(2^(bits-1) - 1), for weights
+  bool per_channel = false;
+  ScaleRule rule = ScaleRule::fixed;
+
+  int high() const { return (1 << (bits - 1)) - 1; }
+  int low() const { return narrow_range ? -high() : -high() - 1; }
+  bool operator==(const QuantizerConfig&) const = default;
+};
+
+/// Per-tensor int8 [-128,127], fixed by calibration.
+QuantizerConfig activation_quantizer();
+/// Per-channel int8 [-127,127], live absmax.
+QuantizerConfig weight_quantizer();
+
+class Quantizer {
+ public:
+  /// Throws: ValueError for bits outside [2,8]; UnsupportedError for a
+  /// per-channel quantizer with a fixed scale rule.
+  Quantizer(std::string name, const QuantizerConfig& config);
+
+  const std::string& name() const { return name_; }
+  const QuantizerConfig& config() const { return config_; }
+
+  /// Observes and quantizes x as the switches say. Without a scale it passes
+  /// x on. Shared readers of one value observe it once.
+  Variable operator()(const Variable& x) const;
+
+  /// The grid for a tensor with its channels on `axis`; with the live rule it
+  /// is computed from `x`. Throws: ValueError if there is no scale.
+  Grid grid(const Tensor& x, int axis) const;
+
+  bool calibrated() const;
+  /// A fixed scale; empty for the live rule and before calibration.
+  std::optional<float> scale() const { return scale_; }
+  /// Throws: ValueError unless finite and positive; UnsupportedError for the
+  /// live rule.
+  void set_scale(float scale);
+
+  /// Starts collecting ranges; with the live rule nothing happens.
+  void start_observing(const ObserverOptions& options);
+  /// Ends it and sets the scale. Returns the range, or nothing if no tensor
+  /// was seen (the scale then stays as it was).
+  std::optional<float> finish_observing();
+  /// Ends it and keeps the scale as it was.
+  void cancel_observing();
+  /// Whether ranges are being collected, and one has been.
+  bool observing() const { return observer_ != nullptr; }
+  bool observed() const { return last_observed_.has_value(); }
+
+  /// Whether x is quantized at all; a switched-off quantizer keeps its scale
+  /// and is still exported.
+  void set_enabled(bool enabled) { enabled_ = enabled; }
+  bool enabled() const { return enabled_; }
+
+  /// An independent copy without observations.
+  std::shared_ptr<Quantizer> clone() const;
+
+ private:
+  std::string name_;
+  QuantizerConfig config_;
+  std::optional<float> scale_;
+  bool enabled_ = true;
+  std::shared_ptr<RangeObserver> observer_;
+  mutable std::optional<uint64_t> last_observed_;
+};
+
+}  // namespace octet::quant

@@ -1,0 +1,137 @@
+#include "arena.h"
+
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::arena {
+namespace {
+
+// A cache would hide use after free from the address sanitizer.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCaching = false;
+#else
+constexpr bool kCaching = true;
+#endif
+
+constexpr int64_t kPage = 4096;
+constexpr int64_t kHugePage = int64_t{2} << 20;
+
+std::atomic<int64_t> system_count{0};
+
+// Eight classes per power of two: at most 12 % more than asked for.
+int64_t size_class(int64_t bytes) {
+  int64_t step = kPage;
+  while (step * 16 < bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+char* system_allocate(int64_t bytes, int64_t align) {
+  const int64_t room = (bytes + align - 1) / align * align;
+  void* memory =
+      std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(room));
+  if (memory == nullptr) {
+    throw ValueError(
+        fmt::format("memory: expected {} bytes to be available", bytes));
+  }
+#ifdef __linux__
+  if (align == kHugePage) {
+    madvise(memory, static_cast<size_t>(room), MADV_HUGEPAGE);
+  }
+#endif
+  return static_cast<char*>(memory);
+}
+
+void system_free(Buffer* buffer) noexcept {
+  std::free(buffer->data);
+  delete buffer;
+}
+
+struct Cache {
+  std::unordered_map<int64_t, std::vector<Buffer*>> free;
+  ~Cache();
+};
+
+// Null before the first use and after the thread's cache is gone: a static
+// Tensor may outlive it.
+thread_local Cache* mine = nullptr;
+
+Cache::~Cache() {
+  mine = nullptr;
+  for (auto& [capacity, buffers] : free) {
+    for (Buffer* buffer : buffers) system_free(buffer);
+  }
+}
+
+Cache* cache() {
+  thread_local Cache instance;
+  thread_local bool started = false;
+  if (!started) {
+    started = true;
+    mine = &instance;
+  }
+  return mine;
+}
+
+}  // namespace
+
+Buffer* take(int64_t bytes) {
+  const int64_t capacity = size_class(bytes + kSlack);
+  if (Cache* own = kCaching ? cache() : nullptr) {
+    auto& list = own->free[capacity];
+    if (!list.empty()) {
+      Buffer* buffer = list.back();
+      list.pop_back();
+      buffer->references = 1;
+      return buffer;
+    }
+  }
+  ++system_count;
+  const int64_t align = capacity >= kHugePage ? kHugePage : 64;
+  auto buffer = std::make_unique<Buffer>();
+  buffer->data = system_allocate(capacity, align);
+  buffer->capacity = capacity;
+  buffer->references = 1;
+  return buffer.release();
+}
+
+void give(Buffer* buffer) noexcept {
+  Cache* own = kCaching ? cache() : nullptr;
+  if (own == nullptr) {
+    system_free(buffer);
+    return;
+  }
+  own->free[buffer->capacity].push_back(buffer);
+}
+
+int64_t system_allocations() { return system_count; }
+
+float* scratch(int slot, int64_t floats) {
+  struct Region {
+    Buffer* buffer = nullptr;
+    ~Region() {
+      if (buffer != nullptr) system_free(buffer);
+    }
+  };
+  thread_local std::array<Region, kScratchSlots> regions;
+  Region& region = regions[static_cast<size_t>(slot)];
+  const int64_t bytes = floats * static_cast<int64_t>(sizeof(float)) + kSlack;
+  if (region.buffer == nullptr || region.buffer->capacity < bytes) {
+    Buffer* larger = take(bytes);
+    if (region.buffer != nullptr) system_free(region.buffer);
+    region.buffer = larger;
+  }
+  return reinterpret_cast<float*>(region.buffer->data);
+}
+
+}  // namespace octet::arena

@@ -1,0 +1,38 @@
+// Caching arena: freed buffers wait on lists of their size class, one set a
+// thread, so that a step allocates nothing after the second one and a chunk's
+// working set stays in its core's cache.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace octet {
+
+struct Buffer {
+  char* data;
+  int64_t capacity;
+  std::atomic<int> references;
+};
+
+namespace arena {
+
+/// Readable and writable bytes beyond what was asked for, so that kernels may
+/// load whole vectors at the end of a buffer.
+inline constexpr int64_t kSlack = 256;
+
+/// A buffer of at least `bytes` (+ kSlack), aligned to 64, with one
+/// reference. Throws: ValueError if the system has no memory left.
+Buffer* take(int64_t bytes);
+/// Returns a buffer that nobody references.
+void give(Buffer* buffer) noexcept;
+
+/// Buffers asked of the system so far, by all threads.
+int64_t system_allocations();
+
+/// Memory that this thread reuses from call to call; it grows and never
+/// shrinks. `slot` in [0, kScratchSlots) names independent regions.
+inline constexpr int kScratchSlots = 4;
+float* scratch(int slot, int64_t floats);
+
+}  // namespace arena
+}  // namespace octet

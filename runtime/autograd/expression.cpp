@@ -1,0 +1,139 @@
+#include "expression.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <octet/runtime/parallel.h>
+
+namespace octet::autograd {
+
+OpenInterval Expression::pass() const {
+  OpenInterval interval{low, high};
+  if (!grid.empty() && clipped_gradient) {
+    const OpenInterval round =
+        straight_through_interval(grid.scale.item(), grid.low, grid.high);
+    interval.low = std::max(interval.low, round.low);
+    interval.high = std::min(interval.high, round.high);
+  }
+  return interval;
+}
+
+Expression expression_of(const Tensor& t, Node* target) {
+  Expression e;
+  e.shape = t.shape();
+  e.first.t = t;
+  e.first.target = target;
+  return e;
+}
+
+ImageShape::ImageShape(const Shape& shape) {
+  const int rank = shape.rank();
+  if (rank == 0) return;
+  c = shape[-1];
+  if (rank == 1) return;
+  n = shape[0];
+  if (rank == 4) {
+    h = shape[1];
+    w = shape[2];
+    return;
+  }
+  for (int axis = 1; axis < rank - 1; ++axis) w *= shape[axis];
+}
+
+Reader::Reader(const Expression& expression, Form form)
+    : expression_(expression), images_(expression.shape) {
+  const Expression& e = expression_;
+  call_.h = images_.h;
+  call_.w = images_.w;
+  call_.c = images_.c;
+  call_.low = e.low;
+  call_.high = e.high;
+  const Shape channels{images_.c};
+  const auto scale_of = [&](const Tensor& a) {
+    if (!a.empty()) return a.f32().data();
+    if (ones_.empty()) ones_ = Tensor::full(channels, 1);
+    return std::as_const(ones_).f32().data();
+  };
+  const auto shift_of = [&](const Tensor& b) {
+    if (!b.empty()) return b.f32().data();
+    if (zeros_.empty()) zeros_ = Tensor::zeros(channels);
+    return std::as_const(zeros_).f32().data();
+  };
+  if (e.stored()) {
+    call_.t = std::as_const(*e.cell).f32().data();
+  } else {
+    call_.t = e.first.t.f32().data();
+    call_.terms = e.first.scaled() || e.clipped() ? 1 : 0;
+    if (e.second) {
+      const Term& s = *e.second;
+      call_.terms = s.grid.empty() ? 2 : 3;
+      call_.t2 = s.t.f32().data();
+      call_.a2 = scale_of(s.a);
+      call_.b2 = shift_of(s.b);
+      call_.low2 = s.low;
+      call_.high2 = s.high;
+      if (!s.grid.empty()) {
+        call_.scale2 = s.grid.scale.item();
+        call_.code_low2 = static_cast<float>(s.grid.low);
+        call_.code_high2 = static_cast<float>(s.grid.high);
+      }
+      if (e.cell != nullptr) cell_ = Tensor(e.shape);
+    }
+    if (call_.terms >= 1) {
+      call_.a = scale_of(e.first.a);
+      call_.b = shift_of(e.first.b);
+    }
+  }
+  if (!e.grid.empty()) {
+    call_.quantize = true;
+    call_.scale = e.grid.scale.item();
+    call_.code_low = static_cast<float>(e.grid.low);
+    call_.code_high = static_cast<float>(e.grid.high);
+    call_.factor = form == Form::real ? call_.scale : 1.0f;
+  }
+}
+
+const float* Reader::direct(int64_t image) const {
+  if (call_.terms != 0 || call_.quantize) return nullptr;
+  return call_.t + image * images_.size();
+}
+
+void Reader::read(int64_t image, const Border& border, float* out) const {
+  kernels::Evaluation call = call_;
+  const int64_t offset = image * images_.size();
+  call.t += offset;
+  if (call.t2 != nullptr) call.t2 += offset;
+  if (!cell_.empty())
+    call.keep = const_cast<Tensor&>(cell_).f32().data() + offset;
+  call.out = out;
+  call.top = border.top;
+  call.bottom = border.bottom;
+  call.left = border.left;
+  call.right = border.right;
+  kernels::table().evaluate(call);
+}
+
+void Reader::commit() {
+  if (!cell_.empty() && !expression_.stored()) *expression_.cell = cell_;
+}
+
+Tensor evaluate(const Expression& expression) {
+  Tensor out(expression.shape);
+  float* to = out.f32().data();
+  Reader reader(expression, Form::real);
+  const int64_t size = reader.images().size();
+  parallel_chunks(reader.images().n, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) reader.read(i, {}, to + i * size);
+  });
+  reader.commit();
+  return out;
+}
+
+void store_cell(const Expression& expression) {
+  if (!expression.second || expression.stored()) return;
+  Expression unquantized = expression;
+  unquantized.grid = {};
+  *expression.cell = evaluate(unquantized);
+}
+
+}  // namespace octet::autograd

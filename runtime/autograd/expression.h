@@ -1,0 +1,109 @@
+// Deferred pointwise expressions: y = Q(clip(first + second)), where
+//   first  = a1*t1 + b1
+//   second = Q2(clip2(a2*t2 + b2)), or absent.
+//
+// Two storage rules replace liveness analysis: a one-term expression is never
+// stored, since evaluating it costs the traffic of reading it; a two-term
+// expression is written to its cell, before Q, by whoever evaluates it first.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <octet/runtime/grid.h>
+#include <octet/runtime/tensor.h>
+
+#include "../kernels/kernels.h"
+
+namespace octet::autograd {
+
+struct Node;
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Term {
+  Tensor t;
+  Tensor a;  // [c]; empty: 1
+  Tensor b;  // [c]; empty: 0
+  // Of a second term only:
+  float low = -kInfinity;
+  float high = kInfinity;
+  Grid grid;
+  // Receives d/d(a*t + b). Owned by the node that holds the expression, or
+  // null where nothing is recorded.
+  Node* target = nullptr;
+
+  bool scaled() const { return !a.empty() || !b.empty(); }
+};
+
+struct Expression {
+  Shape shape;
+  Term first;
+  std::optional<Term> second;
+  float low = -kInfinity;
+  float high = kInfinity;
+  Grid grid;                     // per tensor
+  bool clipped_gradient = true;  // of Q: the clipped straight-through rule
+  std::shared_ptr<Tensor> cell;  // of a two-term expression
+
+  bool clipped() const { return low > -kInfinity || high < kInfinity; }
+  bool affine() const { return !second && !clipped() && grid.empty(); }
+  bool stored() const { return cell != nullptr && !cell->empty(); }
+  /// Values before clip and Q through which gradients pass: ReLU, ReLU6 and
+  /// the clipped straight-through rule together are one interval.
+  OpenInterval pass() const;
+};
+
+Expression expression_of(const Tensor& t, Node* target);
+
+/// A tensor seen as images: rank 4 is [n][h][w][c], any other rank
+/// [n][1][pixels][c], rank 1 one image of one pixel.
+struct ImageShape {
+  int64_t n = 1, h = 1, w = 1, c = 1;
+  int64_t size() const { return h * w * c; }
+  explicit ImageShape(const Shape& shape);
+};
+
+/// Cells around an image.
+struct Border {
+  int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+
+/// What a reader delivers of an expression that ends on a grid.
+enum class Form {
+  real,   ///< scale * code
+  codes,  ///< the integers themselves, as floats
+};
+
+/// Evaluates an expression image by image; the only evaluator there is.
+/// read() may be called from several threads, for different images.
+class Reader {
+ public:
+  Reader(const Expression& expression, Form form);
+
+  const ImageShape& images() const { return images_; }
+  /// The image itself where it needs no evaluation and no border, else null.
+  const float* direct(int64_t image) const;
+  /// Writes [top+h+bottom][left+w+right][c], zeros around.
+  void read(int64_t image, const Border& border, float* out) const;
+  /// After all images have been read: stores the cell, if this was the first
+  /// evaluation of a two-term expression.
+  void commit();
+
+ private:
+  Expression expression_;
+  ImageShape images_;
+  kernels::Evaluation call_;
+  Tensor ones_;
+  Tensor zeros_;
+  Tensor cell_;
+};
+
+/// The whole expression as a tensor; stores the cell of a two-term one.
+Tensor evaluate(const Expression& expression);
+/// Makes sure that a two-term expression has its cell.
+void store_cell(const Expression& expression);
+
+}  // namespace octet::autograd

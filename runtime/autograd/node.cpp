@@ -1,0 +1,176 @@
+#include "node.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::autograd {
+namespace {
+
+std::atomic<uint64_t> next_id{0};
+
+// Deep graphs must not overflow the stack when they go: nodes whose last
+// owner lets go are freed from this list, one after another.
+thread_local std::vector<NodePtr>* dying = nullptr;
+
+}  // namespace
+
+Gradient plain_gradient(const Tensor& g) {
+  Gradient gradient;
+  if (!g.empty()) gradient.value = expression_of(g, nullptr);
+  return gradient;
+}
+
+Node::Node(std::string_view name, const Shape& s)
+    : id(next_id++), op(name), shape(s) {}
+
+Node::~Node() {
+  if (inputs.empty()) return;
+  if (dying != nullptr) {
+    for (NodePtr& input : inputs) dying->push_back(std::move(input));
+    return;
+  }
+  std::vector<NodePtr> list = std::move(inputs);
+  dying = &list;
+  while (!list.empty()) {
+    const NodePtr last = std::move(list.back());
+    list.pop_back();
+  }
+  dying = nullptr;
+}
+
+void Node::depend_on(const NodePtr& input) {
+  if (!grad_enabled() || input == nullptr || !input->needs_grad) return;
+  inputs.push_back(input);
+  needs_grad = true;
+}
+
+Tensor Node::compute() {
+  throw InternalError(fmt::format("{}: expected a value", op));
+}
+
+void Node::backward(Engine&) {}
+
+Leaf::Leaf(Tensor v) : Node("leaf", v.shape()) { value = std::move(v); }
+
+void Leaf::backward(Engine&) {
+  const Tensor sum = Engine::total(*this);
+  gradients.clear();
+  if (sum.empty()) return;
+  if (grad.empty()) {
+    // A copy: the tensor may be shared with another receiver.
+    grad = sum.clone();
+    return;
+  }
+  kernels::table().accumulate(grad.f32().data(), sum.f32().data(), grad.size());
+}
+
+ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
+    : Node(name, expression.shape), e(std::move(expression)) {}
+
+Tensor ExpressionNode::compute() {
+  // Without Q the cell and the value are the same.
+  if (e.second && e.grid.empty()) {
+    store_cell(e);
+    return *e.cell;
+  }
+  return evaluate(e);
+}
+
+void ExpressionNode::backward(Engine& engine) {
+  Gradient gradient = Engine::collect(*this);
+  if (!gradient.value.first.t.empty() && !gradient.finished) {
+    store_cell(e);
+    const Tensor g =
+        gradient.plain() ? gradient.value.first.t : evaluate(gradient.value);
+    const OpenInterval pass = e.pass();
+    const bool open = pass.low == -kInfinity && pass.high == kInfinity;
+    const bool sums = e.first.scaled() || (e.second && e.second->scaled());
+    gradient = open && !sums ? plain_gradient(g) : Engine::masked(e, g);
+  }
+  gradient.finished = false;
+  if (e.first.target != nullptr) {
+    gradient.slot = 1;
+    engine.deliver(e.first.target, gradient);
+  }
+  if (e.second && e.second->target != nullptr) {
+    gradient.slot = 2;
+    engine.deliver(e.second->target, gradient);
+  }
+}
+
+void ExpressionNode::release() {
+  e.first.target = nullptr;
+  if (e.second) e.second->target = nullptr;
+}
+
+FunctionNode::FunctionNode(std::string_view name, const Shape& s, Vjp rule)
+    : Node(name, s), vjp(std::move(rule)) {}
+
+namespace {
+
+// The engine's side of broadcasting: sums a gradient down to `shape`.
+Tensor unbroadcast(const Tensor& g, const Shape& shape) {
+  if (g.shape() == shape) return g;
+  const int extra = g.shape().rank() - shape.rank();
+  bool fits = extra >= 0;
+  for (int axis = 0; fits && axis < shape.rank(); ++axis) {
+    fits = shape[axis] == g.shape()[axis + extra] || shape[axis] == 1;
+  }
+  if (!fits) {
+    throw ShapeError(fmt::format("gradient: expected shape {}, got {}",
+                                 shape.to_string(), g.shape().to_string()));
+  }
+  Tensor result = Tensor::zeros(shape);
+  const auto to = result.f32();
+  const auto from = g.f32();
+  std::array<int64_t, Shape::kMaxRank> index{};
+  for (const float value : from) {
+    int64_t at = 0;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const int64_t i =
+          shape[axis] == 1 ? 0 : index[static_cast<size_t>(axis + extra)];
+      at = at * shape[axis] + i;
+    }
+    to[static_cast<size_t>(at)] += value;
+    for (int axis = g.shape().rank() - 1; axis >= 0; --axis) {
+      if (++index[static_cast<size_t>(axis)] < g.shape()[axis]) break;
+      index[static_cast<size_t>(axis)] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+void FunctionNode::backward(Engine& engine) {
+  const Tensor g = Engine::total(*this);
+  gradients.clear();
+  std::vector<Tensor> results;
+  if (!g.empty()) {
+    results =
+        with_context([&] { return fmt::format("in the gradient of {}", op); },
+                     [&] { return vjp(g); });
+    if (results.size() != arguments.size()) {
+      throw ValueError(
+          fmt::format("gradient of {}: expected {} tensors, got {}", op,
+                      arguments.size(), results.size()));
+    }
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == nullptr) continue;
+    Tensor part;
+    if (!g.empty() && !results[i].empty()) {
+      part = with_context(
+          [&] { return fmt::format("in the gradient of {}, input {}", op, i); },
+          [&] { return unbroadcast(results[i], arguments[i]->shape); });
+    }
+    engine.deliver(arguments[i], plain_gradient(part));
+  }
+}
+
+void FunctionNode::release() { vjp = nullptr; }
+
+}  // namespace octet::autograd

@@ -1,0 +1,160 @@
+// Nodes of the tape, deferred gradients, and the engine that walks them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/variable.h>
+
+#include "expression.h"
+
+namespace octet::autograd {
+
+/// A gradient that has been delivered to a node, perhaps not yet computed.
+struct Gradient {
+  /// A tensor, or a*g + b + a2*z (through a batch normalization).
+  Expression value;
+  /// [groups][3][c]: sums of g, g*t1, g*t2 over the receiver's expression,
+  /// taken by the epilogue that produced g; empty if nobody did.
+  Tensor sums;
+  /// Which t of those sums is the receiver's: 1 or 2.
+  int slot = 1;
+  /// The receiver's own mask is applied already. Not the same as having sums:
+  /// those belong to one receiver only.
+  bool finished = false;
+
+  bool plain() const { return value.affine() && !value.first.scaled(); }
+};
+
+/// A plain gradient. `g` may be empty: zero.
+Gradient plain_gradient(const Tensor& g);
+
+class Engine;
+
+struct Node : std::enable_shared_from_this<Node> {
+  Node(std::string_view op, const Shape& shape);
+  virtual ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  /// Appends an input and, where recording is on, takes part in gradients if
+  /// the input does. Without recording nothing is kept.
+  void depend_on(const NodePtr& input);
+
+  /// The value if it has to be computed from other nodes' values.
+  virtual Tensor compute();
+  virtual const Expression* expression() const { return nullptr; }
+  /// Takes `gradients` and delivers to the inputs.
+  virtual void backward(Engine& engine);
+  /// Drops what only backward needs, and pointers to inputs.
+  virtual void release() {}
+
+  const uint64_t id;
+  std::string op;
+  Shape shape;
+  bool needs_grad = false;
+  bool released = false;
+  std::vector<NodePtr> inputs;  // those that need a gradient
+  std::vector<Gradient> gradients;
+  int64_t pending = 0;  // contributions to come; valid during backward
+  Tensor value;
+  Tensor statistics;  // [n][2][c]: sums and square sums, from an epilogue
+};
+
+/// A parameter or constant. Under no-grad the packed forms of a weight are
+/// kept here until the value changes.
+struct Leaf final : Node {
+  explicit Leaf(Tensor v);
+  void backward(Engine& engine) override;
+
+  struct Packed {
+    const void* table;  // of kernels: the layout depends on the vector width
+    Tensor scale;       // of the grid, or empty
+    bool codes;
+    Tensor panels;
+    Tensor real;
+  };
+  Tensor grad;
+  std::mutex mutex;
+  std::vector<Packed> packed;
+};
+
+/// Holds a deferred expression.
+struct ExpressionNode final : Node {
+  ExpressionNode(std::string_view op, Expression e);
+  Tensor compute() override;
+  const Expression* expression() const override { return &e; }
+  void backward(Engine& engine) override;
+  void release() override;
+
+  Expression e;
+};
+
+/// An ordinary op with a pure gradient rule.
+struct FunctionNode final : Node {
+  FunctionNode(std::string_view op, const Shape& shape, Vjp rule);
+  void backward(Engine& engine) override;
+  void release() override;
+
+  Vjp vjp;
+  std::vector<Node*> arguments;  // all inputs; null where none is needed
+};
+
+/// Where the producer of a gradient writes it: a plain store, or, for the
+/// last contributor to an expression, its fused epilogue.
+struct GradientSink {
+  Tensor out;
+  Tensor sums;  // [groups][3][c], or empty
+  Tensor value, first, second, others;
+  std::array<Tensor, 2> coefficients;  // what mask.a and mask.b point to
+  kernels::GradientMask mask;
+  bool fused = false;
+
+  /// Sets `e` (and `m`, which must outlive it) for the part of the output
+  /// that starts `offset` floats in and sums into `group`.
+  void epilogue(int64_t offset, int64_t group, kernels::Epilogue& e,
+                kernels::GradientMask& m) const;
+  /// Delivers `pixels` pixels of g, for producers without an epilogue.
+  void write(int64_t offset, int64_t group, int64_t pixels,
+             const float* g) const;
+};
+
+class Engine {
+ public:
+  /// Runs the tape below `root`, whose gradient is 1.
+  void run(const NodePtr& root);
+
+  /// One contribution, from an input edge of the caller.
+  void deliver(Node* to, Gradient gradient);
+  /// The other way to contribute: the caller writes into the sink. `groups`
+  /// is the number of parts that are written independently.
+  GradientSink sink(Node* to, int64_t groups);
+  /// Call when the sink is filled.
+  void close(Node* to, const GradientSink& sink);
+
+  /// The sum of what was delivered, as a tensor; empty if that is zero.
+  static Tensor total(Node& node);
+  /// The same, left deferred if there is only one. `gradients` is emptied.
+  static Gradient collect(Node& node);
+  /// `g` through the mask of `e` in a pass of its own, with sums.
+  static Gradient masked(const Expression& e, const Tensor& g);
+};
+
+bool eager();
+
+/// The value of a variable's node, computed once.
+const Tensor& value_of(Node& node);
+/// The variable as an expression: its own, or its value.
+Expression expression_of(const Variable& x);
+/// The same, without Q and with a clip that may still change.
+Expression extendable(const Variable& x);
+/// A variable for an expression.
+Variable wrap(std::string_view op, Expression e);
+
+}  // namespace octet::autograd

@@ -1,0 +1,166 @@
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/variable.h>
+
+#include "node.h"
+
+namespace octet {
+namespace {
+
+thread_local bool recording = true;
+thread_local bool eager_mode = false;
+
+autograd::Node& checked(const autograd::NodePtr& node) {
+  if (node == nullptr) throw ValueError("variable: expected a value, got none");
+  return *node;
+}
+
+autograd::Leaf& leaf(const autograd::NodePtr& node, std::string_view action) {
+  auto* result = dynamic_cast<autograd::Leaf*>(&checked(node));
+  if (result == nullptr) {
+    throw ValueError(fmt::format("{}: expected a leaf, got the result of {}",
+                                 action, node->op));
+  }
+  return *result;
+}
+
+}  // namespace
+
+bool grad_enabled() { return recording; }
+NoGradGuard::NoGradGuard() : before_(std::exchange(recording, false)) {}
+NoGradGuard::~NoGradGuard() { recording = before_; }
+EagerGuard::EagerGuard() : before_(std::exchange(eager_mode, true)) {}
+EagerGuard::~EagerGuard() { eager_mode = before_; }
+
+Variable::Variable(Tensor value, bool requires_grad) {
+  if (value.empty()) throw ValueError("variable: expected a tensor, got none");
+  if (requires_grad && value.dtype() != DType::f32) {
+    throw ValueError(
+        fmt::format("variable: expected f32 to take a gradient, "
+                    "got {}",
+                    to_string(value.dtype())));
+  }
+  node_ = std::make_shared<autograd::Leaf>(std::move(value));
+  node_->needs_grad = requires_grad;
+}
+
+const Shape& Variable::shape() const { return checked(node_).shape; }
+uint64_t Variable::id() const { return checked(node_).id; }
+const Tensor& Variable::value() const {
+  return autograd::value_of(checked(node_));
+}
+bool Variable::requires_grad() const { return checked(node_).needs_grad; }
+bool Variable::is_leaf() const {
+  return dynamic_cast<const autograd::Leaf*>(&checked(node_)) != nullptr;
+}
+
+void Variable::backward() const {
+  autograd::Node& node = checked(node_);
+  if (shape().size() != 1) {
+    throw ShapeError(fmt::format("backward: expected one element, got {}",
+                                 shape().to_string()));
+  }
+  if (!node.needs_grad) {
+    throw ValueError(
+        "backward: expected something that requires a gradient, got a "
+        "constant; was it computed under NoGradGuard?");
+  }
+  autograd::Engine().run(node_);
+}
+
+const Tensor& Variable::grad() const { return leaf(node_, "grad").grad; }
+void Variable::zero_grad() const { leaf(node_, "zero_grad").grad = {}; }
+
+void Variable::assign(const Tensor& value) const {
+  const autograd::Leaf& target = leaf(node_, "assign");
+  if (value.empty() || value.shape() != target.shape ||
+      value.dtype() != target.value.dtype()) {
+    throw ShapeError(
+        fmt::format("assign: expected {} {}, got {} {}",
+                    to_string(target.value.dtype()), target.shape.to_string(),
+                    to_string(value.dtype()), value.shape().to_string()));
+  }
+  Tensor& to = mutable_value();
+  std::memcpy(to.raw(), value.raw(), static_cast<size_t>(to.bytes()));
+}
+
+Tensor& Variable::mutable_value() const {
+  autograd::Leaf& target = leaf(node_, "mutable_value");
+  const std::lock_guard lock(target.mutex);
+  target.packed.clear();
+  return target.value;
+}
+
+Variable Variable::detach() const { return Variable(value()); }
+
+Variable record(std::string_view name, std::vector<Variable> inputs,
+                Tensor output, Vjp vjp) {
+  if (output.empty()) {
+    throw ValueError(fmt::format("{}: expected an output, got none", name));
+  }
+  auto node = std::make_shared<autograd::FunctionNode>(name, output.shape(),
+                                                       std::move(vjp));
+  node->value = std::move(output);
+  for (const Variable& input : inputs) {
+    const autograd::NodePtr& from = input.node();
+    node->depend_on(from);
+    const bool needed = grad_enabled() && from != nullptr && from->needs_grad;
+    node->arguments.push_back(needed ? from.get() : nullptr);
+  }
+  if (!node->needs_grad) node->vjp = nullptr;
+  return Variable(std::move(node));
+}
+
+namespace autograd {
+
+bool eager() { return eager_mode; }
+
+const Tensor& value_of(Node& node) {
+  if (node.value.empty()) node.value = node.compute();
+  return node.value;
+}
+
+Expression expression_of(const Variable& x) {
+  Node& node = checked(x.node());
+  const Expression* own = node.expression();
+  if (own != nullptr && node.value.empty()) return *own;
+  // A released node has no tape behind it: a constant.
+  Expression e = expression_of(value_of(node), node.released ? nullptr : &node);
+  if (own != nullptr) {
+    e.grid = own->grid;  // Q is idempotent: a stored value is on its grid
+  }
+  return e;
+}
+
+Expression extendable(const Variable& x) {
+  Node& node = checked(x.node());
+  Expression e = expression_of(x);
+  Node* target = node.released ? nullptr : &node;
+  if (!e.grid.empty()) return expression_of(value_of(node), target);
+  if (e.stored()) return expression_of(*e.cell, target);
+  return e;
+}
+
+Variable wrap(std::string_view op, Expression e) {
+  auto node = std::make_shared<ExpressionNode>(op, std::move(e));
+  Expression& own = node->e;
+  const auto depend = [&](Node*& target) {
+    if (target == nullptr) return;
+    if (grad_enabled() && target->needs_grad) {
+      node->depend_on(target->shared_from_this());
+    } else {
+      target = nullptr;
+    }
+  };
+  depend(own.first.target);
+  if (own.second) depend(own.second->target);
+  if (eager()) value_of(*node);
+  return Variable(std::move(node));
+}
+
+}  // namespace autograd
+}  // namespace octet

@@ -1,0 +1,22 @@
+# install(), and the package that find_package(octet) finds.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
+install(TARGETS octet EXPORT octetTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+foreach(module runtime layers quant train io)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/include/
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+install(EXPORT octetTargets NAMESPACE octet:: DESTINATION ${package_dir})
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/runtime/cmake/octetConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/octetConfig.cmake
+  INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/octetConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/octetConfig.cmake
+              ${PROJECT_BINARY_DIR}/octetConfigVersion.cmake
+        DESTINATION ${package_dir})

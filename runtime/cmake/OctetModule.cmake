@@ -1,0 +1,60 @@
+# octet_module(NAME [SOURCES ...] [USES module...] [LINKS target...])
+# An OBJECT library `octet_NAME` whose include path holds its own headers and
+# those of the modules it uses. LINKS are private third parties.
+function(octet_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;USES;LINKS" ${ARGN})
+  set(target octet_${name})
+  add_library(${target} OBJECT ${MODULE_SOURCES})
+  target_include_directories(${target}
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${name}/include>)
+  foreach(used IN LISTS MODULE_USES)
+    target_include_directories(${target}
+      PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${used}/include>)
+  endforeach()
+  octet_compile_options(${target})
+  octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
+endfunction()
+
+# Third parties are seen by the compiler here and linked by octet::octet.
+function(octet_private_links target)
+  foreach(link IN LISTS ARGN)
+    target_include_directories(${target} SYSTEM PRIVATE
+      $<TARGET_PROPERTY:${link},INTERFACE_INCLUDE_DIRECTORIES>)
+    target_compile_definitions(${target} PRIVATE
+      $<TARGET_PROPERTY:${link},INTERFACE_COMPILE_DEFINITIONS>)
+  endforeach()
+endfunction()
+
+# Language level, warnings and sanitizers of everything we compile.
+function(octet_compile_options target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
+  # Contraction would make results depend on the instruction set; only the
+  # kernels ask for it.
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -ffp-contract=off)
+  if(OCTET_WARNINGS_ARE_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(OCTET_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      -fsanitize=${OCTET_SANITIZE} -fno-omit-frame-pointer
+      -fno-sanitize-recover=all)
+    target_link_options(${target} PUBLIC -fsanitize=${OCTET_SANITIZE})
+  endif()
+endfunction()
+
+# octet_assemble(TARGET module...): one library of all modules' objects.
+function(octet_assemble target)
+  foreach(module IN LISTS ARGN)
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:octet_${module}>)
+    target_include_directories(${target} PUBLIC
+      $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/${module}/include>)
+  endforeach()
+  target_include_directories(${target} PUBLIC
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  octet_compile_options(${target})
+  target_link_libraries(${target} PRIVATE
+    TBB::tbb fmt::fmt ZLIB::ZLIB onnx)
+endfunction()

@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/dataset.h>
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+/// [n] followed by the dimensions of one sample.
+Shape batch_shape(int64_t n, const Shape& sample) {
+  std::vector<int64_t> dims{n};
+  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
+  return Shape(std::span<const int64_t>(dims));
+}
+
+class MemorySource final : public SampleSource {
+ public:
+  MemorySource(Tensor inputs, Tensor labels, float scale)
+      : inputs_(std::move(inputs)),
+        labels_(std::move(labels)),
+        scale_(scale),
+        input_shape_(inputs_.shape().slice(1, inputs_.shape().rank())) {}
+
+  int64_t size() const override { return labels_.size(); }
+  Shape input_shape() const override { return input_shape_; }
+
+  Batch read(std::span<const int64_t> indices) const override {
+    const auto count = static_cast<int64_t>(indices.size());
+    Batch batch{Tensor(batch_shape(count, input_shape_)),
+                Tensor(Shape{count}, DType::i64)};
+    if (inputs_.dtype() == DType::u8) {
+      gather<uint8_t>(indices, batch.inputs.f32(), [this](uint8_t code) {
+        return scale_ * static_cast<float>(code);
+      });
+    } else {
+      gather<float>(indices, batch.inputs.f32(), [](float x) { return x; });
+    }
+    const auto from = labels_.data<int64_t>();
+    std::transform(indices.begin(), indices.end(),
+                   batch.labels.data<int64_t>().begin(),
+                   [from](int64_t i) { return from[static_cast<size_t>(i)]; });
+    return batch;
+  }
+
+ private:
+  template <class T, class Convert>
+  void gather(std::span<const int64_t> indices, std::span<float> to,
+              Convert convert) const {
+    const auto from = inputs_.data<T>();
+    const auto length = static_cast<size_t>(input_shape_.size());
+    for (size_t row = 0; row < indices.size(); ++row) {
+      const auto sample =
+          from.subspan(static_cast<size_t>(indices[row]) * length, length);
+      std::transform(sample.begin(), sample.end(),
+                     to.subspan(row * length, length).begin(), convert);
+    }
+  }
+
+  Tensor inputs_;
+  Tensor labels_;
+  float scale_;
+  Shape input_shape_;
+};
+
+std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
+                                                  float scale) {
+  if (inputs.empty() || labels.empty()) {
+    throw ValueError(
+        "dataset: expected inputs and labels, got an empty tensor");
+  }
+  if (inputs.dtype() != DType::f32 && inputs.dtype() != DType::u8) {
+    throw ValueError(
+        fmt::format("dataset: expected inputs of f32 or u8, got "
+                    "{}",
+                    to_string(inputs.dtype())));
+  }
+  if (labels.dtype() != DType::i64) {
+    throw ValueError(fmt::format("dataset: expected labels of i64, got {}",
+                                 to_string(labels.dtype())));
+  }
+  if (inputs.shape().rank() < 1) {
+    throw ShapeError("dataset: expected inputs [n,...], got rank 0");
+  }
+  if (labels.shape().rank() != 1) {
+    throw ShapeError(fmt::format("dataset: expected labels [n], got {}",
+                                 labels.shape().to_string()));
+  }
+  if (inputs.shape()[0] != labels.shape()[0]) {
+    throw ShapeError(
+        fmt::format("dataset: expected one label per input, got inputs {} and "
+                    "labels {}",
+                    inputs.shape().to_string(), labels.shape().to_string()));
+  }
+  if (!std::isfinite(scale)) {
+    throw ValueError(
+        fmt::format("dataset: expected a finite input_scale, got {}", scale));
+  }
+  if (inputs.dtype() == DType::f32 && scale != 1.0f) {
+    throw ValueError(
+        fmt::format("dataset: expected input_scale 1 for f32 inputs, got {}. "
+                    "Hint: the scale is for u8; multiply f32 inputs yourself",
+                    scale));
+  }
+  return std::make_shared<MemorySource>(std::move(inputs), std::move(labels),
+                                        scale);
+}
+
+/// A source is written by a user: what it returns is checked once, here.
+void check_batch(const Batch& batch, int64_t count, const Shape& sample) {
+  const Shape expected = batch_shape(count, sample);
+  if (batch.inputs.empty() || batch.inputs.dtype() != DType::f32 ||
+      batch.inputs.shape() != expected) {
+    throw ValueError(fmt::format(
+        "dataset: expected its source to read inputs {} of f32, got {} of {}",
+        expected.to_string(), batch.inputs.shape().to_string(),
+        to_string(batch.inputs.dtype())));
+  }
+  if (batch.labels.empty() || batch.labels.dtype() != DType::i64 ||
+      batch.labels.shape() != Shape{count}) {
+    throw ValueError(fmt::format(
+        "dataset: expected its source to read labels [{}] of i64, got {} of {}",
+        count, batch.labels.shape().to_string(),
+        to_string(batch.labels.dtype())));
+  }
+}
+
+}  // namespace
+
+Dataset::Dataset(std::shared_ptr<const SampleSource> source)
+    : source_(std::move(source)), count_(0) {
+  if (source_ == nullptr) {
+    throw ValueError("dataset: expected a source, got a null pointer");
+  }
+  count_ = source_->size();
+}
+
+Dataset::Dataset(Tensor inputs, Tensor labels, float input_scale)
+    : Dataset(
+          memory_source(std::move(inputs), std::move(labels), input_scale)) {}
+
+Batch Dataset::batch(std::span<const int64_t> indices) const {
+  for (const int64_t index : indices) {
+    if (index < 0 || index >= count_) {
+      throw ValueError(fmt::format(
+          "dataset: expected indices in [0,{}), got {}", count_, index));
+    }
+  }
+  Batch batch = source_->read(indices);
+  check_batch(batch, static_cast<int64_t>(indices.size()),
+              source_->input_shape());
+  return batch;
+}
+
+Batch Dataset::batch(int64_t first, int64_t count) const {
+  // Written without first + count, which could overflow.
+  if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
+    throw ValueError(
+        fmt::format("dataset: expected samples in [0,{}), got {} from {} on",
+                    count_, count, first));
+  }
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
+  return batch(indices);
+}
+
+Dataset Dataset::take(int64_t count) const {
+  if (count < 1) {
+    throw ValueError(fmt::format(
+        "dataset: expected to take 1 or more samples, got {}", count));
+  }
+  Dataset result = *this;
+  result.count_ = std::min(count, count_);
+  return result;
+}
+
+}  // namespace octet

@@ -1,0 +1,66 @@
+// Config: an ordered tree of named values. What layers, quantizers, plans and
+// optimizers declare about themselves; io turns it into JSON and back.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace octet {
+
+class Config {
+ public:
+  using List = std::vector<Config>;
+  using Object = std::vector<std::pair<std::string, Config>>;
+
+  /// Null.
+  Config() = default;
+  Config(bool value) : value_(value) {}
+  Config(int value) : value_(int64_t{value}) {}
+  Config(int64_t value) : value_(value) {}
+  Config(double value) : value_(value) {}
+  Config(float value) : value_(double{value}) {}
+  Config(const char* value) : value_(std::string(value)) {}
+  Config(std::string_view value) : value_(std::string(value)) {}
+  Config(std::string value) : value_(std::move(value)) {}
+  Config(List value) : value_(std::move(value)) {}
+  Config(Object value) : value_(std::move(value)) {}
+
+  bool is_null() const {
+    return std::holds_alternative<std::monostate>(value_);
+  }
+  bool is_bool() const { return std::holds_alternative<bool>(value_); }
+  bool is_int() const { return std::holds_alternative<int64_t>(value_); }
+  bool is_number() const {
+    return is_int() || std::holds_alternative<double>(value_);
+  }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_list() const { return std::holds_alternative<List>(value_); }
+  bool is_object() const { return std::holds_alternative<Object>(value_); }
+
+  /// Throws: ValueError saying what was expected and what is there.
+  bool as_bool() const;
+  int64_t as_int() const;
+  double as_number() const;
+  const std::string& as_string() const;
+  const List& as_list() const;
+  const Object& as_object() const;
+
+  /// The entry of an object, or null if there is none.
+  const Config* find(std::string_view name) const;
+  /// Throws: NotFoundError listing the names there are.
+  const Config& at(std::string_view name) const;
+  /// Sets or replaces an entry; a null Config becomes an object.
+  Config& set(std::string_view name, Config value);
+
+  bool operator==(const Config&) const = default;
+
+ private:
+  std::variant<std::monostate, bool, int64_t, double, std::string, List, Object>
+      value_;
+};
+
+}  // namespace octet

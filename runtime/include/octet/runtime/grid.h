@@ -1,0 +1,59 @@
+// The one numeric definition of fake-quantization, used by training,
+// calibration and export:
+//
+//   q = clip(round_half_even(x / s), low, high),   y = s * q
+//
+// symmetric (zero point 0), s > 0, by division and not by multiplication with
+// 1/s (last-bit ties differ), as ONNX QuantizeLinear does. NaN stays NaN.
+//
+// Source: ONNX QuantizeLinear-13 and DequantizeLinear-13,
+// https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
+#pragma once
+
+#include <cstdint>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+/// A grid of integer codes: one scale, or one per slice of `axis`.
+struct Grid {
+  Tensor scale = {};  ///< f32, rank 0 (per tensor) or rank 1 (per channel)
+  int axis = -1;      ///< of the channels; only used per channel
+  int low = -128;     ///< smallest code
+  int high = 127;     ///< largest code
+
+  bool empty() const { return scale.empty(); }
+  bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
+};
+
+/// The code of `x` as a float holding an integer.
+/// Range: [low, high], NaN for NaN.
+float quantize(float x, float scale, int low, int high);
+
+/// absmax / high; an empty range (absmax < 2^-100) gives 1, since every value
+/// then has code 0 under any scale. Throws: ValueError if absmax is NaN,
+/// infinite or negative.
+float scale_of_range(float absmax, int high);
+
+/// Largest magnitude of a tensor. NaN if the tensor holds one.
+float absmax(const Tensor& x);
+/// Largest magnitude of each slice of `axis`: shape [dim(axis)].
+Tensor absmax_per_channel(const Tensor& x, int axis);
+
+/// Codes as i8. Throws: ShapeError if a per-channel scale does not fit,
+/// ValueError for NaN.
+Tensor quantize(const Tensor& x, const Grid& grid);
+/// scale * code. Throws: ShapeError if a per-channel scale does not fit.
+Tensor dequantize(const Tensor& codes, const Grid& grid);
+
+/// The straight-through estimator passes the gradient where x lies strictly
+/// between these bounds: exactly the x whose rounded code, before clipping,
+/// is in [low, high].
+struct OpenInterval {
+  float low;
+  float high;
+};
+OpenInterval straight_through_interval(float scale, int low, int high);
+
+}  // namespace octet

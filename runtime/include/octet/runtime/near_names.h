@@ -1,0 +1,20 @@
+// Suggestions for "not found" messages.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace octet {
+
+/// Number of single-character insertions, deletions and replacements between
+/// two words (Levenshtein).
+int edit_distance(std::string_view a, std::string_view b);
+
+/// "; did you mean 'conv1' or 'conv2'?", or where nothing is near the first
+/// few names there are: "; there are 'a', 'b', ... (12 in all)".
+std::string suggest_names(std::string_view wanted,
+                          std::span<const std::string> names);
+
+}  // namespace octet

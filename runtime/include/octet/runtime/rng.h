@@ -1,0 +1,49 @@
+// Rng: a counter-based generator (Philox4x32-10). A stream is a pure function
+// of its seed and the names on the path to it, so results depend neither on
+// the order of creation nor on threads. Nothing is ever seeded from a clock.
+//
+// Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+// SC 2011.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+class Rng {
+ public:
+  explicit Rng(uint64_t seed) : key_(seed) {}
+
+  /// An independent stream: `rng.child("conv1/kernel")`.
+  Rng child(std::string_view name) const;
+  Rng child(uint64_t index) const;
+
+  uint32_t next();
+  /// In [0, 1), 24 random bits.
+  float uniform();
+  /// In [0, bound) without bias. Throws: ValueError for bound <= 0.
+  int64_t below(int64_t bound);
+  /// Standard normal (Box-Muller).
+  float normal();
+
+  void fill_uniform(Tensor& tensor, float low, float high);
+  void fill_normal(Tensor& tensor, float mean, float deviation);
+  /// 0 .. n-1 in random order (Fisher-Yates).
+  std::vector<int64_t> permutation(int64_t n);
+
+  uint64_t key() const { return key_; }
+  uint64_t counter() const { return counter_; }
+
+ private:
+  uint64_t key_;
+  uint64_t counter_ = 0;
+  std::array<uint32_t, 4> block_{};
+  int used_ = 4;
+};
+
+}  // namespace octet

@@ -1,0 +1,57 @@
+// Shape: up to eight dimensions, outermost first, held by value.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace octet {
+
+/// Rows and columns of a window, a stride or a dilation.
+struct Size2 {
+  int64_t h = 1;
+  int64_t w = 1;
+  bool operator==(const Size2&) const = default;
+};
+
+/// Dimensions of a tensor. A dimension of `kAnySize` stands for the batch in
+/// the shapes of a layer graph; tensors have none.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 8;
+  static constexpr int64_t kAnySize = -1;
+
+  Shape() = default;
+  /// Throws: ShapeError for more than kMaxRank dimensions or one below -1.
+  Shape(std::initializer_list<int64_t> dims);
+  explicit Shape(std::span<const int64_t> dims);
+
+  int rank() const { return rank_; }
+  /// Negative axes count from the end. Throws: ShapeError out of range.
+  int64_t operator[](int axis) const;
+  std::span<const int64_t> dims() const {
+    return {dims_.data(), static_cast<size_t>(rank_)};
+  }
+
+  /// Number of elements; 1 for rank 0.
+  /// Throws: ShapeError on overflow or an unknown dimension.
+  int64_t size() const;
+
+  /// A copy with `axis` replaced.
+  Shape with(int axis, int64_t dim) const;
+  /// The dimensions [first, last) as a shape of their own.
+  Shape slice(int first, int last) const;
+
+  bool operator==(const Shape&) const = default;
+
+  /// "[8,28,28,1]"; unknown dimensions print as N.
+  std::string to_string() const;
+
+ private:
+  std::array<int64_t, kMaxRank> dims_{};
+  int rank_ = 0;
+};
+
+}  // namespace octet

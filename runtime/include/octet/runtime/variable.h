@@ -1,0 +1,117 @@
+// Variable: a value that remembers how it was computed, so that backward()
+// can find the gradient of a loss for every leaf.
+//
+// Between two linear ops (convolution, dense) the pointwise ops of a CNN are
+// not run one by one: a Variable then holds an expression that the next
+// linear op evaluates while it reads its input. value() computes it on
+// demand, so no caller sees the difference. See runtime/README.md.
+//
+// A Variable belongs to one thread. Leaves may be read by several threads
+// that run under NoGradGuard.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+namespace autograd {
+struct Node;
+using NodePtr = std::shared_ptr<Node>;
+}  // namespace autograd
+
+class Variable {
+ public:
+  Variable() = default;
+  /// A leaf: a constant, or with `requires_grad` a parameter.
+  /// Throws: ValueError if a parameter is not f32.
+  Variable(Tensor value, bool requires_grad = false);
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const Shape& shape() const;
+  /// Differs for every value that was ever computed; rises in the order of
+  /// computation.
+  uint64_t id() const;
+  /// The value, computed if it was deferred.
+  const Tensor& value() const;
+  bool requires_grad() const;
+  /// True for a Variable made from a Tensor, not by an op.
+  bool is_leaf() const;
+
+  /// Runs the tape from this one-element Variable back to the leaves and adds
+  /// to their gradients. The tape is released: a second call is an error.
+  /// Throws: ShapeError if there is more than one element; ValueError if
+  /// nothing requires a gradient or the tape was released.
+  void backward() const;
+
+  /// A leaf's gradient; empty before the first backward().
+  const Tensor& grad() const;
+  void zero_grad() const;
+
+  /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
+  void assign(const Tensor& value) const;
+  /// A leaf's value for writing in place. Throws: ValueError (not a leaf).
+  Tensor& mutable_value() const;
+
+  /// The same value cut off from the tape.
+  Variable detach() const;
+
+  // For ops.
+  explicit Variable(autograd::NodePtr node) : node_(std::move(node)) {}
+  const autograd::NodePtr& node() const { return node_; }
+
+ private:
+  autograd::NodePtr node_;
+};
+
+/// The gradient rule of an ordinary op: given the gradient of its output, one
+/// gradient per input, in order; an empty Tensor means zero. It must not
+/// change anything. Gradients may have the shape of the output: the engine
+/// sums over broadcast dimensions.
+using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
+
+/// Puts an op on the tape: the way to write an op of one's own.
+///
+///   Variable square(const Variable& x) {
+///     Tensor y = ...;
+///     return record("square", {x}, y, [x = x.value()](const Tensor& dy) {
+///       return std::vector{...};
+///     });
+///   }
+Variable record(std::string_view name, std::vector<Variable> inputs,
+                Tensor output, Vjp vjp);
+
+/// Whether ops record themselves on this thread.
+bool grad_enabled();
+
+/// Switches recording off while it lives.
+class NoGradGuard {
+ public:
+  NoGradGuard();
+  ~NoGradGuard();
+  NoGradGuard(const NoGradGuard&) = delete;
+  NoGradGuard& operator=(const NoGradGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
+/// While it lives, this thread computes every op at once and in a pass of its
+/// own: the reference that the deferred form is tested against.
+class EagerGuard {
+ public:
+  EagerGuard();
+  ~EagerGuard();
+  EagerGuard(const EagerGuard&) = delete;
+  EagerGuard& operator=(const EagerGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace octet

@@ -1,0 +1,8 @@
+#pragma once
+
+namespace octet {
+
+/// "major.minor.patch" of the library.
+const char* version();
+
+}  // namespace octet

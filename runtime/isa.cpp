@@ -1,0 +1,108 @@
+#include <atomic>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
+
+#include "kernels/kernels.h"
+
+namespace octet {
+namespace {
+
+const kernels::Table& table_of(Isa isa) {
+  switch (isa) {
+#ifdef OCTET_X86
+    case Isa::avx2:
+      return kernels::kAvx2;
+    case Isa::avx512:
+      return kernels::kAvx512;
+#endif
+    default:
+      return kernels::kBaseline;
+  }
+}
+
+std::string names(const std::vector<Isa>& isas) {
+  std::string text;
+  for (const Isa isa : isas) {
+    if (!text.empty()) text += ", ";
+    text += to_string(isa);
+  }
+  return text;
+}
+
+Isa choose() {
+  const std::vector<Isa> supported = supported_isas();
+  const char* wanted = std::getenv("OCTET_ISA");
+  if (wanted == nullptr || *wanted == '\0') return supported.back();
+  for (const Isa isa : supported) {
+    if (to_string(isa) == wanted) return isa;
+  }
+  throw ValueError(fmt::format("OCTET_ISA: expected one of {}, got '{}'",
+                               names(supported), wanted));
+}
+
+struct Active {
+  std::atomic<Isa> isa;
+  std::atomic<const kernels::Table*> table;
+  explicit Active(Isa first) : isa(first), table(&table_of(first)) {}
+};
+
+Active& active() {
+  static Active instance(choose());
+  return instance;
+}
+
+}  // namespace
+
+std::string_view to_string(Isa isa) {
+  switch (isa) {
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
+  }
+  return "?";
+}
+
+std::vector<Isa> supported_isas() {
+  std::vector<Isa> result{Isa::baseline};
+#ifdef OCTET_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    result.push_back(Isa::avx2);
+    if (__builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl")) {
+      result.push_back(Isa::avx512);
+    }
+  }
+#endif
+  return result;
+}
+
+Isa active_isa() { return active().isa; }
+
+void set_active_isa(Isa isa) {
+  for (const Isa known : supported_isas()) {
+    if (known == isa) {
+      active().isa = isa;
+      active().table = &table_of(isa);
+      return;
+    }
+  }
+  throw UnsupportedError(
+      fmt::format("instruction set: expected one of {}, "
+                  "got {}",
+                  names(supported_isas()), to_string(isa)));
+}
+
+const kernels::Table& kernels::table() { return *active().table; }
+
+}  // namespace octet

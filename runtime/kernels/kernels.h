@@ -1,0 +1,127 @@
+// The inner loops, one table of functions per instruction set. The sources
+// (*.inl) are written once with GCC vector extensions and compiled three
+// times; isa.cpp picks the table. Kernels trust their arguments.
+//
+// Bits: every output is one sequential chain of multiply-adds over k, and
+// every per-channel sum one chain over pixels, so the results depend neither
+// on tile shapes nor on the vector width. AVX2 and AVX-512 agree bit for bit;
+// the baseline has no fused multiply-add and rounds once more.
+#pragma once
+
+#include <cstdint>
+
+namespace octet::kernels {
+
+/// Evaluates one image of y = Q(clip(first + second)) into a padded image.
+///   first  = a*t + b                    (terms >= 1; terms == 0: t itself)
+///   second = Q2(clip2(a2*t2 + b2))      (terms >= 2; Q2 only if terms == 3)
+struct Evaluation {
+  int terms = 0;
+  const float* t = nullptr;   // [h][w][c]
+  const float* a = nullptr;   // [c]
+  const float* b = nullptr;   // [c]
+  const float* t2 = nullptr;  // [h][w][c]
+  const float* a2 = nullptr;  // [c]
+  const float* b2 = nullptr;  // [c]
+  float low2 = 0, high2 = 0;
+  float scale2 = 1, code_low2 = 0, code_high2 = 0;
+  float low = 0, high = 0;
+  bool quantize = false;
+  float scale = 1, code_low = 0, code_high = 0;
+  float factor = 1;       // y = code * factor: the scale, or 1 for codes
+  float* keep = nullptr;  // [h][w][c]: the value before Q, if wanted
+  float* out = nullptr;   // [top+h+bottom][left+w+right][c]
+  int64_t h = 0, w = 0, c = 0;
+  int64_t top = 0, bottom = 0, left = 0, right = 0;
+};
+
+/// What happens to a gradient on its way through a pointwise expression: the
+/// others' gradients are added, the value's interval masks, sums are taken.
+struct GradientMask {
+  const float* z = nullptr;  // first term's tensor
+  const float* a = nullptr;  // the masked value is a*z + b per channel,
+  const float* b = nullptr;
+  const float* value = nullptr;   // or stored here if not null
+  const float* second = nullptr;  // second term's tensor, or null
+  const float* others = nullptr;  // gradients to add, or null
+  float low = 0, high = 0;        // passes strictly between
+  float* sums = nullptr;          // [3][channels]: g, g*z, g*second; or null
+  int64_t channels = 0;
+};
+
+struct Epilogue {
+  float* out = nullptr;
+  int64_t pixel = 0;                   // floats between neighbouring outputs
+  int64_t line = 0;                    // and between rows
+  bool resume = false;                 // continue the sums that out holds
+  const float* rescale = nullptr;      // [channels] factor, or null
+  float* statistics = nullptr;         // [2][channels]: sum, sum of squares
+  const GradientMask* mask = nullptr;  // pointers laid out like out
+};
+
+/// out[row][col][k] = sum over segments s and steps i of
+///   image[row*line + col*pixel + segments[s] + i] * weights[s*steps + i][k]
+struct Product {
+  const float* image = nullptr;
+  const int64_t* segments = nullptr;
+  int64_t segment_count = 0;
+  int64_t steps = 0;
+  int64_t pixel = 0;
+  int64_t line = 0;
+  const float* weights = nullptr;  // packed panels
+  int64_t panel_rows = 0;          // rows that each panel holds
+  int64_t first_row = 0;           // where the sum starts in them
+  int64_t rows = 0, cols = 0, channels = 0;
+};
+
+/// out[s*steps + i][k] += sum over row, col of
+///   image[row*line + col*pixel + segments[s] + i] * dz[row][col][k]
+struct WeightGradient {
+  const float* image = nullptr;
+  const int64_t* segments = nullptr;
+  int64_t segment_count = 0;
+  int64_t steps = 0;
+  int64_t pixel = 0;
+  int64_t line = 0;
+  const float* dz = nullptr;
+  int64_t dz_pixel = 0;
+  int64_t dz_line = 0;
+  int64_t rows = 0, cols = 0, channels = 0;
+  float* out = nullptr;
+};
+
+struct MaxPool {
+  const float* image = nullptr;  // [h][w][c]
+  int64_t h = 0, w = 0, c = 0;
+  int64_t kh = 0, kw = 0, stride_h = 0, stride_w = 0, top = 0, left = 0;
+  int64_t oh = 0, ow = 0;
+  float* out = nullptr;      // [oh][ow][c]
+  uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null
+};
+
+struct Table {
+  void (*evaluate)(const Evaluation&);
+  void (*multiply)(const Product&, const Epilogue&);
+  void (*weight_gradient)(const WeightGradient&);
+  /// out = masked(in + others), with sums.
+  void (*mask)(float* out, const float* in, int64_t pixels,
+               const GradientMask& mask);
+  void (*accumulate)(float* out, const float* in, int64_t n);
+  void (*max_pool)(const MaxPool&);
+  /// Floats that `rows` x `channels` weights take when packed.
+  int64_t (*packed_size)(int64_t rows, int64_t channels);
+  /// Packs `blocks` matrices [rows][channels], one below the other.
+  void (*pack)(float* out, const float* const* blocks, int64_t block_count,
+               int64_t rows, int64_t channels);
+};
+
+extern const Table kBaseline;
+#ifdef OCTET_X86
+extern const Table kAvx2;
+extern const Table kAvx512;
+#endif
+
+/// Of the active instruction set.
+const Table& table();
+
+}  // namespace octet::kernels

@@ -1,0 +1,352 @@
+// The micro-kernel: a tile of T x V*lanes sums over k in registers. It serves
+// convolution forward, backward to the image, backward to the weights, and
+// dense layers: only the strides differ.
+
+constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;      // of tiles one vector wide
+constexpr int kMaxRows2 = OCTET_TILE_REGISTERS / 2;  // of tiles two wide
+
+struct Tile {
+  const float* a;
+  int64_t a_row;   // between the rows t of the tile
+  int64_t a_step;  // between steps
+  const int64_t* a_segments;
+  int64_t a_segment;  // used where a_segments is null
+  const float* b;
+  int64_t b_step;
+  int64_t b_segment;
+  int64_t segments;
+  int64_t steps;
+  float* out;
+  int64_t out_row;
+  bool resume;
+  const float* rescale;
+  float* statistics;
+  int64_t statistics_stride;
+  GradientMask mask;
+};
+
+enum class Finish { store, statistics, mask };
+
+template <int V>
+struct Sums {
+  Lanes of[V];
+};
+
+// Every function below takes accumulators by reference; all are inlined.
+template <int T, int V>
+struct Accumulators {
+  Lanes of[T][V];
+};
+
+template <int T, int V>
+OCTET_INLINE void accumulate_tile(const Tile& p, Accumulators<T, V>& acc) {
+  constexpr int kPointers = (T + 3) / 4;
+  const int64_t row = p.a_row;
+  const int64_t a_step = p.a_step;
+  const int64_t b_step = p.b_step;
+  const int64_t steps = p.steps;
+  for (int64_t s = 0; s < p.segments; ++s) {
+    const float* a =
+        p.a + (p.a_segments != nullptr ? p.a_segments[s] : s * p.a_segment);
+    const float* b = p.b + s * p.b_segment;
+    const float* at[kPointers];
+    unroll<kPointers>([&](auto j)
+                          OCTET_INLINE_LAMBDA { at[j] = a + 4 * j * row; });
+#pragma GCC unroll 1
+    for (int64_t k = 0; k < steps; ++k) {
+      Lanes weights[V];
+      unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+        weights[v] = load<Lanes>(b + v * kLanes);
+      });
+      unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
+        const float x = at[t / 4][(t % 4) * row];
+        unroll<V>([&](auto v)
+                      OCTET_INLINE_LAMBDA { acc.of[t][v] += x * weights[v]; });
+      });
+      unroll<kPointers>([&](auto j) OCTET_INLINE_LAMBDA { at[j] += a_step; });
+      b += b_step;
+    }
+  }
+}
+
+template <int V>
+OCTET_INLINE void load_sums(Sums<V>& sums, const float* from) {
+  unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+    sums.of[v] = load<Lanes>(from + v * kLanes);
+  });
+}
+template <int V>
+OCTET_INLINE void store_sums(const Sums<V>& sums, float* to) {
+  unroll<V>([&](auto v)
+                OCTET_INLINE_LAMBDA { store(to + v * kLanes, sums.of[v]); });
+}
+
+template <int T, int V, Finish F>
+OCTET_NOINLINE void tile(const Tile& p) {
+  Accumulators<T, V> acc;
+  if (p.resume) {
+    unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+      acc.of[i / V][i % V] =
+          load<Lanes>(p.out + (i / V) * p.out_row + (i % V) * kLanes);
+    });
+  } else {
+    unroll<T * V>([&](auto i)
+                      OCTET_INLINE_LAMBDA { acc.of[i / V][i % V] = Lanes{}; });
+  }
+  accumulate_tile<T, V>(p, acc);
+  if constexpr (F != Finish::mask) {
+    if (p.rescale != nullptr) {
+      unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+        acc.of[i / V][i % V] =
+            acc.of[i / V][i % V] * load<Lanes>(p.rescale + (i % V) * kLanes);
+      });
+    }
+  }
+  if constexpr (F == Finish::statistics) {
+    float* square_sums = p.statistics + p.statistics_stride;
+    Sums<V> sum, squares;
+    load_sums<V>(sum, p.statistics);
+    load_sums<V>(squares, square_sums);
+    unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+      const Lanes z = acc.of[i / V][i % V];
+      sum.of[i % V] += z;
+      squares.of[i % V] += z * z;
+    });
+    store_sums<V>(sum, p.statistics);
+    store_sums<V>(squares, square_sums);
+  }
+  if constexpr (F == Finish::mask) {
+    const GradientMask& m = p.mask;
+    const Lanes low = splat<Lanes>(m.low);
+    const Lanes high = splat<Lanes>(m.high);
+    Sums<V> g_sum{}, gz_sum{}, gs_sum{};
+    if (m.sums != nullptr) {
+      load_sums<V>(g_sum, m.sums);
+      load_sums<V>(gz_sum, m.sums + m.channels);
+      load_sums<V>(gs_sum, m.sums + 2 * m.channels);
+    }
+    unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+      constexpr int t = i / V, v = i % V;
+      const int64_t at = t * p.out_row + v * kLanes;
+      Lanes g = acc.of[t][v];
+      if (m.others != nullptr) g += load<Lanes>(m.others + at);
+      const Lanes z = load<Lanes>(m.z + at);
+      const Lanes y = m.value != nullptr ? load<Lanes>(m.value + at)
+                                         : z * load<Lanes>(m.a + v * kLanes) +
+                                               load<Lanes>(m.b + v * kLanes);
+      g = masked(g, y, low, high);
+      acc.of[t][v] = g;
+      g_sum.of[v] += g;
+      gz_sum.of[v] += g * z;
+      if (m.second != nullptr) gs_sum.of[v] += g * load<Lanes>(m.second + at);
+    });
+    if (m.sums != nullptr) {
+      store_sums<V>(g_sum, m.sums);
+      store_sums<V>(gz_sum, m.sums + m.channels);
+      store_sums<V>(gs_sum, m.sums + 2 * m.channels);
+    }
+  }
+  unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+    store(p.out + (i / V) * p.out_row + (i % V) * kLanes, acc.of[i / V][i % V]);
+  });
+}
+
+// A tile whose last vector reaches beyond the channels: its sums go through a
+// buffer, its epilogue is scalar. The same chains, so the same bits.
+template <Finish F>
+OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int channels,
+                                void (*run)(const Tile&), int width) {
+  alignas(64) float buffer[kMaxRows1 * kLanes * 2];
+  Tile inner = p;
+  inner.out = buffer;
+  inner.out_row = width;
+  inner.rescale = nullptr;
+  for (int t = 0; p.resume && t < rows; ++t) {
+    for (int k = 0; k < width; ++k) {
+      buffer[t * width + k] = k < channels ? p.out[t * p.out_row + k] : 0.0f;
+    }
+  }
+  run(inner);
+  for (int t = 0; t < rows; ++t) {
+    for (int k = 0; k < channels; ++k) {
+      float v = buffer[t * width + k];
+      const int64_t at = t * p.out_row + k;
+      if (F != Finish::mask && p.rescale != nullptr) v = v * p.rescale[k];
+      if constexpr (F == Finish::statistics) {
+        p.statistics[k] += v;
+        p.statistics[p.statistics_stride + k] += v * v;
+      }
+      if constexpr (F == Finish::mask) {
+        const GradientMask& m = p.mask;
+        if (m.others != nullptr) v += m.others[at];
+        const float z = m.z[at];
+        const float y = m.value != nullptr ? m.value[at] : z * m.a[k] + m.b[k];
+        v = masked(v, y, m.low, m.high);
+        if (m.sums != nullptr) {
+          m.sums[k] += v;
+          m.sums[m.channels + k] += v * z;
+          if (m.second != nullptr) {
+            m.sums[2 * m.channels + k] += v * m.second[at];
+          }
+        }
+      }
+      p.out[at] = v;
+    }
+  }
+}
+
+using TileFunction = void (*)(const Tile&);
+template <int Max>
+struct TileTable {
+  TileFunction of[Max + 1];
+};
+template <int V, Finish F, int... I>
+constexpr TileTable<sizeof...(I)> make_tiles(Indices<I...>) {
+  return {{nullptr, tile<I + 1, V, F>...}};
+}
+template <Finish F>
+struct Tiles {
+  static constexpr TileTable<kMaxRows1> one =
+      make_tiles<1, F>(typename MakeIndices<kMaxRows1>::Type{});
+  static constexpr TileTable<kMaxRows2> two =
+      make_tiles<2, F>(typename MakeIndices<kMaxRows2>::Type{});
+};
+
+// Vectors in the panel that starts at `channel`: two, or a last one.
+OCTET_INLINE int panel_vectors(int64_t channel, int64_t channels) {
+  return channels - channel > kLanes ? 2 : 1;
+}
+
+// Runs `rows` tile rows, cut evenly, for one panel; move(tile, t) shifts the
+// tile's pointers to row t.
+template <Finish F, class Move>
+OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
+                           int channels, Move move) {
+  const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
+  const int64_t count = (rows + most - 1) / most;
+  int64_t t = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t size = (rows - t + (count - i) - 1) / (count - i);
+    Tile p = base;
+    move(p, t);
+    if (channels == vectors * kLanes) {
+      (vectors == 1 ? Tiles<F>::one.of[size] : Tiles<F>::two.of[size])(p);
+    } else {
+      narrow_tile<F>(p, static_cast<int>(size), channels,
+                     vectors == 1 ? Tiles<Finish::store>::one.of[size]
+                                  : Tiles<Finish::store>::two.of[size],
+                     vectors * kLanes);
+    }
+    t += size;
+  }
+}
+
+template <Finish F>
+OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
+  for (int64_t k = 0; k < c.channels;) {
+    const int vectors = panel_vectors(k, c.channels);
+    const int64_t left = c.channels - k;
+    const int channels =
+        static_cast<int>(left < vectors * kLanes ? left : vectors * kLanes);
+    Tile p{};
+    p.a_row = c.pixel;
+    p.a_step = 1;
+    p.a_segments = c.segments;
+    p.b = c.weights + k * c.panel_rows + c.first_row * vectors * kLanes;
+    p.b_step = vectors * kLanes;
+    p.b_segment = c.steps * vectors * kLanes;
+    p.segments = c.segment_count;
+    p.steps = c.steps;
+    p.out_row = e.pixel;
+    p.resume = e.resume;
+    p.rescale = e.rescale != nullptr ? e.rescale + k : nullptr;
+    if constexpr (F == Finish::statistics) {
+      p.statistics = e.statistics + k;
+      p.statistics_stride = c.channels;
+    }
+    if constexpr (F == Finish::mask) {
+      p.mask = *e.mask;
+      if (p.mask.a != nullptr) {
+        p.mask.a += k;
+        p.mask.b += k;
+      }
+      if (p.mask.sums != nullptr) p.mask.sums += k;
+    }
+    for (int64_t row = 0; row < c.rows; ++row) {
+      run_rows<F>(p, c.cols, vectors, channels,
+                  [&](Tile& q, int64_t col) OCTET_INLINE_LAMBDA {
+                    const int64_t at = row * e.line + col * e.pixel + k;
+                    q.a = c.image + row * c.line + col * c.pixel;
+                    q.out = e.out + at;
+                    if constexpr (F == Finish::mask) {
+                      GradientMask& m = q.mask;
+                      m.z += at;
+                      if (m.value != nullptr) m.value += at;
+                      if (m.second != nullptr) m.second += at;
+                      if (m.others != nullptr) m.others += at;
+                    }
+                  });
+    }
+    k += vectors * kLanes;
+  }
+}
+
+void multiply(const Product& c, const Epilogue& e) {
+  if (e.mask != nullptr) {
+    multiply_with<Finish::mask>(c, e);
+  } else if (e.statistics != nullptr) {
+    multiply_with<Finish::statistics>(c, e);
+  } else {
+    multiply_with<Finish::store>(c, e);
+  }
+}
+
+void weight_gradient(const WeightGradient& g) {
+  for (int64_t k = 0; k < g.channels;) {
+    const int vectors = panel_vectors(k, g.channels);
+    const int64_t left = g.channels - k;
+    const int channels =
+        static_cast<int>(left < vectors * kLanes ? left : vectors * kLanes);
+    Tile p{};
+    p.a_row = 1;
+    p.a_step = g.pixel;
+    p.a_segment = g.line;
+    p.b = g.dz + k;
+    p.b_step = g.dz_pixel;
+    p.b_segment = g.dz_line;
+    p.segments = g.rows;
+    p.steps = g.cols;
+    p.out_row = g.channels;
+    p.resume = true;
+    for (int64_t s = 0; s < g.segment_count; ++s) {
+      run_rows<Finish::store>(p, g.steps, vectors, channels,
+                              [&](Tile& q, int64_t i) OCTET_INLINE_LAMBDA {
+                                q.a = g.image + g.segments[s] + i;
+                                q.out =
+                                    g.out + (s * g.steps + i) * g.channels + k;
+                              });
+    }
+    k += vectors * kLanes;
+  }
+}
+
+int64_t packed_size(int64_t rows, int64_t channels) {
+  return rows * ((channels + kLanes - 1) / kLanes * kLanes);
+}
+
+// Panels of two vectors, then one of one; missing channels are zeros.
+void pack(float* out, const float* const* blocks, int64_t block_count,
+          int64_t rows, int64_t channels) {
+  for (int64_t k = 0; k < channels;) {
+    const int64_t width = panel_vectors(k, channels) * kLanes;
+    const int64_t left = channels - k < width ? channels - k : width;
+    for (int64_t block = 0; block < block_count; ++block) {
+      for (int64_t row = 0; row < rows; ++row, out += width) {
+        const float* from = blocks[block] + row * channels + k;
+        for (int64_t i = 0; i < left; ++i) out[i] = from[i];
+        for (int64_t i = left; i < width; ++i) out[i] = 0.0f;
+      }
+    }
+    k += width;
+  }
+}

@@ -1,0 +1,181 @@
+// Pointwise passes: evaluating expressions, masking gradients, pooling.
+
+// One plain function per kind of expression: nested closures would keep every
+// constant on the stack.
+template <class V, int Terms, bool Quantize>
+OCTET_INLINE V value_at(const Evaluation& e, int64_t at, int64_t c) {
+  V v = load<V>(e.t + at);
+  if constexpr (Terms >= 1) v = v * load<V>(e.a + c) + load<V>(e.b + c);
+  if constexpr (Terms >= 2) {
+    V u = load<V>(e.t2 + at) * load<V>(e.a2 + c) + load<V>(e.b2 + c);
+    u = clip<V>(u, splat<V>(e.low2), splat<V>(e.high2));
+    if constexpr (Terms == 3) {
+      u = codes<V>(u, splat<V>(e.scale2), splat<V>(e.code_low2),
+                   splat<V>(e.code_high2)) *
+          splat<V>(e.scale2);
+    }
+    v = v + u;
+  }
+  if constexpr (Terms >= 1) v = clip<V>(v, splat<V>(e.low), splat<V>(e.high));
+  return v;
+}
+
+template <class V, int Terms, bool Quantize, bool Keep>
+OCTET_INLINE void evaluate_at(const Evaluation& e, float* out, int64_t at,
+                              int64_t c) {
+  V v = value_at<V, Terms, Quantize>(e, at, c);
+  if constexpr (Keep) store(e.keep + at, v);
+  if constexpr (Quantize) {
+    v = codes<V>(v, splat<V>(e.scale), splat<V>(e.code_low),
+                 splat<V>(e.code_high)) *
+        splat<V>(e.factor);
+  }
+  store(out, v);
+}
+
+OCTET_INLINE void clear(float* p, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
+}
+
+template <int Terms, bool Quantize, bool Keep>
+OCTET_NOINLINE void evaluate_image(const Evaluation& arguments) {
+  const Evaluation e = arguments;  // a copy: stores cannot alias it
+  // Without per-channel coefficients a row is one run of values.
+  const int64_t run = Terms == 0 ? e.w * e.c : e.c;
+  const int64_t runs = Terms == 0 ? 1 : e.w;
+  const int64_t row = (e.left + e.w + e.right) * e.c;
+  clear(e.out, e.top * row);
+  for (int64_t h = 0; h < e.h; ++h) {
+    float* out = e.out + (e.top + h) * row;
+    clear(out, e.left * e.c);
+    out += e.left * e.c;
+    int64_t at = h * e.w * e.c;
+    for (int64_t r = 0; r < runs; ++r, at += run, out += run) {
+      int64_t c = 0;
+      for (; c + kLanes <= run; c += kLanes) {
+        evaluate_at<Lanes, Terms, Quantize, Keep>(e, out + c, at + c, c);
+      }
+      for (; c < run; ++c) {
+        evaluate_at<float, Terms, Quantize, Keep>(e, out + c, at + c, c);
+      }
+    }
+    clear(out, e.right * e.c);
+  }
+  clear(e.out + (e.top + e.h) * row, e.bottom * row);
+}
+
+template <int Terms>
+OCTET_INLINE void evaluate_terms(const Evaluation& e) {
+  if (e.quantize) {
+    e.keep != nullptr ? evaluate_image<Terms, true, true>(e)
+                      : evaluate_image<Terms, true, false>(e);
+  } else {
+    e.keep != nullptr ? evaluate_image<Terms, false, true>(e)
+                      : evaluate_image<Terms, false, false>(e);
+  }
+}
+
+void evaluate(const Evaluation& e) {
+  switch (e.terms) {
+    case 0:
+      return evaluate_terms<0>(e);
+    case 1:
+      return evaluate_terms<1>(e);
+    case 2:
+      return evaluate_terms<2>(e);
+    default:
+      return evaluate_terms<3>(e);
+  }
+}
+
+// One block of channels through all pixels, its sums in registers.
+template <class V>
+OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
+                             const GradientMask& m, int64_t c) {
+  const V low = splat<V>(m.low);
+  const V high = splat<V>(m.high);
+  const V a = m.a != nullptr ? load<V>(m.a + c) : splat<V>(1);
+  const V b = m.b != nullptr ? load<V>(m.b + c) : splat<V>(0);
+  V g_sum = {}, gz_sum = {}, gs_sum = {};
+  if (m.sums != nullptr) {
+    g_sum = load<V>(m.sums + c);
+    gz_sum = load<V>(m.sums + m.channels + c);
+    gs_sum = load<V>(m.sums + 2 * m.channels + c);
+  }
+  for (int64_t p = 0, at = c; p < pixels; ++p, at += m.channels) {
+    V g = load<V>(in + at);
+    if (m.others != nullptr) g = g + load<V>(m.others + at);
+    const V z = load<V>(m.z + at);
+    const V y = m.value != nullptr ? load<V>(m.value + at) : z * a + b;
+    g = masked(g, y, low, high);
+    store(out + at, g);
+    g_sum = g_sum + g;
+    gz_sum = gz_sum + g * z;
+    if (m.second != nullptr) gs_sum = gs_sum + g * load<V>(m.second + at);
+  }
+  if (m.sums == nullptr) return;
+  store(m.sums + c, g_sum);
+  store(m.sums + m.channels + c, gz_sum);
+  store(m.sums + 2 * m.channels + c, gs_sum);
+}
+
+void mask(float* out, const float* in, int64_t pixels,
+          const GradientMask& arguments) {
+  const GradientMask m = arguments;
+  int64_t c = 0;
+  for (; c + kLanes <= m.channels; c += kLanes) {
+    mask_block<Lanes>(out, in, pixels, m, c);
+  }
+  for (; c < m.channels; ++c) mask_block<float>(out, in, pixels, m, c);
+}
+
+void accumulate(float* out, const float* in, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    store(out + i, load<Lanes>(out + i) + load<Lanes>(in + i));
+  }
+  for (; i < n; ++i) out[i] = out[i] + in[i];
+}
+
+template <class V, class I>
+OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
+                             int64_t c) {
+  V best = splat<V>(-__builtin_inff());
+  I where = {};
+  for (int64_t kh = 0; kh < p.kh; ++kh) {
+    const int64_t h = oh * p.stride_h - p.top + kh;
+    if (h < 0 || h >= p.h) continue;
+    for (int64_t kw = 0; kw < p.kw; ++kw) {
+      const int64_t w = ow * p.stride_w - p.left + kw;
+      if (w < 0 || w >= p.w) continue;
+      const V v = load<V>(p.image + (h * p.w + w) * p.c + c);
+      // A NaN wins and stays: nothing compares greater than it.
+      const auto take = (v > best) | (v != v);
+      best = take ? v : best;
+      where = take ? I{} + static_cast<int32_t>(kh * p.kw + kw) : where;
+    }
+  }
+  const int64_t at = (oh * p.ow + ow) * p.c + c;
+  store(p.out + at, best);
+  if (p.index == nullptr) return;
+  if constexpr (sizeof(V) == sizeof(float)) {
+    p.index[at] = static_cast<uint8_t>(where);
+  } else {
+    for (int i = 0; i < kLanes; ++i) {
+      p.index[at + i] = static_cast<uint8_t>(where[i]);
+    }
+  }
+}
+
+void max_pool(const MaxPool& arguments) {
+  const MaxPool p = arguments;
+  for (int64_t oh = 0; oh < p.oh; ++oh) {
+    for (int64_t ow = 0; ow < p.ow; ++ow) {
+      int64_t c = 0;
+      for (; c + kLanes <= p.c; c += kLanes) {
+        pool_block<Lanes, IntLanes>(p, oh, ow, c);
+      }
+      for (; c < p.c; ++c) pool_block<float, int32_t>(p, oh, ow, c);
+    }
+  }
+}

@@ -1,0 +1,21 @@
+// Compiled once per instruction set; the including file defines
+//   OCTET_LANES           floats per vector
+//   OCTET_TILE_REGISTERS  vector registers for the sums of a tile
+//   OCTET_TABLE           name of the table to define
+
+#include "kernels.h"
+
+#define OCTET_INLINE_LAMBDA __attribute__((always_inline))
+
+namespace octet::kernels {
+namespace {
+#include "lanes.inl"
+#include "multiply.inl"
+#include "pointwise.inl"
+}  // namespace
+
+constinit const Table OCTET_TABLE = {evaluate,    multiply,   weight_gradient,
+                                     mask,        accumulate, max_pool,
+                                     packed_size, pack};
+
+}  // namespace octet::kernels

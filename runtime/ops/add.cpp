@@ -1,0 +1,58 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "../autograd/node.h"
+
+namespace octet {
+namespace {
+
+using autograd::Expression;
+using autograd::Term;
+
+// `y` as a second term: affine, or a leaf with its own clip and grid whose
+// gradient goes through y's node.
+Term second_term(const Variable& y) {
+  Expression e = autograd::expression_of(y);
+  if (e.second && !e.stored()) {
+    (void)y.value();
+    e = autograd::expression_of(y);
+  }
+  if (e.affine()) return e.first;
+  Term term;
+  if (e.stored()) {
+    term.t = *e.cell;
+  } else {
+    term = e.first;
+    term.low = e.low;
+    term.high = e.high;
+  }
+  term.grid = e.grid;
+  term.target = y.node()->released ? nullptr : y.node().get();
+  return term;
+}
+
+}  // namespace
+
+Variable add(const Variable& x, const Variable& y) {
+  if (x.shape() != y.shape()) {
+    throw ShapeError(fmt::format("add: expected equal shapes, got {} and {}",
+                                 x.shape().to_string(), y.shape().to_string()));
+  }
+  Variable p = x;
+  Variable q = y;
+  if (!autograd::expression_of(p).affine()) std::swap(p, q);
+  Expression e = autograd::expression_of(p);
+  if (!e.affine()) {
+    e = autograd::expression_of(p.value(),
+                                p.node()->released ? nullptr : p.node().get());
+  }
+  e.second = second_term(q);
+  e.cell = std::make_shared<Tensor>();
+  return autograd::wrap("add", std::move(e));
+}
+
+}  // namespace octet

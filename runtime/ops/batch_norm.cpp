@@ -1,0 +1,209 @@
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "../autograd/channel_sums.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::Gradient;
+using autograd::Node;
+using autograd::Term;
+
+// Stands for a*z + b with a = gamma/sqrt(variance + epsilon) and
+// b = beta - mean*a. With the statistics of the batch the gradient of z is
+//   a * (g - mean(g) - zhat * mean(g*zhat)),  zhat = (z - mean) * rstd,
+// which is delivered deferred, as ca*g + cb*z + cc per channel.
+// Source: Ioffe and Szegedy, "Batch Normalization", ICML 2015, section 3.
+struct BatchNormNode final : Node {
+  using Node::Node;
+
+  void backward(Engine& engine) override {
+    const autograd::ChannelSums s = autograd::channel_sums(*this, z);
+    Gradient dx;
+    Tensor dgamma;
+    Tensor dbeta;
+    if (!s.g.empty()) {
+      const Shape channels{static_cast<int64_t>(mean.size())};
+      const double count =
+          static_cast<double>(z.size()) / static_cast<double>(mean.size());
+      Tensor ca(channels), cb(channels), cc(channels);
+      dgamma = Tensor(channels);
+      dbeta = Tensor(channels);
+      for (size_t k = 0; k < mean.size(); ++k) {
+        const double normalized = rstd[k] * (s.sum_z[k] - mean[k] * s.sum[k]);
+        const double a = scale[k] * rstd[k];
+        const double gz = rstd[k] * normalized / count;
+        ca.f32()[k] = static_cast<float>(a);
+        cb.f32()[k] = static_cast<float>(-a * gz);
+        cc.f32()[k] = static_cast<float>(a * (mean[k] * gz - s.sum[k] / count));
+        dgamma.f32()[k] = static_cast<float>(normalized);
+        dbeta.f32()[k] = static_cast<float>(s.sum[k]);
+      }
+      dx = autograd::plain_gradient(s.g);
+      dx.value.first.a = ca;
+      if (batch_statistics) {
+        dx.value.first.b = cc;
+        Term through_z;
+        through_z.t = z;
+        through_z.a = cb;
+        dx.value.second = through_z;
+      }
+    }
+    engine.deliver(x, std::move(dx));
+    engine.deliver(gamma, autograd::plain_gradient(dgamma));
+    engine.deliver(beta, autograd::plain_gradient(dbeta));
+  }
+  void release() override { z = {}; }
+
+  Node* x = nullptr;
+  Node* gamma = nullptr;
+  Node* beta = nullptr;
+  Tensor z;
+  std::vector<double> mean, rstd, scale;
+  bool batch_statistics = false;
+};
+
+struct Moments {
+  std::vector<double> mean, variance;
+};
+
+void check(const Variable& x, const Variable& gamma, const Variable& beta,
+           const Tensor& mean, const Tensor& variance, float epsilon) {
+  if (x.shape().rank() < 2) {
+    throw ShapeError(fmt::format("batch_norm: expected rank >= 2, got {}",
+                                 x.shape().to_string()));
+  }
+  const Shape channels{x.shape()[-1]};
+  const auto fits = [&](const char* what, const Shape& shape) {
+    if (shape != channels) {
+      throw ShapeError(
+          fmt::format("batch_norm: expected {} of shape {}, got "
+                      "{}",
+                      what, channels.to_string(), shape.to_string()));
+    }
+  };
+  if (gamma) fits("gamma", gamma.shape());
+  if (beta) fits("beta", beta.shape());
+  fits("mean", mean.shape());
+  fits("variance", variance.shape());
+  if (!(epsilon > 0)) {
+    throw ValueError(
+        fmt::format("batch_norm: expected epsilon > 0, got {}", epsilon));
+  }
+}
+
+// Biased variance. A linear op has summed its output already; otherwise two
+// passes in doubles.
+Moments batch_moments(const Variable& x, const Tensor& z) {
+  const size_t c = static_cast<size_t>(z.shape()[-1]);
+  const double count = static_cast<double>(z.size()) / static_cast<double>(c);
+  if (z.size() == 0) {
+    throw ShapeError(fmt::format("batch_norm: expected samples, got {}",
+                                 z.shape().to_string()));
+  }
+  Moments m{std::vector<double>(c), std::vector<double>(c)};
+  const Tensor& sums = x.node()->statistics;
+  if (!sums.empty() && !autograd::eager()) {
+    const float* at = sums.f32().data();  // [n][2][c]
+    for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
+      for (size_t k = 0; k < c; ++k) {
+        m.mean[k] += at[k];
+        m.variance[k] += at[c + k];
+      }
+    }
+    for (size_t k = 0; k < c; ++k) {
+      m.mean[k] /= count;
+      m.variance[k] =
+          std::max(m.variance[k] / count - m.mean[k] * m.mean[k], 0.0);
+    }
+    return m;
+  }
+  const auto values = z.f32();
+  for (size_t i = 0; i < values.size(); ++i) m.mean[i % c] += values[i];
+  for (double& mean : m.mean) mean /= count;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double d = values[i] - m.mean[i % c];
+    m.variance[i % c] += d * d;
+  }
+  for (double& variance : m.variance) variance /= count;
+  return m;
+}
+
+Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
+                   const Variable& beta, const Moments& moments, float epsilon,
+                   bool batch_statistics) {
+  const size_t c = moments.mean.size();
+  auto node = std::make_shared<BatchNormNode>("batch_norm", x.shape());
+  node->depend_on(x.node());
+  if (gamma) node->depend_on(gamma.node());
+  if (beta) node->depend_on(beta.node());
+  node->mean = moments.mean;
+  node->rstd.resize(c);
+  node->scale.assign(c, 1.0);
+  node->batch_statistics = batch_statistics;
+
+  autograd::Expression e = autograd::expression_of(z, node.get());
+  e.first.a = Tensor({static_cast<int64_t>(c)});
+  e.first.b = Tensor({static_cast<int64_t>(c)});
+  for (size_t k = 0; k < c; ++k) {
+    node->rstd[k] = 1 / std::sqrt(moments.variance[k] + epsilon);
+    if (gamma) node->scale[k] = gamma.value().f32()[k];
+    const double shift = beta ? beta.value().f32()[k] : 0.0f;
+    const double a = node->scale[k] * node->rstd[k];
+    e.first.a.f32()[k] = static_cast<float>(a);
+    e.first.b.f32()[k] = static_cast<float>(shift - moments.mean[k] * a);
+  }
+  if (node->needs_grad) {
+    const auto target = [](const Variable& v) {
+      return v && v.requires_grad() ? v.node().get() : nullptr;
+    };
+    node->x = target(x);
+    node->gamma = target(gamma);
+    node->beta = target(beta);
+    node->z = z;
+  } else {
+    e.first.target = nullptr;
+  }
+  return autograd::wrap("batch_norm", std::move(e));
+}
+
+}  // namespace
+
+Variable batch_norm(const Variable& x, const Variable& gamma,
+                    const Variable& beta, const Tensor& mean,
+                    const Tensor& variance, float epsilon) {
+  check(x, gamma, beta, mean, variance, epsilon);
+  const auto m = mean.f32();
+  const auto v = variance.f32();
+  const Moments moments{{m.begin(), m.end()}, {v.begin(), v.end()}};
+  return normalize(x, x.value(), gamma, beta, moments, epsilon, false);
+}
+
+Variable batch_norm_training(const Variable& x, const Variable& gamma,
+                             const Variable& beta, Tensor& moving_mean,
+                             Tensor& moving_variance, float momentum,
+                             float epsilon) {
+  check(x, gamma, beta, moving_mean, moving_variance, epsilon);
+  const Tensor& z = x.value();
+  const Moments moments = batch_moments(x, z);
+  const double keep = momentum;
+  for (size_t k = 0; k < moments.mean.size(); ++k) {
+    float& mean = moving_mean.f32()[k];
+    float& variance = moving_variance.f32()[k];
+    mean = static_cast<float>(keep * mean + (1 - keep) * moments.mean[k]);
+    variance =
+        static_cast<float>(keep * variance + (1 - keep) * moments.variance[k]);
+  }
+  return normalize(x, z, gamma, beta, moments, epsilon, true);
+}
+
+}  // namespace octet

@@ -1,0 +1,146 @@
+#include "convolution_geometry.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+void check(const Shape& x, const Shape& kernel, const WindowOptions& o) {
+  if (x.rank() != 4 || kernel.rank() != 4 || x[3] != kernel[2]) {
+    throw ShapeError(fmt::format(
+        "conv2d: expected x [n,h,w,c] and kernel [kh,kw,c,k], got {} and {}",
+        x.to_string(), kernel.to_string()));
+  }
+  for (const int64_t value : {o.strides.h, o.strides.w, o.dilation.h,
+                              o.dilation.w, kernel[0], kernel[1], kernel[3]}) {
+    if (value < 1) {
+      throw ValueError(fmt::format(
+          "conv2d: expected strides, dilation and kernel sizes >= 1, got {}",
+          value));
+    }
+  }
+  for (const int64_t pad :
+       {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right}) {
+    if (pad < 0) {
+      throw ValueError(fmt::format("conv2d: expected pads >= 0, got {}", pad));
+    }
+  }
+}
+
+// Kernel cells of one axis that reach the pixels phase + i*stride, and the
+// output they come from at i = 0; falling cells, rising outputs.
+struct Reach {
+  int64_t cell;
+  int64_t output;
+};
+std::vector<Reach> reach(int64_t phase, int64_t cells, int64_t stride,
+                         int64_t dilation, int64_t pad) {
+  std::vector<Reach> result;
+  for (int64_t cell = cells - 1; cell >= 0; --cell) {
+    const int64_t distance = phase + pad - cell * dilation;
+    if (distance % stride == 0) result.push_back({cell, distance / stride});
+  }
+  return result;
+}
+
+// Cells that dz lacks before and after, for outputs reached from `count`
+// pixels.
+void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
+           int64_t& before, int64_t& after) {
+  for (const Reach& tap : taps) {
+    before = std::max(before, -tap.output);
+    after = std::max(after, tap.output + count - outputs);
+  }
+}
+
+}  // namespace
+
+int64_t window_positions(int64_t size, int64_t window, int64_t stride,
+                         int64_t dilation, int64_t pads) {
+  const int64_t room = size + pads - ((window - 1) * dilation + 1);
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
+                                         const WindowOptions& o) {
+  check(x, kernel, o);
+  n = x[0];
+  h = x[1];
+  w = x[2];
+  c = x[3];
+  kh = kernel[0];
+  kw = kernel[1];
+  k = kernel[3];
+  strides = o.strides;
+  border = {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right};
+  oh = window_positions(h, kh, strides.h, o.dilation.h,
+                        border.top + border.bottom);
+  ow = window_positions(w, kw, strides.w, o.dilation.w,
+                        border.left + border.right);
+  if (oh < 1 || ow < 1) {
+    throw ShapeError(fmt::format(
+        "conv2d: expected an image of at least {}x{} with its padding, got {}",
+        (kh - 1) * o.dilation.h + 1, (kw - 1) * o.dilation.w + 1,
+        x.to_string()));
+  }
+
+  const bool whole_rows = o.dilation.w == 1;
+  steps = whole_rows ? kw * c : c;
+  for (int64_t i = 0; i < kh; ++i) {
+    const int64_t row = i * o.dilation.h * padded_width() * c;
+    for (int64_t j = 0; j < (whole_rows ? 1 : kw); ++j) {
+      segments.push_back(row + j * o.dilation.w * c);
+    }
+  }
+
+  struct Axis {
+    std::vector<Reach> taps;
+    int64_t count;
+  };
+  std::vector<Axis> rows, cols;
+  for (int64_t p = 0; p < std::min(strides.h, h); ++p) {
+    rows.push_back({reach(p, kh, strides.h, o.dilation.h, o.pads.top),
+                    (h - p + strides.h - 1) / strides.h});
+    widen(rows.back().taps, rows.back().count, oh, dz_border.top,
+          dz_border.bottom);
+  }
+  for (int64_t p = 0; p < std::min(strides.w, w); ++p) {
+    cols.push_back({reach(p, kw, strides.w, o.dilation.w, o.pads.left),
+                    (w - p + strides.w - 1) / strides.w});
+    widen(cols.back().taps, cols.back().count, ow, dz_border.left,
+          dz_border.right);
+  }
+  for (size_t ph = 0; ph < rows.size(); ++ph) {
+    for (size_t pw = 0; pw < cols.size(); ++pw) {
+      const std::vector<Reach>& across = cols[pw].taps;
+      // Neighbouring taps one output apart are one run.
+      bool run = !across.empty();
+      for (size_t j = 1; j < across.size(); ++j) {
+        run &= across[j].output == across[j - 1].output + 1;
+      }
+      Phase phase{static_cast<int64_t>(ph),
+                  static_cast<int64_t>(pw),
+                  rows[ph].count,
+                  cols[pw].count,
+                  {},
+                  {},
+                  run ? k * static_cast<int64_t>(across.size()) : k};
+      for (const Reach& down : rows[ph].taps) {
+        for (size_t j = 0; j < across.size(); ++j) {
+          phase.taps.push_back(down.cell * kw + across[j].cell);
+          if (run && j > 0) continue;
+          phase.segments.push_back(((down.output + dz_border.top) * dz_width() +
+                                    across[j].output + dz_border.left) *
+                                   k);
+        }
+      }
+      phases.push_back(std::move(phase));
+    }
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,54 @@
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "weights.h"
+
+namespace octet {
+namespace {
+
+void check(const Shape& shape, const Grid& grid) {
+  if (grid.empty()) {
+    throw ValueError("fake_quantize: expected a grid with a scale, got none");
+  }
+  if (grid.low > grid.high) {
+    throw ValueError(
+        fmt::format("fake_quantize: expected low <= high, got "
+                    "[{},{}]",
+                    grid.low, grid.high));
+  }
+  for (const float s : std::as_const(grid.scale).f32()) {
+    if (!(s > 0) || std::isinf(s)) {
+      throw ValueError(
+          fmt::format("fake_quantize: expected finite scales > 0, got {}", s));
+    }
+  }
+  const int64_t expected = grid.per_channel() ? shape[grid.axis] : 1;
+  if (grid.scale.shape().rank() > 1 || grid.scale.size() != expected) {
+    throw ShapeError(fmt::format(
+        "fake_quantize: expected {} scales for axis {} of {}, got {}", expected,
+        grid.axis, shape.to_string(), grid.scale.shape().to_string()));
+  }
+}
+
+}  // namespace
+
+Variable fake_quantize(const Variable& x, const Grid& grid,
+                       StraightThrough mode) {
+  check(x.shape(), grid);
+  if (grid.per_channel()) {
+    auto node = std::make_shared<WeightGridNode>(x, grid, mode);
+    if (autograd::eager()) autograd::value_of(*node);
+    return Variable(std::move(node));
+  }
+  autograd::Expression e = autograd::extendable(x);
+  e.grid = grid;
+  e.clipped_gradient = mode == StraightThrough::clipped;
+  return autograd::wrap("fake_quantize", std::move(e));
+}
+
+}  // namespace octet

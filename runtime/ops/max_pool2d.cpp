@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../arena.h"
+#include "../autograd/node.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::ImageShape;
+using autograd::Node;
+
+struct MaxPoolNode final : Node {
+  MaxPoolNode(const Shape& s, const kernels::MaxPool& g)
+      : Node("max_pool2d", s), geometry(g) {}
+
+  void backward(Engine& engine) override {
+    const Tensor g = Engine::total(*this);
+    if (g.empty()) {
+      engine.deliver(x, {});
+      return;
+    }
+    const ImageShape in(x->shape);
+    const int64_t out_size = geometry.oh * geometry.ow * geometry.c;
+    const autograd::GradientSink sink = engine.sink(x, in.n);
+    const float* dy = g.f32().data();
+    const uint8_t* taken = std::as_const(index).data<uint8_t>().data();
+    parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+      float* dx = arena::scratch(0, in.size());
+      for (int64_t i = first; i < last; ++i) {
+        scatter(dy + i * out_size, taken + i * out_size, dx);
+        sink.write(i * in.size(), i, in.h * in.w, dx);
+      }
+    });
+    engine.close(x, sink);
+  }
+
+  // Adds each gradient where its value came from.
+  void scatter(const float* dy, const uint8_t* taken, float* dx) const {
+    const kernels::MaxPool& p = geometry;
+    std::fill(dx, dx + p.h * p.w * p.c, 0.0f);
+    for (int64_t oh = 0; oh < p.oh; ++oh) {
+      for (int64_t ow = 0; ow < p.ow; ++ow) {
+        const int64_t h = oh * p.stride_h - p.top;
+        const int64_t w = ow * p.stride_w - p.left;
+        for (int64_t c = 0; c < p.c; ++c) {
+          const int64_t kh = *taken / p.kw;
+          const int64_t kw = *taken++ % p.kw;
+          dx[((h + kh) * p.w + w + kw) * p.c + c] += *dy++;
+        }
+      }
+    }
+  }
+
+  void release() override { index = {}; }
+
+  Node* x = nullptr;
+  kernels::MaxPool geometry;
+  Tensor index;  // u8, of the output's shape
+};
+
+kernels::MaxPool geometry_of(const Shape& x, Size2 window,
+                             const WindowOptions& o) {
+  if (x.rank() != 4) {
+    throw ShapeError(
+        fmt::format("max_pool2d: expected images [n,h,w,c], got "
+                    "{}",
+                    x.to_string()));
+  }
+  if (window.h * window.w > 256 || o.dilation != Size2{1, 1}) {
+    throw UnsupportedError(fmt::format(
+        "max_pool2d: expected a window of at most 256 cells without dilation, "
+        "got {}x{}",
+        window.h, window.w));
+  }
+  if (o.pads.top >= window.h || o.pads.bottom >= window.h ||
+      o.pads.left >= window.w || o.pads.right >= window.w) {
+    throw ValueError(fmt::format(
+        "max_pool2d: expected padding smaller than the window {}x{}, so that "
+        "no window holds padding only",
+        window.h, window.w));
+  }
+  kernels::MaxPool p;
+  p.h = x[1];
+  p.w = x[2];
+  p.c = x[3];
+  p.kh = window.h;
+  p.kw = window.w;
+  p.stride_h = o.strides.h;
+  p.stride_w = o.strides.w;
+  p.top = o.pads.top;
+  p.left = o.pads.left;
+  p.oh = window_positions(p.h, p.kh, p.stride_h, 1, o.pads.top + o.pads.bottom);
+  p.ow = window_positions(p.w, p.kw, p.stride_w, 1, o.pads.left + o.pads.right);
+  if (p.oh < 1 || p.ow < 1) {
+    throw ShapeError(fmt::format(
+        "max_pool2d: expected an image of at least {}x{} with its padding, got "
+        "{}",
+        window.h, window.w, x.to_string()));
+  }
+  return p;
+}
+
+}  // namespace
+
+Variable max_pool2d(const Variable& x, Size2 window,
+                    const WindowOptions& options) {
+  const kernels::MaxPool geometry = geometry_of(x.shape(), window, options);
+  const ImageShape in(x.shape());
+  const Shape shape{in.n, geometry.oh, geometry.ow, in.c};
+  auto node = std::make_shared<MaxPoolNode>(shape, geometry);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  if (node->needs_grad) {
+    node->x = x.node().get();
+    node->index = Tensor(shape, DType::u8);
+  }
+  float* out = node->value.f32().data();
+  uint8_t* index =
+      node->needs_grad ? node->index.data<uint8_t>().data() : nullptr;
+  const int64_t out_size = geometry.oh * geometry.ow * in.c;
+  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      kernels::MaxPool call = geometry;
+      call.image = reader.direct(i);
+      if (call.image == nullptr) {
+        float* image = arena::scratch(0, in.size());
+        reader.read(i, {}, image);
+        call.image = image;
+      }
+      call.out = out + i * out_size;
+      if (index != nullptr) call.index = index + i * out_size;
+      kernels::table().max_pool(call);
+    }
+  });
+  reader.commit();
+  return Variable(std::move(node));
+}
+
+}  // namespace octet

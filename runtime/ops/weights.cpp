@@ -1,0 +1,180 @@
+#include "weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <octet/runtime/error.h>
+
+namespace octet {
+
+using autograd::Engine;
+using autograd::Expression;
+using autograd::Leaf;
+
+namespace {
+
+// [outer][channels][inner] around the axis of a per-channel grid.
+template <class Body>
+void for_each_element(const Shape& shape, const Grid& grid, Body body) {
+  const int axis = grid.axis < 0 ? grid.axis + shape.rank() : grid.axis;
+  int64_t inner = 1;
+  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
+  const int64_t channels = shape[axis];
+  const int64_t size = shape.size();
+  for (int64_t i = 0, channel = 0, run = 0; i < size; ++i) {
+    body(static_cast<size_t>(i), static_cast<size_t>(channel));
+    if (++run < inner) continue;
+    run = 0;
+    if (++channel == channels) channel = 0;
+  }
+}
+
+Tensor scales_per_channel(const Grid& grid, int64_t channels) {
+  if (grid.per_channel()) return grid.scale;
+  return Tensor::full({channels}, grid.scale.item());
+}
+
+// The node's grid and the tensor under it, if w is a fake-quantized weight.
+struct WeightGrid {
+  Tensor source;
+  Grid grid;
+  autograd::Node* leaf = nullptr;
+};
+
+std::optional<WeightGrid> weight_grid(const Variable& w) {
+  if (const auto* node = dynamic_cast<WeightGridNode*>(w.node().get())) {
+    const int axis = node->grid.axis;
+    const bool last = axis == -1 || axis == w.shape().rank() - 1;
+    if (!last) return std::nullopt;
+    return WeightGrid{autograd::value_of(*node->source), node->grid,
+                      node->source.get()};
+  }
+  const Expression* e = w.node()->expression();
+  if (e == nullptr || e->grid.empty()) return std::nullopt;
+  const bool simple = !e->second && !e->clipped() && !e->first.scaled();
+  if (!simple) return std::nullopt;
+  return WeightGrid{e->first.t, e->grid, nullptr};
+}
+
+bool same_scale(const Tensor& a, const Tensor& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.size() == b.size() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+Tensor pack_panels(const Tensor& values) {
+  const int64_t channels = values.shape()[-1];
+  const int64_t rows = values.size() / channels;
+  const auto& table = kernels::table();
+  Tensor panels({table.packed_size(rows, channels)});
+  const float* block = values.f32().data();
+  table.pack(panels.f32().data(), &block, 1, rows, channels);
+  return panels;
+}
+
+PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
+                        bool codes) {
+  PackedWeight result;
+  if (!codes) {
+    result.real = autograd::value_of(*w.node());
+    result.panels = pack_panels(result.real);
+    return result;
+  }
+  const int64_t channels = w.shape()[-1];
+  result.scale = scales_per_channel(on->grid, channels);
+  Tensor integers(w.shape());
+  result.real = Tensor(w.shape());
+  const auto from = std::as_const(on->source).f32();
+  const auto q = integers.f32();
+  const auto real = result.real.f32();
+  const auto scale = std::as_const(result.scale).f32();
+  for (size_t i = 0, k = 0; i < from.size(); ++i) {
+    q[i] = quantize(from[i], scale[k], on->grid.low, on->grid.high);
+    real[i] = q[i] * scale[k];
+    if (++k == static_cast<size_t>(channels)) k = 0;
+  }
+  result.panels = pack_panels(integers);
+  return result;
+}
+
+}  // namespace
+
+WeightGridNode::WeightGridNode(const Variable& x, const Grid& g,
+                               StraightThrough m)
+    : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
+  depend_on(source);
+}
+
+Tensor WeightGridNode::compute() {
+  const Tensor& x = autograd::value_of(*source);
+  Tensor out(shape);
+  const auto from = x.f32();
+  const auto to = out.f32();
+  const auto scale = std::as_const(grid.scale).f32();
+  for_each_element(shape, grid, [&](size_t i, size_t c) {
+    to[i] = quantize(from[i], scale[c], grid.low, grid.high) * scale[c];
+  });
+  return out;
+}
+
+void WeightGridNode::backward(Engine& engine) {
+  Tensor g = Engine::total(*this);
+  gradients.clear();
+  if (!g.empty() && mode == StraightThrough::clipped) {
+    Tensor masked(shape);
+    const auto from = std::as_const(g).f32();
+    const auto to = masked.f32();
+    const auto x = autograd::value_of(*source).f32();
+    const auto scale = std::as_const(grid.scale).f32();
+    const float low = static_cast<float>(grid.low);
+    const float high = static_cast<float>(grid.high);
+    for_each_element(shape, grid, [&](size_t i, size_t c) {
+      const float code = std::nearbyint(x[i] / scale[c]);
+      to[i] = code >= low && code <= high ? from[i] : 0.0f;
+    });
+    g = masked;
+  }
+  engine.deliver(source.get(), autograd::plain_gradient(g));
+}
+
+bool on_weight_grid(const Variable& w) {
+  const auto on = weight_grid(w);
+  return on && on->grid.low >= -128 && on->grid.high <= 127;
+}
+
+bool on_activation_grid(const Expression& x) {
+  return !x.grid.empty() && x.grid.low >= -128 && x.grid.high <= 127;
+}
+
+PackedWeight pack_weight(const Variable& w, bool codes) {
+  const auto on = weight_grid(w);
+  autograd::Node* owner = on ? on->leaf : w.node().get();
+  auto* leaf = dynamic_cast<Leaf*>(owner);
+  if (leaf == nullptr || grad_enabled()) return pack_fresh(w, on, codes);
+
+  const Tensor scale =
+      codes ? scales_per_channel(on->grid, w.shape()[-1]) : Tensor();
+  const Tensor key = on ? on->grid.scale : Tensor();
+  const void* table = &kernels::table();
+  const std::lock_guard lock(leaf->mutex);
+  for (const Leaf::Packed& p : leaf->packed) {
+    if (p.table == table && p.codes == codes && same_scale(p.scale, key)) {
+      return {p.panels, p.real, scale};
+    }
+  }
+  PackedWeight fresh = pack_fresh(w, on, codes);
+  leaf->packed.push_back({table, key, codes, fresh.panels, fresh.real});
+  return fresh;
+}
+
+Tensor rescale_of(const Expression& x, const PackedWeight& w) {
+  if (w.scale.empty()) return {};
+  Tensor result = w.scale.clone();
+  for (float& v : result.f32()) v *= x.grid.scale.item();
+  return result;
+}
+
+}  // namespace octet

@@ -1,0 +1,44 @@
+// A weight as a linear op multiplies with it: packed into panels, as values
+// or, where input and weight both lie on integer grids, as codes.
+#pragma once
+
+#include <octet/runtime/ops.h>
+
+#include "../autograd/node.h"
+
+namespace octet {
+
+/// A fake-quantized weight that has not been computed: per-channel grids are
+/// not part of expressions.
+struct WeightGridNode final : autograd::Node {
+  WeightGridNode(const Variable& x, const Grid& grid, StraightThrough mode);
+  Tensor compute() override;
+  void backward(autograd::Engine& engine) override;
+
+  autograd::NodePtr source;  // kept without recording too, for its cache
+  Grid grid;
+  StraightThrough mode;
+};
+
+struct PackedWeight {
+  Tensor panels;
+  Tensor real;   // the values, for the gradient
+  Tensor scale;  // [k], if the panels hold codes
+};
+
+/// Whether `w` lies on a grid of at most 8 bits, one scale per output channel
+/// (the last axis) or one in all.
+bool on_weight_grid(const Variable& w);
+
+/// Packs `w`, seen as [rows][k] with k its last axis. `codes` asks for codes
+/// and needs on_weight_grid(w). Without recording, the panels of a leaf are
+/// kept until its value changes.
+PackedWeight pack_weight(const Variable& w, bool codes);
+
+/// An input expression ends on a grid that codes can be multiplied on.
+bool on_activation_grid(const autograd::Expression& x);
+
+/// x_scale * scale[k]: what turns sums of code products into values.
+Tensor rescale_of(const autograd::Expression& x, const PackedWeight& w);
+
+}  // namespace octet

@@ -1,0 +1,65 @@
+// The one door to TBB.
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet {
+namespace {
+
+thread_local bool serial = false;
+
+std::unique_ptr<tbb::task_arena>& workers() {
+  static auto arena = std::make_unique<tbb::task_arena>(num_threads());
+  return arena;
+}
+
+int& thread_count() {
+  static int count =
+      std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return count;
+}
+
+}  // namespace
+
+int num_threads() { return thread_count(); }
+
+void set_num_threads(int count) {
+  if (count < 1) {
+    throw ValueError(
+        fmt::format("threads: expected at least 1, got {}", count));
+  }
+  if (count == thread_count()) return;
+  thread_count() = count;
+  workers() = std::make_unique<tbb::task_arena>(count);
+}
+
+SerialGuard::SerialGuard() : before_(serial) { serial = true; }
+SerialGuard::~SerialGuard() { serial = before_; }
+
+void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
+                          const void* body) {
+  if (serial || tasks <= 1 || num_threads() == 1) {
+    for (int64_t i = 0; i < tasks; ++i) run(body, i);
+    return;
+  }
+  workers()->execute([&] {
+    tbb::parallel_for(
+        tbb::blocked_range<int64_t>(0, tasks, 1),
+        [&](const tbb::blocked_range<int64_t>& range) {
+          // A nested loop would interleave with others on this thread and
+          // fight over its scratch memory.
+          const SerialGuard guard;
+          for (int64_t i = range.begin(); i < range.end(); ++i) run(body, i);
+        },
+        tbb::simple_partitioner{});
+  });
+}
+
+}  // namespace octet

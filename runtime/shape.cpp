@@ -1,0 +1,81 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/shape.h>
+
+namespace octet {
+
+Shape::Shape(std::initializer_list<int64_t> dims)
+    : Shape(std::span<const int64_t>(dims.begin(), dims.size())) {}
+
+Shape::Shape(std::span<const int64_t> dims) {
+  if (dims.size() > kMaxRank) {
+    throw ShapeError(
+        fmt::format("shape: expected at most {} dimensions, got {}", kMaxRank,
+                    dims.size()));
+  }
+  for (const int64_t dim : dims) {
+    if (dim < kAnySize) {
+      throw ShapeError(
+          fmt::format("shape: expected dimensions >= 0, got {}", dim));
+    }
+    dims_[static_cast<size_t>(rank_++)] = dim;
+  }
+}
+
+int64_t Shape::operator[](int axis) const {
+  const int index = axis < 0 ? axis + rank_ : axis;
+  if (index < 0 || index >= rank_) {
+    throw ShapeError(
+        fmt::format("axis: expected one of {}, got {}", to_string(), axis));
+  }
+  return dims_[static_cast<size_t>(index)];
+}
+
+int64_t Shape::size() const {
+  int64_t size = 1;
+  bool overflow = false;
+  for (const int64_t dim : dims()) {
+    if (dim == kAnySize) {
+      throw ShapeError(
+          fmt::format("shape: expected known dimensions, got {}", to_string()));
+    }
+    overflow |= __builtin_mul_overflow(size, dim, &size);
+  }
+  if (overflow) {
+    throw ShapeError(fmt::format(
+        "shape: expected fewer than 2^63 elements, got {}", to_string()));
+  }
+  return size;
+}
+
+Shape Shape::with(int axis, int64_t dim) const {
+  Shape result = *this;
+  (void)(*this)[axis];  // checks the axis
+  result.dims_[static_cast<size_t>(axis < 0 ? axis + rank_ : axis)] = dim;
+  return result;
+}
+
+Shape Shape::slice(int first, int last) const {
+  if (first < 0 || last < first || last > rank_) {
+    throw ShapeError(
+        fmt::format("shape: expected a range within {}, got "
+                    "[{},{})",
+                    to_string(), first, last));
+  }
+  return Shape(dims().subspan(static_cast<size_t>(first),
+                              static_cast<size_t>(last - first)));
+}
+
+std::string Shape::to_string() const {
+  std::string text = "[";
+  for (const int64_t dim : dims()) {
+    if (text.size() > 1) text += ',';
+    text += dim == kAnySize ? "N" : std::to_string(dim);
+  }
+  return text + "]";
+}
+
+}  // namespace octet

@@ -1,0 +1,256 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/tensor.h>
+
+#include "arena.h"
+
+namespace octet {
+
+int64_t size_of(DType type) {
+  switch (type) {
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::i64:
+      return 8;
+    case DType::i8:
+    case DType::u8:
+    case DType::boolean:
+      return 1;
+  }
+  throw InternalError("size_of: unknown element type");
+}
+
+std::string_view to_string(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "f32";
+    case DType::i8:
+      return "i8";
+    case DType::u8:
+      return "u8";
+    case DType::i32:
+      return "i32";
+    case DType::i64:
+      return "i64";
+    case DType::boolean:
+      return "bool";
+  }
+  return "?";
+}
+
+Tensor::Tensor(const Shape& shape, DType type)
+    : shape_(shape), type_(type), size_(shape.size()) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(size_, size_of(type), &bytes) ||
+      bytes > int64_t{1} << 46) {
+    throw ShapeError(
+        fmt::format("tensor: expected a size that fits in memory, "
+                    "got {} of {}",
+                    shape.to_string(), octet::to_string(type)));
+  }
+  buffer_ = arena::take(bytes);
+  data_ = buffer_->data;
+}
+
+Tensor Tensor::full(const Shape& shape, float value) {
+  Tensor result(shape);
+  std::ranges::fill(result.f32(), value);
+  return result;
+}
+
+Tensor Tensor::zeros(const Shape& shape, DType type) {
+  Tensor result(shape, type);
+  std::memset(result.raw(), 0, static_cast<size_t>(result.bytes()));
+  return result;
+}
+
+Tensor Tensor::scalar(float value) { return full(Shape{}, value); }
+
+Tensor Tensor::from_bytes(const Shape& shape, DType type, const void* values,
+                          size_t count) {
+  if (shape.size() != static_cast<int64_t>(count)) {
+    throw ShapeError(fmt::format("tensor: expected {} values for {}, got {}",
+                                 shape.size(), shape.to_string(), count));
+  }
+  Tensor result(shape, type);
+  if (count > 0) {
+    std::memcpy(result.raw(), values, static_cast<size_t>(result.bytes()));
+  }
+  return result;
+}
+
+Tensor::Tensor(const Tensor& other)
+    : shape_(other.shape_),
+      type_(other.type_),
+      size_(other.size_),
+      buffer_(other.buffer_),
+      data_(other.data_) {
+  if (buffer_ != nullptr) ++buffer_->references;
+}
+
+Tensor::Tensor(Tensor&& other) noexcept
+    : shape_(other.shape_),
+      type_(other.type_),
+      size_(std::exchange(other.size_, 0)),
+      buffer_(std::exchange(other.buffer_, nullptr)),
+      data_(std::exchange(other.data_, nullptr)) {}
+
+Tensor& Tensor::operator=(Tensor other) noexcept {
+  std::swap(shape_, other.shape_);
+  std::swap(type_, other.type_);
+  std::swap(size_, other.size_);
+  std::swap(buffer_, other.buffer_);
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+Tensor::~Tensor() {
+  if (buffer_ != nullptr && --buffer_->references == 0) arena::give(buffer_);
+}
+
+float Tensor::item() const {
+  if (size_ != 1) {
+    throw ShapeError(fmt::format("item: expected one element, got {}",
+                                 empty() ? "no tensor" : shape_.to_string()));
+  }
+  return f32()[0];
+}
+
+Tensor Tensor::clone() const {
+  if (empty()) return {};
+  return from_bytes(shape_, type_, data_, static_cast<size_t>(size_));
+}
+
+Tensor Tensor::reshaped(const Shape& shape) const {
+  Shape resolved = shape;
+  int64_t known = 1;
+  int unknown = -1;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == Shape::kAnySize) {
+      if (unknown >= 0) {
+        throw ShapeError(fmt::format(
+            "reshape: expected at most one unknown dimension, got {}",
+            shape.to_string()));
+      }
+      unknown = axis;
+    } else {
+      known *= shape[axis];
+    }
+  }
+  if (unknown >= 0 && known > 0) resolved = shape.with(unknown, size_ / known);
+  if ((unknown >= 0 && known == 0) || resolved.size() != size_) {
+    throw ShapeError(
+        fmt::format("reshape: expected {} elements, got {} from {}", size_,
+                    shape.to_string(), shape_.to_string()));
+  }
+  Tensor result = *this;
+  result.shape_ = resolved;
+  return result;
+}
+
+Tensor Tensor::slice(int64_t first, int64_t count) const {
+  if (shape_.rank() == 0 || first < 0 || count < 0 ||
+      first + count > shape_[0]) {
+    throw ShapeError(fmt::format("slice: expected rows within {}, got [{},{})",
+                                 shape_.to_string(), first, first + count));
+  }
+  Tensor result = *this;
+  const int64_t row = shape_[0] == 0 ? 0 : size_ / shape_[0];
+  result.shape_ = shape_.with(0, count);
+  result.size_ = row * count;
+  result.data_ = static_cast<char*>(data_) + first * row * size_of(type_);
+  return result;
+}
+
+namespace {
+
+// Walks the result in order; `strides` are the source's, per result axis.
+template <class T>
+void gather(T* to, const T* from, std::span<const int64_t> dims,
+            std::span<const int64_t> strides) {
+  if (dims.empty()) {
+    *to = *from;
+    return;
+  }
+  std::array<int64_t, Shape::kMaxRank> index{};
+  const size_t last = dims.size() - 1;
+  const int64_t inner = dims[last];
+  int64_t offset = 0;
+  while (true) {
+    for (int64_t i = 0; i < inner; ++i)
+      *to++ = from[offset + i * strides[last]];
+    size_t axis = last;
+    while (axis > 0) {
+      --axis;
+      offset += strides[axis];
+      if (++index[axis] < dims[axis]) break;
+      offset -= strides[axis] * dims[axis];
+      index[axis] = 0;
+      if (axis == 0) return;
+    }
+    if (last == 0) return;
+  }
+}
+
+}  // namespace
+
+Tensor Tensor::transposed(std::span<const int> order) const {
+  const int rank = shape_.rank();
+  std::array<bool, Shape::kMaxRank> seen{};
+  bool valid = static_cast<int>(order.size()) == rank;
+  for (size_t i = 0; valid && i < order.size(); ++i) {
+    const int axis = order[i];
+    valid = axis >= 0 && axis < rank && !seen[static_cast<size_t>(axis)];
+    if (valid) seen[static_cast<size_t>(axis)] = true;
+  }
+  if (!valid) {
+    throw ShapeError(
+        fmt::format("transpose: expected a permutation of {} axes", rank));
+  }
+  std::array<int64_t, Shape::kMaxRank> own{};
+  int64_t stride = 1;
+  for (int axis = rank - 1; axis >= 0; --axis) {
+    own[static_cast<size_t>(axis)] = stride;
+    stride *= shape_[axis];
+  }
+  std::array<int64_t, Shape::kMaxRank> dims{};
+  std::array<int64_t, Shape::kMaxRank> strides{};
+  for (size_t i = 0; i < order.size(); ++i) {
+    dims[i] = shape_[order[i]];
+    strides[i] = own[static_cast<size_t>(order[i])];
+  }
+  const std::span<const int64_t> to_dims(dims.data(), order.size());
+  Tensor result(Shape(to_dims), type_);
+  if (size_ == 0) return result;
+  const auto copy = [&]<class T>(T*) {
+    gather(static_cast<T*>(result.raw()), static_cast<const T*>(raw()), to_dims,
+           {strides.data(), order.size()});
+  };
+  switch (size_of(type_)) {
+    case 1:
+      copy(static_cast<uint8_t*>(nullptr));
+      break;
+    case 4:
+      copy(static_cast<uint32_t*>(nullptr));
+      break;
+    default:
+      copy(static_cast<uint64_t*>(nullptr));
+  }
+  return result;
+}
+
+void Tensor::check_type(DType expected) const {
+  if (type_ != expected) {
+    throw ValueError(fmt::format("tensor: expected elements of type {}, got {}",
+                                 octet::to_string(expected),
+                                 octet::to_string(type_)));
+  }
+}
+
+}  // namespace octet

@@ -1,0 +1,263 @@
+// The main job as a program: what it writes, and what it says when something
+// is wrong.
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <octet/io/json.h>
+#include <octet/runtime/file.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kJob = OCTET_BIN "/fashion_mnist_qat";
+// Enough to run every stage; the whole job has a test of its own.
+const std::string kSmall = " --limit 300 --epochs 1 --qat-epochs 1 --batch 50";
+
+CommandResult job(const std::string& arguments) {
+  return run_command(kJob + " " + arguments);
+}
+
+std::set<std::string> files_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.insert(entry.path().filename());
+  }
+  return names;
+}
+
+void write_gz(const fs::path& path, const std::string& bytes) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())),
+            static_cast<int>(bytes.size()));
+  ASSERT_EQ(gzclose(file), Z_OK);
+}
+
+std::string big_endian(uint32_t value) {
+  return {static_cast<char>(value >> 24), static_cast<char>(value >> 16),
+          static_cast<char>(value >> 8), static_cast<char>(value)};
+}
+
+// A data folder of its own, sound until a test damages a file.
+class DataFolder {
+ public:
+  explicit DataFolder(int images = 20) {
+    for (const char* part : {"train", "t10k"}) {
+      write_images(part, images);
+      write_labels(part, images, 9);
+    }
+  }
+
+  void write_images(const std::string& part, int count) {
+    std::string bytes = big_endian(0x803) +
+                        big_endian(static_cast<uint32_t>(count)) +
+                        big_endian(28) + big_endian(28);
+    for (int i = 0; i < count * 28 * 28; ++i) {
+      bytes += static_cast<char>(i * 7 % 251);
+    }
+    write_gz(folder_ / (part + "-images-idx3-ubyte.gz"), bytes);
+  }
+  void write_labels(const std::string& part, int count, int last) {
+    std::string bytes =
+        big_endian(0x801) + big_endian(static_cast<uint32_t>(count));
+    for (int i = 0; i < count; ++i) {
+      bytes += static_cast<char>(i + 1 == count ? last : i % 10);
+    }
+    write_gz(folder_ / (part + "-labels-idx1-ubyte.gz"), bytes);
+  }
+  fs::path file(const char* name) const { return folder_ / name; }
+  std::string argument() const { return " --data " + folder_.path().string(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+// Runs on damaged data: exit code 1, the given words, and no results.
+void expect_refused(const DataFolder& data,
+                    const std::vector<std::string>& words) {
+  const TemporaryFolder out;
+  const CommandResult r =
+      job(data.argument() + kSmall + " --out " + out.path().string());
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_NE(r.output.find("error: "), std::string::npos) << r.output;
+  for (const std::string& word : words) {
+    EXPECT_NE(r.output.find(word), std::string::npos) << word << "\n"
+                                                      << r.output;
+  }
+  EXPECT_TRUE(files_in(out.path()).empty());
+}
+
+TEST(MainJob, WritesItsResultsAndASummary) {
+  const DataFolder data(120);
+  const TemporaryFolder out;
+  const CommandResult r =
+      job(data.argument() + kSmall + " --seed 3 --out " + out.path().string());
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(files_in(out.path()),
+            (std::set<std::string>{"fp32.onnx", "int8.onnx", "summary.json",
+                                   "test_inputs.f32", "test_labels.i64",
+                                   "fp32_logits.f32", "int8_logits.f32"}));
+  const Config summary = io::from_json(read_file(out / "summary.json"));
+  for (const char* name : {"fp32_accuracy", "ptq_accuracy", "qat_accuracy"}) {
+    EXPECT_GE(summary.at(name).as_number(), 0.0) << name;
+    EXPECT_LE(summary.at(name).as_number(), 100.0) << name;
+  }
+  EXPECT_GT(summary.at("train_seconds").as_number(), 0.0);
+  EXPECT_GT(summary.at("qat_seconds").as_number(), 0.0);
+  EXPECT_GT(summary.at("images_per_second").as_number(), 0.0);
+  EXPECT_EQ(summary.at("qdq_pairs").as_int(), 8);
+  EXPECT_EQ(summary.at("seed").as_int(), 3);
+  EXPECT_GE(summary.at("threads").as_int(), 1);
+}
+
+TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
+  const DataFolder data(150);
+  const TemporaryFolder out;
+  for (const int threads : {1, 2, 3}) {
+    const CommandResult r =
+        job(fmt::format("{}{} --threads {} --out {}", data.argument(), kSmall,
+                        threads, (out / std::to_string(threads)).string()));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+  }
+  for (const char* name : {"int8.onnx", "fp32.onnx", "int8_logits.f32"}) {
+    EXPECT_EQ(read_file(out / "1" / name), read_file(out / "2" / name)) << name;
+    EXPECT_EQ(read_file(out / "1" / name), read_file(out / "3" / name)) << name;
+  }
+}
+
+TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
+  const DataFolder data;
+  const TemporaryFolder out;
+  const CommandResult r =
+      job(data.argument() + kSmall + " --out " + out.path().string());
+  EXPECT_EQ(r.output.find('\r'), std::string::npos);
+  EXPECT_NE(r.output.find("fp32  epoch 1/1"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("QAT INT8"), std::string::npos) << r.output;
+}
+
+TEST(MainJob, NamesThePackageWhenThereIsNoData) {
+  const CommandResult r = job("--data /nowhere/at/all");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_NE(r.output.find("/nowhere/at/all"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("dataset-fashion-mnist"), std::string::npos)
+      << r.output;
+}
+
+TEST(MainJob, RefusesTruncatedData) {
+  DataFolder data;
+  const fs::path file = data.file("train-images-idx3-ubyte.gz");
+  fs::resize_file(file, fs::file_size(file) / 2);
+  expect_refused(data, {"train-images-idx3-ubyte.gz"});
+}
+
+TEST(MainJob, RefusesCorruptData) {
+  DataFolder data;
+  const fs::path file = data.file("t10k-images-idx3-ubyte.gz");
+  std::string bytes = read_file(file);
+  bytes[bytes.size() / 2] = static_cast<char>(~bytes[bytes.size() / 2]);
+  write_file(file, bytes);
+  expect_refused(data, {"t10k-images-idx3-ubyte.gz"});
+}
+
+TEST(MainJob, RefusesAWrongMagicNumber) {
+  DataFolder data;
+  write_gz(data.file("train-labels-idx1-ubyte.gz"), big_endian(0x901));
+  expect_refused(data, {"train-labels-idx1-ubyte.gz"});
+}
+
+TEST(MainJob, RefusesCountsThatDiffer) {
+  DataFolder data(20);
+  data.write_labels("train", 19, 9);
+  expect_refused(data, {"20", "19"});
+}
+
+TEST(MainJob, RefusesALabelOutOfRange) {
+  DataFolder data(20);
+  data.write_labels("t10k", 20, 10);
+  expect_refused(data, {"10"});
+}
+
+TEST(MainJob, RefusesAnOutputFolderItCannotWriteTo) {
+  const DataFolder data;
+  const TemporaryFolder folder;
+  write_file(folder / "file", "not a folder");
+  const CommandResult r =
+      job(data.argument() + " --out " + (folder / "file").string());
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_NE(r.output.find("error: "), std::string::npos) << r.output;
+  EXPECT_EQ(read_file(folder / "file"), "not a folder");
+}
+
+TEST(MainJob, KeepsEarlierResultsWhenTheDiskIsFull) {
+  const DataFolder data;
+  const TemporaryFolder out;
+  const std::string arguments =
+      data.argument() + kSmall + " --out " + out.path().string();
+  ASSERT_EQ(job(arguments).exit_code, 0);
+  const std::string before = read_file(out / "fp32.onnx");
+  const auto files = files_in(out.path());
+  // A limit on the size of files stands in for a disk that is full: writing
+  // fails in the middle of a file.
+  const CommandResult r = run_command(fmt::format(
+      "(trap '' XFSZ; ulimit -f 16; {} {} --seed 99)", kJob, arguments));
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_NE(r.output.find("fp32.onnx"), std::string::npos) << r.output;
+  EXPECT_EQ(read_file(out / "fp32.onnx"), before);
+  EXPECT_EQ(files_in(out.path()), files);
+}
+
+TEST(MainJob, KeepsEarlierResultsWhenInterrupted) {
+  const DataFolder data(2000);
+  const TemporaryFolder out;
+  const std::string arguments =
+      data.argument() + " --out " + out.path().string();
+  ASSERT_EQ(job(arguments + kSmall).exit_code, 0);
+  const std::string before = read_file(out / "int8.onnx");
+  const auto files = files_in(out.path());
+  const CommandResult r = run_command(
+      fmt::format("timeout -s INT 2 {} {} --epochs 100000", kJob, arguments));
+  EXPECT_NE(r.exit_code, 0);
+  EXPECT_EQ(read_file(out / "int8.onnx"), before);
+  EXPECT_EQ(files_in(out.path()), files);
+}
+
+class NonsenseOption : public testing::TestWithParam<const char*> {};
+
+TEST_P(NonsenseOption, IsAUsageError) {
+  const TemporaryFolder out;
+  const CommandResult r =
+      job(std::string(GetParam()) + " --out " + out.path().string());
+  EXPECT_EQ(r.exit_code, 2) << r.output;
+  EXPECT_FALSE(r.output.empty());
+  EXPECT_TRUE(files_in(out.path()).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(MainJob, NonsenseOption,
+                         testing::Values("--epochs 0", "--epochs -1",
+                                         "--epochs two", "--qat-epochs 0",
+                                         "--batch 0", "--limit 0", "--limit -5",
+                                         "--threads 0", "--threads 100000",
+                                         "--seed -1",
+                                         "--epochs 99999999999999999999",
+                                         "--unknown", "extra", "--epochs"));
+
+TEST(MainJob, ExplainsItself) {
+  const CommandResult r = job("--help");
+  EXPECT_EQ(r.exit_code, 0);
+  for (const char* option : {"--epochs", "--qat-epochs", "--batch", "--limit",
+                             "--seed", "--threads", "--data", "--out"}) {
+    EXPECT_NE(r.output.find(option), std::string::npos) << option;
+  }
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,81 @@
+// The `octet` program from outside.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/json.h>
+#include <octet/octet.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+const std::string kOctet = OCTET_BIN "/octet";
+
+// A small quantized model with H != W != C.
+void export_small(const std::filesystem::path& path) {
+  const auto image = input({6, 4, 3}, "image");
+  auto x = Conv2D({.filters = 5, .padding = Padding::same})(image);
+  x = ReLU()(x);
+  x = Flatten()(x);
+  const Model model(image, Dense({.units = 2})(x));
+  const Model qat = quant::quantize_model(model);
+  Rng rng(1);
+  Tensor inputs({4, 6, 4, 3});
+  rng.fill_normal(inputs, 0, 1);
+  quant::calibrate(qat, [&](const Model& m) { m(Variable(inputs)); });
+  io::export_onnx(qat, path);
+}
+
+TEST(OctetProgram, TellsItsVersion) {
+  const CommandResult r = run_command(kOctet + " --version");
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_NE(r.output.find(version()), std::string::npos) << r.output;
+}
+
+TEST(OctetProgram, ShowsAModelAsATable) {
+  const TemporaryFolder folder;
+  export_small(folder / "small.onnx");
+  const CommandResult r =
+      run_command(kOctet + " inspect " + (folder / "small.onnx").string());
+  EXPECT_EQ(r.exit_code, 0);
+  for (const char* word : {"[N,3,6,4]", "Conv", "Gemm", "QuantizeLinear",
+                           "[N,5,6,4]", "int8", "4 Q/DQ pairs"}) {
+    EXPECT_NE(r.output.find(word), std::string::npos) << word << r.output;
+  }
+}
+
+TEST(OctetProgram, ShowsAModelAsJson) {
+  const TemporaryFolder folder;
+  export_small(folder / "small.onnx");
+  const CommandResult r = run_command(kOctet + " inspect --json " +
+                                      (folder / "small.onnx").string());
+  ASSERT_EQ(r.exit_code, 0);
+  const Config summary = io::from_json(r.output);
+  EXPECT_EQ(summary.at("opset").as_int(), 13);
+  EXPECT_EQ(summary.at("qdq_pairs").as_list().size(), 4u);
+}
+
+TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
+  const TemporaryFolder folder;
+  write_file(folder / "text.onnx", "this is not a model");
+  write_file(folder / "empty.onnx", "");
+  for (const char* name : {"text.onnx", "empty.onnx", "missing.onnx"}) {
+    const CommandResult r =
+        run_command(kOctet + " inspect " + (folder / name).string());
+    EXPECT_EQ(r.exit_code, 1) << name;
+    EXPECT_NE(r.output.find("error: "), std::string::npos) << r.output;
+    EXPECT_NE(r.output.find(name), std::string::npos) << r.output;
+  }
+}
+
+TEST(OctetProgram, ReportsUsageErrorsWithCodeTwo) {
+  for (const char* arguments : {"", "inspect", "--nonsense", "unknown x"}) {
+    const CommandResult r = run_command(kOctet + " " + arguments);
+    EXPECT_EQ(r.exit_code, 2) << arguments << "\n" << r.output;
+    EXPECT_FALSE(r.output.empty());
+  }
+}
+
+}  // namespace
+}  // namespace octet

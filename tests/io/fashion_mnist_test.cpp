@@ -1,0 +1,121 @@
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/fashion_mnist.h>
+#include <octet/runtime/error.h>
+
+#include "idx_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using octet::testing::error_of;
+using octet::testing::gzip;
+using octet::testing::idx_header;
+using octet::testing::put;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class FashionMnist : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    write("train", 3, std::string("\x00\x04\x09", 3));
+    write("t10k", 2, "\x01\x02");
+  }
+  void write(const std::string& part, uint32_t images,
+             const std::string& labels) {
+    std::string pixels(size_t{images} * 28 * 28, '\0');
+    for (uint32_t i = 0; i < images; ++i) {
+      pixels[size_t{i} * 28 * 28 + 1] = static_cast<char>(255 - i);
+    }
+    put_images(part, idx_header({images, 28, 28}) + pixels);
+    put(folder_ / (part + "-labels-idx1-ubyte.gz"),
+        gzip(idx_header({static_cast<uint32_t>(labels.size())}) + labels));
+  }
+  void put_images(const std::string& part, const std::string& idx) {
+    put(folder_ / (part + "-images-idx3-ubyte.gz"), gzip(idx));
+  }
+  std::string refusal() {
+    return error_of<FormatError>([&] { fashion_mnist(folder_.path()); });
+  }
+
+  octet::testing::TempFolder folder_;
+};
+
+TEST_F(FashionMnist, ReadsBothPartsAsImagesBetweenZeroAndOne) {
+  const TrainTest data = fashion_mnist(folder_.path());
+  EXPECT_EQ(data.train.size(), 3);
+  EXPECT_EQ(data.test.size(), 2);
+  const Batch batch = data.train.batch(0, 3);
+  EXPECT_EQ(batch.inputs.shape(), Shape({3, 28, 28, 1}));
+  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(0, 4, 9));
+  EXPECT_EQ(batch.inputs.f32()[0], 0.0f);
+  EXPECT_EQ(batch.inputs.f32()[1], 1.0f);
+  EXPECT_NEAR(batch.inputs.f32()[28 * 28 + 1], 254.0 / 255.0, 1e-7);
+}
+
+TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsMissing) {
+  const std::string message =
+      error_of<IoError>([&] { fashion_mnist(folder_ / "none"); });
+  EXPECT_THAT(message, HasSubstr("dataset-fashion-mnist"));
+  EXPECT_THAT(message, HasSubstr((folder_ / "none").string()));
+}
+
+TEST_F(FashionMnist, NamesThePackageAndTheFileWhenOneIsMissing) {
+  std::filesystem::remove(folder_ / "t10k-labels-idx1-ubyte.gz");
+  const std::string message =
+      error_of<IoError>([&] { fashion_mnist(folder_.path()); });
+  EXPECT_THAT(message, HasSubstr("dataset-fashion-mnist"));
+  EXPECT_THAT(message, HasSubstr("t10k-labels-idx1-ubyte.gz"));
+}
+
+TEST_F(FashionMnist, RefusesCountsThatDiffer) {
+  write("train", 3, "\x01\x02");
+  EXPECT_THAT(refusal(), HasSubstr("each of the 3 images"));
+}
+
+TEST_F(FashionMnist, RefusesALabelAboveNine) {
+  write("t10k", 2, "\x01\x0a");
+  EXPECT_THAT(refusal(), HasSubstr("expected labels 0 to 9, got 10 at 1"));
+}
+
+TEST_F(FashionMnist, RefusesImagesOfAnotherSize) {
+  put_images("train", idx_header({3, 14, 56}) + std::string(3 * 28 * 28, 'x'));
+  EXPECT_THAT(refusal(), HasSubstr("[3,14,56]"));
+}
+
+TEST_F(FashionMnist, RefusesLabelsInPlaceOfImages) {
+  put_images("train", idx_header({3}) + "xyz");
+  EXPECT_THAT(refusal(), HasSubstr("[N,28,28]"));
+}
+
+TEST_F(FashionMnist, RefusesPartsWithoutImages) {
+  write("train", 0, "");
+  EXPECT_THAT(refusal(), HasSubstr("got none"));
+}
+
+TEST_F(FashionMnist, NamesADamagedFile) {
+  put(folder_ / "t10k-images-idx3-ubyte.gz", "\x1f\x8b damaged");
+  const std::string message = refusal();
+  EXPECT_THAT(message, HasSubstr("t10k-images-idx3-ubyte.gz"));
+  EXPECT_THAT(message, HasSubstr("Fashion-MNIST"));
+}
+
+TEST(FashionMnistPackage, HoldsSixtyThousandAndTenThousandImages) {
+  if (!std::filesystem::exists(kFashionMnistFolder)) {
+    GTEST_SKIP() << "needs the package dataset-fashion-mnist";
+  }
+  const TrainTest data = fashion_mnist();
+  EXPECT_EQ(data.train.size(), 60000);
+  EXPECT_EQ(data.test.size(), 10000);
+  EXPECT_EQ(data.train.input_shape(), Shape({28, 28, 1}));
+  // The first label is an ankle boot.
+  EXPECT_EQ(data.train.batch(0, 1).labels.data<int64_t>()[0], 9);
+}
+
+}  // namespace
+}  // namespace octet::io

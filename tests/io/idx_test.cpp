@@ -1,0 +1,180 @@
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <octet/io/idx.h>
+#include <octet/runtime/error.h>
+
+#include "idx_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using octet::testing::error_of;
+using octet::testing::gzip;
+using octet::testing::idx_header;
+using octet::testing::put;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Bytes of memory this process had in use at most.
+int64_t peak_memory() {
+  struct rusage usage {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+class ReadIdx : public ::testing::Test {
+ protected:
+  Tensor read(std::string_view contents) {
+    put(folder_ / "data", contents);
+    return read_idx(folder_ / "data");
+  }
+  std::string refusal(std::string_view contents) {
+    return error_of<FormatError>([&] { read(contents); });
+  }
+
+  octet::testing::TempFolder folder_;
+  const std::string six_ = idx_header({2, 3}) + "abcdef";
+};
+
+TEST_F(ReadIdx, ReadsAPlainFile) {
+  const Tensor tensor = read(six_);
+  EXPECT_EQ(tensor.shape(), Shape({2, 3}));
+  EXPECT_THAT(tensor.data<uint8_t>(),
+              ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+}
+
+TEST_F(ReadIdx, ReadsAGzippedFileWhateverItsName) {
+  const Tensor tensor = read(gzip(six_));
+  EXPECT_EQ(tensor.shape(), Shape({2, 3}));
+  EXPECT_EQ(tensor.data<uint8_t>()[5], 'f');
+}
+
+TEST_F(ReadIdx, ReadsGzipOfSeveralMembers) {
+  const Tensor tensor = read(gzip(six_.substr(0, 14)) + gzip(six_.substr(14)));
+  EXPECT_EQ(tensor.data<uint8_t>()[5], 'f');
+}
+
+TEST_F(ReadIdx, ReadsMoreThanOneBlock) {
+  std::string bytes = idx_header({3, 1000, 1000});
+  for (int i = 0; i < 3000000; ++i) bytes += static_cast<char>(i * 7 % 251);
+  const Tensor tensor = read(gzip(bytes));
+  EXPECT_EQ(tensor.shape(), Shape({3, 1000, 1000}));
+  EXPECT_EQ(tensor.data<uint8_t>()[2999999], 2999999LL * 7 % 251);
+}
+
+TEST_F(ReadIdx, ReadsAFileOfNoElements) {
+  EXPECT_EQ(read(idx_header({0, 28, 28})).shape(), Shape({0, 28, 28}));
+  EXPECT_EQ(read(gzip(idx_header({0}))).shape(), Shape({0}));
+}
+
+TEST_F(ReadIdx, RefusesAMissingFile) {
+  EXPECT_THAT(error_of<IoError>([&] { read_idx(folder_ / "none"); }),
+              HasSubstr("none"));
+}
+
+TEST_F(ReadIdx, NamesTheFile) {
+  EXPECT_THAT(refusal("x"), HasSubstr((folder_ / "data").string()));
+}
+
+TEST_F(ReadIdx, RefusesAnEmptyFile) { EXPECT_NE(refusal(""), ""); }
+
+TEST_F(ReadIdx, RefusesATruncatedGzipWhereverItEnds) {
+  const std::string packed = gzip(six_);
+  for (size_t size = 2; size < packed.size(); ++size) {
+    EXPECT_NE(refusal(std::string_view(packed).substr(0, size)), "") << size;
+  }
+  EXPECT_THAT(refusal(std::string_view(packed).substr(0, packed.size() - 3)),
+              HasSubstr("truncated"));
+}
+
+TEST_F(ReadIdx, RefusesAGzipWhoseChecksumIsWrong) {
+  std::string packed = gzip(six_);
+  packed[packed.size() - 8] = static_cast<char>(packed[packed.size() - 8] ^ 1);
+  EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
+}
+
+TEST_F(ReadIdx, RefusesAGzipWhoseLengthIsWrong) {
+  std::string packed = gzip(six_);
+  packed[packed.size() - 4] = static_cast<char>(packed[packed.size() - 4] ^ 1);
+  EXPECT_THAT(refusal(packed), HasSubstr("corrupt"));
+}
+
+TEST_F(ReadIdx, RefusesOrReadsTheSameForEveryFlippedBitOfAGzip) {
+  // Bits of the header that say nothing (time, system) may differ.
+  const std::string packed = gzip(six_);
+  for (size_t bit = 0; bit < packed.size() * 8; ++bit) {
+    std::string damaged = packed;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    try {
+      EXPECT_EQ(read(damaged).data<uint8_t>()[5], 'f') << bit;
+    } catch (const FormatError&) {
+    }
+  }
+}
+
+TEST_F(ReadIdx, RefusesBytesAfterAGzip) {
+  EXPECT_THAT(refusal(gzip(six_) + "xy"), HasSubstr("2 more bytes"));
+}
+
+TEST_F(ReadIdx, RefusesAWrongMagic) {
+  EXPECT_THAT(refusal("PNG\x08 abcdefgh"), HasSubstr("no IDX file"));
+}
+
+TEST_F(ReadIdx, RefusesAnotherElementType) {
+  std::string bytes = six_;
+  bytes[2] = '\x0d';
+  EXPECT_THAT(refusal(bytes), HasSubstr("0x0d"));
+}
+
+TEST_F(ReadIdx, RefusesRanksThatNoTensorHas) {
+  EXPECT_THAT(refusal(idx_header({})), HasSubstr("rank"));
+  EXPECT_THAT(refusal(idx_header({1, 1, 1, 1, 1, 1, 1, 1, 1}) + "x"),
+              HasSubstr("rank"));
+  EXPECT_NO_THROW(read(idx_header({1, 1, 1, 1, 1, 1, 1, 1}) + "x"));
+}
+
+TEST_F(ReadIdx, RefusesAHeaderThatEndsEarly) {
+  const std::string header = idx_header({2, 3});
+  for (size_t size = 1; size < header.size(); ++size) {
+    EXPECT_THAT(refusal(header.substr(0, size)), HasSubstr("IDX header"));
+  }
+}
+
+TEST_F(ReadIdx, RefusesFewerElementsThanTheHeaderSays) {
+  const std::string fewer = idx_header({2, 3}) + "abcde";
+  EXPECT_THAT(refusal(fewer), AllOf(HasSubstr("expected 6"), HasSubstr("5")));
+  EXPECT_THAT(refusal(gzip(fewer)), HasSubstr("expected 6"));
+}
+
+TEST_F(ReadIdx, RefusesMoreElementsThanTheHeaderSays) {
+  EXPECT_THAT(refusal(six_ + "g"), HasSubstr("more"));
+  EXPECT_THAT(refusal(gzip(six_ + "g")), HasSubstr("more"));
+}
+
+TEST_F(ReadIdx, RefusesSizesBeyondTheLimit) {
+  EXPECT_THAT(refusal(idx_header({0xffffffff, 28, 28}) + "x"),
+              HasSubstr("2^31"));
+  EXPECT_THAT(refusal(idx_header({0xffffffff, 0xffffffff, 0xffffffff,
+                                  0xffffffff, 0xffffffff, 0xffffffff}) +
+                      "x"),
+              HasSubstr("2^31"));
+  EXPECT_THAT(refusal(idx_header({0, 0xffffffff, 0xffffffff})),
+              HasSubstr("2^31"));
+}
+
+TEST_F(ReadIdx, RefusesAHeaderThatPromisesTwoGigabytesWithoutAllocatingThem) {
+  const int64_t before = peak_memory();
+  EXPECT_THAT(refusal(idx_header({0x80000000}) + "x"), HasSubstr("got 1"));
+  EXPECT_THAT(refusal(gzip(idx_header({0x80000000}) + "x")),
+              HasSubstr("got 1"));
+  EXPECT_LT(peak_memory() - before, int64_t{200} << 20);
+}
+
+}  // namespace
+}  // namespace octet::io

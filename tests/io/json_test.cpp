@@ -1,0 +1,160 @@
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/json.h>
+#include <octet/runtime/error.h>
+
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using octet::testing::error_of;
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& text) {
+  return error_of<FormatError>([&] { from_json(text); });
+}
+
+std::string nested(int depth) {
+  return std::string(static_cast<size_t>(depth), '[') +
+         std::string(static_cast<size_t>(depth), ']');
+}
+
+TEST(ToJson, KeepsTheOrderOfEntriesAndIndentsByTwo) {
+  Config config;
+  config.set("zebra", 1).set("ant", Config::List{true, Config(), "x"});
+  EXPECT_EQ(to_json(config),
+            "{\n"
+            "  \"zebra\": 1,\n"
+            "  \"ant\": [\n"
+            "    true,\n"
+            "    null,\n"
+            "    \"x\"\n"
+            "  ]\n"
+            "}");
+}
+
+TEST(ToJson, WritesNumbersThatReadBackAsTheSameBits) {
+  for (const double value : {0.1, -0.0, 1.0, 1.0 / 3.0, double{0.1f}, 5e-324,
+                             2.5e-310, std::numeric_limits<double>::max(),
+                             std::numeric_limits<double>::min()}) {
+    const Config back = from_json(to_json(value));
+    ASSERT_FALSE(back.is_int()) << value;
+    EXPECT_EQ(std::bit_cast<uint64_t>(back.as_number()),
+              std::bit_cast<uint64_t>(value));
+  }
+  for (const int64_t value :
+       {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::max(),
+        std::numeric_limits<int64_t>::min()}) {
+    EXPECT_EQ(from_json(to_json(value)).as_int(), value);
+  }
+}
+
+TEST(ToJson, WritesNanAndInfinityAsNull) {
+  EXPECT_EQ(to_json(std::nan("")), "null");
+  EXPECT_EQ(to_json(HUGE_VAL), "null");
+  EXPECT_EQ(to_json(-HUGE_VAL), "null");
+}
+
+TEST(ToJson, ReplacesTextThatIsNotUtf8) {
+  const std::string text = to_json("a\xff");
+  EXPECT_EQ(from_json(text).as_string(), "a\xef\xbf\xbd");
+}
+
+TEST(ToJson, RefusesWhatFromJsonWouldNotRead) {
+  Config config;
+  for (int i = 0; i < 101; ++i) config = Config(Config::List{config});
+  EXPECT_THAT(error_of<ValueError>([&] { to_json(config); }),
+              HasSubstr("at most 100 levels"));
+}
+
+TEST(FromJson, ReadsBackWhatToJsonWrites) {
+  Config inner;
+  inner.set("quote", "\"\\\n\t\x01").set("empty", Config::List());
+  Config config;
+  config.set("inner", inner)
+      .set("", -7)
+      .set("none", Config(Config::Object()))
+      .set("list", Config::List{1.5, Config::List{Config()}, false});
+  EXPECT_EQ(from_json(to_json(config)), config);
+}
+
+TEST(FromJson, TellsIntegersFromOtherNumbers) {
+  EXPECT_TRUE(from_json("3").is_int());
+  EXPECT_FALSE(from_json("3.0").is_int());
+  EXPECT_FALSE(from_json("3e0").is_int());
+}
+
+TEST(FromJson, NamesLineAndColumnOfASyntaxError) {
+  EXPECT_THAT(refusal("{\n  \"a\": 1,\n  \"b\": ?\n}"),
+              HasSubstr("JSON, line 3, column 8:"));
+  EXPECT_THAT(refusal("?"), HasSubstr("line 1, column 1:"));
+  EXPECT_THAT(refusal("[1,]"), HasSubstr("line 1, column 4:"));
+}
+
+TEST(FromJson, RefusesTextThatEndsEarly) {
+  for (const char* text : {"", " ", "{", "[1", "\"abc", "{\"a\"", "tru"}) {
+    EXPECT_NE(refusal(text), "") << text;
+  }
+}
+
+TEST(FromJson, RefusesTextAfterTheValue) {
+  EXPECT_THAT(refusal("{}\n {}"), HasSubstr("line 2, column 2:"));
+}
+
+TEST(FromJson, RefusesWhatJsonLacks) {
+  for (const char* text : {"NaN", "[Infinity]", "{a: 1}", "'x'", "// x\n1",
+                           "01", "+1", "[1,2,]"}) {
+    EXPECT_NE(refusal(text), "") << text;
+  }
+}
+
+TEST(FromJson, AcceptsAHundredLevelsAndRefusesMore) {
+  EXPECT_NO_THROW(from_json(nested(100)));
+  const std::string message = refusal(nested(101));
+  EXPECT_THAT(message, HasSubstr("at most 100 levels"));
+  EXPECT_THAT(message, HasSubstr("line 1, column 101:"));
+}
+
+TEST(FromJson, RefusesAMillionLevelsWithoutUsingTheStack) {
+  EXPECT_NE(refusal(std::string(1000000, '[')), "");
+  std::string objects;
+  for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
+  EXPECT_NE(refusal(objects), "");
+}
+
+TEST(FromJson, RefusesIntegersOutsideInt64) {
+  EXPECT_EQ(from_json("-9223372036854775808").as_int(),
+            std::numeric_limits<int64_t>::min());
+  for (const char* text :
+       {"9223372036854775808", "-9223372036854775809", "18446744073709551616",
+        "100000000000000000000000000000000"}) {
+    EXPECT_THAT(refusal(text), HasSubstr("64 bits")) << text;
+  }
+}
+
+TEST(FromJson, RefusesNumbersBeyondDouble) { EXPECT_NE(refusal("1e999"), ""); }
+
+TEST(FromJson, RefusesAKeyThatComesTwice) {
+  const std::string message = refusal("{\"a\": 1,\n\"a\": 2}");
+  EXPECT_THAT(message, HasSubstr("'a'"));
+  EXPECT_THAT(message, HasSubstr("line 2"));
+  EXPECT_NO_THROW(from_json("{\"a\": {\"a\": 1}}"));
+}
+
+TEST(FromJson, RefusesTextThatIsNotUtf8) {
+  EXPECT_THAT(refusal("[\"a\xff\"]"), HasSubstr("UTF-8"));
+}
+
+TEST(FromJson, KeepsMessagesShort) {
+  EXPECT_LT(refusal("[\"" + std::string(1000000, 'x')).size(), 400u);
+}
+
+}  // namespace
+}  // namespace octet::io

@@ -1,0 +1,256 @@
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/runtime/error.h>
+
+#include "io/onnx/builder.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using octet::testing::error_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Grid per_tensor(float scale) { return {.scale = Tensor::scalar(scale)}; }
+
+Grid per_channel(const std::vector<float>& scales, int axis) {
+  return {
+      .scale = Tensor::of<float>({static_cast<int64_t>(scales.size())}, scales),
+      .axis = axis,
+      .low = -127};
+}
+
+class Builder : public ::testing::Test {
+ protected:
+  Builder() {
+    builder_.reserve("input");
+    builder_.add_input("input", {Shape::kAnySize, 3, 8, 8});
+  }
+  const onnx::NodeProto& node(int index) const { return graph_.node(index); }
+
+  onnx::GraphProto graph_;
+  GraphBuilder builder_{graph_};
+};
+
+TEST_F(Builder, WritesTheBatchAsNamedDimension) {
+  const auto& type = graph_.input(0).type().tensor_type();
+  EXPECT_EQ(type.elem_type(), onnx::TensorProto::FLOAT);
+  ASSERT_EQ(type.shape().dim_size(), 4);
+  EXPECT_EQ(type.shape().dim(0).dim_param(), "N");
+  EXPECT_EQ(type.shape().dim(1).dim_value(), 3);
+}
+
+TEST_F(Builder, GivesEveryNodeAndValueANameOfItsOwn) {
+  const std::string a = builder_.add_node("Relu", "relu", {"input"});
+  const std::string b = builder_.add_node("Relu", "relu", {a});
+  EXPECT_EQ(node(0).name(), "relu");
+  EXPECT_EQ(node(1).name(), "relu_1");
+  EXPECT_NE(a, b);
+  EXPECT_THAT(node(1).input(), ElementsAre(a));
+}
+
+TEST_F(Builder, WritesAttributesOfEveryType) {
+  builder_.add_node("Foo", "foo", {"input"},
+                    {{"i", int64_t{3}},
+                     {"f", 0.5f},
+                     {"s", std::string("SAME_UPPER")},
+                     {"ints", std::vector<int64_t>{1, 2}}});
+  ASSERT_EQ(node(0).attribute_size(), 4);
+  EXPECT_EQ(node(0).attribute(0).type(), onnx::AttributeProto::INT);
+  EXPECT_EQ(node(0).attribute(0).i(), 3);
+  EXPECT_EQ(node(0).attribute(1).type(), onnx::AttributeProto::FLOAT);
+  EXPECT_EQ(node(0).attribute(1).f(), 0.5f);
+  EXPECT_EQ(node(0).attribute(2).type(), onnx::AttributeProto::STRING);
+  EXPECT_EQ(node(0).attribute(2).s(), "SAME_UPPER");
+  EXPECT_EQ(node(0).attribute(3).type(), onnx::AttributeProto::INTS);
+  EXPECT_THAT(node(0).attribute(3).ints(), ElementsAre(1, 2));
+}
+
+TEST_F(Builder, RefusesInputsThatNoNodeMakes) {
+  EXPECT_THAT(error_of<InternalError>(
+                  [&] { builder_.add_node("Relu", "relu", {"nowhere"}); }),
+              HasSubstr("'nowhere'"));
+}
+
+TEST_F(Builder, WritesInitializersAsRawLittleEndianData) {
+  const std::string name = builder_.add_initializer(
+      "conv/kernel", Tensor::of<float>({2, 1}, {1.0f, -2.5f}));
+  EXPECT_EQ(name, "conv/kernel");
+  const onnx::TensorProto& tensor = graph_.initializer(0);
+  EXPECT_EQ(tensor.data_type(), onnx::TensorProto::FLOAT);
+  EXPECT_THAT(tensor.dims(), ElementsAre(2, 1));
+  ASSERT_EQ(tensor.raw_data().size(), 8u);
+  float second = 0;
+  std::memcpy(&second, tensor.raw_data().data() + 4, sizeof second);
+  EXPECT_EQ(second, -2.5f);
+}
+
+TEST_F(Builder, KeepsOneInitializerForASharedLayer) {
+  const Tensor kernel = Tensor::of<float>({2}, {1.0f, 2.0f});
+  EXPECT_EQ(builder_.add_initializer("k", kernel), "k");
+  EXPECT_EQ(builder_.add_initializer("k", kernel.clone()), "k");
+  EXPECT_EQ(builder_.add_initializer("k", Tensor::scalar(1.0f)), "k_1");
+  EXPECT_EQ(graph_.initializer_size(), 2);
+}
+
+TEST_F(Builder, RefusesWeightsThatAreNotFiniteAndNamesThem) {
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  builder_.add_initializer("conv/kernel",
+                                           Tensor::of<float>({2}, {1.0f, bad}));
+                }),
+                AllOf(HasSubstr("'conv/kernel'"), HasSubstr("index 1 of [2]")));
+  }
+}
+
+TEST_F(Builder, RefusesElementTypesThatOnnxLayersDoNotUse) {
+  EXPECT_NE(error_of<UnsupportedError>([&] {
+              builder_.add_initializer("b", Tensor::zeros({1}, DType::boolean));
+            }),
+            "");
+}
+
+TEST_F(Builder, WritesAPairWithScalarScaleAndNoAxis) {
+  const std::string out =
+      builder_.add_qdq("input", "conv/input", per_tensor(0.5f));
+  ASSERT_EQ(graph_.node_size(), 2);
+  EXPECT_EQ(node(0).op_type(), "QuantizeLinear");
+  EXPECT_EQ(node(1).op_type(), "DequantizeLinear");
+  EXPECT_EQ(node(0).attribute_size() + node(1).attribute_size(), 0);
+  EXPECT_EQ(node(1).output(0), out);
+  EXPECT_EQ(node(1).input(0), node(0).output(0));
+  // Both read the same scale and the same zero point.
+  EXPECT_EQ(node(0).input(1), node(1).input(1));
+  EXPECT_EQ(node(0).input(2), node(1).input(2));
+  ASSERT_EQ(graph_.initializer_size(), 2);
+  EXPECT_EQ(graph_.initializer(0).dims_size(), 0);
+  EXPECT_EQ(graph_.initializer(1).dims_size(), 0);
+  EXPECT_EQ(graph_.initializer(1).data_type(), onnx::TensorProto::INT8);
+  EXPECT_EQ(graph_.initializer(1).raw_data(), std::string(1, '\0'));
+  EXPECT_EQ(builder_.qdq_pairs(), 1);
+}
+
+TEST_F(Builder, WritesTheAxisOfAPairPerChannel) {
+  const std::string kernel =
+      builder_.add_initializer("k", Tensor::zeros({2, 3, 1, 1}));
+  builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, 0));
+  for (const int i : {0, 1}) {
+    ASSERT_EQ(node(i).attribute_size(), 1);
+    EXPECT_EQ(node(i).attribute(0).name(), "axis");
+    EXPECT_EQ(node(i).attribute(0).i(), 0);
+  }
+  EXPECT_THAT(graph_.initializer(1).dims(), ElementsAre(2));
+  EXPECT_THAT(graph_.initializer(2).dims(), ElementsAre(2));
+}
+
+TEST_F(Builder, WritesOnePairPerValueAndGrid) {
+  const std::string first = builder_.add_qdq("input", "a", per_tensor(0.5f));
+  EXPECT_EQ(builder_.add_qdq("input", "b", per_tensor(0.5f)), first);
+  EXPECT_NE(builder_.add_qdq("input", "c", per_tensor(0.25f)), first);
+  const std::string relu = builder_.add_node("Relu", "relu", {"input"});
+  EXPECT_NE(builder_.add_qdq(relu, "d", per_tensor(0.5f)), first);
+  EXPECT_EQ(builder_.qdq_pairs(), 3);
+}
+
+TEST_F(Builder, ClipsAnActivationToAGridNarrowerThanInt8) {
+  Grid grid = per_tensor(0.5f);
+  grid.low = -8;
+  grid.high = 7;
+  builder_.add_qdq("input", "a", grid);
+  ASSERT_EQ(graph_.node_size(), 3);
+  EXPECT_EQ(node(0).op_type(), "Clip");
+  EXPECT_EQ(node(0).input(0), "input");
+  float bounds[2];
+  std::memcpy(&bounds[0], graph_.initializer(0).raw_data().data(), 4);
+  std::memcpy(&bounds[1], graph_.initializer(1).raw_data().data(), 4);
+  EXPECT_EQ(bounds[0], -4.0f);
+  EXPECT_EQ(bounds[1], 3.5f);
+  EXPECT_EQ(node(1).input(0), node(0).output(0));
+}
+
+TEST_F(Builder, DoesNotClipWeightsThatAreOnTheirGrid) {
+  const std::string kernel = builder_.add_initializer("k", Tensor::zeros({2}));
+  builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, 0));
+  EXPECT_EQ(node(0).op_type(), "QuantizeLinear");
+}
+
+TEST_F(Builder, RefusesScalesThatAreNotFiniteAndPositive) {
+  for (const float scale : {0.0f, -0.5f, NAN, INFINITY}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  builder_.add_qdq("input", "conv/input", per_tensor(scale));
+                }),
+                HasSubstr("'conv/input'"))
+        << scale;
+  }
+  EXPECT_EQ(graph_.node_size(), 0);
+}
+
+TEST_F(Builder, RefusesAQuantizerWithoutAScale) {
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { builder_.add_qdq("input", "conv/input", Grid{}); }),
+              HasSubstr("calibrate"));
+}
+
+TEST_F(Builder, RefusesScalesThatDoNotFitTheWeights) {
+  const std::string kernel =
+      builder_.add_initializer("k", Tensor::zeros({3, 2}));
+  for (const int axis : {-1, 0, 2}) {
+    EXPECT_NE(error_of<ShapeError>([&] {
+                builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, axis));
+              }),
+              "")
+        << axis;
+  }
+  EXPECT_NO_THROW(builder_.add_qdq(kernel, "k", per_channel({0.5f, 0.25f}, 1)));
+}
+
+TEST_F(Builder, RefusesCodesOutsideInt8) {
+  Grid grid = per_tensor(0.5f);
+  grid.high = 128;
+  EXPECT_NE(error_of<ValueError>([&] { builder_.add_qdq("input", "a", grid); }),
+            "");
+}
+
+TEST_F(Builder, RenamesTheOutputWhereverItIsRead) {
+  builder_.reserve("logits");
+  const std::string a = builder_.add_node("Relu", "a", {"input"});
+  builder_.add_node("Abs", "b", {a});
+  builder_.add_output(a, "logits", {Shape::kAnySize, 3, 8, 8});
+  EXPECT_EQ(node(0).output(0), "logits");
+  EXPECT_EQ(node(1).input(0), "logits");
+  EXPECT_EQ(graph_.output(0).name(), "logits");
+  EXPECT_EQ(graph_.output(0).type().tensor_type().shape().dim_size(), 4);
+}
+
+TEST_F(Builder, PutsAnIdentityBehindAnInputThatIsTheOutput) {
+  builder_.reserve("logits");
+  builder_.add_output("input", "logits", {Shape::kAnySize, 3, 8, 8});
+  ASSERT_EQ(graph_.node_size(), 1);
+  EXPECT_EQ(node(0).op_type(), "Identity");
+  EXPECT_THAT(node(0).input(), ElementsAre("input"));
+  EXPECT_THAT(node(0).output(), ElementsAre("logits"));
+}
+
+TEST_F(Builder, KeepsReservedNamesFromOtherValues) {
+  builder_.reserve("k");
+  EXPECT_EQ(builder_.add_initializer("k", Tensor::scalar(1.0f)), "k_1");
+  EXPECT_NE(error_of<ValueError>([&] { builder_.reserve("k"); }), "");
+}
+
+TEST(OnnxShape, TurnsImagesOnly) {
+  EXPECT_EQ(onnx_shape({Shape::kAnySize, 5, 6, 7}),
+            Shape({Shape::kAnySize, 7, 5, 6}));
+  EXPECT_EQ(onnx_shape({Shape::kAnySize, 10}), Shape({Shape::kAnySize, 10}));
+}
+
+}  // namespace
+}  // namespace octet::io

@@ -1,0 +1,393 @@
+// The structure and the weights of exported models, read back by hand; that
+// they compute the same numbers is for ONNX Runtime to say (tests/oracle).
+
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+#include <octet/runtime/version.h>
+
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using octet::testing::error_of;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Height, width and channels all differ, so that no two can be mixed up.
+constexpr int64_t kH = 6, kW = 4, kC = 3;
+
+Model small_cnn() {
+  const auto x = input({kH, kW, kC});
+  auto y = Conv2D({.filters = 5,
+                   .padding = Padding::same,
+                   .use_bias = false,
+                   .name = "conv"})(x);
+  y = BatchNormalization({.name = "bn"})(y);
+  y = ReLU({.name = "relu"})(y);
+  y = MaxPooling2D({.name = "pool"})(y);
+  y = Flatten({.name = "flatten"})(y);
+  y = Dense({.units = 2, .name = "dense"})(y);
+  return Model(x, y, {.name = "small"});
+}
+
+/// 0, 1, 2, ... so that every weight tells where it came from.
+void count_up(const Parameter& parameter) {
+  Tensor value(parameter.variable.shape());
+  float next = 0;
+  for (float& element : value.f32()) element = next++;
+  parameter.variable.assign(value);
+}
+
+Dataset random_images(int64_t count) {
+  Rng rng(7);
+  Tensor images({count, kH, kW, kC});
+  rng.fill_normal(images, 0.0f, 1.0f);
+  return Dataset(images, Tensor::zeros({count}, DType::i64));
+}
+
+class ExportOnnx : public ::testing::Test {
+ protected:
+  OnnxReport export_model(const Model& model, const OnnxOptions& options = {}) {
+    const OnnxReport report = export_onnx(model, path_, options);
+    proto_.ParseFromString(read_file(path_));
+    return report;
+  }
+  std::vector<std::string> ops() const {
+    std::vector<std::string> ops;
+    for (const auto& node : proto_.graph().node())
+      ops.push_back(node.op_type());
+    return ops;
+  }
+  const onnx::NodeProto& node(const std::string& op) const {
+    for (const auto& node : proto_.graph().node()) {
+      if (node.op_type() == op) return node;
+    }
+    throw std::runtime_error("no node " + op);
+  }
+  const onnx::TensorProto& initializer(const std::string& name) const {
+    for (const auto& tensor : proto_.graph().initializer()) {
+      if (tensor.name() == name) return tensor;
+    }
+    throw std::runtime_error("no initializer " + name);
+  }
+  static float element(const onnx::TensorProto& tensor, int64_t index) {
+    float value = 0;
+    std::memcpy(&value, tensor.raw_data().data() + index * 4, sizeof value);
+    return value;
+  }
+  static std::vector<std::string> dims(const onnx::ValueInfoProto& value) {
+    std::vector<std::string> dims;
+    for (const auto& dim : value.type().tensor_type().shape().dim()) {
+      dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value())
+                                         : dim.dim_param());
+    }
+    return dims;
+  }
+
+  octet::testing::TempFolder folder_;
+  const std::filesystem::path path_ = folder_ / "model.onnx";
+  onnx::ModelProto proto_;
+};
+
+TEST_F(ExportOnnx, WritesTheFactsOfTheFile) {
+  const OnnxReport report =
+      export_model(small_cnn(), {.description = "a small network"});
+  EXPECT_EQ(report.bytes,
+            static_cast<int64_t>(std::filesystem::file_size(path_)));
+  EXPECT_EQ(report.nodes, proto_.graph().node_size());
+  EXPECT_EQ(report.qdq_pairs, 0);
+  EXPECT_EQ(proto_.ir_version(), 7);
+  ASSERT_EQ(proto_.opset_import_size(), 1);
+  EXPECT_EQ(proto_.opset_import(0).version(), 13);
+  EXPECT_EQ(proto_.producer_name(), "octet");
+  EXPECT_EQ(proto_.producer_version(), version());
+  EXPECT_EQ(proto_.doc_string(), "a small network");
+  EXPECT_EQ(proto_.graph().name(), "small");
+  std::map<std::string, std::string> metadata;
+  for (const auto& entry : proto_.metadata_props()) {
+    metadata[entry.key()] = entry.value();
+  }
+  EXPECT_EQ(metadata.at("input_layout"), "NCHW");
+}
+
+TEST_F(ExportOnnx, TakesImagesAsNchwAndABatchOfAnySize) {
+  export_model(small_cnn());
+  ASSERT_EQ(proto_.graph().input_size(), 1);
+  EXPECT_EQ(proto_.graph().input(0).name(), "input");
+  EXPECT_THAT(dims(proto_.graph().input(0)), ElementsAre("N", "3", "6", "4"));
+  ASSERT_EQ(proto_.graph().output_size(), 1);
+  EXPECT_EQ(proto_.graph().output(0).name(), "logits");
+  EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "2"));
+}
+
+TEST_F(ExportOnnx, WritesOneNodePerLayerUnderItsName) {
+  export_model(small_cnn());
+  EXPECT_THAT(ops(), ElementsAre("Conv", "BatchNormalization", "Relu",
+                                 "MaxPool", "Flatten", "Gemm"));
+  EXPECT_EQ(node("Conv").name(), "conv");
+  EXPECT_EQ(node("Gemm").name(), "dense");
+  EXPECT_EQ(node("BatchNormalization").input_size(), 5);
+  EXPECT_EQ(node("Gemm").output(0), "logits");
+}
+
+TEST_F(ExportOnnx, TurnsConvolutionKernelsToOihw) {
+  const Model model = small_cnn();
+  count_up(model.layer("conv").parameter("kernel"));
+  export_model(model);
+  const auto& w = initializer("conv/kernel");
+  EXPECT_THAT(w.dims(), ElementsAre(5, kC, 3, 3));
+  for (int64_t o = 0; o < 5; ++o) {
+    for (int64_t c = 0; c < kC; ++c) {
+      for (int64_t h = 0; h < 3; ++h) {
+        for (int64_t v = 0; v < 3; ++v) {
+          const int64_t hwio = ((h * 3 + v) * kC + c) * 5 + o;
+          EXPECT_EQ(element(w, ((o * kC + c) * 3 + h) * 3 + v),
+                    static_cast<float>(hwio));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ExportOnnx, PutsTheRowsOfDenseInTheOrderOfAFlattenedNchwImage) {
+  const Model model = small_cnn();
+  count_up(model.layer("dense").parameter("kernel"));
+  export_model(model);
+  // After pooling: 3 x 2 pixels of 5 channels.
+  const auto& w = initializer("dense/kernel");
+  EXPECT_THAT(w.dims(), ElementsAre(2, 30));
+  for (int64_t unit = 0; unit < 2; ++unit) {
+    for (int64_t c = 0; c < 5; ++c) {
+      for (int64_t h = 0; h < 3; ++h) {
+        for (int64_t v = 0; v < 2; ++v) {
+          const int64_t keras = ((h * 2 + v) * 5 + c) * 2 + unit;
+          EXPECT_EQ(element(w, unit * 30 + (c * 3 + h) * 2 + v),
+                    static_cast<float>(keras));
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ExportOnnx, LeavesAFlattenedImageInKerasOrder) {
+  const auto x = input({kH, kW, kC});
+  export_model(Model(x, Flatten()(x)), {.output_name = "features"});
+  EXPECT_THAT(ops(), ElementsAre("Flatten", "Reshape", "Transpose", "Reshape"));
+  EXPECT_THAT(node("Transpose").attribute(0).ints(), ElementsAre(0, 2, 3, 1));
+  EXPECT_EQ(proto_.graph().output(0).name(), "features");
+  EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "72"));
+}
+
+TEST_F(ExportOnnx, LeavesAnImageAsNchwAndSaysSo) {
+  const auto x = input({kH, kW, kC});
+  export_model(Model(x, ReLU()(x)), {.output_name = "image"});
+  EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "3", "6", "4"));
+  bool said = false;
+  for (const auto& entry : proto_.metadata_props()) {
+    said |= entry.key() == "output_layout" && entry.value() == "NCHW";
+  }
+  EXPECT_TRUE(said);
+}
+
+TEST_F(ExportOnnx, TakesVectorsAsTheyAre) {
+  const auto x = input({7});
+  export_model(Model(x, Dense({.units = 2})(x)));
+  EXPECT_THAT(dims(proto_.graph().input(0)), ElementsAre("N", "7"));
+  EXPECT_THAT(ops(), ElementsAre("Gemm"));
+}
+
+TEST_F(ExportOnnx, KeepsTheWeightsOfASharedLayerOnce) {
+  const auto x = input({7});
+  const Dense dense({.units = 7, .name = "dense"});
+  export_model(Model(x, dense(dense(x))));
+  EXPECT_EQ(proto_.graph().initializer_size(), 2);
+  EXPECT_EQ(proto_.graph().node(0).name(), "dense");
+  EXPECT_EQ(proto_.graph().node(1).name(), "dense_1");
+}
+
+TEST_F(ExportOnnx, WritesTheSameBytesAgain) {
+  const Model model = small_cnn();
+  export_model(model);
+  const std::string first = read_file(path_);
+  export_model(model);
+  EXPECT_EQ(read_file(path_), first);
+}
+
+TEST_F(ExportOnnx, WritesTheOpsetAskedFor) {
+  for (const int opset : {13, 14, 15, 16, 17}) {
+    export_model(small_cnn(), {.opset = opset});
+    EXPECT_EQ(proto_.opset_import(0).version(), opset);
+    EXPECT_EQ(proto_.ir_version(), opset >= 15 ? 8 : 7);
+  }
+}
+
+TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
+  const Model model = small_cnn();
+  for (const int opset : {-1, 12, 18}) {
+    EXPECT_THAT(error_of<ValueError>(
+                    [&] { export_onnx(model, path_, {.opset = opset}); }),
+                HasSubstr("expected 13 to 17"));
+  }
+  for (const OnnxOptions& options :
+       {OnnxOptions{.input_name = ""}, OnnxOptions{.output_name = ""},
+        OnnxOptions{.input_name = "x", .output_name = "x"}}) {
+    EXPECT_THAT(
+        error_of<ValueError>([&] { export_onnx(model, path_, options); }),
+        HasSubstr("names"));
+  }
+  EXPECT_TRUE(folder_.empty());
+}
+
+TEST_F(ExportOnnx, RefusesWeightsThatAreNotFiniteAndWritesNothing) {
+  const Model model = small_cnn();
+  model.layer("bn").parameter("gamma").variable.mutable_value().f32()[3] = NAN;
+  EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
+              AllOf(HasSubstr("'bn/gamma'"), HasSubstr("index 3"),
+                    HasSubstr("model.onnx")));
+  EXPECT_TRUE(folder_.empty());
+}
+
+class WithoutOnnxForm final : public Layer {
+ public:
+  std::string class_name() const override { return "Mystery"; }
+  Config config() const override { return Config::Object{}; }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return inputs[0];
+  }
+};
+
+TEST_F(ExportOnnx, NamesALayerWithoutOnnxFormAndKeepsTheOldFile) {
+  export_model(small_cnn());
+  const std::string before = read_file(path_);
+  const auto x = input({7});
+  const LayerHandle mystery(std::make_shared<WithoutOnnxForm>());
+  mystery->set_name("strange");
+  const Model model(x, mystery(x));
+  EXPECT_THAT(error_of<UnsupportedError>([&] { export_onnx(model, path_); }),
+              AllOf(HasSubstr("strange"), HasSubstr("Mystery")));
+  EXPECT_EQ(read_file(path_), before);
+}
+
+TEST_F(ExportOnnx, RefusesSeveralInputs) {
+  const auto a = input({7}), b = input({7});
+  const Model model(std::vector{a, b}, std::vector{ReLU()(a), ReLU()(b)});
+  EXPECT_THAT(error_of<UnsupportedError>([&] { export_onnx(model, path_); }),
+              HasSubstr("one input and one output, got 2 and 2"));
+}
+
+TEST_F(ExportOnnx, ReportsAFolderThatIsNotThere) {
+  EXPECT_NE(error_of<IoError>(
+                [&] { export_onnx(small_cnn(), folder_ / "none/model.onnx"); }),
+            "");
+}
+
+class ExportQuantized : public ExportOnnx {
+ protected:
+  static Model calibrated() {
+    Model model = quant::quantize_model(small_cnn());
+    quant::calibrate(model, random_images(32));
+    return model;
+  }
+};
+
+TEST_F(ExportQuantized, PutsPairsAtTheDataAndWeightsOfConvAndGemm) {
+  const OnnxReport report = export_model(calibrated());
+  EXPECT_EQ(report.qdq_pairs, 4);
+  const OnnxSummary summary = inspect_onnx(path_);
+  ASSERT_EQ(summary.qdq_pairs.size(), 4u);
+  int64_t weights = 0;
+  for (const OnnxQdqPair& pair : summary.qdq_pairs) {
+    EXPECT_EQ(pair.type, "int8");
+    const bool weight = pair.kind == "weight";
+    weights += weight;
+    EXPECT_EQ(pair.axis.has_value(), weight);
+    if (weight) {
+      EXPECT_EQ(pair.axis, 0);
+    }
+    EXPECT_EQ(pair.scales, !weight                               ? 1
+                           : pair.tensor == "quant_dense/kernel" ? 2
+                                                                 : 5);
+  }
+  EXPECT_EQ(weights, 2);
+  // The bias stays as it is.
+  EXPECT_EQ(node("Gemm").input(2), "quant_dense/bias");
+}
+
+TEST_F(ExportQuantized, WritesAxisOnPairsPerChannelOnly) {
+  export_model(calibrated());
+  for (const auto& node : proto_.graph().node()) {
+    if (node.op_type() != "QuantizeLinear" &&
+        node.op_type() != "DequantizeLinear") {
+      continue;
+    }
+    ASSERT_EQ(node.input_size(), 3);
+    const auto& scale = initializer(node.input(1));
+    const auto& zero_point = initializer(node.input(2));
+    EXPECT_EQ(node.attribute_size(), scale.dims_size());
+    EXPECT_EQ(zero_point.dims_size(), scale.dims_size());
+    EXPECT_EQ(zero_point.data_type(), onnx::TensorProto::INT8);
+    EXPECT_EQ(zero_point.raw_data().find_first_not_of('\0'), std::string::npos);
+  }
+}
+
+TEST_F(ExportQuantized, StoresWeightsOnTheirGrid) {
+  export_model(calibrated());
+  const auto& w = initializer("quant_conv/kernel");
+  for (const auto& node : proto_.graph().node()) {
+    if (node.op_type() != "QuantizeLinear" || node.input(0) != w.name()) {
+      continue;
+    }
+    const auto& scales = initializer(node.input(1));
+    for (int64_t i = 0; i < 5 * kC * 9; ++i) {
+      const float scale = element(scales, i / (kC * 9));
+      const float code = std::nearbyint(element(w, i) / scale);
+      EXPECT_LE(std::fabs(code), 127.0f);
+      EXPECT_EQ(element(w, i), code * scale);
+    }
+    return;
+  }
+  FAIL() << "the kernel is not quantized";
+}
+
+TEST_F(ExportQuantized, QuantizesTheWeightsOfASharedLayerOnce) {
+  const auto x = input({7});
+  const Dense dense({.units = 7, .name = "dense"});
+  Model model = quant::quantize_model(Model(x, dense(dense(x))));
+  Rng rng(7);
+  Tensor vectors({16, 7});
+  rng.fill_normal(vectors, 0.0f, 1.0f);
+  quant::calibrate(model, Dataset(vectors, Tensor::zeros({16}, DType::i64)));
+  // The weights, the input and what lies between the two calls.
+  EXPECT_EQ(export_model(model).qdq_pairs, 3);
+}
+
+TEST_F(ExportQuantized, NamesAQuantizerThatIsNotCalibrated) {
+  const Model model = quant::quantize_model(small_cnn());
+  EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
+              AllOf(HasSubstr("calibrate"), HasSubstr("conv")));
+  EXPECT_TRUE(folder_.empty());
+}
+
+}  // namespace
+}  // namespace octet::io

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+usage() {
+  cat <<'END'
+Usage: tests/run.sh [--preset NAME] [CTEST ARGUMENTS]
+
+Installs what is missing, builds and runs the tests. The last line reads
+"N passed, N failed"; the exit code is 0 only if tests ran and all passed.
+
+  --preset NAME   dev (default), release, asan, tsan or bench
+  --help          this text
+
+Other arguments go to ctest:
+  tests/run.sh -L unit            tests with the label unit, grad, golden, e2e
+  tests/run.sh -R Adam            tests whose name matches
+  tests/run.sh --preset asan -V   with address and undefined sanitizers
+
+With CI=true a skipped test counts as a failure.
+END
+}
+
+preset=dev
+ctest_arguments=()
+while (($# > 0)); do
+  case $1 in
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    --preset=*) preset=${1#--preset=} ;;
+    --preset)
+      if (($# < 2)); then
+        printf 'run.sh: expected a name after --preset, got none\n' >&2
+        exit 2
+      fi
+      preset=$2
+      shift
+      ;;
+    *) ctest_arguments+=("$1") ;;
+  esac
+  shift
+done
+# The name becomes a folder of build/.
+if [[ ! $preset =~ ^[A-Za-z0-9_-]+$ ]]; then
+  printf "run.sh: expected the name of a preset, got '%s'\n" "$preset" >&2
+  exit 2
+fi
+
+runtime/cmake/install_packages.sh
+if ! runtime/cmake/make_venv.sh; then
+  if [[ ${CI:-} == true ]]; then
+    exit 1
+  fi
+  printf 'run.sh: going on; tests that need ONNX Runtime are skipped\n' >&2
+fi
+
+build=build/$preset
+cmake --preset "$preset" --log-level=WARNING
+cmake --build --preset "$preset"
+
+# ctest counts a skipped test as passed: the JUnit file tells them apart.
+report=$root/$build/tests.xml
+rm -f "$report"
+status=0
+ctest --test-dir "$build" --output-on-failure -j2 --no-tests=error \
+  --output-junit "$report" "${ctest_arguments[@]}" || status=$?
+
+if [[ ! -f $report ]]; then
+  printf 'run.sh: expected tests to run, got none\n' >&2
+  printf '0 passed, 0 failed\n'
+  exit 1
+fi
+
+# Prints "status name" of each test. Output of tests is escaped in the file, so
+# a tag at the start of a line is one of ctest's own. A test that could not be
+# started is "notrun", too, without one of ctest's reasons to skip.
+tests=$(awk -F'"' '
+  function finish() { if (name != "") print status, name; name = "" }
+  /^[ \t]*<testcase name="/ {
+    finish()
+    name = $2
+    status = "failed"
+    if (/ status="run"/) status = "passed"
+    if (/ status="disabled"/) status = "skipped"
+  }
+  /^[ \t]*<skipped message="SKIP_/ { status = "skipped" }
+  END { finish() }' "$report")
+count() { grep -c "^$1 " <<<"$tests" || true; }
+passed=$(count passed)
+failed=$(count failed)
+skipped=$(count skipped)
+
+if ((skipped > 0)); then
+  sed -n 's/^skipped /skipped: /p' <<<"$tests"
+fi
+line_end=
+if [[ ${CI:-} == true ]]; then
+  failed=$((failed + skipped))
+elif ((skipped > 0)); then
+  line_end=", $skipped skipped"
+fi
+if ((passed + failed + skipped == 0)); then
+  printf 'run.sh: expected tests to run, got none\n' >&2
+fi
+printf '%d passed, %d failed%s\n' "$passed" "$failed" "$line_end"
+if ((status != 0 || failed > 0 || passed == 0)); then
+  exit 1
+fi

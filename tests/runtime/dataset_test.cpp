@@ -1,0 +1,187 @@
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/dataset.h>
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+/// Inputs [n,2] holding 10*i and 10*i + 1, labels i.
+Dataset counting(int64_t n) {
+  Tensor inputs(Shape{n, 2});
+  Tensor labels(Shape{n}, DType::i64);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto row = static_cast<size_t>(i);
+    inputs.f32()[2 * row] = static_cast<float>(10 * i);
+    inputs.f32()[2 * row + 1] = static_cast<float>(10 * i + 1);
+    labels.data<int64_t>()[row] = i;
+  }
+  return Dataset(inputs, labels);
+}
+
+std::vector<float> values(const Tensor& tensor) {
+  return {tensor.f32().begin(), tensor.f32().end()};
+}
+
+std::vector<int64_t> answers(const Tensor& tensor) {
+  const auto data = tensor.data<int64_t>();
+  return {data.begin(), data.end()};
+}
+
+/// Reads nothing like what it promises.
+class WrongSource final : public SampleSource {
+ public:
+  explicit WrongSource(Batch batch) : batch_(std::move(batch)) {}
+  int64_t size() const override { return 3; }
+  Shape input_shape() const override { return {2}; }
+  Batch read(std::span<const int64_t>) const override { return batch_; }
+
+ private:
+  Batch batch_;
+};
+
+TEST(Dataset, GathersTheSamplesAtTheIndicesInTheirOrder) {
+  const Dataset data = counting(4);
+  EXPECT_EQ(data.size(), 4);
+  EXPECT_EQ(data.input_shape(), Shape({2}));
+  const Batch batch = data.batch(std::array<int64_t, 3>{3, 0, 3});
+  EXPECT_EQ(batch.inputs.shape(), Shape({3, 2}));
+  EXPECT_EQ(values(batch.inputs), (std::vector<float>{30, 31, 0, 1, 30, 31}));
+  EXPECT_EQ(answers(batch.labels), (std::vector<int64_t>{3, 0, 3}));
+}
+
+TEST(Dataset, ReadsARangeInOrder) {
+  const Batch batch = counting(4).batch(1, 2);
+  EXPECT_EQ(values(batch.inputs), (std::vector<float>{10, 11, 20, 21}));
+  EXPECT_EQ(answers(batch.labels), (std::vector<int64_t>{1, 2}));
+}
+
+TEST(Dataset, MultipliesBytesByTheScaleInFloat) {
+  const float scale = 1.0f / 255.0f;
+  const Dataset data(Tensor::of<uint8_t>({2, 1, 2, 1}, {0, 1, 127, 255}),
+                     Tensor::of<int64_t>({2}, {7, 8}), scale);
+  EXPECT_EQ(data.input_shape(), Shape({1, 2, 1}));
+  const Batch batch = data.batch(0, 2);
+  EXPECT_EQ(batch.inputs.shape(), Shape({2, 1, 2, 1}));
+  EXPECT_EQ(values(batch.inputs),
+            (std::vector<float>{0, scale, scale * 127, scale * 255}));
+}
+
+TEST(Dataset, KeepsNanAndInfinityOfFloatInputs) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Dataset data(Tensor::of<float>({1, 2}, {NAN, -inf}),
+                     Tensor::of<int64_t>({1}, {0}));
+  const Batch batch = data.batch(0, 1);
+  EXPECT_TRUE(std::isnan(batch.inputs.f32()[0]));
+  EXPECT_EQ(batch.inputs.f32()[1], -inf);
+}
+
+TEST(Dataset, TakesSamplesWithoutDimensions) {
+  const Dataset data(Tensor::of<float>({3}, {5, 6, 7}),
+                     Tensor::of<int64_t>({3}, {0, 1, 2}));
+  EXPECT_EQ(data.input_shape(), Shape());
+  const Batch batch = data.batch(1, 2);
+  EXPECT_EQ(batch.inputs.shape(), Shape({2}));
+  EXPECT_EQ(values(batch.inputs), (std::vector<float>{6, 7}));
+}
+
+TEST(Dataset, GivesABatchThatTheReaderMayChange) {
+  const Dataset data = counting(2);
+  Batch first = data.batch(0, 2);
+  first.inputs.f32()[0] = 99;
+  first.labels.data<int64_t>()[0] = 99;
+  EXPECT_EQ(data.batch(0, 1).inputs.f32()[0], 0);
+  EXPECT_EQ(data.batch(0, 1).labels.data<int64_t>()[0], 0);
+}
+
+TEST(Dataset, ReadsAnEmptyBatch) {
+  const Batch batch = counting(2).batch(2, 0);
+  EXPECT_EQ(batch.inputs.shape(), Shape({0, 2}));
+  EXPECT_EQ(batch.labels.shape(), Shape({0}));
+}
+
+TEST(Dataset, RefusesIndicesOutsideOfIt) {
+  const Dataset data = counting(3);
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_THROW(data.batch(std::array<int64_t, 2>{0, 3}), ValueError);
+  EXPECT_THROW(data.batch(std::array<int64_t, 1>{-1}), ValueError);
+  EXPECT_THROW(data.batch(-1, 1), ValueError);
+  EXPECT_THROW(data.batch(0, 4), ValueError);
+  EXPECT_THROW(data.batch(2, 2), ValueError);
+  EXPECT_THROW(data.batch(1, -1), ValueError);
+  EXPECT_THROW(data.batch(1, most), ValueError);
+  EXPECT_THROW(data.batch(most, most), ValueError);
+}
+
+TEST(Dataset, NamesTheBadIndexAndTheSize) {
+  try {
+    counting(3).batch(std::array<int64_t, 1>{3});
+    FAIL() << "no error";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "dataset: expected indices in [0,3), got 3");
+  }
+}
+
+TEST(Dataset, TakesTheFirstSamplesOrAllThereAre) {
+  const Dataset data = counting(3);
+  EXPECT_EQ(data.take(1).size(), 1);
+  EXPECT_EQ(data.take(3).size(), 3);
+  EXPECT_EQ(data.take(std::numeric_limits<int64_t>::max()).size(), 3);
+  EXPECT_EQ(data.size(), 3);
+  EXPECT_EQ(data.take(2).take(3).size(), 2);
+  EXPECT_THROW(data.take(2).batch(2, 1), ValueError);
+  EXPECT_THROW(data.take(0), ValueError);
+  EXPECT_THROW(data.take(-1), ValueError);
+}
+
+TEST(Dataset, RefusesInputsAndLabelsThatDoNotMatch) {
+  const Tensor inputs = Tensor::zeros({3, 2});
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({2}, DType::i64)), ShapeError);
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({3, 1}, DType::i64)), ShapeError);
+  EXPECT_THROW(Dataset(Tensor::scalar(1), Tensor::zeros({1}, DType::i64)),
+               ShapeError);
+}
+
+TEST(Dataset, RefusesOtherElementTypes) {
+  const Tensor labels = Tensor::zeros({3}, DType::i64);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}, DType::i8), labels), ValueError);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), Tensor::zeros({3})), ValueError);
+  EXPECT_THROW(Dataset(Tensor(), labels), ValueError);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), Tensor()), ValueError);
+}
+
+TEST(Dataset, RefusesAScaleThatHasNoUse) {
+  const Tensor labels = Tensor::zeros({3}, DType::i64);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), labels, 0.5f), ValueError);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}, DType::u8), labels, NAN),
+               ValueError);
+}
+
+TEST(Dataset, RefusesANullSource) {
+  EXPECT_THROW(Dataset(std::shared_ptr<const SampleSource>()), ValueError);
+}
+
+TEST(Dataset, RefusesWhatASourceOfTheUserReadsWrongly) {
+  const Tensor inputs = Tensor::zeros({1, 2});
+  const Tensor labels = Tensor::zeros({1}, DType::i64);
+  const auto read = [](Batch batch) {
+    return Dataset(std::make_shared<WrongSource>(std::move(batch))).batch(0, 1);
+  };
+  EXPECT_NO_THROW(read({inputs, labels}));
+  EXPECT_THROW(read({Tensor::zeros({1, 3}), labels}), ValueError);
+  EXPECT_THROW(read({Tensor::zeros({1, 2}, DType::u8), labels}), ValueError);
+  EXPECT_THROW(read({Tensor(), labels}), ValueError);
+  EXPECT_THROW(read({inputs, Tensor::zeros({2}, DType::i64)}), ValueError);
+  EXPECT_THROW(read({inputs, Tensor::zeros({1})}), ValueError);
+  EXPECT_THROW(read({inputs, Tensor()}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet

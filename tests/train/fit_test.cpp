@@ -1,0 +1,333 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+#include <octet/train/fit.h>
+
+#include "blobs.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// All weights, bit by bit.
+std::vector<uint32_t> bits_of(const Model& model) {
+  std::vector<uint32_t> bits;
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& parameter : layer->parameters()) {
+      for (const float x : parameter.variable.value().f32()) {
+        std::memcpy(&bits.emplace_back(), &x, sizeof(x));
+      }
+    }
+  }
+  return bits;
+}
+
+/// The message of the error that `fit` throws, with its context.
+std::string error_of(const Model& model, const Dataset& data,
+                     const FitOptions& options = {}) {
+  try {
+    fit(model, data, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+class Recorder final : public Callback {
+ public:
+  void on_step(const Progress& progress) override { steps.push_back(progress); }
+  void on_epoch_end(const Progress& progress) override {
+    epochs.push_back(progress);
+    if (progress.validation != nullptr) {
+      validations.push_back(*progress.validation);
+    }
+  }
+  std::vector<Progress> steps;
+  std::vector<Progress> epochs;
+  std::vector<Evaluation> validations;
+};
+
+class ThreadsRestored {
+ public:
+  ThreadsRestored() : before_(num_threads()) {}
+  ~ThreadsRestored() { set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+TEST(Fit, LearnsToSeparateTwoClouds) {
+  const Dataset data = blobs(200);
+  const Dataset unseen = blobs(200, 2);
+  const Model model = small_network();
+  const History history = fit(model, data,
+                              {.epochs = 5,
+                               .batch_size = 16,
+                               .optimizer = Adam({.learning_rate = 0.02f}),
+                               .validation = &unseen});
+  ASSERT_EQ(history.size(), 5u);
+  EXPECT_LT(history.back().loss, history.front().loss);
+  EXPECT_EQ(history.back().accuracy, 1.0);
+  ASSERT_EQ(history.back().validation.size(), 1u);
+  EXPECT_EQ(history.back().validation[0].accuracy, 1.0);
+  EXPECT_EQ(evaluate(model, unseen).loss, history.back().validation[0].loss);
+}
+
+TEST(Fit, LearnsWithMomentumToo) {
+  const Dataset data = blobs(200);
+  const Model model = small_network();
+  fit(model, data,
+      {.epochs = 3,
+       .batch_size = 16,
+       .optimizer = SGD({.learning_rate = 0.05f, .momentum = 0.9f}),
+       .schedule = cosine()});
+  EXPECT_EQ(evaluate(model, data).accuracy, 1.0);
+}
+
+TEST(Fit, GivesTheSameBitsForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  const auto train = [](int threads) {
+    set_num_threads(threads);
+    const Model model = small_network(3);
+    fit(model, blobs(100), {.epochs = 2, .batch_size = 32, .seed = 9});
+    return bits_of(model);
+  };
+  const auto one = train(1);
+  EXPECT_EQ(train(2), one);
+  EXPECT_EQ(train(1), one);
+}
+
+TEST(Fit, ShufflesByItsSeed) {
+  const auto train = [](uint64_t seed) {
+    const Model model = small_network(3);
+    FitOptions options;
+    options.batch_size = 10;
+    options.seed = seed;
+    fit(model, blobs(100), options);
+    return bits_of(model);
+  };
+  EXPECT_NE(train(1), train(2));
+}
+
+TEST(Fit, StartsAnOptimizerThatWasUsedBeforeAnew) {
+  FitOptions options;
+  options.seed = 4;
+  const auto train = [&options] {
+    const Model model = small_network(3);
+    fit(model, blobs(100), options);
+    return bits_of(model);
+  };
+  EXPECT_EQ(train(), train());
+}
+
+TEST(Fit, TellsCallbacksWhereItStands) {
+  const auto recorder = std::make_shared<Recorder>();
+  const Dataset data = blobs(10);
+  const History history = fit(small_network(), data,
+                              {.epochs = 2,
+                               .batch_size = 4,
+                               .optimizer = SGD({.learning_rate = 0.5f}),
+                               .schedule = cosine(),
+                               .validation = &data,
+                               .callbacks = {recorder}});
+  ASSERT_EQ(recorder->steps.size(), 6u);
+  const std::vector<int64_t> samples = {4, 8, 10, 4, 8, 10};
+  for (size_t i = 0; i < 6; ++i) {
+    const Progress& progress = recorder->steps[i];
+    EXPECT_EQ(progress.epoch, static_cast<int64_t>(i / 3));
+    EXPECT_EQ(progress.epochs, 2);
+    EXPECT_EQ(progress.step, static_cast<int64_t>(i % 3 + 1));
+    EXPECT_EQ(progress.steps, 3);
+    EXPECT_EQ(progress.samples, samples[i]);
+    EXPECT_GE(progress.seconds, 0);
+    // The schedule runs over the steps of the whole fit.
+    EXPECT_FLOAT_EQ(static_cast<float>(progress.learning_rate),
+                    0.5f * cosine()(static_cast<int64_t>(i), 6));
+    EXPECT_EQ(progress.validation, nullptr);
+  }
+  ASSERT_EQ(recorder->epochs.size(), 2u);
+  ASSERT_EQ(recorder->validations.size(), 2u);
+  for (size_t epoch = 0; epoch < 2; ++epoch) {
+    const Progress& progress = recorder->epochs[epoch];
+    EXPECT_EQ(progress.step, 3);
+    EXPECT_EQ(progress.loss, history[epoch].loss);
+    EXPECT_EQ(progress.accuracy, history[epoch].accuracy);
+    EXPECT_EQ(progress.learning_rate, history[epoch].learning_rate);
+    EXPECT_EQ(recorder->validations[epoch].loss,
+              history[epoch].validation.at(0).loss);
+  }
+}
+
+TEST(Fit, ReportsTheMeanOverSamplesNotOverBatches) {
+  // At a rate of 0 the training loss is that of the first weights.
+  const Dataset data = blobs(10);
+  const Model model = small_network();
+  const Evaluation expected = evaluate(model, data);
+  const History history =
+      fit(model, data,
+          {.batch_size = 4, .optimizer = SGD({.learning_rate = 0.0f})});
+  // The loss of a batch is rounded to f32.
+  EXPECT_NEAR(history[0].loss, expected.loss, 1e-6);
+  EXPECT_EQ(history[0].accuracy, expected.accuracy);
+  EXPECT_TRUE(history[0].validation.empty());
+}
+
+TEST(Fit, TrainsOnASingleSample) {
+  const History history = fit(small_network(), blobs(1), {.epochs = 2});
+  EXPECT_EQ(history.size(), 2u);
+  EXPECT_LT(history[1].loss, history[0].loss);
+}
+
+TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
+  const Model model = small_network();
+  const Variable& kernel = model.layer("hidden").parameter("kernel").variable;
+  kernel.mutable_value().f32()[3] = kNan;
+  EXPECT_EQ(error_of(model, blobs(10)),
+            "loss: expected a finite value, got nan at step 1 of epoch 1: "
+            "parameter 'hidden/kernel' is not finite. Hint: lower the learning "
+            "rate");
+}
+
+TEST(Fit, StopsAtTheStepAfterTheWeightsOverflow) {
+  // The gradient of a first step is about 1: this rate leaves the floats.
+  const std::string error = error_of(
+      small_network(), blobs(64),
+      {.batch_size = 16,
+       .optimizer = SGD({.learning_rate = std::numeric_limits<float>::max()})});
+  EXPECT_THAT(error, HasSubstr("of epoch 1"));
+  EXPECT_THAT(error, HasSubstr("Hint: lower the learning rate"));
+}
+
+TEST(Fit, NamesTheFirstLayerWhoseOutputIsNotFinite) {
+  const Model model = small_network();
+  const Variable& kernel = model.layer("logits").parameter("kernel").variable;
+  for (float& x : kernel.mutable_value().f32()) {
+    x = std::numeric_limits<float>::max();
+  }
+  model.layer("hidden").parameter("bias").variable.assign(
+      Tensor::full({8}, 100.0f));
+  const std::string error = error_of(model, blobs(10));
+  EXPECT_THAT(error, StartsWith("loss: expected a finite value, got "));
+  EXPECT_THAT(error, HasSubstr(" at step 1 of epoch 1: the first output that "
+                               "is not finite is in layer 'logits' (Dense)"));
+  EXPECT_THAT(error, HasSubstr("Hint: lower the learning rate"));
+}
+
+TEST(Fit, NamesTheInputsWhenTheyAreNotFinite) {
+  const Dataset data(Tensor::of<float>({1, 2}, {kNan, 0}),
+                     Tensor::zeros({1}, DType::i64));
+  EXPECT_THAT(error_of(small_network(), data),
+              HasSubstr("the inputs of the batch are not finite"));
+}
+
+TEST(Fit, DoesNotEndWellWhenTheLastStepSpoilsTheWeights) {
+  // One step only: there is no later loss that would tell.
+  const Model model = small_network();
+  const Dataset data(Tensor::full({1, 2}, 1e30f),
+                     Tensor::zeros({1}, DType::i64));
+  model.layer("hidden").parameter("kernel").variable.assign(
+      Tensor::full({2, 8}, 1e-30f));
+  EXPECT_THAT(
+      error_of(model, data, {.optimizer = SGD({.learning_rate = 1e30f})}),
+      HasSubstr("fit: expected finite parameters after epoch 1"));
+}
+
+TEST(Fit, SaysAtWhichStepALayerOrTheLossThrows) {
+  const Dataset data(Tensor::zeros({3, 2}),
+                     Tensor::of<int64_t>({3}, {0, 1, 2}));
+  EXPECT_THROW(fit(small_network(), data), ValueError);
+  EXPECT_THAT(error_of(small_network(), data),
+              HasSubstr("at step 1 of epoch 1 of fit"));
+}
+
+TEST(Fit, RefusesOptionsOutOfRange) {
+  const Model model = small_network();
+  const Dataset data = blobs(10);
+  EXPECT_THROW(fit(model, data, {.epochs = 0}), ValueError);
+  EXPECT_THROW(fit(model, data, {.epochs = -1}), ValueError);
+  EXPECT_THROW(
+      fit(model, data,
+          {.epochs = std::numeric_limits<int64_t>::max(), .batch_size = 1}),
+      ValueError);
+  EXPECT_THROW(fit(model, data, {.batch_size = 0}), ValueError);
+  EXPECT_THROW(fit(model, data, {.schedule = Schedule()}), ValueError);
+  EXPECT_THROW(fit(model, data, {.callbacks = {nullptr}}), ValueError);
+  EXPECT_EQ(error_of(model, data, {.epochs = 0}),
+            "fit: expected epochs of 1 or more, got 0");
+}
+
+TEST(Fit, RefusesAScheduleThatGivesNonsense) {
+  const auto with = [](float factor) {
+    return FitOptions{
+        .schedule = [factor](int64_t, int64_t) { return factor; }};
+  };
+  EXPECT_THROW(fit(small_network(), blobs(10), with(kNan)), ValueError);
+  EXPECT_THROW(fit(small_network(), blobs(10), with(-1)), ValueError);
+}
+
+TEST(Fit, RefusesDataThatDoesNotFitTheModel) {
+  const Model model = small_network();
+  const Dataset none(Tensor::zeros({0, 2}), Tensor::zeros({0}, DType::i64));
+  const Dataset wide(Tensor::zeros({1, 3}), Tensor::zeros({1}, DType::i64));
+  EXPECT_THROW(fit(model, none), ValueError);
+  EXPECT_THROW(fit(model, wide), ValueError);
+  EXPECT_THROW(fit(model, blobs(10), {.validation = &wide}), ValueError);
+  EXPECT_THROW(fit(model, blobs(10), {.validation = &none}), ValueError);
+  EXPECT_THAT(error_of(model, wide), HasSubstr("samples [2]"));
+  EXPECT_THAT(error_of(model, wide), HasSubstr("got [3]"));
+}
+
+TEST(Fit, RefusesAModelWithoutTrainableParameters) {
+  const SymbolicTensor x = input({2});
+  const Model model(x, ReLU()(x));
+  EXPECT_THROW(fit(model, blobs(10)), ValueError);
+}
+
+TEST(Fit, WarnsOfASoftmaxAtTheEnd) {
+  std::vector<std::string> warnings;
+  const WarningSink before = set_warning_sink(
+      [&](std::string_view text) { warnings.emplace_back(text); });
+  const SymbolicTensor x = input({2});
+  const Model model(x, Softmax()(Dense({.units = 2})(x)));
+  fit(model, blobs(10));
+  set_warning_sink(before);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], HasSubstr("ends in logits"));
+}
+
+TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
+  class Stop final : public Callback {
+    void on_step(const Progress&) override { throw ValueError("stop"); }
+  };
+  const auto train = [](bool interrupted) {
+    const Model model = small_network(3);
+    if (interrupted) {
+      // Backward without a step leaves gradients behind.
+      const Batch batch = blobs(10).batch(0, 10);
+      softmax_cross_entropy(model(Variable(batch.inputs)), batch.labels)
+          .backward();
+    }
+    fit(model, blobs(100));
+    return bits_of(model);
+  };
+  EXPECT_EQ(train(true), train(false));
+  EXPECT_THROW(fit(small_network(), blobs(10),
+                   {.callbacks = {std::make_shared<Stop>()}}),
+               ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,32 @@
+// A parameter with a gradient of the test's choice.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include <octet/runtime/variable.h>
+
+namespace octet::train {
+
+inline Variable parameter(std::vector<float> values) {
+  const auto n = static_cast<int64_t>(values.size());
+  return {Tensor::of<float>({n}, std::span<const float>(values)), true};
+}
+
+/// Adds `gradient` to that of `parameter`, through the tape.
+inline void give_gradient(const Variable& parameter,
+                          const std::vector<float>& gradient) {
+  const Tensor g =
+      Tensor::of<float>(parameter.shape(), std::span<const float>(gradient));
+  record("given", {parameter}, Tensor::scalar(0), [g](const Tensor&) {
+    return std::vector{g.clone()};
+  }).backward();
+}
+
+inline std::vector<float> values(const Variable& variable) {
+  const auto data = variable.value().f32();
+  return {data.begin(), data.end()};
+}
+
+}  // namespace octet::train

@@ -1,0 +1,124 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
+#include <octet/train/loader.h>
+
+namespace octet::train {
+namespace {
+
+/// Sample i has input and label i.
+Dataset counting(int64_t n) {
+  Tensor inputs(Shape{n, 1});
+  Tensor labels(Shape{n}, DType::i64);
+  for (int64_t i = 0; i < n; ++i) {
+    inputs.f32()[static_cast<size_t>(i)] = static_cast<float>(i);
+    labels.data<int64_t>()[static_cast<size_t>(i)] = i;
+  }
+  return Dataset(inputs, labels);
+}
+
+std::vector<int64_t> order_of(const Loader& loader) {
+  std::vector<int64_t> order;
+  for (const Batch& batch : loader) {
+    const auto labels = batch.labels.data<int64_t>();
+    order.insert(order.end(), labels.begin(), labels.end());
+  }
+  return order;
+}
+
+std::vector<int64_t> first_numbers(int64_t n) {
+  std::vector<int64_t> numbers(static_cast<size_t>(n));
+  std::iota(numbers.begin(), numbers.end(), int64_t{0});
+  return numbers;
+}
+
+TEST(Loader, CoversEachSampleOnceWithASmallerLastBatch) {
+  const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
+  EXPECT_EQ(loader.batches(), 3);
+  std::vector<int64_t> sizes;
+  for (const Batch& batch : loader) sizes.push_back(batch.labels.size());
+  EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4, 2}));
+  std::vector<int64_t> order = order_of(loader);
+  std::ranges::sort(order);
+  EXPECT_EQ(order, first_numbers(10));
+}
+
+TEST(Loader, KeepsInputsAndLabelsTogether) {
+  for (const Batch& batch : Loader(counting(50), {.batch_size = 7})) {
+    for (size_t i = 0; i < batch.labels.data<int64_t>().size(); ++i) {
+      EXPECT_EQ(batch.inputs.f32()[i],
+                static_cast<float>(batch.labels.data<int64_t>()[i]));
+    }
+  }
+}
+
+TEST(Loader, OrdersByTheStreamNamedByShuffleAndEpoch) {
+  const Loader loader(counting(100), {.seed = 3, .epoch = 5});
+  EXPECT_EQ(order_of(loader),
+            Rng(3).child("shuffle").child(uint64_t{5}).permutation(100));
+}
+
+TEST(Loader, HasAnOrderThatDependsOnSeedAndEpochOnly) {
+  const auto order = [](uint64_t seed, int64_t epoch, int64_t batch_size) {
+    return order_of(
+        Loader(counting(100),
+               {.batch_size = batch_size, .seed = seed, .epoch = epoch}));
+  };
+  const auto reference = order(1, 0, 8);
+  EXPECT_EQ(order(1, 0, 8), reference);
+  EXPECT_EQ(order(1, 0, 33), reference);
+  EXPECT_NE(order(1, 1, 8), reference);
+  EXPECT_NE(order(2, 0, 8), reference);
+}
+
+TEST(Loader, KeepsTheOrderOfTheDataWithoutShuffling) {
+  const Loader loader(counting(10), {.batch_size = 3, .shuffle = false});
+  EXPECT_EQ(order_of(loader), first_numbers(10));
+}
+
+TEST(Loader, CutsEvenBatchesWhereTheSizeDivides) {
+  const Loader loader(counting(8), {.batch_size = 4});
+  EXPECT_EQ(loader.batches(), 2);
+  EXPECT_EQ(loader.batch(1).labels.size(), 4);
+}
+
+TEST(Loader, GivesOneBatchWhenTheBatchIsLargerThanTheData) {
+  const Loader loader(counting(3),
+                      {.batch_size = std::numeric_limits<int64_t>::max()});
+  EXPECT_EQ(loader.batches(), 1);
+  EXPECT_EQ(loader.batch(0).labels.size(), 3);
+}
+
+TEST(Loader, GivesNoBatchForNoData) {
+  const Loader loader(counting(0), {});
+  EXPECT_EQ(loader.batches(), 0);
+  EXPECT_TRUE(loader.begin() == loader.end());
+}
+
+TEST(Loader, GivesTheSameBatchEachTimeItIsAsked) {
+  const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
+  const Batch first = loader.batch(1);
+  const Batch second = loader.batch(1);
+  EXPECT_TRUE(std::ranges::equal(first.labels.data<int64_t>(),
+                                 second.labels.data<int64_t>()));
+}
+
+TEST(Loader, RefusesABatchSizeBelowOne) {
+  EXPECT_THROW(Loader(counting(3), {.batch_size = 0}), ValueError);
+  EXPECT_THROW(Loader(counting(3), {.batch_size = -1}), ValueError);
+}
+
+TEST(Loader, RefusesBatchesThereAreNot) {
+  const Loader loader(counting(10), {.batch_size = 4});
+  EXPECT_THROW(loader.batch(-1), ValueError);
+  EXPECT_THROW(loader.batch(3), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,68 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/optimizer.h>
+
+#include "checks.h"
+
+namespace octet::train {
+namespace {
+
+class AdamRule final : public UpdateRule {
+ public:
+  explicit AdamRule(const AdamOptions& options) : options_(options) {
+    check_learning_rate("Adam", options.learning_rate);
+    check_decay("Adam", "beta1", options.beta1);
+    check_decay("Adam", "beta2", options.beta2);
+    // At 0 a parameter that never had a gradient would become 0 / 0.
+    if (!(options.epsilon > 0.0f) || std::isinf(options.epsilon)) {
+      throw ValueError(
+          fmt::format("Adam: expected a finite epsilon above 0, got {}",
+                      number_text(options.epsilon)));
+    }
+  }
+
+  int slots() const override { return 2; }
+  float learning_rate() const override { return options_.learning_rate; }
+
+  // Epsilon is added outside the root and after the bias correction is moved
+  // into the rate ("epsilon hat" of the paper, section 2).
+  // Source: keras/src/optimizers/adam.py, Adam.update_step.
+  void update(std::span<float> value, std::span<const float> gradient,
+              std::span<Tensor> slots, float learning_rate,
+              int64_t step) const override {
+    const auto t = static_cast<double>(step);
+    // In double: for small t, 1 - beta2^t loses half of a float's digits.
+    const double correction = std::sqrt(1.0 - std::pow(options_.beta2, t)) /
+                              (1.0 - std::pow(options_.beta1, t));
+    const auto rate = static_cast<float>(double{learning_rate} * correction);
+    const float beta1 = options_.beta1;
+    const float beta2 = options_.beta2;
+    const float epsilon = options_.epsilon;
+
+    const size_t n = value.size();
+    float* w = value.data();
+    const float* g = gradient.data();
+    float* m = slots[0].f32().data();
+    float* v = slots[1].f32().data();
+    for (size_t i = 0; i < n; ++i) {
+      m[i] = beta1 * m[i] + (1.0f - beta1) * g[i];
+      v[i] = beta2 * v[i] + (1.0f - beta2) * g[i] * g[i];
+      w[i] -= rate * m[i] / (std::sqrt(v[i]) + epsilon);
+    }
+  }
+
+ private:
+  AdamOptions options_;
+};
+
+}  // namespace
+
+Adam::Adam() : Adam(AdamOptions()) {}
+
+Adam::Adam(const AdamOptions& options)
+    : Optimizer(std::make_shared<AdamRule>(options)) {}
+
+}  // namespace octet::train

@@ -1,0 +1,133 @@
+#include "checks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::train {
+namespace {
+
+enum class Among { trainable, fixed };
+
+/// "conv2d/kernel" of the first parameter that is not finite, or nothing.
+std::string first_bad(const Model& model, Among among) {
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& parameter : layer->parameters()) {
+      if (parameter.trainable != (among == Among::trainable)) continue;
+      const Tensor& value = parameter.variable.value();
+      if (value.dtype() == DType::f32 && !all_finite(value)) {
+        return fmt::format("{}/{}", layer->name(), parameter.name);
+      }
+    }
+  }
+  return {};
+}
+
+/// "in layer 'conv1' (Conv2D)" of the first layer in the order of the graph
+/// whose output is not finite, or nothing.
+std::string first_bad_layer(const Model& model, const Tensor& inputs) {
+  const NoGradGuard no_grad;
+  std::string found;
+  const Variable x(inputs);
+  model.run(std::span(&x, 1), Mode::inference,
+            [&](const GraphNode& node, const Variable& y) {
+              if (found.empty() && !all_finite(y.value())) {
+                found = node.layer->describe();
+              }
+            });
+  return found;
+}
+
+constexpr std::string_view kLowerTheRate = "Hint: lower the learning rate";
+
+}  // namespace
+
+void check_learning_rate(std::string_view subject, float rate) {
+  if (!(rate >= 0.0f) || std::isinf(rate)) {
+    throw ValueError(
+        fmt::format("{}: expected a finite learning_rate >= 0, got {}", subject,
+                    number_text(rate)));
+  }
+}
+
+void check_decay(std::string_view subject, std::string_view option,
+                 float value) {
+  if (!(value >= 0.0f && value < 1.0f)) {
+    throw ValueError(fmt::format("{}: expected {} in [0,1), got {}", subject,
+                                 option, number_text(value)));
+  }
+}
+
+void check_positive(std::string_view subject, std::string_view option,
+                    int64_t value) {
+  if (value < 1) {
+    throw ValueError(fmt::format("{}: expected {} of 1 or more, got {}",
+                                 subject, option, value));
+  }
+}
+
+void check_data(std::string_view subject, const Model& model,
+                const Dataset& data) {
+  if (model.inputs().size() != 1 || model.outputs().size() != 1) {
+    throw UnsupportedError(fmt::format(
+        "{}: expected a model of one input and one output, got {} and {}",
+        subject, model.inputs().size(), model.outputs().size()));
+  }
+  const Shape& output = model.outputs()[0].shape();
+  if (output.rank() != 2) {
+    throw ValueError(fmt::format(
+        "{}: expected a model that ends in logits [N,classes], got {}. Hint: "
+        "end it with Flatten and Dense",
+        subject, output.to_string()));
+  }
+  if (data.size() < 1) {
+    throw ValueError(fmt::format(
+        "{}: expected data of 1 or more samples, got none", subject));
+  }
+  const Shape& input = model.inputs()[0].shape();
+  const Shape sample = input.slice(1, input.rank());
+  if (data.input_shape() != sample) {
+    throw ValueError(fmt::format(
+        "{}: expected data with samples {} as model '{}' takes, got {}",
+        subject, sample.to_string(), model.name(),
+        data.input_shape().to_string()));
+  }
+}
+
+std::string number_text(float value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+bool all_finite(const Tensor& tensor) {
+  return std::ranges::all_of(tensor.f32(),
+                             [](float x) { return std::isfinite(x); });
+}
+
+std::string first_bad_parameter(const Model& model) {
+  return first_bad(model, Among::trainable);
+}
+
+std::string explain_bad_loss(const Model& model, const Tensor& inputs) {
+  if (const std::string name = first_bad_parameter(model); !name.empty()) {
+    return fmt::format("parameter '{}' is not finite. {}", name, kLowerTheRate);
+  }
+  if (!all_finite(inputs)) {
+    return "the inputs of the batch are not finite. Hint: check the data";
+  }
+  // Before the statistics: a layer that overflows also spoils those of the
+  // batch normalization behind it.
+  if (const std::string layer = first_bad_layer(model, inputs);
+      !layer.empty()) {
+    return fmt::format("the first output that is not finite is {}. {}", layer,
+                       kLowerTheRate);
+  }
+  if (const std::string name = first_bad(model, Among::fixed); !name.empty()) {
+    return fmt::format("parameter '{}' is not finite. {}", name, kLowerTheRate);
+  }
+  return fmt::format("all parameters and layers are finite. {}", kLowerTheRate);
+}
+
+}  // namespace octet::train

@@ -1,0 +1,96 @@
+#include <cmath>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/train/optimizer.h>
+
+namespace octet::train {
+
+struct Optimizer::State {
+  std::vector<Variable> parameters;
+  std::vector<std::vector<Tensor>> slots;  // of each parameter
+  int64_t steps = 0;
+};
+
+Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule)
+    : rule_(std::move(rule)), state_(std::make_shared<State>()) {
+  if (rule_ == nullptr) {
+    throw ValueError("optimizer: expected an update rule, got a null pointer");
+  }
+}
+
+void Optimizer::attach(std::vector<Variable> parameters) {
+  State state;
+  std::unordered_set<const autograd::Node*> seen;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Variable& parameter = parameters[i];
+    if (!parameter || !parameter.is_leaf() || !parameter.requires_grad()) {
+      throw ValueError(
+          fmt::format("optimizer: expected parameters that take a gradient, "
+                      "got one without at index {}",
+                      i));
+    }
+    // Parameters are updated in parallel, so each may appear only once.
+    if (!seen.insert(parameter.node().get()).second) {
+      throw ValueError(
+          fmt::format("optimizer: expected each parameter once, got a repeated "
+                      "one at index {}",
+                      i));
+    }
+    std::vector<Tensor>& slots = state.slots.emplace_back();
+    for (int slot = 0; slot < rule_->slots(); ++slot) {
+      slots.push_back(Tensor::zeros(parameter.shape()));
+    }
+  }
+  state.parameters = std::move(parameters);
+  *state_ = std::move(state);
+}
+
+void Optimizer::step(float factor) {
+  if (!(factor >= 0.0f) || std::isinf(factor)) {
+    throw ValueError(
+        fmt::format("optimizer: expected a finite factor >= 0 of the learning "
+                    "rate, got {}",
+                    std::isnan(factor) ? "nan" : fmt::format("{}", factor)));
+  }
+  State& state = *state_;
+  if (state.parameters.empty()) {
+    throw ValueError(
+        "optimizer: expected attached parameters, got none. Hint: call "
+        "attach() before step()");
+  }
+
+  struct Update {
+    std::span<float> value;
+    std::span<const float> gradient;
+    std::span<Tensor> slots;
+  };
+  // A Variable belongs to this thread: the tasks see only its numbers.
+  std::vector<Update> updates;
+  updates.reserve(state.parameters.size());
+  for (size_t i = 0; i < state.parameters.size(); ++i) {
+    const Variable& parameter = state.parameters[i];
+    const Tensor& gradient = parameter.grad();
+    if (gradient.empty()) continue;
+    updates.push_back(
+        {parameter.mutable_value().f32(), gradient.f32(), state.slots[i]});
+  }
+
+  const float rate = rule_->learning_rate() * factor;
+  const int64_t step = ++state.steps;
+  parallel_for(static_cast<int64_t>(updates.size()), [&](int64_t i) {
+    const Update& update = updates[static_cast<size_t>(i)];
+    rule_->update(update.value, update.gradient, update.slots, rate, step);
+  });
+  for (const Variable& parameter : state.parameters) parameter.zero_grad();
+}
+
+float Optimizer::learning_rate() const { return rule_->learning_rate(); }
+
+int64_t Optimizer::steps() const { return state_->steps; }
+
+}  // namespace octet::train

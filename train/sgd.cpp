@@ -1,0 +1,58 @@
+#include <octet/runtime/error.h>
+#include <octet/train/optimizer.h>
+
+#include "checks.h"
+
+namespace octet::train {
+namespace {
+
+class SgdRule final : public UpdateRule {
+ public:
+  explicit SgdRule(const SGDOptions& options) : options_(options) {
+    check_learning_rate("SGD", options.learning_rate);
+    check_decay("SGD", "momentum", options.momentum);
+    if (options.nesterov && options.momentum == 0.0f) {
+      throw ValueError(
+          "SGD: expected momentum above 0 with nesterov, got 0. Hint: set "
+          "momentum, 0.9 as a rule");
+    }
+  }
+
+  int slots() const override { return options_.momentum > 0.0f ? 1 : 0; }
+  float learning_rate() const override { return options_.learning_rate; }
+
+  void update(std::span<float> value, std::span<const float> gradient,
+              std::span<Tensor> slots, float learning_rate,
+              int64_t /*step*/) const override {
+    const size_t n = value.size();
+    float* w = value.data();
+    const float* g = gradient.data();
+    if (slots.empty()) {
+      for (size_t i = 0; i < n; ++i) w[i] -= learning_rate * g[i];
+      return;
+    }
+    const float momentum = options_.momentum;
+    float* v = slots[0].f32().data();
+    if (options_.nesterov) {
+      for (size_t i = 0; i < n; ++i) {
+        v[i] = momentum * v[i] + g[i];
+        w[i] -= learning_rate * (g[i] + momentum * v[i]);
+      }
+    } else {
+      for (size_t i = 0; i < n; ++i) {
+        v[i] = momentum * v[i] + g[i];
+        w[i] -= learning_rate * v[i];
+      }
+    }
+  }
+
+ private:
+  SGDOptions options_;
+};
+
+}  // namespace
+
+SGD::SGD(const SGDOptions& options)
+    : Optimizer(std::make_shared<SgdRule>(options)) {}
+
+}  // namespace octet::train
