@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -15,9 +16,19 @@ namespace {
 
 thread_local bool serial = false;
 
-std::unique_ptr<tbb::task_arena>& workers() {
-  static auto arena = std::make_unique<tbb::task_arena>(num_threads());
-  return arena;
+// The pool: TBB makes no more threads than cores unless it is told to.
+struct Workers {
+  explicit Workers(int count)
+      : limit(tbb::global_control::max_allowed_parallelism,
+              static_cast<size_t>(count)),
+        arena(count) {}
+  tbb::global_control limit;
+  tbb::task_arena arena;
+};
+
+std::unique_ptr<Workers>& workers() {
+  static auto instance = std::make_unique<Workers>(num_threads());
+  return instance;
 }
 
 int& thread_count() {
@@ -37,7 +48,8 @@ void set_num_threads(int count) {
   }
   if (count == thread_count()) return;
   thread_count() = count;
-  workers() = std::make_unique<tbb::task_arena>(count);
+  workers().reset();  // before the next one: limits are combined
+  workers() = std::make_unique<Workers>(count);
 }
 
 SerialGuard::SerialGuard() : before_(serial) { serial = true; }
@@ -49,7 +61,7 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
     for (int64_t i = 0; i < tasks; ++i) run(body, i);
     return;
   }
-  workers()->execute([&] {
+  workers()->arena.execute([&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, tasks, 1),
         [&](const tbb::blocked_range<int64_t>& range) {

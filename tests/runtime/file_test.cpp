@@ -1,0 +1,95 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "tests/e2e/command.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+int64_t entries(const fs::path& folder) {
+  return std::distance(fs::directory_iterator(folder), {});
+}
+
+TEST(WriteFile, WritesWhatIsReadBack) {
+  const TemporaryFolder folder;
+  const std::string contents("a\0b\n", 4);
+  write_file(folder / "f", contents);
+  EXPECT_EQ(read_file(folder / "f"), contents);
+  write_file(folder / "f", "");
+  EXPECT_EQ(read_file(folder / "f"), "");
+  EXPECT_EQ(entries(folder.path()), 1);
+}
+
+TEST(WriteFile, MakesFilesThatOthersMayRead) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", "x");
+  EXPECT_NE(fs::status(folder / "f").permissions() & fs::perms::group_read,
+            fs::perms::none);
+}
+
+TEST(WriteFile, RefusesAMissingFolder) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(write_file(folder / "no" / "f", "x"), IoError);
+}
+
+TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", "old");
+  // A limit on file sizes fails in the middle of a write, as a full disk does.
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{10000, before.rlim_max};
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  EXPECT_THROW(write_file(folder / "f", std::string(100000, 'n')), IoError);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(folder / "f"), "old");
+  EXPECT_EQ(entries(folder.path()), 1);
+}
+
+TEST(WriteFile, DoesNotReplaceAFolder) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "f");
+  EXPECT_THROW(write_file(folder / "f", "x"), IoError);
+  EXPECT_EQ(entries(folder.path()), 1);
+}
+
+TEST(ReadFile, RefusesWhatIsNoFile) {
+  const TemporaryFolder folder;
+  EXPECT_THROW((void)read_file(folder / "missing"), IoError);
+  EXPECT_THROW((void)read_file(folder.path()), IoError);
+}
+
+TEST(ReadFile, RefusesMoreThanItsLimit) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", "12345");
+  EXPECT_EQ(read_file(folder / "f", 5), "12345");
+  EXPECT_THROW((void)read_file(folder / "f", 4), IoError);
+  EXPECT_THROW((void)read_file("/dev/zero", 1000), IoError);
+}
+
+TEST(EnsureWritableFolder, MakesItWithItsParents) {
+  const TemporaryFolder folder;
+  ensure_writable_folder(folder / "a" / "b");
+  EXPECT_TRUE(fs::is_directory(folder / "a" / "b"));
+  EXPECT_EQ(entries(folder / "a" / "b"), 0);
+}
+
+TEST(EnsureWritableFolder, RefusesAFileInTheWay) {
+  const TemporaryFolder folder;
+  write_file(folder / "f", "x");
+  EXPECT_THROW(ensure_writable_folder(folder / "f"), IoError);
+  EXPECT_THROW(ensure_writable_folder(folder / "f" / "g"), IoError);
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,78 @@
+#include <atomic>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet {
+namespace {
+
+class Threads : public testing::TestWithParam<int> {
+ protected:
+  Threads() : before_(num_threads()) { set_num_threads(GetParam()); }
+  ~Threads() override { set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+TEST_P(Threads, RunEveryTaskOnce) {
+  for (const int64_t tasks : {0, 1, 2, 17, 1000}) {
+    std::vector<std::atomic<int>> seen(static_cast<size_t>(tasks));
+    parallel_for(tasks, [&](int64_t i) { ++seen[static_cast<size_t>(i)]; });
+    for (const auto& count : seen) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST_P(Threads, CutChunksByTheSizeAlone) {
+  for (const int64_t n : {0, 1, 15, 16, 17, 1000}) {
+    std::vector<std::atomic<int>> seen(static_cast<size_t>(n));
+    std::atomic<int64_t> chunks = 0;
+    parallel_chunks(n, [&](int64_t first, int64_t last, int64_t) {
+      ++chunks;
+      for (int64_t i = first; i < last; ++i) ++seen[static_cast<size_t>(i)];
+    });
+    EXPECT_EQ(chunks, std::min<int64_t>(n, 16));
+    for (const auto& count : seen) EXPECT_EQ(count, 1);
+  }
+}
+
+TEST_P(Threads, HandErrorsToTheCaller) {
+  EXPECT_THROW(parallel_for(50,
+                            [](int64_t i) {
+                              if (i == 31) throw ShapeError("task 31");
+                            }),
+               ShapeError);
+  std::atomic<int> after = 0;
+  parallel_for(10, [&](int64_t) { ++after; });
+  EXPECT_EQ(after, 10);
+}
+
+TEST_P(Threads, RunNestedLoopsSerially) {
+  std::atomic<int> count = 0;
+  parallel_for(8, [&](int64_t) {
+    int own = 0;
+    parallel_for(5, [&](int64_t) { ++own; });  // no race: one thread
+    count += own;
+  });
+  EXPECT_EQ(count, 40);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parallel, Threads, testing::Values(1, 2, 5));
+
+TEST(SetNumThreads, RefusesLessThanOne) {
+  EXPECT_THROW(set_num_threads(0), ValueError);
+  EXPECT_THROW(set_num_threads(-1), ValueError);
+}
+
+TEST(SerialGuardTest, KeepsLoopsOnThisThread) {
+  const SerialGuard guard;
+  int count = 0;
+  parallel_for(100, [&](int64_t) { ++count; });
+  EXPECT_EQ(count, 100);
+}
+
+}  // namespace
+}  // namespace octet

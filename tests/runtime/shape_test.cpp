@@ -1,0 +1,55 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/shape.h>
+
+namespace octet {
+namespace {
+
+TEST(Shape, CountsItsElements) {
+  EXPECT_EQ(Shape({2, 3, 5}).size(), 30);
+  EXPECT_EQ(Shape{}.size(), 1);
+  EXPECT_EQ(Shape({4, 0, 7}).size(), 0);
+}
+
+TEST(Shape, IndexesFromTheEndToo) {
+  const Shape s{2, 3, 5};
+  EXPECT_EQ(s[0], 2);
+  EXPECT_EQ(s[-1], 5);
+  EXPECT_EQ(s[-3], 2);
+  EXPECT_THROW((void)s[3], ShapeError);
+  EXPECT_THROW((void)s[-4], ShapeError);
+  EXPECT_THROW((void)Shape{}[0], ShapeError);
+}
+
+TEST(Shape, PrintsTheBatchAsN) {
+  EXPECT_EQ(Shape({Shape::kAnySize, 28, 28, 1}).to_string(), "[N,28,28,1]");
+  EXPECT_EQ(Shape{}.to_string(), "[]");
+}
+
+TEST(Shape, RefusesWhatCannotBe) {
+  EXPECT_THROW(Shape({2, -2}), ShapeError);
+  EXPECT_THROW(Shape({1, 1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
+  EXPECT_NO_THROW(Shape({1, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+TEST(Shape, NoticesOverflowAndUnknownSizes) {
+  const int64_t big = int64_t{1} << 32;
+  EXPECT_THROW((void)Shape({big, big}).size(), ShapeError);
+  EXPECT_THROW((void)Shape({Shape::kAnySize, 3}).size(), ShapeError);
+}
+
+TEST(Shape, ReplacesAndSlices) {
+  const Shape s{2, 3, 5};
+  EXPECT_EQ(s.with(-1, 7), (Shape{2, 3, 7}));
+  EXPECT_EQ(s.slice(1, 3), (Shape{3, 5}));
+  EXPECT_EQ(s.slice(1, 1), Shape{});
+  EXPECT_THROW((void)s.with(3, 1), ShapeError);
+  EXPECT_THROW((void)s.slice(2, 1), ShapeError);
+  EXPECT_THROW((void)s.slice(0, 4), ShapeError);
+}
+
+}  // namespace
+}  // namespace octet

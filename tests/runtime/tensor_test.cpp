@@ -1,0 +1,122 @@
+#include <cstdint>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+namespace {
+
+Tensor counting(const Shape& shape) {
+  Tensor t(shape);
+  float next = 0;
+  for (float& v : t.f32()) v = next++;
+  return t;
+}
+
+TEST(Tensor, IsAlignedTo64Bytes) {
+  for (const int64_t n : {1, 3, 1000, 100000, 5000000}) {
+    const Tensor t({n});
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(t.raw()) % 64, 0u) << n;
+  }
+}
+
+TEST(Tensor, SharesItsBufferWhenCopied) {
+  Tensor a = counting({3});
+  Tensor b = a;
+  b.f32()[0] = 9;
+  EXPECT_EQ(a.f32()[0], 9);
+  Tensor c = a.clone();
+  c.f32()[0] = 1;
+  EXPECT_EQ(a.f32()[0], 9);
+}
+
+TEST(Tensor, IsEmptyWhenMovedFrom) {
+  Tensor a = counting({3});
+  const Tensor b = std::move(a);
+  EXPECT_TRUE(a.empty());  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(b.size(), 3);
+}
+
+TEST(Tensor, RefusesTheWrongElementType) {
+  Tensor t({2}, DType::i64);
+  EXPECT_THROW((void)t.f32(), ValueError);
+  EXPECT_NO_THROW((void)t.data<int64_t>());
+}
+
+TEST(Tensor, RefusesImpossibleSizes) {
+  EXPECT_THROW(Tensor({Shape::kAnySize, 2}), ShapeError);
+  EXPECT_THROW(Tensor({int64_t{1} << 31, int64_t{1} << 31}), ShapeError);
+}
+
+TEST(Tensor, MayHoldNothingAtAll) {
+  const Tensor t({0, 5});
+  EXPECT_FALSE(t.empty());
+  EXPECT_EQ(t.size(), 0);
+  EXPECT_EQ(t.clone().shape(), t.shape());
+}
+
+TEST(Tensor, ReshapesWithOneUnknownSize) {
+  const Tensor t = counting({2, 6});
+  EXPECT_EQ(t.reshaped({3, Shape::kAnySize}).shape(), (Shape{3, 4}));
+  EXPECT_EQ(t.reshaped({12}).f32()[7], 7);
+  EXPECT_THROW((void)t.reshaped({5, Shape::kAnySize}), ShapeError);
+  EXPECT_THROW((void)t.reshaped({Shape::kAnySize, Shape::kAnySize}),
+               ShapeError);
+  EXPECT_THROW((void)t.reshaped({11}), ShapeError);
+}
+
+TEST(Tensor, SlicesRowsOfTheBatch) {
+  const Tensor t = counting({4, 3});
+  const Tensor s = t.slice(1, 2);
+  EXPECT_EQ(s.shape(), (Shape{2, 3}));
+  EXPECT_EQ(s.f32()[0], 3);
+  EXPECT_EQ(t.slice(4, 0).size(), 0);
+  EXPECT_THROW((void)t.slice(3, 2), ShapeError);
+  EXPECT_THROW((void)t.slice(-1, 2), ShapeError);
+}
+
+TEST(Tensor, TransposesAnyOrderOfAxes) {
+  const Tensor t = counting({2, 3, 4});
+  const Tensor u = t.transposed({2, 0, 1});
+  ASSERT_EQ(u.shape(), (Shape{4, 2, 3}));
+  for (size_t a = 0; a < 2; ++a)
+    for (size_t b = 0; b < 3; ++b)
+      for (size_t c = 0; c < 4; ++c) {
+        EXPECT_EQ(u.f32()[c * 6 + a * 3 + b], t.f32()[a * 12 + b * 4 + c]);
+      }
+  EXPECT_EQ(counting({5}).transposed({0}).f32()[4], 4);
+  EXPECT_EQ(Tensor::scalar(3).transposed(std::span<const int>()).item(), 3);
+  EXPECT_THROW((void)t.transposed({0, 1}), ShapeError);
+  EXPECT_THROW((void)t.transposed({0, 1, 1}), ShapeError);
+  EXPECT_THROW((void)t.transposed({0, 1, 3}), ShapeError);
+}
+
+TEST(Tensor, TransposesEveryElementSize) {
+  Tensor bytes({2, 2}, DType::u8);
+  std::ranges::copy(std::vector<uint8_t>{1, 2, 3, 4},
+                    bytes.data<uint8_t>().begin());
+  EXPECT_EQ(bytes.transposed({1, 0}).data<uint8_t>()[1], 3);
+  const Tensor wide = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(wide.transposed({1, 0}).data<int64_t>()[1], 3);
+}
+
+TEST(Tensor, GivesItsOneElement) {
+  EXPECT_EQ(Tensor::full({1, 1}, 2.5f).item(), 2.5f);
+  EXPECT_THROW((void)counting({2}).item(), ShapeError);
+  EXPECT_THROW((void)Tensor().item(), ShapeError);
+}
+
+TEST(Tensor, MayBeFreedByAnotherThread) {
+  for (int i = 0; i < 10; ++i) {
+    Tensor t = counting({1000});
+    std::thread([moved = std::move(t)] {
+      EXPECT_EQ(moved.f32()[9], 9);
+    }).join();
+  }
+}
+
+}  // namespace
+}  // namespace octet

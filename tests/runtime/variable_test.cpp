@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/rng.h>
+
+namespace octet {
+namespace {
+
+Variable parameter(std::initializer_list<float> values) {
+  return Variable(
+      Tensor::of<float>({static_cast<int64_t>(values.size())}, values), true);
+}
+
+// sum of x, as a user would write an op.
+Variable sum(const Variable& x) {
+  float total = 0;
+  for (const float v : x.value().f32()) total += v;
+  return record("sum", {x}, Tensor::scalar(total),
+                [shape = x.shape()](const Tensor& dy) {
+                  return std::vector{Tensor::full(shape, dy.item())};
+                });
+}
+
+Variable multiply(const Variable& x, const Variable& y) {
+  const auto times = [](const Tensor& a, const Tensor& b) {
+    Tensor c(a.shape());
+    for (size_t i = 0; i < c.f32().size(); ++i) {
+      c.f32()[i] = a.f32()[i] * b.f32()[i % b.f32().size()];
+    }
+    return c;
+  };
+  return record("multiply", {x, y}, times(x.value(), y.value()),
+                [=, a = x.value(), b = y.value()](const Tensor& dy) {
+                  return std::vector{times(dy, b), times(dy, a)};
+                });
+}
+
+TEST(Variable, AccumulatesGradientsOverCalls) {
+  const Variable x = parameter({1, 2});
+  EXPECT_TRUE(x.grad().empty());
+  sum(x).backward();
+  sum(add(x, x)).backward();
+  EXPECT_EQ(x.grad().f32()[0], 3);
+  EXPECT_EQ(x.grad().f32()[1], 3);
+  x.zero_grad();
+  EXPECT_TRUE(x.grad().empty());
+}
+
+TEST(Variable, FollowsTheProductRule) {
+  const Variable x = parameter({2, 3});
+  const Variable y = parameter({5, 7});
+  sum(multiply(x, y)).backward();
+  EXPECT_EQ(x.grad().f32()[1], 7);
+  EXPECT_EQ(y.grad().f32()[0], 2);
+}
+
+TEST(Variable, SumsGradientsOverBroadcastDimensions) {
+  const Variable x(Tensor::full({4, 3}, 2), true);
+  const Variable y = parameter({1, 2, 3});
+  sum(multiply(x, y)).backward();
+  ASSERT_EQ(y.grad().shape(), Shape{3});
+  for (const float g : y.grad().f32()) EXPECT_EQ(g, 8);
+}
+
+TEST(Variable, SurvivesTenThousandNodes) {
+  const Variable x = parameter({1, -1});
+  {
+    Variable y = x;
+    for (int i = 0; i < 10000; ++i) y = add(y, x);
+    sum(y).backward();
+    EXPECT_EQ(x.grad().f32()[0], 10001);
+  }
+  // The same without backward: only destructors.
+  Variable y = x;
+  for (int i = 0; i < 10000; ++i) y = multiply(y, x);
+  y = Variable();
+}
+
+TEST(Variable, RefusesASecondBackward) {
+  const Variable x = parameter({1});
+  const Variable y = sum(x);
+  y.backward();
+  EXPECT_THROW(y.backward(), ValueError);
+  const Variable z = relu(x);
+  sum(z).backward();
+  EXPECT_THROW(sum(z).backward(), ValueError);
+}
+
+TEST(Variable, CanBeReadAfterBackward) {
+  const Variable x = parameter({-1, 2});
+  const Variable y = relu(x);
+  sum(y).backward();
+  EXPECT_EQ(y.value().f32()[0], 0);
+  EXPECT_EQ(y.value().f32()[1], 2);
+}
+
+TEST(Variable, RefusesABackwardThatMakesNoSense) {
+  const Variable x = parameter({1, 2});
+  EXPECT_THROW(add(x, x).backward(), ShapeError);
+  EXPECT_THROW(sum(Variable(Tensor::scalar(1))).backward(), ValueError);
+  EXPECT_THROW(Variable().backward(), ValueError);
+}
+
+TEST(Variable, CanBeUsedAgainAfterAGradientRuleFailed) {
+  const Variable x = parameter({1, 2});
+  const Variable bad = record("bad", {x}, Tensor::scalar(0),
+                              [](const Tensor&) -> std::vector<Tensor> {
+                                throw ValueError("no gradient today");
+                              });
+  EXPECT_THROW(bad.backward(), ValueError);
+  sum(x).backward();
+  EXPECT_EQ(x.grad().f32()[0], 1);
+}
+
+TEST(Variable, ChecksWhatAGradientRuleReturns) {
+  const Variable x = parameter({1, 2});
+  const auto with = [&](std::vector<Tensor> gradients) {
+    return record("op", {x}, Tensor::scalar(0),
+                  [=](const Tensor&) { return gradients; });
+  };
+  EXPECT_THROW(with({}).backward(), ValueError);
+  EXPECT_THROW(with({Tensor({3})}).backward(), ShapeError);
+  with({Tensor()}).backward();  // empty: zero
+  EXPECT_TRUE(x.grad().empty());
+}
+
+TEST(NoGradGuardTest, StopsRecording) {
+  const Variable x = parameter({1});
+  const NoGradGuard guard;
+  EXPECT_FALSE(grad_enabled());
+  const Variable y = sum(x);
+  EXPECT_FALSE(y.requires_grad());
+  EXPECT_THROW(y.backward(), ValueError);
+}
+
+TEST(Variable, IsCutOffByDetach) {
+  const Variable x = parameter({3});
+  sum(multiply(x, multiply(x, x).detach())).backward();
+  EXPECT_EQ(x.grad().f32()[0], 9);
+}
+
+TEST(Variable, ChangesOnlyLeavesInPlace) {
+  const Variable x = parameter({1, 2});
+  x.assign(Tensor::of<float>({2}, {5, 6}));
+  EXPECT_EQ(x.value().f32()[1], 6);
+  EXPECT_THROW(x.assign(Tensor({3})), ShapeError);
+  EXPECT_THROW(relu(x).mutable_value(), ValueError);
+  EXPECT_THROW((void)relu(x).grad(), ValueError);
+}
+
+TEST(Variable, RefusesAParameterThatIsNotFloat) {
+  EXPECT_THROW(Variable(Tensor({2}, DType::i64), true), ValueError);
+  EXPECT_NO_THROW(Variable(Tensor({2}, DType::i64)));
+  EXPECT_THROW((void)Variable(Tensor{}), ValueError);
+}
+
+TEST(Variable, UsesNewWeightsAfterTheyChangeUnderNoGrad) {
+  const Variable x(Tensor::full({1, 2}, 1));
+  const Variable w(Tensor::full({2, 1}, 1), true);
+  const NoGradGuard guard;
+  EXPECT_EQ(dense(x, w).value().item(), 2);
+  w.assign(Tensor::full({2, 1}, 3));
+  EXPECT_EQ(dense(x, w).value().item(), 6);
+  w.mutable_value().f32()[0] = 0;
+  EXPECT_EQ(dense(x, w).value().item(), 3);
+}
+
+}  // namespace
+}  // namespace octet
