@@ -6,6 +6,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/grid.h>
 
+#include "kernels/kernels.h"
+
 namespace octet {
 namespace {
 
@@ -92,6 +94,11 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
   Tensor result = Tensor::zeros({channels.count});
   const auto top = result.f32();
   const auto values = x.f32();
+  if (channels.inner == 1) {  // every weight, every step: worth a kernel
+    kernels::table().absmax_columns(top.data(), values.data(), channels.outer,
+                                    channels.count);
+    return result;
+  }
   for_each_run(channels, [&](size_t channel, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
       top[channel] = larger(top[channel], std::fabs(values[i]));

@@ -99,6 +99,16 @@ struct MaxPool {
   uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null
 };
 
+/// A matrix [rows][channels] rounded to a grid with one scale per channel.
+struct ColumnGrid {
+  const float* x = nullptr;
+  const float* scale = nullptr;  // [channels]
+  int64_t rows = 0, channels = 0;
+  float low = 0, high = 0;
+  float* codes = nullptr;  // the integers
+  float* real = nullptr;   // scale * code
+};
+
 struct Table {
   void (*evaluate)(const Evaluation&);
   void (*multiply)(const Product&, const Epilogue&);
@@ -108,6 +118,10 @@ struct Table {
                const GradientMask& mask);
   void (*accumulate)(float* out, const float* in, int64_t n);
   void (*max_pool)(const MaxPool&);
+  /// top[k] = largest magnitude of column k; NaN if it holds one.
+  void (*absmax_columns)(float* top, const float* x, int64_t rows,
+                         int64_t channels);
+  void (*quantize_columns)(const ColumnGrid&);
   /// Floats that `rows` x `channels` weights take when packed.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
   /// Packs `blocks` matrices [rows][channels], one below the other.

@@ -10,12 +10,14 @@
 namespace octet::kernels {
 namespace {
 #include "lanes.inl"
+// The others build on it.
+#include "columns.inl"
 #include "multiply.inl"
 #include "pointwise.inl"
 }  // namespace
 
-constinit const Table OCTET_TABLE = {evaluate,    multiply,   weight_gradient,
-                                     mask,        accumulate, max_pool,
-                                     packed_size, pack};
+constinit const Table OCTET_TABLE = {
+    evaluate, multiply,       weight_gradient,  mask,        accumulate,
+    max_pool, absmax_columns, quantize_columns, packed_size, pack};
 
 }  // namespace octet::kernels

@@ -87,15 +87,16 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
   result.scale = scales_per_channel(on->grid, channels);
   Tensor integers(w.shape());
   result.real = Tensor(w.shape());
-  const auto from = std::as_const(on->source).f32();
-  const auto q = integers.f32();
-  const auto real = result.real.f32();
-  const auto scale = std::as_const(result.scale).f32();
-  for (size_t i = 0, k = 0; i < from.size(); ++i) {
-    q[i] = quantize(from[i], scale[k], on->grid.low, on->grid.high);
-    real[i] = q[i] * scale[k];
-    if (++k == static_cast<size_t>(channels)) k = 0;
-  }
+  kernels::ColumnGrid grid;
+  grid.x = std::as_const(on->source).f32().data();
+  grid.scale = std::as_const(result.scale).f32().data();
+  grid.rows = w.shape().size() / channels;
+  grid.channels = channels;
+  grid.low = static_cast<float>(on->grid.low);
+  grid.high = static_cast<float>(on->grid.high);
+  grid.codes = integers.f32().data();
+  grid.real = result.real.f32().data();
+  kernels::table().quantize_columns(grid);
   result.panels = pack_panels(integers);
   return result;
 }
