@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <octet/layers/batch_normalization.h>
@@ -8,6 +10,7 @@
 #include "checks.h"
 #include "fields.h"
 #include "initializers.h"
+#include "make_layer.h"
 
 namespace octet {
 
@@ -32,9 +35,11 @@ class BatchNormalizationLayer final : public Layer {
                       "{}",
                       o_.momentum));
     }
-    if (!(o_.epsilon > 0)) {
+    if (!(o_.epsilon > 0) || std::isinf(o_.epsilon)) {
       throw ValueError(
-          fmt::format("epsilon: expected a value > 0, got {}", o_.epsilon));
+          fmt::format("epsilon: expected a finite value > 0, got "
+                      "{}",
+                      o_.epsilon));
     }
   }
 
@@ -115,9 +120,8 @@ class BatchNormalizationLayer final : public Layer {
 }  // namespace
 
 BatchNormalization::BatchNormalization(const Options& options)
-    : LayerHandle(std::make_shared<BatchNormalizationLayer>(options)) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(
+          make_layer<BatchNormalizationLayer>("BatchNormalization", options)) {}
 
 extern const LayerDef batch_normalization_def;
 const LayerDef batch_normalization_def{

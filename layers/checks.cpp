@@ -6,16 +6,29 @@
 
 namespace octet {
 
-void expect_at_least(const char* what, int64_t value, int64_t least) {
+namespace {
+
+void expect_between(const char* what, int64_t value, int64_t least,
+                    int64_t most) {
   if (value < least) {
     throw ValueError(
         fmt::format("{}: expected at least {}, got {}", what, least, value));
   }
+  if (value > most) {
+    throw ValueError(
+        fmt::format("{}: expected at most {}, got {}", what, most, value));
+  }
 }
 
-void expect_at_least(const char* what, Size2 value, int64_t least) {
-  expect_at_least(what, value.h, least);
-  expect_at_least(what, value.w, least);
+}  // namespace
+
+void expect_count(const char* what, int64_t value) {
+  expect_between(what, value, 1, (int64_t{1} << 31) - 1);
+}
+
+void expect_window(const char* what, Size2 value, int64_t least) {
+  expect_between(what, value.h, least, (int64_t{1} << 20) - 1);
+  expect_between(what, value.w, least, (int64_t{1} << 20) - 1);
 }
 
 const Shape& single_input(std::span<const Shape> inputs) {

@@ -8,9 +8,10 @@
 
 namespace octet {
 
-/// Throws: ValueError "`what`: expected at least `least`, got `value`".
-void expect_at_least(const char* what, int64_t value, int64_t least);
-void expect_at_least(const char* what, Size2 value, int64_t least);
+/// Sizes that people give. The upper bounds keep products of them in int64.
+/// Throws: ValueError "`what`: expected ..., got `value`".
+void expect_count(const char* what, int64_t value);  // [1, 2^31)
+void expect_window(const char* what, Size2 value, int64_t least = 1);  // < 2^20
 
 /// The one input. Throws: ValueError if there are more or none.
 const Shape& single_input(std::span<const Shape> inputs);

@@ -5,6 +5,7 @@
 #include "checks.h"
 #include "fields.h"
 #include "initializers.h"
+#include "make_layer.h"
 
 namespace octet {
 
@@ -23,10 +24,10 @@ namespace {
 class Conv2DLayer final : public Layer {
  public:
   explicit Conv2DLayer(const Conv2DOptions& options) : o_(options) {
-    expect_at_least("filters", o_.filters, 1);
-    expect_at_least("kernel_size", o_.kernel_size, 1);
-    expect_at_least("strides", o_.strides, 1);
-    expect_at_least("dilation_rate", o_.dilation_rate, 1);
+    expect_count("filters", o_.filters);
+    expect_window("kernel_size", o_.kernel_size);
+    expect_window("strides", o_.strides);
+    expect_window("dilation_rate", o_.dilation_rate);
   }
 
   std::string class_name() const override { return "Conv2D"; }
@@ -45,10 +46,10 @@ class Conv2DLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][3];
-    const int64_t cells = o_.kernel_size.h * o_.kernel_size.w;
-    kernel_ = add_parameter(
-        "kernel", {o_.kernel_size.h, o_.kernel_size.w, c, o_.filters},
-        glorot_uniform(), true, cells * c, cells * o_.filters);
+    const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, c, o_.filters};
+    const int64_t size = kernel.size();  // refuses one too large to count
+    kernel_ = add_parameter("kernel", kernel, glorot_uniform(), true,
+                            size / o_.filters, size / c);
     if (o_.use_bias) {
       bias_ = add_parameter("bias", {o_.filters}, constant_value(0));
     }
@@ -106,9 +107,7 @@ class Conv2DLayer final : public Layer {
 }  // namespace
 
 Conv2D::Conv2D(const Conv2DOptions& options)
-    : LayerHandle(std::make_shared<Conv2DLayer>(options)) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<Conv2DLayer>("Conv2D", options)) {}
 
 extern const LayerDef conv2d_def;
 const LayerDef conv2d_def{

@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "fields.h"
 #include "initializers.h"
+#include "make_layer.h"
 
 namespace octet {
 
@@ -22,7 +23,7 @@ namespace {
 class DenseLayer final : public Layer {
  public:
   explicit DenseLayer(const DenseOptions& options) : o_(options) {
-    expect_at_least("units", o_.units, 1);
+    expect_count("units", o_.units);
   }
 
   std::string class_name() const override { return "Dense"; }
@@ -97,9 +98,7 @@ class DenseLayer final : public Layer {
 }  // namespace
 
 Dense::Dense(const DenseOptions& options)
-    : LayerHandle(std::make_shared<DenseLayer>(options)) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<DenseLayer>("Dense", options)) {}
 
 extern const LayerDef dense_def;
 const LayerDef dense_def{

@@ -22,6 +22,7 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs) {
   // Ids only order nodes; their values never reach a result.
   static std::atomic<uint64_t> next_id{0};
+  if (layer == nullptr) throw ValueError("call: expected a layer, got none");
   std::vector<Shape> shapes;
   std::string text;
   for (const SymbolicTensor& input : inputs) {

@@ -47,9 +47,21 @@ std::string Layer::describe() const {
 }
 
 void Layer::build_once(std::span<const Shape> inputs) {
-  if (built_) return;
-  build(inputs);
-  built_ = true;
+  if (!built_) {
+    build(inputs);
+    built_for_.assign(inputs.begin(), inputs.end());
+    built_ = true;
+    return;
+  }
+  if (parameters().empty()) return;
+  for (size_t i = 0; i < inputs.size() && i < built_for_.size(); ++i) {
+    if (inputs[i][-1] != built_for_[i][-1]) {
+      throw ShapeError(fmt::format(
+          "input: expected {} channels, as in the first call of this layer, "
+          "got {}",
+          built_for_[i][-1], inputs[i].to_string()));
+    }
+  }
 }
 
 void Layer::initialize_once(const Rng& rng) {

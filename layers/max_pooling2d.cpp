@@ -1,9 +1,13 @@
+#include <fmt/format.h>
+
 #include <octet/layers/max_pooling2d.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
 #include "fields.h"
+#include "make_layer.h"
 
 namespace octet {
 
@@ -21,8 +25,13 @@ using Options = MaxPooling2DOptions;
 class MaxPooling2DLayer final : public Layer {
  public:
   explicit MaxPooling2DLayer(const Options& options) : o_(options) {
-    expect_at_least("pool_size", o_.pool_size, 1);
-    expect_at_least("strides", o_.strides, 0);
+    expect_window("pool_size", o_.pool_size);
+    expect_window("strides", o_.strides, 0);
+    if (o_.pool_size.h * o_.pool_size.w > kMaxPoolCells) {
+      throw UnsupportedError(
+          fmt::format("pool_size: expected at most {} cells, got {}x{}",
+                      kMaxPoolCells, o_.pool_size.h, o_.pool_size.w));
+    }
     if (o_.strides.h == 0) o_.strides.h = o_.pool_size.h;
     if (o_.strides.w == 0) o_.strides.w = o_.pool_size.w;
   }
@@ -71,9 +80,7 @@ class MaxPooling2DLayer final : public Layer {
 }  // namespace
 
 MaxPooling2D::MaxPooling2D(const Options& options)
-    : LayerHandle(std::make_shared<MaxPooling2DLayer>(options)) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<MaxPooling2DLayer>("MaxPooling2D", options)) {}
 
 extern const LayerDef max_pooling2d_def;
 const LayerDef max_pooling2d_def{

@@ -70,6 +70,7 @@ void Model::collect() {
   // is a topological order.
   std::unordered_set<const GraphNode*> seen;
   std::vector<SymbolicTensor> stack(outputs_.begin(), outputs_.end());
+  std::unordered_set<const GraphNode*> given;
   for (const SymbolicTensor& input : inputs_) {
     (void)input.shape();  // refuses an empty one
     if (!is_input(*input.node->layer)) {
@@ -77,6 +78,12 @@ void Model::collect() {
           fmt::format("model: expected inputs made by input(), got the output "
                       "of a layer {}",
                       input.node->layer->class_name()));
+    }
+    if (!given.insert(input.node.get()).second) {
+      throw ValueError(
+          fmt::format("model: expected each input once, got '{}' "
+                      "twice",
+                      input.node->layer->name()));
     }
     stack.push_back(input);
   }
@@ -99,10 +106,7 @@ void Model::collect() {
     slot[&node] = i;
     if (known.insert(node.layer.get()).second) layers_.push_back(node.layer);
     if (is_input(*node.layer)) {
-      const bool given = std::ranges::any_of(inputs_, [&](const auto& input) {
-        return input.node.get() == &node;
-      });
-      if (!given) {
+      if (!given.contains(&node)) {
         throw ValueError(fmt::format(
             "model: the outputs need the input {} '{}', which is not among the "
             "model's inputs",

@@ -9,6 +9,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "make_layer.h"
 
 namespace octet {
 
@@ -60,9 +61,7 @@ class ReLULayer final : public Layer {
 }  // namespace
 
 ReLU::ReLU(const ReLUOptions& options)
-    : LayerHandle(std::make_shared<ReLULayer>(options)) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<ReLULayer>("ReLU", options)) {}
 
 extern const LayerDef relu_def;
 const LayerDef relu_def{

@@ -1,5 +1,6 @@
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/softmax.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
@@ -12,7 +13,11 @@ class SoftmaxLayer final : public Layer {
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return Config::Object(); }
   Shape output_shape(std::span<const Shape> inputs) const override {
-    return single_input(inputs);
+    const Shape& x = single_input(inputs);
+    if (x.rank() < 2) {
+      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+    }
+    return x;
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {

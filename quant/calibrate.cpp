@@ -5,6 +5,7 @@
 #include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
 
 namespace octet::quant {
 namespace {
@@ -53,7 +54,13 @@ std::vector<CalibratedRange> calibrate(
                                 .percentile = options.percentile,
                                 .ema_rate = options.ema_rate});
   }
-  forward(model);
+  {
+    // Observers see tensors one after another, whatever `forward` calls:
+    // Model::predict would otherwise run them from several threads.
+    const SerialGuard serial;
+    const NoGradGuard no_grad;
+    forward(model);
+  }
   for (const auto& quantizer : switches.all()) {
     if (quantizer->observing() && !quantizer->observed()) {
       throw ValueError(
@@ -65,14 +72,15 @@ std::vector<CalibratedRange> calibrate(
   for (const auto& quantizer : switches.all()) {
     const std::optional<float> range = quantizer->finish_observing();
     if (!range) continue;
-    const bool dead = *range < 0x1p-100f;
-    if (dead) {
-      warn(
-          fmt::format("calibrate: quantizer '{}' saw nothing but zeros; its "
-                      "scale is 1",
-                      quantizer->name()));
-    }
-    result.push_back({quantizer->name(), *range, *quantizer->scale(), dead});
+    result.push_back(
+        {quantizer->name(), *range, *quantizer->scale(), *range < 0x1p-100f});
+  }
+  for (const CalibratedRange& range : result) {
+    if (!range.dead) continue;
+    warn(
+        fmt::format("calibrate: quantizer '{}' saw nothing but zeros; its "
+                    "scale is 1",
+                    range.quantizer));
   }
   return result;
 }
@@ -86,7 +94,6 @@ std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
   return calibrate(
       model,
       [&](const Model& m) {
-        const NoGradGuard no_grad;
         for (int64_t at = 0; at < data.size(); at += options.batch_size) {
           const int64_t count = std::min(options.batch_size, data.size() - at);
           m(Variable(data.batch(at, count).inputs), Mode::inference);

@@ -44,6 +44,7 @@ void check(const QdqPlan& plan, const Model& model) {
   std::set<std::pair<std::string, std::string>> seen;
   std::map<std::string, const QdqPoint*> groups;
   std::map<std::string, std::set<const GraphNode*>> tensors;
+  std::map<std::string, int> members;
   for (const QdqPoint& point : plan.points) {
     const auto found = calls.find(point.layer);
     if (found == calls.end()) {
@@ -79,15 +80,14 @@ void check(const QdqPlan& plan, const Model& model) {
                                      describe(point), count));
       }
       const size_t index = static_cast<size_t>(point.site.index);
-      // A layer called several times reads several tensors with one
-      // quantizer; only groups of several layers must agree.
-      if (found->second.size() == 1) {
-        tensors[point.group].insert(call->inputs[index].node.get());
-      }
+      tensors[point.group].insert(call->inputs[index].node.get());
     }
+    ++members[point.group];
   }
   for (const auto& [group, nodes] : tensors) {
-    if (nodes.size() > 1) {
+    // A layer that is called several times reads several tensors with one
+    // quantizer of its own.
+    if (members[group] > 1 && nodes.size() > 1) {
       throw ValueError(fmt::format(
           "plan: expected the points of group '{}' to read one tensor, got {}",
           group, nodes.size()));

@@ -29,6 +29,7 @@ void prepare_qat(const Model& model) {
           quantizer->name()));
     }
   }
+  for (const auto& quantizer : all) quantizer->cancel_observing();
   set_enabled(model, true);
 }
 

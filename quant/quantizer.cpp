@@ -27,12 +27,15 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
   }
 }
 
+void Quantizer::observe(const Variable& x) const {
+  if (observer_ == nullptr || last_observed_ == x.id()) return;
+  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
+               [&] { observer_->observe(x.value()); });
+  last_observed_ = x.id();
+}
+
 Variable Quantizer::operator()(const Variable& x) const {
-  if (observer_ != nullptr && last_observed_ != x.id()) {
-    with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-                 [&] { observer_->observe(x.value()); });
-    last_observed_ = x.id();
-  }
+  observe(x);
   if (!enabled_ || !calibrated()) return x;
   const bool live = config_.rule == ScaleRule::live;
   return fake_quantize(x, grid(live ? x.value() : Tensor(), -1));
@@ -86,12 +89,15 @@ void Quantizer::start_observing(const ObserverOptions& options) {
 std::optional<float> Quantizer::finish_observing() {
   if (observer_ == nullptr) return std::nullopt;
   const std::optional<float> range = observer_->range();
-  observer_.reset();
+  cancel_observing();
   if (range) scale_ = scale_of_range(*range, config_.high());
   return range;
 }
 
-void Quantizer::cancel_observing() { observer_.reset(); }
+void Quantizer::cancel_observing() {
+  observer_.reset();
+  last_observed_.reset();
+}
 
 std::shared_ptr<Quantizer> Quantizer::clone() const {
   auto copy = std::make_shared<Quantizer>(name_, config_);

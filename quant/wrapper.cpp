@@ -19,7 +19,12 @@ class Hook final : public WeightHook {
   std::optional<Grid> grid(const Parameter& parameter) const override {
     for (const auto& [name, quantizer, reason] : weights_) {
       if (name != parameter.name) continue;
-      if (!exporting_ && !quantizer->enabled()) return std::nullopt;
+      if (!exporting_) {
+        quantizer->observe(parameter.variable);
+        if (!quantizer->enabled() || !quantizer->calibrated()) {
+          return std::nullopt;
+        }
+      }
       return quantizer->grid(parameter.variable.value(),
                              parameter.channel_axis);
     }
@@ -59,6 +64,21 @@ QuantizeWrapper::QuantizeWrapper(std::shared_ptr<Layer> inner,
         "QuantizeWrapper: expected a plain layer, got the wrapper '{}'",
         inner_->name()));
   }
+  for (const Input& input : inputs_) {
+    if (input.quantizer == nullptr || input.index < 0) {
+      throw ValueError(fmt::format(
+          "QuantizeWrapper: expected a quantizer for an input >= 0, got {} {}",
+          input.quantizer == nullptr ? "none for input" : "input",
+          input.index));
+    }
+  }
+  for (const Weight& weight : weights_) {
+    if (weight.quantizer == nullptr) {
+      throw ValueError(fmt::format(
+          "QuantizeWrapper: expected a quantizer for '{}', got none",
+          weight.parameter));
+    }
+  }
 }
 
 std::string QuantizeWrapper::class_name() const {
@@ -83,11 +103,29 @@ Config QuantizeWrapper::config() const {
 }
 
 Shape QuantizeWrapper::output_shape(std::span<const Shape> inputs) const {
+  for (const Input& input : inputs_) {
+    if (static_cast<size_t>(input.index) >= inputs.size()) {
+      throw ValueError(
+          fmt::format("quantized input: expected an index in [0,{}), got {}",
+                      inputs.size(), input.index));
+    }
+  }
   return inner_->output_shape(inputs);
 }
 
 void QuantizeWrapper::build(std::span<const Shape> inputs) {
   inner_->build_once(inputs);
+  for (const Weight& weight : weights_) {
+    (void)inner_->parameter(weight.parameter);
+  }
+}
+
+void QuantizeWrapper::initialize_once(const Rng& rng) {
+  inner_->initialize_once(rng);
+}
+
+void QuantizeWrapper::copy_parameters(const Layer& from) {
+  inner_->copy_parameters(from);
 }
 
 Variable QuantizeWrapper::forward(const ForwardContext& context,

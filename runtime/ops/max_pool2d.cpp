@@ -74,11 +74,11 @@ kernels::MaxPool geometry_of(const Shape& x, Size2 window,
                     "{}",
                     x.to_string()));
   }
-  if (window.h * window.w > 256 || o.dilation != Size2{1, 1}) {
+  if (window.h * window.w > kMaxPoolCells || o.dilation != Size2{1, 1}) {
     throw UnsupportedError(fmt::format(
-        "max_pool2d: expected a window of at most 256 cells without dilation, "
+        "max_pool2d: expected a window of at most {} cells without dilation, "
         "got {}x{}",
-        window.h, window.w));
+        kMaxPoolCells, window.h, window.w));
   }
   if (o.pads.top >= window.h || o.pads.bottom >= window.h ||
       o.pads.left >= window.w || o.pads.right >= window.w) {

@@ -133,12 +133,14 @@ class Layer {
   std::string describe() const;
 
   // For graphs and models.
+  /// Throws: ShapeError if the layer has parameters and was built for another
+  /// number of channels.
   void build_once(std::span<const Shape> inputs);
   /// Gives every parameter its first value, once; the streams of `rng` are
   /// named by layer and parameter.
-  void initialize_once(const Rng& rng);
+  virtual void initialize_once(const Rng& rng);
   /// Copies the parameter values of an equal layer.
-  void copy_parameters(const Layer& from);
+  virtual void copy_parameters(const Layer& from);
 
  protected:
   Layer() = default;
@@ -158,6 +160,7 @@ class Layer {
   };
 
   std::string name_;
+  std::vector<Shape> built_for_;  // inputs of the first call
   bool built_ = false;
   bool initialized_ = false;
   std::vector<Parameter> parameters_;

@@ -27,8 +27,9 @@ struct CalibratedRange {
   bool dead;  ///< nothing but zeros was seen; the scale is 1
 };
 
-/// Runs `forward` with every activation quantizer observing and none
-/// quantizing, then sets the scales. Ranges of dead tensors are also warned
+/// Runs `forward` with every fixed-scale quantizer observing and none
+/// quantizing, without gradients and on this thread alone, then sets the
+/// scales. Ranges of dead tensors are also warned
 /// of. Throws: ValueError if the model has no quantizers, if one saw no data,
 /// or for NaN or infinity in an activation (naming the quantizer); scales and
 /// switches are then as before.
@@ -36,7 +37,7 @@ std::vector<CalibratedRange> calibrate(
     const Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
 
-/// The same over all samples of `data`, in order, without gradients.
+/// The same over all samples of `data`, in order.
 std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 

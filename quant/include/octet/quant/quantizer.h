@@ -48,8 +48,12 @@ class Quantizer {
   const std::string& name() const { return name_; }
   const QuantizerConfig& config() const { return config_; }
 
+  /// Shows x to the observer, if there is one. Shared readers of one value
+  /// observe it once.
+  void observe(const Variable& x) const;
+
   /// Observes and quantizes x as the switches say. Without a scale it passes
-  /// x on. Shared readers of one value observe it once.
+  /// x on.
   Variable operator()(const Variable& x) const;
 
   /// The grid for a tensor with its channels on `axis`; with the live rule it
@@ -70,7 +74,8 @@ class Quantizer {
   std::optional<float> finish_observing();
   /// Ends it and keeps the scale as it was.
   void cancel_observing();
-  /// Whether ranges are being collected, and one has been.
+  /// Whether ranges are being collected, and whether a tensor has been seen
+  /// since that began.
   bool observing() const { return observer_ != nullptr; }
   bool observed() const { return last_observed_.has_value(); }
 

@@ -26,7 +26,9 @@ class QuantizeWrapper final : public Layer {
     std::string reason;
   };
 
-  /// Throws: ValueError if `inner` is null or a wrapper itself.
+  /// Throws: ValueError if `inner` is null or a wrapper itself, a quantizer is
+  /// null or an index negative. An index or parameter that the layer does not
+  /// have is refused when it is called.
   QuantizeWrapper(std::shared_ptr<Layer> inner, std::vector<Input> inputs,
                   std::vector<Weight> weights);
 
@@ -39,6 +41,8 @@ class QuantizeWrapper final : public Layer {
   Config config() const override;
   Shape output_shape(std::span<const Shape> inputs) const override;
   void build(std::span<const Shape> inputs) override;
+  void initialize_once(const Rng& rng) override;
+  void copy_parameters(const Layer& from) override;
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override;
   /// Writes Q/DQ for every quantizer, switched on or off.

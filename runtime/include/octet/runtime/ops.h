@@ -68,7 +68,9 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
 
 /// Largest value of each window; padding counts as -infinity and the first
 /// of equal values gets the gradient. Shapes: [n,h,w,c] -> [n,oh,ow,c].
-/// Throws: ShapeError; ValueError where a window holds padding only.
+/// Throws: ShapeError; ValueError where a window holds padding only;
+/// UnsupportedError for a window of more than kMaxPoolCells cells.
+inline constexpr int64_t kMaxPoolCells = 256;
 Variable max_pool2d(const Variable& x, Size2 window,
                     const WindowOptions& options);
 

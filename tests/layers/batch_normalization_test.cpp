@@ -1,0 +1,239 @@
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using testing::error_of;
+using ::testing::FloatEq;
+using ::testing::HasSubstr;
+using testing::integers;
+using ::testing::Pointwise;
+using testing::single;
+using testing::tensor;
+using testing::values;
+
+using Values = std::vector<float>;
+
+/// Two channels whose means and biased variances are kMean and kVariance.
+Tensor two_channels() {
+  return Tensor::of<float>({4, 2}, {1, 10, 3, 50, 1, 10, 3, 50});
+}
+constexpr float kMean[] = {2, 30};
+constexpr float kVariance[] = {1, 400};
+
+TEST(BatchNormalization, NormalizesWithTheStatisticsOfTheBatchInTraining) {
+  const Model model = single(BatchNormalization(), {2});
+  const Values y = values(model(Variable(two_channels()), Mode::training));
+  const float a = 1 / std::sqrt(1.001f);
+  const float b = 20 / std::sqrt(400.001f);
+  const Values expected{-a, -b, a, b, -a, -b, a, b};
+  for (size_t i = 0; i < y.size(); ++i) {
+    // A few roundings in f32.
+    EXPECT_NEAR(y[i], expected[i], 1e-6f) << i;
+  }
+}
+
+TEST(BatchNormalization, MovesItsStatisticsByKerasRule) {
+  const BatchNormalization layer({.momentum = 0.9f});
+  const Model model = single(layer, {2});
+  Values mean{0, 0};
+  Values variance{1, 1};
+  for (int step = 0; step < 3; ++step) {
+    (void)model(Variable(two_channels()), Mode::training).value();
+    for (size_t k = 0; k < 2; ++k) {
+      mean[k] = 0.9f * mean[k] + 0.1f * kMean[k];
+      variance[k] = 0.9f * variance[k] + 0.1f * kVariance[k];
+    }
+    EXPECT_THAT(values(layer->parameter("moving_mean").variable),
+                Pointwise(FloatEq(), mean));
+    EXPECT_THAT(values(layer->parameter("moving_variance").variable),
+                Pointwise(FloatEq(), variance));
+  }
+}
+
+TEST(BatchNormalization, TakesTheStatisticsOfImagesOverBatchAndPixels) {
+  const BatchNormalization layer({.momentum = 0});
+  const Model model = single(layer, {2, 3, 3});
+  const Tensor x = integers({2, 2, 3, 3});
+  (void)model(Variable(x), Mode::training).value();
+  for (size_t k = 0; k < 3; ++k) {
+    double mean = 0;
+    double square = 0;
+    for (size_t i = 0; i < 12; ++i) mean += x.f32()[3 * i + k] / 12.0;
+    for (size_t i = 0; i < 12; ++i) {
+      square += std::pow(x.f32()[3 * i + k] - mean, 2) / 12.0;
+    }
+    EXPECT_NEAR(values(layer->parameter("moving_mean").variable)[k], mean,
+                1e-6);
+    EXPECT_NEAR(values(layer->parameter("moving_variance").variable)[k], square,
+                1e-5);
+  }
+}
+
+TEST(BatchNormalization, TakesTheSameStatisticsBehindALinearLayer) {
+  // An identity in front: the statistics then come with the product.
+  const Dense identity({.units = 2});
+  const BatchNormalization layer({.momentum = 0});
+  const SymbolicTensor x = input({2});
+  const Model model(x, layer(identity(x)));
+  identity->parameter("kernel").variable.assign(tensor({2, 2}, {1, 0, 0, 1}));
+  (void)model(Variable(two_channels()), Mode::training).value();
+  EXPECT_THAT(values(layer->parameter("moving_mean").variable),
+              Pointwise(FloatEq(), kMean));
+  EXPECT_THAT(values(layer->parameter("moving_variance").variable),
+              Pointwise(FloatEq(), kVariance));
+}
+
+TEST(BatchNormalization, MovesItsStatisticsOnceForASampleReadTwice) {
+  const BatchNormalization layer({.momentum = 0.5f});
+  const SymbolicTensor x = input({2});
+  const SymbolicTensor y = layer(x);
+  const Model model({x}, {Dense({.units = 3})(y), Dense({.units = 4})(y)});
+  const Variable batch(two_channels());
+  const auto outputs = model(std::span(&batch, 1), Mode::training);
+  (void)outputs[0].value();
+  (void)outputs[1].value();
+  EXPECT_THAT(values(layer->parameter("moving_mean").variable),
+              Pointwise(FloatEq(), Values{1, 15}));
+}
+
+TEST(BatchNormalization, UsesItsStatisticsInInferenceAndKeepsThem) {
+  const BatchNormalization layer({.epsilon = 0.5f});
+  const Model model = single(layer, {2});
+  layer->parameter("gamma").variable.assign(tensor({2}, {3, 1}));
+  layer->parameter("beta").variable.assign(tensor({2}, {-1, 10}));
+  layer->parameter("moving_mean").variable.assign(tensor({2}, {5, 0}));
+  layer->parameter("moving_variance")
+      .variable.assign(tensor({2}, {3.5f, 15.5f}));
+  const Values y =
+      values(model(Variable(tensor({1, 2}, {9, 8})), Mode::inference));
+  EXPECT_THAT(y, Pointwise(FloatEq(), Values{3 * 4 / 2.0f - 1, 12}));
+  EXPECT_EQ(values(layer->parameter("moving_mean").variable), (Values{5, 0}));
+  EXPECT_EQ(values(layer->parameter("moving_variance").variable),
+            (Values{3.5f, 15.5f}));
+}
+
+TEST(BatchNormalization, FrozenUsesItsStatisticsInTrainingAndKeepsThem) {
+  const BatchNormalization layer;
+  const Model model = single(layer, {2});
+  layer->freeze_statistics(true);
+  const Variable x(two_channels());
+  EXPECT_EQ(values(model(x, Mode::training)),
+            values(model(x, Mode::inference)));
+  EXPECT_EQ(values(layer->parameter("moving_mean").variable), (Values{0, 0}));
+  EXPECT_EQ(values(layer->parameter("moving_variance").variable),
+            (Values{1, 1}));
+  layer->freeze_statistics(false);
+  (void)model(x, Mode::training).value();
+  EXPECT_NE(values(layer->parameter("moving_mean").variable), (Values{0, 0}));
+}
+
+TEST(BatchNormalization, FrozenStillLearnsGammaAndBeta) {
+  const BatchNormalization layer;
+  const Model model = single(layer, {2});
+  layer->freeze_statistics(true);
+  const Tensor labels = Tensor::zeros({4}, DType::i64);
+  softmax_cross_entropy(model(Variable(two_channels()), Mode::training), labels)
+      .backward();
+  EXPECT_FALSE(layer->parameter("gamma").variable.grad().empty());
+  EXPECT_FALSE(layer->parameter("beta").variable.grad().empty());
+}
+
+TEST(BatchNormalization, GivesZeroForABatchOfOneRow) {
+  const Model model = single(BatchNormalization(), {2});
+  const Values y =
+      values(model(Variable(tensor({1, 2}, {7, -3})), Mode::training));
+  // a*x + b with a = 1/sqrt(0.001): the two are 221 and cancel but for one
+  // rounding of each, 2^-17.
+  EXPECT_NEAR(y[0], 0, 0x1p-16);
+  EXPECT_NEAR(y[1], 0, 0x1p-16);
+}
+
+TEST(BatchNormalization, HasKerasParametersOfWhichTwoAreTrained) {
+  const BatchNormalization layer;
+  const Model model = single(layer, {5, 4, 3});
+  std::vector<std::string> names;
+  for (const Parameter& p : layer->parameters()) {
+    names.push_back(p.name);
+    EXPECT_EQ(p.variable.shape(), Shape({3}));
+    EXPECT_EQ(p.trainable, p.name == "gamma" || p.name == "beta") << p.name;
+    EXPECT_EQ(p.variable.requires_grad(), p.trainable) << p.name;
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"gamma", "beta", "moving_mean",
+                                             "moving_variance"}));
+  EXPECT_EQ(values(layer->parameter("gamma").variable), Values(3, 1.0f));
+  EXPECT_EQ(values(layer->parameter("beta").variable), Values(3, 0.0f));
+  EXPECT_EQ(values(layer->parameter("moving_mean").variable), Values(3, 0.0f));
+  EXPECT_EQ(values(layer->parameter("moving_variance").variable),
+            Values(3, 1.0f));
+}
+
+TEST(BatchNormalization, WorksWithoutScaleAndCenter) {
+  const BatchNormalization layer({.center = false, .scale = false});
+  const Model model = single(layer, {2});
+  EXPECT_EQ(layer->parameters().size(), 2u);
+  const float y =
+      values(model(Variable(tensor({1, 2}, {4, 0})), Mode::inference))[0];
+  EXPECT_FLOAT_EQ(y, 4 / std::sqrt(1.001f));
+}
+
+TEST(BatchNormalization, KeepsTheShape) {
+  EXPECT_EQ(BatchNormalization()(input({5, 4, 3})).shape(),
+            Shape({Shape::kAnySize, 5, 4, 3}));
+}
+
+TEST(BatchNormalization, RefusesOptionsOutOfRange) {
+  const auto refusal = [](const BatchNormalizationOptions& options) {
+    return error_of<ValueError>([&] { (void)BatchNormalization(options); });
+  };
+  EXPECT_THAT(refusal({.momentum = -0.1f}),
+              HasSubstr("momentum: expected a value in [0,1], got -0.1"));
+  EXPECT_THAT(refusal({.momentum = 1.5f}), HasSubstr("got 1.5"));
+  EXPECT_THAT(refusal({.momentum = NAN}), HasSubstr("got nan"));
+  EXPECT_THAT(refusal({.epsilon = 0}),
+              HasSubstr("epsilon: expected a finite value > 0, got 0"));
+  EXPECT_THAT(refusal({.epsilon = NAN}), HasSubstr("got nan"));
+  EXPECT_NO_THROW(BatchNormalization({.momentum = 0}));
+  EXPECT_NO_THROW(BatchNormalization({.momentum = 1}));
+}
+
+TEST(BatchNormalization, RefusesARowlessInput) {
+  const std::string text = error_of<ShapeError>(
+      [] { BatchNormalization({.name = "bn"})(input({})); });
+  EXPECT_THAT(text, HasSubstr("expected [n,...,c], got [N]"));
+  EXPECT_THAT(text, HasSubstr("in layer 'bn' (BatchNormalization)"));
+}
+
+TEST(BatchNormalization, ComesBackFromItsConfiguration) {
+  const Config config = BatchNormalization({.momentum = 0.75f,
+                                            .epsilon = 1e-5f,
+                                            .center = false,
+                                            .scale = false})
+                            ->config();
+  EXPECT_EQ(create_layer("BatchNormalization", config)->config(), config);
+  EXPECT_EQ(config.at("momentum").as_number(), 0.75);
+  EXPECT_EQ(static_cast<float>(config.at("epsilon").as_number()), 1e-5f);
+  EXPECT_FALSE(config.at("center").as_bool());
+  EXPECT_FALSE(config.at("scale").as_bool());
+}
+
+TEST(BatchNormalization, IsClonedWithItsStatisticsAndFrozenIfItWas) {
+  const BatchNormalization layer;
+  const Model model = single(layer, {2});
+  (void)model(Variable(two_channels()), Mode::training).value();
+  layer->freeze_statistics(true);
+  const Model copy = model.clone();
+  const Values before = values(layer->parameter("moving_mean").variable);
+  (void)copy(Variable(two_channels()), Mode::training).value();
+  EXPECT_EQ(values(copy.layers()[1]->parameter("moving_mean").variable),
+            before);
+}
+
+}  // namespace
+}  // namespace octet

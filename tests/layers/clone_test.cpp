@@ -1,0 +1,151 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+#include "user_layers.h"
+
+namespace octet {
+namespace {
+
+using testing::bits;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::names;
+using testing::noise;
+using testing::weight_bits;
+
+Model network() {
+  const SymbolicTensor x = input({6, 5, 3}, "image");
+  const Dense shared({.units = 30, .name = "shared"});
+  SymbolicTensor y = Conv2D({.filters = 3, .padding = Padding::same})(x);
+  y = Flatten()(MaxPooling2D()(ReLU()(BatchNormalization()(y))));
+  y = Dense({.units = 30})(y);
+  y = shared(ReLU()(shared(y)));
+  Model model(x, Softmax()(y), {.name = "net", .seed = 9});
+  testing::shake(model);
+  return model;
+}
+
+TEST(Clone, IsEqualToItsOriginal) {
+  const Model model = network();
+  const Model copy = model.clone();
+  EXPECT_EQ(copy.name(), "net");
+  EXPECT_EQ(names(copy), names(model));
+  EXPECT_EQ(weight_bits(copy), weight_bits(model));
+  for (const auto& layer : model.layers()) {
+    EXPECT_EQ(copy.layer(layer->name()).config(), layer->config());
+    EXPECT_EQ(copy.layer(layer->name()).class_name(), layer->class_name());
+  }
+  const Tensor x = noise({9, 6, 5, 3});
+  EXPECT_EQ(bits(copy.predict(x)), bits(model.predict(x)));
+  EXPECT_EQ(copy.summary(), model.summary());
+}
+
+TEST(Clone, SharesNothingWithItsOriginal) {
+  const Model model = network();
+  const Model copy = model.clone();
+  const auto before = weight_bits(model);
+  const Tensor x = noise({3, 6, 5, 3});
+  const auto answer = bits(model.predict(x));
+  testing::shake(copy, 99);
+  (void)copy(Variable(x), Mode::training).value();
+  EXPECT_EQ(weight_bits(model), before);
+  EXPECT_EQ(bits(model.predict(x)), answer);
+  EXPECT_NE(weight_bits(copy), before);
+  for (const auto& layer : model.layers()) {
+    EXPECT_NE(&copy.layer(layer->name()), layer.get());
+  }
+}
+
+TEST(Clone, KeepsASharedLayerShared) {
+  const Model model = network();
+  const Model copy = model.clone();
+  EXPECT_EQ(copy.nodes().size(), model.nodes().size());
+  EXPECT_EQ(copy.layers().size(), model.layers().size());
+  EXPECT_EQ(copy.parameter_count(), model.parameter_count());
+}
+
+TEST(Clone, KeepsTheOrderOfInputsAndOutputs) {
+  const SymbolicTensor a = input({2}, "a");
+  const SymbolicTensor b = input({3}, "b");
+  const Model model({b, a}, {ReLU()(a), ReLU()(b), a});
+  const Model copy = model.clone();
+  EXPECT_EQ(copy.inputs()[0].shape(), Shape({Shape::kAnySize, 3}));
+  EXPECT_EQ(copy.inputs()[1].shape(), Shape({Shape::kAnySize, 2}));
+  EXPECT_EQ(copy.outputs()[0].shape(), Shape({Shape::kAnySize, 2}));
+  EXPECT_EQ(copy.outputs()[2].node, copy.inputs()[1].node);
+}
+
+TEST(Clone, SurvivesItsOriginal) {
+  const Tensor x = noise({2, 6, 5, 3});
+  std::vector<uint32_t> expected;
+  const Model copy = [&] {
+    const Model model = network();
+    expected = bits(model.predict(x));
+    return model.clone();
+  }();
+  EXPECT_EQ(bits(copy.predict(x)), expected);
+}
+
+TEST(Clone, RewritesEachLayerOnce) {
+  const Model model = network();
+  std::vector<std::string> seen;
+  const Model copy =
+      model.clone([&](const Layer& layer, CloneContext& context) {
+        seen.push_back(layer.name());
+        if (layer.name() != "re_lu") return layer.clone(context);
+        const auto six = create_layer("ReLU", Config().set("max_value", 6));
+        six->set_name("six");
+        return six;
+      });
+  EXPECT_EQ(seen, names(model));
+  EXPECT_EQ(copy.layer("six").config().at("max_value").as_number(), 6.0);
+  EXPECT_TRUE(model.layer("re_lu").config().at("max_value").is_null());
+  EXPECT_THROW(copy.layer("re_lu"), NotFoundError);
+}
+
+TEST(Clone, RefusesARewriteWithOtherParameters) {
+  const SymbolicTensor x = input({3});
+  const Model model(x, Dense({.units = 3, .name = "d"})(x));
+  const auto refusal = [&](const Config& config) {
+    return error_of<ShapeError>([&] {
+      (void)model.clone([&](const Layer& layer, CloneContext& context) {
+        if (layer.name() != "d") return layer.clone(context);
+        const auto copy = create_layer("Dense", config);
+        copy->set_name("d");
+        return copy;
+      });
+    });
+  };
+  EXPECT_THAT(refusal(Config().set("units", 3).set("use_bias", false)),
+              HasSubstr("in layer 'd' (Dense): expected 1 parameters to copy, "
+                        "got 2"));
+  EXPECT_THAT(refusal(Config().set("units", 4)), HasSubstr("[3,4]"));
+}
+
+TEST(CloneContext, CopiesASharedObjectOnce) {
+  CloneContext context;
+  const int object = 7;
+  const int other = 8;
+  const auto copy = [&](const int& original) {
+    return context.shared(original,
+                          [&] { return std::make_shared<int>(original); });
+  };
+  const auto first = copy(object);
+  EXPECT_EQ(*first, 7);
+  EXPECT_EQ(copy(object), first);
+  EXPECT_NE(copy(other), first);
+}
+
+TEST(Clone, RefusesARewriterThatReturnsNothing) {
+  const SymbolicTensor x = input({3});
+  const Model model(x, Dense({.units = 2})(x));
+  EXPECT_THROW((void)model.clone([](const Layer&, CloneContext&) {
+    return std::shared_ptr<Layer>();
+  }),
+               ValueError);
+  EXPECT_THROW((void)call(nullptr, {}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,138 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::infer;
+using testing::integers;
+using testing::single;
+using testing::values;
+
+void expect_definition(const Tensor& x, int64_t units) {
+  const Dense layer({.units = units});
+  const Model model = single(layer, x.shape().slice(1, x.shape().rank()));
+  const int64_t c = x.shape()[-1];
+  const Tensor kernel = integers({c, units}, 5);
+  const Tensor bias = integers({units}, 3);
+  layer->parameter("kernel").variable.assign(kernel);
+  layer->parameter("bias").variable.assign(bias);
+  const auto at = [](const Tensor& t, int64_t index) {
+    return static_cast<double>(t.f32()[static_cast<size_t>(index)]);
+  };
+  std::vector<float> expected;
+  for (int64_t row = 0; row < x.size() / c; ++row) {
+    for (int64_t unit = 0; unit < units; ++unit) {
+      double sum = at(bias, unit);
+      for (int64_t ic = 0; ic < c; ++ic) {
+        sum += at(x, row * c + ic) * at(kernel, ic * units + unit);
+      }
+      expected.push_back(static_cast<float>(sum));
+    }
+  }
+  const NoGradGuard no_grad;
+  const Tensor y = model(Variable(x), Mode::inference).value();
+  EXPECT_EQ(y.shape(), x.shape().with(-1, units));
+  EXPECT_EQ(values(y), expected);
+}
+
+TEST(Dense, ComputesAHandCheckedExample) {
+  const Dense layer({.units = 2});
+  const Model model = single(layer, {3});
+  layer->parameter("kernel").variable.assign(
+      Tensor::of<float>({3, 2}, {1, 2, 3, 4, 5, 6}));
+  layer->parameter("bias").variable.assign(Tensor::of<float>({2}, {10, 20}));
+  const NoGradGuard no_grad;
+  EXPECT_EQ(values(model(Variable(Tensor::of<float>({1, 3}, {1, 0, -1})))),
+            (std::vector<float>{6, 16}));
+}
+
+TEST(Dense, FollowsItsDefinitionForAnyWidths) {
+  for (const int64_t c : {1, 3, 17}) {
+    for (const int64_t units : {1, 3, 17}) {
+      for (const int64_t n : {1, 2, 33}) {
+        SCOPED_TRACE(::testing::Message()
+                     << n << " x " << c << " -> " << units);
+        expect_definition(integers({n, c}), units);
+      }
+    }
+  }
+}
+
+TEST(Dense, AppliesToTheLastAxisOfAnything) {
+  expect_definition(integers({2, 4, 5, 3}), 7);
+  expect_definition(integers({2, 4, 17}), 1);
+}
+
+TEST(Dense, TellsItsOutputShape) {
+  EXPECT_EQ(Dense({.units = 4})(input({7})).shape(),
+            Shape({Shape::kAnySize, 4}));
+  EXPECT_EQ(Dense({.units = 4})(input({2, 5, 3})).shape(),
+            Shape({Shape::kAnySize, 2, 5, 4}));
+}
+
+TEST(Dense, HasKerasParametersWithGlorotWeightsAndZeroBias) {
+  const Dense layer({.units = 20});
+  const Model model = single(layer, {30});
+  ASSERT_EQ(layer->parameters().size(), 2u);
+  EXPECT_EQ(layer->parameters()[0].name, "kernel");
+  EXPECT_EQ(layer->parameters()[0].variable.shape(), Shape({30, 20}));
+  EXPECT_EQ(layer->parameters()[1].name, "bias");
+  const float limit = std::sqrt(6.0f / 50.0f);
+  float top = 0;
+  for (const float w : values(layer->parameters()[0].variable)) {
+    top = std::max(top, std::fabs(w));
+  }
+  EXPECT_LE(top, limit);
+  EXPECT_GT(top, 0.97f * limit);
+  EXPECT_EQ(values(layer->parameters()[1].variable),
+            std::vector<float>(20, 0.0f));
+}
+
+TEST(Dense, HasNoBiasUnlessAsked) {
+  const Model model = single(Dense({.units = 4, .use_bias = false}), {6});
+  EXPECT_EQ(model.parameter_count(), 24);
+}
+
+TEST(Dense, CountsItsMultiplyAdds) {
+  const Shape row{Shape::kAnySize, 30};
+  const Shape image{Shape::kAnySize, 4, 5, 30};
+  const Dense layer({.units = 20});
+  EXPECT_EQ(layer->multiply_adds(std::span(&row, 1)), 600);
+  EXPECT_EQ(layer->multiply_adds(std::span(&image, 1)), 12000);
+}
+
+TEST(Dense, KeepsInfinity) {
+  const Tensor x = Tensor::of<float>({1, 1}, {INFINITY});
+  EXPECT_TRUE(std::isinf(infer(Dense({.units = 1}), x).item()));
+}
+
+TEST(Dense, RefusesUnitsBelowOne) {
+  EXPECT_THAT(error_of<ValueError>([] { (void)Dense({}); }),
+              HasSubstr("units: expected at least 1, got 0"));
+  EXPECT_THAT(error_of<ValueError>([] { (void)Dense({.units = -1}); }),
+              HasSubstr("units: expected at least 1, got -1"));
+}
+
+TEST(Dense, RefusesARowlessInput) {
+  const std::string text = error_of<ShapeError>(
+      [] { Dense({.units = 1, .name = "logits"})(input({})); });
+  EXPECT_THAT(text, HasSubstr("expected [n,...,c], got [N]"));
+  EXPECT_THAT(text, HasSubstr("in layer 'logits' (Dense), input [N]"));
+}
+
+TEST(Dense, ComesBackFromItsConfiguration) {
+  const Config config = Dense({.units = 12, .use_bias = false})->config();
+  EXPECT_EQ(create_layer("Dense", config)->config(), config);
+  EXPECT_EQ(config.at("units").as_int(), 12);
+  EXPECT_FALSE(config.at("use_bias").as_bool());
+}
+
+}  // namespace
+}  // namespace octet

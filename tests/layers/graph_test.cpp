@@ -1,0 +1,104 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+
+TEST(Graph, AnInputHasTheBatchInFront) {
+  EXPECT_EQ(input({28, 14, 3}).shape(), Shape({Shape::kAnySize, 28, 14, 3}));
+  EXPECT_EQ(input({}).shape(), Shape({Shape::kAnySize}));
+}
+
+TEST(Graph, AnInputRefusesDimensionsBelowOne) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                input({28, 0, 3});
+              }),
+              HasSubstr("expected dimensions >= 1, got [28,0,3]"));
+  EXPECT_THROW(input({Shape::kAnySize, 3}), ShapeError);
+}
+
+TEST(Graph, AnInputRefusesMoreDimensionsThanATensorHas) {
+  EXPECT_NO_THROW(input({1, 1, 1, 1, 1, 1, 1}));
+  EXPECT_THROW(input({1, 1, 1, 1, 1, 1, 1, 1}), ShapeError);
+}
+
+TEST(Graph, ACallAddsANodeBehindItsInputs) {
+  const SymbolicTensor x = input({5});
+  const Dense layer({.units = 2});
+  const SymbolicTensor y = layer(x);
+  EXPECT_EQ(y.node->layer, layer.layer());
+  ASSERT_EQ(y.node->inputs.size(), 1u);
+  EXPECT_EQ(y.node->inputs[0].node, x.node);
+  EXPECT_GT(y.node->id, x.node->id);
+  EXPECT_EQ(y.shape(), Shape({Shape::kAnySize, 2}));
+}
+
+TEST(Graph, ACallBuildsTheLayerOnce) {
+  const Dense layer({.units = 2});
+  EXPECT_FALSE(layer->built());
+  const SymbolicTensor x = input({5});
+  layer(x);
+  EXPECT_TRUE(layer->built());
+  layer(x);
+  EXPECT_EQ(layer->parameters().size(), 2u);
+}
+
+TEST(Graph, ARefusedCallLeavesTheLayerAsItWas) {
+  const Conv2D layer({.filters = 2});
+  EXPECT_THROW(layer(input({2, 2, 1})), ShapeError);
+  EXPECT_FALSE(layer->built());
+  EXPECT_NO_THROW(layer(input({3, 3, 1})));
+}
+
+TEST(Graph, RefusesASecondCallOnAnotherNumberOfChannels) {
+  const Dense layer({.units = 2, .name = "shared"});
+  layer(input({5}));
+  EXPECT_THAT(error_of<ShapeError>([&] { layer(input({6})); }),
+              HasSubstr("in layer 'shared' (Dense), input [N,6]"));
+}
+
+TEST(Graph, RefusesAnEmptyTensor) {
+  EXPECT_THAT(error_of<ValueError>([] { ReLU()(SymbolicTensor()); }),
+              HasSubstr("expected the output of a layer, got none"));
+  EXPECT_THROW((void)SymbolicTensor().shape(), ValueError);
+}
+
+TEST(Graph, ErrorsNameTheLayerAndItsInputs) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                Conv2D({.filters = 1, .name = "conv1"})(input({8, 3}));
+              }),
+              HasSubstr("in layer 'conv1' (Conv2D), input [N,8,3]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                Conv2D({.filters = 1})(input({8, 3}));
+              }),
+              HasSubstr("in a layer Conv2D, input [N,8,3]"));
+  EXPECT_THAT(error_of<ValueError>([] {
+                const SymbolicTensor x = input({8});
+                Dense({.units = 1})({x, input({4})});
+              }),
+              HasSubstr("in a layer Dense, input [N,8], [N,4]"));
+}
+
+TEST(Graph, RefusesAParameterThatALayerDoesNotHave) {
+  const Dense layer({.units = 2, .name = "logits"});
+  layer(input({3}));
+  EXPECT_THAT(error_of<NotFoundError>([&] { layer->parameter("gamma"); }),
+              HasSubstr("in layer 'logits' (Dense): expected a parameter "
+                        "'gamma', got 'kernel', 'bias'"));
+  EXPECT_THAT(error_of<NotFoundError>([] { ReLU()->parameter("kernel"); }),
+              HasSubstr("got none"));
+}
+
+TEST(Graph, CopiesOfAHandleShareTheLayer) {
+  const Dense layer({.units = 2});
+  const Dense copy = layer;
+  EXPECT_EQ(copy.layer(), layer.layer());
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,146 @@
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+#include "user_layers.h"
+
+namespace octet {
+namespace {
+
+using testing::bits;
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::noise;
+using testing::ThreadsRestored;
+
+/// Every layer class on images [9,7,3], with statistics and weights of no
+/// particular shape.
+Model network() {
+  const SymbolicTensor x = input({9, 7, 3});
+  SymbolicTensor y = Conv2D({.filters = 17, .padding = Padding::same})(x);
+  y = MaxPooling2D()(ReLU()(BatchNormalization()(y)));
+  y = Conv2D({.filters = 5, .kernel_size = {2, 2}, .use_bias = false})(y);
+  y = ReLU({.max_value = 6})(BatchNormalization()(y));
+  Model model(x, Softmax()(Dense({.units = 10})(Flatten()(y))));
+  testing::shake(model);
+  return model;
+}
+
+Tensor whole(const Model& model, const Tensor& x) {
+  const NoGradGuard no_grad;
+  return model(Variable(x), Mode::inference).value();
+}
+
+class PredictOf : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(PredictOf, ImagesGivesTheBitsOfTheWholeBatch) {
+  const ThreadsRestored restored;
+  const Model model = network();
+  const Tensor x = noise({GetParam(), 9, 7, 3});
+  set_num_threads(1);
+  const auto expected = bits(whole(model, x));
+  EXPECT_EQ(bits(model.predict(x)), expected);
+  set_num_threads(2);
+  EXPECT_EQ(bits(model.predict(x)), expected);
+  EXPECT_EQ(bits(whole(model, x)), expected);
+}
+
+// Below, at and above a chunk of images, and several chunks.
+INSTANTIATE_TEST_SUITE_P(Predict, PredictOf, ::testing::Values(1, 7, 8, 9, 40));
+
+TEST(Predict, GivesEachImageTheBitsItHasAlone) {
+  const Model model = network();
+  const Tensor x = noise({9, 9, 7, 3});
+  const Tensor all = model.predict(x);
+  for (int64_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(bits(model.predict(x.slice(i, 1).clone())),
+              bits(all.slice(i, 1)));
+  }
+}
+
+TEST(Predict, GivesTheSameWhereGradientsAreRecorded) {
+  const Model model = network();
+  const Tensor x = noise({9, 9, 7, 3});
+  const auto recorded = bits(model.predict(x));
+  const NoGradGuard no_grad;
+  EXPECT_EQ(bits(model.predict(x)), recorded);
+}
+
+TEST(Predict, RunsInTwoThreadsOnOneModel) {
+  const Model model = network();
+  const Tensor few = noise({5, 9, 7, 3}, 2);
+  const Tensor many = noise({40, 9, 7, 3}, 3);
+  const auto expected_few = bits(model.predict(few));
+  const auto expected_many = bits(model.predict(many));
+  const Model fresh = network();  // nothing packed or kept yet
+  std::vector<std::vector<uint32_t>> results(8);
+  const auto work = [&](size_t first) {
+    for (size_t i = first; i < results.size(); i += 2) {
+      results[i] = bits(fresh.predict((i / 2 + first) % 2 == 0 ? few : many));
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const bool is_few = (i / 2 + i % 2) % 2 == 0;
+    EXPECT_EQ(results[i], is_few ? expected_few : expected_many) << i;
+  }
+}
+
+TEST(Predict, SeesWeightsThatChangedInBetween) {
+  const Model model = network();
+  const Tensor x = noise({3, 9, 7, 3});
+  const auto before = bits(model.predict(x));
+  testing::shake(model, 77);
+  EXPECT_NE(bits(model.predict(x)), before);
+  testing::shake(model);
+  EXPECT_EQ(bits(model.predict(x)), before);
+}
+
+TEST(Predict, LeavesItsInputAndGivesATensorOfItsOwn) {
+  const SymbolicTensor x = input({2});
+  const Model identity(x, x);
+  const Tensor data = testing::tensor({1, 2}, {1, 2});
+  Tensor answer = identity.predict(data);
+  answer.f32()[0] = 99;
+  EXPECT_EQ(data.f32()[0], 1);
+}
+
+TEST(Predict, TakesSamplesWithoutAxes) {
+  const SymbolicTensor x = input({});
+  const Model model(x, Flatten()(x));
+  EXPECT_EQ(model.predict(Tensor::zeros({20})).shape(), Shape({20, 1}));
+}
+
+TEST(Predict, RefusesAnInputOfAnotherShape) {
+  const Model model = network();
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                model.predict(Tensor::zeros({2, 7, 9, 3}));
+              }),
+              HasSubstr("input 'input_layer': expected [N,9,7,3], got "
+                        "[2,7,9,3]"));
+  EXPECT_THROW(model.predict(Tensor::zeros({0, 9, 7, 3})), ShapeError);
+  EXPECT_THROW(model.predict(Tensor::scalar(0)), ShapeError);
+}
+
+TEST(Predict, RefusesNoTensor) {
+  EXPECT_THAT(error_of<ValueError>([] { network().predict(Tensor()); }),
+              HasSubstr("predict: expected a tensor, got none"));
+}
+
+TEST(Predict, RefusesSeveralInputsOrOutputs) {
+  const SymbolicTensor a = input({2});
+  const SymbolicTensor b = input({2});
+  const Tensor x = Tensor::zeros({1, 2});
+  EXPECT_THAT(error_of<UnsupportedError>([&] {
+                Model({a, b}, {testing::Sum()({a, b})}).predict(x);
+              }),
+              HasSubstr("expected one input and one output, got 2 and 1"));
+  EXPECT_THROW(Model({a}, {a, ReLU()(a)}).predict(x), UnsupportedError);
+}
+
+}  // namespace
+}  // namespace octet

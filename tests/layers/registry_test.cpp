@@ -1,0 +1,174 @@
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+#include "user_layers.h"
+
+namespace octet {
+namespace {
+
+using testing::error_of;
+using ::testing::HasSubstr;
+using testing::Offset;
+using testing::offset_def;
+using testing::OffsetLayer;
+using testing::register_offset;
+using testing::tensor;
+using testing::values;
+
+std::vector<std::string> classes() {
+  std::vector<std::string> result;
+  for (const LayerDef* def : layer_defs()) {
+    result.emplace_back(def->class_name);
+  }
+  return result;
+}
+
+const std::vector<std::string> kBuiltIn{
+    "BatchNormalization", "Conv2D",       "Dense", "Flatten",
+    "InputLayer",         "MaxPooling2D", "ReLU",  "Softmax"};
+
+TEST(Registry, ListsEveryClassInAlphabeticalOrder) {
+  const auto all = classes();
+  ASSERT_GE(all.size(), kBuiltIn.size());
+  std::vector<std::string> found;
+  for (const std::string& name : all) {
+    if (std::ranges::find(kBuiltIn, name) != kBuiltIn.end()) {
+      found.push_back(name);
+    }
+  }
+  EXPECT_EQ(found, kBuiltIn);
+}
+
+TEST(Registry, FindsAClassByItsExactName) {
+  ASSERT_NE(find_layer_def("Conv2D"), nullptr);
+  EXPECT_EQ(find_layer_def("Conv2D")->class_name, "Conv2D");
+  EXPECT_EQ(find_layer_def("conv2d"), nullptr);
+  EXPECT_EQ(find_layer_def("Conv2"), nullptr);
+  EXPECT_EQ(find_layer_def(""), nullptr);
+}
+
+TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
+  for (const LayerDef* def : layer_defs()) {
+    const bool linear =
+        def->class_name == "Conv2D" || def->class_name == "Dense";
+    EXPECT_EQ(def->qdq.enabled, linear) << def->class_name;
+    EXPECT_EQ(def->qdq.weight, linear ? "kernel" : "") << def->class_name;
+  }
+}
+
+TEST(Registry, RefusesAnUnknownClassAndNamesThoseThereAre) {
+  const std::string text =
+      error_of<UnsupportedError>([] { create_layer("Conv2d", Config()); });
+  EXPECT_THAT(text, HasSubstr("got 'Conv2d'"));
+  EXPECT_THAT(text, HasSubstr("Conv2D"));
+  EXPECT_THAT(text, HasSubstr("register_layer"));
+}
+
+TEST(Registry, SaysWhereABadConfigurationIsWrong) {
+  const auto refusal = [](const Config& entry) {
+    return error_of<ValueError>([&] {
+      create_layer("Conv2D", Config().set("filters", 1).set("padding", entry));
+    });
+  };
+  EXPECT_THAT(refusal("full"),
+              HasSubstr("padding: expected 'valid' or 'same', got 'full'"));
+  EXPECT_THAT(refusal("full"), HasSubstr("in the configuration of Conv2D"));
+  EXPECT_THAT(refusal(3), HasSubstr("expected a string, got an integer"));
+  EXPECT_THAT(refusal(3), HasSubstr("in field 'padding'"));
+}
+
+TEST(Registry, RefusesSizesThatAreNotTwoIntegers) {
+  const auto refusal = [](Config::List sizes) {
+    return error_of<ValueError>([&] {
+      create_layer(
+          "Conv2D",
+          Config().set("filters", 1).set("strides", Config(std::move(sizes))));
+    });
+  };
+  EXPECT_THAT(refusal({1}), HasSubstr("expected two integers"));
+  EXPECT_THAT(refusal({1, 1, 1}), HasSubstr("expected two integers"));
+  EXPECT_THAT(refusal({1, 1.5}), HasSubstr("expected an integer"));
+  EXPECT_THAT(refusal({1, 0}), HasSubstr("strides: expected at least 1"));
+}
+
+TEST(Registry, RefusesAConfigurationOutOfRange) {
+  EXPECT_THAT(
+      error_of<ValueError>([] { create_layer("Dense", Config::Object()); }),
+      HasSubstr("units: expected at least 1, got 0"));
+}
+
+TEST(Registry, IgnoresEntriesOfOtherVersions) {
+  const Config config =
+      Config().set("units", 3).set("kernel_regularizer", Config());
+  EXPECT_EQ(create_layer("Dense", config)->config().at("units").as_int(), 3);
+}
+
+TEST(Registry, CreatesUnnamedLayersThatAreNotBuilt) {
+  const auto layer = create_layer("Dense", Config().set("units", 3));
+  EXPECT_EQ(layer->name(), "");
+  EXPECT_FALSE(layer->built());
+  EXPECT_TRUE(layer->parameters().empty());
+}
+
+TEST(Registry, TakesAClassOfTheUser) {
+  register_offset();
+  EXPECT_EQ(find_layer_def("UserOffset"), &offset_def);
+  EXPECT_EQ(classes().back(), "UserOffset");
+  const auto layer = create_layer("UserOffset", Config().set("start", 2.5));
+  EXPECT_EQ(layer->config().at("start").as_number(), 2.5);
+}
+
+TEST(Registry, RefusesAClassThatExists) {
+  register_offset();
+  EXPECT_THAT(
+      error_of<ValueError>([] { register_layer(offset_def); }),
+      HasSubstr("expected a new class, got 'UserOffset', which exists"));
+  static const LayerDef again{.class_name = "Dense",
+                              .create = offset_def.create};
+  EXPECT_THROW(register_layer(again), ValueError);
+  EXPECT_EQ(std::ranges::count(classes(), "UserOffset"), 1);
+  EXPECT_EQ(std::ranges::count(classes(), "Dense"), 1);
+}
+
+TEST(Registry, AClassOfTheUserWorksInAModel) {
+  register_offset();
+  const SymbolicTensor x = input({2});
+  const Model model(x, Offset(0.5f)(Offset(10)(x)));
+  EXPECT_EQ(testing::names(model),
+            (std::vector<std::string>{"input_layer", "user_offset",
+                                      "user_offset_1"}));
+  EXPECT_EQ(model.parameter_count(), 4);
+  EXPECT_EQ(values(model.predict(tensor({2, 2}, {1, 2, 3, 4}))),
+            (std::vector<float>{11.5f, 12.5f, 13.5f, 14.5f}));
+}
+
+TEST(Registry, AClassOfTheUserIsClonedWithItsWeights) {
+  register_offset();
+  const SymbolicTensor x = input({2});
+  const Model model(x, Offset(1)(x));
+  model.layer("user_offset")
+      .parameter("offset")
+      .variable.assign(tensor({2}, {7, 8}));
+  const Model copy = model.clone();
+  EXPECT_EQ(values(copy.predict(tensor({1, 2}, {0, 0}))),
+            (std::vector<float>{7, 8}));
+}
+
+TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
+  class Nameless final : public testing::Plain {
+   public:
+    std::string class_name() const override { return "UserNameless"; }
+  };
+  const SymbolicTensor x = input({2});
+  const Model model(x, LayerHandle(std::make_shared<Nameless>())(x));
+  EXPECT_EQ(values(model.predict(tensor({1, 2}, {3, 4}))),
+            (std::vector<float>{3, 4}));
+  EXPECT_THAT(error_of<UnsupportedError>([&] { (void)model.clone(); }),
+              HasSubstr("got 'UserNameless'; register_layer adds your own"));
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,66 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+TEST(Summary, ListsLayersWithShapesParametersAndWork) {
+  const SymbolicTensor x = input({28, 28, 1}, "image");
+  SymbolicTensor y = Conv2D({.filters = 8, .padding = Padding::same})(x);
+  y = MaxPooling2D()(ReLU()(BatchNormalization()(y)));
+  const Model model(x, Dense({.units = 10})(Flatten()(y)));
+  const std::string text = model.summary();
+  EXPECT_THAT(text, ContainsRegex("layer +class +output +parameters +"
+                                  "multiply-adds\n"));
+  EXPECT_THAT(text, ContainsRegex("\nimage +InputLayer +.N,28,28,1. +0 +0\n"));
+  // 28 * 28 * 8 * 9 multiply-adds.
+  EXPECT_THAT(text,
+              ContainsRegex("\nconv2d +Conv2D +.N,28,28,8. +80 +56,448\n"));
+  EXPECT_THAT(text, ContainsRegex("\nbatch_normalization +BatchNormalization "
+                                  "+.N,28,28,8. +32 +0\n"));
+  EXPECT_THAT(text, ContainsRegex("\nmax_pooling2d +MaxPooling2D "
+                                  "+.N,14,14,8. +0 +0\n"));
+  EXPECT_THAT(text, ContainsRegex("\ndense +Dense +.N,10. +15,690 +15,680\n"));
+  EXPECT_THAT(text, ContainsRegex("\ntotal +15,802 +72,128\n"));
+  EXPECT_THAT(text,
+              HasSubstr("15,786 parameters are trained, 16 are statistics\n"));
+}
+
+TEST(Summary, CountsWeightsOfASharedLayerOnceAndItsWorkTwice) {
+  const SymbolicTensor x = input({4});
+  const Dense shared({.units = 4});
+  const Model model(x, shared(shared(x)));
+  const std::string text = model.summary();
+  EXPECT_THAT(text, ContainsRegex("\ndense +Dense +.N,4. +20 +16\n"
+                                  "dense +Dense +.N,4. +0 +16\n"));
+  EXPECT_THAT(text, ContainsRegex("\ntotal +20 +32\n"));
+}
+
+TEST(Summary, GroupsDigitsByThousands) {
+  const SymbolicTensor x = input({999});
+  const Model model(x, Dense({.units = 1001, .use_bias = false})(x));
+  EXPECT_THAT(model.summary(), ContainsRegex("\ntotal +999,999 +999,999\n"));
+}
+
+TEST(Summary, KeepsItsColumnsInLine) {
+  const SymbolicTensor x = input({4}, "a_name_longer_than_any_other");
+  const std::string text = Model(x, ReLU()(x)).summary();
+  size_t width = 0;
+  size_t lines = 0;
+  for (size_t at = 0; at < text.rfind('\n', text.size() - 2);) {
+    const size_t end = text.find('\n', at);
+    if (width == 0) width = end - at;
+    EXPECT_EQ(end - at, width);
+    at = end + 1;
+    ++lines;
+  }
+  EXPECT_EQ(lines, 6u);  // heading, rule, two layers, rule, total
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,122 @@
+// What tests of layers and of quantization share.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
+
+namespace octet::testing {
+
+inline std::vector<float> values(const Tensor& tensor) {
+  return {tensor.f32().begin(), tensor.f32().end()};
+}
+inline std::vector<float> values(const Variable& variable) {
+  return values(variable.value());
+}
+
+inline std::vector<uint32_t> bits(const Tensor& tensor) {
+  std::vector<uint32_t> result(static_cast<size_t>(tensor.size()));
+  std::memcpy(result.data(), tensor.raw(), result.size() * sizeof(uint32_t));
+  return result;
+}
+inline std::vector<uint32_t> bits(const Variable& variable) {
+  return bits(variable.value());
+}
+
+/// All weights of a model, layer by layer.
+inline std::vector<uint32_t> weight_bits(const Model& model) {
+  std::vector<uint32_t> result;
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& parameter : layer->parameters()) {
+      const auto more = bits(parameter.variable);
+      result.insert(result.end(), more.begin(), more.end());
+    }
+  }
+  return result;
+}
+
+inline Tensor tensor(const Shape& shape, const std::vector<float>& numbers) {
+  return Tensor::of<float>(shape, std::span<const float>(numbers));
+}
+
+/// Small integers of both signs: sums of their products are exact in f32.
+inline Tensor integers(const Shape& shape, int step = 7) {
+  Tensor result(shape);
+  const auto to = result.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    to[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6);
+  }
+  return result;
+}
+
+/// Uniform in [-1, 1).
+inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
+  Tensor result(shape);
+  Rng(seed).fill_uniform(result, -1, 1);
+  return result;
+}
+
+/// Replaces every trainable parameter by noise, and statistics by plausible
+/// ones.
+inline void shake(const Model& model, uint64_t seed = 5) {
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& parameter : layer->parameters()) {
+      Rng rng = Rng(seed).child(layer->name() + "/" + parameter.name);
+      const bool variance = parameter.name == "moving_variance";
+      rng.fill_uniform(parameter.variable.mutable_value(),
+                       variance ? 0.5f : -1.0f, 1.0f);
+    }
+  }
+}
+
+inline std::vector<std::string> names(const Model& model) {
+  std::vector<std::string> result;
+  for (const auto& layer : model.layers()) result.push_back(layer->name());
+  return result;
+}
+
+/// A model of one layer.
+inline Model single(const LayerHandle& layer, const Shape& sample) {
+  const SymbolicTensor x = input(sample, "x");
+  return Model(x, layer(x));
+}
+
+/// The layer's answer to x, in inference.
+inline Tensor infer(const LayerHandle& layer, const Tensor& x) {
+  const Model model = single(layer, x.shape().slice(1, x.shape().rank()));
+  const NoGradGuard no_grad;
+  return model(Variable(x), Mode::inference).value();
+}
+
+/// The text of the E that `body` throws, with its context.
+template <class E, class Body>
+std::string error_of(Body body) {
+  try {
+    body();
+  } catch (const E& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("an error of another kind: ") + error.what();
+  }
+  return "no error";
+}
+
+class ThreadsRestored {
+ public:
+  ThreadsRestored() : before_(num_threads()) {}
+  ~ThreadsRestored() { set_num_threads(before_); }
+  ThreadsRestored(const ThreadsRestored&) = delete;
+  ThreadsRestored& operator=(const ThreadsRestored&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace octet::testing

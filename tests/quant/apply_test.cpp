@@ -1,0 +1,225 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::bits;
+using octet::testing::error_of;
+using octet::testing::names;
+using octet::testing::noise;
+using octet::testing::quickstart;
+using octet::testing::weight_bits;
+using octet::testing::wrapper;
+using ::testing::HasSubstr;
+
+/// The full plan of quickstart() after an edit.
+template <class Edit>
+QdqPlan edited(Edit edit) {
+  QdqPlan plan = plan_full(quickstart());
+  edit(plan.points);
+  return plan;
+}
+
+/// The text of the E with which the plan is refused.
+template <class E>
+std::string refusal(const QdqPlan& plan) {
+  return error_of<E>([&] { (void)apply(plan, quickstart()); });
+}
+
+TEST(Apply, WrapsTheLayersThatThePlanNames) {
+  const Model model = quickstart();
+  const Model quantized = apply(plan_full(model), model);
+  EXPECT_EQ(names(quantized),
+            (std::vector<std::string>{
+                "image", "quant_conv2d", "batch_normalization", "re_lu",
+                "max_pooling2d", "flatten", "quant_dense"}));
+  EXPECT_EQ(quantized.name(), "quickstart");
+  EXPECT_EQ(quantized.layer("quant_conv2d").class_name(),
+            "Conv2DQuantizeWrapper");
+  EXPECT_EQ(quantized.layer("quant_dense").class_name(),
+            "DenseQuantizeWrapper");
+  EXPECT_EQ(wrapper(quantized, "quant_dense").inner().name(), "dense");
+  EXPECT_EQ(as_wrapper(quantized.layer("re_lu")), nullptr);
+}
+
+TEST(Apply, KeepsTheWeights) {
+  const Model model = quickstart();
+  EXPECT_EQ(weight_bits(apply(plan_full(model), model)), weight_bits(model));
+}
+
+TEST(Apply, LeavesTheModelUntouched) {
+  const Model model = quickstart();
+  const Tensor x = noise({9, 8, 6, 1});
+  const auto weights = weight_bits(model);
+  const auto layers = names(model);
+  const auto answer = bits(model.predict(x));
+  const Model quantized = apply(plan_full(model), model);
+  octet::testing::shake(quantized, 77);
+  for (const auto& q : quantizers(quantized)) {
+    if (q->config().rule == ScaleRule::fixed) q->set_scale(0.5f);
+  }
+  (void)quantized(Variable(x), Mode::training).value();
+  EXPECT_EQ(weight_bits(model), weights);
+  EXPECT_EQ(names(model), layers);
+  EXPECT_EQ(bits(model.predict(x)), answer);
+}
+
+TEST(Apply, GivesTheSameTwice) {
+  const Model model = quickstart();
+  const QdqPlan plan = plan_full(model);
+  const Model first = apply(plan, model);
+  octet::testing::shake(first, 77);
+  const Model second = apply(plan, model);
+  EXPECT_EQ(weight_bits(second), weight_bits(model));
+  EXPECT_EQ(names(second), names(first));
+  EXPECT_EQ(plan_of(second), plan_of(first));
+  EXPECT_NE(quantizers(first)[0], quantizers(second)[0]);
+}
+
+TEST(Apply, OfAnEmptyPlanIsACopy) {
+  const Model model = quickstart();
+  const Model copy = apply({}, model);
+  EXPECT_EQ(names(copy), names(model));
+  EXPECT_TRUE(quantizers(copy).empty());
+}
+
+TEST(Apply, GivesAGroupOneQuantizer) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  const Model model({x}, {Conv2D({.filters = 2, .name = "a"})(x),
+                          Conv2D({.filters = 2, .name = "b"})(x)});
+  const Model quantized = apply(plan_full(model), model);
+  EXPECT_EQ(quantizers(quantized).size(), 3u);
+  EXPECT_EQ(wrapper(quantized, "quant_a").inputs()[0].quantizer,
+            wrapper(quantized, "quant_b").inputs()[0].quantizer);
+  EXPECT_NE(wrapper(quantized, "quant_a").weights()[0].quantizer,
+            wrapper(quantized, "quant_b").weights()[0].quantizer);
+}
+
+TEST(Apply, RefusesAnUnknownLayerAndSuggestsAName) {
+  const std::string text = refusal<NotFoundError>(
+      edited([](auto& points) { points[0].layer = "conv2"; }));
+  EXPECT_EQ(text,
+            "plan: expected a layer 'conv2' in model 'quickstart'; did you "
+            "mean 'conv2d'?");
+}
+
+TEST(Apply, RefusesAnUnknownParameter) {
+  const std::string text = refusal<NotFoundError>(
+      edited([](auto& points) { points[1].site.parameter = "weights"; }));
+  EXPECT_THAT(text, HasSubstr("in layer 'conv2d' (Conv2D): expected a "
+                              "parameter 'weights', got 'kernel'"));
+}
+
+TEST(Apply, RefusesAnInputIndexOutOfRange) {
+  for (const int index : {-1, 1, 1000}) {
+    EXPECT_THAT(refusal<ValueError>(edited([&](auto& points) {
+                  points[0].site = QdqSite::input(index);
+                })),
+                HasSubstr("expected an input index in [0,1)"));
+  }
+  EXPECT_THAT(refusal<ValueError>(
+                  edited([](auto& points) { points[2].layer = "image"; })),
+              HasSubstr("plan, image input 0: expected an input index in"));
+}
+
+TEST(Apply, RefusesAPointTwice) {
+  EXPECT_THAT(refusal<ValueError>(
+                  edited([](auto& points) { points.push_back(points[0]); })),
+              HasSubstr("plan, conv2d input 0: expected each point once"));
+  EXPECT_THAT(refusal<ValueError>(edited([](auto& points) {
+                points.push_back(points[1]);
+                points.back().group = "other";
+              })),
+              HasSubstr("plan, conv2d kernel: expected each point once"));
+}
+
+TEST(Apply, RefusesAGroupThatReadsSeveralTensors) {
+  EXPECT_THAT(refusal<ValueError>(
+                  edited([](auto& points) { points[2].group = "image"; })),
+              HasSubstr("group 'image' to read one tensor, got 2"));
+}
+
+TEST(Apply, RefusesAGroupOfASharedLayerAndAnother) {
+  const SymbolicTensor x = input({3}, "x");
+  const Dense shared({.units = 3, .name = "shared"});
+  const SymbolicTensor y = shared(ReLU()(shared(x)));
+  const Model model(x, Dense({.units = 3, .name = "last"})(y));
+  QdqPlan plan = plan_full(model);
+  ASSERT_EQ(plan.points[2].layer, "last");
+  plan.points[2].group = plan.points[0].group;
+  EXPECT_THROW((void)apply(plan, model), ValueError);
+}
+
+TEST(Apply, RefusesAGroupOfSeveralConfigurations) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model({x}, {Dense({.units = 2, .name = "a"})(x),
+                          Dense({.units = 2, .name = "b"})(x)});
+  QdqPlan plan = plan_full(model);
+  plan.points[2].config.bits = 4;
+  const std::string text =
+      error_of<ValueError>([&] { (void)apply(plan, model); });
+  EXPECT_THAT(text,
+              HasSubstr("plan, b input 0: expected one configuration in group "
+                        "'x', got int8 [-128,127] per tensor fixed and int4 "
+                        "[-8,7] per tensor fixed"));
+}
+
+TEST(Apply, RefusesAWeightInTheGroupOfAnother) {
+  EXPECT_THAT(refusal<ValueError>(edited(
+                  [](auto& points) { points[3].group = points[1].group; })),
+              HasSubstr("plan, dense kernel: expected a group of its own"));
+  EXPECT_THROW((void)apply(edited([](auto& points) {
+                             points[0].config = points[1].config;
+                             points[0].group = points[1].group;
+                           }),
+                           quickstart()),
+               ValueError);
+}
+
+TEST(Apply, RefusesAConfigurationThatNoQuantizerTakes) {
+  EXPECT_THAT(refusal<ValueError>(
+                  edited([](auto& points) { points[0].config.bits = 9; })),
+              HasSubstr("quantizer 'image': expected 2 to 8 bits, got 9"));
+  EXPECT_THROW((void)apply(edited([](auto& points) {
+                             points[0].config.per_channel = true;
+                           }),
+                           quickstart()),
+               UnsupportedError);
+}
+
+TEST(Apply, RefusesToWrapAWrapper) {
+  const Model model = quickstart();
+  const QdqPlan plan = plan_full(model);
+  const Model quantized = apply(plan, model);
+  QdqPlan again;
+  again.points = {plan.points[0]};
+  again.points[0].layer = "quant_conv2d";
+  EXPECT_THAT(error_of<ValueError>([&] { (void)apply(again, quantized); }),
+              HasSubstr("expected a plain layer, got the wrapper"));
+}
+
+TEST(Apply, RefusesANameThatIsTaken) {
+  const SymbolicTensor x = input({3});
+  SymbolicTensor y = Dense({.units = 3, .name = "d"})(x);
+  const Model model(x, ReLU({.name = "quant_d"})(y));
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)apply(plan_full(model), model); }),
+      HasSubstr("two layers 'quant_d'"));
+}
+
+TEST(Apply, TakesPointsAtAnyLayer) {
+  const Model model = quickstart();
+  QdqPlan plan;
+  plan.points.push_back({"max_pooling2d", QdqSite::input(0),
+                         activation_quantizer(), "by hand", "re_lu"});
+  const Model quantized = apply(plan, model);
+  EXPECT_EQ(quantized.layer("quant_max_pooling2d").class_name(),
+            "MaxPooling2DQuantizeWrapper");
+  EXPECT_EQ(plan_of(quantized), plan);
+}
+
+}  // namespace
+}  // namespace octet::quant

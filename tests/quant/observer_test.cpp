@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/observer.h>
+
+#include "tests/layers/support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::error_of;
+using octet::testing::tensor;
+using ::testing::HasSubstr;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr Calibration kMethods[] = {Calibration::max, Calibration::ema,
+                                    Calibration::percentile};
+
+std::unique_ptr<RangeObserver> observer(Calibration method) {
+  return make_observer({.method = method});
+}
+std::unique_ptr<RangeObserver> percentile(float share) {
+  return make_observer(
+      {.method = Calibration::percentile, .percentile = share});
+}
+
+/// top/n, 2*top/n, ..., top, with alternating signs.
+Tensor uniform(float top, int64_t n) {
+  Tensor x(Shape{n});
+  for (int64_t i = 0; i < n; ++i) {
+    const float value = top * static_cast<float>(i + 1) / static_cast<float>(n);
+    x.f32()[static_cast<size_t>(i)] = i % 2 == 0 ? value : -value;
+  }
+  return x;
+}
+
+Tensor normal(int64_t n) {
+  Tensor x(Shape{n});
+  Rng(3).fill_normal(x, 0, 1);
+  return x;
+}
+
+/// The smallest magnitude that at least `share` % of all values do not exceed.
+float quantile(const std::vector<Tensor>& batches, double share) {
+  std::vector<float> all;
+  for (const Tensor& batch : batches) {
+    for (const float v : batch.f32()) all.push_back(std::fabs(v));
+  }
+  std::ranges::sort(all);
+  const double wanted =
+      std::ceil(static_cast<double>(all.size()) * share / 100);
+  return all[static_cast<size_t>(wanted) - 1];
+}
+
+TEST(Observer, HasNoRangeBeforeItSawData) {
+  for (const Calibration method : kMethods) {
+    EXPECT_EQ(observer(method)->range(), std::nullopt);
+  }
+}
+
+TEST(Observer, GivesZeroForZeros) {
+  for (const Calibration method : kMethods) {
+    const auto o = observer(method);
+    o->observe(Tensor::zeros({100}));
+    o->observe(tensor({2}, {0.0f, -0.0f}));
+    EXPECT_EQ(o->range(), 0.0f);
+  }
+}
+
+TEST(Observer, TakesOneValue) {
+  for (const Calibration method : kMethods) {
+    const auto o = observer(method);
+    o->observe(Tensor::scalar(-3));
+    EXPECT_EQ(o->range(), 3.0f);
+  }
+}
+
+TEST(Observer, TakesTheLargestAndSmallestMagnitudesThereAre) {
+  for (const Calibration method : kMethods) {
+    for (const float top :
+         {std::numeric_limits<float>::max(), std::numeric_limits<float>::min(),
+          std::numeric_limits<float>::denorm_min()}) {
+      const auto o = observer(method);
+      o->observe(tensor({2}, {0, top}));
+      ASSERT_TRUE(o->range().has_value());
+      EXPECT_EQ(*o->range(), top);
+    }
+  }
+}
+
+TEST(Observer, RefusesNanAndInfinity) {
+  for (const Calibration method : kMethods) {
+    const auto o = observer(method);
+    for (const float bad : {kNan, kInfinity, -kInfinity}) {
+      EXPECT_THAT(error_of<ValueError>([&] {
+                    o->observe(tensor({3}, {1, bad, 2}));
+                  }),
+                  HasSubstr("calibration: expected finite values, got "));
+    }
+    EXPECT_EQ(o->range(), std::nullopt);
+  }
+}
+
+TEST(Observer, RefusesARateOutOfRange) {
+  for (const float rate : {0.0f, -0.1f, 1.1f, kNan}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  make_observer({.method = Calibration::ema, .ema_rate = rate});
+                }),
+                HasSubstr("expected ema_rate in (0,1], got "));
+  }
+  EXPECT_NO_THROW(
+      make_observer({.method = Calibration::ema, .ema_rate = 1.0f}));
+}
+
+TEST(Observer, RefusesAPercentileOutOfRange) {
+  for (const float share : {0.0f, -1.0f, 100.1f, kNan}) {
+    EXPECT_THAT(error_of<ValueError>([&] { percentile(share); }),
+                HasSubstr("expected percentile in (0,100], got "));
+  }
+  EXPECT_NO_THROW(percentile(100));
+}
+
+TEST(MaxObserver, KeepsTheLargestMagnitudeOfAllBatches) {
+  const auto o = observer(Calibration::max);
+  o->observe(tensor({3}, {1, -4, 2}));
+  o->observe(tensor({2}, {3, 0}));
+  EXPECT_EQ(o->range(), 4.0f);
+  o->observe(tensor({1}, {4.5f}));
+  EXPECT_EQ(o->range(), 4.5f);
+}
+
+TEST(EmaObserver, StartsAtTheFirstBatchAndMovesByItsRate) {
+  const auto o = make_observer({.method = Calibration::ema, .ema_rate = 0.25f});
+  o->observe(tensor({2}, {-10, 1}));
+  EXPECT_EQ(o->range(), 10.0f);
+  o->observe(tensor({2}, {20, 2}));
+  EXPECT_EQ(o->range(), 12.5f);
+  o->observe(tensor({2}, {0, 0}));
+  EXPECT_EQ(o->range(), 9.375f);
+}
+
+TEST(EmaObserver, WithRateOneFollowsTheLastBatch) {
+  const auto o = make_observer({.method = Calibration::ema, .ema_rate = 1});
+  o->observe(tensor({1}, {10}));
+  o->observe(tensor({1}, {-3}));
+  EXPECT_EQ(o->range(), 3.0f);
+}
+
+TEST(PercentileObserver, GivesNearlyTheMaximumOfUniformData) {
+  const auto o = percentile(99.99f);
+  o->observe(uniform(4, 20000));
+  ASSERT_TRUE(o->range().has_value());
+  EXPECT_GE(*o->range(), 3.9996f);
+  EXPECT_LE(*o->range(), 4.0f);
+}
+
+TEST(PercentileObserver, GivesTheMaximumAtHundred) {
+  const auto o = percentile(100);
+  o->observe(uniform(4, 1000));
+  o->observe(uniform(7.3f, 10));
+  EXPECT_EQ(o->range(), 7.3f);
+}
+
+TEST(PercentileObserver, GivesTheMedianWithinOneBin) {
+  const auto o = percentile(50);
+  o->observe(uniform(4, 20000));
+  EXPECT_NEAR(*o->range(), 2.0f, 4.0f / 2048);
+}
+
+TEST(PercentileObserver, IgnoresAnOutlierAtAHundredSigma) {
+  Tensor x = normal(100000);
+  x.f32()[5] = -100;
+  const auto o = percentile(99.99f);
+  o->observe(x);
+  const float exact = quantile({x}, 99.99);
+  ASSERT_LT(exact, 5.0f);  // 3.9 sigma
+  EXPECT_NEAR(*o->range(), exact, 100.0f / 2048);
+}
+
+TEST(PercentileObserver, IgnoresAnOutlierInALaterBatch) {
+  const Tensor x = normal(100000);
+  const auto o = percentile(99.99f);
+  o->observe(x);
+  o->observe(Tensor::scalar(100));
+  EXPECT_NEAR(*o->range(), quantile({x}, 99.99), 0.05f);
+}
+
+// Bins are 1/2048 wide after the first batch; they double when a value lies
+// above 8192 of them.
+TEST(PercentileObserver, GrowsToALargerBatchWithinOneBin) {
+  for (const float top :
+       {1.0f, 1.5f, 3.999f, 4.0f, 4.001f, 10.0f, 1e4f, 1e9f}) {
+    float width = 1.0f / 2048;
+    while (top > width * 8192) width *= 2;
+    const std::vector<Tensor> batches{uniform(1, 3000), uniform(top, 7000)};
+    for (const float share : {10.0f, 50.0f, 99.0f, 99.99f}) {
+      SCOPED_TRACE(::testing::Message() << share << " % up to " << top);
+      const auto o = percentile(share);
+      for (const Tensor& batch : batches) o->observe(batch);
+      const float exact = quantile(batches, share);
+      // The upper edge of the bin, give or take a rounding.
+      EXPECT_GE(*o->range(), exact * (1 - 1e-6f));
+      EXPECT_LE(*o->range(), exact + width * (1 + 1e-5f) + exact * 1e-6f);
+    }
+  }
+}
+
+TEST(PercentileObserver, DoesNotShrinkForASmallerBatch) {
+  const auto o = percentile(99.99f);
+  o->observe(uniform(8, 1000));
+  o->observe(uniform(1, 10));
+  EXPECT_NEAR(*o->range(), 8.0f, 8.0f / 2048);
+}
+
+TEST(PercentileObserver, CountsZerosThatCameBeforeAnythingElse) {
+  const auto build = [](float share) {
+    auto o = percentile(share);
+    o->observe(Tensor::zeros({900}));
+    o->observe(Tensor::full({100}, 2));
+    return *o->range();
+  };
+  EXPECT_LE(build(80), 2.0f / 2048);
+  EXPECT_EQ(build(95), 2.0f);
+}
+
+TEST(PercentileObserver, CountsOneBatchAsItsParts) {
+  const Tensor x = normal(10000);
+  const auto whole = percentile(99);
+  const auto parts = percentile(99);
+  whole->observe(x);
+  // The largest value first, so that the bins are the same.
+  const auto data = x.f32();
+  const auto top =
+      std::ranges::max_element(data, {}, [](float v) { return std::fabs(v); });
+  parts->observe(Tensor::scalar(*top));
+  const int64_t at = top - data.begin();
+  parts->observe(x.slice(0, at));
+  parts->observe(x.slice(at + 1, x.size() - at - 1));
+  EXPECT_EQ(parts->range(), whole->range());
+}
+
+TEST(PercentileObserver, GrowsOverAllMagnitudesThereAre) {
+  const auto o = percentile(100);
+  o->observe(Tensor::scalar(std::numeric_limits<float>::denorm_min()));
+  o->observe(Tensor::scalar(std::numeric_limits<float>::max()));
+  EXPECT_EQ(o->range(), std::numeric_limits<float>::max());
+}
+
+}  // namespace
+}  // namespace octet::quant

@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::quickstart;
+
+using Strings = std::vector<std::string>;
+
+/// "layer site group" of every point.
+Strings outline(const QdqPlan& plan) {
+  Strings result;
+  for (const QdqPoint& point : plan.points) {
+    const std::string site = point.site.kind == SiteKind::input
+                                 ? std::to_string(point.site.index)
+                                 : point.site.parameter;
+    result.push_back(point.layer + " " + site + " " + point.group);
+  }
+  return result;
+}
+
+/// Two convolutions that read one tensor, and a third reading another.
+Model fork() {
+  const SymbolicTensor image = input({6, 5, 3}, "image");
+  const SymbolicTensor x = ReLU({.name = "relu"})(image);
+  const SymbolicTensor a = Conv2D({.filters = 2, .name = "a"})(x);
+  const SymbolicTensor b = Conv2D({.filters = 4, .name = "b"})(x);
+  const SymbolicTensor c =
+      Conv2D({.filters = 1, .kernel_size = {1, 1}, .name = "c"})(b);
+  return Model({image}, {a, c});
+}
+
+TEST(PlanFull, PutsPointsAtInputsAndKernelsOfConv2DAndDense) {
+  EXPECT_EQ(plan_full(quickstart()).to_string(),
+            "conv2d  input 0  int8 [-128,127] per tensor fixed  default of "
+            "Conv2D\n"
+            "conv2d  kernel   int8 [-127,127] per channel live  default of "
+            "Conv2D\n"
+            "dense   input 0  int8 [-128,127] per tensor fixed  default of "
+            "Dense\n"
+            "dense   kernel   int8 [-127,127] per channel live  default of "
+            "Dense\n");
+}
+
+TEST(PlanFull, NamesGroupsAfterTheTensorsAndTheWeights) {
+  const QdqPlan plan = plan_full(quickstart());
+  EXPECT_EQ(outline(plan),
+            (Strings{"conv2d 0 image", "conv2d kernel conv2d/kernel",
+                     "dense 0 flatten", "dense kernel dense/kernel"}));
+  EXPECT_EQ(plan.pairs(), 4);
+}
+
+TEST(PlanFull, GivesReadersOfOneTensorOneGroup) {
+  const QdqPlan plan = plan_full(fork());
+  EXPECT_EQ(outline(plan),
+            (Strings{"a 0 relu", "a kernel a/kernel", "b 0 relu",
+                     "b kernel b/kernel", "c 0 b", "c kernel c/kernel"}));
+  EXPECT_EQ(plan.pairs(), 5);
+}
+
+TEST(PlanFull, NamesASharedLayerOnceAndGivesItAnInputGroupOfItsOwn) {
+  const SymbolicTensor x = input({3}, "x");
+  const Dense shared({.units = 3, .name = "d"});
+  const Model model(x, shared(ReLU()(shared(x))));
+  EXPECT_EQ(outline(plan_full(model)),
+            (Strings{"d 0 d/input_0", "d kernel d/kernel"}));
+}
+
+TEST(PlanFull, TellsTheOutputsOfASharedLayerApart) {
+  const SymbolicTensor x = input({3}, "x");
+  const ReLU relu({.name = "relu"});
+  const SymbolicTensor first = relu(x);
+  const SymbolicTensor second = relu(Dense({.units = 3, .name = "d"})(first));
+  const Model model(x, Dense({.units = 2, .name = "e"})(second));
+  EXPECT_EQ(outline(plan_full(model)),
+            (Strings{"d 0 relu", "d kernel d/kernel", "e 0 relu:1",
+                     "e kernel e/kernel"}));
+}
+
+TEST(PlanFull, TakesTheConfigurationsOfTheUser) {
+  QuantizeOptions options;
+  options.activation.bits = 4;
+  options.weight = {.bits = 6, .narrow_range = true, .rule = ScaleRule::live};
+  const QdqPlan plan = plan_full(quickstart(), options);
+  EXPECT_EQ(plan.points[0].config, options.activation);
+  EXPECT_EQ(plan.points[1].config, options.weight);
+  EXPECT_THAT(plan.to_string(),
+              ::testing::HasSubstr("int4 [-8,7] per tensor fixed"));
+  EXPECT_THAT(plan.to_string(),
+              ::testing::HasSubstr("int6 [-31,31] per tensor live"));
+}
+
+TEST(PlanFull, IsEmptyWithoutQuantizableLayers) {
+  const SymbolicTensor x = input({3});
+  const QdqPlan plan = plan_full(Model(x, ReLU()(x)));
+  EXPECT_TRUE(plan.points.empty());
+  EXPECT_EQ(plan.pairs(), 0);
+  EXPECT_EQ(plan.to_string(), "");
+}
+
+TEST(PlanFull, GivesTheSameTwice) {
+  const Model model = quickstart();
+  EXPECT_EQ(plan_full(model), plan_full(model));
+  EXPECT_EQ(plan_full(fork()), plan_full(fork()));
+}
+
+TEST(Plan, DiffersInEveryPartOfAPoint) {
+  const QdqPlan plan = plan_full(quickstart());
+  const auto differs = [&](auto change) {
+    QdqPlan other = plan;
+    change(other.points[1]);
+    return !(other == plan);
+  };
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.layer = "dense"; }));
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.site = QdqSite::input(1); }));
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.site.parameter = "bias"; }));
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.config.bits = 7; }));
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.reason = "user"; }));
+  EXPECT_TRUE(differs([](QdqPoint& p) { p.group = "other"; }));
+  EXPECT_FALSE(differs([](QdqPoint&) {}));
+}
+
+TEST(PlanOf, ReadsBackWhatWasApplied) {
+  for (const auto build :
+       {+[] { return quickstart(); }, +[] { return fork(); }}) {
+    const Model model = build();
+    const QdqPlan plan = plan_full(model);
+    EXPECT_EQ(plan_of(apply(plan, model)), plan);
+    EXPECT_EQ(plan_of(apply(plan, model).clone()), plan);
+  }
+}
+
+TEST(PlanOf, ReadsBackAnEditedPlan) {
+  const Model model = quickstart();
+  QdqPlan plan = plan_full(model);
+  plan.points.erase(plan.points.begin());
+  plan.points[0].reason = "by hand";
+  plan.points[1].config.bits = 5;
+  EXPECT_EQ(plan_of(apply(plan, model)), plan);
+}
+
+TEST(PlanOf, ReadsBackASharedLayer) {
+  const SymbolicTensor x = input({3}, "x");
+  const Dense shared({.units = 3, .name = "d"});
+  const Model model(x, shared(ReLU()(shared(x))));
+  const QdqPlan plan = plan_full(model);
+  EXPECT_EQ(plan_of(apply(plan, model)), plan);
+}
+
+TEST(PlanOf, IsEmptyForAFloatModel) {
+  EXPECT_TRUE(plan_of(quickstart()).points.empty());
+}
+
+}  // namespace
+}  // namespace octet::quant

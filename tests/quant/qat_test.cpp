@@ -1,0 +1,193 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/train/train.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::bits;
+using octet::testing::calibrated_quickstart;
+using octet::testing::error_of;
+using octet::testing::noise;
+using octet::testing::quantizer;
+using octet::testing::quickstart;
+using octet::testing::samples;
+using octet::testing::scales;
+using octet::testing::switches;
+using octet::testing::values;
+using octet::testing::weight_bits;
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+TEST(PrepareQat, SwitchesEveryQuantizerOn) {
+  const Model model = calibrated_quickstart();
+  disable_fake_quant(model);
+  const auto before = scales(model);
+  prepare_qat(model);
+  EXPECT_THAT(switches(model), Each(true));
+  EXPECT_EQ(scales(model), before);
+}
+
+TEST(PrepareQat, EndsObserving) {
+  const Model model = calibrated_quickstart();
+  const auto before = scales(model);
+  quantizer(model, "image")->start_observing({});
+  prepare_qat(model);
+  for (const auto& q : quantizers(model)) EXPECT_FALSE(q->observing());
+  EXPECT_EQ(scales(model), before);
+}
+
+TEST(PrepareQat, RefusesAModelThatIsNotCalibrated) {
+  const Model model = quantize_model(quickstart());
+  quantizer(model, "image")->set_scale(1);
+  disable_fake_quant(model);
+  const std::string text = error_of<ValueError>([&] { prepare_qat(model); });
+  EXPECT_THAT(text, HasSubstr("'flatten' has no scale; run quant::calibrate"));
+  EXPECT_THAT(switches(model), Each(false));
+}
+
+TEST(PrepareQat, RefusesAFloatModel) {
+  EXPECT_THAT(error_of<ValueError>([] { prepare_qat(quickstart()); }),
+              HasSubstr("prepare_qat: expected a quantized model, got "
+                        "'quickstart'"));
+}
+
+TEST(PrepareQat, TakesAHandSetScale) {
+  const Model model = quantize_model(quickstart());
+  quantizer(model, "image")->set_scale(0.01f);
+  quantizer(model, "flatten")->set_scale(0.02f);
+  EXPECT_NO_THROW(prepare_qat(model));
+}
+
+TEST(FakeQuantSwitch, ChangesPredictionsAndBack) {
+  const Model model = calibrated_quickstart();
+  const Tensor x = noise({9, 8, 6, 1});
+  const auto real = bits(quickstart().predict(x));
+  const auto rounded = bits(model.predict(x));
+  EXPECT_NE(rounded, real);
+  const auto before = scales(model);
+  disable_fake_quant(model);
+  EXPECT_EQ(bits(model.predict(x)), real);
+  enable_fake_quant(model);
+  EXPECT_EQ(bits(model.predict(x)), rounded);
+  EXPECT_EQ(scales(model), before);
+}
+
+TEST(FakeQuantSwitch, DoesNothingToAFloatModel) {
+  const Model model = quickstart();
+  EXPECT_NO_THROW(disable_fake_quant(model));
+  EXPECT_NO_THROW(enable_fake_quant(model));
+}
+
+std::vector<uint32_t> moving_mean(const Model& model, const char* name) {
+  return bits(model.layer(name).parameter("moving_mean").variable);
+}
+
+TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
+  const Model model = quickstart();
+  const auto before = moving_mean(model, "batch_normalization");
+  const Variable x(noise({9, 8, 6, 1}));
+  freeze_bn_stats(model);
+  (void)model(x, Mode::training).value();
+  EXPECT_EQ(moving_mean(model, "batch_normalization"), before);
+  EXPECT_EQ(bits(model(x, Mode::training)), bits(model(x, Mode::inference)));
+  freeze_bn_stats(model, false);
+  (void)model(x, Mode::training).value();
+  EXPECT_NE(moving_mean(model, "batch_normalization"), before);
+}
+
+TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
+  const Model model = quickstart();
+  QdqPlan plan;
+  plan.points.push_back({"batch_normalization", QdqSite::input(0),
+                         activation_quantizer(), "by hand", "conv2d"});
+  const Model quantized = apply(plan, model);
+  const auto before = moving_mean(quantized, "quant_batch_normalization");
+  freeze_bn_stats(quantized);
+  const Variable x(noise({9, 8, 6, 1}));
+  (void)quantized(x, Mode::training).value();
+  EXPECT_EQ(moving_mean(quantized, "quant_batch_normalization"), before);
+  freeze_bn_stats(quantized, false);
+  (void)quantized(x, Mode::training).value();
+  EXPECT_NE(moving_mean(quantized, "quant_batch_normalization"), before);
+}
+
+TEST(FreezeBnStats, SurvivesQuantization) {
+  const Model model = quickstart();
+  freeze_bn_stats(model);
+  const Model quantized = quantize_model(model);
+  const auto before = moving_mean(quantized, "batch_normalization");
+  (void)quantized(Variable(noise({9, 8, 6, 1})), Mode::training).value();
+  EXPECT_EQ(moving_mean(quantized, "batch_normalization"), before);
+}
+
+/// Two epochs of fine-tuning.
+train::History tune(const Model& model, const Dataset& data) {
+  prepare_qat(model);
+  train::FitOptions options;
+  options.epochs = 2;
+  options.batch_size = 16;
+  options.optimizer = train::SGD({.learning_rate = 0.01f, .momentum = 0.9f});
+  return train::fit(model, data, options);
+}
+
+TEST(Qat, MovesWeightsAndKeepsScales) {
+  const Model model = calibrated_quickstart();
+  const auto weights =
+      bits(model.layer("quant_conv2d").parameters()[0].variable);
+  const auto fixed = scales(model);
+  const auto history = tune(model, samples(48, {8, 6, 1}));
+  EXPECT_EQ(scales(model), fixed);
+  EXPECT_NE(bits(model.layer("quant_conv2d").parameters()[0].variable),
+            weights);
+  EXPECT_TRUE(std::isfinite(history.back().loss));
+  EXPECT_LT(history.back().loss, history.front().loss);
+}
+
+TEST(Qat, MovesWeightsOffTheGrid) {
+  // The float weights are trained; only what the layer reads is rounded.
+  const Model model = calibrated_quickstart();
+  tune(model, samples(48, {8, 6, 1}));
+  const Tensor kernel =
+      model.layer("quant_dense").parameter("kernel").variable.value();
+  const Grid grid = quantizer(model, "dense/kernel")->grid(kernel, -1);
+  EXPECT_NE(values(dequantize(quantize(kernel, grid), grid)), values(kernel));
+}
+
+TEST(Qat, LeavesTheFloatModelAlone) {
+  const Model real = quickstart();
+  const auto before = weight_bits(real);
+  const Model model = quantize_model(real);
+  const Dataset data = samples(48, {8, 6, 1});
+  calibrate(model, data);
+  tune(model, data);
+  EXPECT_EQ(weight_bits(real), before);
+  EXPECT_NE(weight_bits(model), before);
+}
+
+TEST(Qat, GivesTheSameBitsForAnyNumberOfThreads) {
+  const octet::testing::ThreadsRestored restored;
+  const auto run = [](int threads) {
+    set_num_threads(threads);
+    const Model model = calibrated_quickstart();
+    tune(model, samples(48, {8, 6, 1}));
+    return weight_bits(model);
+  };
+  EXPECT_EQ(run(2), run(1));
+}
+
+TEST(Qat, KeepsFrozenStatistics) {
+  const Model model = calibrated_quickstart();
+  const auto before = moving_mean(model, "batch_normalization");
+  freeze_bn_stats(model);
+  tune(model, samples(48, {8, 6, 1}));
+  EXPECT_EQ(moving_mean(model, "batch_normalization"), before);
+}
+
+}  // namespace
+}  // namespace octet::quant

@@ -1,0 +1,158 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::bits;
+using octet::testing::calibrated_quickstart;
+using octet::testing::error_of;
+using octet::testing::names;
+using octet::testing::noise;
+using octet::testing::quantizer;
+using octet::testing::quickstart;
+using octet::testing::scales;
+using octet::testing::ThreadsRestored;
+using octet::testing::weight_bits;
+using octet::testing::wrapper;
+using ::testing::HasSubstr;
+
+TEST(QuantizeModel, AppliesTheFullPlan) {
+  const Model model = quickstart();
+  const Model quantized = quantize_model(model);
+  EXPECT_EQ(plan_of(quantized), plan_full(model));
+  EXPECT_EQ(quantizers(quantized).size(), 4u);
+}
+
+TEST(QuantizeModel, TakesTheConfigurationsOfTheUser) {
+  QuantizeOptions options;
+  options.activation.bits = 4;
+  const Model quantized = quantize_model(quickstart(), options);
+  EXPECT_EQ(quantizer(quantized, "image")->config().bits, 4);
+  EXPECT_EQ(quantizer(quantized, "dense/kernel")->config().bits, 8);
+}
+
+TEST(QuantizeModel, LeavesTheModelUntouchedAndGivesTheSameTwice) {
+  const Model model = quickstart();
+  const Tensor x = noise({5, 8, 6, 1});
+  const auto weights = weight_bits(model);
+  const auto answer = bits(model.predict(x));
+  const auto before = names(model);
+  const Model first = quantize_model(model);
+  octet::testing::shake(first, 3);
+  const Model second = quantize_model(model);
+  EXPECT_EQ(weight_bits(model), weights);
+  EXPECT_EQ(bits(model.predict(x)), answer);
+  EXPECT_EQ(names(model), before);
+  EXPECT_EQ(weight_bits(second), weights);
+  EXPECT_EQ(names(second), names(first));
+}
+
+TEST(QuantizeModel, QuantizesWeightsOnlyUntilItIsCalibrated) {
+  const Model model = quickstart();
+  const Model quantized = quantize_model(model);
+  const Tensor x = noise({5, 8, 6, 1});
+  EXPECT_NE(bits(quantized.predict(x)), bits(model.predict(x)));
+  disable_fake_quant(quantized);
+  EXPECT_EQ(bits(quantized.predict(x)), bits(model.predict(x)));
+}
+
+TEST(QuantizeModel, StaysNearTheFloatModelOnceCalibrated) {
+  const Tensor x = noise({20, 8, 6, 1});
+  const auto real = octet::testing::values(quickstart().predict(x));
+  const auto rounded =
+      octet::testing::values(calibrated_quickstart().predict(x));
+  // The outputs reach 1.6; eight bits lose 1 % of that here (0.014).
+  for (size_t i = 0; i < real.size(); ++i) {
+    EXPECT_NEAR(rounded[i], real[i], 0.05f);
+  }
+}
+
+TEST(QuantizeModel, RefusesAQuantizedModel) {
+  const Model quantized = quantize_model(quickstart());
+  EXPECT_THAT(error_of<ValueError>([&] { (void)quantize_model(quantized); }),
+              HasSubstr("quantize_model: expected a float model, got "
+                        "'quickstart', which is quantized already"));
+}
+
+TEST(QuantizeModel, RefusesAModelWithNothingToQuantize) {
+  const SymbolicTensor x = input({3});
+  const Model model(x, Softmax()(ReLU()(x)), {.name = "plain"});
+  EXPECT_THAT(error_of<ValueError>([&] { (void)quantize_model(model); }),
+              HasSubstr("expected layers that can be quantized in 'plain', got "
+                        "none"));
+}
+
+TEST(QuantizeModel, CountsParametersAndWorkAsBefore) {
+  const Model model = quickstart();
+  const Model quantized = quantize_model(model);
+  EXPECT_EQ(quantized.parameter_count(), model.parameter_count());
+  const std::string text = quantized.summary();
+  EXPECT_THAT(text, HasSubstr("quant_conv2d"));
+  EXPECT_THAT(text, HasSubstr("Conv2DQuantizeWrapper"));
+  const auto total = [](const std::string& summary) {
+    const size_t at = summary.rfind("\ntotal");
+    std::string line = summary.substr(at, summary.find('\n', at + 1) - at);
+    std::erase(line, ' ');
+    return line;
+  };
+  EXPECT_EQ(total(text), total(model.summary()));
+}
+
+TEST(QuantizedClone, IsEqualAndIndependent) {
+  const Model model = calibrated_quickstart();
+  const Tensor x = noise({9, 8, 6, 1});
+  const Model copy = model.clone();
+  EXPECT_EQ(names(copy), names(model));
+  EXPECT_EQ(scales(copy), scales(model));
+  EXPECT_EQ(weight_bits(copy), weight_bits(model));
+  const auto answer = bits(model.predict(x));
+  EXPECT_EQ(bits(copy.predict(x)), answer);
+  octet::testing::shake(copy, 3);
+  quantizer(copy, "image")->set_scale(9);
+  disable_fake_quant(copy);
+  EXPECT_EQ(bits(model.predict(x)), answer);
+}
+
+TEST(QuantizedClone, KeepsSwitches) {
+  const Model model = calibrated_quickstart();
+  quantizer(model, "flatten")->set_enabled(false);
+  EXPECT_EQ(octet::testing::switches(model.clone()),
+            octet::testing::switches(model));
+}
+
+TEST(QuantizedClone, KeepsQuantizersShared) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model({x}, {Dense({.units = 2, .name = "a"})(x),
+                          Dense({.units = 2, .name = "b"})(x)});
+  const Model quantized = quantize_model(model);
+  const Model copy = quantized.clone();
+  EXPECT_EQ(quantizers(copy).size(), 3u);
+  const auto shared = wrapper(copy, "quant_a").inputs()[0].quantizer;
+  EXPECT_EQ(wrapper(copy, "quant_b").inputs()[0].quantizer, shared);
+  EXPECT_NE(wrapper(quantized, "quant_a").inputs()[0].quantizer, shared);
+}
+
+class QuantizedPredictOf : public ::testing::TestWithParam<int64_t> {};
+
+TEST_P(QuantizedPredictOf, ImagesGivesTheBitsOfTheWholeBatch) {
+  const ThreadsRestored restored;
+  const Model model = calibrated_quickstart();
+  const Tensor x = noise({GetParam(), 8, 6, 1}, 9);
+  set_num_threads(1);
+  const auto expected = [&] {
+    const NoGradGuard no_grad;
+    return bits(model(Variable(x), Mode::inference));
+  }();
+  EXPECT_EQ(bits(model.predict(x)), expected);
+  set_num_threads(2);
+  EXPECT_EQ(bits(model.predict(x)), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(QuantizeModel, QuantizedPredictOf,
+                         ::testing::Values(1, 7, 8, 9, 40));
+
+}  // namespace
+}  // namespace octet::quant

@@ -1,0 +1,293 @@
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::error_of;
+using octet::testing::noise;
+using octet::testing::on_grid;
+using octet::testing::tensor;
+using octet::testing::values;
+using ::testing::HasSubstr;
+
+using Values = std::vector<float>;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+/// x through an activation quantizer of the given scale.
+Values quantized(const Values& x, float scale,
+                 const QuantizerConfig& config = activation_quantizer()) {
+  Quantizer q("q", config);
+  q.set_scale(scale);
+  return values(q(Variable(tensor({static_cast<int64_t>(x.size())}, x))));
+}
+
+TEST(Quantizer, HasTheRangesOfTensorRt) {
+  EXPECT_EQ(activation_quantizer().low(), -128);
+  EXPECT_EQ(activation_quantizer().high(), 127);
+  EXPECT_FALSE(activation_quantizer().per_channel);
+  EXPECT_EQ(weight_quantizer().low(), -127);
+  EXPECT_EQ(weight_quantizer().high(), 127);
+  EXPECT_TRUE(weight_quantizer().per_channel);
+  EXPECT_EQ(weight_quantizer().rule, ScaleRule::live);
+}
+
+TEST(Quantizer, RoundsTiesToEven) {
+  EXPECT_EQ(quantized({0.5f, 1.5f, 2.5f, 3.5f, -0.5f, -1.5f, -2.5f}, 1),
+            (Values{0, 2, 2, 4, 0, -2, -2}));
+  EXPECT_EQ(quantized({0.25f, 0.75f, 1.25f}, 0.5f), (Values{0, 1, 1}));
+}
+
+TEST(Quantizer, SaturatesAtTheEndsOfTheGrid) {
+  EXPECT_EQ(quantized({127, 127.4f, 127.5f, 128, 1e30f, kInfinity}, 1),
+            Values(6, 127.0f));
+  EXPECT_EQ(quantized({-128, -128.4f, -128.5f, -129, -1e30f, -kInfinity}, 1),
+            Values(6, -128.0f));
+  EXPECT_EQ(quantized({126.5f, -127.5f}, 1), (Values{126, -128}));
+}
+
+TEST(Quantizer, DividesByTheScale) {
+  // Where multiplying by 1/scale would round to the other side.
+  const float scale = 0.1f;
+  int differ = 0;
+  for (int code = -128; code < 127; ++code) {
+    const float middle = (static_cast<float>(code) + 0.5f) * scale;
+    for (const float x : {middle, std::nextafter(middle, kInfinity),
+                          std::nextafter(middle, -kInfinity)}) {
+      EXPECT_EQ(quantized({x}, scale)[0], on_grid(x, scale));
+      differ += std::nearbyint(x / scale) != std::nearbyint(x * (1 / scale));
+    }
+  }
+  EXPECT_GT(differ, 0);
+}
+
+TEST(Quantizer, IsIdempotent) {
+  const Values once = quantized(values(noise({100})), 0.013f);
+  EXPECT_EQ(quantized(once, 0.013f), once);
+}
+
+TEST(Quantizer, KeepsNan) { EXPECT_TRUE(std::isnan(quantized({kNan}, 1)[0])); }
+
+TEST(Quantizer, TakesFewerBits) {
+  EXPECT_EQ(quantized({-100, 100}, 1, {.bits = 4}), (Values{-8, 7}));
+  EXPECT_EQ(quantized({-100, 100}, 1, {.bits = 4, .narrow_range = true}),
+            (Values{-7, 7}));
+  EXPECT_EQ(quantized({-100, 100}, 1, {.bits = 2}), (Values{-2, 1}));
+}
+
+TEST(Quantizer, LiveChannelsUseTheirLargestMagnitude) {
+  const Quantizer q("w", weight_quantizer());
+  // Columns are the channels.
+  const Tensor w = tensor({2, 3}, {127, -0.5f, 0, -63.4f, 0.25f, 0});
+  EXPECT_EQ(values(q(Variable(w))),
+            (Values{127, -0.5f, 0, -63, on_grid(0.25f, 0.5f / 127, -127), 0}));
+  const Grid grid = q.grid(w, 1);
+  EXPECT_EQ(values(grid.scale), (Values{1, 0.5f / 127, 1}));
+  EXPECT_EQ(grid.axis, 1);
+  EXPECT_EQ(grid.low, -127);
+  EXPECT_EQ(grid.high, 127);
+}
+
+TEST(Quantizer, LiveChannelsReachBothEndsOfTheNarrowGrid) {
+  const Quantizer q("w", weight_quantizer());
+  for (const float top : {1.0f, 0.3f, 17.7f, 1e-20f}) {
+    const Tensor w = tensor({2, 1}, {top, -top});
+    const Tensor codes = quantize(w, q.grid(w, 1));
+    EXPECT_EQ(codes.data<int8_t>()[0], 127);
+    EXPECT_EQ(codes.data<int8_t>()[1], -127);
+  }
+}
+
+TEST(Quantizer, LiveFollowsTheTensor) {
+  const Quantizer q("w", weight_quantizer());
+  EXPECT_EQ(values(q(Variable(tensor({1, 1}, {3})))), Values{3});
+  EXPECT_EQ(values(q(Variable(tensor({1, 1}, {1000})))), Values{1000});
+  EXPECT_EQ(q.scale(), std::nullopt);
+}
+
+TEST(Quantizer, LivePerTensorHasOneScale) {
+  const Quantizer q("w", {.narrow_range = true, .rule = ScaleRule::live});
+  const Tensor w = tensor({1, 3}, {254, 1, -3});
+  EXPECT_EQ(values(q.grid(w, -1).scale), Values{2});
+  EXPECT_EQ(values(q(Variable(w))), (Values{254, 0, -4}));
+}
+
+TEST(Quantizer, LiveRefusesWhatHasNoRange) {
+  const Quantizer q("conv/kernel", weight_quantizer());
+  for (const float bad : {kNan, kInfinity}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)q(Variable(tensor({1, 1}, {bad})));
+                }),
+                HasSubstr("in quantizer 'conv/kernel'"));
+  }
+}
+
+TEST(Quantizer, PassesOnWithoutAScaleAndRefusesAGrid) {
+  const Quantizer q("image", activation_quantizer());
+  const Variable x(tensor({2}, {0.3f, 1e9f}));
+  EXPECT_FALSE(q.calibrated());
+  EXPECT_EQ(q.scale(), std::nullopt);
+  EXPECT_EQ(values(q(x)), values(x));
+  const std::string text =
+      error_of<ValueError>([&] { (void)q.grid(x.value(), -1); });
+  EXPECT_THAT(text, HasSubstr("expected a calibrated quantizer"));
+  EXPECT_THAT(text, HasSubstr("run quant::calibrate first"));
+  EXPECT_THAT(text, HasSubstr("in quantizer 'image'"));
+}
+
+TEST(Quantizer, PassesOnWhileSwitchedOffAndKeepsItsScale) {
+  Quantizer q("q", activation_quantizer());
+  q.set_scale(1);
+  const Variable x(tensor({2}, {0.3f, 1e9f}));
+  q.set_enabled(false);
+  EXPECT_EQ(values(q(x)), values(x));
+  EXPECT_EQ(q.scale(), 1.0f);
+  EXPECT_EQ(q.grid({}, -1).scale.item(), 1.0f);
+  q.set_enabled(true);
+  EXPECT_EQ(values(q(x)), (Values{0, 127}));
+}
+
+TEST(Quantizer, RefusesBitsOutsideTwoToEight) {
+  for (const int bits : {-1, 0, 1, 9, 16}) {
+    EXPECT_THAT(error_of<ValueError>([&] { Quantizer("q", {.bits = bits}); }),
+                HasSubstr("quantizer 'q': expected 2 to 8 bits, got "));
+  }
+  for (const int bits : {2, 8}) {
+    EXPECT_NO_THROW(Quantizer("q", {.bits = bits}));
+  }
+}
+
+TEST(Quantizer, RefusesFixedScalesPerChannel) {
+  EXPECT_THAT(error_of<UnsupportedError>(
+                  [] { Quantizer("conv1/x", {.per_channel = true}); }),
+              HasSubstr("quantizer 'conv1/x': expected a per-tensor scale"));
+}
+
+TEST(Quantizer, RefusesAScaleThatIsNotFiniteAndPositive) {
+  Quantizer q("image", activation_quantizer());
+  for (const float scale : {0.0f, -1.0f, kInfinity, kNan}) {
+    EXPECT_THAT(
+        error_of<ValueError>([&] { q.set_scale(scale); }),
+        HasSubstr("quantizer 'image': expected a finite scale > 0, got "));
+  }
+  EXPECT_FALSE(q.calibrated());
+}
+
+TEST(Quantizer, RefusesToFixALiveScale) {
+  Quantizer q("conv/kernel", weight_quantizer());
+  EXPECT_THAT(error_of<UnsupportedError>([&] { q.set_scale(1); }),
+              HasSubstr("quantizer 'conv/kernel': expected a fixed scale "
+                        "rule, got the live one"));
+}
+
+TEST(QuantizerObserving, SetsTheScaleToTheRangeByTheHighestCode) {
+  Quantizer q("q", activation_quantizer());
+  q.start_observing({.method = Calibration::max});
+  EXPECT_TRUE(q.observing());
+  EXPECT_FALSE(q.observed());
+  (void)q(Variable(tensor({2}, {-254, 3})));
+  EXPECT_TRUE(q.observed());
+  EXPECT_EQ(q.finish_observing(), 254.0f);
+  EXPECT_EQ(q.scale(), 2.0f);
+  EXPECT_FALSE(q.observing());
+}
+
+TEST(QuantizerObserving, GivesADeadTensorTheScaleOne) {
+  Quantizer q("q", activation_quantizer());
+  q.start_observing({.method = Calibration::max});
+  (void)q(Variable(Tensor::zeros({5})));
+  EXPECT_EQ(q.finish_observing(), 0.0f);
+  EXPECT_EQ(q.scale(), 1.0f);
+}
+
+TEST(QuantizerObserving, CountsAValueThatSeveralReadersShareOnce) {
+  Quantizer q("q", activation_quantizer());
+  q.start_observing({.method = Calibration::ema, .ema_rate = 0.5f});
+  const Variable first(tensor({1}, {4}));
+  const Variable second(tensor({1}, {8}));
+  (void)q(first);
+  (void)q(first);
+  (void)q(second);
+  (void)q(second);
+  EXPECT_EQ(q.finish_observing(), 6.0f);  // not 7
+}
+
+TEST(QuantizerObserving, SeesTheValuesBeforeTheyAreRounded) {
+  Quantizer q("q", activation_quantizer());
+  q.set_scale(1);
+  q.start_observing({.method = Calibration::max});
+  EXPECT_EQ(values(q(Variable(tensor({1}, {1000.3f})))), Values{127});
+  EXPECT_EQ(q.finish_observing(), 1000.3f);
+}
+
+TEST(QuantizerObserving, WithoutDataKeepsTheScale) {
+  Quantizer q("q", activation_quantizer());
+  q.set_scale(3);
+  q.start_observing({});
+  EXPECT_EQ(q.finish_observing(), std::nullopt);
+  EXPECT_EQ(q.scale(), 3.0f);
+  EXPECT_EQ(q.finish_observing(), std::nullopt);
+}
+
+TEST(QuantizerObserving, CancelledKeepsTheScale) {
+  Quantizer q("q", activation_quantizer());
+  q.set_scale(3);
+  q.start_observing({.method = Calibration::max});
+  (void)q(Variable(tensor({1}, {5})));
+  q.cancel_observing();
+  EXPECT_FALSE(q.observing());
+  EXPECT_EQ(q.scale(), 3.0f);
+}
+
+TEST(QuantizerObserving, StartedAgainForgetsWhatItSaw) {
+  Quantizer q("q", activation_quantizer());
+  const Variable x(tensor({1}, {5}));
+  q.start_observing({.method = Calibration::max});
+  (void)q(Variable(tensor({1}, {100})));
+  (void)q(x);
+  q.start_observing({.method = Calibration::max});
+  EXPECT_FALSE(q.observed());
+  (void)q(x);
+  EXPECT_EQ(q.finish_observing(), 5.0f);
+}
+
+TEST(QuantizerObserving, NeverStartsForALiveScale) {
+  Quantizer q("q", weight_quantizer());
+  q.start_observing({});
+  EXPECT_FALSE(q.observing());
+  EXPECT_EQ(q.finish_observing(), std::nullopt);
+}
+
+TEST(QuantizerObserving, NamesTheQuantizerThatSawNan) {
+  Quantizer q("image", activation_quantizer());
+  q.start_observing({.method = Calibration::max});
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)q(Variable(tensor({1}, {kNan}))); }),
+      HasSubstr("expected finite values, got nan\n  in quantizer 'image'"));
+}
+
+TEST(QuantizerClone, IsIndependentAndHasNoObservations) {
+  Quantizer q("q", {.bits = 5});
+  q.set_scale(2);
+  q.set_enabled(false);
+  q.start_observing({});
+  const auto copy = q.clone();
+  EXPECT_EQ(copy->name(), "q");
+  EXPECT_EQ(copy->config(), q.config());
+  EXPECT_EQ(copy->scale(), 2.0f);
+  EXPECT_FALSE(copy->enabled());
+  EXPECT_FALSE(copy->observing());
+  copy->set_scale(7);
+  copy->set_enabled(true);
+  EXPECT_EQ(q.scale(), 2.0f);
+  EXPECT_FALSE(q.enabled());
+}
+
+}  // namespace
+}  // namespace octet::quant

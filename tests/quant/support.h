@@ -1,0 +1,124 @@
+// Small models and calibrated copies for the tests of quantization.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <octet/quant/quant.h>
+#include <octet/runtime/ops.h>
+
+#include "tests/layers/support.h"
+
+namespace octet::testing {
+
+/// The network of the first program in the README, on images [8,6,1]:
+/// image, conv2d, batch_normalization, re_lu, max_pooling2d, flatten, dense.
+inline Model quickstart(uint64_t seed = 0) {
+  const SymbolicTensor image = input({8, 6, 1}, "image");
+  SymbolicTensor x = Conv2D({.filters = 4, .use_bias = false})(image);
+  x = MaxPooling2D()(ReLU()(BatchNormalization()(x)));
+  Model model(image, Dense({.units = 3})(Flatten()(x)),
+              {.name = "quickstart", .seed = seed});
+  shake(model);
+  return model;
+}
+
+/// Sets the square kernel of a dense layer to `factor` on its diagonal.
+inline void set_diagonal(Layer& layer, float factor) {
+  Tensor kernel = Tensor::zeros(layer.parameter("kernel").variable.shape());
+  const auto units = static_cast<size_t>(kernel.shape()[1]);
+  for (size_t i = 0; i < units; ++i) kernel.f32()[i * units + i] = factor;
+  layer.parameter("kernel").variable.assign(kernel);
+}
+
+/// dense "first" = 2x, then ReLU, then dense "second" = x: activations are
+/// known in closed form.
+inline Model doubling(int64_t width = 3) {
+  const SymbolicTensor x = input({width}, "x");
+  SymbolicTensor y = Dense({.units = width, .name = "first"})(x);
+  y = ReLU({.name = "relu"})(y);
+  Model model(x, Dense({.units = width, .name = "second"})(y));
+  set_diagonal(model.layer("first"), 2);
+  set_diagonal(model.layer("second"), 1);
+  return model;
+}
+
+/// The quantizer of that name.
+inline std::shared_ptr<quant::Quantizer> quantizer(const Model& model,
+                                                   const std::string& name) {
+  for (const auto& each : quant::quantizers(model)) {
+    if (each->name() == name) return each;
+  }
+  throw NotFoundError("test: no quantizer " + name);
+}
+
+/// The fixed scales, in the model's order.
+inline std::vector<std::optional<float>> scales(const Model& model) {
+  std::vector<std::optional<float>> result;
+  for (const auto& each : quant::quantizers(model)) {
+    result.push_back(each->scale());
+  }
+  return result;
+}
+
+/// Whether each quantizer is switched on.
+inline std::vector<bool> switches(const Model& model) {
+  std::vector<bool> result;
+  for (const auto& each : quant::quantizers(model)) {
+    result.push_back(each->enabled());
+  }
+  return result;
+}
+
+inline const quant::QuantizeWrapper& wrapper(const Model& model,
+                                             const std::string& name) {
+  return *quant::as_wrapper(model.layer(name));
+}
+
+/// n samples of noise with labels 0, 1, 2, 0, ...
+inline Dataset samples(int64_t n, const Shape& shape, uint64_t seed = 1) {
+  std::vector<int64_t> dims{n};
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  Tensor labels(Shape{n}, DType::i64);
+  for (int64_t i = 0; i < n; ++i) {
+    labels.data<int64_t>()[static_cast<size_t>(i)] = i % 3;
+  }
+  return Dataset(noise(Shape(dims), seed), labels);
+}
+
+/// A quantized quickstart with scales from noise.
+inline Model calibrated_quickstart() {
+  Model model = quant::quantize_model(quickstart());
+  quant::calibrate(model, samples(40, {8, 6, 1}),
+                   {.method = quant::Calibration::max});
+  return model;
+}
+
+/// x on the grid of codes [low, high] by its definition.
+inline float on_grid(float x, float scale, int low = -128, int high = 127) {
+  const float code = std::nearbyint(x / scale);
+  return scale * std::min(std::max(code, static_cast<float>(low)),
+                          static_cast<float>(high));
+}
+
+/// Keeps warnings while it lives.
+class WarningsKept {
+ public:
+  WarningsKept()
+      : before_(set_warning_sink([this](std::string_view message) {
+          messages.emplace_back(message);
+        })) {}
+  ~WarningsKept() { set_warning_sink(before_); }
+  WarningsKept(const WarningsKept&) = delete;
+  WarningsKept& operator=(const WarningsKept&) = delete;
+
+  std::vector<std::string> messages;
+
+ private:
+  WarningSink before_;
+};
+
+}  // namespace octet::testing

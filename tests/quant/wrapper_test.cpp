@@ -1,0 +1,292 @@
+#include <algorithm>
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using octet::testing::bits;
+using octet::testing::error_of;
+using octet::testing::noise;
+using octet::testing::on_grid;
+using octet::testing::quantizer;
+using octet::testing::tensor;
+using octet::testing::values;
+using ::testing::HasSubstr;
+
+using Values = std::vector<float>;
+
+/// A wrapper around `inner` with the default quantizers at input 0 and at
+/// the kernel, the activation's scale set.
+std::shared_ptr<QuantizeWrapper> wrap(const LayerHandle& inner,
+                                      float scale = 0.01f) {
+  auto x = std::make_shared<Quantizer>("x", activation_quantizer());
+  x->set_scale(scale);
+  auto w = std::make_shared<Quantizer>("w", weight_quantizer());
+  return std::make_shared<QuantizeWrapper>(
+      inner.layer(), std::vector<QuantizeWrapper::Input>{{0, x, "test"}},
+      std::vector<QuantizeWrapper::Weight>{{"kernel", w, "test"}});
+}
+
+Grid activation_grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
+
+/// The per-channel grid of a kernel by its definition.
+Grid kernel_grid(const Tensor& kernel) {
+  const auto channels = static_cast<size_t>(kernel.shape()[-1]);
+  Tensor scale = Tensor::zeros({kernel.shape()[-1]});
+  for (size_t i = 0; i < kernel.f32().size(); ++i) {
+    float& top = scale.f32()[i % channels];
+    top = std::max(top, std::fabs(kernel.f32()[i]));
+  }
+  for (float& s : scale.f32()) s /= 127;
+  return {.scale = scale, .axis = -1, .low = -127, .high = 127};
+}
+
+TEST(Wrapper, IsNamedAfterTheClassItWraps) {
+  EXPECT_EQ(wrap(Conv2D({.filters = 1}))->class_name(),
+            "Conv2DQuantizeWrapper");
+  EXPECT_EQ(wrap(Dense({.units = 1}))->class_name(), "DenseQuantizeWrapper");
+}
+
+TEST(Wrapper, TellsWhatItQuantizes) {
+  const auto wrapper = wrap(Dense({.units = 5}));
+  const Config config = wrapper->config();
+  EXPECT_EQ(config.at("class_name").as_string(), "Dense");
+  EXPECT_EQ(config.at("config").at("units").as_int(), 5);
+  const Config& input = config.at("inputs").as_list().at(0);
+  EXPECT_EQ(input.at("name").as_string(), "x");
+  EXPECT_EQ(input.at("index").as_int(), 0);
+  EXPECT_EQ(input.at("rule").as_string(), "fixed");
+  EXPECT_EQ(static_cast<float>(input.at("scale").as_number()), 0.01f);
+  const Config& weight = config.at("weights").as_list().at(0);
+  EXPECT_EQ(weight.at("parameter").as_string(), "kernel");
+  EXPECT_EQ(weight.at("bits").as_int(), 8);
+  EXPECT_TRUE(weight.at("narrow_range").as_bool());
+  EXPECT_TRUE(weight.at("per_channel").as_bool());
+  EXPECT_EQ(weight.at("rule").as_string(), "live");
+  EXPECT_EQ(weight.find("scale"), nullptr);
+}
+
+TEST(Wrapper, HasShapesParametersAndWorkOfWhatItWraps) {
+  const Conv2D inner({.filters = 4});
+  const auto wrapper = wrap(inner);
+  const SymbolicTensor x = input({6, 7, 3});
+  const SymbolicTensor y = call(wrapper, {x});
+  EXPECT_EQ(y.shape(), Shape({Shape::kAnySize, 4, 5, 4}));
+  EXPECT_EQ(wrapper->parameters().size(), 2u);
+  EXPECT_EQ(wrapper->parameters().data(), inner->parameters().data());
+  const Shape shape = x.shape();
+  EXPECT_EQ(wrapper->multiply_adds(std::span(&shape, 1)),
+            inner->multiply_adds(std::span(&shape, 1)));
+}
+
+TEST(Wrapper, RefusesNoLayerAndAWrapper) {
+  EXPECT_THAT(error_of<ValueError>([] { QuantizeWrapper(nullptr, {}, {}); }),
+              HasSubstr("QuantizeWrapper: expected a layer, got none"));
+  EXPECT_THAT(error_of<ValueError>(
+                  [] { QuantizeWrapper(wrap(Dense({.units = 1})), {}, {}); }),
+              HasSubstr("expected a plain layer, got the wrapper"));
+}
+
+TEST(Wrapper, RefusesWhatTheLayerRefuses) {
+  const auto wrapper = wrap(Conv2D({.filters = 1}));
+  wrapper->set_name("quant_stem");
+  const std::string text = error_of<ShapeError>([&] {
+    call(wrapper, {input({2, 2, 1})});
+  });
+  EXPECT_THAT(text, HasSubstr("window 3x3"));
+  EXPECT_THAT(text, HasSubstr("in layer 'quant_stem' (Conv2DQuantizeWrapper), "
+                              "input [N,2,2,1]"));
+}
+
+TEST(Wrapper, GivesALayerItsFirstWeights) {
+  const SymbolicTensor x = input({3});
+  const auto wrapper = wrap(Dense({.units = 4}));
+  const Model model(x, call(wrapper, {x}));
+  const Values kernel = values(model.layers()[1]->parameter("kernel").variable);
+  EXPECT_NE(kernel, Values(12, 0.0f));
+}
+
+TEST(WrapperForward, OfConv2DIsTheLayerOnQuantizedInputsAndWeights) {
+  const float scale = 0.0073f;
+  Conv2DOptions options{.filters = 17, .padding = Padding::same};
+  options.strides = {2, 1};
+  const Conv2D inner(options);
+  const SymbolicTensor input_image = input({6, 7, 3});
+  const Model model(input_image, call(wrap(inner, scale), {input_image}));
+  octet::testing::shake(model);
+  const Tensor x = noise({2, 6, 7, 3});
+  const Tensor kernel = inner->parameter("kernel").variable.value();
+  const NoGradGuard no_grad;
+  const Variable expected = bias_add(
+      conv2d(fake_quantize(Variable(x), activation_grid(scale)),
+             fake_quantize(Variable(kernel), kernel_grid(kernel)),
+             {.strides = {2, 1},
+              .pads = pads_of(Padding::same, {6, 7}, {3, 3}, {2, 1}, {1, 1})}),
+      inner->parameter("bias").variable);
+  EXPECT_EQ(bits(model(Variable(x))), bits(expected));
+}
+
+TEST(WrapperForward, OfDenseIsTheLayerOnQuantizedInputsAndWeights) {
+  const float scale = 0.0073f;
+  const Dense inner({.units = 5});
+  const SymbolicTensor row = input({17});
+  const Model model(row, call(wrap(inner, scale), {row}));
+  octet::testing::shake(model);
+  const Tensor x = noise({3, 17});
+  const Tensor kernel = inner->parameter("kernel").variable.value();
+  const NoGradGuard no_grad;
+  const Variable expected =
+      bias_add(dense(fake_quantize(Variable(x), activation_grid(scale)),
+                     fake_quantize(Variable(kernel), kernel_grid(kernel))),
+               inner->parameter("bias").variable);
+  EXPECT_EQ(bits(model(Variable(x))), bits(expected));
+}
+
+TEST(WrapperForward, MultipliesTheCodesOfTheGrids) {
+  // By hand: codes 50, -128 (saturated) and kernel codes 127, -64.
+  const Dense inner({.units = 1, .use_bias = false});
+  const SymbolicTensor row = input({2});
+  const Model model(row, call(wrap(inner, 0.5f), {row}));
+  inner->parameter("kernel").variable.assign(tensor({2, 1}, {1.27f, -0.64f}));
+  const NoGradGuard no_grad;
+  const float y = model(Variable(tensor({1, 2}, {25.1f, -70}))).value().item();
+  // Two roundings of 0.5 * 0.01 * (50 * 127 + 128 * 64).
+  EXPECT_NEAR(y, 0.5 * 0.01 * (50 * 127 + 128 * 64), 1e-5);
+}
+
+TEST(WrapperForward, LeavesTheWeightsAsTheyAre) {
+  const Dense inner({.units = 5});
+  const SymbolicTensor row = input({4});
+  const Model model(row, call(wrap(inner), {row}));
+  octet::testing::shake(model);
+  const auto before = octet::testing::weight_bits(model);
+  (void)model(Variable(noise({3, 4}))).value();
+  EXPECT_EQ(octet::testing::weight_bits(model), before);
+}
+
+TEST(WrapperForward, SwitchedOffIsTheLayer) {
+  const Dense inner({.units = 5});
+  const auto wrapper = wrap(inner);
+  const SymbolicTensor row = input({4});
+  const Model wrapped(row, call(wrapper, {row}));
+  octet::testing::shake(wrapped);
+  wrapper->inputs()[0].quantizer->set_enabled(false);
+  wrapper->weights()[0].quantizer->set_enabled(false);
+  const Tensor x = noise({3, 4});
+  const NoGradGuard no_grad;
+  const Variable expected =
+      bias_add(dense(Variable(x), inner->parameter("kernel").variable),
+               inner->parameter("bias").variable);
+  EXPECT_EQ(bits(wrapped(Variable(x))), bits(expected));
+}
+
+/// A plan that fixes the weight's scale per tensor.
+Model with_fixed_weights() {
+  QuantizeOptions options;
+  options.weight = {.narrow_range = true};
+  return quantize_model(octet::testing::doubling(), options);
+}
+
+TEST(WrapperForward, PassesAFixedWeightOnUntilItHasAScale) {
+  const Model model = with_fixed_weights();
+  const Tensor x = noise({2, 3});
+  EXPECT_EQ(bits(model.predict(x)),
+            bits(octet::testing::doubling().predict(x)));
+}
+
+TEST(WrapperForward, UsesAFixedWeightScale) {
+  const Model model = with_fixed_weights();
+  quantizer(model, "first/kernel")->set_scale(0.75f);
+  quantizer(model, "second/kernel")->set_scale(1);
+  // 2 lies between 1.5 and 2.25 and gets the nearer.
+  EXPECT_EQ(values(model.predict(tensor({1, 3}, {1, 2, 4}))),
+            (Values{2.25f, 4.5f, 9}));
+}
+
+/// A quantized dense layer of one unit, so that its output has a gradient.
+struct OneUnit {
+  explicit OneUnit(const Values& kernel, float scale)
+      : inner({.units = 1, .use_bias = false}),
+        wrapper(wrap(inner, scale)),
+        x(input({static_cast<int64_t>(kernel.size())})),
+        model(x, call(wrapper, {x})) {
+    inner->parameter("kernel").variable.assign(
+        tensor({static_cast<int64_t>(kernel.size()), 1}, kernel));
+  }
+  Dense inner;
+  std::shared_ptr<QuantizeWrapper> wrapper;
+  SymbolicTensor x;
+  Model model;
+};
+
+TEST(StraightThrough, InputsInRangeGetTheQuantizedWeightAndOthersNothing) {
+  const Values kernel{1.27f, -1, 0.5f, 0.254f, -0.3f, 0.11f, 1, -0.7f};
+  const OneUnit net(kernel, 1);
+  // Just inside and just outside of [-128,127] after rounding.
+  const Variable x(tensor({1, 8}, {127.4f, 127.6f, -128.4f, -128.6f, 0, 1e30f,
+                                   126.9f, -1e30f}),
+                   true);
+  net.model(x).backward();
+  const bool inside[] = {true, false, true, false, true, false, true, false};
+  const Values gradient = values(x.grad());
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const float w = on_grid(kernel[i], 1.27f / 127, -127);
+    EXPECT_FLOAT_EQ(gradient[i], inside[i] ? w : 0) << i;
+  }
+}
+
+TEST(StraightThrough, WeightsGetTheQuantizedInput) {
+  const OneUnit net({1.27f, -1, 0.5f, -1.27f}, 0.5f);
+  net.model(Variable(tensor({1, 4}, {1.1f, -0.3f, 500, -500}))).backward();
+  // Live scales hold all weights, so none is cut off.
+  const Values expected{1, -0.5f, 63.5f, -64};
+  const Values gradient =
+      values(net.inner->parameter("kernel").variable.grad());
+  for (size_t i = 0; i < 4; ++i) EXPECT_FLOAT_EQ(gradient[i], expected[i]);
+}
+
+TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
+  const SymbolicTensor x = input({4});
+  const Model real(x, Dense({.units = 1, .use_bias = false, .name = "d"})(x));
+  real.layer("d").parameter("kernel").variable.assign(
+      tensor({4, 1}, {127.4f, 127.6f, -127.4f, -127.6f}));
+  QuantizeOptions options;
+  options.weight = {.narrow_range = true};
+  const Model model = quantize_model(real, options);
+  quantizer(model, "d/kernel")->set_scale(1);
+  model(Variable(tensor({1, 4}, {5, 6, 7, 8}))).backward();
+  EXPECT_EQ(values(model.layer("quant_d").parameter("kernel").variable.grad()),
+            (Values{5, 0, 7, 0}));
+}
+
+TEST(StraightThrough, SwitchedOffPassesEveryGradient) {
+  const OneUnit net({2, -3}, 1);
+  for (const auto& q : quantizers(net.model)) q->set_enabled(false);
+  const Variable x(tensor({1, 2}, {1000, -1000}), true);
+  net.model(x).backward();
+  EXPECT_EQ(values(x.grad()), (Values{2, -3}));
+}
+
+TEST(Wrapper, RefusesPointsThatCannotBe) {
+  const auto dense = [] { return Dense({.units = 2, .name = "d"}).layer(); };
+  const auto some = std::make_shared<Quantizer>("q", QuantizerConfig());
+  const auto with = [&](std::vector<QuantizeWrapper::Input> inputs,
+                        std::vector<QuantizeWrapper::Weight> weights) {
+    const auto wrapper = std::make_shared<QuantizeWrapper>(
+        dense(), std::move(inputs), std::move(weights));
+    return call(wrapper, {input({3})});
+  };
+  EXPECT_THROW(with({{0, nullptr, ""}}, {}), ValueError);
+  EXPECT_THROW(with({{-1, some, ""}}, {}), ValueError);
+  EXPECT_THROW(with({{5, some, ""}}, {}), ValueError);
+  EXPECT_THROW(with({}, {{"kernel", nullptr, ""}}), ValueError);
+  EXPECT_THROW(with({}, {{"kernl", some, ""}}), NotFoundError);
+}
+
+}  // namespace
+}  // namespace octet::quant
