@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,20 @@ constexpr float kInputScale = 1.0f / 255.0f;
 constexpr std::string_view kCure =
     "install the data with 'apt-get install dataset-fashion-mnist' or name the "
     "folder that holds it";
+
+/// Says why `path` cannot be used; only what is missing can be installed.
+void check_there(const fs::path& path, std::string_view kind) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) {
+    throw IoError(fmt::format("{}: the {} does not exist; {}", path.string(),
+                              kind, kCure));
+  }
+  if (error) {
+    throw IoError(fmt::format("{}: cannot open the {}: {}", path.string(), kind,
+                              error.message()));
+  }
+}
 
 Tensor read_images(const fs::path& path) {
   const Tensor images = read_idx(path);
@@ -55,11 +71,7 @@ Tensor read_labels(const fs::path& path) {
 Dataset read_part(const fs::path& folder, std::string_view part) {
   const auto file = [&](std::string_view kind) {
     const fs::path path = folder / fmt::format("{}-{}-ubyte.gz", part, kind);
-    std::error_code error;
-    if (!fs::exists(path, error)) {
-      throw IoError(
-          fmt::format("{}: the file does not exist; {}", path.string(), kCure));
-    }
+    check_there(path, "file");
     return path;
   };
   const fs::path image_path = file("images-idx3");
@@ -82,11 +94,10 @@ TrainTest fashion_mnist(const fs::path& folder) {
   return with_context(
       [] { return std::string("while reading Fashion-MNIST"); },
       [&] {
-        std::error_code error;
-        if (!fs::is_directory(folder, error)) {
-          throw IoError(fmt::format("{}: the folder does not exist; {}",
-                                    folder.string(), kCure));
+        if (folder.empty()) {
+          throw IoError("folder: expected a path, got an empty one");
         }
+        check_there(folder, "folder");
         return TrainTest{read_part(folder, "train"), read_part(folder, "t10k")};
       });
 }

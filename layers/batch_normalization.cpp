@@ -65,8 +65,8 @@ class BatchNormalizationLayer final : public Layer {
 
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
-    const Variable gamma = o_.scale ? at(gamma_).variable : Variable();
-    const Variable beta = o_.center ? at(beta_).variable : Variable();
+    const Variable gamma = o_.scale ? context.read(at(gamma_)) : Variable();
+    const Variable beta = o_.center ? context.read(at(beta_)) : Variable();
     if (context.training && !frozen_) {
       return batch_norm_training(
           inputs[0], gamma, beta, at(mean_).variable.mutable_value(),

@@ -3,12 +3,15 @@
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
+#include "make_layer.h"
 
 namespace octet {
 namespace {
 
 class FlattenLayer final : public Layer {
  public:
+  explicit FlattenLayer(const FlattenOptions& = {}) {}
+
   std::string class_name() const override { return "Flatten"; }
   Config config() const override { return Config::Object(); }
 
@@ -39,9 +42,7 @@ class FlattenLayer final : public Layer {
 }  // namespace
 
 Flatten::Flatten(const FlattenOptions& options)
-    : LayerHandle(std::make_shared<FlattenLayer>()) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<FlattenLayer>("Flatten", options)) {}
 
 extern const LayerDef flatten_def;
 const LayerDef flatten_def{

@@ -1,5 +1,3 @@
-#include <cstring>
-
 #include <fmt/format.h>
 
 #include <octet/layers/layer.h>

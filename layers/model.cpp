@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <map>
 #include <set>
@@ -222,7 +221,7 @@ Tensor Model::predict(const Tensor& x) const {
                 static_cast<size_t>(count * row) * sizeof(float));
   };
   if (chunks == 1) {
-    run_chunk(0);  // its ops may run in parallel instead
+    run_chunk(0);
   } else {
     parallel_for(chunks, run_chunk);
   }

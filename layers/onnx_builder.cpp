@@ -12,7 +12,7 @@ std::string EmitContext::node(std::string_view op_type,
 
 std::string EmitContext::weight(
     const Parameter& parameter,
-    const std::function<Tensor(const Tensor&)>& arrange, int channel_axis) {
+    const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {
   const std::string name = layer_ + "/" + parameter.name;
   const Tensor& value = parameter.variable.value();
   if (weights_ == nullptr) {
@@ -23,7 +23,7 @@ std::string EmitContext::weight(
   const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
   const std::string initializer =
       builder_.add_initializer(name, arrange(on_grid));
-  grid->axis = channel_axis;
+  grid->axis = onnx_axis;
   return builder_.add_qdq(initializer, name, *grid);
 }
 

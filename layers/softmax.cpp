@@ -4,12 +4,15 @@
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
+#include "make_layer.h"
 
 namespace octet {
 namespace {
 
 class SoftmaxLayer final : public Layer {
  public:
+  explicit SoftmaxLayer(const SoftmaxOptions& = {}) {}
+
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return Config::Object(); }
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -35,9 +38,7 @@ class SoftmaxLayer final : public Layer {
 }  // namespace
 
 Softmax::Softmax(const SoftmaxOptions& options)
-    : LayerHandle(std::make_shared<SoftmaxLayer>()) {
-  layer()->set_name(options.name);
-}
+    : LayerHandle(make_layer<SoftmaxLayer>("Softmax", options)) {}
 
 extern const LayerDef softmax_def;
 const LayerDef softmax_def{

@@ -34,7 +34,7 @@ std::string line(const Row& row, const std::array<size_t, 5>& width) {
 
 std::string Model::summary() const {
   std::vector<Row> rows{
-      {"layer", "class", "output", "parameters", "multiply-adds"}};
+      {"layer", "class", "output", "parameters", "mult-adds"}};
   int64_t trainable = 0;
   int64_t multiply_adds = 0;
   std::unordered_set<const Layer*> counted;

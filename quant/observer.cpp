@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include <fmt/format.h>
@@ -46,74 +48,45 @@ class EmaObserver final : public RangeObserver {
   std::optional<float> range_;
 };
 
-// A histogram of magnitudes on [0, width * bins). A larger value appends bins
-// of the same width; at kMostBins the width doubles and pairs merge. A first
-// batch of zeros postpones the choice of the width.
+// A histogram of magnitudes with logarithmic bins: the exponent and the first
+// eight bits of the mantissa, 0.4 % wide. One outlier, however large, takes
+// nothing from the resolution of the rest, and the order of batches is no
+// matter.
 class PercentileObserver final : public RangeObserver {
  public:
   explicit PercentileObserver(float percentile) : percentile_(percentile) {}
 
   void observe(const Tensor& x) override {
-    const float top = finite_absmax(x);
-    seen_ = true;
-    if (top == 0 && counts_.empty()) {
-      zeros_ += x.size();
-      return;
-    }
-    if (counts_.empty()) {
-      width_ = std::max(top / kFirstBins, 0x1p-140f);
-      counts_.assign(kFirstBins, 0);
-    }
-    top_ = std::max(top_, top);
-    while (static_cast<double>(top) > width_ * kMostBins) merge_pairs();
-    const double last = std::floor(static_cast<double>(top) / width_);
-    const size_t bins =
-        std::min<size_t>(kMostBins, static_cast<size_t>(last) + 1);
-    if (bins > counts_.size()) counts_.resize(bins, 0);
+    top_ = std::max(top_, finite_absmax(x));
+    if (counts_.empty()) counts_.assign(kBins, 0);
     for (const float v : x.f32()) {
-      const size_t bin = static_cast<size_t>(std::fabs(v) / width_);
-      ++counts_[std::min(bin, counts_.size() - 1)];
+      ++counts_[std::bit_cast<uint32_t>(std::fabs(v)) >> kDropped];
     }
+    total_ += x.size();
   }
 
   // The upper edge of the first bin at which the share is reached.
   std::optional<float> range() const override {
-    if (!seen_) return std::nullopt;
-    if (counts_.empty()) return 0.0f;
-    int64_t total = zeros_;
-    for (const int64_t count : counts_) total += count;
-    const double wanted = static_cast<double>(total) * percentile_ / 100.0;
-    int64_t below = zeros_;
-    for (size_t i = 0; i < counts_.size(); ++i) {
-      below += counts_[i];
+    if (counts_.empty()) return std::nullopt;
+    const double wanted = static_cast<double>(total_) * percentile_ / 100.0;
+    int64_t below = 0;
+    for (uint32_t bin = 0; bin < kBins; ++bin) {
+      below += counts_[bin];
       if (static_cast<double>(below) >= wanted) {
-        const double edge = width_ * static_cast<double>(i + 1);
-        return std::min(static_cast<float>(edge), top_);
+        const auto edge = std::bit_cast<float>((bin + 1) << kDropped);
+        return std::min(edge, top_);
       }
     }
     return top_;
   }
 
  private:
-  static constexpr int kFirstBins = 2048;
-  static constexpr int kMostBins = 8192;
-
-  void merge_pairs() {
-    const size_t half = (counts_.size() + 1) / 2;
-    for (size_t i = 0; i < half; ++i) {
-      const int64_t second =
-          2 * i + 1 < counts_.size() ? counts_[2 * i + 1] : 0;
-      counts_[i] = counts_[2 * i] + second;
-    }
-    counts_.resize(half);
-    width_ *= 2;
-  }
+  static constexpr uint32_t kDropped = 15;  // of the mantissa's 23 bits
+  static constexpr uint32_t kBins = uint32_t{1} << (31 - kDropped);
 
   double percentile_;
-  double width_ = 0;
   float top_ = 0;
-  bool seen_ = false;
-  int64_t zeros_ = 0;
+  int64_t total_ = 0;
   std::vector<int64_t> counts_;
 };
 

@@ -45,6 +45,7 @@ void check(const QdqPlan& plan, const Model& model) {
   std::map<std::string, const QdqPoint*> groups;
   std::map<std::string, std::set<const GraphNode*>> tensors;
   std::map<std::string, int> members;
+  std::set<std::string> weights;
   for (const QdqPoint& point : plan.points) {
     const auto found = calls.find(point.layer);
     if (found == calls.end()) {
@@ -64,14 +65,17 @@ void check(const QdqPlan& plan, const Model& model) {
           describe(point), point.group, to_string(first->second->config),
           to_string(point.config)));
     }
+    ++members[point.group];
     if (point.site.kind == SiteKind::weight) {
       (void)found->second[0]->layer->parameter(point.site.parameter);
-      if (!added) {
-        throw ValueError(fmt::format(
-            "{}: expected a group of its own for a weight, got '{}' again",
-            describe(point), point.group));
-      }
+      weights.insert(point.group);
       continue;
+    }
+    if (point.config.rule == ScaleRule::live || point.config.per_channel) {
+      throw UnsupportedError(fmt::format(
+          "{}: expected a fixed per-tensor scale for an activation, got {}; a "
+          "file and its readers need one constant",
+          describe(point), to_string(point.config)));
     }
     for (const GraphNode* call : found->second) {
       const int count = static_cast<int>(call->inputs.size());
@@ -82,7 +86,14 @@ void check(const QdqPlan& plan, const Model& model) {
       const size_t index = static_cast<size_t>(point.site.index);
       tensors[point.group].insert(call->inputs[index].node.get());
     }
-    ++members[point.group];
+  }
+  for (const std::string& group : weights) {
+    if (members[group] > 1) {
+      throw ValueError(
+          fmt::format("plan: expected a group of its own for a "
+                      "weight, got '{}' {} times",
+                      group, members[group]));
+    }
   }
   for (const auto& [group, nodes] : tensors) {
     // A layer that is called several times reads several tensors with one

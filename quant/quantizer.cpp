@@ -43,23 +43,26 @@ Variable Quantizer::operator()(const Variable& x) const {
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {
   Grid grid{.axis = axis, .low = config_.low(), .high = config_.high()};
-  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-               [&] {
-                 if (config_.rule == ScaleRule::fixed) {
-                   if (!scale_) {
-                     throw ValueError(
-                         "scale: expected a calibrated quantizer, got one "
-                         "without a scale; "
-                         "run quant::calibrate first");
-                   }
-                   grid.scale = Tensor::scalar(*scale_);
-                   return;
-                 }
-                 grid.scale = config_.per_channel ? absmax_per_channel(x, axis)
-                                                  : Tensor::scalar(absmax(x));
-                 for (float& s : grid.scale.f32())
-                   s = scale_of_range(s, grid.high);
-               });
+  with_context(
+      [&] { return fmt::format("in quantizer '{}'", name_); },
+      [&] {
+        if (config_.rule == ScaleRule::fixed) {
+          if (!scale_) {
+            throw ValueError(
+                "scale: expected a calibrated quantizer, got one "
+                "without a scale; "
+                "run quant::calibrate first");
+          }
+          grid.scale = Tensor::scalar(*scale_);
+          return;
+        }
+        if (x.empty()) {
+          throw InternalError("grid: expected the tensor for a live scale");
+        }
+        grid.scale = config_.per_channel ? absmax_per_channel(x, axis)
+                                         : Tensor::scalar(absmax(x));
+        for (float& s : grid.scale.f32()) s = scale_of_range(s, grid.high);
+      });
   return grid;
 }
 

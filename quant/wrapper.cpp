@@ -72,6 +72,15 @@ QuantizeWrapper::QuantizeWrapper(std::shared_ptr<Layer> inner,
           input.index));
     }
   }
+  for (const Input& input : inputs_) {
+    const QuantizerConfig& config = input.quantizer->config();
+    if (config.rule == ScaleRule::live || config.per_channel) {
+      throw UnsupportedError(fmt::format(
+          "QuantizeWrapper: expected a fixed per-tensor scale for input {}, "
+          "got a live or per-channel one",
+          input.index));
+    }
+  }
   for (const Weight& weight : weights_) {
     if (weight.quantizer == nullptr) {
       throw ValueError(fmt::format(
@@ -121,6 +130,8 @@ void QuantizeWrapper::build(std::span<const Shape> inputs) {
 }
 
 void QuantizeWrapper::initialize_once(const Rng& rng) {
+  // The stream of each parameter is named after its layer.
+  if (inner_->name().empty()) inner_->set_name(name());
   inner_->initialize_once(rng);
 }
 

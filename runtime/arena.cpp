@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -57,8 +59,33 @@ void system_free(Buffer* buffer) noexcept {
   delete buffer;
 }
 
+using FreeLists = std::unordered_map<int64_t, std::vector<Buffer*>>;
+
+Buffer* pop(FreeLists& lists, int64_t capacity) {
+  const auto found = lists.find(capacity);
+  if (found == lists.end() || found->second.empty()) return nullptr;
+  Buffer* buffer = found->second.back();
+  found->second.pop_back();
+  return buffer;
+}
+
+// What threads have left over: where one allocates and another frees, buffers
+// come back through here. Never destroyed, since tensors may outlive statics.
+struct Shared {
+  std::mutex mutex;
+  FreeLists free;
+};
+Shared& shared() {
+  static Shared* const instance = new Shared;
+  return *instance;
+}
+
+// A thread keeps this much to itself.
+constexpr int64_t kMostCached = int64_t{64} << 20;
+
 struct Cache {
-  std::unordered_map<int64_t, std::vector<Buffer*>> free;
+  FreeLists free;
+  int64_t bytes = 0;
   ~Cache();
 };
 
@@ -83,18 +110,37 @@ Cache* cache() {
   return mine;
 }
 
+// A buffer of that class which was freed before, or null.
+Buffer* reuse(int64_t capacity) {
+  if (!kCaching) return nullptr;
+  if (Cache* own = cache()) {
+    if (Buffer* buffer = pop(own->free, capacity)) {
+      own->bytes -= capacity;
+      return buffer;
+    }
+  }
+  const std::lock_guard lock(shared().mutex);
+  return pop(shared().free, capacity);
+}
+
+void keep(Buffer* buffer) {
+  Cache* own = cache();
+  if (own != nullptr && own->bytes + buffer->capacity <= kMostCached) {
+    own->free[buffer->capacity].push_back(buffer);
+    own->bytes += buffer->capacity;
+    return;
+  }
+  const std::lock_guard lock(shared().mutex);
+  shared().free[buffer->capacity].push_back(buffer);
+}
+
 }  // namespace
 
 Buffer* take(int64_t bytes) {
   const int64_t capacity = size_class(bytes + kSlack);
-  if (Cache* own = kCaching ? cache() : nullptr) {
-    auto& list = own->free[capacity];
-    if (!list.empty()) {
-      Buffer* buffer = list.back();
-      list.pop_back();
-      buffer->references = 1;
-      return buffer;
-    }
+  if (Buffer* buffer = reuse(capacity)) {
+    buffer->references = 1;
+    return buffer;
   }
   ++system_count;
   const int64_t align = capacity >= kHugePage ? kHugePage : 64;
@@ -106,12 +152,15 @@ Buffer* take(int64_t bytes) {
 }
 
 void give(Buffer* buffer) noexcept {
-  Cache* own = kCaching ? cache() : nullptr;
-  if (own == nullptr) {
-    system_free(buffer);
-    return;
+  if (kCaching) {
+    try {
+      keep(buffer);
+      return;
+    } catch (const std::bad_alloc&) {
+      // No memory to remember it by: then it goes.
+    }
   }
-  own->free[buffer->capacity].push_back(buffer);
+  system_free(buffer);
 }
 
 int64_t system_allocations() { return system_count; }

@@ -1,6 +1,6 @@
 // Caching arena: freed buffers wait on lists of their size class, one set a
-// thread, so that a step allocates nothing after the second one and a chunk's
-// working set stays in its core's cache.
+// thread and one for all, so that a step allocates nothing after the second
+// one and a chunk's working set stays in its core's cache.
 #pragma once
 
 #include <atomic>

@@ -151,7 +151,14 @@ Batch Dataset::batch(std::span<const int64_t> indices) const {
           "dataset: expected indices in [0,{}), got {}", count_, index));
     }
   }
-  Batch batch = source_->read(indices);
+  Batch batch;
+  if (first_ == 0) {
+    batch = source_->read(indices);
+  } else {
+    std::vector<int64_t> shifted(indices.begin(), indices.end());
+    for (int64_t& index : shifted) index += first_;
+    batch = source_->read(shifted);
+  }
   check_batch(batch, static_cast<int64_t>(indices.size()),
               source_->input_shape());
   return batch;
@@ -176,6 +183,18 @@ Dataset Dataset::take(int64_t count) const {
   }
   Dataset result = *this;
   result.count_ = std::min(count, count_);
+  return result;
+}
+
+Dataset Dataset::drop(int64_t count) const {
+  if (count < 0 || count >= count_) {
+    throw ValueError(
+        fmt::format("dataset: expected to drop 0 to {} samples, got {}",
+                    count_ - 1, count));
+  }
+  Dataset result = *this;
+  result.first_ += count;
+  result.count_ -= count;
   return result;
 }
 

@@ -1,9 +1,11 @@
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,8 +33,10 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return fd_; }
-  // Closing can report a write that failed late (quota, network).
-  int close() { return ::close(std::exchange(fd_, -1)); }
+  void reset(int fd) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+  }
 
  private:
   int fd_;
@@ -63,11 +67,16 @@ fs::path folder_of(const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path, int64_t limit) {
+  if (path.empty()) throw IoError("file: expected a path, got an empty one");
   const Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor.get() < 0) fail(path, "open", errno);
   struct stat status {};
   if (::fstat(descriptor.get(), &status) != 0) fail(path, "read", errno);
   if (S_ISDIR(status.st_mode)) fail(path, "read", EISDIR);
+  if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)) {
+    throw IoError(
+        fmt::format("{}: expected a file, got a device", path.string()));
+  }
   if (status.st_size > limit) {
     throw IoError(fmt::format("{}: expected at most {} bytes, got {}",
                               path.string(), limit, status.st_size));
@@ -90,35 +99,124 @@ std::string read_file(const fs::path& path, int64_t limit) {
   }
 }
 
-void write_file(const fs::path& path, std::string_view contents) {
-  std::string pattern =
-      (folder_of(path) / fmt::format(".{}.XXXXXX", path.filename().string()))
-          .string();
-  Descriptor descriptor(::mkstemp(pattern.data()));
-  if (descriptor.get() < 0) fail(path, "create a file beside it", errno);
-  const fs::path temporary = pattern;
-  try {
-    write_all(descriptor.get(), contents, path);
+// A file that has contents but not yet its name. Where the file system can,
+// it has no name at all until then; elsewhere a temporary one.
+struct FileSet::File {
+  File(const fs::path& p, std::string_view contents)
+      : path(p), descriptor(open_unnamed()) {
+    if (descriptor.get() < 0) make_temporary();
+    try {
+      write_all(descriptor.get(), contents, path);
+      if (::fsync(descriptor.get()) != 0) fail(path, "write", errno);
+    } catch (...) {
+      discard();
+      throw;
+    }
+  }
+  ~File() { discard(); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  void put_in_place() {
+    if (temporary.empty()) {
+      temporary = temporary_name();
+      const std::string self =
+          fmt::format("/proc/self/fd/{}", descriptor.get());
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(),
+                   AT_SYMLINK_FOLLOW) != 0) {
+        const int error = errno;
+        temporary.clear();
+        fail(path, "create a file beside it", error);
+      }
+    }
+    if (::rename(temporary.c_str(), path.c_str()) != 0) {
+      fail(path, "put it in place", errno);
+    }
+    temporary.clear();
+  }
+
+  fs::path path;
+
+ private:
+  int open_unnamed() const {
+#ifdef O_TMPFILE
+    return ::open(folder_of(path).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC,
+                  0666);
+#else
+    return -1;
+#endif
+  }
+
+  void make_temporary() {
+    std::string pattern = temporary_name() + ".XXXXXX";
+    descriptor.reset(::mkstemp(pattern.data()));
+    if (descriptor.get() < 0) fail(path, "create a file beside it", errno);
+    temporary = pattern;
     // mkstemp makes private files; these are meant to be shared.
     const mode_t mask = ::umask(0);
     ::umask(mask);
     ::fchmod(descriptor.get(), 0666 & ~mask);
-    if (::fsync(descriptor.get()) != 0) fail(path, "write", errno);
-    if (descriptor.close() != 0) fail(path, "write", errno);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) {
-      fail(path, "put it in place", errno);
-    }
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
   }
-  sync_folder(folder_of(path));
+
+  // Unique among processes and, by the descriptor, within this one.
+  std::string temporary_name() const {
+    return (folder_of(path) / fmt::format(".{}.{}.{}", path.filename().string(),
+                                          ::getpid(), descriptor.get()))
+        .string();
+  }
+
+  void discard() {
+    if (!temporary.empty()) ::unlink(temporary.c_str());
+  }
+
+  Descriptor descriptor;
+  std::string temporary;
+};
+
+FileSet::FileSet() = default;
+FileSet::~FileSet() = default;
+
+void FileSet::add(const fs::path& path, std::string_view contents) {
+  files_.push_back(std::make_unique<File>(path, contents));
 }
 
+void FileSet::commit() {
+  for (const auto& file : files_) file->put_in_place();
+  std::set<fs::path> folders;
+  for (const auto& file : files_) folders.insert(folder_of(file->path));
+  for (const fs::path& folder : folders) sync_folder(folder);
+  files_.clear();
+}
+
+void write_file(const fs::path& path, std::string_view contents) {
+  FileSet files;
+  files.add(path, contents);
+  files.commit();
+}
+
+FolderLock::FolderLock(const fs::path& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+  if (descriptor_ < 0) fail(folder, "open the folder", errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    ::close(descriptor_);
+    if (error != EWOULDBLOCK) fail(folder, "lock the folder", error);
+    throw IoError(fmt::format(
+        "{}: expected to be the only one to write here, but another process "
+        "does; wait for it or choose another folder",
+        folder.string()));
+  }
+}
+
+FolderLock::~FolderLock() { ::close(descriptor_); }
+
 void ensure_writable_folder(const fs::path& folder) {
+  if (folder.empty())
+    throw IoError("folder: expected a path, got an empty one");
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error && !fs::is_directory(folder)) {
+  std::error_code ignored;
+  if (error && !fs::is_directory(folder, ignored)) {
     throw IoError(fmt::format("{}: cannot create the folder: {}",
                               folder.string(), error.message()));
   }

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdlib>
 #include <string>
 
@@ -38,11 +40,18 @@ Isa choose() {
   const std::vector<Isa> supported = supported_isas();
   const char* wanted = std::getenv("OCTET_ISA");
   if (wanted == nullptr || *wanted == '\0') return supported.back();
-  for (const Isa isa : supported) {
-    if (to_string(isa) == wanted) return isa;
+  std::string name = wanted;
+  for (char& c : name) c = static_cast<char>(std::tolower(c));
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (to_string(isa) != name) continue;
+    if (std::ranges::find(supported, isa) != supported.end()) return isa;
+    throw ValueError(
+        fmt::format("OCTET_ISA: expected one that this machine "
+                    "has ({}), got '{}'",
+                    names(supported), wanted));
   }
-  throw ValueError(fmt::format("OCTET_ISA: expected one of {}, got '{}'",
-                               names(supported), wanted));
+  throw ValueError(fmt::format(
+      "OCTET_ISA: expected baseline, avx2 or avx512, got '{}'", wanted));
 }
 
 struct Active {

@@ -155,8 +155,8 @@ Tensor Tensor::reshaped(const Shape& shape) const {
 }
 
 Tensor Tensor::slice(int64_t first, int64_t count) const {
-  if (shape_.rank() == 0 || first < 0 || count < 0 ||
-      first + count > shape_[0]) {
+  if (shape_.rank() == 0 || first < 0 || count < 0 || first > shape_[0] ||
+      count > shape_[0] - first) {
     throw ShapeError(fmt::format("slice: expected rows within {}, got [{},{})",
                                  shape_.to_string(), first, first + count));
   }

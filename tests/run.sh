@@ -11,11 +11,11 @@ Usage: tests/run.sh [--preset NAME] [CTEST ARGUMENTS]
 Installs what is missing, builds and runs the tests. The last line reads
 "N passed, N failed"; the exit code is 0 only if tests ran and all passed.
 
-  --preset NAME   dev (default), release, asan, tsan or bench
+  --preset NAME   dev (default), release, asan or tsan
   --help          this text
 
 Other arguments go to ctest:
-  tests/run.sh -L unit            tests with the label unit, grad, golden, e2e
+  tests/run.sh -L unit            tests with the label unit, grad or e2e
   tests/run.sh -R Adam            tests whose name matches
   tests/run.sh --preset asan -V   with address and undefined sanitizers
 
@@ -47,6 +47,11 @@ done
 # The name becomes a folder of build/.
 if [[ ! $preset =~ ^[A-Za-z0-9_-]+$ ]]; then
   printf "run.sh: expected the name of a preset, got '%s'\n" "$preset" >&2
+  exit 2
+fi
+if [[ $preset == bench ]]; then
+  printf "run.sh: expected a preset with tests, got '%s', %s\n" "$preset" \
+    "which builds only the benchmarks" >&2
   exit 2
 fi
 

@@ -2,6 +2,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,7 +31,14 @@ size_t terminal_columns() {
   return size.ws_col;
 }
 
-/// Output is a courtesy: a closed pipe must not stop the training.
+/// Whether the terminal knows the control sequences of ECMA-48.
+bool knows_sequences() {
+  const char* const term = std::getenv("TERM");
+  return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
+}
+
+/// Output is a courtesy: its errors are ignored. That a reader who leaves does
+/// not end the process is for the program to say, by ignoring SIGPIPE.
 void write(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
@@ -44,22 +54,11 @@ std::string duration_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, total % 60);
 }
 
-std::string epoch_text(const std::string& label, const Progress& progress) {
-  return fmt::format("{}{}epoch {}/{}", label, label.empty() ? "" : "  ",
-                     progress.epoch + 1, progress.epochs);
-}
-
-std::string loss_text(const Progress& progress) {
-  return fmt::format("loss {:.4f}  acc {:.2f} %", progress.loss,
-                     100.0 * progress.accuracy);
-}
-
-std::string rate_text(const Progress& progress) {
-  const double rate =
-      progress.seconds > 0
-          ? static_cast<double>(progress.samples) / progress.seconds
-          : 0.0;
-  return fmt::format("{:.0f} img/s", rate);
+/// Images per second.
+double rate_of(const Progress& progress) {
+  return progress.seconds > 0
+             ? static_cast<double>(progress.samples) / progress.seconds
+             : 0.0;
 }
 
 /// Of the whole fit, at the pace of this epoch, without validation.
@@ -68,18 +67,18 @@ std::string left_text(const Progress& progress) {
   const auto steps = static_cast<double>(progress.steps);
   const auto later = static_cast<double>(progress.epochs - progress.epoch - 1);
   const double left = steps - step + later * steps;
-  return duration_text(left * progress.seconds / std::max(step, 1.0)) + " left";
+  return duration_text(left * progress.seconds / std::max(step, 1.0));
 }
 
-/// What stays on the screen of an epoch.
+/// What stays of an epoch. Fits 79 columns with a label of four.
 std::string epoch_line(const std::string& label, const Progress& progress) {
-  std::string line =
-      fmt::format("{}  {}  {}  {:.1f} s", epoch_text(label, progress),
-                  loss_text(progress), rate_text(progress), progress.seconds);
+  std::string line = fmt::format(
+      "{}{}epoch {}/{}  loss {:.4f}  acc {:.2f} %  {:.0f} img/s", label,
+      label.empty() ? "" : "  ", progress.epoch + 1, progress.epochs,
+      progress.loss, 100.0 * progress.accuracy, rate_of(progress));
   if (progress.validation != nullptr) {
-    line += fmt::format("  val loss {:.4f}  val acc {:.2f} %",
-                        progress.validation->loss,
-                        100.0 * progress.validation->accuracy);
+    line +=
+        fmt::format("  val {:.2f} %", 100.0 * progress.validation->accuracy);
   }
   return line;
 }
@@ -91,28 +90,38 @@ size_t width_of(const std::string& text) {
   }));
 }
 
-/// The line while an epoch runs, at most `columns` wide: first the bar gives
-/// way, then the end of the text.
+/// `length` characters for a share in [0, 1].
+std::string bar_of(double share, size_t length) {
+  const auto done = static_cast<size_t>(share * static_cast<double>(length));
+  std::string bar(done, '=');
+  if (done < length) bar += '>';
+  bar.resize(length, ' ');
+  return bar;
+}
+
+/// The line while an epoch runs, at most `columns` wide. Where that is narrow
+/// the bar gets shorter, then img/s goes, then the bar, then the text's end.
 std::string bar_line(const std::string& label, const Progress& progress,
                      size_t columns) {
   const double share =
       static_cast<double>(progress.step) /
       static_cast<double>(std::max<int64_t>(progress.steps, 1));
-  const std::string before = epoch_text(label, progress) + "  ";
-  const std::string after = fmt::format(
-      "{:3.0f} %  {}  {}  {}", std::floor(100.0 * share), loss_text(progress),
-      rate_text(progress), left_text(progress));
-  const size_t text = width_of(before) + width_of(after);
-  const size_t frame = 3;  // "[" and "] "
-  if (text + frame + kShortestBar <= columns) {
-    const size_t length = std::min(kLongestBar, columns - text - frame);
-    const auto done = static_cast<size_t>(share * static_cast<double>(length));
-    std::string bar(done, '=');
-    if (done < length) bar += '>';
-    bar.resize(length, ' ');
-    return fmt::format("{}[{}] {}", before, bar, after);
+  const std::string before =
+      fmt::format("{}{}{}/{} ", label, label.empty() ? "" : " ",
+                  progress.epoch + 1, progress.epochs);
+  const std::string state = fmt::format(
+      "{:.0f} % loss {:.4f} acc {:.2f} % ", std::floor(100.0 * share),
+      progress.loss, 100.0 * progress.accuracy);
+  const std::string rate = fmt::format("{:.0f}/s ", rate_of(progress));
+  const std::string left = left_text(progress);
+  for (const std::string& after : {state + rate + left, state + left}) {
+    const size_t frame = 3;  // "[" and "] "
+    const size_t text = width_of(before) + width_of(after) + frame;
+    if (text + kShortestBar > columns) continue;
+    const size_t length = std::min(kLongestBar, columns - text);
+    return fmt::format("{}[{}] {}", before, bar_of(share, length), after);
   }
-  std::string line = before + after;
+  std::string line = before + state + left;
   while (width_of(line) > columns) line.pop_back();
   return line;
 }
@@ -138,33 +147,41 @@ class ProgressBar final : public Callback {
     }
     drawn_ = now;
     // A character in the last column would make some terminals wrap.
-    redraw(bar_line(label_, progress, terminal_columns() - 1));
+    const size_t columns = terminal_columns() - 1;
+    redraw(bar_line(label_, progress, columns), columns);
     open_ = true;
   }
 
   void on_epoch_end(const Progress& progress) override {
     const std::string line = epoch_line(label_, progress);
     if (open_) {
-      redraw(line);
+      // Whole, even if it wraps: this line stays.
+      redraw(line, terminal_columns() - 1);
       write("\n");
     } else {
-      write(line + "\n");
+      write(fmt::format("{}\n", line));
     }
     open_ = false;
     width_ = 0;
   }
 
  private:
-  /// Draws over the last line, with blanks where that was longer.
-  void redraw(const std::string& line) {
+  /// Draws over what the cursor's line shows: the last drawing, or after a
+  /// stop (Ctrl-Z) and in another size of the terminal anything.
+  void redraw(const std::string& line, size_t columns) {
     const size_t width = width_of(line);
-    const size_t blanks = width_ > width ? width_ - width : 0;
-    write("\r" + line + std::string(blanks, ' '));
+    if (knows_sequences_) {
+      write(fmt::format("\r{}\x1b[K", line));
+    } else {
+      const size_t until = std::max(width, std::min(width_, columns));
+      write(fmt::format("\r{}{}", line, std::string(until - width, ' ')));
+    }
     width_ = width;
   }
 
   std::string label_;
   bool terminal_;
+  bool knows_sequences_ = knows_sequences();
   bool open_ = false;  // a line without its newline is on the screen
   size_t width_ = 0;   // of that line
   Clock::time_point drawn_;

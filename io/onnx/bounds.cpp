@@ -24,7 +24,7 @@ void check_type(const onnx::TypeProto& type, const std::string& what) {
           (dim.dim_value() < 0 || dim.dim_value() > kLargest)) {
         throw FormatError(
             fmt::format("{}: expected dimensions from 0 to {}, got {}", what,
-                        kLargest, shape_text(type)));
+                        kLargest, to_text(shape_of(type))));
       }
     }
   } else if (type.has_sequence_type()) {
@@ -130,6 +130,28 @@ void check_graph(const onnx::GraphProto& graph) {
   }
 }
 
+void check_ir_version(const onnx::ModelProto& model) {
+  const int64_t version = model.ir_version();
+  if (version >= kFirstIrVersion && version <= kLastIrVersion) return;
+  throw FormatError(
+      fmt::format("ONNX model: expected IR version {} to {}, got {}; save it "
+                  "with ir_version={}",
+                  kFirstIrVersion, kLastIrVersion, version, kLastIrVersion));
+}
+
+// onnx::checker asks for shapes as well, without saying whose.
+void check_shape_stated(const onnx::ValueInfoProto& value,
+                        std::string_view what) {
+  const onnx::TypeProto& type = value.type();
+  const bool stated = type.has_tensor_type()
+                          ? type.tensor_type().has_shape()
+                          : type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
+  if (!stated) {
+    throw FormatError(fmt::format("{} '{}': expected a shape, got none", what,
+                                  printable(value.name())));
+  }
+}
+
 }  // namespace
 
 bool is_standard_domain(const std::string& domain) {
@@ -166,6 +188,7 @@ int64_t opset_of(const onnx::ModelProto& model) {
 }
 
 void check_bounds(const onnx::ModelProto& model) {
+  check_ir_version(model);
   opset_of(model);
   if (!model.has_graph()) {
     throw FormatError("ONNX model: expected a graph, got none");
@@ -176,6 +199,13 @@ void check_bounds(const onnx::ModelProto& model) {
         fmt::format("ONNX model: expected no functions of its own, got {}; "
                     "inline them first",
                     model.functions_size()));
+  }
+  // Within subgraphs they may be left out.
+  for (const auto& value : model.graph().input()) {
+    check_shape_stated(value, "graph input");
+  }
+  for (const auto& value : model.graph().output()) {
+    check_shape_stated(value, "graph output");
   }
   check_graph(model.graph());
 }

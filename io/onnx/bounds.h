@@ -2,6 +2,9 @@
 // they trust sizes and attributes, and a stride of 0 ends the process.
 #pragma once
 
+#include <cstdint>
+#include <string>
+
 #include <onnx/onnx_pb.h>
 
 namespace octet::io {
@@ -9,6 +12,9 @@ namespace octet::io {
 /// The opsets of ai.onnx that Octet reads.
 inline constexpr int64_t kFirstOpset = 1;
 inline constexpr int64_t kLastOpset = 17;
+/// And the versions of the format itself, up to the newest that onnx knows.
+inline constexpr int64_t kFirstIrVersion = 3;
+inline constexpr int64_t kLastIrVersion = onnx::IR_VERSION;
 
 /// Throws: FormatError naming the node, tensor or value and what is wrong.
 void check_bounds(const onnx::ModelProto& model);

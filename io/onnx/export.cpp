@@ -69,10 +69,7 @@ void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
                    });
 }
 
-std::string layout_of(const Shape& shape) {
-  return shape.rank() == 4 ? "NCHW" : "as in Keras";
-}
-
+/// Only what the graph itself does not tell.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
                   int64_t qdq_pairs) {
   const auto add = [&](std::string key, std::string value) {
@@ -80,9 +77,11 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
     entry->set_key(std::move(key));
     entry->set_value(std::move(value));
   };
-  add("input_layout", layout_of(model.inputs()[0].shape()));
-  add("output_layout", layout_of(model.outputs()[0].shape()));
-  add("weight_layout", "Conv OIHW, Gemm [out,in]");
+  const auto is_image = [](const SymbolicTensor& tensor) {
+    return tensor.shape().rank() == 4;
+  };
+  if (is_image(model.inputs()[0])) add("input_layout", "NCHW");
+  if (is_image(model.outputs()[0])) add("output_layout", "NCHW");
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
 }
 
@@ -128,26 +127,30 @@ onnx::ModelProto to_proto(const Model& model, const OnnxOptions& options,
 
 }  // namespace
 
-OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
-                       const OnnxOptions& options) {
+OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
   return with_context(
       [&] {
-        return fmt::format("in the ONNX export of model '{}' to '{}'",
-                           model.name(), path.string());
+        return fmt::format("in the ONNX export of model '{}'", model.name());
       },
       [&] {
         check_options(options);
-        OnnxReport report;
-        const std::string bytes =
-            serialize_onnx(to_proto(model, options, report.qdq_pairs));
+        OnnxFile file;
+        OnnxReport& report = file.report;
+        file.bytes = serialize_onnx(to_proto(model, options, report.qdq_pairs));
+        report.bytes = static_cast<int64_t>(file.bytes.size());
         // What is checked is what a reader will get.
-        onnx::ModelProto copy = parse_onnx(bytes);
+        onnx::ModelProto copy = parse_onnx(file.bytes);
         report.nodes = copy.graph().node_size();
         check_onnx(copy);
-        report.bytes = static_cast<int64_t>(bytes.size());
-        write_file(path, bytes);
-        return report;
+        return file;
       });
+}
+
+OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
+                       const OnnxOptions& options) {
+  const OnnxFile file = to_onnx(model, options);
+  write_file(path, file.bytes);
+  return file.report;
 }
 
 }  // namespace octet::io

@@ -72,12 +72,10 @@ std::optional<std::vector<int64_t>> GraphView::dims(
   return dims;
 }
 
-std::string GraphView::shape(const std::string& value) const {
-  if (const auto* tensor = constant(value)) {
-    return dims_text(*tensor);
-  }
+OnnxShape GraphView::shape(const std::string& value) const {
+  if (const auto* tensor = constant(value)) return shape_of(*tensor);
   const auto* type = find_or_null(types_, value);
-  return type == nullptr ? "" : shape_text(*type);
+  return type == nullptr ? OnnxShape() : shape_of(*type);
 }
 
 std::string GraphView::type(const std::string& value) const {

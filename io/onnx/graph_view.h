@@ -10,6 +10,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/onnx.h>
+
 namespace octet::io {
 
 class GraphView {
@@ -28,8 +30,7 @@ class GraphView {
 
   /// Dimensions, -1 where unknown; nothing if the rank is unknown.
   std::optional<std::vector<int64_t>> dims(const std::string& value) const;
-  /// "[N,16,28,28]"; empty if unknown.
-  std::string shape(const std::string& value) const;
+  OnnxShape shape(const std::string& value) const;
   /// "float32"; empty if unknown.
   std::string type(const std::string& value) const;
 

@@ -45,7 +45,7 @@ OnnxNodeInfo node_info(const onnx::NodeProto& node, const GraphView& view) {
           node.name(),
           {node.input().begin(), node.input().end()},
           {node.output().begin(), node.output().end()},
-          node.output_size() > 0 ? view.shape(node.output(0)) : ""};
+          node.output_size() > 0 ? view.shape(node.output(0)) : OnnxShape()};
 }
 
 // A pair as its DequantizeLinear ends it. `tensor` is what Q reads, or the

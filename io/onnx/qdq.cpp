@@ -44,13 +44,13 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
   if (!in_range) {
     refuse(node,
            fmt::format("expected an axis from {} to {} for {}, got {}", -rank,
-                       rank - 1, view.shape(node.input(0)),
+                       rank - 1, to_text(view.shape(node.input(0))),
                        attribute == nullptr ? kDefaultAxis : attribute->i()));
   }
   if (scale_dims[0] >= 0 && channels >= 0 && scale_dims[0] != channels) {
-    refuse(node,
-           fmt::format("expected {} scales for axis {} of {}, got {}", channels,
-                       axis, view.shape(node.input(0)), scale_dims[0]));
+    refuse(node, fmt::format("expected {} scales for axis {} of {}, got {}",
+                             channels, axis, to_text(view.shape(node.input(0))),
+                             scale_dims[0]));
   }
   return axis;
 }
@@ -81,7 +81,8 @@ void check_zero_point(const onnx::NodeProto& node,
   if (dims && *dims != scale_dims) {
     refuse(node, fmt::format("expected a zero point of shape {} like the "
                              "scale, got {}",
-                             dims_text(scale_dims), view.shape(node.input(2))));
+                             dims_text(scale_dims),
+                             to_text(view.shape(node.input(2)))));
   }
 }
 

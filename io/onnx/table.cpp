@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -106,8 +107,8 @@ std::string header(const OnnxSummary& summary) {
   line("description", summary.description);
   const auto tensors = [&](std::string_view key, const auto& list) {
     for (const OnnxTensorInfo& tensor : list) {
-      line(key,
-           fmt::format("{}  {} {}", tensor.name, tensor.type, tensor.shape));
+      line(key, fmt::format("{}  {} {}", tensor.name, tensor.type,
+                            to_text(tensor.shape)));
     }
   };
   tensors("input", summary.inputs);
@@ -126,7 +127,7 @@ std::string nodes(const OnnxSummary& summary) {
   for (size_t i = 0; i < summary.nodes.size(); ++i) {
     const OnnxNodeInfo& node = summary.nodes[i];
     table.add({std::to_string(i), node.op, node.name,
-               node.shape.empty() ? "?" : node.shape});
+               node.shape ? to_text(node.shape) : "?"});
   }
   return table.to_string();
 }
@@ -173,11 +174,21 @@ std::string totals(const OnnxSummary& summary) {
       plural(all - weights, "activation", "activations"));
 }
 
+Config shape_config(const OnnxShape& shape) {
+  if (!shape) return {};
+  Config::List list;
+  for (const OnnxDim& dim : *shape) {
+    list.push_back(std::visit([](const auto& d) { return Config(d); }, dim));
+  }
+  return list;
+}
+
 Config tensors_config(const std::vector<OnnxTensorInfo>& tensors) {
   Config::List list;
   for (const OnnxTensorInfo& tensor : tensors) {
-    list.push_back(Config::Object{
-        {"name", tensor.name}, {"type", tensor.type}, {"shape", tensor.shape}});
+    list.push_back(Config::Object{{"name", tensor.name},
+                                  {"type", tensor.type},
+                                  {"shape", shape_config(tensor.shape)}});
   }
   return list;
 }
@@ -191,7 +202,7 @@ Config node_config(const OnnxNodeInfo& node) {
                         {"name", node.name},
                         {"inputs", strings_config(node.inputs)},
                         {"outputs", strings_config(node.outputs)},
-                        {"shape", node.shape}};
+                        {"shape", shape_config(node.shape)}};
 }
 
 Config pair_config(const OnnxQdqPair& pair) {
@@ -208,6 +219,16 @@ Config pair_config(const OnnxQdqPair& pair) {
 }
 
 }  // namespace
+
+std::string to_text(const OnnxShape& shape) {
+  if (!shape) return "";
+  std::string text = "[";
+  for (const OnnxDim& dim : *shape) {
+    if (text.size() > 1) text += ',';
+    text += std::visit([](const auto& d) { return fmt::format("{}", d); }, dim);
+  }
+  return text + "]";
+}
 
 std::string to_table(const OnnxSummary& summary) {
   std::string text = header(summary) + "\n" + nodes(summary) + "\n";

@@ -105,18 +105,23 @@ std::string dims_text(const onnx::TensorProto& tensor) {
       std::span(tensor.dims().data(), static_cast<size_t>(tensor.dims_size())));
 }
 
-std::string shape_text(const onnx::TypeProto& type) {
-  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return "";
-  std::string text = "[";
+OnnxShape shape_of(const onnx::TypeProto& type) {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) return {};
+  std::vector<OnnxDim> dims;
   for (const auto& dim : type.tensor_type().shape().dim()) {
-    if (text.size() > 1) text += ',';
     if (dim.has_dim_value()) {
-      text += std::to_string(dim.dim_value());
+      dims.emplace_back(dim.dim_value());
     } else {
-      text += dim.dim_param().empty() ? "?" : printable(dim.dim_param(), 40);
+      dims.emplace_back(dim.dim_param().empty()
+                            ? std::string("?")
+                            : printable(dim.dim_param(), 40));
     }
   }
-  return text + "]";
+  return dims;
+}
+
+OnnxShape shape_of(const onnx::TensorProto& tensor) {
+  return std::vector<OnnxDim>(tensor.dims().begin(), tensor.dims().end());
 }
 
 void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {

@@ -9,6 +9,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/onnx.h>
+
 namespace octet::io {
 
 /// "float32", "int8", ...; "type 99" for a number ONNX does not know.
@@ -22,9 +24,9 @@ std::string printable(std::string_view text, size_t longest = 200);
 std::string dims_text(std::span<const int64_t> dims);
 std::string dims_text(const onnx::TensorProto& tensor);
 
-/// "[N,1,28,28]" of a tensor type; "?" where a dimension is unknown, empty if
-/// the shape is.
-std::string shape_text(const onnx::TypeProto& type);
+/// Of a tensor type; nothing for others. Names are printable.
+OnnxShape shape_of(const onnx::TypeProto& type);
+OnnxShape shape_of(const onnx::TensorProto& tensor);
 
 /// Refuses a tensor whose data is not what its type and dimensions say, or
 /// lies in another file. `what` names it in messages. Throws: FormatError.

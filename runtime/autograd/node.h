@@ -64,19 +64,21 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<Gradient> gradients;
   int64_t pending = 0;  // contributions to come; valid during backward
   Tensor value;
-  Tensor statistics;  // [n][2][c]: sums and square sums, from an epilogue
+  // [n][2][c]: sums and square sums of the value, or of the first term of a
+  // bias_add, from an epilogue.
+  Tensor statistics;
 };
 
 /// A parameter or constant. Under no-grad the packed forms of a weight are
-/// kept here until the value changes.
+/// kept here until the value changes; one for each table and kind.
 struct Leaf final : Node {
   explicit Leaf(Tensor v);
   void backward(Engine& engine) override;
 
   struct Packed {
     const void* table;  // of kernels: the layout depends on the vector width
-    Tensor scale;       // of the grid, or empty
     bool codes;
+    Grid grid;  // or an empty one
     Tensor panels;
     Tensor real;
   };

@@ -50,9 +50,10 @@ Variable::Variable(Tensor value, bool requires_grad) {
 
 const Shape& Variable::shape() const { return checked(node_).shape; }
 uint64_t Variable::id() const { return checked(node_).id; }
-const Tensor& Variable::value() const {
+const Tensor& Variable::value() const& {
   return autograd::value_of(checked(node_));
 }
+Tensor Variable::value() && { return autograd::value_of(checked(node_)); }
 bool Variable::requires_grad() const { return checked(node_).needs_grad; }
 bool Variable::is_leaf() const {
   return dynamic_cast<const autograd::Leaf*>(&checked(node_)) != nullptr;
@@ -127,9 +128,11 @@ const Tensor& value_of(Node& node) {
 Expression expression_of(const Variable& x) {
   Node& node = checked(x.node());
   const Expression* own = node.expression();
-  if (own != nullptr && node.value.empty()) return *own;
-  // A released node has no tape behind it: a constant.
-  Expression e = expression_of(value_of(node), node.released ? nullptr : &node);
+  // The tape behind a released node is gone: recording on goes through the
+  // node itself, so that backward() can say so.
+  const bool usable = !node.released || !grad_enabled();
+  if (own != nullptr && node.value.empty() && usable) return *own;
+  Expression e = expression_of(value_of(node), &node);
   if (own != nullptr) {
     e.grid = own->grid;  // Q is idempotent: a stored value is on its grid
   }
@@ -139,9 +142,8 @@ Expression expression_of(const Variable& x) {
 Expression extendable(const Variable& x) {
   Node& node = checked(x.node());
   Expression e = expression_of(x);
-  Node* target = node.released ? nullptr : &node;
-  if (!e.grid.empty()) return expression_of(value_of(node), target);
-  if (e.stored()) return expression_of(*e.cell, target);
+  if (!e.grid.empty()) return expression_of(value_of(node), &node);
+  if (e.stored()) return expression_of(*e.cell, &node);
   return e;
 }
 

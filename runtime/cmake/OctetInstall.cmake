@@ -20,3 +20,5 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/octetConfig.cmake
               ${PROJECT_BINARY_DIR}/octetConfigVersion.cmake
         DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -34,6 +34,15 @@ OCTET_INLINE V splat(float v) {
   }
 }
 
+// Keeps a product from being contracted with a sum that takes it.
+template <class V>
+OCTET_INLINE V rounded(V v) {
+#ifdef OCTET_X86
+  asm("" : "+x"(v));
+#endif
+  return v;
+}
+
 // NaN passes through both.
 template <class V>
 OCTET_INLINE V clip(V v, V low, V high) {

@@ -2,7 +2,7 @@
 
 // One plain function per kind of expression: nested closures would keep every
 // constant on the stack.
-template <class V, int Terms, bool Quantize>
+template <class V, int Terms>
 OCTET_INLINE V value_at(const Evaluation& e, int64_t at, int64_t c) {
   V v = load<V>(e.t + at);
   if constexpr (Terms >= 1) v = v * load<V>(e.a + c) + load<V>(e.b + c);
@@ -13,6 +13,7 @@ OCTET_INLINE V value_at(const Evaluation& e, int64_t at, int64_t c) {
       u = codes<V>(u, splat<V>(e.scale2), splat<V>(e.code_low2),
                    splat<V>(e.code_high2)) *
           splat<V>(e.scale2);
+      u = rounded(u);  // a value of its own, as DequantizeLinear's output is
     }
     v = v + u;
   }
@@ -23,7 +24,7 @@ OCTET_INLINE V value_at(const Evaluation& e, int64_t at, int64_t c) {
 template <class V, int Terms, bool Quantize, bool Keep>
 OCTET_INLINE void evaluate_at(const Evaluation& e, float* out, int64_t at,
                               int64_t c) {
-  V v = value_at<V, Terms, Quantize>(e, at, c);
+  V v = value_at<V, Terms>(e, at, c);
   if constexpr (Keep) store(e.keep + at, v);
   if constexpr (Quantize) {
     v = codes<V>(v, splat<V>(e.scale), splat<V>(e.code_low),
@@ -140,8 +141,9 @@ void accumulate(float* out, const float* in, int64_t n) {
 template <class V, class I>
 OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
                              int64_t c) {
-  V best = splat<V>(-__builtin_inff());
+  V best = {};
   I where = {};
+  bool begun = false;
   for (int64_t kh = 0; kh < p.kh; ++kh) {
     const int64_t h = oh * p.stride_h - p.top + kh;
     if (h < 0 || h >= p.h) continue;
@@ -149,10 +151,17 @@ OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
       const int64_t w = ow * p.stride_w - p.left + kw;
       if (w < 0 || w >= p.w) continue;
       const V v = load<V>(p.image + (h * p.w + w) * p.c + c);
+      const I cell = I{} + static_cast<int32_t>(kh * p.kw + kw);
+      if (!begun) {
+        best = v;
+        where = cell;
+        begun = true;
+        continue;
+      }
       // A NaN wins and stays: nothing compares greater than it.
       const auto take = (v > best) | (v != v);
       best = take ? v : best;
-      where = take ? I{} + static_cast<int32_t>(kh * p.kw + kw) : where;
+      where = take ? cell : where;
     }
   }
   const int64_t at = (oh * p.ow + ow) * p.c + c;

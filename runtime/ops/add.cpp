@@ -31,7 +31,7 @@ Term second_term(const Variable& y) {
     term.high = e.high;
   }
   term.grid = e.grid;
-  term.target = y.node()->released ? nullptr : y.node().get();
+  term.target = y.node().get();
   return term;
 }
 

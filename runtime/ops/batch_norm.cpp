@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 
 #include "../autograd/channel_sums.h"
 
@@ -101,40 +103,81 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
   }
 }
 
-// Biased variance. A linear op has summed its output already; otherwise two
-// passes in doubles.
-Moments batch_moments(const Variable& x, const Tensor& z) {
-  const size_t c = static_cast<size_t>(z.shape()[-1]);
+// What is normalized: z + shift. A bias below is not added, since the mean
+// takes it away again.
+struct Input {
+  Tensor z;
+  Tensor shift;       // [c], or empty
+  Tensor statistics;  // [n][2][c]: sums of z and z^2, if a linear op took them
+};
+
+Input input_of(const Variable& x) {
+  const Node& node = *x.node();
+  const autograd::Expression* own = node.expression();
+  const bool biased = own != nullptr && node.value.empty() && !node.released &&
+                      own->affine() && own->first.a.empty() &&
+                      !own->first.b.empty();
+  if (autograd::eager()) return {x.value(), {}, {}};
+  if (biased) return {own->first.t, own->first.b, node.statistics};
+  return {x.value(), {}, node.statistics};
+}
+
+// Sums body(value, channel) over each channel in doubles, chunks of images in
+// parallel, added in order.
+template <class Body>
+std::vector<double> channel_means(const Tensor& z, const Body& body) {
+  const autograd::ImageShape images(z.shape());
+  const size_t c = static_cast<size_t>(images.c);
+  std::vector<double> partial(static_cast<size_t>(chunk_count(images.n)) * c);
+  const float* values = z.f32().data();
+  parallel_chunks(images.n, [&](int64_t first, int64_t last, int64_t chunk) {
+    double* sums = partial.data() + static_cast<size_t>(chunk) * c;
+    const float* at = values + first * images.size();
+    const float* end = values + last * images.size();
+    for (; at < end; at += c) {
+      for (size_t k = 0; k < c; ++k) sums[k] += body(at[k], k);
+    }
+  });
+  std::vector<double> result(c);
+  for (size_t i = 0; i < partial.size(); ++i) result[i % c] += partial[i];
   const double count = static_cast<double>(z.size()) / static_cast<double>(c);
-  if (z.size() == 0) {
-    throw ShapeError(fmt::format("batch_norm: expected samples, got {}",
-                                 z.shape().to_string()));
-  }
+  for (double& sum : result) sum /= count;
+  return result;
+}
+
+Moments two_pass_moments(const Tensor& z) {
+  Moments m;
+  m.mean = channel_means(z, [](float v, size_t) { return double{v}; });
+  m.variance = channel_means(z, [&](float v, size_t k) {
+    const double d = v - m.mean[k];
+    return d * d;
+  });
+  return m;
+}
+
+// Of z, with the biased variance. The sums of an epilogue are single precision
+// within an image: where the mean is so large that their difference would say
+// little about the variance, z is read again.
+Moments batch_moments(const Input& input) {
+  const Tensor& sums = input.statistics;
+  if (sums.empty()) return two_pass_moments(input.z);
+  const size_t c = static_cast<size_t>(sums.shape()[2]);
+  const double count =
+      static_cast<double>(input.z.size()) / static_cast<double>(c);
   Moments m{std::vector<double>(c), std::vector<double>(c)};
-  const Tensor& sums = x.node()->statistics;
-  if (!sums.empty() && !autograd::eager()) {
-    const float* at = sums.f32().data();  // [n][2][c]
-    for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
-      for (size_t k = 0; k < c; ++k) {
-        m.mean[k] += at[k];
-        m.variance[k] += at[c + k];
-      }
-    }
+  const float* at = sums.f32().data();
+  for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
     for (size_t k = 0; k < c; ++k) {
-      m.mean[k] /= count;
-      m.variance[k] =
-          std::max(m.variance[k] / count - m.mean[k] * m.mean[k], 0.0);
+      m.mean[k] += at[k];
+      m.variance[k] += at[c + k];
     }
-    return m;
   }
-  const auto values = z.f32();
-  for (size_t i = 0; i < values.size(); ++i) m.mean[i % c] += values[i];
-  for (double& mean : m.mean) mean /= count;
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double d = values[i] - m.mean[i % c];
-    m.variance[i % c] += d * d;
+  for (size_t k = 0; k < c; ++k) {
+    m.mean[k] /= count;
+    const double square = m.mean[k] * m.mean[k];
+    m.variance[k] = m.variance[k] / count - square;
+    if (m.variance[k] < 1e-3 * square) return two_pass_moments(input.z);
   }
-  for (double& variance : m.variance) variance /= count;
   return m;
 }
 
@@ -184,6 +227,12 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
   check(x, gamma, beta, mean, variance, epsilon);
   const auto m = mean.f32();
   const auto v = variance.f32();
+  for (const float value : v) {
+    if (value < 0) {
+      throw ValueError(
+          fmt::format("batch_norm: expected a variance >= 0, got {}", value));
+    }
+  }
   const Moments moments{{m.begin(), m.end()}, {v.begin(), v.end()}};
   return normalize(x, x.value(), gamma, beta, moments, epsilon, false);
 }
@@ -193,17 +242,30 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
                              Tensor& moving_variance, float momentum,
                              float epsilon) {
   check(x, gamma, beta, moving_mean, moving_variance, epsilon);
-  const Tensor& z = x.value();
-  const Moments moments = batch_moments(x, z);
+  if (!(momentum >= 0 && momentum <= 1)) {
+    throw ValueError(fmt::format(
+        "batch_norm: expected momentum in [0,1], got {}", momentum));
+  }
+  if (x.shape().size() == 0) {
+    throw ShapeError(fmt::format("batch_norm: expected samples, got {}",
+                                 x.shape().to_string()));
+  }
+  const Input input = input_of(x);
+  const Moments moments = batch_moments(input);
+  const auto shift = input.shift.empty() ? std::span<const float>()
+                                         : std::as_const(input.shift).f32();
   const double keep = momentum;
   for (size_t k = 0; k < moments.mean.size(); ++k) {
+    // What is not finite is told by the loss; the statistics survive it.
+    if (!std::isfinite(moments.mean[k] + moments.variance[k])) continue;
+    const double batch_mean = moments.mean[k] + (shift.empty() ? 0 : shift[k]);
     float& mean = moving_mean.f32()[k];
     float& variance = moving_variance.f32()[k];
-    mean = static_cast<float>(keep * mean + (1 - keep) * moments.mean[k]);
+    mean = static_cast<float>(keep * mean + (1 - keep) * batch_mean);
     variance =
         static_cast<float>(keep * variance + (1 - keep) * moments.variance[k]);
   }
-  return normalize(x, z, gamma, beta, moments, epsilon, true);
+  return normalize(x, input.z, gamma, beta, moments, epsilon, true);
 }
 
 }  // namespace octet

@@ -58,7 +58,9 @@ Variable bias_add(const Variable& x, const Variable& bias) {
   } else {
     e.first.target = nullptr;
   }
-  return autograd::wrap("bias_add", std::move(e));
+  Variable y = autograd::wrap("bias_add", std::move(e));
+  y.node()->statistics = x.node()->statistics;
+  return y;
 }
 
 }  // namespace octet

@@ -39,7 +39,7 @@ struct Conv2DNode final : Node {
 // kernels get fewer chunks, to bound the memory.
 int64_t gradient_chunks(int64_t images, int64_t weights) {
   const int64_t most = weights > (int64_t{1} << 18) ? 4 : 16;
-  return std::min(images, most);
+  return std::clamp<int64_t>(images, 1, most);
 }
 
 // The kernel of each phase of the input's gradient: rows (tap, k), columns c.

@@ -61,6 +61,10 @@ void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
 
 int64_t window_positions(int64_t size, int64_t window, int64_t stride,
                          int64_t dilation, int64_t pads) {
+  if (stride < 1) {
+    throw ValueError(
+        fmt::format("window: expected a stride >= 1, got {}", stride));
+  }
   const int64_t room = size + pads - ((window - 1) * dilation + 1);
   return room < 0 ? 0 : room / stride + 1;
 }

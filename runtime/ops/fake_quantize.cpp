@@ -15,9 +15,10 @@ void check(const Shape& shape, const Grid& grid) {
   if (grid.empty()) {
     throw ValueError("fake_quantize: expected a grid with a scale, got none");
   }
-  if (grid.low > grid.high) {
+  constexpr int kMostCode = 1 << 22;  // larger floats are not rounded exactly
+  if (grid.low > grid.high || grid.low < -kMostCode || grid.high > kMostCode) {
     throw ValueError(
-        fmt::format("fake_quantize: expected low <= high, got "
+        fmt::format("fake_quantize: expected low <= high within +-2^22, got "
                     "[{},{}]",
                     grid.low, grid.high));
   }
@@ -37,11 +38,13 @@ void check(const Shape& shape, const Grid& grid) {
 
 }  // namespace
 
-Variable fake_quantize(const Variable& x, const Grid& grid,
+Variable fake_quantize(const Variable& x, const Grid& given,
                        StraightThrough mode) {
-  check(x.shape(), grid);
+  check(x.shape(), given);
+  Grid grid = given;
+  grid.scale = given.scale.clone();  // what the caller does later is no matter
   if (grid.per_channel()) {
-    auto node = std::make_shared<WeightGridNode>(x, grid, mode);
+    auto node = std::make_shared<ChannelGridNode>(x, grid, mode);
     if (autograd::eager()) autograd::value_of(*node);
     return Variable(std::move(node));
   }

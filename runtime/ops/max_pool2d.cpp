@@ -80,6 +80,12 @@ kernels::MaxPool geometry_of(const Shape& x, Size2 window,
         "got {}x{}",
         kMaxPoolCells, window.h, window.w));
   }
+  if (window.h < 1 || window.w < 1 || o.pads.top < 0 || o.pads.bottom < 0 ||
+      o.pads.left < 0 || o.pads.right < 0) {
+    throw ValueError(fmt::format(
+        "max_pool2d: expected a window >= 1 and pads >= 0, got {}x{}", window.h,
+        window.w));
+  }
   if (o.pads.top >= window.h || o.pads.bottom >= window.h ||
       o.pads.left >= window.w || o.pads.right >= window.w) {
     throw ValueError(fmt::format(

@@ -45,7 +45,7 @@ struct WeightGrid {
 };
 
 std::optional<WeightGrid> weight_grid(const Variable& w) {
-  if (const auto* node = dynamic_cast<WeightGridNode*>(w.node().get())) {
+  if (const auto* node = dynamic_cast<ChannelGridNode*>(w.node().get())) {
     const int axis = node->grid.axis;
     const bool last = axis == -1 || axis == w.shape().rank() - 1;
     if (!last) return std::nullopt;
@@ -59,10 +59,12 @@ std::optional<WeightGrid> weight_grid(const Variable& w) {
   return WeightGrid{e->first.t, e->grid, nullptr};
 }
 
-bool same_scale(const Tensor& a, const Tensor& b) {
+bool same_grid(const Grid& a, const Grid& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.size() == b.size() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+  return a.low == b.low && a.high == b.high &&
+         a.scale.size() == b.scale.size() &&
+         std::memcmp(a.scale.raw(), b.scale.raw(),
+                     static_cast<size_t>(a.scale.bytes())) == 0;
 }
 
 Tensor pack_panels(const Tensor& values) {
@@ -103,13 +105,13 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
 
 }  // namespace
 
-WeightGridNode::WeightGridNode(const Variable& x, const Grid& g,
-                               StraightThrough m)
+ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
+                                 StraightThrough m)
     : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
   depend_on(source);
 }
 
-Tensor WeightGridNode::compute() {
+Tensor ChannelGridNode::compute() {
   const Tensor& x = autograd::value_of(*source);
   Tensor out(shape);
   const auto from = x.f32();
@@ -121,7 +123,7 @@ Tensor WeightGridNode::compute() {
   return out;
 }
 
-void WeightGridNode::backward(Engine& engine) {
+void ChannelGridNode::backward(Engine& engine) {
   Tensor g = Engine::total(*this);
   gradients.clear();
   if (!g.empty() && mode == StraightThrough::clipped) {
@@ -158,16 +160,23 @@ PackedWeight pack_weight(const Variable& w, bool codes) {
 
   const Tensor scale =
       codes ? scales_per_channel(on->grid, w.shape()[-1]) : Tensor();
-  const Tensor key = on ? on->grid.scale : Tensor();
+  const Grid grid = on ? on->grid : Grid{};
   const void* table = &kernels::table();
   const std::lock_guard lock(leaf->mutex);
-  for (const Leaf::Packed& p : leaf->packed) {
-    if (p.table == table && p.codes == codes && same_scale(p.scale, key)) {
-      return {p.panels, p.real, scale};
-    }
+  const auto kept =
+      std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
+        return p.table == table && p.codes == codes;
+      });
+  if (kept != leaf->packed.end() && same_grid(kept->grid, grid)) {
+    return {kept->panels, kept->real, scale};
   }
   PackedWeight fresh = pack_fresh(w, on, codes);
-  leaf->packed.push_back({table, key, codes, fresh.panels, fresh.real});
+  const Leaf::Packed entry{table, codes, grid, fresh.panels, fresh.real};
+  if (kept != leaf->packed.end()) {
+    *kept = entry;
+  } else {
+    leaf->packed.push_back(entry);
+  }
   return fresh;
 }
 

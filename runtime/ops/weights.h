@@ -8,10 +8,10 @@
 
 namespace octet {
 
-/// A fake-quantized weight that has not been computed: per-channel grids are
+/// A per-channel fake-quantization that has not been computed: such grids are
 /// not part of expressions.
-struct WeightGridNode final : autograd::Node {
-  WeightGridNode(const Variable& x, const Grid& grid, StraightThrough mode);
+struct ChannelGridNode final : autograd::Node {
+  ChannelGridNode(const Variable& x, const Grid& grid, StraightThrough mode);
   Tensor compute() override;
   void backward(autograd::Engine& engine) override;
 

@@ -23,6 +23,18 @@ CommandResult run_command(const std::string& command) {
   return result;
 }
 
+std::string quoted(const std::filesystem::path& word) {
+  std::string text = "'";
+  for (const char c : word.string()) {
+    if (c == '\'') {
+      text += "'\\''";
+    } else {
+      text += c;
+    }
+  }
+  return text + "'";
+}
+
 TemporaryFolder::TemporaryFolder() {
   std::string pattern =
       (std::filesystem::temp_directory_path() / "octet-test-XXXXXX").string();

@@ -15,6 +15,9 @@ struct CommandResult {
 /// Through the shell, so that `command` may redirect and limit.
 CommandResult run_command(const std::string& command);
 
+/// A path or word as the shell takes it, whatever it contains.
+std::string quoted(const std::filesystem::path& word);
+
 /// A folder of the test's own, removed at the end.
 class TemporaryFolder {
  public:

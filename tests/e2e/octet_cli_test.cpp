@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-const std::string kOctet = OCTET_BIN "/octet";
+const std::string kOctet = quoted(OCTET_BIN "/octet");
 
 // A small quantized model with H != W != C.
 void export_small(const std::filesystem::path& path) {
@@ -27,6 +27,14 @@ void export_small(const std::filesystem::path& path) {
   io::export_onnx(qat, path);
 }
 
+/// What `octet inspect` says of that model.
+CommandResult inspect_small(const std::string& option = "") {
+  const TemporaryFolder folder;
+  export_small(folder / "small.onnx");
+  return run_command(fmt::format("{} inspect {} {}", kOctet, option,
+                                 quoted(folder / "small.onnx")));
+}
+
 TEST(OctetProgram, TellsItsVersion) {
   const CommandResult r = run_command(kOctet + " --version");
   EXPECT_EQ(r.exit_code, 0);
@@ -34,10 +42,7 @@ TEST(OctetProgram, TellsItsVersion) {
 }
 
 TEST(OctetProgram, ShowsAModelAsATable) {
-  const TemporaryFolder folder;
-  export_small(folder / "small.onnx");
-  const CommandResult r =
-      run_command(kOctet + " inspect " + (folder / "small.onnx").string());
+  const CommandResult r = inspect_small();
   EXPECT_EQ(r.exit_code, 0);
   for (const char* word : {"[N,3,6,4]", "Conv", "Gemm", "QuantizeLinear",
                            "[N,5,6,4]", "int8", "4 Q/DQ pairs"}) {
@@ -46,14 +51,13 @@ TEST(OctetProgram, ShowsAModelAsATable) {
 }
 
 TEST(OctetProgram, ShowsAModelAsJson) {
-  const TemporaryFolder folder;
-  export_small(folder / "small.onnx");
-  const CommandResult r = run_command(kOctet + " inspect --json " +
-                                      (folder / "small.onnx").string());
+  const CommandResult r = inspect_small("--json");
   ASSERT_EQ(r.exit_code, 0);
   const Config summary = io::from_json(r.output);
   EXPECT_EQ(summary.at("opset").as_int(), 13);
   EXPECT_EQ(summary.at("qdq_pairs").as_list().size(), 4u);
+  EXPECT_EQ(summary.at("inputs").as_list()[0].at("shape"),
+            Config(Config::List{"N", 3, 6, 4}));
 }
 
 TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
@@ -62,7 +66,7 @@ TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
   write_file(folder / "empty.onnx", "");
   for (const char* name : {"text.onnx", "empty.onnx", "missing.onnx"}) {
     const CommandResult r =
-        run_command(kOctet + " inspect " + (folder / name).string());
+        run_command(kOctet + " inspect " + quoted(folder / name));
     EXPECT_EQ(r.exit_code, 1) << name;
     EXPECT_NE(r.output.find("error: "), std::string::npos) << r.output;
     EXPECT_NE(r.output.find(name), std::string::npos) << r.output;

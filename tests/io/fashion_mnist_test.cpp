@@ -13,12 +13,10 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::error_of;
-using octet::testing::gzip;
-using octet::testing::idx_header;
-using octet::testing::put;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class FashionMnist : public ::testing::Test {
  protected:
@@ -43,7 +41,7 @@ class FashionMnist : public ::testing::Test {
     return error_of<FormatError>([&] { fashion_mnist(folder_.path()); });
   }
 
-  octet::testing::TempFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(FashionMnist, ReadsBothPartsAsImagesBetweenZeroAndOne) {
@@ -71,6 +69,35 @@ TEST_F(FashionMnist, NamesThePackageAndTheFileWhenOneIsMissing) {
       error_of<IoError>([&] { fashion_mnist(folder_.path()); });
   EXPECT_THAT(message, HasSubstr("dataset-fashion-mnist"));
   EXPECT_THAT(message, HasSubstr("t10k-labels-idx1-ubyte.gz"));
+}
+
+TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsAFile) {
+  put(folder_ / "file", "");
+  EXPECT_THAT(error_of<IoError>([&] { fashion_mnist(folder_ / "file"); }),
+              HasSubstr("dataset-fashion-mnist"));
+}
+
+// Links in a circle fail for root too, unlike missing permissions.
+TEST_F(FashionMnist, SaysWhyItCannotOpenWhatIsThere) {
+  const auto refusal_at = [&](const std::string& link,
+                              const std::filesystem::path& folder) {
+    std::filesystem::remove(folder_ / link);
+    std::filesystem::create_symlink(link, folder_ / link);
+    return error_of<IoError>([&] { fashion_mnist(folder); });
+  };
+  const std::string file = "t10k-labels-idx1-ubyte.gz";
+  EXPECT_THAT(refusal_at("loop", folder_ / "loop"),
+              AllOf(HasSubstr("cannot open the folder: Too many levels"),
+                    Not(HasSubstr("install"))));
+  EXPECT_THAT(refusal_at(file, folder_.path()),
+              AllOf(HasSubstr(file + ": cannot open the file: Too many levels"),
+                    Not(HasSubstr("install"))));
+}
+
+TEST_F(FashionMnist, RefusesAnEmptyPath) {
+  EXPECT_THAT(error_of<IoError>([] { fashion_mnist(""); }),
+              AllOf(HasSubstr("folder: expected a path, got an empty one"),
+                    Not(HasSubstr("install"))));
 }
 
 TEST_F(FashionMnist, RefusesCountsThatDiffer) {

@@ -11,7 +11,7 @@
 
 #include <zlib.h>
 
-namespace octet::testing {
+namespace octet::io {
 
 /// The header for unsigned bytes.
 inline std::string idx_header(const std::vector<uint32_t>& dims) {
@@ -48,4 +48,4 @@ inline void put(const std::filesystem::path& path, std::string_view contents) {
       .write(contents.data(), static_cast<std::streamsize>(contents.size()));
 }
 
-}  // namespace octet::testing
+}  // namespace octet::io

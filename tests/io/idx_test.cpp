@@ -13,10 +13,6 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::error_of;
-using octet::testing::gzip;
-using octet::testing::idx_header;
-using octet::testing::put;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -38,7 +34,7 @@ class ReadIdx : public ::testing::Test {
     return error_of<FormatError>([&] { read(contents); });
   }
 
-  octet::testing::TempFolder folder_;
+  TempFolder folder_;
   const std::string six_ = idx_header({2, 3}) + "abcdef";
 };
 

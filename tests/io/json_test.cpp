@@ -14,7 +14,6 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::error_of;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& text) {

@@ -15,7 +15,6 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::error_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

@@ -19,21 +19,17 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::attribute;
-using octet::testing::conv_model;
-using octet::testing::error_of;
-using octet::testing::float_tensor;
-using octet::testing::initializer;
-using octet::testing::int8_tensor;
-using octet::testing::model_of;
-using octet::testing::quantized_model;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+
+onnx::TypeProto::Tensor& tensor_type(onnx::ValueInfoProto* value) {
+  return *value->mutable_type()->mutable_tensor_type();
+}
 
 class CheckOnnx : public ::testing::Test {
  protected:
   std::string refusal(const onnx::ModelProto& model) {
-    octet::testing::save(model, folder_ / "model.onnx");
+    save(model, folder_ / "model.onnx");
     return error_of<FormatError>([&] { inspect_onnx(folder_ / "model.onnx"); });
   }
   std::string refusal(onnx::ModelProto model,
@@ -58,12 +54,12 @@ class CheckOnnx : public ::testing::Test {
     });
   }
 
-  octet::testing::TempFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(CheckOnnx, AcceptsSoundModels) {
   EXPECT_EQ(refusal(conv_model()), "");
-  octet::testing::save(quantized_model(), folder_ / "model.onnx");
+  save(quantized_model(), folder_ / "model.onnx");
   EXPECT_NO_THROW(inspect_onnx(folder_ / "model.onnx"));
 }
 
@@ -178,11 +174,8 @@ TEST_F(CheckOnnx, RefusesNegativeAndHugeDimensions) {
   EXPECT_THAT(with_dim(INT64_MAX), HasSubstr("initializer 'w'"));
   const auto with_input = [&](int64_t dim) {
     return refusal(conv_model(), [&](onnx::ModelProto& model) {
-      model.mutable_graph()
-          ->mutable_input(0)
-          ->mutable_type()
-          ->mutable_tensor_type()
-          ->mutable_shape()
+      tensor_type(model.mutable_graph()->mutable_input(0))
+          .mutable_shape()
           ->mutable_dim(2)
           ->set_dim_value(dim);
     });
@@ -244,6 +237,47 @@ TEST_F(CheckOnnx, RefusesOpsetsThatItDoesNotKnow) {
               HasSubstr("one opset"));
 }
 
+TEST_F(CheckOnnx, RefusesIrVersionsThatItDoesNotKnow) {
+  const auto with_version = [&](int64_t version) {
+    return refusal(conv_model(), [&](onnx::ModelProto& model) {
+      model.set_ir_version(version);
+    });
+  };
+  EXPECT_THAT(with_version(14),
+              HasSubstr("ONNX model: expected IR version 3 to 8, got 14; save "
+                        "it with ir_version=8"));
+  for (const int64_t version :
+       {INT64_MIN, int64_t{0}, int64_t{2}, int64_t{9}, INT64_MAX}) {
+    EXPECT_THAT(with_version(version),
+                HasSubstr("got " + std::to_string(version)));
+  }
+  for (const int64_t version : {4, 7, 8}) {
+    EXPECT_EQ(with_version(version), "");
+  }
+}
+
+TEST_F(CheckOnnx, RefusesAnInputOrOutputWithoutAShape) {
+  EXPECT_THAT(
+      refusal(
+          conv_model(),
+          [](onnx::ModelProto& model) {
+            tensor_type(model.mutable_graph()->mutable_output(0)).clear_shape();
+          }),
+      HasSubstr("graph output 'y': expected a shape, got none"));
+  EXPECT_THAT(refusal(conv_model(),
+                      [](onnx::ModelProto& model) {
+                        model.mutable_graph()->mutable_output(0)->clear_type();
+                      }),
+              HasSubstr("graph output 'y'"));
+  EXPECT_THAT(
+      refusal(
+          conv_model(),
+          [](onnx::ModelProto& model) {
+            tensor_type(model.mutable_graph()->mutable_input(0)).clear_shape();
+          }),
+      HasSubstr("graph input 'x'"));
+}
+
 TEST_F(CheckOnnx, RefusesAModelWithoutAGraphOrOutputs) {
   EXPECT_THAT(refusal(conv_model(),
                       [](onnx::ModelProto& model) { model.clear_graph(); }),
@@ -279,11 +313,8 @@ TEST_F(CheckOnnx, PassesOnWhatTheCheckerFinds) {
 TEST_F(CheckOnnx, PassesOnWhatShapeInferenceFinds) {
   EXPECT_THAT(refusal(conv_model(),
                       [](onnx::ModelProto& model) {
-                        model.mutable_graph()
-                            ->mutable_output(0)
-                            ->mutable_type()
-                            ->mutable_tensor_type()
-                            ->mutable_shape()
+                        tensor_type(model.mutable_graph()->mutable_output(0))
+                            .mutable_shape()
                             ->mutable_dim(2)
                             ->set_dim_value(99);
                       }),

@@ -25,10 +25,10 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::error_of;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 // Height, width and channels all differ, so that no two can be mixed up.
 constexpr int64_t kH = 6, kW = 4, kC = 3;
@@ -87,6 +87,13 @@ class ExportOnnx : public ::testing::Test {
     }
     throw std::runtime_error("no initializer " + name);
   }
+  std::map<std::string, std::string> metadata() const {
+    std::map<std::string, std::string> metadata;
+    for (const auto& entry : proto_.metadata_props()) {
+      metadata[entry.key()] = entry.value();
+    }
+    return metadata;
+  }
   static float element(const onnx::TensorProto& tensor, int64_t index) {
     float value = 0;
     std::memcpy(&value, tensor.raw_data().data() + index * 4, sizeof value);
@@ -101,7 +108,7 @@ class ExportOnnx : public ::testing::Test {
     return dims;
   }
 
-  octet::testing::TempFolder folder_;
+  TempFolder folder_;
   const std::filesystem::path path_ = folder_ / "model.onnx";
   onnx::ModelProto proto_;
 };
@@ -120,11 +127,7 @@ TEST_F(ExportOnnx, WritesTheFactsOfTheFile) {
   EXPECT_EQ(proto_.producer_version(), version());
   EXPECT_EQ(proto_.doc_string(), "a small network");
   EXPECT_EQ(proto_.graph().name(), "small");
-  std::map<std::string, std::string> metadata;
-  for (const auto& entry : proto_.metadata_props()) {
-    metadata[entry.key()] = entry.value();
-  }
-  EXPECT_EQ(metadata.at("input_layout"), "NCHW");
+  EXPECT_THAT(metadata(), ElementsAre(Pair("input_layout", "NCHW")));
 }
 
 TEST_F(ExportOnnx, TakesImagesAsNchwAndABatchOfAnySize) {
@@ -199,11 +202,8 @@ TEST_F(ExportOnnx, LeavesAnImageAsNchwAndSaysSo) {
   const auto x = input({kH, kW, kC});
   export_model(Model(x, ReLU()(x)), {.output_name = "image"});
   EXPECT_THAT(dims(proto_.graph().output(0)), ElementsAre("N", "3", "6", "4"));
-  bool said = false;
-  for (const auto& entry : proto_.metadata_props()) {
-    said |= entry.key() == "output_layout" && entry.value() == "NCHW";
-  }
-  EXPECT_TRUE(said);
+  EXPECT_THAT(metadata(), ElementsAre(Pair("input_layout", "NCHW"),
+                                      Pair("output_layout", "NCHW")));
 }
 
 TEST_F(ExportOnnx, TakesVectorsAsTheyAre) {
@@ -211,6 +211,7 @@ TEST_F(ExportOnnx, TakesVectorsAsTheyAre) {
   export_model(Model(x, Dense({.units = 2})(x)));
   EXPECT_THAT(dims(proto_.graph().input(0)), ElementsAre("N", "7"));
   EXPECT_THAT(ops(), ElementsAre("Gemm"));
+  EXPECT_TRUE(metadata().empty());
 }
 
 TEST_F(ExportOnnx, KeepsTheWeightsOfASharedLayerOnce) {
@@ -228,6 +229,16 @@ TEST_F(ExportOnnx, WritesTheSameBytesAgain) {
   const std::string first = read_file(path_);
   export_model(model);
   EXPECT_EQ(read_file(path_), first);
+}
+
+TEST_F(ExportOnnx, GivesTheBytesAndReportOfTheFileItWrites) {
+  const Model model = small_cnn();
+  const OnnxReport report = export_model(model, {.opset = 15});
+  const OnnxFile file = to_onnx(model, {.opset = 15});
+  EXPECT_EQ(file.bytes, read_file(path_));
+  EXPECT_EQ(file.report.bytes, report.bytes);
+  EXPECT_EQ(file.report.nodes, report.nodes);
+  EXPECT_EQ(file.report.qdq_pairs, report.qdq_pairs);
 }
 
 TEST_F(ExportOnnx, WritesTheOpsetAskedFor) {
@@ -260,7 +271,7 @@ TEST_F(ExportOnnx, RefusesWeightsThatAreNotFiniteAndWritesNothing) {
   model.layer("bn").parameter("gamma").variable.mutable_value().f32()[3] = NAN;
   EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
               AllOf(HasSubstr("'bn/gamma'"), HasSubstr("index 3"),
-                    HasSubstr("model.onnx")));
+                    HasSubstr("model 'small'")));
   EXPECT_TRUE(folder_.empty());
 }
 
@@ -314,6 +325,7 @@ class ExportQuantized : public ExportOnnx {
 TEST_F(ExportQuantized, PutsPairsAtTheDataAndWeightsOfConvAndGemm) {
   const OnnxReport report = export_model(calibrated());
   EXPECT_EQ(report.qdq_pairs, 4);
+  EXPECT_EQ(metadata().count("quantization"), 1u);
   const OnnxSummary summary = inspect_onnx(path_);
   ASSERT_EQ(summary.qdq_pairs.size(), 4u);
   int64_t weights = 0;

@@ -11,21 +11,16 @@
 namespace octet::io {
 namespace {
 
-using octet::testing::float_tensor;
-using octet::testing::initializer;
-using octet::testing::int8_tensor;
-using octet::testing::model_of;
-using octet::testing::quantized_model;
 using ::testing::ElementsAre;
 
 class InspectOnnx : public ::testing::Test {
  protected:
   OnnxSummary inspect(const onnx::ModelProto& model) {
-    octet::testing::save(model, folder_ / "model.onnx");
+    save(model, folder_ / "model.onnx");
     return inspect_onnx(folder_ / "model.onnx");
   }
 
-  octet::testing::TempFolder folder_;
+  TempFolder folder_;
 };
 
 TEST_F(InspectOnnx, TellsTheFactsOfTheFile) {
@@ -50,9 +45,9 @@ TEST_F(InspectOnnx, ListsInputsAndOutputsWithTypeAndShape) {
   ASSERT_EQ(summary.inputs.size(), 1u);
   EXPECT_EQ(summary.inputs[0].name, "x");
   EXPECT_EQ(summary.inputs[0].type, "float32");
-  EXPECT_EQ(summary.inputs[0].shape, "[N,3,8,8]");
+  EXPECT_EQ(to_text(summary.inputs[0].shape), "[N,3,8,8]");
   ASSERT_EQ(summary.outputs.size(), 1u);
-  EXPECT_EQ(summary.outputs[0].shape, "[N,4,6,6]");
+  EXPECT_EQ(to_text(summary.outputs[0].shape), "[N,4,6,6]");
 }
 
 TEST_F(InspectOnnx, DoesNotCountInitializersAsInputs) {
@@ -74,10 +69,20 @@ TEST_F(InspectOnnx, InfersTheShapeBehindEveryNode) {
                "}"));
   ASSERT_EQ(summary.nodes.size(), 3u);
   EXPECT_EQ(summary.nodes[0].op, "MaxPool");
-  EXPECT_EQ(summary.nodes[0].shape, "[N,3,4,4]");
-  EXPECT_EQ(summary.nodes[1].shape, "[N,3,1,1]");
+  EXPECT_EQ(to_text(summary.nodes[0].shape), "[N,3,4,4]");
+  EXPECT_EQ(to_text(summary.nodes[1].shape), "[N,3,1,1]");
   EXPECT_THAT(summary.nodes[2].inputs, ElementsAre("b"));
   EXPECT_THAT(summary.nodes[2].outputs, ElementsAre("y"));
+}
+
+TEST_F(InspectOnnx, KeepsTheNamesOfOpenSizes) {
+  const OnnxSummary summary =
+      inspect(model_of("g (float[N,M,4] x) => (float[N,M,4] y) {\n"
+                       "  y = Relu (x)\n"
+                       "}"));
+  const OnnxShape expected = {{"N", "M", int64_t{4}}};
+  EXPECT_EQ(summary.inputs[0].shape, expected);
+  EXPECT_EQ(summary.nodes[0].shape, expected);
 }
 
 TEST_F(InspectOnnx, ListsPairsOfActivationsAndWeights) {
@@ -103,9 +108,7 @@ TEST_F(InspectOnnx, ListsPairsOfActivationsAndWeights) {
 TEST_F(InspectOnnx, CountsAnAxisFromTheFront) {
   onnx::ModelProto model = quantized_model();
   for (const int node : {2, 3}) {
-    octet::testing::attribute(*model.mutable_graph()->mutable_node(node),
-                              "axis")
-        .set_i(-4);
+    attribute(*model.mutable_graph()->mutable_node(node), "axis").set_i(-4);
   }
   EXPECT_EQ(inspect(model).qdq_pairs[1].axis, 0);
 }

@@ -11,7 +11,7 @@
 
 #include <octet/runtime/file.h>
 
-namespace octet::testing {
+namespace octet::io {
 
 /// A model of opset 13 from onnx's text form, `g (float[N,3,8,8] x) => ...`.
 inline onnx::ModelProto model_of(const std::string& graph) {
@@ -99,4 +99,4 @@ inline void save(const onnx::ModelProto& model,
   write_file(path, model.SerializeAsString());
 }
 
-}  // namespace octet::testing
+}  // namespace octet::io

@@ -1,5 +1,6 @@
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,11 +20,11 @@ OnnxSummary sample() {
   summary.ir_version = 7;
   summary.opset = 13;
   summary.producer = "octet 0.1.0";
-  summary.inputs = {{"input", "float32", "[N,1,28,28]"}};
-  summary.outputs = {{"logits", "float32", "[N,10]"}};
+  summary.inputs = {{"input", "float32", {{"N", 1, 28, 28}}}};
+  summary.outputs = {{"logits", "float32", {{"N", 10}}}};
   summary.nodes = {
-      {"Conv", "conv", {"input", "w"}, {"c"}, "[N,16,28,28]"},
-      {"BatchNormalization", "bn", {"c"}, {"b"}, ""},
+      {"Conv", "conv", {"input", "w"}, {"c"}, {{"N", 16, 28, 28}}},
+      {"BatchNormalization", "bn", {"c"}, {"b"}, {}},
   };
   summary.qdq_pairs = {
       {"input", "conv", "activation", "int8", {}, 1, 0.5f, 0.5f},
@@ -32,6 +33,12 @@ OnnxSummary sample() {
   summary.initializers = 4;
   summary.parameters = 12345;
   return summary;
+}
+
+TEST(ToText, WritesAShapeInBrackets) {
+  EXPECT_EQ(to_text(OnnxShape{{"N", 1, "?"}}), "[N,1,?]");
+  EXPECT_EQ(to_text(OnnxShape{std::vector<OnnxDim>{}}), "[]");
+  EXPECT_EQ(to_text({}), "");
 }
 
 TEST(ToTable, PrintsHeaderNodesPairsAndTotals) {
@@ -83,10 +90,14 @@ TEST(ToTable, CutsLongNamesAndHidesControlCharacters) {
 TEST(ToConfig, HoldsEverything) {
   const Config config = to_config(sample());
   EXPECT_EQ(config.at("opset").as_int(), 13);
-  EXPECT_EQ(config.at("inputs").as_list()[0].at("shape").as_string(),
-            "[N,1,28,28]");
-  EXPECT_EQ(config.at("nodes").as_list()[0].at("inputs").as_list()[1],
-            Config("w"));
+  EXPECT_EQ(config.at("inputs").as_list()[0].at("shape"),
+            Config(Config::List{"N", 1, 28, 28}));
+  EXPECT_EQ(config.at("outputs").as_list()[0].at("shape"),
+            Config(Config::List{"N", 10}));
+  const auto& nodes = config.at("nodes").as_list();
+  EXPECT_EQ(nodes[0].at("shape"), Config(Config::List{"N", 16, 28, 28}));
+  EXPECT_TRUE(nodes[1].at("shape").is_null());
+  EXPECT_EQ(nodes[0].at("inputs").as_list()[1], Config("w"));
   const auto& pairs = config.at("qdq_pairs").as_list();
   EXPECT_TRUE(pairs[0].at("axis").is_null());
   EXPECT_EQ(pairs[1].at("axis").as_int(), 0);

@@ -10,7 +10,7 @@
 
 #include <octet/runtime/error.h>
 
-namespace octet::testing {
+namespace octet::io {
 
 /// A new folder, removed with everything in it.
 class TempFolder {
@@ -54,4 +54,4 @@ std::string error_of(Body body) {
   return "";
 }
 
-}  // namespace octet::testing
+}  // namespace octet::io

@@ -9,14 +9,9 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::FloatEq;
 using ::testing::HasSubstr;
-using testing::integers;
 using ::testing::Pointwise;
-using testing::single;
-using testing::tensor;
-using testing::values;
 
 using Values = std::vector<float>;
 

@@ -7,12 +7,7 @@
 namespace octet {
 namespace {
 
-using testing::bits;
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::names;
-using testing::noise;
-using testing::weight_bits;
 
 Model network() {
   const SymbolicTensor x = input({6, 5, 3}, "image");
@@ -22,7 +17,7 @@ Model network() {
   y = Dense({.units = 30})(y);
   y = shared(ReLU()(shared(y)));
   Model model(x, Softmax()(y), {.name = "net", .seed = 9});
-  testing::shake(model);
+  shake(model);
   return model;
 }
 
@@ -47,7 +42,7 @@ TEST(Clone, SharesNothingWithItsOriginal) {
   const auto before = weight_bits(model);
   const Tensor x = noise({3, 6, 5, 3});
   const auto answer = bits(model.predict(x));
-  testing::shake(copy, 99);
+  shake(copy, 99);
   (void)copy(Variable(x), Mode::training).value();
   EXPECT_EQ(weight_bits(model), before);
   EXPECT_EQ(bits(model.predict(x)), answer);

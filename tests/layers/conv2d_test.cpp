@@ -9,12 +9,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::infer;
-using testing::integers;
-using testing::single;
-using testing::values;
 
 /// The definition of Keras' Conv2D, in doubles.
 std::vector<float> plain_conv2d(const Tensor& x, const Tensor& kernel,

@@ -26,7 +26,7 @@ Config minimal_config(std::string_view class_name) {
 
 template <class Check>
 void for_each_class(Check check) {
-  testing::register_offset();
+  register_offset();
   for (const LayerDef* def : layer_defs()) {
     SCOPED_TRACE(def->class_name);
     check(*def);
@@ -88,7 +88,7 @@ TEST(EveryLayerClass, GivesTheShapeItPromises) {
     if (def.class_name == "InputLayer") return;
     const Model model(x, call(layer, {x}));
     const NoGradGuard no_grad;
-    const Variable y = model(Variable(testing::noise({2, 4, 6, 3})));
+    const Variable y = model(Variable(noise({2, 4, 6, 3})));
     EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, 2));
   });
 }
@@ -105,9 +105,7 @@ TEST(EveryLayerClass, NamesTheParameterItQuantizes) {
 }
 
 TEST(EveryLayerClass, NamesItselfWhereItsOptionsAreRefused) {
-  const auto text = [](auto make) {
-    return testing::error_of<ValueError>(make);
-  };
+  const auto text = [](auto make) { return error_of<ValueError>(make); };
   EXPECT_THAT(text([] { (void)Conv2D({.filters = 0, .name = "stem"}); }),
               HasSubstr("'stem' (Conv2D)"));
   EXPECT_THAT(text([] { (void)Dense({.units = 0, .name = "logits"}); }),

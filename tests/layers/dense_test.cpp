@@ -8,12 +8,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::infer;
-using testing::integers;
-using testing::single;
-using testing::values;
 
 void expect_definition(const Tensor& x, int64_t units) {
   const Dense layer({.units = units});

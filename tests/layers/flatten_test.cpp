@@ -5,10 +5,6 @@
 namespace octet {
 namespace {
 
-using testing::infer;
-using testing::integers;
-using testing::values;
-
 TEST(Flatten, KeepsTheOrderOfRowsColumnsChannels) {
   const Tensor x = integers({2, 2, 3, 5});
   const Tensor y = infer(Flatten(), x);

@@ -6,7 +6,6 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
 
 TEST(Graph, AnInputHasTheBatchInFront) {

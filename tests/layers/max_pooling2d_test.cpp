@@ -10,12 +10,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::infer;
-using testing::integers;
-using testing::noise;
-using testing::values;
 
 void expect_definition(const Tensor& x, const MaxPooling2DOptions& o) {
   const int64_t n = x.shape()[0], h = x.shape()[1], w = x.shape()[2],
@@ -110,7 +105,7 @@ TEST(MaxPooling2D, DropsAnIncompleteWindowUnlessPadded) {
 }
 
 TEST(MaxPooling2D, HasNoParameters) {
-  EXPECT_EQ(testing::single(MaxPooling2D(), {4, 4, 1}).parameter_count(), 0);
+  EXPECT_EQ(single(MaxPooling2D(), {4, 4, 1}).parameter_count(), 0);
 }
 
 TEST(MaxPooling2D, RefusesOptionsOutOfRange) {

@@ -7,11 +7,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
-using testing::FailingLayer;
 using ::testing::HasSubstr;
-using testing::tensor;
-using testing::values;
 
 Model image_model() {
   const SymbolicTensor x = input({4, 5, 3}, "image");
@@ -114,7 +110,7 @@ TEST(ModelRun, GivesGradientsToEveryTrainedParameter) {
   SymbolicTensor y = Conv2D({.filters = 2})(x);
   y = Dense({.units = 3})(Flatten()(ReLU()(BatchNormalization()(y))));
   const Model model(x, y);
-  const Variable image(testing::noise({2, 4, 5, 3}));
+  const Variable image(noise({2, 4, 5, 3}));
   softmax_cross_entropy(model(image), Tensor::zeros({2}, DType::i64))
       .backward();
   for (const auto& layer : model.layers()) {

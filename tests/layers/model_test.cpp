@@ -7,13 +7,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::names;
-using testing::Offset;
-using testing::Sum;
-using testing::tensor;
-using testing::values;
 
 using Names = std::vector<std::string>;
 

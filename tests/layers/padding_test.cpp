@@ -1,3 +1,6 @@
+#include <cstdint>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include <octet/layers/padding.h>
@@ -6,54 +9,54 @@ namespace octet {
 namespace {
 
 /// The cells before and after one axis.
-std::pair<int64_t, int64_t> same(int64_t size, int64_t window, int64_t stride,
-                                 int64_t dilation = 1) {
+using Cells = std::pair<int64_t, int64_t>;
+
+Cells same(int64_t size, int64_t window, int64_t stride, int64_t dilation = 1) {
   const Pads p = pads_of(Padding::same, {size, 1}, {window, 1}, {stride, 1},
                          {dilation, 1});
   return {p.top, p.bottom};
 }
 
-using Cells = std::pair<int64_t, int64_t>;
-
 TEST(Padding, ValidAddsNothing) {
   EXPECT_EQ(pads_of(Padding::valid, {5, 7}, {3, 4}, {2, 1}, {1, 2}), Pads());
 }
 
-TEST(Padding, SameSurroundsOddWindowsEvenly) {
-  EXPECT_EQ(same(28, 3, 1), Cells(1, 1));
-  EXPECT_EQ(same(5, 5, 1), Cells(2, 2));
-  EXPECT_EQ(same(1, 1, 1), Cells(0, 0));
+struct SameCase {
+  const char* name;
+  int64_t size, window, stride, dilation;
+  Cells cells;
+};
+
+class SamePadding : public ::testing::TestWithParam<SameCase> {};
+
+TEST_P(SamePadding, AddsTheseCells) {
+  const SameCase& c = GetParam();
+  EXPECT_EQ(same(c.size, c.window, c.stride, c.dilation), c.cells);
 }
 
-TEST(Padding, SamePutsAnExtraCellAtTheEnd) {
-  EXPECT_EQ(same(5, 2, 1), Cells(0, 1));
-  EXPECT_EQ(same(5, 4, 1), Cells(1, 2));
-}
+constexpr SameCase kSameCases[] = {
+    {"OddWindow3Evenly", 28, 3, 1, 1, {1, 1}},
+    {"OddWindow5Evenly", 5, 5, 1, 1, {2, 2}},
+    {"NothingForAWindowOfOne", 1, 1, 1, 1, {0, 0}},
+    {"EvenWindow2OneMoreAtTheEnd", 5, 2, 1, 1, {0, 1}},
+    {"EvenWindow4OneMoreAtTheEnd", 5, 4, 1, 1, {1, 2}},
+    {"StrideTwoOfAnEvenSize", 28, 3, 2, 1, {0, 1}},
+    {"StrideTwoOfAnOddSize", 7, 3, 2, 1, {1, 1}},
+    {"StrideTwoOfALargeWindow", 224, 7, 2, 1, {2, 3}},
+    {"StrideAsTheWindowOfAnEvenSize", 28, 2, 2, 1, {0, 0}},
+    {"StrideAsTheWindowOfAnOddSize", 7, 2, 2, 1, {0, 1}},
+    {"WindowLargerThanTheImage", 2, 5, 1, 1, {2, 2}},
+    {"EvenWindowLargerThanTheImage", 1, 4, 1, 1, {1, 2}},
+    {"WindowAndStrideLargerThanTheImage", 2, 5, 3, 1, {1, 2}},
+    {"NothingWhereStridesSkipCells", 4, 1, 3, 1, {0, 0}},
+    {"NothingWhereOneStrideLeavesTheImage", 5, 2, 8, 1, {0, 0}},
+    {"ReachOfADilatedOddWindow", 10, 3, 1, 2, {2, 2}},
+    {"ReachOfADilatedEvenWindow", 10, 2, 1, 3, {1, 2}},
+    {"ReachOfADilatedWindowWithStrideTwo", 10, 3, 2, 2, {1, 2}},
+};
 
-TEST(Padding, SameWithStrideTwoDependsOnTheParityOfTheSize) {
-  EXPECT_EQ(same(28, 3, 2), Cells(0, 1));
-  EXPECT_EQ(same(7, 3, 2), Cells(1, 1));
-  EXPECT_EQ(same(224, 7, 2), Cells(2, 3));
-  EXPECT_EQ(same(28, 2, 2), Cells(0, 0));
-  EXPECT_EQ(same(7, 2, 2), Cells(0, 1));
-}
-
-TEST(Padding, SameTakesWindowsLargerThanTheImage) {
-  EXPECT_EQ(same(2, 5, 1), Cells(2, 2));
-  EXPECT_EQ(same(1, 4, 1), Cells(1, 2));
-  EXPECT_EQ(same(2, 5, 3), Cells(1, 2));
-}
-
-TEST(Padding, SameAddsNothingWhereStridesSkipCells) {
-  EXPECT_EQ(same(4, 1, 3), Cells(0, 0));
-  EXPECT_EQ(same(5, 2, 8), Cells(0, 0));
-}
-
-TEST(Padding, SameCountsTheReachOfADilatedWindow) {
-  EXPECT_EQ(same(10, 3, 1, 2), Cells(2, 2));
-  EXPECT_EQ(same(10, 2, 1, 3), Cells(1, 2));
-  EXPECT_EQ(same(10, 3, 2, 2), Cells(1, 2));
-}
+INSTANTIATE_TEST_SUITE_P(Padding, SamePadding, ::testing::ValuesIn(kSameCases),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Padding, TreatsRowsAndColumnsByThemselves) {
   const Pads expected{.top = 0, .bottom = 1, .left = 2, .right = 2};

@@ -9,11 +9,7 @@
 namespace octet {
 namespace {
 
-using testing::bits;
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::noise;
-using testing::ThreadsRestored;
 
 /// Every layer class on images [9,7,3], with statistics and weights of no
 /// particular shape.
@@ -24,7 +20,7 @@ Model network() {
   y = Conv2D({.filters = 5, .kernel_size = {2, 2}, .use_bias = false})(y);
   y = ReLU({.max_value = 6})(BatchNormalization()(y));
   Model model(x, Softmax()(Dense({.units = 10})(Flatten()(y))));
-  testing::shake(model);
+  shake(model);
   return model;
 }
 
@@ -94,16 +90,16 @@ TEST(Predict, SeesWeightsThatChangedInBetween) {
   const Model model = network();
   const Tensor x = noise({3, 9, 7, 3});
   const auto before = bits(model.predict(x));
-  testing::shake(model, 77);
+  shake(model, 77);
   EXPECT_NE(bits(model.predict(x)), before);
-  testing::shake(model);
+  shake(model);
   EXPECT_EQ(bits(model.predict(x)), before);
 }
 
 TEST(Predict, LeavesItsInputAndGivesATensorOfItsOwn) {
   const SymbolicTensor x = input({2});
   const Model identity(x, x);
-  const Tensor data = testing::tensor({1, 2}, {1, 2});
+  const Tensor data = tensor({1, 2}, {1, 2});
   Tensor answer = identity.predict(data);
   answer.f32()[0] = 99;
   EXPECT_EQ(data.f32()[0], 1);
@@ -136,7 +132,7 @@ TEST(Predict, RefusesSeveralInputsOrOutputs) {
   const SymbolicTensor b = input({2});
   const Tensor x = Tensor::zeros({1, 2});
   EXPECT_THAT(error_of<UnsupportedError>([&] {
-                Model({a, b}, {testing::Sum()({a, b})}).predict(x);
+                Model({a, b}, {Sum()({a, b})}).predict(x);
               }),
               HasSubstr("expected one input and one output, got 2 and 1"));
   EXPECT_THROW(Model({a}, {a, ReLU()(a)}).predict(x), UnsupportedError);

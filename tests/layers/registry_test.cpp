@@ -9,14 +9,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::Offset;
-using testing::offset_def;
-using testing::OffsetLayer;
-using testing::register_offset;
-using testing::tensor;
-using testing::values;
 
 std::vector<std::string> classes() {
   std::vector<std::string> result;
@@ -137,9 +130,8 @@ TEST(Registry, AClassOfTheUserWorksInAModel) {
   register_offset();
   const SymbolicTensor x = input({2});
   const Model model(x, Offset(0.5f)(Offset(10)(x)));
-  EXPECT_EQ(testing::names(model),
-            (std::vector<std::string>{"input_layer", "user_offset",
-                                      "user_offset_1"}));
+  EXPECT_EQ(names(model), (std::vector<std::string>{
+                              "input_layer", "user_offset", "user_offset_1"}));
   EXPECT_EQ(model.parameter_count(), 4);
   EXPECT_EQ(values(model.predict(tensor({2, 2}, {1, 2, 3, 4}))),
             (std::vector<float>{11.5f, 12.5f, 13.5f, 14.5f}));
@@ -158,7 +150,7 @@ TEST(Registry, AClassOfTheUserIsClonedWithItsWeights) {
 }
 
 TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
-  class Nameless final : public testing::Plain {
+  class Nameless final : public Plain {
    public:
     std::string class_name() const override { return "UserNameless"; }
   };

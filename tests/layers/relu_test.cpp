@@ -9,10 +9,7 @@
 namespace octet {
 namespace {
 
-using testing::error_of;
 using ::testing::HasSubstr;
-using testing::infer;
-using testing::values;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

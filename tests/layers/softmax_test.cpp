@@ -7,10 +7,6 @@
 namespace octet {
 namespace {
 
-using testing::infer;
-using testing::noise;
-using testing::values;
-
 TEST(Softmax, ComputesAHandCheckedExample) {
   const auto y = values(
       infer(Softmax(),

@@ -16,7 +16,7 @@ TEST(Summary, ListsLayersWithShapesParametersAndWork) {
   const Model model(x, Dense({.units = 10})(Flatten()(y)));
   const std::string text = model.summary();
   EXPECT_THAT(text, ContainsRegex("layer +class +output +parameters +"
-                                  "multiply-adds\n"));
+                                  "mult-adds\n"));
   EXPECT_THAT(text, ContainsRegex("\nimage +InputLayer +.N,28,28,1. +0 +0\n"));
   // 28 * 28 * 8 * 9 multiply-adds.
   EXPECT_THAT(text,

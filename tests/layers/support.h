@@ -12,7 +12,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
 
-namespace octet::testing {
+namespace octet {
 
 inline std::vector<float> values(const Tensor& tensor) {
   return {tensor.f32().begin(), tensor.f32().end()};
@@ -119,4 +119,4 @@ class ThreadsRestored {
   int before_;
 };
 
-}  // namespace octet::testing
+}  // namespace octet

@@ -9,7 +9,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-namespace octet::testing {
+namespace octet {
 
 /// One input, as it is; what the layers below have in common.
 class Plain : public Layer {
@@ -110,4 +110,4 @@ class FailingLayer final : public Plain {
   }
 };
 
-}  // namespace octet::testing
+}  // namespace octet

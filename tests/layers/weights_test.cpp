@@ -6,9 +6,6 @@
 namespace octet {
 namespace {
 
-using testing::bits;
-using testing::weight_bits;
-
 Model network(uint64_t seed) {
   const SymbolicTensor x = input({5, 7, 3});
   SymbolicTensor y = Conv2D({.filters = 4})(x);
@@ -55,7 +52,7 @@ TEST(Weights, DependOnNamesNotOnTheOrderOfCreation) {
 }
 
 TEST(Weights, DoNotDependOnTheThreads) {
-  const testing::ThreadsRestored restored;
+  const ThreadsRestored restored;
   set_num_threads(1);
   const auto one = weight_bits(network(3));
   set_num_threads(2);

@@ -6,13 +6,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::bits;
-using octet::testing::error_of;
-using octet::testing::names;
-using octet::testing::noise;
-using octet::testing::quickstart;
-using octet::testing::weight_bits;
-using octet::testing::wrapper;
 using ::testing::HasSubstr;
 
 /// The full plan of quickstart() after an edit.
@@ -57,7 +50,7 @@ TEST(Apply, LeavesTheModelUntouched) {
   const auto layers = names(model);
   const auto answer = bits(model.predict(x));
   const Model quantized = apply(plan_full(model), model);
-  octet::testing::shake(quantized, 77);
+  shake(quantized, 77);
   for (const auto& q : quantizers(quantized)) {
     if (q->config().rule == ScaleRule::fixed) q->set_scale(0.5f);
   }
@@ -71,7 +64,7 @@ TEST(Apply, GivesTheSameTwice) {
   const Model model = quickstart();
   const QdqPlan plan = plan_full(model);
   const Model first = apply(plan, model);
-  octet::testing::shake(first, 77);
+  shake(first, 77);
   const Model second = apply(plan, model);
   EXPECT_EQ(weight_bits(second), weight_bits(model));
   EXPECT_EQ(names(second), names(first));
@@ -170,13 +163,25 @@ TEST(Apply, RefusesAGroupOfSeveralConfigurations) {
 TEST(Apply, RefusesAWeightInTheGroupOfAnother) {
   EXPECT_THAT(refusal<ValueError>(edited(
                   [](auto& points) { points[3].group = points[1].group; })),
-              HasSubstr("plan, dense kernel: expected a group of its own"));
+              HasSubstr("expected a group of its own for a weight"));
   EXPECT_THROW((void)apply(edited([](auto& points) {
-                             points[0].config = points[1].config;
+                             points[1].config = points[0].config;
                              points[0].group = points[1].group;
                            }),
                            quickstart()),
                ValueError);
+}
+
+TEST(Apply, RefusesAnActivationScaleThatIsNoConstant) {
+  EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
+                points[0].config.rule = ScaleRule::live;
+              })),
+              HasSubstr("expected a fixed per-tensor scale"));
+  EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
+                points[0].config.rule = ScaleRule::live;
+                points[0].config.per_channel = true;
+              })),
+              HasSubstr("expected a fixed per-tensor scale"));
 }
 
 TEST(Apply, RefusesAConfigurationThatNoQuantizerTakes) {
@@ -212,9 +217,7 @@ TEST(Apply, RefusesANameThatIsTaken) {
 
 TEST(Apply, TakesPointsAtAnyLayer) {
   const Model model = quickstart();
-  QdqPlan plan;
-  plan.points.push_back({"max_pooling2d", QdqSite::input(0),
-                         activation_quantizer(), "by hand", "re_lu"});
+  const QdqPlan plan = plan_by_hand("max_pooling2d", "re_lu");
   const Model quantized = apply(plan, model);
   EXPECT_EQ(quantized.layer("quant_max_pooling2d").class_name(),
             "MaxPooling2DQuantizeWrapper");

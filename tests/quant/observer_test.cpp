@@ -12,8 +12,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::error_of;
-using octet::testing::tensor;
 using ::testing::HasSubstr;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -151,6 +149,9 @@ TEST(EmaObserver, WithRateOneFollowsTheLastBatch) {
   EXPECT_EQ(o->range(), 3.0f);
 }
 
+/// A bin's width, as a share of its values.
+constexpr float kBin = 1.0f / 256;
+
 TEST(PercentileObserver, GivesNearlyTheMaximumOfUniformData) {
   const auto o = percentile(99.99f);
   o->observe(uniform(4, 20000));
@@ -169,7 +170,7 @@ TEST(PercentileObserver, GivesTheMaximumAtHundred) {
 TEST(PercentileObserver, GivesTheMedianWithinOneBin) {
   const auto o = percentile(50);
   o->observe(uniform(4, 20000));
-  EXPECT_NEAR(*o->range(), 2.0f, 4.0f / 2048);
+  EXPECT_NEAR(*o->range(), 2.0f, 2.0f * kBin);
 }
 
 TEST(PercentileObserver, IgnoresAnOutlierAtAHundredSigma) {
@@ -179,7 +180,7 @@ TEST(PercentileObserver, IgnoresAnOutlierAtAHundredSigma) {
   o->observe(x);
   const float exact = quantile({x}, 99.99);
   ASSERT_LT(exact, 5.0f);  // 3.9 sigma
-  EXPECT_NEAR(*o->range(), exact, 100.0f / 2048);
+  EXPECT_NEAR(*o->range(), exact, exact * kBin);
 }
 
 TEST(PercentileObserver, IgnoresAnOutlierInALaterBatch) {
@@ -190,13 +191,19 @@ TEST(PercentileObserver, IgnoresAnOutlierInALaterBatch) {
   EXPECT_NEAR(*o->range(), quantile({x}, 99.99), 0.05f);
 }
 
-// Bins are 1/2048 wide after the first batch; they double when a value lies
-// above 8192 of them.
-TEST(PercentileObserver, GrowsToALargerBatchWithinOneBin) {
+// Not even one of a hundred thousand times the rest costs resolution.
+TEST(PercentileObserver, ResolvesTheRestBesideAHugeOutlier) {
+  Tensor x = uniform(1, 100000);
+  x.f32()[0] = 1e5f;
+  const auto o = percentile(99.9f);
+  o->observe(x);
+  const float exact = quantile({x}, 99.9);
+  EXPECT_NEAR(*o->range(), exact, exact * kBin);
+}
+
+TEST(PercentileObserver, GivesEveryShareOfAnyBatchesWithinOneBin) {
   for (const float top :
-       {1.0f, 1.5f, 3.999f, 4.0f, 4.001f, 10.0f, 1e4f, 1e9f}) {
-    float width = 1.0f / 2048;
-    while (top > width * 8192) width *= 2;
+       {1e-30f, 1.0f, 1.5f, 3.999f, 4.0f, 4.001f, 10.0f, 1e4f, 1e9f}) {
     const std::vector<Tensor> batches{uniform(1, 3000), uniform(top, 7000)};
     for (const float share : {10.0f, 50.0f, 99.0f, 99.99f}) {
       SCOPED_TRACE(::testing::Message() << share << " % up to " << top);
@@ -205,7 +212,7 @@ TEST(PercentileObserver, GrowsToALargerBatchWithinOneBin) {
       const float exact = quantile(batches, share);
       // The upper edge of the bin, give or take a rounding.
       EXPECT_GE(*o->range(), exact * (1 - 1e-6f));
-      EXPECT_LE(*o->range(), exact + width * (1 + 1e-5f) + exact * 1e-6f);
+      EXPECT_LE(*o->range(), exact * (1 + kBin));
     }
   }
 }

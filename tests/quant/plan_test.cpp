@@ -6,8 +6,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::quickstart;
-
 using Strings = std::vector<std::string>;
 
 /// "layer site group" of every point.

@@ -10,17 +10,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::bits;
-using octet::testing::calibrated_quickstart;
-using octet::testing::error_of;
-using octet::testing::noise;
-using octet::testing::quantizer;
-using octet::testing::quickstart;
-using octet::testing::samples;
-using octet::testing::scales;
-using octet::testing::switches;
-using octet::testing::values;
-using octet::testing::weight_bits;
 using ::testing::Each;
 using ::testing::HasSubstr;
 
@@ -103,10 +92,8 @@ TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
 
 TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
   const Model model = quickstart();
-  QdqPlan plan;
-  plan.points.push_back({"batch_normalization", QdqSite::input(0),
-                         activation_quantizer(), "by hand", "conv2d"});
-  const Model quantized = apply(plan, model);
+  const Model quantized =
+      apply(plan_by_hand("batch_normalization", "conv2d"), model);
   const auto before = moving_mean(quantized, "quant_batch_normalization");
   freeze_bn_stats(quantized);
   const Variable x(noise({9, 8, 6, 1}));
@@ -171,7 +158,7 @@ TEST(Qat, LeavesTheFloatModelAlone) {
 }
 
 TEST(Qat, GivesTheSameBitsForAnyNumberOfThreads) {
-  const octet::testing::ThreadsRestored restored;
+  const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
     const Model model = calibrated_quickstart();

@@ -6,17 +6,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::bits;
-using octet::testing::calibrated_quickstart;
-using octet::testing::error_of;
-using octet::testing::names;
-using octet::testing::noise;
-using octet::testing::quantizer;
-using octet::testing::quickstart;
-using octet::testing::scales;
-using octet::testing::ThreadsRestored;
-using octet::testing::weight_bits;
-using octet::testing::wrapper;
 using ::testing::HasSubstr;
 
 TEST(QuantizeModel, AppliesTheFullPlan) {
@@ -41,7 +30,7 @@ TEST(QuantizeModel, LeavesTheModelUntouchedAndGivesTheSameTwice) {
   const auto answer = bits(model.predict(x));
   const auto before = names(model);
   const Model first = quantize_model(model);
-  octet::testing::shake(first, 3);
+  shake(first, 3);
   const Model second = quantize_model(model);
   EXPECT_EQ(weight_bits(model), weights);
   EXPECT_EQ(bits(model.predict(x)), answer);
@@ -61,9 +50,8 @@ TEST(QuantizeModel, QuantizesWeightsOnlyUntilItIsCalibrated) {
 
 TEST(QuantizeModel, StaysNearTheFloatModelOnceCalibrated) {
   const Tensor x = noise({20, 8, 6, 1});
-  const auto real = octet::testing::values(quickstart().predict(x));
-  const auto rounded =
-      octet::testing::values(calibrated_quickstart().predict(x));
+  const auto real = values(quickstart().predict(x));
+  const auto rounded = values(calibrated_quickstart().predict(x));
   // The outputs reach 1.6; eight bits lose 1 % of that here (0.014).
   for (size_t i = 0; i < real.size(); ++i) {
     EXPECT_NEAR(rounded[i], real[i], 0.05f);
@@ -110,7 +98,7 @@ TEST(QuantizedClone, IsEqualAndIndependent) {
   EXPECT_EQ(weight_bits(copy), weight_bits(model));
   const auto answer = bits(model.predict(x));
   EXPECT_EQ(bits(copy.predict(x)), answer);
-  octet::testing::shake(copy, 3);
+  shake(copy, 3);
   quantizer(copy, "image")->set_scale(9);
   disable_fake_quant(copy);
   EXPECT_EQ(bits(model.predict(x)), answer);
@@ -119,8 +107,7 @@ TEST(QuantizedClone, IsEqualAndIndependent) {
 TEST(QuantizedClone, KeepsSwitches) {
   const Model model = calibrated_quickstart();
   quantizer(model, "flatten")->set_enabled(false);
-  EXPECT_EQ(octet::testing::switches(model.clone()),
-            octet::testing::switches(model));
+  EXPECT_EQ(switches(model.clone()), switches(model));
 }
 
 TEST(QuantizedClone, KeepsQuantizersShared) {

@@ -9,11 +9,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::error_of;
-using octet::testing::noise;
-using octet::testing::on_grid;
-using octet::testing::tensor;
-using octet::testing::values;
 using ::testing::HasSubstr;
 
 using Values = std::vector<float>;

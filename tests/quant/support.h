@@ -12,7 +12,7 @@
 
 #include "tests/layers/support.h"
 
-namespace octet::testing {
+namespace octet {
 
 /// The network of the first program in the README, on images [8,6,1]:
 /// image, conv2d, batch_normalization, re_lu, max_pooling2d, flatten, dense.
@@ -97,6 +97,15 @@ inline Model calibrated_quickstart() {
   return model;
 }
 
+/// A plan of one point, at the input of `layer` from `source`.
+inline quant::QdqPlan plan_by_hand(const std::string& layer,
+                                   const std::string& source) {
+  quant::QdqPlan plan;
+  plan.points.push_back({layer, quant::QdqSite::input(0),
+                         quant::activation_quantizer(), "by hand", source});
+  return plan;
+}
+
 /// x on the grid of codes [low, high] by its definition.
 inline float on_grid(float x, float scale, int low = -128, int high = 127) {
   const float code = std::nearbyint(x / scale);
@@ -121,4 +130,4 @@ class WarningsKept {
   WarningSink before_;
 };
 
-}  // namespace octet::testing
+}  // namespace octet

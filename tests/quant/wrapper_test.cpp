@@ -9,13 +9,6 @@
 namespace octet::quant {
 namespace {
 
-using octet::testing::bits;
-using octet::testing::error_of;
-using octet::testing::noise;
-using octet::testing::on_grid;
-using octet::testing::quantizer;
-using octet::testing::tensor;
-using octet::testing::values;
 using ::testing::HasSubstr;
 
 using Values = std::vector<float>;
@@ -118,7 +111,7 @@ TEST(WrapperForward, OfConv2DIsTheLayerOnQuantizedInputsAndWeights) {
   const Conv2D inner(options);
   const SymbolicTensor input_image = input({6, 7, 3});
   const Model model(input_image, call(wrap(inner, scale), {input_image}));
-  octet::testing::shake(model);
+  shake(model);
   const Tensor x = noise({2, 6, 7, 3});
   const Tensor kernel = inner->parameter("kernel").variable.value();
   const NoGradGuard no_grad;
@@ -136,7 +129,7 @@ TEST(WrapperForward, OfDenseIsTheLayerOnQuantizedInputsAndWeights) {
   const Dense inner({.units = 5});
   const SymbolicTensor row = input({17});
   const Model model(row, call(wrap(inner, scale), {row}));
-  octet::testing::shake(model);
+  shake(model);
   const Tensor x = noise({3, 17});
   const Tensor kernel = inner->parameter("kernel").variable.value();
   const NoGradGuard no_grad;
@@ -163,10 +156,10 @@ TEST(WrapperForward, LeavesTheWeightsAsTheyAre) {
   const Dense inner({.units = 5});
   const SymbolicTensor row = input({4});
   const Model model(row, call(wrap(inner), {row}));
-  octet::testing::shake(model);
-  const auto before = octet::testing::weight_bits(model);
+  shake(model);
+  const auto before = weight_bits(model);
   (void)model(Variable(noise({3, 4}))).value();
-  EXPECT_EQ(octet::testing::weight_bits(model), before);
+  EXPECT_EQ(weight_bits(model), before);
 }
 
 TEST(WrapperForward, SwitchedOffIsTheLayer) {
@@ -174,7 +167,7 @@ TEST(WrapperForward, SwitchedOffIsTheLayer) {
   const auto wrapper = wrap(inner);
   const SymbolicTensor row = input({4});
   const Model wrapped(row, call(wrapper, {row}));
-  octet::testing::shake(wrapped);
+  shake(wrapped);
   wrapper->inputs()[0].quantizer->set_enabled(false);
   wrapper->weights()[0].quantizer->set_enabled(false);
   const Tensor x = noise({3, 4});
@@ -189,14 +182,13 @@ TEST(WrapperForward, SwitchedOffIsTheLayer) {
 Model with_fixed_weights() {
   QuantizeOptions options;
   options.weight = {.narrow_range = true};
-  return quantize_model(octet::testing::doubling(), options);
+  return quantize_model(doubling(), options);
 }
 
 TEST(WrapperForward, PassesAFixedWeightOnUntilItHasAScale) {
   const Model model = with_fixed_weights();
   const Tensor x = noise({2, 3});
-  EXPECT_EQ(bits(model.predict(x)),
-            bits(octet::testing::doubling().predict(x)));
+  EXPECT_EQ(bits(model.predict(x)), bits(doubling().predict(x)));
 }
 
 TEST(WrapperForward, UsesAFixedWeightScale) {

@@ -183,5 +183,19 @@ TEST(Dataset, RefusesWhatASourceOfTheUserReadsWrongly) {
   EXPECT_THROW(read({inputs, Tensor()}), ValueError);
 }
 
+TEST(Dataset, DropsWhatComesFirst) {
+  Tensor inputs(Shape{5, 1});
+  for (size_t i = 0; i < 5; ++i) inputs.f32()[i] = static_cast<float>(i);
+  const Dataset data(inputs, Tensor::of<int64_t>({5}, {0, 1, 2, 3, 4}));
+  const Dataset rest = data.drop(2);
+  EXPECT_EQ(rest.size(), 3);
+  EXPECT_EQ(rest.batch(0, 3).labels.data<int64_t>()[0], 2);
+  EXPECT_EQ(rest.drop(1).take(1).batch(0, 1).inputs.f32()[0], 3.0f);
+  EXPECT_EQ(data.drop(0).size(), 5);
+  EXPECT_THROW((void)rest.batch(2, 2), ValueError);
+  EXPECT_THROW((void)data.drop(5), ValueError);
+  EXPECT_THROW((void)data.drop(-1), ValueError);
+}
+
 }  // namespace
 }  // namespace octet

@@ -25,7 +25,7 @@ struct TrainTest {
 
 /// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz. Inputs are f32
 /// [n,28,28,1] in [0,1], labels i64 in [0,9].
-/// Throws: IoError naming the package to install if the folder or a file is
+/// Throws: IoError, naming the package to install if the folder or a file is
 /// missing; FormatError for damaged files, counts that differ, images that
 /// are not 28x28 or labels above 9.
 TrainTest fashion_mnist(

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <octet/layers/model.h>
@@ -26,16 +27,30 @@ struct OnnxReport {
   int64_t qdq_pairs = 0;
 };
 
-/// Writes the model as ONNX: images NCHW, batch of any size, Conv weights
-/// OIHW, Gemm weights [out,in], BatchNormalization kept as a node. Quantized
-/// weights are FP32 initializers on the grid followed by QuantizeLinear and
-/// DequantizeLinear, the form every TensorRT takes. The file is checked by
-/// onnx::checker and strict shape inference before it is put in place.
+struct OnnxFile {
+  std::string bytes;  ///< of an .onnx file
+  OnnxReport report;
+};
+
+/// The model as ONNX: images NCHW, batch of any size, Conv weights OIHW, Gemm
+/// weights [out,in], BatchNormalization kept as a node. Quantized weights are
+/// FP32 initializers on the grid followed by QuantizeLinear and
+/// DequantizeLinear, the form every TensorRT takes. The bytes have passed
+/// onnx::checker and strict shape inference.
 /// Throws: ValueError for an uncalibrated quantizer (naming it), options out
 /// of range or weights that are not finite; UnsupportedError for a layer
-/// without ONNX form; IoError.
+/// without ONNX form.
+OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
+
+/// Puts to_onnx() of the model in place at `path`, or leaves what is there.
+/// Throws: as to_onnx(); IoError.
 OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
                        const OnnxOptions& options = {});
+
+/// A size, or the name of one that is open: "N", "?" if it has no name.
+using OnnxDim = std::variant<int64_t, std::string>;
+/// Nothing if the rank is unknown.
+using OnnxShape = std::optional<std::vector<OnnxDim>>;
 
 /// One node as `octet inspect` shows it.
 struct OnnxNodeInfo {
@@ -43,15 +58,15 @@ struct OnnxNodeInfo {
   std::string name;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  std::string shape;  ///< of the first output, "[N,16,28,28]"; empty: unknown
+  OnnxShape shape;  ///< of the first output
 };
 
 /// One QuantizeLinear -> DequantizeLinear pair.
 struct OnnxQdqPair {
-  std::string tensor;   ///< what is quantized
-  std::string reader;   ///< the node behind the pair, the first if several
-  std::string kind;     ///< "weight" (an initializer) or "activation"
-  std::string type;     ///< of the codes: "int8", "uint8", "int32"
+  std::string tensor;  ///< what is quantized
+  std::string reader;  ///< the node behind the pair, the first if several
+  std::string kind;    ///< "weight" (an initializer) or "activation"
+  std::string type;    ///< of the codes: "int8", "uint8", "int32"
   std::optional<int64_t> axis;  ///< per channel
   int64_t scales = 0;
   float smallest_scale = 0;
@@ -61,7 +76,7 @@ struct OnnxQdqPair {
 struct OnnxTensorInfo {
   std::string name;
   std::string type;
-  std::string shape;
+  OnnxShape shape;
 };
 
 struct OnnxSummary {
@@ -84,7 +99,11 @@ struct OnnxSummary {
 /// external data).
 OnnxSummary inspect_onnx(const std::filesystem::path& path);
 
-/// The summary as a table for people, and as a tree for JSON.
+/// "[N,16,28,28]"; empty if unknown.
+std::string to_text(const OnnxShape& shape);
+
+/// The summary as a table for people, and as a tree for JSON, where a shape is
+/// a list (["N",16,28,28]) or null.
 std::string to_table(const OnnxSummary& summary);
 Config to_config(const OnnxSummary& summary);
 

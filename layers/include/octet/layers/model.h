@@ -53,7 +53,7 @@ class Model {
   std::vector<Variable> run(std::span<const Variable> inputs, Mode mode,
                             const Observer& observer) const;
 
-  /// Inference on a batch of any size, chunks of images in parallel, the same
+  /// Inference on at least one image, chunks of them in parallel, the same
   /// bits as the whole batch at once. Thread-safe.
   /// Throws: ShapeError if x does not fit; UnsupportedError for several
   /// inputs or outputs.

@@ -67,11 +67,11 @@ class EmitContext {
 
   /// The parameter as an initializer, in ONNX' arrangement: `arrange` takes
   /// the Keras tensor to ONNX' and puts the output channels on axis
-  /// `channel_axis`. Under a hook the values are stored on the grid and
+  /// `onnx_axis`. Under a hook the values are stored on the grid and
   /// followed by Q and DQ.
   std::string weight(const Parameter& parameter,
                      const std::function<Tensor(const Tensor&)>& arrange,
-                     int channel_axis);
+                     int onnx_axis);
   /// The same for a vector that needs no rearranging.
   std::string weight(const Parameter& parameter);
 

@@ -24,14 +24,14 @@ struct CalibratedRange {
   std::string quantizer;
   float range;  ///< largest magnitude represented; 0 for a dead tensor
   float scale;
-  bool dead;  ///< nothing but zeros was seen; the scale is 1
+  bool dead;  ///< no magnitude of 2^-100 or more was seen; the scale is 1
 };
 
 /// Runs `forward` with every fixed-scale quantizer observing and none
 /// quantizing, without gradients and on this thread alone, then sets the
-/// scales. Ranges of dead tensors are also warned
-/// of. Throws: ValueError if the model has no quantizers, if one saw no data,
-/// or for NaN or infinity in an activation (naming the quantizer); scales and
+/// scales. Dead tensors are warned of too.
+/// Throws: ValueError if the model has no quantizers, if one saw no data, or
+/// for NaN or infinity in an activation (naming the quantizer); scales and
 /// switches are then as before.
 std::vector<CalibratedRange> calibrate(
     const Model& model, const std::function<void(const Model&)>& forward,

@@ -49,7 +49,8 @@ struct QdqPlan {
 /// given model is untouched. Wrapped layers are named "quant_<name>".
 /// Throws: NotFoundError for an unknown layer or parameter; ValueError for an
 /// input index out of range, a point given twice, or points of one group that
-/// read different tensors or differ in their configuration.
+/// read different tensors or differ in their configuration; UnsupportedError
+/// for a live or per-channel scale on an input.
 Model apply(const QdqPlan& plan, const Model& model);
 
 /// The points of a quantized model, as apply() got them.

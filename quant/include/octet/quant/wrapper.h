@@ -27,7 +27,8 @@ class QuantizeWrapper final : public Layer {
   };
 
   /// Throws: ValueError if `inner` is null or a wrapper itself, a quantizer is
-  /// null or an index negative. An index or parameter that the layer does not
+  /// null or an index negative; UnsupportedError for an input quantizer that
+  /// is live or per channel. An index or parameter that the layer does not
   /// have is refused when it is called.
   QuantizeWrapper(std::shared_ptr<Layer> inner, std::vector<Input> inputs,
                   std::vector<Weight> weights);

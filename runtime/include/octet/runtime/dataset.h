@@ -46,9 +46,13 @@ class Dataset {
   /// The first `count` samples, or all if there are fewer.
   /// Throws: ValueError for count < 1.
   Dataset take(int64_t count) const;
+  /// All but the first `count` samples.
+  /// Throws: ValueError unless 0 <= count < size().
+  Dataset drop(int64_t count) const;
 
  private:
   std::shared_ptr<const SampleSource> source_;
+  int64_t first_ = 0;
   int64_t count_;
 };
 

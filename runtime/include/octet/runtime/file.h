@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace octet {
 
@@ -20,6 +22,41 @@ std::string read_file(const std::filesystem::path& path,
 /// full, no permission) the old file stays and the temporary is removed.
 /// Throws: IoError.
 void write_file(const std::filesystem::path& path, std::string_view contents);
+
+/// Files that belong together: each is written out by add(), without a name,
+/// and commit() gives them their names, one right after another. Without
+/// commit() nothing is left behind, even if the process is killed.
+class FileSet {
+ public:
+  FileSet();
+  ~FileSet();
+  FileSet(const FileSet&) = delete;
+  FileSet& operator=(const FileSet&) = delete;
+
+  /// Throws: IoError.
+  void add(const std::filesystem::path& path, std::string_view contents);
+  /// Puts all files in place, in the order of add().
+  /// Throws: IoError; files after the one that failed keep their old contents.
+  void commit();
+
+ private:
+  struct File;
+  std::vector<std::unique_ptr<File>> files_;
+};
+
+/// Keeps other processes that take it out of a folder, for as long as it
+/// lives. Leaves nothing in the folder.
+class FolderLock {
+ public:
+  /// Throws: IoError if another process holds it.
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 /// Creates `folder` with its parents and proves that files can be written
 /// there. Throws: IoError.

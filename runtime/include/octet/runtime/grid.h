@@ -1,5 +1,6 @@
 // The one numeric definition of fake-quantization, used by training,
-// calibration and export:
+// calibration and export (kernels/lanes.inl has its vector form, which the
+// tests compare value by value):
 //
 //   q = clip(round_half_even(x / s), low, high),   y = s * q
 //

@@ -26,6 +26,7 @@ struct WindowOptions {
 };
 
 /// Number of window positions along one axis; 0 if the window does not fit.
+/// Throws: ValueError for a stride < 1.
 int64_t window_positions(int64_t size, int64_t window, int64_t stride,
                          int64_t dilation, int64_t pads);
 

@@ -34,11 +34,11 @@ class Variable {
 
   explicit operator bool() const { return node_ != nullptr; }
   const Shape& shape() const;
-  /// Differs for every value that was ever computed; rises in the order of
-  /// computation.
+  /// Differs for every op result and leaf; rises in the order of creation.
   uint64_t id() const;
   /// The value, computed if it was deferred.
-  const Tensor& value() const;
+  const Tensor& value() const&;
+  Tensor value() &&;  // `for (... : f(x).value().f32())` still dangles
   bool requires_grad() const;
   /// True for a Variable made from a Tensor, not by an op.
   bool is_leaf() const;
@@ -55,7 +55,9 @@ class Variable {
 
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
-  /// A leaf's value for writing in place. Throws: ValueError (not a leaf).
+  /// A leaf's value for writing in place. Ask again for every change, and not
+  /// between a forward pass and its backward(), which reads the leaf again.
+  /// Throws: ValueError (not a leaf).
   Tensor& mutable_value() const;
 
   /// The same value cut off from the tape.

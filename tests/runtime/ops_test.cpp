@@ -1,0 +1,201 @@
+// What ops refuse, and corners that random shapes do not reach.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/rng.h>
+
+namespace octet {
+namespace {
+
+Variable sum(const Variable& x) {
+  return record("sum", {x}, Tensor::scalar(0),
+                [shape = x.shape()](const Tensor& dy) {
+                  return std::vector{Tensor::full(shape, dy.item())};
+                });
+}
+
+Tensor noise(const Shape& shape, float mean = 0, float deviation = 1) {
+  Rng rng(11);
+  Tensor t(shape);
+  rng.fill_normal(t, mean, deviation);
+  return t;
+}
+
+TEST(MaxPool2d, StaysInsideTheImageWhereAllValuesAreMinusInfinity) {
+  const float lowest = -std::numeric_limits<float>::infinity();
+  const Variable x(Tensor::full({1, 2, 2, 17}, lowest), true);
+  const Variable y = max_pool2d(x, {2, 2}, {.strides{2, 2}, .pads{1, 1, 1, 1}});
+  sum(y).backward();
+  EXPECT_EQ(y.shape(), (Shape{1, 2, 2, 17}));
+  for (const float v : y.value().f32()) EXPECT_EQ(v, lowest);
+  for (const float g : x.grad().f32()) EXPECT_EQ(g, 1);
+}
+
+TEST(MaxPool2d, KeepsANaN) {
+  Tensor t = noise({1, 2, 2, 1});
+  t.f32()[1] = NAN;
+  const Variable y = max_pool2d(Variable(t), {2, 2}, {});
+  EXPECT_TRUE(std::isnan(y.value().f32()[0]));
+}
+
+TEST(MaxPool2d, GivesTheFirstOfEqualValuesTheGradient) {
+  const Variable x(Tensor::full({1, 2, 2, 1}, 3), true);
+  sum(max_pool2d(x, {2, 2}, {})).backward();
+  EXPECT_EQ(x.grad().f32()[0], 1);
+  EXPECT_EQ(x.grad().f32()[3], 0);
+}
+
+TEST(Windows, RefuseWhatIsNone) {
+  const Variable x(noise({1, 4, 4, 2}));
+  const Variable w(noise({3, 3, 2, 2}));
+  const WindowOptions no_stride{.strides{0, 1}};
+  const WindowOptions no_pads{.pads{-1, 0, 0, 0}};
+  EXPECT_THROW(max_pool2d(x, {2, 2}, no_stride), ValueError);
+  EXPECT_THROW(max_pool2d(x, {2, 2}, no_pads), ValueError);
+  EXPECT_THROW(max_pool2d(x, {0, 2}, {}), ValueError);
+  EXPECT_THROW(max_pool2d(x, {5, 2}, {}), ShapeError);
+  EXPECT_THROW(max_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}}), ValueError);
+  EXPECT_THROW(max_pool2d(x, {17, 17}, {}), UnsupportedError);
+  EXPECT_THROW(conv2d(x, w, no_stride), ValueError);
+  EXPECT_THROW(conv2d(x, w, no_pads), ValueError);
+  EXPECT_THROW(conv2d(x, w, {.dilation{0, 1}}), ValueError);
+  EXPECT_THROW(conv2d(x, w, {.dilation{2, 2}}), ShapeError);
+  EXPECT_THROW(conv2d(x, Variable(noise({3, 3, 3, 2}))), ShapeError);
+  EXPECT_THROW((void)window_positions(4, 2, 0, 1, 0), ValueError);
+}
+
+TEST(Conv2d, TakesAnEmptyBatch) {
+  const Variable x(Tensor::zeros({0, 4, 4, 2}), true);
+  const Variable w(noise({3, 3, 2, 2}), true);
+  sum(conv2d(x, w)).backward();
+  for (const float g : w.grad().f32()) EXPECT_EQ(g, 0);
+}
+
+TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
+  for (const float mean : {0.0f, 30.0f, 300.0f, 3000.0f}) {
+    // A 1x1 convolution by 1 hands its sums on.
+    const Variable x(noise({4, 28, 28, 1}, mean, 0.58f));
+    const Variable one(Tensor::full({1, 1, 1, 1}, 1), true);
+    double expected_mean = 0;
+    double expected = 0;
+    for (const float v : x.value().f32()) expected_mean += v / 3136.0;
+    for (const float v : x.value().f32()) {
+      expected += std::pow(v - expected_mean, 2) / 3136;
+    }
+    Tensor moving_mean = Tensor::zeros({1});
+    Tensor variance = Tensor::zeros({1});
+    batch_norm_training(conv2d(x, one), {}, {}, moving_mean, variance, 0.0f,
+                        1e-3f);
+    EXPECT_NEAR(variance.f32()[0], expected, 1e-3 * expected) << mean;
+    EXPECT_NEAR(moving_mean.f32()[0], expected_mean, 1e-5 * mean + 1e-5);
+  }
+}
+
+TEST(BatchNorm, MovesItsMeanByTheBiasBelow) {
+  const Variable x(noise({2, 3, 4, 5}));
+  const Variable w(noise({1, 1, 5, 3}), true);
+  const Variable bias(Tensor::of<float>({3}, {10, -20, 0.5f}), true);
+  const auto moments = [&](const Variable& y) {
+    Tensor mean = Tensor::zeros({3});
+    Tensor variance = Tensor::zeros({3});
+    batch_norm_training(y, {}, {}, mean, variance, 0, 1e-3f);
+    return std::pair{mean, variance};
+  };
+  const auto [mean, variance] = moments(bias_add(conv2d(x, w), bias));
+  const auto [plain, same] = moments(conv2d(x, w));
+  for (size_t k = 0; k < 3; ++k) {
+    EXPECT_NEAR(mean.f32()[k], plain.f32()[k] + bias.value().f32()[k], 1e-5);
+    EXPECT_EQ(variance.f32()[k], same.f32()[k]);
+  }
+}
+
+TEST(BatchNorm, KeepsItsStatisticsFromABatchThatIsNotFinite) {
+  Tensor t = noise({4, 2});
+  t.f32()[0] = NAN;
+  Tensor mean = Tensor::full({2}, 5);
+  Tensor variance = Tensor::full({2}, 7);
+  const Variable y =
+      batch_norm_training(Variable(t), {}, {}, mean, variance, 0.5f, 1e-3f);
+  EXPECT_TRUE(std::isnan(y.value().f32()[2]));
+  EXPECT_EQ(mean.f32()[0], 5);
+  EXPECT_EQ(variance.f32()[0], 7);
+  EXPECT_NE(mean.f32()[1], 5);
+}
+
+TEST(BatchNorm, RefusesWhatIsNone) {
+  const Variable x(noise({4, 2}));
+  Tensor mean = Tensor::zeros({2});
+  Tensor variance = Tensor::full({2}, 1);
+  Tensor negative = Tensor::full({2}, -1);
+  EXPECT_THROW(batch_norm(x, {}, {}, mean, negative, 1e-3f), ValueError);
+  EXPECT_THROW(batch_norm(x, {}, {}, mean, variance, 0), ValueError);
+  EXPECT_THROW(batch_norm(x, {}, {}, Tensor({3}), variance, 1), ShapeError);
+  EXPECT_THROW(batch_norm_training(x, {}, {}, mean, variance, 5, 1e-3f),
+               ValueError);
+  EXPECT_THROW(batch_norm_training(Variable(Tensor({0, 2})), {}, {}, mean,
+                                   variance, 0.9f, 1e-3f),
+               ShapeError);
+}
+
+TEST(Weights, AreRepackedForAnotherGrid) {
+  const Variable x(Tensor::full({1, 2}, 1));
+  const Variable w(Tensor::of<float>({2, 1}, {5, -100}));
+  const NoGradGuard no_grad;
+  const auto run = [&](int low, int high) {
+    const Grid grid{
+        .scale = Tensor::full({1}, 1), .axis = -1, .low = low, .high = high};
+    const Grid input{.scale = Tensor::scalar(1)};
+    return dense(fake_quantize(x, input), fake_quantize(w, grid))
+        .value()
+        .item();
+  };
+  EXPECT_EQ(run(-127, 127), -95);
+  EXPECT_EQ(run(-8, 7), -3);
+  EXPECT_EQ(run(-127, 127), -95);
+}
+
+TEST(FakeQuantize, TakesItsScaleWhenItIsCalled) {
+  Grid grid{.scale = Tensor::scalar(0.1f)};
+  const Variable y = fake_quantize(Variable(Tensor::full({1, 1}, 0.3f)), grid);
+  grid.scale.f32()[0] = 0.25f;
+  EXPECT_EQ(y.value().item(), 3 * 0.1f);
+}
+
+// Dequantized values are rounded before they are added, as an ONNX
+// DequantizeLinear's output is.
+TEST(Add, TakesAQuantizedTermAsAValue) {
+  const Tensor a = noise({2, 3, 4, 17});
+  const Tensor b = noise({2, 3, 4, 17}, 1);
+  const Grid grid{.scale = Tensor::scalar(0.0137f)};
+  const Variable y = add(Variable(a), fake_quantize(Variable(b), grid));
+  const Tensor rounded = dequantize(quantize(b, grid), grid);
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    const volatile float term = rounded.f32()[i];
+    EXPECT_EQ(y.value().f32()[i], std::as_const(a).f32()[i] + term);
+  }
+}
+
+TEST(ReleasedTape, IsRefusedByEveryOp) {
+  const Variable x(noise({3, 4}));
+  const Variable w(noise({4, 5}), true);
+  const auto used = [&] {
+    const Variable h = relu(dense(x, w));
+    sum(h).backward();
+    return h;
+  };
+  const Variable v(noise({5, 2}), true);
+  EXPECT_THROW(sum(dense(used(), v)).backward(), ValueError);
+  EXPECT_THROW(sum(relu(used())).backward(), ValueError);
+  EXPECT_THROW(sum(add(used(), used())).backward(), ValueError);
+  EXPECT_THROW(
+      sum(fake_quantize(used(), {.scale = Tensor::scalar(1)})).backward(),
+      ValueError);
+  EXPECT_NO_THROW(sum(dense(used().detach(), v)).backward());
+}
+
+}  // namespace
+}  // namespace octet
