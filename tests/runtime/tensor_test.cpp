@@ -120,6 +120,8 @@ TEST(Tensor, MayBeFreedByAnotherThread) {
   }
 }
 
+// The arena keeps nothing back from the address sanitizer.
+#ifndef __SANITIZE_ADDRESS__
 // One thread allocates, another frees: buffers must come back.
 TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   std::vector<Tensor> handed;
@@ -133,6 +135,7 @@ TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   // A thread that ends frees the 64 MB it kept: 60 of the 300 buffers.
   EXPECT_LE(arena::system_allocations() - before, 3 * 80);
 }
+#endif
 
 }  // namespace
 }  // namespace octet
