@@ -11,7 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
-#ifdef __SANITIZE_THREAD__
+#ifdef OCTET_ANNOTATE_THREADS
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
 #endif
@@ -23,7 +23,7 @@ namespace {
 // with it, so it cannot see for itself that tasks run between start and end.
 class Fence {
  public:
-#ifdef __SANITIZE_THREAD__
+#ifdef OCTET_ANNOTATE_THREADS
   void acquire() const { __tsan_acquire(const_cast<char*>(&address_)); }
   void release() const { __tsan_release(const_cast<char*>(&address_)); }
 #else
