@@ -33,7 +33,7 @@ if ! $help || [[ ! -x $program ]]; then
   (
     cd "$root"
     cmake --preset release --log-level=WARNING
-    cmake --build --preset release
+    cmake --build --preset release --target fashion_mnist_qat octet_cli
   )
 fi
 if $help; then
