@@ -66,6 +66,18 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
   return grid;
 }
 
+Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
+  if (config_.rule == ScaleRule::fixed) return grid(weight.value(), axis);
+  const uint64_t version = weight.version();
+  const std::lock_guard lock(mutex_);
+  const bool kept = live_ && live_->id == weight.id() &&
+                    live_->version == version && live_->axis == axis;
+  if (!kept) {
+    live_ = LiveGrid{weight.id(), version, axis, grid(weight.value(), axis)};
+  }
+  return live_->grid;
+}
+
 bool Quantizer::calibrated() const {
   return config_.rule == ScaleRule::live || scale_.has_value();
 }

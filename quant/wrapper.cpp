@@ -25,8 +25,7 @@ class Hook final : public WeightHook {
           return std::nullopt;
         }
       }
-      return quantizer->grid(parameter.variable.value(),
-                             parameter.channel_axis);
+      return quantizer->weight_grid(parameter.variable, parameter.channel_axis);
     }
     return std::nullopt;
   }

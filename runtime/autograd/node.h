@@ -83,6 +83,7 @@ struct Leaf final : Node {
     Tensor real;
   };
   Tensor grad;
+  std::atomic<uint64_t> version{0};
   std::mutex mutex;
   std::vector<Packed> packed;
 };

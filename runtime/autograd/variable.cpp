@@ -93,8 +93,11 @@ Tensor& Variable::mutable_value() const {
   autograd::Leaf& target = leaf(node_, "mutable_value");
   const std::lock_guard lock(target.mutex);
   target.packed.clear();
+  ++target.version;
   return target.value;
 }
+
+uint64_t Variable::version() const { return leaf(node_, "version").version; }
 
 Variable Variable::detach() const { return Variable(value()); }
 

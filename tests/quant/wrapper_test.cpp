@@ -280,5 +280,19 @@ TEST(Wrapper, RefusesPointsThatCannotBe) {
   EXPECT_THROW(with({}, {{"kernl", some, ""}}), NotFoundError);
 }
 
+TEST(Quantizer, FollowsAWeightThatChanges) {
+  const Quantizer quantizer("w", weight_quantizer());
+  const Variable w(Tensor::full({2, 3}, 127));
+  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[0], 1.0f);
+  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[2], 1.0f);
+  w.assign(Tensor::full({2, 3}, 254));
+  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[0], 2.0f);
+  w.mutable_value().f32()[1] = 381;
+  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[1], 3.0f);
+  EXPECT_EQ(quantizer.weight_grid(w, 0).scale.size(), 2);
+  const Variable other(Tensor::full({2, 3}, 12.7f));
+  EXPECT_EQ(quantizer.weight_grid(other, -1).scale.f32()[1], 12.7f / 127);
+}
+
 }  // namespace
 }  // namespace octet::quant

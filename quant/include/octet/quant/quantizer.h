@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -59,6 +60,9 @@ class Quantizer {
   /// The grid for a tensor with its channels on `axis`; with the live rule it
   /// is computed from `x`. Throws: ValueError if there is no scale.
   Grid grid(const Tensor& x, int axis) const;
+  /// grid() of a leaf's value. A live one is kept until the value changes:
+  /// inference asks for it once for every few images. Thread-safe.
+  Grid weight_grid(const Variable& weight, int axis) const;
 
   bool calibrated() const;
   /// A fixed scale; empty for the live rule and before calibration.
@@ -94,6 +98,15 @@ class Quantizer {
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   mutable std::optional<uint64_t> last_observed_;
+
+  struct LiveGrid {
+    uint64_t id;
+    uint64_t version;
+    int axis;
+    Grid grid;
+  };
+  mutable std::mutex mutex_;
+  mutable std::optional<LiveGrid> live_;
 };
 
 }  // namespace octet::quant

@@ -60,6 +60,10 @@ class Variable {
   /// Throws: ValueError (not a leaf).
   Tensor& mutable_value() const;
 
+  /// Of a leaf: how often its value was handed out for writing.
+  /// Throws: ValueError (not a leaf).
+  uint64_t version() const;
+
   /// The same value cut off from the tape.
   Variable detach() const;
 
