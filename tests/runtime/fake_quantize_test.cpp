@@ -10,15 +10,10 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
+#include "support.h"
+
 namespace octet {
 namespace {
-
-Variable sum(const Variable& x) {
-  return record("sum", {x}, Tensor::scalar(0),
-                [shape = x.shape()](const Tensor& dy) {
-                  return std::vector{Tensor::full(shape, dy.item())};
-                });
-}
 
 class FakeQuantize : public testing::TestWithParam<Isa> {
  protected:

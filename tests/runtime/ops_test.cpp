@@ -8,15 +8,10 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
+#include "support.h"
+
 namespace octet {
 namespace {
-
-Variable sum(const Variable& x) {
-  return record("sum", {x}, Tensor::scalar(0),
-                [shape = x.shape()](const Tensor& dy) {
-                  return std::vector{Tensor::full(shape, dy.item())};
-                });
-}
 
 Tensor noise(const Shape& shape, float mean = 0, float deviation = 1) {
   Rng rng(11);

@@ -4,22 +4,14 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
+#include "support.h"
+
 namespace octet {
 namespace {
 
 Variable parameter(std::initializer_list<float> values) {
   return Variable(
       Tensor::of<float>({static_cast<int64_t>(values.size())}, values), true);
-}
-
-// sum of x, as a user would write an op.
-Variable sum(const Variable& x) {
-  float total = 0;
-  for (const float v : x.value().f32()) total += v;
-  return record("sum", {x}, Tensor::scalar(total),
-                [shape = x.shape()](const Tensor& dy) {
-                  return std::vector{Tensor::full(shape, dy.item())};
-                });
 }
 
 Variable multiply(const Variable& x, const Variable& y) {
