@@ -9,7 +9,6 @@
 
 #include "checks.h"
 #include "fields.h"
-#include "initializers.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -20,6 +19,10 @@ static void fields(Visitor& v, BatchNormalizationOptions& o) {
   v("epsilon", o.epsilon);
   v("center", o.center);
   v("scale", o.scale);
+  v("beta_initializer", o.beta_initializer);
+  v("gamma_initializer", o.gamma_initializer);
+  v("beta_regularizer", o.beta_regularizer);
+  v("gamma_regularizer", o.gamma_regularizer);
 }
 
 namespace {
@@ -57,17 +60,26 @@ class BatchNormalizationLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const Shape c{inputs[0][-1]};
-    if (o_.scale) gamma_ = add_parameter("gamma", c, constant_value(1));
-    if (o_.center) beta_ = add_parameter("beta", c, constant_value(0));
-    mean_ = add_parameter("moving_mean", c, constant_value(0), false);
-    variance_ = add_parameter("moving_variance", c, constant_value(1), false);
+    if (o_.scale) {
+      gamma_ = add_parameter("gamma", c,
+                             {.initializer = o_.gamma_initializer,
+                              .regularizer = o_.gamma_regularizer});
+    }
+    if (o_.center) {
+      beta_ = add_parameter("beta", c,
+                            {.initializer = o_.beta_initializer,
+                             .regularizer = o_.beta_regularizer});
+    }
+    mean_ = add_parameter("moving_mean", c, {.trainable = false});
+    variance_ = add_parameter("moving_variance", c,
+                              {.initializer = ones(), .trainable = false});
   }
 
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
     const Variable gamma = o_.scale ? context.read(at(gamma_)) : Variable();
     const Variable beta = o_.center ? context.read(at(beta_)) : Variable();
-    if (context.training && !frozen_) {
+    if (context.training && !frozen_ && trainable()) {
       return batch_norm_training(
           inputs[0], gamma, beta, at(mean_).variable.mutable_value(),
           at(variance_).variable.mutable_value(), o_.momentum, o_.epsilon);

@@ -2,9 +2,9 @@
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/ops.h>
 
+#include "activation_functions.h"
 #include "checks.h"
 #include "fields.h"
-#include "initializers.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -16,14 +16,21 @@ static void fields(Visitor& v, Conv2DOptions& o) {
   v("strides", o.strides);
   v("padding", o.padding);
   v("dilation_rate", o.dilation_rate);
+  v("groups", o.groups);
+  v("activation", o.activation);
   v("use_bias", o.use_bias);
+  v("kernel_initializer", o.kernel_initializer);
+  v("bias_initializer", o.bias_initializer);
+  v("kernel_regularizer", o.kernel_regularizer);
+  v("bias_regularizer", o.bias_regularizer);
 }
 
 namespace {
 
 class Conv2DLayer final : public Layer {
  public:
-  explicit Conv2DLayer(const Conv2DOptions& options) : o_(options) {
+  explicit Conv2DLayer(const Conv2DOptions& options)
+      : o_(options), activation_(find_activation(o_.activation)) {
     expect_count("filters", o_.filters);
     expect_window("kernel_size", o_.kernel_size);
     expect_window("strides", o_.strides);
@@ -48,18 +55,24 @@ class Conv2DLayer final : public Layer {
     const int64_t c = inputs[0][3];
     const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, c, o_.filters};
     const int64_t size = kernel.size();  // refuses one too large to count
-    kernel_ = add_parameter("kernel", kernel, glorot_uniform(), true,
-                            size / o_.filters, size / c);
+    kernel_ = add_parameter("kernel", kernel,
+                            {.initializer = o_.kernel_initializer,
+                             .fan_in = size / o_.filters,
+                             .fan_out = size / c,
+                             .regularizer = o_.kernel_regularizer});
     if (o_.use_bias) {
-      bias_ = add_parameter("bias", {o_.filters}, constant_value(0));
+      bias_ = add_parameter("bias", {o_.filters},
+                            {.initializer = o_.bias_initializer,
+                             .regularizer = o_.bias_regularizer});
     }
   }
 
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
-    const Variable y =
+    Variable y =
         conv2d(inputs[0], context.read(at(kernel_)), window(inputs[0].shape()));
-    return o_.use_bias ? bias_add(y, context.read(at(bias_))) : y;
+    if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
+    return activation_.apply(y);
   }
 
   OnnxValue emit(EmitContext& context,
@@ -73,8 +86,7 @@ class Conv2DLayer final : public Layer {
                                           },
                                           0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    const Shape shape = output_shape(std::array{inputs[0].shape});
-    return {
+    const OnnxValue y{
         context.node(
             "Conv", operands,
             {{"kernel_shape", std::vector{o_.kernel_size.h, o_.kernel_size.w}},
@@ -82,7 +94,8 @@ class Conv2DLayer final : public Layer {
              {"dilations", std::vector{o_.dilation_rate.h, o_.dilation_rate.w}},
              {"group", int64_t{1}},
              {"pads", std::vector{p.top, p.left, p.bottom, p.right}}}),
-        shape};
+        output_shape(std::array{inputs[0].shape})};
+    return activation_.emit(context, y);
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
@@ -95,11 +108,12 @@ class Conv2DLayer final : public Layer {
   WindowOptions window(const Shape& x) const {
     return {.strides = o_.strides,
             .dilation = o_.dilation_rate,
-            .pads = pads_of(o_.padding, {x[1], x[2]}, o_.kernel_size,
-                            o_.strides, o_.dilation_rate)};
+            .pads = o_.padding.pads({x[1], x[2]}, o_.kernel_size, o_.strides,
+                                    o_.dilation_rate)};
   }
 
   Conv2DOptions o_;
+  const ActivationFunction& activation_;
   size_t kernel_ = 0;
   size_t bias_ = 0;
 };

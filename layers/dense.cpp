@@ -5,9 +5,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "activation_functions.h"
 #include "checks.h"
 #include "fields.h"
-#include "initializers.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -15,14 +15,20 @@ namespace octet {
 template <class Visitor>
 static void fields(Visitor& v, DenseOptions& o) {
   v("units", o.units);
+  v("activation", o.activation);
   v("use_bias", o.use_bias);
+  v("kernel_initializer", o.kernel_initializer);
+  v("bias_initializer", o.bias_initializer);
+  v("kernel_regularizer", o.kernel_regularizer);
+  v("bias_regularizer", o.bias_regularizer);
 }
 
 namespace {
 
 class DenseLayer final : public Layer {
  public:
-  explicit DenseLayer(const DenseOptions& options) : o_(options) {
+  explicit DenseLayer(const DenseOptions& options)
+      : o_(options), activation_(find_activation(o_.activation)) {
     expect_count("units", o_.units);
   }
 
@@ -40,17 +46,23 @@ class DenseLayer final : public Layer {
 
   void build(std::span<const Shape> inputs) override {
     const int64_t c = inputs[0][-1];
-    kernel_ = add_parameter("kernel", {c, o_.units}, glorot_uniform(), true, c,
-                            o_.units);
+    kernel_ = add_parameter("kernel", {c, o_.units},
+                            {.initializer = o_.kernel_initializer,
+                             .fan_in = c,
+                             .fan_out = o_.units,
+                             .regularizer = o_.kernel_regularizer});
     if (o_.use_bias) {
-      bias_ = add_parameter("bias", {o_.units}, constant_value(0));
+      bias_ = add_parameter("bias", {o_.units},
+                            {.initializer = o_.bias_initializer,
+                             .regularizer = o_.bias_regularizer});
     }
   }
 
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
-    const Variable y = dense(inputs[0], context.read(at(kernel_)));
-    return o_.use_bias ? bias_add(y, context.read(at(bias_))) : y;
+    Variable y = dense(inputs[0], context.read(at(kernel_)));
+    if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
+    return activation_.apply(y);
   }
 
   OnnxValue emit(EmitContext& context,
@@ -68,7 +80,9 @@ class DenseLayer final : public Layer {
             [&](const Tensor& w) { return gemm_weight(w, x.flattened_from); },
             0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return {context.node("Gemm", operands, {{"transB", int64_t{1}}}), shape};
+    return activation_.emit(
+        context,
+        {context.node("Gemm", operands, {{"transB", int64_t{1}}}), shape});
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
@@ -91,6 +105,7 @@ class DenseLayer final : public Layer {
   }
 
   DenseOptions o_;
+  const ActivationFunction& activation_;
   size_t kernel_ = 0;
   size_t bias_ = 0;
 };

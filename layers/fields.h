@@ -16,8 +16,11 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
+#include <octet/layers/initializer.h>
 #include <octet/layers/padding.h>
+#include <octet/layers/regularizer.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/error.h>
 
@@ -38,7 +41,22 @@ class FieldWriter {
     config_.set(name, Config::List{value.h, value.w});
   }
   void operator()(const char* name, Padding value) {
+    if (const Pads* pads = value.given()) return (*this)(name, *pads);
     config_.set(name, value == Padding::same ? "same" : "valid");
+  }
+  // [[top, bottom], [left, right]], as Keras' ZeroPadding2D.
+  void operator()(const char* name, const Pads& value) {
+    config_.set(name, Config::List{Config::List{value.top, value.bottom},
+                                   Config::List{value.left, value.right}});
+  }
+  void operator()(const char* name, const Initializer& value) {
+    config_.set(name, value.config());
+  }
+  void operator()(const char* name, const Regularizer& value) {
+    config_.set(name, to_config(value));
+  }
+  void operator()(const char* name, const std::vector<int64_t>& value) {
+    config_.set(name, Config::List(value.begin(), value.end()));
   }
 
   Config take() {
@@ -71,14 +89,14 @@ class FieldReader {
     read(name, [&](const Config& c) { value = c.as_string(); });
   }
   void operator()(const char* name, Size2& value) {
-    read(name, [&](const Config& c) {
-      const Config::List& list = c.as_list();
-      if (list.size() != 2) throw ValueError("expected two integers");
-      value = {list[0].as_int(), list[1].as_int()};
-    });
+    read(name, [&](const Config& c) { value = size2(c); });
   }
   void operator()(const char* name, Padding& value) {
     read(name, [&](const Config& c) {
+      if (c.is_list()) {
+        value = pads(c);
+        return;
+      }
       const std::string& text = c.as_string();
       if (text != "same" && text != "valid") {
         throw ValueError("padding: expected 'valid' or 'same', got '" + text +
@@ -87,8 +105,45 @@ class FieldReader {
       value = text == "same" ? Padding::same : Padding::valid;
     });
   }
+  void operator()(const char* name, Pads& value) {
+    read(name, [&](const Config& c) { value = pads(c); });
+  }
+  void operator()(const char* name, Initializer& value) {
+    read(name, [&](const Config& c) { value = Initializer::from_config(c); });
+  }
+  void operator()(const char* name, Regularizer& value) {
+    read(name, [&](const Config& c) { value = regularizer_from(c); });
+  }
+  // One integer stands for a list of it.
+  void operator()(const char* name, std::vector<int64_t>& value) {
+    read(name, [&](const Config& c) {
+      value.clear();
+      if (!c.is_list()) {
+        value.push_back(c.as_int());
+        return;
+      }
+      for (const Config& entry : c.as_list()) value.push_back(entry.as_int());
+    });
+  }
 
  private:
+  // One integer stands for two of it.
+  static Size2 size2(const Config& c) {
+    if (!c.is_list()) return {c.as_int(), c.as_int()};
+    const Config::List& list = c.as_list();
+    if (list.size() != 2) throw ValueError("expected two integers");
+    return {list[0].as_int(), list[1].as_int()};
+  }
+  // Keras' three forms: n, [h, w] and [[top, bottom], [left, right]].
+  static Pads pads(const Config& c) {
+    if (!c.is_list()) return {c.as_int(), c.as_int(), c.as_int(), c.as_int()};
+    const Config::List& list = c.as_list();
+    if (list.size() != 2) throw ValueError("expected two entries");
+    const Size2 h = size2(list[0]);
+    const Size2 w = size2(list[1]);
+    return {h.h, h.w, w.h, w.w};
+  }
+
   template <class Read>
   void read(const char* name, Read apply) {
     const Config* entry = config_.find(name);

@@ -83,17 +83,47 @@ void Layer::copy_parameters(const Layer& from) {
   for (size_t i = 0; i < ours.size(); ++i) {
     ours[i].variable.assign(theirs[i].variable.value());
   }
+  set_trainable(from.trainable());
   pending_.clear();
   initialized_ = true;
 }
 
+void Layer::share_parameters(const Layer& from) {
+  if (from.parameters().size() != parameters_.size()) {
+    throw InternalError(fmt::format("{}: expected {} parameters to share",
+                                    describe(), parameters_.size()));
+  }
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i] = from.parameters()[i];
+  }
+  trainable_ = from.trainable();
+  pending_.clear();
+  initialized_ = true;
+}
+
+void Layer::set_trainable(bool trainable) {
+  trainable_ = trainable;
+  for (const Parameter& p : parameters_) {
+    if (p.trainable) p.variable.set_requires_grad(trainable);
+  }
+}
+
+// The parameters know, as they may be shared; the flag serves where there are
+// none that train.
+bool Layer::trainable() const {
+  for (const Parameter& p : parameters_) {
+    if (p.trainable) return p.variable.requires_grad();
+  }
+  return trainable_;
+}
+
 size_t Layer::add_parameter(std::string name, const Shape& shape,
-                            Initializer initializer, bool trainable,
-                            int64_t fan_in, int64_t fan_out) {
-  parameters_.push_back({std::move(name),
-                         Variable(Tensor::zeros(shape), trainable), trainable,
-                         -1});
-  pending_.push_back({std::move(initializer), fan_in, fan_out});
+                            const ParameterOptions& options) {
+  parameters_.push_back(
+      {std::move(name),
+       Variable(Tensor::zeros(shape), options.trainable && trainable_),
+       options.trainable, options.channel_axis, options.regularizer});
+  pending_.push_back({options.initializer, options.fan_in, options.fan_out});
   return parameters_.size() - 1;
 }
 

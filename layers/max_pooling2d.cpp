@@ -70,8 +70,8 @@ class MaxPooling2DLayer final : public Layer {
  private:
   WindowOptions window(const Shape& x) const {
     return {.strides = o_.strides,
-            .pads = pads_of(o_.padding, {x[1], x[2]}, o_.pool_size, o_.strides,
-                            {1, 1})};
+            .pads = o_.padding.pads({x[1], x[2]}, o_.pool_size, o_.strides,
+                                    {1, 1})};
   }
 
   Options o_;

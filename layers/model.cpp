@@ -10,6 +10,7 @@
 #include <octet/layers/model.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
+#include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
 #include "input.h"
@@ -31,7 +32,7 @@ std::string shapes_text(std::span<const Variable> inputs) {
 }
 
 void check_fits(const Shape& x, const Shape& input, const std::string& name) {
-  bool fits = x.rank() == input.rank() && x[0] >= 1;
+  bool fits = x.rank() == input.rank() && (x[0] >= 1 || x == input);
   for (int axis = 1; fits && axis < input.rank(); ++axis) {
     fits = x[axis] == input[axis];
   }
@@ -133,7 +134,8 @@ void Model::name_layers() {
     if (layer->name().empty()) continue;
     if (!taken.insert(layer->name()).second) {
       throw ValueError(fmt::format(
-          "model: expected layer names to be unique, got two layers '{}'",
+          "model: expected layer names to be unique, got two layers '{}'; "
+          "layers of nested models begin with the name of their model",
           layer->name()));
     }
   }
@@ -156,9 +158,17 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
     throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
                                  name(), inputs_.size(), inputs.size()));
   }
-  const ForwardContext context{.training =
-                                   mode == Mode::training ||
-                                   (mode == Mode::automatic && grad_enabled())};
+  ForwardContext context{.training =
+                             mode == Mode::training ||
+                             (mode == Mode::automatic && grad_enabled())};
+  Rng pass(options_.seed);
+  Rng stream = pass;
+  if (context.training) {
+    pass = pass.child("pass").child(training_passes_++);
+    context.rng = &stream;
+    penalties_.clear();
+    context.penalties = &penalties_;
+  }
   std::vector<Variable> values(nodes_.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
@@ -171,6 +181,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
     const GraphNode& node = *nodes_[step.node];
     arguments.clear();
     for (const size_t input : step.inputs) arguments.push_back(values[input]);
+    if (context.training) stream = pass.child(uint64_t{step.node});
     values[step.node] = with_context(
         [&] {
           return fmt::format("{}, input {}", node.layer->describe(),
@@ -197,35 +208,113 @@ Variable Model::operator()(const Variable& x, Mode mode) const {
   return run(std::span(&x, 1), mode, {})[0];
 }
 
-Tensor Model::predict(const Tensor& x) const {
-  if (inputs_.size() != 1 || outputs_.size() != 1) {
-    throw UnsupportedError(
-        fmt::format("predict: expected one input and one output, got {} and {}",
-                    inputs_.size(), outputs_.size()));
+SymbolicTensor Model::operator()(const SymbolicTensor& x) const {
+  if (outputs_.size() != 1) {
+    throw ValueError(fmt::format("model '{}': expected one output, got {}",
+                                 name(), outputs_.size()));
   }
-  if (x.empty()) throw ValueError("predict: expected a tensor, got none");
-  const GraphNode& first = *inputs_[0].node;
-  check_fits(x.shape(), first.shape, first.layer->name());
-  const int64_t n = x.shape()[0];
-  Tensor result(outputs_[0].shape().with(0, n));
-  const int64_t row = result.size() / n;
-  float* to = result.f32().data();
+  return (*this)(std::vector{x})[0];
+}
+
+std::vector<SymbolicTensor> Model::operator()(
+    const std::vector<SymbolicTensor>& inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
+                                 name(), inputs_.size(), inputs.size()));
+  }
+  std::vector<SymbolicTensor> values(nodes_.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const GraphNode& node = *inputs_[i].node;
+    check_fits(inputs[i].shape(), node.shape, node.layer->name());
+    values[input_slots_[i]] = inputs[i];
+  }
+  CloneContext context;
+  for (const Step& step : steps_) {
+    const Layer& own = *nodes_[step.node]->layer;
+    std::vector<SymbolicTensor> arguments;
+    for (const size_t input : step.inputs) arguments.push_back(values[input]);
+    std::shared_ptr<Layer>& layer = nested_[&own];
+    const bool first = layer == nullptr;
+    if (first) {
+      layer = own.clone(context);
+      layer->set_name(name() + "/" + own.name());
+    }
+    values[step.node] = call(layer, std::move(arguments));
+    if (first) layer->share_parameters(own);
+  }
+  std::vector<SymbolicTensor> outputs;
+  for (const size_t slot : output_slots_) outputs.push_back(values[slot]);
+  return outputs;
+}
+
+Variable Model::penalty() const {
+  Variable sum;
+  const auto include = [&](const Variable& part) {
+    sum = sum ? add(sum, part) : part;
+  };
+  for (const auto& layer : layers_) {
+    for (const Parameter& p : layer->parameters()) {
+      if (p.regularizer.none() || !p.variable.requires_grad()) continue;
+      include(octet::penalty(p.variable, p.regularizer.l1, p.regularizer.l2));
+    }
+  }
+  for (const Variable& part : penalties_) include(part);
+  return sum;
+}
+
+Tensor Model::predict(const Tensor& x) const {
+  if (outputs_.size() != 1) {
+    throw ValueError(
+        fmt::format("model '{}': expected one output to predict, got {}",
+                    name(), outputs_.size()));
+  }
+  return predict(std::span(&x, 1))[0];
+}
+
+std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
+  if (inputs.size() != inputs_.size()) {
+    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
+                                 name(), inputs_.size(), inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) {
+      throw ValueError("predict: expected a tensor, got none");
+    }
+    const GraphNode& node = *inputs_[i].node;
+    check_fits(inputs[i].shape(), node.shape, node.layer->name());
+    if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
+      throw ShapeError(
+          fmt::format("predict: expected one number of samples, got {} and {}",
+                      inputs[0].shape()[0], inputs[i].shape()[0]));
+    }
+  }
+  const int64_t n = inputs[0].shape()[0];
+  std::vector<Tensor> results;
+  std::vector<float*> to;
+  for (const SymbolicTensor& output : outputs_) {
+    to.push_back(results.emplace_back(output.shape().with(0, n)).f32().data());
+  }
   const int64_t chunks = (n + kPredictChunk - 1) / kPredictChunk;
   const auto run_chunk = [&](int64_t chunk) {
     const NoGradGuard no_grad;
     const int64_t begin = chunk * kPredictChunk;
     const int64_t count = std::min(kPredictChunk, n - begin);
-    const Tensor y =
-        (*this)(Variable(x.slice(begin, count)), Mode::inference).value();
-    std::memcpy(to + begin * row, y.f32().data(),
-                static_cast<size_t>(count * row) * sizeof(float));
+    std::vector<Variable> x;
+    for (const Tensor& input : inputs)
+      x.emplace_back(input.slice(begin, count));
+    const std::vector<Variable> y = run(x, Mode::inference, {});
+    for (size_t i = 0; i < y.size(); ++i) {
+      const Tensor& part = y[i].value();
+      std::memcpy(to[i] + begin * (part.size() / count), part.raw(),
+                  static_cast<size_t>(part.bytes()));
+    }
   };
   if (chunks == 1) {
     run_chunk(0);
   } else {
     parallel_for(chunks, run_chunk);
   }
-  return result;
+  return results;
 }
 
 Layer& Model::layer(std::string_view wanted) const {
@@ -236,6 +325,10 @@ Layer& Model::layer(std::string_view wanted) const {
   }
   throw NotFoundError(fmt::format("model '{}': expected a layer '{}'{}", name(),
                                   wanted, suggest_names(wanted, names)));
+}
+
+void Model::set_trainable(bool trainable) const {
+  for (const auto& layer : layers_) layer->set_trainable(trainable);
 }
 
 int64_t Model::parameter_count() const {

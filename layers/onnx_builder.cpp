@@ -32,16 +32,38 @@ std::string EmitContext::weight(const Parameter& parameter) {
       parameter, [](const Tensor& value) { return value; }, 0);
 }
 
+std::string EmitContext::scalar(std::string_view name, float value) {
+  return builder_.add_initializer(fmt::format("{}/{}", layer_, name),
+                                  Tensor::scalar(value));
+}
+
+std::string EmitContext::integers(std::string_view name,
+                                  const std::vector<int64_t>& values) {
+  return builder_.add_initializer(
+      fmt::format("{}/{}", layer_, name),
+      Tensor::of<int64_t>({static_cast<int64_t>(values.size())}, values));
+}
+
+std::string EmitContext::keras_layout(const OnnxValue& value) {
+  if (value.shape.rank() != 4) return keras_order(value).name;
+  return builder_.add_node("Transpose", layer_ + "/nhwc", {value.name},
+                           {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
+}
+
+OnnxValue EmitContext::from_keras_layout(std::string name, const Shape& shape) {
+  if (shape.rank() != 4) return {std::move(name), shape};
+  return {builder_.add_node("Transpose", layer_ + "/nchw", {name},
+                            {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}),
+          shape};
+}
+
 OnnxValue EmitContext::keras_order(const OnnxValue& value) {
   const Shape& image = value.flattened_from;  // [h,w,c], stored c,h,w
   if (image.rank() != 3) return value;
   const auto reshape = [&](const std::string& from, const char* name,
-                           std::initializer_list<int64_t> dims) {
-    const std::string target = builder_.add_initializer(
-        fmt::format("{}/{}", layer_, name),
-        Tensor::of<int64_t>({static_cast<int64_t>(dims.size())}, dims));
+                           const std::vector<int64_t>& dims) {
     return builder_.add_node("Reshape", fmt::format("{}/{}", layer_, name),
-                             {from, target});
+                             {from, integers(name, dims)});
   };
   const std::string chw =
       reshape(value.name, "image", {-1, image[2], image[0], image[1]});

@@ -15,9 +15,10 @@ int64_t total_padding(int64_t size, int64_t window, int64_t stride,
 
 }  // namespace
 
-Pads pads_of(Padding padding, Size2 image, Size2 window, Size2 strides,
-             Size2 dilation) {
-  if (padding == Padding::valid) return {};
+Pads Padding::pads(Size2 image, Size2 window, Size2 strides,
+                   Size2 dilation) const {
+  if (kind_ == Kind::valid) return {};
+  if (kind_ == Kind::given) return given_;
   const int64_t h = total_padding(image.h, window.h, strides.h, dilation.h);
   const int64_t w = total_padding(image.w, window.w, strides.w, dilation.w);
   return {h / 2, h - h / 2, w / 2, w - w / 2};

@@ -138,6 +138,10 @@ void QuantizeWrapper::copy_parameters(const Layer& from) {
   inner_->copy_parameters(from);
 }
 
+void QuantizeWrapper::share_parameters(const Layer& from) {
+  inner_->share_parameters(from);
+}
+
 Variable QuantizeWrapper::forward(const ForwardContext& context,
                                   std::span<const Variable> inputs) const {
   std::vector<Variable> quantized(inputs.begin(), inputs.end());
@@ -181,6 +185,12 @@ std::shared_ptr<Layer> QuantizeWrapper::clone(CloneContext& context) const {
 int64_t QuantizeWrapper::multiply_adds(std::span<const Shape> inputs) const {
   return inner_->multiply_adds(inputs);
 }
+
+void QuantizeWrapper::set_trainable(bool trainable) {
+  inner_->set_trainable(trainable);
+}
+
+bool QuantizeWrapper::trainable() const { return inner_->trainable(); }
 
 void QuantizeWrapper::freeze_statistics(bool frozen) {
   inner_->freeze_statistics(frozen);

@@ -55,6 +55,16 @@ const Tensor& Variable::value() const& {
 }
 Tensor Variable::value() && { return autograd::value_of(checked(node_)); }
 bool Variable::requires_grad() const { return checked(node_).needs_grad; }
+void Variable::set_requires_grad(bool required) const {
+  autograd::Leaf& target = leaf(node_, "set_requires_grad");
+  if (required && target.value.dtype() != DType::f32) {
+    throw ValueError(
+        fmt::format("variable: expected f32 to take a gradient, got {}",
+                    to_string(target.value.dtype())));
+  }
+  target.needs_grad = required;
+  if (!required) target.grad = {};
+}
 bool Variable::is_leaf() const {
   return dynamic_cast<const autograd::Leaf*>(&checked(node_)) != nullptr;
 }

@@ -10,13 +10,35 @@
 namespace octet {
 
 struct GradientCase {
-  std::string name;
+  std::string op;       // the function's name; empty for a block of several
+  std::string variant;  // what sets the case apart
   std::vector<Shape> inputs;
-  std::function<Variable(const std::vector<Variable>&)> op;
+  std::function<Variable(const std::vector<Variable>&)> compute;
   std::function<reference::Array(const std::vector<reference::Array>&)>
       reference;
+
+  std::string name() const { return op.empty() ? variant : op + "_" + variant; }
 };
 
+// One source a family of ops, as in runtime/ops/*.h.
+void add_activation_cases(std::vector<GradientCase>& cases);
+void add_arithmetic_cases(std::vector<GradientCase>& cases);
+void add_block_cases(std::vector<GradientCase>& cases);
+void add_convolution_cases(std::vector<GradientCase>& cases);
+void add_dense_cases(std::vector<GradientCase>& cases);
+void add_layout_cases(std::vector<GradientCase>& cases);
+void add_loss_cases(std::vector<GradientCase>& cases);
+void add_normalization_cases(std::vector<GradientCase>& cases);
+void add_pooling_cases(std::vector<GradientCase>& cases);
+
 std::vector<GradientCase> gradient_cases();
+
+// Of use to all of them.
+/// "2x3x4".
+std::string dims(const Shape& shape);
+/// "s22_d11_p0101".
+std::string text(const WindowOptions& options);
+/// Shapes for ops that go value by value or channel by channel.
+const std::vector<Shape>& pointwise_shapes();
 
 }  // namespace octet

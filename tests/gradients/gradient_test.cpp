@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -64,7 +68,7 @@ constexpr double kGradientTolerance = 2e-5;
 
 TEST_P(Gradient, AgreesWithCentralDifferences) {
   const GradientCase& c = std::get<0>(GetParam());
-  Rng rng = Rng(42).child(c.name);
+  Rng rng = Rng(42).child(c.name());
   std::vector<Variable> inputs;
   std::vector<reference::Array> arrays;
   for (const Shape& shape : c.inputs) {
@@ -73,7 +77,7 @@ TEST_P(Gradient, AgreesWithCentralDifferences) {
     inputs.emplace_back(t, true);
     arrays.emplace_back(t);
   }
-  const Variable y = c.op(inputs);
+  const Variable y = c.compute(inputs);
   const reference::Array expected = c.reference(arrays);
   ASSERT_EQ(y.shape(), expected.shape);
   double top = 0;
@@ -138,9 +142,35 @@ INSTANTIATE_TEST_SUITE_P(Ops, Gradient,
                          testing::Combine(testing::ValuesIn(gradient_cases()),
                                           testing::ValuesIn(settings())),
                          [](const auto& each) {
-                           return std::get<0>(each.param).name + "_" +
+                           return std::get<0>(each.param).name() + "_" +
                                   text(std::get<1>(each.param));
                          });
+
+/// The functions that runtime/ops/*.h declare.
+std::set<std::string> declared_ops() {
+  std::set<std::string> names;
+  const std::regex declaration(R"(^Variable (\w+)\()");
+  for (const auto& file : std::filesystem::directory_iterator(
+           OCTET_SOURCE_DIR "/runtime/include/octet/runtime/ops")) {
+    std::ifstream in(file.path());
+    for (std::string line; std::getline(in, line);) {
+      std::smatch match;
+      if (std::regex_search(line, match, declaration)) names.insert(match[1]);
+    }
+  }
+  return names;
+}
+
+TEST(GradientSuite, HasACaseForEveryOp) {
+  const std::set<std::string> declared = declared_ops();
+  EXPECT_GT(declared.size(), 10u);
+  std::set<std::string> covered{
+      "fake_quantize"};  // a step: tests/runtime/fake_quantize_test.cpp
+  for (const GradientCase& each : gradient_cases()) covered.insert(each.op);
+  for (const std::string& op : declared) {
+    EXPECT_TRUE(covered.contains(op)) << "no gradient case for " << op;
+  }
+}
 
 TEST(GradientSuite, CountsItsCases) {
   std::printf("gradient cases: %zu\n",

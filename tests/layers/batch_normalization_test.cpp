@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/ops.h>
+
 #include "support.h"
 
 namespace octet {

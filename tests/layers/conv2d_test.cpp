@@ -18,7 +18,7 @@ std::vector<float> plain_conv2d(const Tensor& x, const Tensor& kernel,
   const int64_t n = s[0], h = s[1], w = s[2], c = s[3];
   const int64_t kh = o.kernel_size.h, kw = o.kernel_size.w, k = o.filters;
   const Pads p =
-      pads_of(o.padding, {h, w}, o.kernel_size, o.strides, o.dilation_rate);
+      o.padding.pads({h, w}, o.kernel_size, o.strides, o.dilation_rate);
   const int64_t oh =
       window_positions(h, kh, o.strides.h, o.dilation_rate.h, p.top + p.bottom);
   const int64_t ow =

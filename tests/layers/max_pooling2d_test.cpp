@@ -17,7 +17,7 @@ void expect_definition(const Tensor& x, const MaxPooling2DOptions& o) {
                 c = x.shape()[3];
   const Size2 strides{o.strides.h == 0 ? o.pool_size.h : o.strides.h,
                       o.strides.w == 0 ? o.pool_size.w : o.strides.w};
-  const Pads p = pads_of(o.padding, {h, w}, o.pool_size, strides, {1, 1});
+  const Pads p = o.padding.pads({h, w}, o.pool_size, strides, {1, 1});
   const int64_t oh =
       window_positions(h, o.pool_size.h, strides.h, 1, p.top + p.bottom);
   const int64_t ow =

@@ -7,6 +7,7 @@
 namespace octet {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 using Names = std::vector<std::string>;
@@ -69,8 +70,9 @@ TEST(Model, RefusesTwoLayersOfOneName) {
   const SymbolicTensor y = Dense({.units = 1, .name = "a"})(x);
   EXPECT_THAT(error_of<ValueError>(
                   [&] { Model(x, ReLU({.name = "a"})(y), {.name = "net"}); }),
-              HasSubstr("expected layer names to be unique, got two layers 'a'"
-                        "\n  in model 'net'"));
+              AllOf(HasSubstr("expected layer names to be unique, got two "
+                              "layers 'a'"),
+                    HasSubstr("\n  in model 'net'")));
 }
 
 TEST(Model, ARefusedModelNamesNothing) {

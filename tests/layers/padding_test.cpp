@@ -12,13 +12,13 @@ namespace {
 using Cells = std::pair<int64_t, int64_t>;
 
 Cells same(int64_t size, int64_t window, int64_t stride, int64_t dilation = 1) {
-  const Pads p = pads_of(Padding::same, {size, 1}, {window, 1}, {stride, 1},
-                         {dilation, 1});
+  const Pads p =
+      Padding::same.pads({size, 1}, {window, 1}, {stride, 1}, {dilation, 1});
   return {p.top, p.bottom};
 }
 
 TEST(Padding, ValidAddsNothing) {
-  EXPECT_EQ(pads_of(Padding::valid, {5, 7}, {3, 4}, {2, 1}, {1, 2}), Pads());
+  EXPECT_EQ(Padding::valid.pads({5, 7}, {3, 4}, {2, 1}, {1, 2}), Pads());
 }
 
 struct SameCase {
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Padding, SamePadding, ::testing::ValuesIn(kSameCases),
 
 TEST(Padding, TreatsRowsAndColumnsByThemselves) {
   const Pads expected{.top = 0, .bottom = 1, .left = 2, .right = 2};
-  EXPECT_EQ(pads_of(Padding::same, {28, 9}, {3, 5}, {2, 1}, {1, 1}), expected);
+  EXPECT_EQ(Padding::same.pads({28, 9}, {3, 5}, {2, 1}, {1, 1}), expected);
 }
 
 // https://www.tensorflow.org/api_docs/python/tf/nn#notes_on_padding_2

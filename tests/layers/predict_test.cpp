@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -127,15 +129,35 @@ TEST(Predict, RefusesNoTensor) {
               HasSubstr("predict: expected a tensor, got none"));
 }
 
-TEST(Predict, RefusesSeveralInputsOrOutputs) {
+TEST(Predict, RefusesAnotherNumberOfInputsOrOutputs) {
   const SymbolicTensor a = input({2});
   const SymbolicTensor b = input({2});
   const Tensor x = Tensor::zeros({1, 2});
-  EXPECT_THAT(error_of<UnsupportedError>([&] {
+  EXPECT_THAT(error_of<ValueError>([&] {
                 Model({a, b}, {Sum()({a, b})}).predict(x);
               }),
-              HasSubstr("expected one input and one output, got 2 and 1"));
-  EXPECT_THROW(Model({a}, {a, ReLU()(a)}).predict(x), UnsupportedError);
+              HasSubstr("expected 2 inputs, got 1"));
+  EXPECT_THROW(Model({a}, {a, ReLU()(a)}).predict(x), ValueError);
+}
+
+TEST(Predict, TakesSeveralInputsAndGivesSeveralOutputs) {
+  const SymbolicTensor a = input({2});
+  const SymbolicTensor b = input({2});
+  const SymbolicTensor sum = Sum()({a, b});
+  const Model model({a, b}, {ReLU()(sum), sum});
+  const Tensor x = integers({20, 2});
+  const Tensor y = integers({20, 2}, 5);
+  const auto both = model.predict(std::array{x, y});
+  ASSERT_EQ(both.size(), 2u);
+  for (size_t i = 0; i < 40; ++i) {
+    const float expected = x.f32()[i] + y.f32()[i];
+    EXPECT_EQ(both[1].f32()[i], expected);
+    EXPECT_EQ(both[0].f32()[i], std::max(expected, 0.0f));
+  }
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                (void)model.predict(std::array{x, integers({19, 2})});
+              }),
+              HasSubstr("expected one number of samples, got 20 and 19"));
 }
 
 }  // namespace

@@ -32,11 +32,8 @@ class OffsetLayer final : public Plain {
   std::string class_name() const override { return "UserOffset"; }
   Config config() const override { return Config().set("start", start_); }
   void build(std::span<const Shape> inputs) override {
-    offset_ =
-        add_parameter("offset", {inputs[0][-1]},
-                      [start = start_](Tensor& value, int64_t, int64_t, Rng&) {
-                        for (float& v : value.f32()) v = start;
-                      });
+    offset_ = add_parameter("offset", {inputs[0][-1]},
+                            {.initializer = constant_value(start_)});
   }
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {

@@ -119,7 +119,7 @@ TEST(WrapperForward, OfConv2DIsTheLayerOnQuantizedInputsAndWeights) {
       conv2d(fake_quantize(Variable(x), activation_grid(scale)),
              fake_quantize(Variable(kernel), kernel_grid(kernel)),
              {.strides = {2, 1},
-              .pads = pads_of(Padding::same, {6, 7}, {3, 3}, {2, 1}, {1, 1})}),
+              .pads = Padding::same.pads({6, 7}, {3, 3}, {2, 1}, {1, 1})}),
       inner->parameter("bias").variable);
   EXPECT_EQ(bits(model(Variable(x))), bits(expected));
 }

@@ -9,6 +9,10 @@ struct BatchNormalizationOptions {
   float epsilon = 1e-3f;
   bool center = true;
   bool scale = true;
+  Initializer beta_initializer = zeros();
+  Initializer gamma_initializer = ones();
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
   std::string name = "";
 };
 

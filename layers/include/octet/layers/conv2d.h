@@ -11,14 +11,21 @@ struct Conv2DOptions {
   Size2 strides{1, 1};
   Padding padding = Padding::valid;
   Size2 dilation_rate{1, 1};
+  int64_t groups = 1;  ///< divides channels and filters
+  std::string activation = "linear";
   bool use_bias = true;
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = "";
 };
 
-/// 2-D convolution, as in Keras. Parameters: kernel [kh,kw,c,filters]
-/// (Glorot uniform), bias [filters] (zeros).
+/// 2-D convolution, as in Keras. Parameters: kernel [kh,kw,c/groups,filters],
+/// bias [filters].
 /// Shapes: [n,h,w,c] -> [n,oh,ow,filters].
-/// Throws: ValueError for filters, sizes, strides or dilation < 1;
+/// Throws: ValueError for filters, sizes, strides, dilation or groups < 1, an
+/// unknown activation, or groups that do not divide the channels;
 /// ShapeError when called on anything but an image, or if the kernel does not
 /// fit.
 class Conv2D : public LayerHandle {

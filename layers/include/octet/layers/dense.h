@@ -6,7 +6,12 @@ namespace octet {
 
 struct DenseOptions {
   int64_t units = 0;
+  std::string activation = "linear";
   bool use_bias = true;
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = "";
 };
 

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/layers/initializer.h>
+#include <octet/layers/regularizer.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/grid.h>
 #include <octet/runtime/rng.h>
@@ -24,17 +26,23 @@ class Layer;
 class EmitContext;
 struct OnnxValue;
 
-/// Sets the first value of a parameter. `fan_in` and `fan_out` count the
-/// inputs and outputs of one unit.
-using Initializer =
-    std::function<void(Tensor& value, int64_t fan_in, int64_t fan_out, Rng&)>;
-
 /// A tensor that belongs to a layer, under its Keras name.
 struct Parameter {
   std::string name;       ///< "kernel", "bias", "gamma", "moving_mean", ...
   Variable variable;      ///< a leaf; updates write into it
   bool trainable = true;  ///< false: a statistic, not moved by gradients
   int channel_axis = -1;  ///< axis of the output channels, for quantization
+  Regularizer regularizer = {};  ///< its part in Model::penalty()
+};
+
+/// What a layer says of a parameter when it declares one.
+struct ParameterOptions {
+  Initializer initializer = {};
+  bool trainable = true;
+  int64_t fan_in = 0;  ///< inputs of one unit, for the initializer
+  int64_t fan_out = 0;
+  Regularizer regularizer = {};
+  int channel_axis = -1;
 };
 
 /// What a quantize wrapper puts between a layer and its weights: the grid a
@@ -50,6 +58,11 @@ class WeightHook {
 struct ForwardContext {
   bool training = false;
   const WeightHook* weights = nullptr;
+  /// In training, a stream of this call's own: another one for each call of
+  /// each layer in each pass. Copy it to draw from it.
+  const Rng* rng = nullptr;
+  /// In training, where layers put scalars to add to the loss.
+  std::vector<Variable>* penalties = nullptr;
 
   /// The parameter as this pass sees it: fake-quantized if a hook says so.
   Variable read(const Parameter& parameter) const;
@@ -120,6 +133,12 @@ class Layer {
   /// Multiply-adds of one sample.
   virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
 
+  /// Whether training moves the parameters. A frozen layer takes no
+  /// gradients for them and, as in Keras, its statistics stay as they are.
+  /// Layers that share parameters are frozen together.
+  virtual void set_trainable(bool trainable);
+  virtual bool trainable() const;
+
   /// Whether running statistics (batch normalization) are kept as they are
   /// and used even in training. Layers without any ignore it.
   virtual void freeze_statistics(bool) {}
@@ -139,17 +158,19 @@ class Layer {
   /// Gives every parameter its first value, once; the streams of `rng` are
   /// named by layer and parameter.
   virtual void initialize_once(const Rng& rng);
-  /// Copies the parameter values of an equal layer.
+  /// Copies the parameter values of an equal layer, and whether it is
+  /// trainable.
   virtual void copy_parameters(const Layer& from);
+  /// Takes the very parameters of an equal layer, to have them in common.
+  virtual void share_parameters(const Layer& from);
 
  protected:
   Layer() = default;
 
-  /// Declares a parameter; `initializer` runs later, when the model is named.
-  /// Returns its index in parameters().
+  /// Declares a parameter; it gets its first value later, when the model is
+  /// named. Returns its index in parameters().
   size_t add_parameter(std::string name, const Shape& shape,
-                       Initializer initializer, bool trainable = true,
-                       int64_t fan_in = 0, int64_t fan_out = 0);
+                       const ParameterOptions& options = {});
   const Parameter& at(size_t index) const { return parameters_[index]; }
 
  private:
@@ -163,6 +184,7 @@ class Layer {
   std::vector<Shape> built_for_;  // inputs of the first call
   bool built_ = false;
   bool initialized_ = false;
+  bool trainable_ = true;
   std::vector<Parameter> parameters_;
   std::vector<Pending> pending_;
 };

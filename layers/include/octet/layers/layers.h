@@ -10,4 +10,5 @@
 #include <octet/layers/model.h>
 #include <octet/layers/registry.h>
 #include <octet/layers/relu.h>
+#include <octet/layers/sequential.h>
 #include <octet/layers/softmax.h>

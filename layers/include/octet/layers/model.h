@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,18 @@ class Model {
   std::vector<Variable> operator()(std::span<const Variable> inputs,
                                    Mode mode = Mode::automatic) const;
 
+  /// Calls the model in another graph: the nested model's layers become nodes
+  /// of that graph, under names that begin with this model's
+  /// ("encoder/conv2d"), and have their parameters in common with it. Calling
+  /// it twice shares layers.
+  SymbolicTensor operator()(const SymbolicTensor& x) const;
+  std::vector<SymbolicTensor> operator()(
+      const std::vector<SymbolicTensor>& inputs) const;
+
+  /// What to add to the loss: the parameters' regularizers, and what layers
+  /// put aside in the latest pass in training. Empty if there is nothing.
+  Variable penalty() const;
+
   /// Sees every node's output as the graph runs.
   using Observer = std::function<void(const GraphNode&, const Variable&)>;
   std::vector<Variable> run(std::span<const Variable> inputs, Mode mode,
@@ -55,9 +68,10 @@ class Model {
 
   /// Inference on at least one image, chunks of them in parallel, the same
   /// bits as the whole batch at once. Thread-safe.
-  /// Throws: ShapeError if x does not fit; UnsupportedError for several
-  /// inputs or outputs.
+  /// Throws: ShapeError if x does not fit; ValueError for another number of
+  /// inputs, or of outputs where one is returned.
   Tensor predict(const Tensor& x) const;
+  std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
 
   /// Nodes in topological order; creation order breaks ties.
   std::span<const std::shared_ptr<const GraphNode>> nodes() const {
@@ -71,6 +85,14 @@ class Model {
   /// Throws: NotFoundError naming the nearest names.
   Layer& layer(std::string_view name) const;
   int64_t parameter_count() const;
+
+  /// Freezes or frees all layers. See Layer::set_trainable.
+  void set_trainable(bool trainable) const;
+
+  /// How many passes in training there were. Random layers draw from streams
+  /// that are numbered by it: setting it back repeats them.
+  uint64_t training_passes() const { return training_passes_; }
+  void set_training_passes(uint64_t passes) const { training_passes_ = passes; }
 
   /// A table: name, class, output shape, parameters, multiply-adds.
   std::string summary() const;
@@ -98,6 +120,11 @@ class Model {
   std::vector<Step> steps_;
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
+  // Of passes in training, which belong to one thread.
+  mutable uint64_t training_passes_ = 0;
+  mutable std::vector<Variable> penalties_;
+  // The layers as they are called in other graphs.
+  mutable std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };
 
 }  // namespace octet

@@ -75,6 +75,16 @@ class EmitContext {
   /// The same for a vector that needs no rearranging.
   std::string weight(const Parameter& parameter);
 
+  /// A constant of one f32 number, or of a list of i64 (shapes, axes).
+  std::string scalar(std::string_view name, float value);
+  std::string integers(std::string_view name,
+                       const std::vector<int64_t>& values);
+
+  /// `value` stored as Keras does, images NHWC, for layers that mix axes. The
+  /// other way: what is stored so, of shape `shape`, as a value.
+  std::string keras_layout(const OnnxValue& value);
+  OnnxValue from_keras_layout(std::string name, const Shape& shape);
+
   /// `value` with its features in Keras' order: after Flatten of an image
   /// this takes a Reshape, Transpose and Reshape.
   OnnxValue keras_order(const OnnxValue& value);

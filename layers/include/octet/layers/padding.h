@@ -1,19 +1,40 @@
 #pragma once
 
-#include <octet/runtime/ops.h>
+#include <octet/runtime/ops/window.h>
 
 namespace octet {
 
-/// Keras' padding of windows.
-enum class Padding {
-  valid,  ///< none
-  same,   ///< ceil(size / stride) positions; an odd cell goes to the end
+/// Padding of windows: Keras' two, or cells given one by one:
+///
+///   Conv2D({.filters = 8, .padding = Padding::same})
+///   Conv2D({.filters = 8, .padding = Pads{1, 1, 1, 1}})
+class Padding {
+ public:
+  static const Padding valid;  ///< none
+  static const Padding same;   ///< ceil(size / stride) positions; an odd cell
+                               ///< goes to the end
+  constexpr Padding() = default;
+  constexpr Padding(const Pads& pads) : kind_(Kind::given), given_(pads) {}
+
+  /// The cells around an image of h x w.
+  /// Source: TensorFlow 'SAME' padding, https://www.tensorflow.org/api_docs/
+  /// python/tf/nn#notes_on_padding_2
+  Pads pads(Size2 image, Size2 window, Size2 strides, Size2 dilation) const;
+
+  /// The cells given, if they were.
+  const Pads* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
+
+  bool operator==(const Padding&) const = default;
+
+ private:
+  enum class Kind { valid, same, given };
+  constexpr explicit Padding(Kind kind) : kind_(kind) {}
+
+  Kind kind_ = Kind::valid;
+  Pads given_{};
 };
 
-/// The cells that `padding` adds around an image of h x w.
-/// Source: TensorFlow 'SAME' padding, https://www.tensorflow.org/api_docs/
-/// python/tf/nn#notes_on_padding_2
-Pads pads_of(Padding padding, Size2 image, Size2 window, Size2 strides,
-             Size2 dilation);
+inline constexpr Padding Padding::valid{Padding::Kind::valid};
+inline constexpr Padding Padding::same{Padding::Kind::same};
 
 }  // namespace octet

@@ -44,6 +44,7 @@ class QuantizeWrapper final : public Layer {
   void build(std::span<const Shape> inputs) override;
   void initialize_once(const Rng& rng) override;
   void copy_parameters(const Layer& from) override;
+  void share_parameters(const Layer& from) override;
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override;
   /// Writes Q/DQ for every quantizer, switched on or off.
@@ -53,6 +54,8 @@ class QuantizeWrapper final : public Layer {
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
+  void set_trainable(bool trainable) override;
+  bool trainable() const override;
   std::span<const Parameter> parameters() const override;
 
  private:

@@ -40,6 +40,10 @@ class Variable {
   const Tensor& value() const&;
   Tensor value() &&;  // `for (... : f(x).value().f32())` still dangles
   bool requires_grad() const;
+  /// Of a leaf: whether backward() finds a gradient for it. Not between a
+  /// forward pass and its backward().
+  /// Throws: ValueError (not a leaf, or not f32).
+  void set_requires_grad(bool required) const;
   /// True for a Variable made from a Tensor, not by an op.
   bool is_leaf() const;
 

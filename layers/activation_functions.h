@@ -1,0 +1,23 @@
+// Keras' activation functions by name: what the option `activation` of a
+// layer and the layer Activation look up.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/variable.h>
+
+namespace octet {
+
+struct ActivationFunction {
+  std::string_view name;
+  Variable (*apply)(const Variable& x);
+  /// Writes the function as ONNX nodes.
+  OnnxValue (*emit)(EmitContext& context, const OnnxValue& x);
+};
+
+/// Throws: ValueError naming the nearest names.
+const ActivationFunction& find_activation(const std::string& name);
+
+}  // namespace octet

@@ -1,0 +1,63 @@
+// Initializer: how a parameter gets its first value. A value that compares,
+// prints into a configuration and comes back from one.
+#pragma once
+
+#include <cstdint>
+
+#include <octet/runtime/config.h>
+#include <octet/runtime/rng.h>
+
+namespace octet {
+
+class Initializer {
+ public:
+  /// Zeros.
+  Initializer() = default;
+
+  /// Fills `value`. `fan_in` and `fan_out` count the inputs and outputs of
+  /// one unit; they matter to the variance-scaling ones only.
+  void operator()(Tensor& value, int64_t fan_in, int64_t fan_out,
+                  Rng& rng) const;
+
+  /// Keras' form: {"class_name": "HeNormal", "config": {...}}.
+  Config config() const;
+  /// Reads that form, or a name alone ("he_normal").
+  /// Throws: ValueError for an unknown name or numbers out of range.
+  static Initializer from_config(const Config& config);
+
+  bool operator==(const Initializer&) const = default;
+
+  enum class Spread { constant, uniform, normal, truncated_normal };
+  enum class Fan { none, in, out, average };
+  /// Uniform in [a, b), normal with mean a and deviation b, or the constant
+  /// a. With a fan, deviation sqrt(a / fan) around 0.
+  /// Throws: ValueError for numbers that are not finite, b < a of uniform, or
+  /// a negative deviation or scale.
+  Initializer(Spread spread, double a, double b = 0, Fan fan = Fan::none);
+
+ private:
+  Spread spread_ = Spread::constant;
+  Fan fan_ = Fan::none;
+  double a_ = 0;
+  double b_ = 0;
+};
+
+Initializer zeros();
+Initializer ones();
+Initializer constant_value(double value);
+Initializer random_uniform(double low, double high);
+Initializer random_normal(double mean, double deviation);
+/// Normal without what lies beyond two deviations.
+Initializer truncated_normal(double mean, double deviation);
+/// Variance 2 / (fan_in + fan_out).
+/// Source: Glorot and Bengio, AISTATS 2010, eq. 16.
+Initializer glorot_uniform();
+Initializer glorot_normal();
+/// Variance 2 / fan_in. Source: He et al., arXiv 1502.01852, eq. 10.
+Initializer he_uniform();
+Initializer he_normal();
+/// Variance 1 / fan_in. Source: LeCun et al., "Efficient BackProp", 1998.
+Initializer lecun_uniform();
+Initializer lecun_normal();
+
+}  // namespace octet

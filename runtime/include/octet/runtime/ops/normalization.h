@@ -1,0 +1,23 @@
+// Normalization over channels.
+#pragma once
+
+#include <octet/runtime/variable.h>
+
+namespace octet {
+
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta over the last axis,
+/// with given statistics. gamma and beta may be empty (1 and 0).
+/// Shapes: x [...,c], all others [c].
+Variable batch_norm(const Variable& x, const Variable& gamma,
+                    const Variable& beta, const Tensor& mean,
+                    const Tensor& variance, float epsilon);
+
+/// The same with the statistics of the batch (biased variance), which also
+/// move the stored ones: stored = momentum * stored + (1 - momentum) * batch.
+/// Source: Keras BatchNormalization, training=True.
+Variable batch_norm_training(const Variable& x, const Variable& gamma,
+                             const Variable& beta, Tensor& moving_mean,
+                             Tensor& moving_variance, float momentum,
+                             float epsilon);
+
+}  // namespace octet

@@ -1,0 +1,30 @@
+// Windows that slide over images: sizes, strides, padding.
+#pragma once
+
+#include <cstdint>
+
+#include <octet/runtime/shape.h>
+
+namespace octet {
+
+/// Cells added around an image.
+struct Pads {
+  int64_t top = 0;
+  int64_t bottom = 0;
+  int64_t left = 0;
+  int64_t right = 0;
+  bool operator==(const Pads&) const = default;
+};
+
+struct WindowOptions {
+  Size2 strides{1, 1};
+  Size2 dilation{1, 1};
+  Pads pads{};
+};
+
+/// Number of window positions along one axis; 0 if the window does not fit.
+/// Throws: ValueError for a stride < 1.
+int64_t window_positions(int64_t size, int64_t window, int64_t stride,
+                         int64_t dilation, int64_t pads);
+
+}  // namespace octet

@@ -1,0 +1,100 @@
+#include <limits>
+
+#include "cases.h"
+
+namespace octet {
+namespace {
+
+using reference::Array;
+using Arrays = std::vector<Array>;
+using Variables = std::vector<Variable>;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Whole blocks: what the deferral was made for.
+void add_blocks(std::vector<GradientCase>& cases) {
+  const WindowOptions same3{.pads = {1, 1, 1, 1}};
+  for (const int64_t c : {int64_t{1}, int64_t{3}, int64_t{17}, int64_t{32}}) {
+    const Shape kernel{3, 3, c, c};
+    // Residual block: relu(bn(conv(relu(bn(conv(x))))) + bn(x)).
+    cases.push_back(
+        {"",
+         "residual_block_" + std::to_string(c),
+         {{3, 4, 5, c}, kernel, {c}, {c}, kernel, {c}, {c}},
+         [same3](const Variables& v) {
+           const auto bn = [&](const Variable& x, size_t i) {
+             Tensor mean = Tensor::zeros(v[i].shape());
+             Tensor variance = Tensor::full(v[i].shape(), 1);
+             return batch_norm_training(x, v[i], v[i + 1], mean, variance, 0.9f,
+                                        1e-2f);
+           };
+           const Variable h = relu(bn(conv2d(v[0], v[1], same3), 2));
+           const Variable y = bn(conv2d(h, v[4], same3), 5);
+           const Variable z = relu(add(y, bn(v[0], 2)), 1.5f);
+           return conv2d(z, v[4], same3);
+         },
+         [same3](const Arrays& a) {
+           const auto bn = [&](const Array& x, size_t i) {
+             return reference::batch_norm_training(x, a[i], a[i + 1], 1e-2f);
+           };
+           const Array h = reference::relu(
+               bn(reference::conv2d(a[0], a[1], same3), 2), kInfinity);
+           const Array y = bn(reference::conv2d(h, a[4], same3), 5);
+           const Array z = reference::relu(reference::add(y, bn(a[0], 2)), 1.5);
+           return reference::conv2d(z, a[4], same3);
+         }});
+    // One tensor, three readers: h is convolved twice and added.
+    cases.push_back(
+        {"",
+         "shared_input_" + std::to_string(c),
+         {{2, 5, 3, c}, kernel, {c}},
+         [same3](const Variables& v) {
+           const Variable h = relu(bias_add(conv2d(v[0], v[1], same3), v[2]));
+           const Variable s = conv2d(h, v[1], {.strides{2, 2}});
+           const Variable t = conv2d(relu(add(h, h)), v[1], {.strides{2, 2}});
+           return add(s, relu(t));
+         },
+         [same3](const Arrays& a) {
+           const WindowOptions stride2{.strides{2, 2}};
+           const Array h = reference::relu(
+               reference::bias_add(reference::conv2d(a[0], a[1], same3), a[2]),
+               kInfinity);
+           const Array s = reference::conv2d(h, a[1], stride2);
+           const Array t = reference::conv2d(
+               reference::relu(reference::add(h, h), kInfinity), a[1], stride2);
+           return reference::add(s, reference::relu(t, kInfinity));
+         }});
+    // The quickstart's shape: conv, bn, relu, pool, flatten, dense, loss.
+    cases.push_back(
+        {"",
+         "classifier_" + std::to_string(c),
+         {{4, 6, 4, c}, kernel, {c}, {c}, {6 * c, 5}, {5}},
+         [same3](const Variables& v) {
+           Tensor mean = Tensor::zeros(v[2].shape());
+           Tensor variance = Tensor::full(v[2].shape(), 1);
+           Variable h = batch_norm_training(conv2d(v[0], v[1], same3), v[2],
+                                            v[3], mean, variance, 0.9f, 1e-2f);
+           h = max_pool2d(relu(h), {2, 2}, {.strides{2, 2}});
+           h = reshape(h, {4, Shape::kAnySize});
+           h = bias_add(dense(h, v[4]), v[5]);
+           return softmax_cross_entropy(h,
+                                        Tensor::of<int64_t>({4}, {0, 4, 2, 2}));
+         },
+         [same3](const Arrays& a) {
+           Array h = reference::batch_norm_training(
+               reference::conv2d(a[0], a[1], same3), a[2], a[3], 1e-2f);
+           h = reference::max_pool2d(reference::relu(h, kInfinity), {2, 2},
+                                     {.strides{2, 2}});
+           Array flat({4, h.size() / 4});
+           flat.values = h.values;
+           return reference::softmax_cross_entropy(
+               reference::bias_add(reference::dense(flat, a[4]), a[5]),
+               {0, 4, 2, 2});
+         }});
+  }
+}
+
+}  // namespace
+
+void add_block_cases(std::vector<GradientCase>& cases) { add_blocks(cases); }
+
+}  // namespace octet

@@ -1,0 +1,125 @@
+// Models called as layers, what they share, and chains of layers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/ops.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Model encoder(std::string name = "encoder") {
+  const SymbolicTensor x = input({3});
+  return Model(x, Dense({.units = 2, .activation = "relu"})(x),
+               {.name = std::move(name)});
+}
+
+TEST(NestedModel, ItsLayersCarryItsNameInTheOuterGraph) {
+  const Model inner = encoder();
+  const SymbolicTensor x = input({3}, "x");
+  const Model outer(x, Dense({.units = 1})(inner(x)));
+  EXPECT_THAT(names(outer), ElementsAre("x", "encoder/dense", "dense"));
+  EXPECT_NO_THROW(inner.layer("dense"));
+}
+
+TEST(NestedModel, GivesTheSameValuesAndSharesItsParameters) {
+  const Model inner = encoder();
+  const SymbolicTensor x = input({3});
+  const Model outer(x, inner(x));
+  const Tensor data = noise({5, 3});
+  EXPECT_EQ(bits(outer.predict(data)), bits(inner.predict(data)));
+  shake(outer);
+  EXPECT_EQ(bits(outer.predict(data)), bits(inner.predict(data)));
+  inner.set_trainable(false);
+  EXPECT_FALSE(outer.layer("encoder/dense").trainable());
+}
+
+TEST(NestedModel, CalledTwiceIsSharedAndItsGradientsAdd) {
+  const Model inner = encoder();
+  const SymbolicTensor a = input({3});
+  const SymbolicTensor b = input({3});
+  const Model siamese({a, b}, {inner(a), inner(b)});
+  EXPECT_EQ(siamese.layers().size(), 3u);
+  EXPECT_EQ(siamese.parameter_count(), inner.parameter_count());
+}
+
+TEST(NestedModel, IsClonedWithItsOuterModel) {
+  const Model inner = encoder();
+  const SymbolicTensor x = input({3});
+  const Model outer(
+      x,
+      inner(inner(input({3})).shape() == Shape{-1, 2} ? x : SymbolicTensor()));
+  const Model copy = outer.clone();
+  const Tensor data = noise({5, 3});
+  const auto before = bits(copy.predict(data));
+  shake(inner);
+  EXPECT_EQ(bits(copy.predict(data)), before);
+}
+
+TEST(NestedModel, TwoOfOneNameAreRefusedWithTheCure) {
+  const Model left = encoder("half");
+  const Model right = encoder("half");
+  const SymbolicTensor x = input({3});
+  EXPECT_THAT(error_of<ValueError>([&] {
+                Model({x}, {left(x), right(x)});
+              }),
+              HasSubstr("'half/dense'; layers of nested models begin with"));
+}
+
+TEST(NestedModel, RefusesShapesAndCountsThatDoNotFit) {
+  const Model inner = encoder();
+  EXPECT_THAT(error_of<ShapeError>([&] { (void)inner(input({4})); }),
+              HasSubstr("expected [N,3], got [N,4]"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)inner(std::vector{input({3}), input({3})});
+              }),
+              HasSubstr("expected 1 inputs, got 2"));
+}
+
+TEST(Sequential, IsAChainOfLayers) {
+  const Sequential model({4}, {Dense({.units = 3}), ReLU(),
+                               Dense({.units = 2, .name = "logits"})});
+  EXPECT_THAT(names(model),
+              ElementsAre("input_layer", "dense", "re_lu", "logits"));
+  EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 2}));
+}
+
+TEST(Trainable, FrozenLayersTakeNoGradientAndKeepTheirStatistics) {
+  const Sequential model({4}, {Dense({.units = 3, .name = "a"}),
+                               BatchNormalization({.name = "bn"}),
+                               Dense({.units = 2, .name = "b"})});
+  model.layer("a").set_trainable(false);
+  model.layer("bn").set_trainable(false);
+  const auto before = bits(model.layer("bn").parameter("moving_mean").variable);
+  const Variable y = model(Variable(noise({8, 4})));
+  softmax_cross_entropy(y, Tensor::of<int64_t>({8}, {0, 1, 0, 1, 0, 1, 0, 1}))
+      .backward();
+  EXPECT_TRUE(model.layer("a").parameter("kernel").variable.grad().empty());
+  EXPECT_TRUE(model.layer("bn").parameter("gamma").variable.grad().empty());
+  EXPECT_FALSE(model.layer("b").parameter("kernel").variable.grad().empty());
+  EXPECT_EQ(bits(model.layer("bn").parameter("moving_mean").variable), before);
+  const Model copy = model.clone();
+  EXPECT_FALSE(copy.layer("bn").trainable());
+  EXPECT_TRUE(copy.layer("b").trainable());
+}
+
+TEST(Penalty, IsTheSumOfTheRegularizersAndReachesTheGradients) {
+  const Sequential model(
+      {2}, {Dense({.units = 1,
+                   .use_bias = false,
+                   .kernel_initializer = constant_value(3),
+                   .kernel_regularizer = {.l1 = 0.5f, .l2 = 0.25f}})});
+  const Variable sum = model.penalty();
+  EXPECT_EQ(sum.value().item(), 0.5f * 6 + 0.25f * 18);
+  sum.backward();
+  EXPECT_EQ(values(model.layer("dense").parameter("kernel").variable.grad()),
+            (std::vector<float>{2, 2}));
+  EXPECT_FALSE(encoder().penalty());
+}
+
+}  // namespace
+}  // namespace octet
