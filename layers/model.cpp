@@ -42,6 +42,14 @@ void check_fits(const Shape& x, const Shape& input, const std::string& name) {
   }
 }
 
+void check_is_f32(const Variable& x, const std::string& name) {
+  if (!x.is_leaf() || x.value().dtype() == DType::f32) return;
+  throw ValueError(fmt::format(
+      "input '{}': expected f32, got {}; Dataset(inputs, labels, scale) turns "
+      "u8 images into f32",
+      name, to_string(x.value().dtype())));
+}
+
 }  // namespace
 
 Model::Model(const SymbolicTensor& input, const SymbolicTensor& output,
@@ -173,6 +181,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
     check_fits(inputs[i].shape(), node.shape, node.layer->name());
+    check_is_f32(inputs[i], node.layer->name());
     values[input_slots_[i]] = inputs[i];
     if (observer) observer(node, inputs[i]);
   }

@@ -134,5 +134,14 @@ TEST(ModelRun, ShowsTheObserverEveryNodeInOrder) {
   EXPECT_EQ(seen, (std::vector<std::string>{"x", "a", "b"}));
 }
 
+TEST(ModelRun, RefusesInputsOfAnotherType) {
+  const Sequential model({2}, {Dense({.units = 1})});
+  const Tensor x = Tensor::zeros({1, 2}, DType::u8);
+  EXPECT_THAT(error_of<ValueError>([&] { (void)model(Variable(x)); }),
+              HasSubstr("expected f32, got u8"));
+  EXPECT_THAT(error_of<ValueError>([&] { (void)model.predict(x); }),
+              HasSubstr("expected f32, got u8"));
+}
+
 }  // namespace
 }  // namespace octet

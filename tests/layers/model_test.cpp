@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/ops.h>
+
 #include "support.h"
 #include "user_layers.h"
 
@@ -253,6 +255,17 @@ TEST(Model, MovesWithItsLayers) {
   const Model moved = std::move(model);
   EXPECT_EQ(values(moved.predict(tensor({1, 2}, {3, 4}))),
             (std::vector<float>{4, 5}));
+}
+
+TEST(Model, OfTenThousandLayersRunsClonesAndGoes) {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y = Dense({.units = 2})(x);
+  for (int i = 0; i < 10000; ++i) y = ReLU()(y);
+  const Model model(x, y);
+  const Model copy = model.clone();
+  const Variable loss = softmax_cross_entropy(copy(Variable(noise({1, 2}))),
+                                              Tensor::of<int64_t>({1}, {0}));
+  EXPECT_NO_THROW(loss.backward());
 }
 
 }  // namespace
