@@ -25,8 +25,8 @@ struct Conv {
   }
   WindowOptions options() const {
     return {.strides{stride, stride},
-            .pads = pads_of(Padding::same, {h, w}, {kernel, kernel},
-                            {stride, stride}, {1, 1})};
+            .pads = Padding::same.pads({h, w}, {kernel, kernel},
+                                       {stride, stride}, {1, 1})};
   }
 };
 

@@ -25,35 +25,42 @@ class MemorySource final : public SampleSource {
       : inputs_(std::move(inputs)),
         labels_(std::move(labels)),
         scale_(scale),
-        input_shape_(inputs_.shape().slice(1, inputs_.shape().rank())) {}
+        input_shape_(inputs_.shape().slice(1, inputs_.shape().rank())),
+        label_shape_(labels_.shape().slice(1, labels_.shape().rank())) {}
 
-  int64_t size() const override { return labels_.size(); }
+  int64_t size() const override { return labels_.shape()[0]; }
   Shape input_shape() const override { return input_shape_; }
+  DType label_type() const override { return labels_.dtype(); }
+  Shape label_shape() const override { return label_shape_; }
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
     Batch batch{Tensor(batch_shape(count, input_shape_)),
-                Tensor(Shape{count}, DType::i64)};
+                Tensor(batch_shape(count, label_shape_), labels_.dtype())};
+    const auto same = [](auto x) { return x; };
     if (inputs_.dtype() == DType::u8) {
-      gather<uint8_t>(indices, batch.inputs.f32(), [this](uint8_t code) {
-        return scale_ * static_cast<float>(code);
-      });
+      gather(
+          inputs_.data<uint8_t>(), indices, batch.inputs.f32(),
+          [this](uint8_t code) { return scale_ * static_cast<float>(code); });
     } else {
-      gather<float>(indices, batch.inputs.f32(), [](float x) { return x; });
+      gather(inputs_.f32(), indices, batch.inputs.f32(), same);
     }
-    const auto from = labels_.data<int64_t>();
-    std::transform(indices.begin(), indices.end(),
-                   batch.labels.data<int64_t>().begin(),
-                   [from](int64_t i) { return from[static_cast<size_t>(i)]; });
+    if (labels_.dtype() == DType::i64) {
+      gather(labels_.data<int64_t>(), indices, batch.labels.data<int64_t>(),
+             same);
+    } else {
+      gather(labels_.f32(), indices, batch.labels.f32(), same);
+    }
     return batch;
   }
 
  private:
-  template <class T, class Convert>
-  void gather(std::span<const int64_t> indices, std::span<float> to,
-              Convert convert) const {
-    const auto from = inputs_.data<T>();
-    const auto length = static_cast<size_t>(input_shape_.size());
+  template <class From, class To, class Convert>
+  static void gather(std::span<const From> from,
+                     std::span<const int64_t> indices, std::span<To> to,
+                     Convert convert) {
+    if (indices.empty()) return;
+    const size_t length = to.size() / indices.size();
     for (size_t row = 0; row < indices.size(); ++row) {
       const auto sample =
           from.subspan(static_cast<size_t>(indices[row]) * length, length);
@@ -66,6 +73,7 @@ class MemorySource final : public SampleSource {
   Tensor labels_;
   float scale_;
   Shape input_shape_;
+  Shape label_shape_;
 };
 
 std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
@@ -80,16 +88,21 @@ std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
                     "{}",
                     to_string(inputs.dtype())));
   }
-  if (labels.dtype() != DType::i64) {
-    throw ValueError(fmt::format("dataset: expected labels of i64, got {}",
-                                 to_string(labels.dtype())));
+  if (labels.dtype() != DType::i64 && labels.dtype() != DType::f32) {
+    throw ValueError(
+        fmt::format("dataset: expected labels of i64 (classes) or f32 "
+                    "(targets), got {}",
+                    to_string(labels.dtype())));
   }
   if (inputs.shape().rank() < 1) {
     throw ShapeError("dataset: expected inputs [n,...], got rank 0");
   }
-  if (labels.shape().rank() != 1) {
-    throw ShapeError(fmt::format("dataset: expected labels [n], got {}",
-                                 labels.shape().to_string()));
+  const bool classes = labels.dtype() == DType::i64;
+  if (classes ? labels.shape().rank() != 1 : labels.shape().rank() < 1) {
+    throw ShapeError(fmt::format(
+        "dataset: expected {}, got {}",
+        classes ? "classes as labels [n]" : "targets as labels [n,...]",
+        labels.shape().to_string()));
   }
   if (inputs.shape()[0] != labels.shape()[0]) {
     throw ShapeError(
@@ -111,22 +124,25 @@ std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
                                         scale);
 }
 
-/// A source is written by a user: what it returns is checked once, here.
-void check_batch(const Batch& batch, int64_t count, const Shape& sample) {
-  const Shape expected = batch_shape(count, sample);
-  if (batch.inputs.empty() || batch.inputs.dtype() != DType::f32 ||
-      batch.inputs.shape() != expected) {
+void check_read(std::string_view what, const Tensor& got, const Shape& shape,
+                DType type) {
+  if (got.empty() || got.dtype() != type || got.shape() != shape) {
     throw ValueError(fmt::format(
-        "dataset: expected its source to read inputs {} of f32, got {} of {}",
-        expected.to_string(), batch.inputs.shape().to_string(),
-        to_string(batch.inputs.dtype())));
+        "dataset: expected its source to read {} {} of {}, got {} of {}", what,
+        shape.to_string(), to_string(type), got.shape().to_string(),
+        to_string(got.dtype())));
   }
-  if (batch.labels.empty() || batch.labels.dtype() != DType::i64 ||
-      batch.labels.shape() != Shape{count}) {
-    throw ValueError(fmt::format(
-        "dataset: expected its source to read labels [{}] of i64, got {} of {}",
-        count, batch.labels.shape().to_string(),
-        to_string(batch.labels.dtype())));
+}
+
+/// A source is written by a user: what it returns is checked once, here.
+void check_batch(const Batch& batch, int64_t count,
+                 const SampleSource& source) {
+  check_read("inputs", batch.inputs, batch_shape(count, source.input_shape()),
+             DType::f32);
+  check_read("labels", batch.labels, batch_shape(count, source.label_shape()),
+             source.label_type());
+  if (!batch.weights.empty()) {
+    check_read("weights", batch.weights, Shape{count}, DType::f32);
   }
 }
 
@@ -159,8 +175,7 @@ Batch Dataset::batch(std::span<const int64_t> indices) const {
     for (int64_t& index : shifted) index += first_;
     batch = source_->read(shifted);
   }
-  check_batch(batch, static_cast<int64_t>(indices.size()),
-              source_->input_shape());
+  check_batch(batch, static_cast<int64_t>(indices.size()), *source_);
   return batch;
 }
 

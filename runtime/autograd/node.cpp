@@ -6,6 +6,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "../broadcast.h"
+
 namespace octet::autograd {
 namespace {
 
@@ -109,42 +111,6 @@ void ExpressionNode::release() {
 FunctionNode::FunctionNode(std::string_view name, const Shape& s, Vjp rule)
     : Node(name, s), vjp(std::move(rule)) {}
 
-namespace {
-
-// The engine's side of broadcasting: sums a gradient down to `shape`.
-Tensor unbroadcast(const Tensor& g, const Shape& shape) {
-  if (g.shape() == shape) return g;
-  const int extra = g.shape().rank() - shape.rank();
-  bool fits = extra >= 0;
-  for (int axis = 0; fits && axis < shape.rank(); ++axis) {
-    fits = shape[axis] == g.shape()[axis + extra] || shape[axis] == 1;
-  }
-  if (!fits) {
-    throw ShapeError(fmt::format("gradient: expected shape {}, got {}",
-                                 shape.to_string(), g.shape().to_string()));
-  }
-  Tensor result = Tensor::zeros(shape);
-  const auto to = result.f32();
-  const auto from = g.f32();
-  std::array<int64_t, Shape::kMaxRank> index{};
-  for (const float value : from) {
-    int64_t at = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      const int64_t i =
-          shape[axis] == 1 ? 0 : index[static_cast<size_t>(axis + extra)];
-      at = at * shape[axis] + i;
-    }
-    to[static_cast<size_t>(at)] += value;
-    for (int axis = g.shape().rank() - 1; axis >= 0; --axis) {
-      if (++index[static_cast<size_t>(axis)] < g.shape()[axis]) break;
-      index[static_cast<size_t>(axis)] = 0;
-    }
-  }
-  return result;
-}
-
-}  // namespace
-
 void FunctionNode::backward(Engine& engine) {
   const Tensor g = Engine::total(*this);
   gradients.clear();
@@ -165,7 +131,7 @@ void FunctionNode::backward(Engine& engine) {
     if (!g.empty() && !results[i].empty()) {
       part = with_context(
           [&] { return fmt::format("in the gradient of {}, input {}", op, i); },
-          [&] { return unbroadcast(results[i], arguments[i]->shape); });
+          [&] { return sum_to(results[i], arguments[i]->shape); });
     }
     engine.deliver(arguments[i], plain_gradient(part));
   }

@@ -78,6 +78,7 @@ struct Leaf final : Node {
   struct Packed {
     const void* table;  // of kernels: the layout depends on the vector width
     bool codes;
+    int64_t groups;
     Grid grid;  // or an empty one
     Tensor panels;
     Tensor real;

@@ -30,6 +30,8 @@ useful=(
   ccache
   dataset-fashion-mnist
   git
+  libjpeg62-turbo-dev
+  libpng-dev
   python3
   python3-venv
 )
@@ -59,6 +61,9 @@ explain() {
       ;;
     python3 | python3-venv)
       say "$1: not installed. Exported models are not compared in ONNX Runtime."
+      ;;
+    libpng-dev | libjpeg62-turbo-dev)
+      say "$1: not installed. Octet is built without reading such images."
       ;;
     ccache) say "ccache: not installed. Builds from scratch take longer." ;;
     *) say "$1: not installed." ;;

@@ -1,11 +1,6 @@
 // Weights: matrices whose columns are output channels.
 
 template <class V>
-OCTET_INLINE V magnitude(V v) {
-  return v < splat<V>(0) ? -v : v;
-}
-
-template <class V>
 OCTET_INLINE void absmax_block(float* top, const float* x, int64_t rows,
                                int64_t channels) {
   V best = {};

@@ -55,7 +55,8 @@ struct Epilogue {
   int64_t line = 0;                    // and between rows
   bool resume = false;                 // continue the sums that out holds
   const float* rescale = nullptr;      // [channels] factor, or null
-  float* statistics = nullptr;         // [2][channels]: sum, sum of squares
+  float* statistics = nullptr;         // sums of each channel, and
+  int64_t statistics_row = 0;          // this far on sums of squares
   const GradientMask* mask = nullptr;  // pointers laid out like out
 };
 
@@ -88,6 +89,34 @@ struct WeightGradient {
   int64_t dz_line = 0;
   int64_t rows = 0, cols = 0, channels = 0;
   float* out = nullptr;
+  int64_t out_row = 0;  // floats between rows of out
+};
+
+/// out[row][col][c] = sum over taps t of
+///   image[row*line + col*pixel + taps[t] + c] * weights[t][c]
+struct Depthwise {
+  const float* image = nullptr;
+  const int64_t* taps = nullptr;
+  int64_t tap_count = 0;
+  int64_t pixel = 0;
+  int64_t line = 0;
+  const float* weights = nullptr;  // [tap_count][channels]
+  int64_t rows = 0, cols = 0, channels = 0;
+};
+
+/// out[t][c] += sum over row, col of
+///   image[row*line + col*pixel + taps[t] + c] * dz[row][col][c]
+struct DepthwiseGradient {
+  const float* image = nullptr;
+  const int64_t* taps = nullptr;
+  int64_t tap_count = 0;
+  int64_t pixel = 0;
+  int64_t line = 0;
+  const float* dz = nullptr;
+  int64_t dz_pixel = 0;
+  int64_t dz_line = 0;
+  int64_t rows = 0, cols = 0, channels = 0;
+  float* out = nullptr;  // [tap_count][channels]
 };
 
 struct MaxPool {
@@ -109,15 +138,43 @@ struct ColumnGrid {
   float* real = nullptr;   // scale * code
 };
 
+enum class Function {
+  elu,  ///< beta * (x > 0 ? x : alpha * (exp(x) - 1))
+  exponential,
+  gelu,
+  gelu_tanh,
+  hard_sigmoid,
+  hard_swish,
+  relu,  ///< x > beta ? min(x, gamma) : alpha * (x - beta)
+  sigmoid,
+  softplus,
+  softsign,
+  swish,
+  tanh,
+};
+
+/// out = f(x), or dy * f'(x) if there is a dy; out may be dy.
+struct Activation {
+  Function function = Function::relu;
+  float alpha = 0, beta = 0, gamma = 0;
+  const float* x = nullptr;
+  const float* dy = nullptr;
+  float* out = nullptr;
+  int64_t n = 0;
+};
+
 struct Table {
   void (*evaluate)(const Evaluation&);
   void (*multiply)(const Product&, const Epilogue&);
   void (*weight_gradient)(const WeightGradient&);
+  void (*depthwise)(const Depthwise&, const Epilogue&);
+  void (*depthwise_gradient)(const DepthwiseGradient&);
   /// out = masked(in + others), with sums.
   void (*mask)(float* out, const float* in, int64_t pixels,
                const GradientMask& mask);
   void (*accumulate)(float* out, const float* in, int64_t n);
   void (*max_pool)(const MaxPool&);
+  void (*activate)(const Activation&);
   /// top[k] = largest magnitude of column k; NaN if it holds one.
   void (*absmax_columns)(float* top, const float* x, int64_t rows,
                          int64_t channels);
@@ -127,6 +184,8 @@ struct Table {
   /// Packs `blocks` matrices [rows][channels], one below the other.
   void (*pack)(float* out, const float* const* blocks, int64_t block_count,
                int64_t rows, int64_t channels);
+  /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
+  void (*exponentials)(float* out, const float* x, int64_t n, float shift);
 };
 
 extern const Table kBaseline;

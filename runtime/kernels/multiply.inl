@@ -25,8 +25,6 @@ struct Tile {
   GradientMask mask;
 };
 
-enum class Finish { store, statistics, mask };
-
 template <int V>
 struct Sums {
   Lanes of[V];
@@ -262,7 +260,7 @@ OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
     p.rescale = e.rescale != nullptr ? e.rescale + k : nullptr;
     if constexpr (F == Finish::statistics) {
       p.statistics = e.statistics + k;
-      p.statistics_stride = c.channels;
+      p.statistics_stride = e.statistics_row;
     }
     if constexpr (F == Finish::mask) {
       p.mask = *e.mask;
@@ -316,14 +314,14 @@ void weight_gradient(const WeightGradient& g) {
     p.b_segment = g.dz_line;
     p.segments = g.rows;
     p.steps = g.cols;
-    p.out_row = g.channels;
+    p.out_row = g.out_row;
     p.resume = true;
     for (int64_t s = 0; s < g.segment_count; ++s) {
       run_rows<Finish::store>(p, g.steps, vectors, channels,
                               [&](Tile& q, int64_t i) OCTET_INLINE_LAMBDA {
                                 q.a = g.image + g.segments[s] + i;
                                 q.out =
-                                    g.out + (s * g.steps + i) * g.channels + k;
+                                    g.out + (s * g.steps + i) * g.out_row + k;
                               });
     }
     k += vectors * kLanes;

@@ -11,13 +11,19 @@ namespace octet::kernels {
 namespace {
 #include "lanes.inl"
 // The others build on it.
+#include "activation.inl"
 #include "columns.inl"
+#include "depthwise.inl"
+#include "exponential.inl"
 #include "multiply.inl"
 #include "pointwise.inl"
 }  // namespace
 
 constinit const Table OCTET_TABLE = {
-    evaluate, multiply,       weight_gradient,  mask,        accumulate,
-    max_pool, absmax_columns, quantize_columns, packed_size, pack};
+    evaluate,       multiply,           weight_gradient,
+    depthwise,      depthwise_gradient, mask,
+    accumulate,     max_pool,           activate,
+    absmax_columns, quantize_columns,   packed_size,
+    pack,           exponentials};
 
 }  // namespace octet::kernels

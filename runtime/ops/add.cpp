@@ -1,11 +1,9 @@
 #include <utility>
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "../autograd/node.h"
+#include "../broadcast.h"
 
 namespace octet {
 namespace {
@@ -35,13 +33,20 @@ Term second_term(const Variable& y) {
   return term;
 }
 
+// Expressions are of one shape: this one is computed.
+Variable broadcast_add(const Variable& x, const Variable& y) {
+  const Broadcast plan("add", x.shape(), y.shape());
+  const Tensor sum = combine(plan, {}, x.value(), y.value(),
+                             [](float a, float b) { return a + b; });
+  return record("add", {x, y}, sum, [](const Tensor& dy) {
+    return std::vector{dy, dy};
+  });
+}
+
 }  // namespace
 
 Variable add(const Variable& x, const Variable& y) {
-  if (x.shape() != y.shape()) {
-    throw ShapeError(fmt::format("add: expected equal shapes, got {} and {}",
-                                 x.shape().to_string(), y.shape().to_string()));
-  }
+  if (x.shape() != y.shape()) return broadcast_add(x, y);
   Variable p = x;
   Variable q = y;
   if (!autograd::expression_of(p).affine()) std::swap(p, q);

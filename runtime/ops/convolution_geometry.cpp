@@ -9,24 +9,37 @@
 namespace octet {
 namespace {
 
-void check(const Shape& x, const Shape& kernel, const WindowOptions& o) {
-  if (x.rank() != 4 || kernel.rank() != 4 || x[3] != kernel[2]) {
+void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
+           const ConvolutionKind& kind) {
+  if (kind.groups < 1) {
+    throw ValueError(
+        fmt::format("{}: expected groups >= 1, got {}", kind.op, kind.groups));
+  }
+  if (x.rank() != 4 || kernel.rank() != 4 || x[3] % kind.groups != 0 ||
+      x[3] / kind.groups != kernel[2]) {
     throw ShapeError(fmt::format(
-        "conv2d: expected x [n,h,w,c] and kernel [kh,kw,c,k], got {} and {}",
+        "{}: expected x [n,h,w,c] and kernel [kh,kw,c{},k], got {} and {}",
+        kind.op, kind.groups == 1 ? "" : fmt::format("/{}", kind.groups),
         x.to_string(), kernel.to_string()));
+  }
+  if (kernel[3] % kind.groups != 0) {
+    throw ShapeError(fmt::format(
+        "{}: expected groups that divide the outputs, got {} for {}", kind.op,
+        kind.groups, kernel.to_string()));
   }
   for (const int64_t value : {o.strides.h, o.strides.w, o.dilation.h,
                               o.dilation.w, kernel[0], kernel[1], kernel[3]}) {
     if (value < 1) {
       throw ValueError(fmt::format(
-          "conv2d: expected strides, dilation and kernel sizes >= 1, got {}",
-          value));
+          "{}: expected strides, dilation and kernel sizes >= 1, got {}",
+          kind.op, value));
     }
   }
   for (const int64_t pad :
        {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right}) {
     if (pad < 0) {
-      throw ValueError(fmt::format("conv2d: expected pads >= 0, got {}", pad));
+      throw ValueError(
+          fmt::format("{}: expected pads >= 0, got {}", kind.op, pad));
     }
   }
 }
@@ -70,8 +83,9 @@ int64_t window_positions(int64_t size, int64_t window, int64_t stride,
 }
 
 ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
-                                         const WindowOptions& o) {
-  check(x, kernel, o);
+                                         const WindowOptions& o,
+                                         const ConvolutionKind& kind) {
+  check(x, kernel, o, kind);
   n = x[0];
   h = x[1];
   w = x[2];
@@ -79,6 +93,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   kh = kernel[0];
   kw = kernel[1];
   k = kernel[3];
+  groups = kind.groups;
   strides = o.strides;
   border = {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right};
   oh = window_positions(h, kh, strides.h, o.dilation.h,
@@ -87,13 +102,14 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
                         border.left + border.right);
   if (oh < 1 || ow < 1) {
     throw ShapeError(fmt::format(
-        "conv2d: expected an image of at least {}x{} with its padding, got {}",
-        (kh - 1) * o.dilation.h + 1, (kw - 1) * o.dilation.w + 1,
+        "{}: expected an image of at least {}x{} with its padding, got {}",
+        kind.op, (kh - 1) * o.dilation.h + 1, (kw - 1) * o.dilation.w + 1,
         x.to_string()));
   }
 
-  const bool whole_rows = o.dilation.w == 1;
-  steps = whole_rows ? kw * c : c;
+  const bool merged = kind.merged && groups == 1;
+  const bool whole_rows = merged && o.dilation.w == 1;
+  steps = whole_rows ? kw * c : group_c();
   for (int64_t i = 0; i < kh; ++i) {
     const int64_t row = i * o.dilation.h * padded_width() * c;
     for (int64_t j = 0; j < (whole_rows ? 1 : kw); ++j) {
@@ -122,7 +138,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
     for (size_t pw = 0; pw < cols.size(); ++pw) {
       const std::vector<Reach>& across = cols[pw].taps;
       // Neighbouring taps one output apart are one run.
-      bool run = !across.empty();
+      bool run = merged && !across.empty();
       for (size_t j = 1; j < across.size(); ++j) {
         run &= across[j].output == across[j - 1].output + 1;
       }
@@ -132,7 +148,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
                   cols[pw].count,
                   {},
                   {},
-                  run ? k * static_cast<int64_t>(across.size()) : k};
+                  run ? k * static_cast<int64_t>(across.size()) : group_k()};
       for (const Reach& down : rows[ph].taps) {
         for (size_t j = 0; j < across.size(); ++j) {
           phase.taps.push_back(down.cell * kw + across[j].cell);

@@ -4,12 +4,16 @@
 // A run ("segment") is a stretch of consecutive floats of a padded image,
 // named by its offset from the output's first cell. Without dilation a kernel
 // row is one run of kw*c floats, so no copy of the input (im2col) is needed.
+// Where the channels fall into groups, each cell is a run of its own, and so it
+// is for depthwise convolutions: there a run is an offset, its length no
+// matter.
 //
 // The gradient of the input of a stride-s convolution falls into s*s dense
 // phases: the pixels (ph + i*s, pw + j*s) all sum over the same taps of dz.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include <octet/runtime/ops.h>
@@ -18,10 +22,18 @@
 
 namespace octet {
 
+struct ConvolutionKind {
+  std::string_view op = "conv2d";  // for messages
+  int64_t groups = 1;
+  bool merged = true;  // neighbouring cells may be one run
+};
+
 struct ConvolutionGeometry {
+  /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k].
   /// Throws: ShapeError, ValueError.
   ConvolutionGeometry(const Shape& x, const Shape& kernel,
-                      const WindowOptions& options);
+                      const WindowOptions& options,
+                      const ConvolutionKind& kind = {});
 
   struct Phase {
     int64_t h, w;                   // first pixel of the phase
@@ -40,9 +52,11 @@ struct ConvolutionGeometry {
   int64_t dz_size() const {
     return (dz_border.top + oh + dz_border.bottom) * dz_width() * k;
   }
-  int64_t weight_rows() const { return kh * kw * c; }
+  int64_t group_c() const { return c / groups; }
+  int64_t group_k() const { return k / groups; }
+  int64_t weight_rows() const { return kh * kw * group_c(); }
 
-  int64_t n, h, w, c, kh, kw, k, oh, ow;
+  int64_t n, h, w, c, kh, kw, k, oh, ow, groups;
   Size2 strides;
   autograd::Border border;        // around x
   std::vector<int64_t> segments;  // into the bordered x

@@ -8,6 +8,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
+#include "matrices.h"
 #include "weights.h"
 
 namespace octet {
@@ -19,44 +20,6 @@ using autograd::Form;
 using autograd::GradientSink;
 using autograd::Node;
 using autograd::Reader;
-
-// A panel of this many rows stays in the second-level cache.
-constexpr int64_t kBlock = 512;
-constexpr int64_t kFirst = 0;  // the one segment of a plain matrix
-
-// Rows are cut by their number alone, into parts that still fill a tile.
-int64_t row_chunks(int64_t rows) {
-  return std::clamp<int64_t>(rows / 16, 1, 16);
-}
-
-// out[rows][channels] = a[rows][depth] * packed panels, in blocks of depth.
-void multiply_rows(const float* a, int64_t rows, int64_t depth,
-                   const float* panels, int64_t channels,
-                   const kernels::Epilogue& last) {
-  for (int64_t at = 0; at < depth; at += kBlock) {
-    const bool done = at + kBlock >= depth;
-    kernels::Product product;
-    product.image = a + at;
-    product.segments = &kFirst;
-    product.segment_count = 1;
-    product.steps = std::min(kBlock, depth - at);
-    product.pixel = depth;
-    product.weights = panels;
-    product.panel_rows = depth;
-    product.first_row = at;
-    product.rows = 1;
-    product.cols = rows;
-    product.channels = channels;
-    kernels::Epilogue epilogue = last;
-    if (!done) {
-      epilogue.rescale = nullptr;
-      epilogue.mask = nullptr;
-    }
-    epilogue.resume = at > 0;
-    epilogue.pixel = channels;
-    kernels::table().multiply(product, epilogue);
-  }
-}
 
 struct DenseNode final : Node {
   using Node::Node;
@@ -107,19 +70,9 @@ struct DenseNode final : Node {
     // Depth is cut, not the rows: every sum stays one chain over the batch.
     const int64_t parts = (depth + 63) / 64;
     parallel_for(parts, [&](int64_t part) {
-      kernels::WeightGradient call;
-      call.image = values.f32().data() + part * 64;
-      call.segments = &kFirst;
-      call.segment_count = 1;
-      call.steps = std::min<int64_t>(64, depth - part * 64);
-      call.pixel = depth;
-      call.dz = g.f32().data();
-      call.dz_pixel = units;
-      call.rows = 1;
-      call.cols = g.size() / units;
-      call.channels = units;
-      call.out = to + part * 64 * units;
-      kernels::table().weight_gradient(call);
+      multiply_columns(values.f32().data() + part * 64, g.size() / units,
+                       std::min<int64_t>(64, depth - part * 64), depth,
+                       g.f32().data(), units, to + part * 64 * units);
     });
     engine.deliver(w, autograd::plain_gradient(dw));
   }
@@ -157,7 +110,7 @@ Variable dense(const Variable& x, const Variable& kernel) {
   const Expression input = autograd::expression_of(x);
   const bool codes = on_activation_grid(input) && on_weight_grid(kernel);
   const PackedWeight packed = pack_weight(kernel, codes);
-  const Tensor rescale = rescale_of(input, packed);
+  const Tensor rescale = rescale_of(input, packed.scale);
   Reader reader(input, codes ? Form::codes : Form::real);
 
   node->value = Tensor(node->shape);

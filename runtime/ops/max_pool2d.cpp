@@ -9,6 +9,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "pool_geometry.h"
 
 namespace octet {
 namespace {
@@ -68,49 +69,25 @@ struct MaxPoolNode final : Node {
 
 kernels::MaxPool geometry_of(const Shape& x, Size2 window,
                              const WindowOptions& o) {
-  if (x.rank() != 4) {
-    throw ShapeError(
-        fmt::format("max_pool2d: expected images [n,h,w,c], got "
-                    "{}",
-                    x.to_string()));
+  if (window.h * window.w > kMaxPoolCells) {
+    throw UnsupportedError(
+        fmt::format("max_pool2d: expected a window of at most {} cells, got "
+                    "{}x{}",
+                    kMaxPoolCells, window.h, window.w));
   }
-  if (window.h * window.w > kMaxPoolCells || o.dilation != Size2{1, 1}) {
-    throw UnsupportedError(fmt::format(
-        "max_pool2d: expected a window of at most {} cells without dilation, "
-        "got {}x{}",
-        kMaxPoolCells, window.h, window.w));
-  }
-  if (window.h < 1 || window.w < 1 || o.pads.top < 0 || o.pads.bottom < 0 ||
-      o.pads.left < 0 || o.pads.right < 0) {
-    throw ValueError(fmt::format(
-        "max_pool2d: expected a window >= 1 and pads >= 0, got {}x{}", window.h,
-        window.w));
-  }
-  if (o.pads.top >= window.h || o.pads.bottom >= window.h ||
-      o.pads.left >= window.w || o.pads.right >= window.w) {
-    throw ValueError(fmt::format(
-        "max_pool2d: expected padding smaller than the window {}x{}, so that "
-        "no window holds padding only",
-        window.h, window.w));
-  }
+  const PoolGeometry g("max_pool2d", x, window, o);
   kernels::MaxPool p;
-  p.h = x[1];
-  p.w = x[2];
-  p.c = x[3];
-  p.kh = window.h;
-  p.kw = window.w;
-  p.stride_h = o.strides.h;
-  p.stride_w = o.strides.w;
-  p.top = o.pads.top;
-  p.left = o.pads.left;
-  p.oh = window_positions(p.h, p.kh, p.stride_h, 1, o.pads.top + o.pads.bottom);
-  p.ow = window_positions(p.w, p.kw, p.stride_w, 1, o.pads.left + o.pads.right);
-  if (p.oh < 1 || p.ow < 1) {
-    throw ShapeError(fmt::format(
-        "max_pool2d: expected an image of at least {}x{} with its padding, got "
-        "{}",
-        window.h, window.w, x.to_string()));
-  }
+  p.h = g.h;
+  p.w = g.w;
+  p.c = g.c;
+  p.kh = g.kh;
+  p.kw = g.kw;
+  p.stride_h = g.stride_h;
+  p.stride_w = g.stride_w;
+  p.top = g.top;
+  p.left = g.left;
+  p.oh = g.oh;
+  p.ow = g.ow;
   return p;
 }
 

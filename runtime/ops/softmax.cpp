@@ -1,95 +1,109 @@
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../arena.h"
+#include "../kernels/kernels.h"
+#include "row_sums.h"
 
 namespace octet {
 namespace {
 
-// One row of softmax, and log(sum exp) of it.
-double softmax_row(std::span<const float> x, std::span<float> y) {
-  double top = x[0];
-  for (const float v : x) top = std::max<double>(top, v);
-  double sum = 0;
-  for (const float v : x) sum += std::exp(v - top);
-  for (size_t k = 0; k < x.size(); ++k) {
-    y[k] = static_cast<float>(std::exp(x[k] - top) / sum);
+// The lines of values along one axis; those of the last one lie in order,
+// others are gathered.
+struct Lines {
+  int64_t length;  // of a line
+  int64_t step;    // between its values
+  int64_t count;
+
+  Lines(const Shape& shape, int axis)
+      : length(shape[axis]),
+        step(shape.slice(axis + 1, shape.rank()).size()),
+        count(shape.slice(0, axis).size() * step) {}
+
+  int64_t start(int64_t i) const { return i / step * length * step + i % step; }
+  const float* read(const float* values, int64_t i, int slot) const {
+    if (step == 1) return values + i * length;
+    const float* from = values + start(i);
+    float* line = arena::scratch(slot, length);
+    for (int64_t k = 0; k < length; ++k) line[k] = from[k * step];
+    return line;
   }
-  return top + std::log(sum);
+  // Where line i is put together, and then written.
+  float* target(float* values, int64_t i) const {
+    return step == 1 ? values + i * length : arena::scratch(3, length);
+  }
+  void write(float* values, int64_t i, const float* line) const {
+    if (step == 1) return;
+    float* to = values + start(i);
+    for (int64_t k = 0; k < length; ++k) to[k * step] = line[k];
+  }
+};
+
+float largest(const float* x, int64_t n) {
+  float chains[8];
+  std::ranges::fill(chains, -std::numeric_limits<float>::infinity());
+  for (int64_t i = 0; i < n; ++i) {
+    float& top = chains[i % 8];
+    top = x[i] > top ? x[i] : top;
+  }
+  return *std::ranges::max_element(chains);
+}
+
+// A NaN is no largest value; it comes back from its exponential.
+void softmax_line(const float* x, int64_t n, float* y) {
+  kernels::table().exponentials(y, x, n, largest(x, n));
+  const float factor =
+      static_cast<float>(1 / row_sum(n, [y](int64_t k) { return y[k]; }));
+  for (int64_t k = 0; k < n; ++k) y[k] *= factor;
 }
 
 }  // namespace
 
-Variable softmax(const Variable& x) {
-  if (x.shape().rank() < 1 || x.shape()[-1] < 1) {
-    throw ShapeError(
-        fmt::format("softmax: expected at least one value on the "
-                    "last axis, got {}",
-                    x.shape().to_string()));
+Variable softmax(const Variable& x, int axis) {
+  const Shape& shape = x.shape();
+  if (axis < -shape.rank() || axis >= shape.rank() || shape[axis] < 1) {
+    throw ShapeError(fmt::format(
+        "softmax: expected an axis with at least one value, got {} of {}", axis,
+        shape.to_string()));
   }
-  const size_t classes = static_cast<size_t>(x.shape()[-1]);
-  const auto values = x.value().f32();
-  Tensor y(x.shape());
-  for (size_t row = 0; row < values.size(); row += classes) {
-    softmax_row(values.subspan(row, classes), y.f32().subspan(row, classes));
-  }
-  return record("softmax", {x}, y, [y, classes](const Tensor& dy) {
-    Tensor dx(y.shape());
-    const auto p = y.f32();
-    const auto g = dy.f32();
-    const auto to = dx.f32();
-    for (size_t row = 0; row < p.size(); row += classes) {
-      double dot = 0;
-      for (size_t k = row; k < row + classes; ++k) dot += g[k] * p[k];
-      for (size_t k = row; k < row + classes; ++k) {
-        to[k] = static_cast<float>(p[k] * (g[k] - dot));
-      }
+  const Lines lines(shape, axis < 0 ? axis + shape.rank() : axis);
+  const Tensor values = x.value();
+  Tensor y(shape);
+  const float* from = values.f32().data();
+  float* to = y.f32().data();
+  parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      float* row = lines.target(to, i);
+      softmax_line(lines.read(from, i, 0), lines.length, row);
+      lines.write(to, i, row);
     }
+  });
+  return record("softmax", {x}, y, [y, lines](const Tensor& dy) {
+    Tensor dx(y.shape());
+    const float* p = y.f32().data();
+    const float* g = dy.f32().data();
+    float* out = dx.f32().data();
+    parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) {
+        const float* pr = lines.read(p, i, 0);
+        const float* gr = lines.read(g, i, 1);
+        float* row = lines.target(out, i);
+        const float dot = static_cast<float>(row_sum(
+            lines.length, [=](int64_t k) { return double{gr[k]} * pr[k]; }));
+        for (int64_t k = 0; k < lines.length; ++k) {
+          row[k] = pr[k] * (gr[k] - dot);
+        }
+        lines.write(out, i, row);
+      }
+    });
     return std::vector{dx};
   });
-}
-
-Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels) {
-  const Shape& shape = logits.shape();
-  if (shape.rank() != 2 || shape[0] < 1 || shape[1] < 1 ||
-      labels.shape() != Shape{shape[0]}) {
-    throw ShapeError(fmt::format(
-        "softmax_cross_entropy: expected logits [n,classes] and labels [n], "
-        "got {} and {}",
-        shape.to_string(), labels.shape().to_string()));
-  }
-  const size_t n = static_cast<size_t>(shape[0]);
-  const size_t classes = static_cast<size_t>(shape[1]);
-  const auto label = labels.data<int64_t>();
-  const auto values = logits.value().f32();
-  Tensor gradient(shape);
-  const auto d = gradient.f32();
-  double loss = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (label[i] < 0 || label[i] >= shape[1]) {
-      throw ValueError(fmt::format(
-          "softmax_cross_entropy: expected labels in [0,{}), got {} at sample "
-          "{}",
-          classes, label[i], i));
-    }
-    const size_t right = i * classes + static_cast<size_t>(label[i]);
-    const auto row = d.subspan(i * classes, classes);
-    loss += softmax_row(values.subspan(i * classes, classes), row);
-    loss -= values[right];
-    d[right] -= 1;
-    for (float& v : row) v /= static_cast<float>(n);
-  }
-  return record(
-      "softmax_cross_entropy", {logits},
-      Tensor::scalar(static_cast<float>(loss / static_cast<double>(n))),
-      [gradient](const Tensor& dy) {
-        Tensor dx = gradient.clone();
-        for (float& v : dx.f32()) v *= dy.item();
-        return std::vector{dx};
-      });
 }
 
 }  // namespace octet

@@ -44,11 +44,12 @@ struct WeightGrid {
   autograd::Node* leaf = nullptr;
 };
 
-std::optional<WeightGrid> weight_grid(const Variable& w) {
+std::optional<WeightGrid> weight_grid(const Variable& w, int axis = -1) {
   if (const auto* node = dynamic_cast<ChannelGridNode*>(w.node().get())) {
-    const int axis = node->grid.axis;
-    const bool last = axis == -1 || axis == w.shape().rank() - 1;
-    if (!last) return std::nullopt;
+    const int rank = w.shape().rank();
+    if ((node->grid.axis + rank) % rank != (axis + rank) % rank) {
+      return std::nullopt;
+    }
     return WeightGrid{autograd::value_of(*node->source), node->grid,
                       node->source.get()};
   }
@@ -67,22 +68,30 @@ bool same_grid(const Grid& a, const Grid& b) {
                      static_cast<size_t>(a.scale.bytes())) == 0;
 }
 
-Tensor pack_panels(const Tensor& values) {
-  const int64_t channels = values.shape()[-1];
-  const int64_t rows = values.size() / channels;
+Tensor pack_panels(const Tensor& values, int64_t groups) {
+  const int64_t channels = values.shape()[-1] / groups;
+  const int64_t rows = values.size() / values.shape()[-1];
   const auto& table = kernels::table();
-  Tensor panels({table.packed_size(rows, channels)});
-  const float* block = values.f32().data();
-  table.pack(panels.f32().data(), &block, 1, rows, channels);
+  const int64_t size = table.packed_size(rows, channels);
+  Tensor panels({groups * size});
+  Tensor parts = values;
+  if (groups > 1) {
+    parts = values.reshaped({rows, groups, channels}).transposed({1, 0, 2});
+  }
+  for (int64_t group = 0; group < groups; ++group) {
+    const float* block =
+        std::as_const(parts).f32().data() + group * rows * channels;
+    table.pack(panels.f32().data() + group * size, &block, 1, rows, channels);
+  }
   return panels;
 }
 
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
-                        bool codes) {
+                        bool codes, int64_t groups) {
   PackedWeight result;
   if (!codes) {
     result.real = autograd::value_of(*w.node());
-    result.panels = pack_panels(result.real);
+    result.panels = pack_panels(result.real, groups);
     return result;
   }
   const int64_t channels = w.shape()[-1];
@@ -99,7 +108,7 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
   grid.codes = integers.f32().data();
   grid.real = result.real.f32().data();
   kernels::table().quantize_columns(grid);
-  result.panels = pack_panels(integers);
+  result.panels = pack_panels(integers, groups);
   return result;
 }
 
@@ -143,8 +152,8 @@ void ChannelGridNode::backward(Engine& engine) {
   engine.deliver(source.get(), autograd::plain_gradient(g));
 }
 
-bool on_weight_grid(const Variable& w) {
-  const auto on = weight_grid(w);
+bool on_weight_grid(const Variable& w, int axis) {
+  const auto on = weight_grid(w, axis);
   return on && on->grid.low >= -128 && on->grid.high <= 127;
 }
 
@@ -152,11 +161,12 @@ bool on_activation_grid(const Expression& x) {
   return !x.grid.empty() && x.grid.low >= -128 && x.grid.high <= 127;
 }
 
-PackedWeight pack_weight(const Variable& w, bool codes) {
+PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups) {
   const auto on = weight_grid(w);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
-  if (leaf == nullptr || grad_enabled()) return pack_fresh(w, on, codes);
+  if (leaf == nullptr || grad_enabled())
+    return pack_fresh(w, on, codes, groups);
 
   const Tensor scale =
       codes ? scales_per_channel(on->grid, w.shape()[-1]) : Tensor();
@@ -165,13 +175,14 @@ PackedWeight pack_weight(const Variable& w, bool codes) {
   const std::lock_guard lock(leaf->mutex);
   const auto kept =
       std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
-        return p.table == table && p.codes == codes;
+        return p.table == table && p.codes == codes && p.groups == groups;
       });
   if (kept != leaf->packed.end() && same_grid(kept->grid, grid)) {
     return {kept->panels, kept->real, scale};
   }
-  PackedWeight fresh = pack_fresh(w, on, codes);
-  const Leaf::Packed entry{table, codes, grid, fresh.panels, fresh.real};
+  PackedWeight fresh = pack_fresh(w, on, codes, groups);
+  const Leaf::Packed entry{table, codes,        groups,
+                           grid,  fresh.panels, fresh.real};
   if (kept != leaf->packed.end()) {
     *kept = entry;
   } else {
@@ -180,9 +191,33 @@ PackedWeight pack_weight(const Variable& w, bool codes) {
   return fresh;
 }
 
-Tensor rescale_of(const Expression& x, const PackedWeight& w) {
-  if (w.scale.empty()) return {};
-  Tensor result = w.scale.clone();
+PlainWeight plain_weight(const Variable& w, bool codes, int axis) {
+  PlainWeight result;
+  if (!codes) {
+    result.real = autograd::value_of(*w.node());
+    result.values = result.real;
+    return result;
+  }
+  const auto on = weight_grid(w, axis);
+  result.scale = scales_per_channel(on->grid, w.shape()[axis]);
+  result.values = Tensor(w.shape());
+  result.real = Tensor(w.shape());
+  const auto from = std::as_const(on->source).f32();
+  const auto scale = std::as_const(result.scale).f32();
+  const auto integers = result.values.f32();
+  const auto real = result.real.f32();
+  Grid grid = on->grid;
+  grid.axis = axis;
+  for_each_element(w.shape(), grid, [&](size_t i, size_t c) {
+    integers[i] = quantize(from[i], scale[c], grid.low, grid.high);
+    real[i] = integers[i] * scale[c];
+  });
+  return result;
+}
+
+Tensor rescale_of(const Expression& x, const Tensor& scale) {
+  if (scale.empty()) return {};
+  Tensor result = scale.clone();
   for (float& v : result.f32()) v *= x.grid.scale.item();
   return result;
 }

@@ -27,18 +27,30 @@ struct PackedWeight {
 };
 
 /// Whether `w` lies on a grid of at most 8 bits, one scale per output channel
-/// (the last axis) or one in all.
-bool on_weight_grid(const Variable& w);
+/// (on `axis`) or one in all.
+bool on_weight_grid(const Variable& w, int axis = -1);
 
-/// Packs `w`, seen as [rows][k] with k its last axis. `codes` asks for codes
-/// and needs on_weight_grid(w). Without recording, the panels of a leaf are
-/// kept until its value changes.
-PackedWeight pack_weight(const Variable& w, bool codes);
+/// Packs `w`, seen as [rows][k] with k its last axis, each of `groups` equal
+/// parts of the columns by itself. `codes` asks for codes and needs
+/// on_weight_grid(w). Without recording, the panels of a leaf are kept until
+/// its value changes.
+PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups = 1);
+
+/// A weight that is not packed.
+struct PlainWeight {
+  Tensor values;  // codes, if they were asked for
+  Tensor real;
+  Tensor scale;  // one per slice of the axis, with codes
+};
+
+/// `codes` asks for codes and needs on_weight_grid(w, axis).
+PlainWeight plain_weight(const Variable& w, bool codes, int axis);
 
 /// An input expression ends on a grid that codes can be multiplied on.
 bool on_activation_grid(const autograd::Expression& x);
 
-/// x_scale * scale[k]: what turns sums of code products into values.
-Tensor rescale_of(const autograd::Expression& x, const PackedWeight& w);
+/// x_scale * scale[k]: what turns sums of code products into values; empty if
+/// `scale` is.
+Tensor rescale_of(const autograd::Expression& x, const Tensor& scale);
 
 }  // namespace octet

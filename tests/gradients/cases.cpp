@@ -31,6 +31,9 @@ std::vector<GradientCase> gradient_cases() {
   add_loss_cases(cases);
   add_normalization_cases(cases);
   add_pooling_cases(cases);
+  add_random_cases(cases);
+  add_reduction_cases(cases);
+  add_softmax_cases(cases);
   return cases;
 }
 

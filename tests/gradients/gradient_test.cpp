@@ -37,14 +37,15 @@ std::string text(const Setting& s) {
   return std::string(to_string(s.isa)) + (s.eager ? "_eager" : "");
 }
 
-class Gradient
-    : public testing::TestWithParam<std::tuple<GradientCase, Setting>> {
- protected:
-  Gradient() : before_(active_isa()) {
-    set_active_isa(std::get<1>(GetParam()).isa);
-    if (std::get<1>(GetParam()).eager) eager_.emplace();
+class Applied {
+ public:
+  explicit Applied(const Setting& setting) : before_(active_isa()) {
+    set_active_isa(setting.isa);
+    if (setting.eager) eager_.emplace();
   }
-  ~Gradient() override { set_active_isa(before_); }
+  ~Applied() { set_active_isa(before_); }
+  Applied(const Applied&) = delete;
+  Applied& operator=(const Applied&) = delete;
 
  private:
   Isa before_;
@@ -66,19 +67,70 @@ constexpr double kForwardTolerance = 5e-6;
 // normalized single value is a difference of equal terms.
 constexpr double kGradientTolerance = 2e-5;
 
-TEST_P(Gradient, AgreesWithCentralDifferences) {
-  const GradientCase& c = std::get<0>(GetParam());
-  Rng rng = Rng(42).child(c.name());
-  std::vector<Variable> inputs;
-  std::vector<reference::Array> arrays;
-  for (const Shape& shape : c.inputs) {
-    Tensor t(shape);
-    rng.fill_normal(t, 0, 1);
-    inputs.emplace_back(t, true);
-    arrays.emplace_back(t);
+// What the reference says of a case: its value, and for each input some
+// directions with the derivative of <weights, y> along them.
+struct Expected {
+  struct Derivative {
+    std::vector<double> direction;
+    double value = 0;
+  };
+  std::vector<Tensor> inputs;
+  reference::Array y;
+  Tensor weights;
+  std::vector<std::vector<Derivative>> derivatives;
+
+  explicit Expected(const GradientCase& c);
+};
+
+// Each element of small inputs, a few of large ones, and one direction
+// through all of them.
+std::vector<std::vector<double>> directions(size_t size, Rng& rng) {
+  std::vector<std::vector<double>> result;
+  for (size_t i = 0; i < size; i += std::max<size_t>(1, size / 12)) {
+    result.emplace_back(size, 0.0)[i] = 1;
   }
-  const Variable y = c.compute(inputs);
-  const reference::Array expected = c.reference(arrays);
+  std::vector<double>& all = result.emplace_back(size);
+  for (double& d : all) d = rng.normal();
+  return result;
+}
+
+std::vector<Tensor> random_inputs(const GradientCase& c, Rng& rng) {
+  std::vector<Tensor> inputs;
+  for (const Shape& shape : c.inputs) {
+    rng.fill_normal(inputs.emplace_back(shape), 0, 1);
+  }
+  return inputs;
+}
+
+std::vector<reference::Array> arrays(const std::vector<Tensor>& inputs) {
+  return {inputs.begin(), inputs.end()};
+}
+
+Expected::Expected(const GradientCase& c) : y(Shape{}) {
+  Rng rng = Rng(42).child(c.name());
+  inputs = random_inputs(c, rng);
+  y = c.reference(arrays(inputs));
+  weights = Tensor(y.shape);
+  rng.fill_normal(weights, 0, 1);
+  constexpr double h = 1e-5;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    std::vector<Derivative>& some = derivatives.emplace_back();
+    for (auto& direction :
+         directions(static_cast<size_t>(inputs[k].size()), rng)) {
+      const auto value_at = [&](double step) {
+        std::vector<reference::Array> at = arrays(inputs);
+        for (size_t i = 0; i < direction.size(); ++i) {
+          at[k].values[i] += step * direction[i];
+        }
+        return dot(c.reference(at).values, weights.f32());
+      };
+      const double value = (value_at(h) - value_at(-h)) / (2 * h);
+      some.push_back({std::move(direction), value});
+    }
+  }
+}
+
+void expect_forward(const Variable& y, const reference::Array& expected) {
   ASSERT_EQ(y.shape(), expected.shape);
   double top = 0;
   double worst = 0;
@@ -88,63 +140,51 @@ TEST_P(Gradient, AgreesWithCentralDifferences) {
                                       y.value().f32()[static_cast<size_t>(i)]));
   }
   EXPECT_LE(worst, kForwardTolerance * std::max(top, 1e-3)) << "forward";
+}
 
-  // loss = <weights, y>
-  Tensor weights(y.shape());
-  rng.fill_normal(weights, 0, 1);
-  const Variable loss =
-      record("dot", {y}, Tensor::scalar(0), [weights](const Tensor& dy) {
-        Tensor dx = weights.clone();
-        for (float& v : dx.f32()) v *= dy.item();
-        return std::vector{dx};
-      });
-  loss.backward();
-  const auto value = [&](const std::vector<reference::Array>& at) {
-    return dot(c.reference(at).values, weights.f32());
-  };
-  for (size_t k = 0; k < inputs.size(); ++k) {
-    const Tensor& gradient = inputs[k].grad();
-    ASSERT_FALSE(gradient.empty()) << "input " << k;
-    ASSERT_EQ(gradient.shape(), inputs[k].shape());
-    double length = 0;
-    for (const float g : gradient.f32()) length += double{g} * g;
-    length = std::sqrt(length);
-    const auto check = [&](const std::vector<double>& direction) {
-      constexpr double h = 1e-5;
-      std::vector<reference::Array> up = arrays;
-      std::vector<reference::Array> down = arrays;
-      double size = 0;
-      for (size_t i = 0; i < direction.size(); ++i) {
-        up[k].values[i] += h * direction[i];
-        down[k].values[i] -= h * direction[i];
-        size += direction[i] * direction[i];
-      }
-      const double numeric = (value(up) - value(down)) / (2 * h);
-      EXPECT_NEAR(dot(direction, gradient.f32()), numeric,
-                  kGradientTolerance * std::max(length * std::sqrt(size), 0.1))
-          << "input " << k;
-    };
-    // Each element of small inputs, a few of large ones, and one direction
-    // through all of them.
-    const size_t size = static_cast<size_t>(gradient.size());
-    for (size_t i = 0; i < size; i += std::max<size_t>(1, size / 12)) {
-      std::vector<double> unit(size, 0.0);
-      unit[i] = 1;
-      check(unit);
-    }
-    std::vector<double> direction(size);
-    for (double& d : direction) d = rng.normal();
-    check(direction);
+void expect_gradient(const Tensor& gradient, const Shape& shape,
+                     const std::vector<Expected::Derivative>& derivatives) {
+  ASSERT_FALSE(gradient.empty());
+  ASSERT_EQ(gradient.shape(), shape);
+  double length = 0;
+  for (const float g : gradient.f32()) length += double{g} * g;
+  length = std::sqrt(length);
+  for (const auto& [direction, value] : derivatives) {
+    double size = 0;
+    for (const double d : direction) size += d * d;
+    EXPECT_NEAR(dot(direction, gradient.f32()), value,
+                kGradientTolerance * std::max(length * std::sqrt(size), 0.1));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, Gradient,
-                         testing::Combine(testing::ValuesIn(gradient_cases()),
-                                          testing::ValuesIn(settings())),
-                         [](const auto& each) {
-                           return std::get<0>(each.param).name() + "_" +
-                                  text(std::get<1>(each.param));
-                         });
+class Gradient : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(Gradient, AgreesWithCentralDifferences) {
+  const GradientCase& c = GetParam();
+  const Expected expected(c);
+  for (const Setting& setting : settings()) {
+    SCOPED_TRACE(text(setting));
+    const Applied applied(setting);
+    std::vector<Variable> inputs;
+    for (const Tensor& x : expected.inputs) inputs.emplace_back(x, true);
+    const Variable y = c.compute(inputs);
+    expect_forward(y, expected.y);
+    const Tensor& weights = expected.weights;
+    record("dot", {y}, Tensor::scalar(0), [weights](const Tensor& dy) {
+      Tensor dx = weights.clone();
+      for (float& v : dx.f32()) v *= dy.item();
+      return std::vector{dx};
+    }).backward();
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      SCOPED_TRACE(testing::Message() << "input " << k);
+      expect_gradient(inputs[k].grad(), inputs[k].shape(),
+                      expected.derivatives[k]);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, Gradient, testing::ValuesIn(gradient_cases()),
+                         [](const auto& each) { return each.param.name(); });
 
 /// The functions that runtime/ops/*.h declare.
 std::set<std::string> declared_ops() {

@@ -42,9 +42,36 @@ void add_batch_norm(std::vector<GradientCase>& cases) {
   }
 }
 
+void add_layer_norm(std::vector<GradientCase>& cases) {
+  for (const Shape& x :
+       {Shape{1, 1}, Shape{5}, Shape{3, 17}, Shape{2, 3, 5, 7}, Shape{37, 3}}) {
+    const Shape c{x[-1]};
+    cases.push_back(
+        {"layer_norm",
+         dims(x),
+         {x, c, c},
+         [](const Variables& v) { return layer_norm(v[0], v[1], v[2], 1e-2f); },
+         [](const Arrays& a) {
+           return reference::layer_norm(a[0], a[1], a[2], 1e-2f);
+         }});
+  }
+  cases.push_back(
+      {"layer_norm",
+       "alone",
+       {Shape{3, 5}},
+       [](const Variables& v) { return layer_norm(v[0], {}, {}, 1e-2f); },
+       [](const Arrays& a) {
+         const Array zero(Shape{5});
+         Array one(Shape{5});
+         for (double& v : one.values) v = 1;
+         return reference::layer_norm(a[0], one, zero, 1e-2f);
+       }});
+}
+
 }  // namespace
 
 void add_normalization_cases(std::vector<GradientCase>& cases) {
+  add_layer_norm(cases);
   add_batch_norm(cases);
 }
 

@@ -13,38 +13,6 @@ int64_t at4(const Shape& s, int64_t a, int64_t b, int64_t c, int64_t d) {
 
 }  // namespace
 
-Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o) {
-  const Shape& xs = x.shape;
-  const Shape& ks = kernel.shape;
-  const int64_t oh =
-      (xs[1] + o.pads.top + o.pads.bottom - (ks[0] - 1) * o.dilation.h - 1) /
-          o.strides.h +
-      1;
-  const int64_t ow =
-      (xs[2] + o.pads.left + o.pads.right - (ks[1] - 1) * o.dilation.w - 1) /
-          o.strides.w +
-      1;
-  Array y({xs[0], oh, ow, ks[3]});
-  for (int64_t n = 0; n < xs[0]; ++n)
-    for (int64_t i = 0; i < oh; ++i)
-      for (int64_t j = 0; j < ow; ++j)
-        for (int64_t k = 0; k < ks[3]; ++k) {
-          double sum = 0;
-          for (int64_t p = 0; p < ks[0]; ++p)
-            for (int64_t q = 0; q < ks[1]; ++q) {
-              const int64_t h = i * o.strides.h + p * o.dilation.h - o.pads.top;
-              const int64_t w =
-                  j * o.strides.w + q * o.dilation.w - o.pads.left;
-              if (h < 0 || h >= xs[1] || w < 0 || w >= xs[2]) continue;
-              for (int64_t c = 0; c < xs[3]; ++c) {
-                sum += x[at4(xs, n, h, w, c)] * kernel[at4(ks, p, q, c, k)];
-              }
-            }
-          y[at4(y.shape, n, i, j, k)] = sum;
-        }
-  return y;
-}
-
 Array dense(const Array& x, const Array& kernel) {
   const int64_t depth = kernel.shape[0];
   const int64_t units = kernel.shape[1];

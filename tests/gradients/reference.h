@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <octet/runtime/ops.h>
@@ -22,7 +23,6 @@ struct Array {
   int64_t size() const { return static_cast<int64_t>(values.size()); }
 };
 
-Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o);
 Array dense(const Array& x, const Array& kernel);
 Array bias_add(const Array& x, const Array& bias);
 Array add(const Array& x, const Array& y);
@@ -35,5 +35,54 @@ Array max_pool2d(const Array& x, Size2 window, const WindowOptions& o);
 Array softmax(const Array& x);
 Array softmax_cross_entropy(const Array& logits,
                             const std::vector<int64_t>& labels);
+
+// Convolutions.
+Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o,
+             int64_t groups = 1);
+Array conv2d_transpose(const Array& x, const Array& kernel, Size2 output,
+                       const WindowOptions& o);
+Array depthwise_conv2d(const Array& x, const Array& kernel,
+                       const WindowOptions& o);
+
+// Pointwise: reference_pointwise.cpp.
+/// f of the two values that broadcasting brings together, as in NumPy.
+Array combine(const Array& x, const Array& y,
+              const std::function<double(double, double)>& f);
+Array map(const Array& x, const std::function<double(double)>& f);
+
+// Transformers: reference_attention.cpp.
+Array matmul(const Array& a, const Array& b, const MatmulOptions& o);
+Array softmax_along(const Array& x, int axis);
+Array layer_norm(const Array& x, const Array& gamma, const Array& beta,
+                 double epsilon);
+
+// Layout, pooling and reductions.
+/// out[index of y] = x[index_of(index of y)]; what most layout ops are.
+Array gather(
+    const Array& x, const Shape& y,
+    const std::function<std::vector<int64_t>(const std::vector<int64_t>&)>&
+        index_of);
+Array concatenate(const std::vector<Array>& inputs, int axis);
+Array pad2d(const Array& x, const Pads& pads, double value);
+Array upsample2d_bilinear(const Array& x, Size2 factors);
+Array avg_pool2d(const Array& x, Size2 window, const WindowOptions& o);
+/// `fold(values)` of all elements that `axes` join; the axes stay with size 1.
+Array reduce(const Array& x, const std::vector<int>& axes,
+             const std::function<double(const std::vector<double>&)>& fold);
+
+// Losses: per sample, [n], from targets [n,...].
+Array cross_entropies(const Array& logits, const Array& targets,
+                      double smoothing, double temperature = 1);
+Array binary_cross_entropies(const Array& logits, const Array& targets,
+                             double smoothing);
+Array mean_errors(const Array& outputs, const Array& targets,
+                  const std::function<double(double)>& of_error);
+Array distillation_losses(const Array& logits, const Array& teacher,
+                          const Array& targets, double temperature,
+                          double alpha);
+/// sum(weights * losses) / n; no weights: all 1.
+Array mean_loss(const Array& losses, const std::vector<double>& weights);
+/// Rows of zeros with a 1.
+Array one_hot(const std::vector<int64_t>& labels, int64_t classes);
 
 }  // namespace octet::reference

@@ -152,7 +152,8 @@ TEST(Dataset, RefusesInputsAndLabelsThatDoNotMatch) {
 TEST(Dataset, RefusesOtherElementTypes) {
   const Tensor labels = Tensor::zeros({3}, DType::i64);
   EXPECT_THROW(Dataset(Tensor::zeros({3, 2}, DType::i8), labels), ValueError);
-  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), Tensor::zeros({3})), ValueError);
+  EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), Tensor::zeros({3}, DType::u8)),
+               ValueError);
   EXPECT_THROW(Dataset(Tensor(), labels), ValueError);
   EXPECT_THROW(Dataset(Tensor::zeros({3, 2}), Tensor()), ValueError);
 }
@@ -195,6 +196,50 @@ TEST(Dataset, DropsWhatComesFirst) {
   EXPECT_THROW((void)rest.batch(2, 2), ValueError);
   EXPECT_THROW((void)data.drop(5), ValueError);
   EXPECT_THROW((void)data.drop(-1), ValueError);
+}
+
+TEST(Dataset, KeepsTargetsOfAnyShape) {
+  const Tensor inputs = Tensor::of<float>({3, 1}, {1, 2, 3});
+  const Dataset data(inputs, Tensor::of<float>({3, 1, 2}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(data.size(), 3);
+  EXPECT_EQ(data.label_type(), DType::f32);
+  EXPECT_EQ(data.label_shape(), (Shape{1, 2}));
+  const Batch batch = data.drop(1).batch(1, 1);
+  ASSERT_EQ(batch.labels.shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(batch.labels.f32()[0], 5.0f);
+  EXPECT_EQ(batch.labels.f32()[1], 6.0f);
+  EXPECT_EQ(data.batch(0, 0).labels.shape(), (Shape{0, 1, 2}));
+  const Dataset numbers(inputs, Tensor::of<float>({3}, {1, 2, 3}));
+  EXPECT_EQ(numbers.label_shape(), Shape{});
+}
+
+TEST(Dataset, RefusesLabelsOfOtherKinds) {
+  const Tensor inputs = Tensor::zeros({3, 1});
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({3}, DType::i32)), ValueError);
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({3, 1}, DType::i64)), ShapeError);
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({})), ShapeError);
+  EXPECT_THROW(Dataset(inputs, Tensor::zeros({2, 1})), ShapeError);
+}
+
+TEST(Dataset, ChecksTheWeightsOfASource) {
+  class Weighted final : public SampleSource {
+   public:
+    explicit Weighted(int64_t weights) : weights_(weights) {}
+    int64_t size() const override { return 2; }
+    Shape input_shape() const override { return {1}; }
+    Batch read(std::span<const int64_t> indices) const override {
+      const auto n = static_cast<int64_t>(indices.size());
+      return {Tensor::zeros({n, 1}), Tensor::zeros({n}, DType::i64),
+              Tensor::full({weights_}, 0.5f)};
+    }
+
+   private:
+    int64_t weights_;
+  };
+  const Dataset good(std::make_shared<Weighted>(2));
+  EXPECT_EQ(good.batch(0, 2).weights.f32()[1], 0.5f);
+  const Dataset bad(std::make_shared<Weighted>(3));
+  EXPECT_THROW(bad.batch(0, 2), ValueError);
 }
 
 }  // namespace

@@ -1,20 +1,59 @@
+// What tests of ops share.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include <octet/runtime/variable.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
 
 namespace octet {
 
-/// The sum of all elements, written as a user would write an op: a loss whose
-/// gradient is 1 everywhere.
-inline Variable sum(const Variable& x) {
-  float total = 0;
-  for (const float v : x.value().f32()) total += v;
-  return record("sum", {x}, Tensor::scalar(total),
-                [shape = x.shape()](const Tensor& dy) {
-                  return std::vector{Tensor::full(shape, dy.item())};
-                });
+inline std::vector<float> values(const Tensor& tensor) {
+  return {tensor.f32().begin(), tensor.f32().end()};
 }
+inline std::vector<float> values(const Variable& variable) {
+  return values(variable.value());
+}
+
+/// 0, 1, 2, ...: every element tells where it came from.
+inline Tensor counting(const Shape& shape) {
+  Tensor result(shape);
+  float next = 0;
+  for (float& v : result.f32()) v = next++;
+  return result;
+}
+
+/// Uniform in [-1, 1).
+inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
+  Tensor result(shape);
+  Rng(seed).fill_uniform(result, -1, 1);
+  return result;
+}
+
+/// The text of the E that `body` throws.
+template <class E, class Body>
+std::string error_of(Body body) {
+  try {
+    body();
+  } catch (const E& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("an error of another kind: ") + error.what();
+  }
+  return "no error";
+}
+
+class ThreadsRestored {
+ public:
+  ThreadsRestored() : before_(num_threads()) {}
+  ~ThreadsRestored() { set_num_threads(before_); }
+  ThreadsRestored(const ThreadsRestored&) = delete;
+  ThreadsRestored& operator=(const ThreadsRestored&) = delete;
+
+ private:
+  int before_;
+};
 
 }  // namespace octet

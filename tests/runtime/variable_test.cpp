@@ -14,7 +14,7 @@ Variable parameter(std::initializer_list<float> values) {
       Tensor::of<float>({static_cast<int64_t>(values.size())}, values), true);
 }
 
-Variable multiply(const Variable& x, const Variable& y) {
+Variable product(const Variable& x, const Variable& y) {
   const auto times = [](const Tensor& a, const Tensor& b) {
     Tensor c(a.shape());
     for (size_t i = 0; i < c.f32().size(); ++i) {
@@ -42,7 +42,7 @@ TEST(Variable, AccumulatesGradientsOverCalls) {
 TEST(Variable, FollowsTheProductRule) {
   const Variable x = parameter({2, 3});
   const Variable y = parameter({5, 7});
-  sum(multiply(x, y)).backward();
+  sum(product(x, y)).backward();
   EXPECT_EQ(x.grad().f32()[1], 7);
   EXPECT_EQ(y.grad().f32()[0], 2);
 }
@@ -50,7 +50,7 @@ TEST(Variable, FollowsTheProductRule) {
 TEST(Variable, SumsGradientsOverBroadcastDimensions) {
   const Variable x(Tensor::full({4, 3}, 2), true);
   const Variable y = parameter({1, 2, 3});
-  sum(multiply(x, y)).backward();
+  sum(product(x, y)).backward();
   ASSERT_EQ(y.grad().shape(), Shape{3});
   for (const float g : y.grad().f32()) EXPECT_EQ(g, 8);
 }
@@ -65,7 +65,7 @@ TEST(Variable, SurvivesTenThousandNodes) {
   }
   // The same without backward: only destructors.
   Variable y = x;
-  for (int i = 0; i < 10000; ++i) y = multiply(y, x);
+  for (int i = 0; i < 10000; ++i) y = product(y, x);
   y = Variable();
 }
 
@@ -128,7 +128,7 @@ TEST(NoGradGuardTest, StopsRecording) {
 
 TEST(Variable, IsCutOffByDetach) {
   const Variable x = parameter({3});
-  sum(multiply(x, multiply(x, x).detach())).backward();
+  sum(product(x, product(x, x).detach())).backward();
   EXPECT_EQ(x.grad().f32()[0], 9);
 }
 

@@ -11,5 +11,7 @@
 #include <octet/runtime/ops/normalization.h>
 #include <octet/runtime/ops/pooling.h>
 #include <octet/runtime/ops/quantization.h>
+#include <octet/runtime/ops/random.h>
+#include <octet/runtime/ops/reduction.h>
 #include <octet/runtime/ops/softmax.h>
 #include <octet/runtime/ops/window.h>

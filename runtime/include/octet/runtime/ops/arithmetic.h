@@ -1,4 +1,5 @@
-// Sums and products of tensors.
+// Arithmetic on tensors. Two tensors broadcast as in NumPy: axes are aligned
+// at the last one, and sizes of 1 (or missing axes) repeat. NaN stays NaN.
 #pragma once
 
 #include <octet/runtime/variable.h>
@@ -8,7 +9,31 @@ namespace octet {
 /// x + bias over the last axis. Shapes: x [...,c], bias [c].
 Variable bias_add(const Variable& x, const Variable& bias);
 
-/// x + y, same shape. Throws: ShapeError.
+/// x + y; deferred where the shapes are equal. Throws: ShapeError.
 Variable add(const Variable& x, const Variable& y);
+/// x - y. Throws: ShapeError.
+Variable subtract(const Variable& x, const Variable& y);
+/// x * y. Throws: ShapeError.
+Variable multiply(const Variable& x, const Variable& y);
+/// x / y. Throws: ShapeError.
+Variable divide(const Variable& x, const Variable& y);
+/// The larger of the two. Where they are equal, each gets half the gradient.
+/// Throws: ShapeError. Source: JAX, lax.max.
+Variable maximum(const Variable& x, const Variable& y);
+/// The smaller of the two; ties as in maximum(). Throws: ShapeError.
+Variable minimum(const Variable& x, const Variable& y);
+
+/// scale * x + shift.
+Variable scale_shift(const Variable& x, float scale, float shift = 0);
+/// -x.
+Variable negate(const Variable& x);
+/// |x|; the gradient at 0 is 0.
+Variable absolute(const Variable& x);
+/// x^2.
+Variable square(const Variable& x);
+/// The square root; NaN below 0, an infinite gradient at 0.
+Variable sqrt(const Variable& x);
+/// The natural logarithm; NaN below 0, -infinity at 0.
+Variable log(const Variable& x);
 
 }  // namespace octet

@@ -6,12 +6,31 @@
 
 namespace octet {
 
-/// 2-D cross-correlation, zero padded.
-/// Shapes: x [n,h,w,c], kernel [kh,kw,c,k] -> [n,oh,ow,k].
+/// 2-D cross-correlation, zero padded. With groups, each of that many equal
+/// parts of the outputs sees its own part of the channels.
+/// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k] -> [n,oh,ow,k].
 /// Where x and the kernel both lie on an integer grid, the codes themselves
 /// are multiplied, exactly, while 128 * sum|q_w| <= 2^24.
-/// Throws: ShapeError.
+/// Throws: ShapeError, ValueError.
 Variable conv2d(const Variable& x, const Variable& kernel,
-                const WindowOptions& options = {});
+                const WindowOptions& options = {}, int64_t groups = 1);
+
+/// The transpose of conv2d: what its gradient does to the gradient of its
+/// output, where its input was an image of the size `output`. (Which size
+/// cannot be told from x: with strides, several give the same x.) Codes are
+/// multiplied as by conv2d, with the scales of the kernel on axis 2.
+/// Shapes: x [n,h,w,c], kernel [kh,kw,k,c] -> [n,output.h,output.w,k].
+/// Throws: ShapeError, also where conv2d would not take `output` to x's size;
+/// ValueError.
+Variable conv2d_transpose(const Variable& x, const Variable& kernel,
+                          Size2 output, const WindowOptions& options = {});
+
+/// 2-D cross-correlation of each channel by itself: output c*m + i is channel
+/// c under its i-th window. Codes are multiplied as by conv2d, with the scales
+/// of the kernel on axis 2.
+/// Shapes: x [n,h,w,c], kernel [kh,kw,c,m] -> [n,oh,ow,c*m].
+/// Throws: ShapeError, ValueError.
+Variable depthwise_conv2d(const Variable& x, const Variable& kernel,
+                          const WindowOptions& options = {});
 
 }  // namespace octet

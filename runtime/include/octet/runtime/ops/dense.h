@@ -9,4 +9,16 @@ namespace octet {
 /// Shapes: x [...,c], kernel [c,units] -> [...,units]. Throws: ShapeError.
 Variable dense(const Variable& x, const Variable& kernel);
 
+struct MatmulOptions {
+  bool transpose_a = false;  ///< a holds [...,k,m]
+  bool transpose_b = false;  ///< b holds [...,n,k]
+};
+
+/// Products of the matrices that the last two axes hold.
+/// Shapes: a [...,m,k], b [...,k,n] -> [...,m,n]; the axes before are a batch,
+/// broadcast as in NumPy.
+/// Throws: ShapeError.
+Variable matmul(const Variable& a, const Variable& b,
+                const MatmulOptions& options = {});
+
 }  // namespace octet

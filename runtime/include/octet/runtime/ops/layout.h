@@ -1,11 +1,54 @@
-// The same values in another shape or order.
+// The same values in another shape or order, and images made larger or
+// smaller without new parameters.
 #pragma once
 
+#include <vector>
+
+#include <octet/runtime/ops/window.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
 
 /// One dimension may be Shape::kAnySize. Throws: ShapeError.
 Variable reshape(const Variable& x, const Shape& shape);
+
+/// Axis i of the result is axis `axes[i]` of x.
+/// Throws: ShapeError if `axes` is not a permutation.
+Variable transpose(const Variable& x, const std::vector<int>& axes);
+
+/// One behind the other along `axis`; negative axes count from the end.
+/// Throws: ValueError without inputs; ShapeError if shapes differ on another
+/// axis, or the axis does not exist.
+Variable concatenate(const std::vector<Variable>& inputs, int axis);
+
+/// Entries [first, first + count) of `axis`. Throws: ShapeError out of range.
+Variable slice(const Variable& x, int axis, int64_t first, int64_t count);
+
+/// Cells of `value` around each image.
+/// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
+/// Throws: ShapeError; ValueError for negative pads.
+Variable pad2d(const Variable& x, const Pads& pads, float value = 0);
+
+/// Takes cells away around each image.
+/// Throws: ShapeError, also if nothing is left; ValueError for negative pads.
+Variable crop2d(const Variable& x, const Pads& pads);
+
+/// How values between the pixels come about.
+enum class Interpolation {
+  nearest,   ///< each pixel becomes a block of equal ones
+  bilinear,  ///< between the centres of the four nearest pixels; beyond the
+             ///< outermost centres as at them
+};
+
+/// Images `factors` times as large. Shapes: [n,h,w,c] -> [n,h*fh,w*fw,c].
+/// Throws: ShapeError; ValueError for factors < 1.
+/// Source: half-pixel centres, https://jax.readthedocs.io/en/latest/
+/// _autosummary/jax.image.resize.html
+Variable upsample2d(const Variable& x, Size2 factors,
+                    Interpolation interpolation = Interpolation::nearest);
+
+/// x repeated along new leading axes and axes of size 1.
+/// Throws: ShapeError if x does not broadcast to `shape`.
+Variable broadcast_to(const Variable& x, const Shape& shape);
 
 }  // namespace octet

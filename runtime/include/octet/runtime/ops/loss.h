@@ -1,14 +1,89 @@
-// Losses: scalars that backward() starts from.
+// Losses: what backward() starts from. They are computed in doubles from the
+// f32 values; targets, labels and weights take no gradient.
 #pragma once
 
 #include <octet/runtime/variable.h>
 
 namespace octet {
 
-/// Mean over the batch of -log softmax(logits)[label].
-/// Shapes: logits [n,classes] (f32), labels [n] (i64) -> [].
-/// Throws: ShapeError; ValueError for a label outside [0, classes).
-Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels);
+/// What becomes of the losses l of n samples with weights w (1 without).
+enum class Reduction {
+  mean,  ///< sum(w * l) / n -> []; Keras' "sum_over_batch_size"
+  none,  ///< w * l -> [n]
+};
+
+struct LossOptions {
+  Tensor weights = {};  ///< f32 [n], finite and >= 0, or empty
+  Reduction reduction = Reduction::mean;
+};
+
+struct CrossEntropyOptions {
+  /// The share of a target that is spread evenly over the classes (in
+  /// binary_cross_entropy: over 0 and 1), [0, 1].
+  float label_smoothing = 0.0f;
+  Tensor weights = {};
+  Reduction reduction = Reduction::mean;
+};
+
+/// -log softmax(logits)[label].
+/// Shapes: logits [n,classes] (f32), labels [n] (i64) -> [] or [n].
+/// Throws: ShapeError; ValueError for a label outside [0, classes), or
+/// options out of range.
+Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
+                               const CrossEntropyOptions& options = {});
+
+/// -sum(targets * log softmax(logits)). The targets of a sample are meant to
+/// sum to 1, but need not.
+/// Shapes: logits [n,classes], targets [n,classes] (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for options out of range.
+Variable categorical_cross_entropy(const Variable& logits,
+                                   const Tensor& targets,
+                                   const CrossEntropyOptions& options = {});
+
+/// The mean over a sample's values of -t log s - (1 - t) log(1 - s), where s
+/// is the sigmoid of a logit and t its target.
+/// Shapes: logits [n,...], targets of the same shape (f32) -> [] or [n].
+/// Throws: as categorical_cross_entropy.
+Variable binary_cross_entropy(const Variable& logits, const Tensor& targets,
+                              const CrossEntropyOptions& options = {});
+
+/// The mean over a sample's values of (output - target)^2.
+/// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for weights out of range.
+Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
+                            const LossOptions& options = {});
+
+/// As mean_squared_error, of |output - target|; its gradient at 0 is 0.
+Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
+                             const LossOptions& options = {});
+
+struct HuberOptions {
+  float delta = 1.0f;  ///< > 0: where the square turns into a line
+  Tensor weights = {};
+  Reduction reduction = Reduction::mean;
+};
+/// As mean_squared_error, of e^2 / 2 for |e| <= delta, else
+/// delta * |e| - delta^2 / 2. Throws: also ValueError for delta.
+/// Source: Huber, "Robust estimation of a location parameter", 1964, with the
+/// factors of Keras.
+Variable huber(const Variable& outputs, const Tensor& targets,
+               const HuberOptions& options = {});
+
+struct DistillationOptions {
+  float temperature = 1.0f;  ///< T > 0, finite
+  float alpha = 0.5f;        ///< the teacher's part, [0, 1]
+  float label_smoothing = 0.0f;
+  Tensor weights = {};
+  Reduction reduction = Reduction::mean;
+};
+/// (1 - alpha) * softmax_cross_entropy
+///   + alpha * T^2 * KL(softmax(teacher / T) || softmax(logits / T)).
+/// Shapes: logits and teacher [n,classes], labels [n] (i64) -> [] or [n].
+/// Throws: ShapeError; ValueError for a label or options out of range.
+/// Source: Hinton, Vinyals and Dean, arXiv 1503.02531, section 2.
+Variable distillation_loss(const Variable& logits, const Tensor& teacher,
+                           const Tensor& labels,
+                           const DistillationOptions& options = {});
 
 /// l1 * sum |x| + l2 * sum x^2; the gradient of |x| at 0 is 0.
 /// Shapes: any -> [].

@@ -1,4 +1,4 @@
-// Normalization over channels.
+// Normalization over channels and over the values of a row.
 #pragma once
 
 #include <octet/runtime/variable.h>
@@ -19,5 +19,13 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
                              const Variable& beta, Tensor& moving_mean,
                              Tensor& moving_variance, float momentum,
                              float epsilon);
+
+/// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and
+/// the biased variance of each row of the last axis. gamma and beta may be
+/// empty (1 and 0).
+/// Shapes: x [...,c], gamma and beta [c]. Throws: ShapeError.
+/// Source: Ba et al., arXiv 1607.06450, eq. 3.
+Variable layer_norm(const Variable& x, const Variable& gamma,
+                    const Variable& beta, float epsilon);
 
 }  // namespace octet

@@ -1,0 +1,194 @@
+#include "broadcast.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+// The size along an axis of the result, 1 where there is no such axis.
+int64_t aligned(const Shape& shape, int axis, int rank) {
+  const int own = axis - (rank - shape.rank());
+  return own < 0 ? 1 : shape[own];
+}
+
+}  // namespace
+
+std::optional<Shape> broadcast_shape(const Shape& x, const Shape& y) {
+  const int rank = std::max(x.rank(), y.rank());
+  std::array<int64_t, Shape::kMaxRank> dims{};
+  for (int axis = 0; axis < rank; ++axis) {
+    const int64_t a = aligned(x, axis, rank);
+    const int64_t b = aligned(y, axis, rank);
+    if (a != b && a != 1 && b != 1) return std::nullopt;
+    dims[static_cast<size_t>(axis)] = a == 1 ? b : a;
+  }
+  return Shape(std::span<const int64_t>(dims).first(static_cast<size_t>(rank)));
+}
+
+Broadcast::Broadcast(const char* op, const Shape& x, const Shape& y) {
+  const std::optional<Shape> shape = broadcast_shape(x, y);
+  if (!shape) {
+    throw ShapeError(fmt::format(
+        "{}: expected shapes that are equal or broadcast (sizes equal or 1, "
+        "counted from the last axis), got {} and {}",
+        op, x.to_string(), y.to_string()));
+  }
+  shape_ = *shape;
+  const int rank = shape_.rank();
+  for (int axis = 0; axis < rank; ++axis) {
+    const int64_t size = shape_[axis];
+    if (size == 1) continue;
+    const Axis next{size, aligned(x, axis, rank) != 1,
+                    aligned(y, axis, rank) != 1};
+    if (count_ > 0) {
+      Axis& last = axes_[static_cast<size_t>(count_ - 1)];
+      if (last.x == next.x && last.y == next.y) {
+        last.size *= size;
+        continue;
+      }
+    }
+    axes_[static_cast<size_t>(count_++)] = next;
+  }
+  if (count_ == 0) axes_[static_cast<size_t>(count_++)] = {1, true, true};
+  int64_t x_size = 1;
+  int64_t y_size = 1;
+  for (size_t i = static_cast<size_t>(count_); i-- > 0;) {
+    x_steps_[i] = axes_[i].x ? x_size : 0;
+    y_steps_[i] = axes_[i].y ? y_size : 0;
+    if (axes_[i].x) x_size *= axes_[i].size;
+    if (axes_[i].y) y_size *= axes_[i].size;
+  }
+}
+
+Broadcast::Cursor Broadcast::cursor(int64_t at) const {
+  Cursor result{at, 0, 0, 0, {}};
+  int64_t rest = at;
+  for (size_t i = static_cast<size_t>(count_); i-- > 0;) {
+    if (axes_[i].size == 0) return result;
+    const int64_t index = rest % axes_[i].size;
+    rest /= axes_[i].size;
+    result.index[i] = index;
+    result.x += index * x_steps_[i];
+    result.y += index * y_steps_[i];
+  }
+  const size_t inner = static_cast<size_t>(count_ - 1);
+  result.left = axes_[inner].size - result.index[inner];
+  return result;
+}
+
+void Broadcast::advance(Cursor& c, int64_t n) const {
+  size_t i = static_cast<size_t>(count_ - 1);
+  c.at += n;
+  c.x += n * x_steps_[i];
+  c.y += n * y_steps_[i];
+  c.index[i] += n;
+  c.left -= n;
+  if (c.left > 0) return;
+  c.left = axes_[i].size;
+  while (c.index[i] == axes_[i].size) {
+    c.x -= c.index[i] * x_steps_[i];
+    c.y -= c.index[i] * y_steps_[i];
+    c.index[i] = 0;
+    if (i == 0) return;
+    --i;
+    c.index[i] += 1;
+    c.x += x_steps_[i];
+    c.y += y_steps_[i];
+  }
+}
+
+namespace {
+
+// Eight chains, joined pairwise: a fixed order that the compiler can keep in
+// vectors.
+double sum_of(const float* g, int64_t n) {
+  std::array<double, 8> chains{};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (size_t k = 0; k < 8; ++k) chains[k] += g[i + static_cast<int64_t>(k)];
+  }
+  for (; i < n; ++i) chains[0] += g[i];
+  return ((chains[0] + chains[4]) + (chains[1] + chains[5])) +
+         ((chains[2] + chains[6]) + (chains[3] + chains[7]));
+}
+
+// Sums g, laid out along `axes`, into `sums`, which has those axes along
+// which y moves.
+class Reduction {
+ public:
+  explicit Reduction(std::span<const Broadcast::Axis> axes) : axes_(axes) {
+    for (size_t i = axes_.size(); i-- > 0;) {
+      g_steps_[i] = g_size_;
+      y_steps_[i] = axes_[i].y ? y_size_ : 0;
+      g_size_ *= axes_[i].size;
+      if (axes_[i].y) y_size_ *= axes_[i].size;
+    }
+  }
+
+  int64_t outputs() const { return y_size_; }
+
+  // Indices [first, last) of the axis `level` and all of the further ones.
+  void run(double* sums, const float* g, size_t level, int64_t first,
+           int64_t last) const {
+    if (level + 1 == axes_.size()) {
+      if (!axes_[level].y) {
+        sums[0] += sum_of(g + first, last - first);
+      } else {
+        for (int64_t i = first; i < last; ++i) sums[i] += g[i];
+      }
+      return;
+    }
+    for (int64_t i = first; i < last; ++i) {
+      run(sums + i * y_steps_[level], g + i * g_steps_[level], level + 1, 0,
+          axes_[level + 1].size);
+    }
+  }
+
+ private:
+  std::span<const Broadcast::Axis> axes_;
+  std::array<int64_t, Shape::kMaxRank> g_steps_{};
+  std::array<int64_t, Shape::kMaxRank> y_steps_{};
+  int64_t g_size_ = 1;
+  int64_t y_size_ = 1;
+};
+
+}  // namespace
+
+Tensor sum_to(const Tensor& g, const Shape& shape) {
+  if (g.shape() == shape) return g;
+  if (broadcast_shape(g.shape(), shape) != g.shape()) {
+    throw ShapeError(fmt::format("gradient: expected shape {}, got {}",
+                                 shape.to_string(), g.shape().to_string()));
+  }
+  const Broadcast plan("sum", g.shape(), shape);
+  const Reduction reduction(plan.axes());
+  const Broadcast::Axis outer = plan.axes()[0];
+  const int64_t pieces = std::min(piece_count(g.size()), outer.size);
+  const size_t outputs = static_cast<size_t>(reduction.outputs());
+  // Pieces along an axis that stays write apart; along one that is summed
+  // each has sums of its own.
+  const size_t copies =
+      outer.y ? 1 : static_cast<size_t>(std::max<int64_t>(pieces, 1));
+  std::vector<double> sums(outputs * copies, 0.0);
+  const float* const from = g.f32().data();
+  parallel_for(pieces, [&](int64_t piece) {
+    double* const own =
+        sums.data() + (outer.y ? 0 : static_cast<size_t>(piece) * outputs);
+    reduction.run(own, from, 0, outer.size * piece / pieces,
+                  outer.size * (piece + 1) / pieces);
+  });
+  Tensor result(shape);
+  const auto to = result.f32();
+  for (size_t i = 0; i < outputs; ++i) {
+    for (size_t k = 1; k < copies; ++k) sums[i] += sums[k * outputs + i];
+    to[i] = static_cast<float>(sums[i]);
+  }
+  return result;
+}
+
+}  // namespace octet

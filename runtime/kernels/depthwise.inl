@@ -1,0 +1,180 @@
+// Depthwise convolution: every channel has a window of its own. Vectors run
+// over channels, tiles over neighbouring outputs of a row, so that a tap's
+// weights are loaded once for all of them.
+
+// Per-channel sums over all pixels: of the value and its square, or the three
+// of a gradient mask.
+template <class V>
+struct RunningSums {
+  V of[3];
+};
+
+template <class V, Finish F, int T>
+OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
+                                 const float* image, int64_t at, int64_t c,
+                                 RunningSums<V>& sums) {
+  V acc[T];
+  unroll<T>([&](auto i) OCTET_INLINE_LAMBDA { acc[i] = V{}; });
+  const float* weights = p.weights + c;
+  const int64_t pixel = p.pixel;
+#pragma GCC unroll 1
+  for (int64_t t = 0; t < p.tap_count; ++t, weights += p.channels) {
+    const V w = load<V>(weights);
+    const float* x = image + p.taps[t];
+    unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+      acc[i] = acc[i] + load<V>(x + i * pixel) * w;
+    });
+  }
+  if constexpr (F == Finish::mask) {
+    const GradientMask& m = *e.mask;
+    const V a = m.a != nullptr ? load<V>(m.a + c) : splat<V>(1);
+    const V b = m.b != nullptr ? load<V>(m.b + c) : splat<V>(0);
+    unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+      const int64_t cell = at + i * e.pixel;
+      V g = acc[i];
+      if (m.others != nullptr) g = g + load<V>(m.others + cell);
+      const V z = load<V>(m.z + cell);
+      const V y = m.value != nullptr ? load<V>(m.value + cell) : z * a + b;
+      g = masked(g, y, splat<V>(m.low), splat<V>(m.high));
+      sums.of[0] = sums.of[0] + g;
+      sums.of[1] = sums.of[1] + g * z;
+      if (m.second != nullptr) {
+        sums.of[2] = sums.of[2] + g * load<V>(m.second + cell);
+      }
+      store(e.out + cell, g);
+    });
+  } else {
+    if (e.rescale != nullptr) {
+      const V scale = load<V>(e.rescale + c);
+      unroll<T>([&](auto i)
+                    OCTET_INLINE_LAMBDA { acc[i] = rounded(acc[i] * scale); });
+    }
+    unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+      const V z = acc[i];
+      if constexpr (F == Finish::statistics) {
+        sums.of[0] = sums.of[0] + z;
+        sums.of[1] = sums.of[1] + z * z;
+      }
+      store(e.out + at + i * e.pixel, z);
+    });
+  }
+}
+
+template <class V, Finish F>
+OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
+                                    int64_t c) {
+  float* sums_at = nullptr;
+  int64_t sums_row = 0;
+  int sum_count = 0;
+  if constexpr (F == Finish::statistics) {
+    sums_at = e.statistics + c;
+    sums_row = e.statistics_row;
+    sum_count = 2;
+  }
+  if constexpr (F == Finish::mask) {
+    if (e.mask->sums != nullptr) {
+      sums_at = e.mask->sums + c;
+      sums_row = e.mask->channels;
+      sum_count = 3;
+    }
+  }
+  RunningSums<V> sums{};
+  for (int i = 0; i < sum_count; ++i) {
+    sums.of[i] = load<V>(sums_at + i * sums_row);
+  }
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const float* image = p.image + row * p.line + c;
+    int64_t at = row * e.line + c;
+    int64_t col = 0;
+    const auto run = [&](auto size) OCTET_INLINE_LAMBDA {
+      depthwise_tile<V, F, size.value>(p, e, image, at, c, sums);
+      image += size.value * p.pixel;
+      at += size.value * e.pixel;
+      col += size.value;
+    };
+    while (col + 8 <= p.cols) run(Index<8>{});
+    if (col + 4 <= p.cols) run(Index<4>{});
+    if (col + 2 <= p.cols) run(Index<2>{});
+    if (col < p.cols) run(Index<1>{});
+  }
+  for (int i = 0; i < sum_count; ++i) {
+    store(sums_at + i * sums_row, sums.of[i]);
+  }
+}
+
+// body(vector, c) for blocks of channels: whole vectors, then narrower ones.
+template <class Body>
+OCTET_INLINE void for_channel_blocks(int64_t channels, Body body) {
+  int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) body(Lanes{}, c);
+  if constexpr (kLanes > 8) {
+    for (; c + 8 <= channels; c += 8) body(EightLanes{}, c);
+  }
+  if constexpr (kLanes > 4) {
+    for (; c + 4 <= channels; c += 4) body(FourLanes{}, c);
+  }
+  for (; c < channels; ++c) body(0.0f, c);
+}
+
+void depthwise(const Depthwise& call, const Epilogue& epilogue) {
+  const Depthwise p = call;
+  const Epilogue e = epilogue;
+  for_channel_blocks(p.channels, [&](auto v, int64_t c) {
+    using V = decltype(v);
+    if (e.mask != nullptr) {
+      depthwise_block<V, Finish::mask>(p, e, c);
+    } else if (e.statistics != nullptr) {
+      depthwise_block<V, Finish::statistics>(p, e, c);
+    } else {
+      depthwise_block<V, Finish::store>(p, e, c);
+    }
+  });
+}
+
+// T taps at once, their sums in registers through all pixels.
+template <class V, int T>
+OCTET_NOINLINE void depthwise_gradient_taps(const DepthwiseGradient& g,
+                                            int64_t first, int64_t c) {
+  V acc[T];
+  int64_t taps[T];
+  float* out = g.out + first * g.channels + c;
+  unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+    acc[i] = load<V>(out + i * g.channels);
+    taps[i] = g.taps[first + i];
+  });
+  const int64_t pixel = g.pixel;
+  const int64_t dz_pixel = g.dz_pixel;
+  for (int64_t row = 0; row < g.rows; ++row) {
+    const float* image = g.image + row * g.line + c;
+    const float* dz = g.dz + row * g.dz_line + c;
+#pragma GCC unroll 1
+    for (int64_t col = 0; col < g.cols; ++col) {
+      const V d = load<V>(dz);
+      unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+        acc[i] = acc[i] + load<V>(image + taps[i]) * d;
+      });
+      image += pixel;
+      dz += dz_pixel;
+    }
+  }
+  unroll<T>([&](auto i)
+                OCTET_INLINE_LAMBDA { store(out + i * g.channels, acc[i]); });
+}
+
+void depthwise_gradient(const DepthwiseGradient& call) {
+  const DepthwiseGradient g = call;
+  for_channel_blocks(g.channels, [&](auto v, int64_t c) {
+    using V = decltype(v);
+    int64_t t = 0;
+    const auto run = [&](auto size) {
+      for (; t + size.value <= g.tap_count; t += size.value) {
+        depthwise_gradient_taps<V, size.value>(g, t, c);
+      }
+    };
+    run(Index<9>{});
+    run(Index<6>{});
+    run(Index<3>{});
+    run(Index<2>{});
+    run(Index<1>{});
+  });
+}

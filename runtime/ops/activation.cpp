@@ -1,0 +1,147 @@
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "../broadcast.h"
+#include "../kernels/kernels.h"
+
+namespace octet {
+namespace {
+
+using kernels::Activation;
+using kernels::Function;
+
+// f(x), or dy * f'(x) where there is a dy.
+Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
+  Tensor out(x.shape());
+  const float* const from = x.f32().data();
+  const float* const from_dy = dy.empty() ? nullptr : dy.f32().data();
+  float* const to = out.f32().data();
+  parallel_pieces(x.size(), [&](int64_t first, int64_t last) {
+    Activation part = f;
+    part.x = from + first;
+    part.dy = from_dy == nullptr ? nullptr : from_dy + first;
+    part.out = to + first;
+    part.n = last - first;
+    kernels::table().activate(part);
+  });
+  return out;
+}
+
+// The gradient starts from x again: nothing but x is kept.
+Variable activation(const char* name, const Variable& x, const Activation& f) {
+  return record(name, {x}, run(f, x.value(), {}),
+                [x = x.value(), f](const Tensor& dy) {
+                  return std::vector{run(f, x, dy)};
+                });
+}
+
+void expect_finite(const char* what, float value) {
+  if (!std::isfinite(value)) {
+    throw ValueError(
+        fmt::format("{}: expected a finite value, got {}", what, value));
+  }
+}
+
+}  // namespace
+
+Variable relu(const Variable& x, const ReluOptions& options) {
+  if (!(options.max_value > 0)) {
+    throw ValueError(
+        fmt::format("relu: expected max_value > 0, got {}", options.max_value));
+  }
+  expect_finite("relu: negative_slope", options.negative_slope);
+  expect_finite("relu: threshold", options.threshold);
+  if (options.negative_slope == 0 && options.threshold == 0) {
+    return relu(x, options.max_value);  // deferred
+  }
+  return activation("relu", x,
+                    {.function = Function::relu,
+                     .alpha = options.negative_slope,
+                     .beta = options.threshold,
+                     .gamma = options.max_value});
+}
+
+Variable leaky_relu(const Variable& x, float slope) {
+  return relu(x, ReluOptions{.negative_slope = slope});
+}
+
+Variable prelu(const Variable& x, const Variable& alpha) {
+  const Broadcast plan("prelu", x.shape(), alpha.shape());
+  if (plan.shape() != x.shape()) {
+    throw ShapeError(
+        fmt::format("prelu: expected alpha to broadcast to x, got {} and {}",
+                    alpha.shape().to_string(), x.shape().to_string()));
+  }
+  const Tensor y = combine(plan, {}, x.value(), alpha.value(),
+                           [](float v, float a) { return v > 0 ? v : a * v; });
+  return record("prelu", {x, alpha}, y,
+                [x = x.value(), alpha = alpha.value(), plan](const Tensor& dy) {
+                  return std::vector{
+                      combine(plan, dy, x, alpha,
+                              [](float g, float v, float a) {
+                                return v > 0 ? g : v < 0 ? a * g : 0.0f;
+                              }),
+                      combine(plan, dy, x, alpha, [](float g, float v, float) {
+                        return v < 0 ? g * v : 0.0f;
+                      })};
+                });
+}
+
+Variable elu(const Variable& x, float alpha) {
+  expect_finite("elu: alpha", alpha);
+  return activation("elu", x,
+                    {.function = Function::elu, .alpha = alpha, .beta = 1});
+}
+
+Variable selu(const Variable& x) {
+  return activation("selu", x,
+                    {.function = Function::elu,
+                     .alpha = 1.67326324235437728f,
+                     .beta = 1.05070098735548049f});
+}
+
+Variable sigmoid(const Variable& x) {
+  return activation("sigmoid", x, {.function = Function::sigmoid});
+}
+
+Variable tanh(const Variable& x) {
+  return activation("tanh", x, {.function = Function::tanh});
+}
+
+Variable swish(const Variable& x) {
+  return activation("swish", x, {.function = Function::swish});
+}
+
+Variable gelu(const Variable& x, GeluForm form) {
+  return activation(
+      "gelu", x,
+      {.function =
+           form == GeluForm::exact ? Function::gelu : Function::gelu_tanh});
+}
+
+Variable hard_sigmoid(const Variable& x) {
+  return activation("hard_sigmoid", x, {.function = Function::hard_sigmoid});
+}
+
+Variable hard_swish(const Variable& x) {
+  return activation("hard_swish", x, {.function = Function::hard_swish});
+}
+
+Variable softplus(const Variable& x) {
+  return activation("softplus", x, {.function = Function::softplus});
+}
+
+Variable softsign(const Variable& x) {
+  return activation("softsign", x, {.function = Function::softsign});
+}
+
+Variable exponential(const Variable& x) {
+  return activation("exponential", x, {.function = Function::exponential});
+}
+
+}  // namespace octet

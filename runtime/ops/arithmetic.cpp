@@ -1,0 +1,166 @@
+#include <cmath>
+#include <utility>
+
+#include <octet/runtime/ops.h>
+
+#include "../broadcast.h"
+
+namespace octet {
+namespace {
+
+// Which gradients of a binary op anybody asks for.
+struct Needs {
+  bool x, y;
+  Needs(const Variable& a, const Variable& b)
+      : x(a.requires_grad()), y(b.requires_grad()) {}
+};
+
+}  // namespace
+
+Variable subtract(const Variable& x, const Variable& y) {
+  const Broadcast plan("subtract", x.shape(), y.shape());
+  const Tensor difference = combine(plan, {}, x.value(), y.value(),
+                                    [](float a, float b) { return a - b; });
+  return record("subtract", {x, y}, difference,
+                [needs = Needs(x, y)](const Tensor& dy) {
+                  const Broadcast same("subtract", dy.shape(), {});
+                  Tensor negative;
+                  if (needs.y) {
+                    negative = combine(same, {}, dy, Tensor::scalar(0),
+                                       [](float g, float) { return -g; });
+                  }
+                  return std::vector{dy, negative};
+                });
+}
+
+Variable multiply(const Variable& x, const Variable& y) {
+  const Broadcast plan("multiply", x.shape(), y.shape());
+  const Tensor product = combine(plan, {}, x.value(), y.value(),
+                                 [](float a, float b) { return a * b; });
+  return record(
+      "multiply", {x, y}, product,
+      [x = x.value(), y = y.value(), plan,
+       needs = Needs(x, y)](const Tensor& dz) {
+        std::vector<Tensor> gradients(2);
+        if (needs.x) {
+          gradients[0] = combine(plan, dz, x, y,
+                                 [](float g, float, float b) { return g * b; });
+        }
+        if (needs.y) {
+          gradients[1] = combine(plan, dz, x, y,
+                                 [](float g, float a, float) { return g * a; });
+        }
+        return gradients;
+      });
+}
+
+Variable divide(const Variable& x, const Variable& y) {
+  const Broadcast plan("divide", x.shape(), y.shape());
+  const Tensor quotient = combine(plan, {}, x.value(), y.value(),
+                                  [](float a, float b) { return a / b; });
+  return record(
+      "divide", {x, y}, quotient,
+      [x = x.value(), y = y.value(), plan,
+       needs = Needs(x, y)](const Tensor& dz) {
+        std::vector<Tensor> gradients(2);
+        if (needs.x) {
+          gradients[0] = combine(plan, dz, x, y,
+                                 [](float g, float, float b) { return g / b; });
+        }
+        if (needs.y) {
+          gradients[1] = combine(plan, dz, x, y, [](float g, float a, float b) {
+            return -g * (a / b) / b;
+          });
+        }
+        return gradients;
+      });
+}
+
+namespace {
+
+// The larger of sign * x and sign * y, times sign.
+template <int Sign>
+Variable extreme(const char* name, const Variable& x, const Variable& y) {
+  const Broadcast plan(name, x.shape(), y.shape());
+  const auto wins = [](float a, float b) { return Sign * a > Sign * b; };
+  const Tensor result = combine(
+      plan, {}, x.value(), y.value(),
+      [wins](float a, float b) { return wins(a, b) || a != a ? a : b; });
+  return record(
+      name, {x, y}, result,
+      [x = x.value(), y = y.value(), plan, wins](const Tensor& dz) {
+        return std::vector{
+            combine(plan, dz, x, y,
+                    [wins](float g, float a, float b) {
+                      return wins(a, b) ? g : a == b ? g / 2 : 0.0f;
+                    }),
+            combine(plan, dz, x, y, [wins](float g, float a, float b) {
+              return wins(b, a) ? g : a == b ? g / 2 : 0.0f;
+            })};
+      });
+}
+
+// y = f(x), dx = df(dy, x).
+template <class F, class G>
+Variable unary(const char* name, const Variable& x, F f, G df) {
+  const Broadcast plan(name, x.shape(), {});
+  const Tensor none = Tensor::scalar(0);
+  const Tensor y =
+      combine(plan, {}, x.value(), none, [f](float v, float) { return f(v); });
+  return record(
+      name, {x}, y, [x = x.value(), plan, none, df](const Tensor& dy) {
+        return std::vector{
+            combine(plan, dy, x, none,
+                    [df](float g, float v, float) { return df(g, v); })};
+      });
+}
+
+}  // namespace
+
+Variable maximum(const Variable& x, const Variable& y) {
+  return extreme<1>("maximum", x, y);
+}
+
+Variable minimum(const Variable& x, const Variable& y) {
+  return extreme<-1>("minimum", x, y);
+}
+
+Variable scale_shift(const Variable& x, float scale, float shift) {
+  return unary(
+      "scale_shift", x, [=](float v) { return scale * v + shift; },
+      [=](float g, float) { return scale * g; });
+}
+
+Variable negate(const Variable& x) {
+  return unary(
+      "negate", x, [](float v) { return -v; },
+      [](float g, float) { return -g; });
+}
+
+Variable absolute(const Variable& x) {
+  return unary(
+      "absolute", x, [](float v) { return std::fabs(v); },
+      [](float g, float v) { return v > 0   ? g
+                                    : v < 0 ? -g
+                                            : 0.0f; });
+}
+
+Variable square(const Variable& x) {
+  return unary(
+      "square", x, [](float v) { return v * v; },
+      [](float g, float v) { return 2 * v * g; });
+}
+
+Variable sqrt(const Variable& x) {
+  return unary(
+      "sqrt", x, [](float v) { return std::sqrt(v); },
+      [](float g, float v) { return g / (2 * std::sqrt(v)); });
+}
+
+Variable log(const Variable& x) {
+  return unary(
+      "log", x, [](float v) { return std::log(v); },
+      [](float g, float v) { return g / v; });
+}
+
+}  // namespace octet

@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../arena.h"
+#include "../autograd/node.h"
+#include "pool_geometry.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::Node;
+
+// Calls `use(offset of the first cell, cells of a row, rows)` for each window,
+// cut to the image.
+template <class Use>
+void for_each_window(const PoolGeometry& p, Use use) {
+  for (int64_t oh = 0; oh < p.oh; ++oh) {
+    const int64_t h = oh * p.stride_h - p.top;
+    const int64_t first_h = std::max<int64_t>(h, 0);
+    const int64_t rows = std::min(h + p.kh, p.h) - first_h;
+    for (int64_t ow = 0; ow < p.ow; ++ow) {
+      const int64_t w = ow * p.stride_w - p.left;
+      const int64_t first_w = std::max<int64_t>(w, 0);
+      const int64_t cols = std::min(w + p.kw, p.w) - first_w;
+      use((first_h * p.w + first_w) * p.c, cols, rows);
+    }
+  }
+}
+
+void pool(float* out, const float* image, const PoolGeometry& p) {
+  for_each_window(p, [&](int64_t at, int64_t cols, int64_t rows) {
+    std::fill(out, out + p.c, 0.0f);
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* cell = image + at + row * p.w * p.c;
+      for (int64_t col = 0; col < cols; ++col, cell += p.c) {
+        kernels::table().accumulate(out, cell, p.c);
+      }
+    }
+    const float count = static_cast<float>(rows * cols);
+    for (int64_t k = 0; k < p.c; ++k) out[k] /= count;
+    out += p.c;
+  });
+}
+
+// Adds each gradient, divided, to all cells of its window.
+void scatter(float* dx, const float* dy, const PoolGeometry& p) {
+  float* part = arena::scratch(1, p.c);
+  std::fill(dx, dx + p.image_size(), 0.0f);
+  for_each_window(p, [&](int64_t at, int64_t cols, int64_t rows) {
+    const float count = static_cast<float>(rows * cols);
+    for (int64_t k = 0; k < p.c; ++k) part[k] = dy[k] / count;
+    dy += p.c;
+    for (int64_t row = 0; row < rows; ++row) {
+      float* cell = dx + at + row * p.w * p.c;
+      for (int64_t col = 0; col < cols; ++col, cell += p.c) {
+        kernels::table().accumulate(cell, part, p.c);
+      }
+    }
+  });
+}
+
+struct AveragePoolNode final : Node {
+  AveragePoolNode(const Shape& s, const PoolGeometry& g)
+      : Node("avg_pool2d", s), geometry(g) {}
+
+  void backward(Engine& engine) override {
+    const Tensor g = Engine::total(*this);
+    if (g.empty()) {
+      engine.deliver(x, {});
+      return;
+    }
+    const int64_t images = x->shape[0];
+    const int64_t size = geometry.image_size();
+    const autograd::GradientSink sink = engine.sink(x, images);
+    const float* dy = g.f32().data();
+    parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
+      float* dx = arena::scratch(0, size);
+      for (int64_t i = first; i < last; ++i) {
+        scatter(dx, dy + i * geometry.output_size(), geometry);
+        sink.write(i * size, i, geometry.h * geometry.w, dx);
+      }
+    });
+    engine.close(x, sink);
+  }
+
+  Node* x = nullptr;
+  PoolGeometry geometry;
+};
+
+}  // namespace
+
+Variable avg_pool2d(const Variable& x, Size2 window,
+                    const WindowOptions& options) {
+  const PoolGeometry geometry("avg_pool2d", x.shape(), window, options);
+  const int64_t images = x.shape()[0];
+  const Shape shape{images, geometry.oh, geometry.ow, geometry.c};
+  auto node = std::make_shared<AveragePoolNode>(shape, geometry);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  if (node->needs_grad) node->x = x.node().get();
+  float* out = node->value.f32().data();
+  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      const float* image = reader.direct(i);
+      if (image == nullptr) {
+        float* scratch = arena::scratch(0, geometry.image_size());
+        reader.read(i, {}, scratch);
+        image = scratch;
+      }
+      pool(out + i * geometry.output_size(), image, geometry);
+    }
+  });
+  reader.commit();
+  return Variable(std::move(node));
+}
+
+}  // namespace octet

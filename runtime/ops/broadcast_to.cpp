@@ -1,0 +1,53 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+namespace octet {
+
+Variable broadcast_to(const Variable& x, const Shape& shape) {
+  const Shape& from = x.shape();
+  const int extra = shape.rank() - from.rank();
+  bool fits = extra >= 0;
+  for (int axis = 0; fits && axis < from.rank(); ++axis) {
+    fits = from[axis] == shape[axis + extra] || from[axis] == 1;
+  }
+  if (!fits) {
+    throw ShapeError(
+        fmt::format("broadcast_to: expected a shape that {} repeats into, got "
+                    "{}",
+                    from.to_string(), shape.to_string()));
+  }
+  Tensor y(shape);
+  const float* values = x.value().f32().data();
+  float* to = y.f32().data();
+  // The last axis is a row; the others count up.
+  const bool repeats = from.rank() == 0 || from[-1] == 1;
+  const int64_t row = shape.rank() == 0 ? 1 : shape[-1];
+  std::array<int64_t, Shape::kMaxRank> index{};
+  for (int64_t done = 0; done < y.size(); done += row) {
+    int64_t at = 0;
+    for (int axis = 0; axis < from.rank() - 1; ++axis) {
+      const int64_t i =
+          from[axis] == 1 ? 0 : index[static_cast<size_t>(axis + extra)];
+      at = at * from[axis] + i;
+    }
+    if (repeats) {
+      std::fill(to + done, to + done + row, values[at]);
+    } else {
+      std::copy(values + at * row, values + (at + 1) * row, to + done);
+    }
+    for (int axis = shape.rank() - 2; axis >= 0; --axis) {
+      if (++index[static_cast<size_t>(axis)] < shape[axis]) break;
+      index[static_cast<size_t>(axis)] = 0;
+    }
+  }
+  // The engine sums over what was repeated.
+  return record("broadcast_to", {x}, y,
+                [](const Tensor& dy) { return std::vector{dy}; });
+}
+
+}  // namespace octet

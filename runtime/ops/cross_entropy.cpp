@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops/loss.h>
+
+#include "loss_rows.h"
+
+namespace octet {
+namespace {
+
+/// Writes softmax(x / temperature) - target(k) and returns
+/// sum(target(k) * -log softmax(x / temperature)[k]).
+template <class Target>
+double cross_entropy_row(std::span<const float> x, std::span<float> d,
+                         double temperature, const Target& target) {
+  const double all = loss::log_sum_exp(x, temperature);
+  double mass = 0;
+  double loss = 0;
+  for (size_t k = 0; k < x.size(); ++k) {
+    const double t = target(k);
+    mass += t;
+    // A target of 0 says nothing, even of a logit that is -inf.
+    if (t != 0) loss += t * (all - x[k] / temperature);
+  }
+  for (size_t k = 0; k < x.size(); ++k) {
+    const double p = std::exp(x[k] / temperature - all);
+    d[k] = static_cast<float>(mass * p - target(k));
+  }
+  return std::isnan(all) ? all : loss;
+}
+
+/// Targets of one label: 1 - s for it, and s / classes for all.
+struct SmoothLabel {
+  size_t label;
+  double share;
+  double rest;
+
+  SmoothLabel(int64_t right, size_t classes, double smoothing)
+      : label(static_cast<size_t>(right)),
+        share(1 - smoothing),
+        rest(smoothing / static_cast<double>(classes)) {}
+  double operator()(size_t k) const { return rest + (k == label ? share : 0); }
+};
+
+}  // namespace
+
+Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
+                               const CrossEntropyOptions& options) {
+  constexpr auto kName = "softmax_cross_entropy";
+  loss::check_logits(kName, logits.shape());
+  loss::check_labels(kName, logits.shape(), labels);
+  loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto values = logits.value().f32();
+  const auto label = labels.data<int64_t>();
+  return loss::over_rows(
+      kName, logits,
+      [&](size_t i, std::span<float> d) {
+        return cross_entropy_row(
+            values.subspan(i * classes, classes), d, 1,
+            SmoothLabel(label[i], classes, options.label_smoothing));
+      },
+      options.weights, options.reduction);
+}
+
+Variable categorical_cross_entropy(const Variable& logits,
+                                   const Tensor& targets,
+                                   const CrossEntropyOptions& options) {
+  constexpr auto kName = "categorical_cross_entropy";
+  loss::check_logits(kName, logits.shape());
+  loss::check_targets(kName, logits.shape(), targets);
+  loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto values = logits.value().f32();
+  const auto target = targets.f32();
+  const double share = 1 - double{options.label_smoothing};
+  const double rest =
+      double{options.label_smoothing} / static_cast<double>(classes);
+  return loss::over_rows(
+      kName, logits,
+      [&](size_t i, std::span<float> d) {
+        const auto row = target.subspan(i * classes, classes);
+        return cross_entropy_row(
+            values.subspan(i * classes, classes), d, 1,
+            [&](size_t k) { return share * row[k] + rest; });
+      },
+      options.weights, options.reduction);
+}
+
+Variable binary_cross_entropy(const Variable& logits, const Tensor& targets,
+                              const CrossEntropyOptions& options) {
+  constexpr auto kName = "binary_cross_entropy";
+  loss::check_targets(kName, logits.shape(), targets);
+  loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const auto length =
+      static_cast<size_t>(logits.shape().size() / logits.shape()[0]);
+  const auto values = logits.value().f32();
+  const auto target = targets.f32();
+  const double share = 1 - double{options.label_smoothing};
+  const double rest = 0.5 * double{options.label_smoothing};
+  return loss::over_rows(
+      kName, logits,
+      [&](size_t i, std::span<float> d) {
+        double sum = 0;
+        for (size_t k = 0; k < length; ++k) {
+          const double x = values[i * length + k];
+          const double t = share * target[i * length + k] + rest;
+          // log(1 + exp(x)) without an exp that overflows.
+          const double tail = std::exp(-std::fabs(x));
+          sum += std::max(x, 0.0) - x * t + std::log1p(tail);
+          const double sigmoid = x >= 0 ? 1 / (1 + tail) : tail / (1 + tail);
+          d[k] =
+              static_cast<float>((sigmoid - t) / static_cast<double>(length));
+        }
+        return sum / static_cast<double>(length);
+      },
+      options.weights, options.reduction);
+}
+
+// KL(p || q) = sum(p log p) - sum(p log q): a cross-entropy with the teacher's
+// p as target, less the entropy of p. By the chain rule a logit's gradient is
+// alpha * T^2 * (q - p) / T.
+Variable distillation_loss(const Variable& logits, const Tensor& teacher,
+                           const Tensor& labels,
+                           const DistillationOptions& options) {
+  constexpr auto kName = "distillation_loss";
+  loss::check_logits(kName, logits.shape());
+  loss::check_labels(kName, logits.shape(), labels);
+  loss::check_targets(kName, logits.shape(), teacher);
+  loss::check_share(kName, "alpha", options.alpha);
+  loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  if (!(options.temperature > 0.0f) || std::isinf(options.temperature)) {
+    throw ValueError(
+        fmt::format("{}: expected a finite temperature above 0, got {}", kName,
+                    std::isnan(options.temperature)
+                        ? "nan"
+                        : fmt::format("{}", options.temperature)));
+  }
+  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto values = logits.value().f32();
+  const auto from = teacher.f32();
+  const auto label = labels.data<int64_t>();
+  const double t = options.temperature;
+  const double alpha = options.alpha;
+  return loss::over_rows(
+      kName, logits,
+      [&](size_t i, std::span<float> d) {
+        const auto x = values.subspan(i * classes, classes);
+        const double hard = cross_entropy_row(
+            x, d, 1, SmoothLabel(label[i], classes, options.label_smoothing));
+        const auto y = from.subspan(i * classes, classes);
+        const double all = loss::log_sum_exp(x, t);
+        const double teacher_all = loss::log_sum_exp(y, t);
+        double divergence = 0;
+        for (size_t k = 0; k < classes; ++k) {
+          const double log_q = x[k] / t - all;
+          const double log_p = y[k] / t - teacher_all;
+          const double p = std::exp(log_p);
+          if (p != 0) divergence += p * (log_p - log_q);
+          d[k] = static_cast<float>((1 - alpha) * d[k] +
+                                    alpha * t * (std::exp(log_q) - p));
+        }
+        return (1 - alpha) * hard + alpha * t * t * divergence;
+      },
+      options.weights, options.reduction);
+}
+
+}  // namespace octet

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <array>
+
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../arena.h"
+#include "../autograd/node.h"
+#include "reduction_plan.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::ImageShape;
+using autograd::Node;
+
+struct ImageSumNode final : Node {
+  using Node::Node;
+
+  void backward(Engine& engine) override {
+    const Tensor g = Engine::total(*this);
+    if (g.empty()) {
+      engine.deliver(x, {});
+      return;
+    }
+    const ImageShape in(x->shape);
+    const autograd::GradientSink sink = engine.sink(x, in.n);
+    const float* dy = g.f32().data();
+    const float factor = static_cast<float>(1 / divisor);
+    parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+      float* dx = arena::scratch(0, in.size());
+      for (int64_t i = first; i < last; ++i) {
+        for (int64_t k = 0; k < in.c; ++k) dx[k] = dy[i * in.c + k] * factor;
+        for (int64_t pixel = 1; pixel < in.h * in.w; ++pixel) {
+          std::copy(dx, dx + in.c, dx + pixel * in.c);
+        }
+        sink.write(i * in.size(), i, in.h * in.w, dx);
+      }
+    });
+    engine.close(x, sink);
+  }
+
+  Node* x = nullptr;
+  double divisor = 1;
+};
+
+}  // namespace
+
+Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
+                   double divisor) {
+  const ImageShape in(x.shape());
+  auto node = std::make_shared<ImageSumNode>(op, shape);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  node->divisor = divisor;
+  if (node->needs_grad) node->x = x.node().get();
+  float* out = node->value.f32().data();
+  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+    std::array<double, kSumColumns> total;
+    for (int64_t i = first; i < last; ++i) {
+      const float* image = reader.direct(i);
+      if (image == nullptr) {
+        float* scratch = arena::scratch(0, in.size());
+        reader.read(i, {}, scratch);
+        image = scratch;
+      }
+      for (int64_t column = 0; column < in.c; column += kSumColumns) {
+        const int64_t columns = std::min(kSumColumns, in.c - column);
+        sum_rows(total.data(), image + column, in.c, in.h * in.w, columns);
+        for (int64_t k = 0; k < columns; ++k) {
+          out[i * in.c + column + k] =
+              static_cast<float>(total[static_cast<size_t>(k)] / divisor);
+        }
+      }
+    }
+  });
+  reader.commit();
+  return Variable(std::move(node));
+}
+
+}  // namespace octet

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "row_sums.h"
+
+namespace octet {
+namespace {
+
+// A row's mean in two floats and 1 / sqrt(variance + epsilon): a mean of many
+// deviations rounded to one float would move every result.
+struct Moments {
+  float high;
+  float low;
+  float factor;
+
+  float normalized(float x) const { return ((x - high) - low) * factor; }
+};
+
+Moments moments_of(const float* x, int64_t c, float epsilon) {
+  const double count = static_cast<double>(c);
+  const double mean = row_sum(c, [x](int64_t i) { return x[i]; }) / count;
+  const double squares = row_sum(c, [x, mean](int64_t i) {
+    const double d = x[i] - mean;
+    return d * d;
+  });
+  const float high = static_cast<float>(mean);
+  return {high, static_cast<float>(mean - high),
+          static_cast<float>(1 / std::sqrt(squares / count + epsilon))};
+}
+
+void check(const Shape& x, const Variable& parameter, const char* name) {
+  if (!parameter || parameter.shape() == Shape{x[-1]}) return;
+  throw ShapeError(fmt::format("layer_norm: expected {} {}, got {}", name,
+                               Shape{x[-1]}.to_string(),
+                               parameter.shape().to_string()));
+}
+
+// The gradients of x, gamma and beta.
+std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
+                              const std::vector<Moments>& moments,
+                              const Tensor& dy) {
+  const int64_t c = x.shape()[-1];
+  const int64_t rows = x.size() / c;
+  Tensor dx(x.shape());
+  float* to = dx.f32().data();
+  const float* from = x.f32().data();
+  const float* g = dy.f32().data();
+  const float* scale = gamma.f32().data();
+  const int64_t chunks = chunk_count(rows);
+  std::vector<double> sums(static_cast<size_t>(chunks * 2 * c), 0.0);
+  parallel_chunks(rows, [&](int64_t first, int64_t last, int64_t chunk) {
+    double* dgamma = sums.data() + chunk * 2 * c;
+    double* dbeta = dgamma + c;
+    for (int64_t row = first; row < last; ++row) {
+      const Moments m = moments[static_cast<size_t>(row)];
+      const float* xr = from + row * c;
+      const float* gr = g + row * c;
+      float* dr = to + row * c;
+      const double count = static_cast<double>(c);
+      const double mean =
+          row_sum(c, [=](int64_t i) { return double{gr[i]} * scale[i]; }) /
+          count;
+      const double slope =
+          row_sum(c,
+                  [=](int64_t i) {
+                    return double{gr[i]} * scale[i] * m.normalized(xr[i]);
+                  }) /
+          count;
+      for (int64_t i = 0; i < c; ++i) {
+        const float n = m.normalized(xr[i]);
+        dgamma[i] += double{gr[i]} * n;
+        dbeta[i] += gr[i];
+        dr[i] = static_cast<float>(
+            m.factor * (double{gr[i]} * scale[i] - mean - n * slope));
+      }
+    }
+  });
+  Tensor dgamma = Tensor::zeros({c});
+  Tensor dbeta = Tensor::zeros({c});
+  for (int64_t i = 0; i < c; ++i) {
+    double a = 0;
+    double b = 0;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      a += sums[static_cast<size_t>(chunk * 2 * c + i)];
+      b += sums[static_cast<size_t>((chunk * 2 + 1) * c + i)];
+    }
+    dgamma.f32()[static_cast<size_t>(i)] = static_cast<float>(a);
+    dbeta.f32()[static_cast<size_t>(i)] = static_cast<float>(b);
+  }
+  return {dx, dgamma, dbeta};
+}
+
+}  // namespace
+
+Variable layer_norm(const Variable& x, const Variable& gamma,
+                    const Variable& beta, float epsilon) {
+  if (x.shape().rank() < 1 || x.shape()[-1] < 1) {
+    throw ShapeError(
+        fmt::format("layer_norm: expected at least one value on the last axis, "
+                    "got {}",
+                    x.shape().to_string()));
+  }
+  check(x.shape(), gamma, "gamma");
+  check(x.shape(), beta, "beta");
+  const int64_t c = x.shape()[-1];
+  const Tensor values = x.value();
+  const Tensor scale = gamma ? gamma.value() : Tensor::full({c}, 1);
+  const Tensor offset = beta ? beta.value() : Tensor::zeros({c});
+  const int64_t rows = values.size() / c;
+  std::vector<Moments> moments(static_cast<size_t>(rows));
+  Tensor y(x.shape());
+  const float* from = values.f32().data();
+  const float* a = scale.f32().data();
+  const float* b = offset.f32().data();
+  float* to = y.f32().data();
+  parallel_chunks(rows, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t row = first; row < last; ++row) {
+      const Moments m = moments_of(from + row * c, c, epsilon);
+      moments[static_cast<size_t>(row)] = m;
+      const float* xr = from + row * c;
+      float* yr = to + row * c;
+      for (int64_t i = 0; i < c; ++i) yr[i] = m.normalized(xr[i]) * a[i] + b[i];
+    }
+  });
+  return record(
+      "layer_norm", {x, gamma, beta}, y,
+      [values, scale, moments = std::move(moments)](const Tensor& dy) {
+        return gradients(values, scale, moments, dy);
+      });
+}
+
+}  // namespace octet

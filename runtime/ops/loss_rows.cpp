@@ -1,0 +1,156 @@
+#include "loss_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet::loss {
+namespace {
+
+// Below this many values the threads would cost more than they do.
+constexpr int64_t kParallelSize = 1 << 14;
+
+template <class Body>
+void for_rows(size_t rows, int64_t size, const Body& body) {
+  if (size < kParallelSize) {
+    for (size_t i = 0; i < rows; ++i) body(i);
+    return;
+  }
+  parallel_chunks(static_cast<int64_t>(rows),
+                  [&](int64_t first, int64_t last, int64_t) {
+                    for (int64_t i = first; i < last; ++i) {
+                      body(static_cast<size_t>(i));
+                    }
+                  });
+}
+
+void check_weights(std::string_view name, int64_t n, const Tensor& weights) {
+  if (weights.empty()) return;
+  if (weights.shape() != Shape{n}) {
+    throw ShapeError(fmt::format("{}: expected weights [{}], got {}", name, n,
+                                 weights.shape().to_string()));
+  }
+  for (const float w : weights.f32()) {
+    if (!(w >= 0.0f) || std::isinf(w)) {
+      throw ValueError(
+          fmt::format("{}: expected finite weights >= 0, got {}", name,
+                      std::isnan(w) ? "nan" : fmt::format("{}", w)));
+    }
+  }
+}
+
+}  // namespace
+
+Variable over_rows(std::string_view name, const Variable& x, const Row& row,
+                   const Tensor& weights, Reduction reduction) {
+  const int64_t n = x.shape()[0];
+  check_weights(name, n, weights);
+  const auto rows = static_cast<size_t>(n);
+  const auto length = static_cast<size_t>(x.shape().size() / n);
+  const auto weight = [&weights](size_t i) {
+    return weights.empty() ? 1.0f : weights.f32()[i];
+  };
+  Tensor gradient(x.shape());
+  std::vector<double> losses(rows);
+  const bool mean = reduction == Reduction::mean;
+  const auto d = gradient.f32();
+  for_rows(rows, x.shape().size(), [&](size_t i) {
+    const auto to = d.subspan(i * length, length);
+    losses[i] = row(i, to);
+    if (!weights.empty()) {
+      losses[i] *= double{weight(i)};
+      for (float& v : to) v *= weight(i);
+    }
+    if (mean) {
+      for (float& v : to) v /= static_cast<float>(n);
+    }
+  });
+  if (mean) {
+    double sum = 0;
+    for (const double each : losses) sum += each;
+    return record(
+        name, {x},
+        Tensor::scalar(static_cast<float>(sum / static_cast<double>(n))),
+        [gradient](const Tensor& dy) {
+          Tensor dx = gradient.clone();
+          const float scale = dy.item();
+          for (float& v : dx.f32()) v *= scale;
+          return std::vector{dx};
+        });
+  }
+  Tensor each(Shape{n});
+  std::ranges::transform(losses, each.f32().begin(), [](double value) {
+    return static_cast<float>(value);
+  });
+  return record(name, {x}, each, [gradient, length](const Tensor& dy) {
+    Tensor dx = gradient.clone();
+    const auto to = dx.f32();
+    const auto scale = std::as_const(dy).f32();
+    for (size_t i = 0; i < to.size(); ++i) to[i] *= scale[i / length];
+    return std::vector{dx};
+  });
+}
+
+double log_sum_exp(std::span<const float> x, double temperature) {
+  // Shifting by the largest value keeps exp() from overflowing.
+  double top = x[0];
+  for (const float v : x) top = std::max<double>(top, v);
+  double sum = 0;
+  for (const float v : x) sum += std::exp((v - top) / temperature);
+  return top / temperature + std::log(sum);
+}
+
+void check_logits(std::string_view name, const Shape& logits) {
+  if (logits.rank() != 2 || logits[0] < 1 || logits[1] < 1) {
+    throw ShapeError(fmt::format("{}: expected logits [n,classes], got {}",
+                                 name, logits.to_string()));
+  }
+}
+
+void check_labels(std::string_view name, const Shape& logits,
+                  const Tensor& labels) {
+  if (labels.shape() != Shape{logits[0]}) {
+    throw ShapeError(
+        fmt::format("{}: expected labels [{}] for logits {}, got {}", name,
+                    logits[0], logits.to_string(), labels.shape().to_string()));
+  }
+  const auto values = labels.data<int64_t>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] < 0 || values[i] >= logits[1]) {
+      throw ValueError(
+          fmt::format("{}: expected labels in [0,{}), got {} at sample {}",
+                      name, logits[1], values[i], i));
+    }
+  }
+}
+
+void check_targets(std::string_view name, const Shape& outputs,
+                   const Tensor& targets) {
+  if (outputs.rank() < 1 || outputs.size() < 1 || targets.shape() != outputs) {
+    throw ShapeError(fmt::format(
+        "{}: expected targets of the outputs' shape [n,...], got outputs {} "
+        "and targets {}",
+        name, outputs.to_string(), targets.shape().to_string()));
+  }
+  if (targets.dtype() != DType::f32) {
+    throw ValueError(fmt::format("{}: expected targets of f32, got {}", name,
+                                 to_string(targets.dtype())));
+  }
+}
+
+void check_share(std::string_view name, std::string_view option, float share) {
+  // Written so that NaN fails, too.
+  if (!(share >= 0.0f && share <= 1.0f)) {
+    throw ValueError(
+        fmt::format("{}: expected {} in [0,1], got {}", name, option,
+                    std::isnan(share) ? "nan" : fmt::format("{}", share)));
+  }
+}
+
+}  // namespace octet::loss

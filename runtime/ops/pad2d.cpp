@@ -1,0 +1,155 @@
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../arena.h"
+#include "../autograd/node.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::ImageShape;
+using autograd::Node;
+
+void check(const char* op, const Shape& x, const Pads& p) {
+  if (x.rank() != 4) {
+    throw ShapeError(fmt::format("{}: expected images [n,h,w,c], got {}", op,
+                                 x.to_string()));
+  }
+  if (std::min({p.top, p.bottom, p.left, p.right}) < 0) {
+    throw ValueError(fmt::format(
+        "{}: expected cells >= 0, got {},{},{},{} (top, bottom, left, right)",
+        op, p.top, p.bottom, p.left, p.right));
+  }
+}
+
+// An image within a larger one of `width` columns, `top` rows from above and
+// `left` columns from the left.
+struct Window {
+  int64_t width, top, left;
+
+  float* row(float* large, int64_t h, int64_t c) const {
+    return large + ((top + h) * width + left) * c;
+  }
+  const float* row(const float* large, int64_t h, int64_t c) const {
+    return large + ((top + h) * width + left) * c;
+  }
+  void put(float* large, const float* small, const ImageShape& s) const {
+    for (int64_t h = 0; h < s.h; ++h) {
+      std::memcpy(row(large, h, s.c), small + h * s.w * s.c, bytes(s));
+    }
+  }
+  void take(float* small, const float* large, const ImageShape& s) const {
+    for (int64_t h = 0; h < s.h; ++h) {
+      std::memcpy(small + h * s.w * s.c, row(large, h, s.c), bytes(s));
+    }
+  }
+  static size_t bytes(const ImageShape& s) {
+    return static_cast<size_t>(s.w * s.c) * sizeof(float);
+  }
+};
+
+// Reads deferred expressions and delivers its gradient through a sink, as
+// networks pad what ReLU returns.
+struct PadNode final : Node {
+  using Node::Node;
+
+  void backward(Engine& engine) override {
+    const Tensor g = Engine::total(*this);
+    if (g.empty()) {
+      engine.deliver(x, {});
+      return;
+    }
+    const ImageShape in(x->shape);
+    const int64_t out_size = ImageShape(shape).size();
+    const autograd::GradientSink sink = engine.sink(x, in.n);
+    const float* dy = g.f32().data();
+    parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+      float* dx = arena::scratch(0, in.size());
+      for (int64_t i = first; i < last; ++i) {
+        window.take(dx, dy + i * out_size, in);
+        sink.write(i * in.size(), i, in.h * in.w, dx);
+      }
+    });
+    engine.close(x, sink);
+  }
+
+  Node* x = nullptr;
+  Window window{};
+};
+
+}  // namespace
+
+Variable pad2d(const Variable& x, const Pads& p, float value) {
+  check("pad2d", x.shape(), p);
+  const ImageShape in(x.shape());
+  const Shape shape{in.n, p.top + in.h + p.bottom, p.left + in.w + p.right,
+                    in.c};
+  auto node = std::make_shared<PadNode>("pad2d", shape);
+  node->depend_on(x.node());
+  node->value = Tensor(shape);
+  node->window = {shape[2], p.top, p.left};
+  if (node->needs_grad) node->x = x.node().get();
+  float* out = node->value.f32().data();
+  const int64_t out_size = ImageShape(shape).size();
+  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      const float* image = reader.direct(i);
+      if (image == nullptr) {
+        float* scratch = arena::scratch(0, in.size());
+        reader.read(i, {}, scratch);
+        image = scratch;
+      }
+      float* to = out + i * out_size;
+      std::fill(to, to + out_size, value);
+      node->window.put(to, image, in);
+    }
+  });
+  reader.commit();
+  return Variable(std::move(node));
+}
+
+Variable crop2d(const Variable& x, const Pads& p) {
+  check("crop2d", x.shape(), p);
+  const ImageShape from(x.shape());
+  // In this form the sums cannot overflow.
+  if (p.top >= from.h || p.bottom >= from.h - p.top || p.left >= from.w ||
+      p.right >= from.w - p.left) {
+    throw ShapeError(fmt::format(
+        "crop2d: expected to leave at least one pixel of {}, got {},{},{},{} "
+        "(top, bottom, left, right)",
+        x.shape().to_string(), p.top, p.bottom, p.left, p.right));
+  }
+  const Shape shape{from.n, from.h - p.top - p.bottom,
+                    from.w - p.left - p.right, from.c};
+  const ImageShape to(shape);
+  const Window window{from.w, p.top, p.left};
+  Tensor y(shape);
+  const float* values = x.value().f32().data();
+  float* out = y.f32().data();
+  parallel_chunks(from.n, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      window.take(out + i * to.size(), values + i * from.size(), to);
+    }
+  });
+  return record("crop2d", {x}, y, [=, shape = x.shape()](const Tensor& dy) {
+    Tensor dx = Tensor::zeros(shape);
+    const float* g = dy.f32().data();
+    float* all = dx.f32().data();
+    parallel_chunks(from.n, [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) {
+        window.put(all + i * from.size(), g + i * to.size(), to);
+      }
+    });
+    return std::vector{dx};
+  });
+}
+
+}  // namespace octet

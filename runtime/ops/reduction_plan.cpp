@@ -1,0 +1,97 @@
+#include "reduction_plan.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+std::vector<int> all_axes(const Shape& x) {
+  std::vector<int> axes(static_cast<size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+std::array<bool, Shape::kMaxRank> flags(std::string_view op, const Shape& x,
+                                        const std::vector<int>& axes) {
+  std::array<bool, Shape::kMaxRank> reduced{};
+  for (const int axis : axes) {
+    const int index = axis < 0 ? axis + x.rank() : axis;
+    if (index < 0 || index >= x.rank() || reduced[static_cast<size_t>(index)]) {
+      throw ShapeError(
+          fmt::format("{}: expected different axes of {}, got [{}]", op,
+                      x.to_string(), fmt::join(axes, ",")));
+    }
+    reduced[static_cast<size_t>(index)] = true;
+  }
+  return reduced;
+}
+
+}  // namespace
+
+ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape)
+    : ReductionPlan(op, shape, all_axes(shape), Keepdims::no) {}
+
+ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
+                             const std::vector<int>& axes, Keepdims keepdims)
+    : x(shape) {
+  const auto reduced = flags(op, x, axes);
+  int first = x.rank();
+  int last = -1;
+  std::vector<int64_t> kept;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (reduced[static_cast<size_t>(axis)]) {
+      first = std::min(first, axis);
+      last = axis;
+      if (keepdims == Keepdims::yes) kept.push_back(1);
+    } else {
+      kept.push_back(x[axis]);
+    }
+  }
+  result = Shape(std::span<const int64_t>(kept));
+  images_ = x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2;
+  // Kept axes before the last reduced one, reduced axes, kept ones behind.
+  std::vector<int> order;
+  for (const bool turn : {false, true}) {
+    for (int axis = 0; axis <= last; ++axis) {
+      if (reduced[static_cast<size_t>(axis)] == turn) order.push_back(axis);
+    }
+  }
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (axis > last && last >= 0) {
+      order.push_back(axis);
+      inner *= x[axis];
+    } else if (reduced[static_cast<size_t>(axis)]) {
+      count *= x[axis];
+    } else {
+      outer *= x[axis];
+    }
+  }
+  if (last >= 0 && order != all_axes(x)) order_ = std::move(order);
+}
+
+void ReductionPlan::expect_values(std::string_view op) const {
+  if (count > 0) return;
+  throw ShapeError(fmt::format("{}: expected at least one value, got {}", op,
+                               x.to_string()));
+}
+
+Tensor ReductionPlan::arrange(const Tensor& t) const {
+  return order_.empty() ? t : t.transposed(order_);
+}
+
+Tensor ReductionPlan::restore(const Tensor& t) const {
+  if (order_.empty()) return t.reshaped(x);
+  std::vector<int64_t> dims;
+  std::vector<int> back(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) {
+    dims.push_back(x[order_[i]]);
+    back[static_cast<size_t>(order_[i])] = static_cast<int>(i);
+  }
+  return t.reshaped(Shape(std::span<const int64_t>(dims))).transposed(back);
+}
+
+}  // namespace octet

@@ -1,0 +1,82 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops/loss.h>
+
+#include "loss_rows.h"
+
+namespace octet {
+namespace {
+
+struct Term {
+  double value;
+  double slope;
+};
+
+/// The mean over a sample's errors e = output - target of `term(e)`.
+template <class Function>
+Variable mean_of_errors(std::string_view name, const Variable& outputs,
+                        const Tensor& targets, const Tensor& weights,
+                        Reduction reduction, const Function& term) {
+  loss::check_targets(name, outputs.shape(), targets);
+  const auto length =
+      static_cast<size_t>(outputs.shape().size() / outputs.shape()[0]);
+  const auto values = outputs.value().f32();
+  const auto target = targets.f32();
+  return loss::over_rows(
+      name, outputs,
+      [&](size_t i, std::span<float> d) {
+        double sum = 0;
+        for (size_t k = 0; k < length; ++k) {
+          const size_t at = i * length + k;
+          const Term each = term(double{values[at]} - double{target[at]});
+          sum += each.value;
+          d[k] = static_cast<float>(each.slope / static_cast<double>(length));
+        }
+        return sum / static_cast<double>(length);
+      },
+      weights, reduction);
+}
+
+/// -1, 0 or 1; NaN of NaN.
+double sign(double e) { return e > 0 ? 1 : e < 0 ? -1 : e; }
+
+}  // namespace
+
+Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
+                            const LossOptions& options) {
+  return mean_of_errors("mean_squared_error", outputs, targets, options.weights,
+                        options.reduction, [](double e) {
+                          return Term{e * e, 2 * e};
+                        });
+}
+
+Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
+                             const LossOptions& options) {
+  return mean_of_errors("mean_absolute_error", outputs, targets,
+                        options.weights, options.reduction, [](double e) {
+                          return Term{std::fabs(e), sign(e)};
+                        });
+}
+
+Variable huber(const Variable& outputs, const Tensor& targets,
+               const HuberOptions& options) {
+  if (!(options.delta > 0.0f) || std::isinf(options.delta)) {
+    throw ValueError(fmt::format(
+        "huber: expected a finite delta above 0, got {}",
+        std::isnan(options.delta) ? "nan" : fmt::format("{}", options.delta)));
+  }
+  const double delta = options.delta;
+  return mean_of_errors(
+      "huber", outputs, targets, options.weights, options.reduction,
+      [delta](double e) {
+        const double size = std::fabs(e);
+        // Written so that a NaN takes the first branch and stays one.
+        if (!(size > delta)) return Term{0.5 * e * e, e};
+        return Term{delta * size - 0.5 * delta * delta, delta * sign(e)};
+      });
+}
+
+}  // namespace octet

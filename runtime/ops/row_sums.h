@@ -1,0 +1,22 @@
+// Sums over a row in doubles: eight chains, which hide the latency of an
+// addition, joined in a fixed order.
+#pragma once
+
+#include <cstdint>
+
+namespace octet {
+
+/// The sum of term(i) for i in [0, n).
+template <class Term>
+double row_sum(int64_t n, const Term& term) {
+  double chains[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (int64_t k = 0; k < 8; ++k) chains[k] += term(i + k);
+  }
+  for (int64_t k = 0; i + k < n; ++k) chains[k] += term(i + k);
+  return ((chains[0] + chains[4]) + (chains[2] + chains[6])) +
+         ((chains[1] + chains[5]) + (chains[3] + chains[7]));
+}
+
+}  // namespace octet

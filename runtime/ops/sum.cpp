@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "../kernels/kernels.h"
+#include "reduction_plan.h"
+
+namespace octet {
+namespace {
+
+constexpr int64_t kRun = 64;
+
+// Eight sums side by side, added up in order.
+double sum_of(const float* x, int64_t n) {
+  std::array<double, 8> parts{};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    for (size_t k = 0; k < 8; ++k) parts[k] += x[i + static_cast<int64_t>(k)];
+  }
+  for (size_t k = 0; i < n; ++i, ++k) parts[k] += x[i];
+  double total = 0;
+  for (const double part : parts) total += part;
+  return total;
+}
+
+// What is left of x after reduction, divided by `divisor`. Large sums into
+// few results are cut into pieces by shape and added in order.
+Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
+              double divisor) {
+  const float* x = arranged.f32().data();
+  Tensor result(plan.result);
+  float* y = result.f32().data();
+  const int64_t blocks = (plan.inner + kSumColumns - 1) / kSumColumns;
+  const int64_t pieces =
+      plan.outer * blocks >= 16
+          ? 1
+          : std::clamp<int64_t>(
+                plan.count * std::min(plan.inner, kSumColumns) / (1 << 14), 1,
+                16);
+  std::vector<double> partial(
+      pieces == 1 ? 0 : static_cast<size_t>(plan.outer * pieces * plan.inner));
+  parallel_chunks(
+      plan.outer * blocks * pieces, [&](int64_t first, int64_t last, int64_t) {
+        std::array<double, kSumColumns> total;
+        for (int64_t task = first; task < last; ++task) {
+          const int64_t piece = task % pieces;
+          const int64_t column = task / pieces % blocks * kSumColumns;
+          const int64_t outer = task / pieces / blocks;
+          const int64_t columns = std::min(kSumColumns, plan.inner - column);
+          const int64_t begin = plan.count * piece / pieces;
+          const int64_t end = plan.count * (piece + 1) / pieces;
+          sum_rows(total.data(),
+                   x + (outer * plan.count + begin) * plan.inner + column,
+                   plan.inner, end - begin, columns);
+          for (int64_t k = 0; k < columns; ++k) {
+            const double sum = total[static_cast<size_t>(k)];
+            if (pieces == 1) {
+              y[outer * plan.inner + column + k] =
+                  static_cast<float>(sum / divisor);
+            } else {
+              partial[static_cast<size_t>(
+                  (outer * pieces + piece) * plan.inner + column + k)] = sum;
+            }
+          }
+        }
+      });
+  if (pieces == 1) return result;
+  for (int64_t outer = 0; outer < plan.outer; ++outer) {
+    for (int64_t k = 0; k < plan.inner; ++k) {
+      double sum = 0;
+      for (int64_t piece = 0; piece < pieces; ++piece) {
+        sum += partial[static_cast<size_t>(
+            (outer * pieces + piece) * plan.inner + k)];
+      }
+      y[outer * plan.inner + k] = static_cast<float>(sum / divisor);
+    }
+  }
+  return result;
+}
+
+// The gradient: each value of dy, divided, for all that were summed into it.
+Tensor spread(const Tensor& dy, const ReductionPlan& plan, double divisor) {
+  Tensor dx(Shape{plan.outer, plan.count, plan.inner});
+  const float* from = dy.f32().data();
+  float* to = dx.f32().data();
+  const float factor = static_cast<float>(1 / divisor);
+  parallel_chunks(plan.outer * plan.count,
+                  [&](int64_t first, int64_t last, int64_t) {
+                    for (int64_t row = first; row < last; ++row) {
+                      const float* g = from + row / plan.count * plan.inner;
+                      float* out = to + row * plan.inner;
+                      for (int64_t k = 0; k < plan.inner; ++k)
+                        out[k] = g[k] * factor;
+                    }
+                  });
+  return plan.restore(dx);
+}
+
+Variable divided_sum(std::string_view op, const Variable& x,
+                     const ReductionPlan& plan, double divisor) {
+  if (plan.over_images()) return image_sum(op, x, plan.result, divisor);
+  return record(op, {x}, reduce(plan.arrange(x.value()), plan, divisor),
+                [plan, divisor](const Tensor& dy) {
+                  return std::vector{spread(dy, plan, divisor)};
+                });
+}
+
+Variable mean_of(const Variable& x, const ReductionPlan& plan) {
+  plan.expect_values("mean");
+  return divided_sum("mean", x, plan, static_cast<double>(plan.count));
+}
+
+}  // namespace
+
+void sum_rows(double* total, const float* x, int64_t stride, int64_t rows,
+              int64_t columns) {
+  if (columns == 1 && stride == 1) {
+    *total = sum_of(x, rows);
+    return;
+  }
+  std::fill(total, total + columns, 0.0);
+  std::array<float, kSumColumns> run;
+  for (int64_t row = 0; row < rows; row += kRun) {
+    std::copy(x + row * stride, x + row * stride + columns, run.begin());
+    const int64_t end = std::min(rows, row + kRun);
+    for (int64_t r = row + 1; r < end; ++r) {
+      kernels::table().accumulate(run.data(), x + r * stride, columns);
+    }
+    for (int64_t k = 0; k < columns; ++k) {
+      total[k] += run[static_cast<size_t>(k)];
+    }
+  }
+}
+
+Variable sum(const Variable& x) {
+  return divided_sum("sum", x, ReductionPlan("sum", x.shape()), 1);
+}
+
+Variable sum(const Variable& x, const std::vector<int>& axes,
+             Keepdims keepdims) {
+  return divided_sum("sum", x, ReductionPlan("sum", x.shape(), axes, keepdims),
+                     1);
+}
+
+Variable mean(const Variable& x) {
+  return mean_of(x, ReductionPlan("mean", x.shape()));
+}
+
+Variable mean(const Variable& x, const std::vector<int>& axes,
+              Keepdims keepdims) {
+  return mean_of(x, ReductionPlan("mean", x.shape(), axes, keepdims));
+}
+
+}  // namespace octet

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet {
+namespace {
+
+// Where an output row or column comes from: two inputs and the second's
+// weight.
+struct Tap {
+  int64_t low, high;
+  float weight;
+};
+
+std::vector<Tap> taps(int64_t size, int64_t factor,
+                      Interpolation interpolation) {
+  std::vector<Tap> result;
+  for (int64_t i = 0; i < size * factor; ++i) {
+    if (interpolation == Interpolation::nearest) {
+      result.push_back({i / factor, i / factor, 0});
+      continue;
+    }
+    const double centre =
+        (static_cast<double>(i) + 0.5) / static_cast<double>(factor) - 0.5;
+    const int64_t low = static_cast<int64_t>(std::floor(centre));
+    result.push_back({std::max<int64_t>(low, 0), std::min(low + 1, size - 1),
+                      static_cast<float>(centre - static_cast<double>(low))});
+  }
+  return result;
+}
+
+struct Upsampling {
+  int64_t h, w, c;
+  std::vector<Tap> rows, cols;
+
+  int64_t input_size() const { return h * w * c; }
+  int64_t output_size() const {
+    return static_cast<int64_t>(rows.size() * cols.size()) * c;
+  }
+  /// Calls `use(input offset, weight)` for the cells of each output pixel.
+  template <class Begin, class Use>
+  void for_each(Begin begin, Use use) const {
+    for (const Tap& row : rows) {
+      for (const Tap& col : cols) {
+        begin();
+        const auto cell = [&](int64_t ih, int64_t iw, float weight) {
+          if (weight != 0) use((ih * w + iw) * c, weight);
+        };
+        cell(row.low, col.low, (1 - row.weight) * (1 - col.weight));
+        cell(row.low, col.high, (1 - row.weight) * col.weight);
+        cell(row.high, col.low, row.weight * (1 - col.weight));
+        cell(row.high, col.high, row.weight * col.weight);
+      }
+    }
+  }
+  void enlarge(float* y, const float* x) const {
+    std::fill(y, y + output_size(), 0.0f);
+    y -= c;
+    for_each([&] { y += c; },
+             [&](int64_t at, float weight) {
+               for (int64_t k = 0; k < c; ++k) y[k] += weight * x[at + k];
+             });
+  }
+  void gather(float* dx, const float* dy) const {
+    std::fill(dx, dx + input_size(), 0.0f);
+    dy -= c;
+    for_each([&] { dy += c; },
+             [&](int64_t at, float weight) {
+               for (int64_t k = 0; k < c; ++k) dx[at + k] += weight * dy[k];
+             });
+  }
+};
+
+}  // namespace
+
+Variable upsample2d(const Variable& x, Size2 factors,
+                    Interpolation interpolation) {
+  const Shape from = x.shape();
+  if (from.rank() != 4 || from[1] < 1 || from[2] < 1) {
+    throw ShapeError(
+        fmt::format("upsample2d: expected images [n,h,w,c], got "
+                    "{}",
+                    from.to_string()));
+  }
+  if (factors.h < 1 || factors.w < 1) {
+    throw ValueError(fmt::format("upsample2d: expected factors >= 1, got {}x{}",
+                                 factors.h, factors.w));
+  }
+  Tensor y(Shape{from[0], from[1] * factors.h, from[2] * factors.w, from[3]});
+  const Upsampling u{from[1], from[2], from[3],
+                     taps(from[1], factors.h, interpolation),
+                     taps(from[2], factors.w, interpolation)};
+  const float* values = x.value().f32().data();
+  float* out = y.f32().data();
+  parallel_chunks(from[0], [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      u.enlarge(out + i * u.output_size(), values + i * u.input_size());
+    }
+  });
+  return record("upsample2d", {x}, y, [u, from](const Tensor& dy) {
+    Tensor dx(from);
+    const float* g = dy.f32().data();
+    float* to = dx.f32().data();
+    parallel_chunks(from[0], [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) {
+        u.gather(to + i * u.input_size(), g + i * u.output_size());
+      }
+    });
+    return std::vector{dx};
+  });
+}
+
+}  // namespace octet

@@ -1,0 +1,146 @@
+#include <cmath>
+#include <cstring>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Variable leaf(const Shape& shape, std::initializer_list<float> numbers) {
+  return Variable(Tensor::of<float>(shape, numbers), true);
+}
+
+TEST(Arithmetic, BroadcastsARowWithAColumn) {
+  const Variable x = leaf({2, 1}, {1, 2});
+  const Variable y = leaf({1, 3}, {10, 20, 30});
+  EXPECT_EQ(add(x, y).shape(), Shape({2, 3}));
+  EXPECT_THAT(values(add(x, y)), ElementsAre(11, 21, 31, 12, 22, 32));
+  EXPECT_THAT(values(subtract(x, y)), ElementsAre(-9, -19, -29, -8, -18, -28));
+  EXPECT_THAT(values(multiply(x, y)), ElementsAre(10, 20, 30, 20, 40, 60));
+  EXPECT_THAT(values(divide(y, x)), ElementsAre(10, 20, 30, 5, 10, 15));
+}
+
+TEST(Arithmetic, SumsTheGradientOverWhatWasRepeated) {
+  const Variable x = leaf({2, 1}, {1, 2});
+  const Variable y = leaf({3}, {10, 20, 30});
+  sum(multiply(x, y)).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(60, 60));
+  EXPECT_THAT(values(y.grad()), ElementsAre(3, 3, 3));
+}
+
+TEST(Arithmetic, TakesAnEmptyBatch) {
+  const Variable x(Tensor({0, 2, 3}), true);
+  const Variable y = leaf({3}, {1, 2, 3});
+  const Variable z = multiply(x, y);
+  EXPECT_EQ(z.shape(), Shape({0, 2, 3}));
+  sum(z).backward();
+  EXPECT_THAT(values(y.grad()), ElementsAre(0, 0, 0));
+}
+
+TEST(Arithmetic, NamesShapesThatDoNotFit) {
+  const Variable x(Tensor::zeros({2, 3}));
+  const Variable y(Tensor::zeros({2, 4}));
+  for (const auto op : {add, subtract, multiply, divide, maximum, minimum}) {
+    try {
+      op(x, y);
+      FAIL() << "expected a refusal";
+    } catch (const ShapeError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("got [2,3] and [2,4]"));
+    }
+  }
+}
+
+TEST(Arithmetic, KeepsTheBitsForAnyNumberOfThreads) {
+  Tensor a({7, 61, 5, 17});
+  Tensor b({7, 1, 1, 17});
+  Tensor c({61, 1, 1});
+  Rng rng(3);
+  for (Tensor* t : {&a, &b, &c}) rng.fill_normal(*t, 0, 1);
+  const int before = num_threads();
+  std::vector<std::vector<float>> results;
+  for (const int threads : {1, 3}) {
+    set_num_threads(threads);
+    const Variable x(a, true), y(b, true), z(c, true);
+    const Variable w = maximum(multiply(x, y), divide(x, z));
+    sum(w).backward();
+    std::vector<float> all = values(w);
+    for (const Variable& v : {x, y, z}) {
+      for (const float g : v.grad().f32()) all.push_back(g);
+    }
+    results.push_back(all);
+  }
+  set_num_threads(before);
+  EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(),
+                        results[0].size() * sizeof(float)),
+            0);
+}
+
+TEST(Arithmetic, SumsManyGradientsWithoutLoss) {
+  // A float that has reached 2^24 no longer grows by 1.
+  const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
+  const Variable y(Tensor::scalar(2), true);
+  sum(multiply(x, y)).backward();
+  EXPECT_EQ(y.grad().item(), float{1 << 25});
+}
+
+TEST(Maximum, SharesTheGradientOfEqualValues) {
+  const Variable x = leaf({3}, {1, 2, 3});
+  const Variable y = leaf({3}, {3, 2, 1});
+  EXPECT_THAT(values(maximum(x, y)), ElementsAre(3, 2, 3));
+  sum(maximum(x, y)).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(0, 0.5f, 1));
+  EXPECT_THAT(values(y.grad()), ElementsAre(1, 0.5f, 0));
+}
+
+TEST(Minimum, SharesTheGradientOfEqualValues) {
+  const Variable x = leaf({3}, {1, 2, 3});
+  const Variable y = leaf({3}, {3, 2, 1});
+  EXPECT_THAT(values(minimum(x, y)), ElementsAre(1, 2, 1));
+  sum(minimum(x, y)).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(1, 0.5f, 0));
+  EXPECT_THAT(values(y.grad()), ElementsAre(0, 0.5f, 1));
+}
+
+TEST(Maximum, KeepsNanOfEitherSide) {
+  const Variable x = leaf({3}, {NAN, 1, INFINITY});
+  const Variable y = leaf({3}, {1, NAN, 1});
+  for (const auto op : {maximum, minimum}) {
+    const auto z = values(op(x, y));
+    EXPECT_TRUE(std::isnan(z[0]));
+    EXPECT_TRUE(std::isnan(z[1]));
+  }
+  EXPECT_EQ(values(maximum(x, y))[2], INFINITY);
+}
+
+TEST(Unary, ComputesHandCheckedValues) {
+  const Variable x = leaf({4}, {-4, 0, 1, 9});
+  EXPECT_THAT(values(scale_shift(x, 2, 1)), ElementsAre(-7, 1, 3, 19));
+  EXPECT_THAT(values(negate(x)), ElementsAre(4, 0, -1, -9));
+  EXPECT_THAT(values(absolute(x)), ElementsAre(4, 0, 1, 9));
+  EXPECT_THAT(values(square(x)), ElementsAre(16, 0, 1, 81));
+  EXPECT_TRUE(std::isnan(values(sqrt(x))[0]));
+  EXPECT_EQ(values(sqrt(x))[3], 3);
+  EXPECT_TRUE(std::isnan(values(log(x))[0]));
+  EXPECT_EQ(values(log(x))[1], -INFINITY);
+  EXPECT_EQ(values(log(x))[2], 0);
+}
+
+TEST(Unary, HasNoGradientAtTheKinkOfTheMagnitude) {
+  const Variable x = leaf({3}, {-2, 0, 2});
+  sum(absolute(x)).backward();
+  EXPECT_THAT(values(x.grad()), ElementsAre(-1, 0, 1));
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,261 @@
+// Depthwise, grouped and transposed convolutions beyond their gradients
+// (tests/gradients): exact codes, bits, refusals.
+#include <cstring>
+#include <functional>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+using Op = std::function<Variable(const Variable&, const Variable&)>;
+
+struct Convolution {
+  const char* name;
+  Shape x, kernel;
+  int axis;  // of the kernel's scales
+  Op op;
+};
+
+std::vector<Convolution> convolutions() {
+  const auto depthwise = [](const Variable& x, const Variable& w) {
+    return depthwise_conv2d(x, w, {.strides{2, 1}, .pads{1, 1, 1, 1}});
+  };
+  const auto groups = [](int64_t count) {
+    return [count](const Variable& x, const Variable& w) {
+      return conv2d(x, w, {.pads{1, 1, 1, 1}}, count);
+    };
+  };
+  return {
+      {"Depthwise", {2, 5, 13, 29}, {3, 3, 29, 1}, 2, depthwise},
+      {"DepthwiseTimesThree", {2, 5, 4, 7}, {3, 3, 7, 3}, 2, depthwise},
+      {"Grouped", {2, 5, 4, 34}, {3, 3, 17, 6}, 3, groups(2)},
+      {"GroupedByChannel", {2, 5, 4, 5}, {3, 3, 1, 10}, 3, groups(5)},
+      {"Transposed",
+       {2, 3, 4, 17},
+       {3, 2, 19, 17},
+       2,
+       [](const Variable& x, const Variable& w) {
+         return conv2d_transpose(x, w, {7, 8}, {.strides{2, 2}});
+       }},
+  };
+}
+
+Tensor normal(const Shape& shape, uint64_t seed) {
+  Tensor t(shape);
+  Rng(seed).fill_normal(t, 0, 1);
+  return t;
+}
+
+// The codes as numbers.
+Tensor integers(const Tensor& t, const Grid& grid) {
+  Tensor result(t.shape());
+  const Tensor codes = quantize(t, grid);
+  for (size_t i = 0; i < result.f32().size(); ++i) {
+    result.f32()[i] = codes.data<int8_t>()[i];
+  }
+  return result;
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+class ConvolutionCodes
+    : public testing::TestWithParam<std::tuple<Convolution, Isa>> {
+ protected:
+  ConvolutionCodes() : before_(active_isa()) {
+    set_active_isa(std::get<1>(GetParam()));
+  }
+  ~ConvolutionCodes() override { set_active_isa(before_); }
+
+ private:
+  Isa before_;
+};
+
+// Sums of code products, each scaled once: floats add such integers exactly.
+TEST_P(ConvolutionCodes, AreMultipliedThemselves) {
+  const Convolution& c = std::get<0>(GetParam());
+  const Tensor x = normal(c.x, 1);
+  const Tensor w = normal(c.kernel, 2);
+  const Grid xg{.scale = Tensor::scalar(absmax(x) / 127)};
+  Tensor scales = absmax_per_channel(w, c.axis);
+  for (float& s : scales.f32()) s /= 127;
+  const Grid wg{.scale = scales, .axis = c.axis, .low = -127};
+  const Tensor y =
+      c.op(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg))
+          .value();
+  const Tensor sums =
+      c.op(Variable(integers(x, xg)), Variable(integers(w, wg))).value();
+  ASSERT_EQ(y.shape(), sums.shape());
+  const size_t channels = static_cast<size_t>(y.shape()[3]);
+  const size_t copies = channels / scales.f32().size();
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    const float rescale = scales.f32()[i % channels / copies] * xg.scale.item();
+    ASSERT_EQ(y.f32()[i], sums.f32()[i] * rescale) << i;
+  }
+}
+
+TEST_P(ConvolutionCodes, AreMultipliedWithOneScaleForAllWeights) {
+  const Convolution& c = std::get<0>(GetParam());
+  const Tensor x = normal(c.x, 3);
+  const Tensor w = normal(c.kernel, 4);
+  const Grid xg{.scale = Tensor::scalar(0.03f)};
+  const Grid wg{.scale = Tensor::scalar(0.02f), .low = -127};
+  const Tensor y =
+      c.op(fake_quantize(Variable(x), xg), fake_quantize(Variable(w), wg))
+          .value();
+  const Tensor sums =
+      c.op(Variable(integers(x, xg)), Variable(integers(w, wg))).value();
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    ASSERT_EQ(y.f32()[i], sums.f32()[i] * (0.02f * 0.03f)) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, ConvolutionCodes,
+                         testing::Combine(testing::ValuesIn(convolutions()),
+                                          testing::ValuesIn(supported_isas())),
+                         [](const auto& each) {
+                           return std::string(std::get<0>(each.param).name) +
+                                  "_" +
+                                  std::string(
+                                      to_string(std::get<1>(each.param)));
+                         });
+
+// The outcome and the gradients of a step between pointwise ops.
+std::vector<Tensor> step(const Convolution& c) {
+  const Variable x(normal(c.x, 5), true);
+  const Variable bias(normal({c.x[3]}, 6), true);
+  const Variable w(normal(c.kernel, 7), true);
+  const Variable z = c.op(relu(bias_add(x, bias)), w);
+  const Shape channels{z.shape()[3]};
+  Tensor mean = Tensor::zeros(channels);
+  Tensor variance = Tensor::full(channels, 1);
+  const Variable gamma(normal(channels, 8), true);
+  const Variable beta(normal(channels, 9), true);
+  const Variable y =
+      relu(batch_norm_training(z, gamma, beta, mean, variance, 0.9f, 1e-3f));
+  const Tensor dy = normal(y.shape(), 10);
+  record("loss", {y}, Tensor::scalar(0), [&](const Tensor&) {
+    return std::vector{dy};
+  }).backward();
+  return {y.value(),   mean,     variance,     x.grad(),
+          bias.grad(), w.grad(), gamma.grad(), beta.grad()};
+}
+
+TEST(Convolutions, GiveTheSameBitsForAnyNumberOfThreads) {
+  const int before = num_threads();
+  for (const Convolution& c : convolutions()) {
+    set_num_threads(1);
+    const std::vector<Tensor> one = step(c);
+    set_num_threads(3);
+    const std::vector<Tensor> three = step(c);
+    for (size_t i = 0; i < one.size(); ++i) {
+      EXPECT_TRUE(same_bits(one[i], three[i])) << c.name << ", tensor " << i;
+    }
+  }
+  set_num_threads(before);
+}
+
+TEST(Convolutions, GiveTheSameBitsWithAvx2AndAvx512) {
+  if (supported_isas().back() != Isa::avx512) GTEST_SKIP() << "no AVX-512";
+  const Isa before = active_isa();
+  for (const Convolution& c : convolutions()) {
+    set_active_isa(Isa::avx2);
+    const std::vector<Tensor> narrow = step(c);
+    set_active_isa(Isa::avx512);
+    const std::vector<Tensor> wide = step(c);
+    for (size_t i = 0; i < narrow.size(); ++i) {
+      EXPECT_TRUE(same_bits(narrow[i], wide[i])) << c.name << ", tensor " << i;
+    }
+  }
+  set_active_isa(before);
+}
+
+TEST(Convolutions, KeepPackedGroupsApartFromThePackedWhole) {
+  const NoGradGuard no_grad;
+  const Variable w(normal({1, 1, 2, 4}, 1));
+  const Variable x(normal({1, 2, 3, 2}, 2));
+  const Variable wide(normal({1, 2, 3, 4}, 3));
+  const Tensor whole = conv2d(x, w).value().clone();
+  const Tensor grouped = conv2d(wide, w, {}, 2).value().clone();
+  EXPECT_TRUE(same_bits(conv2d(x, w).value(), whole));
+  const Variable fresh(w.value().clone());
+  EXPECT_TRUE(same_bits(conv2d(wide, fresh, {}, 2).value(), grouped));
+}
+
+TEST(Convolutions, OfAnEmptyBatchAreEmpty) {
+  for (const Convolution& c : convolutions()) {
+    const Variable y = c.op(Variable(Tensor::zeros(c.x.with(0, 0))),
+                            Variable(normal(c.kernel, 1)));
+    EXPECT_EQ(y.shape()[0], 0) << c.name;
+  }
+}
+
+template <class E, class Body>
+std::string refusal(Body body) {
+  try {
+    (void)body();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+Variable zeros_of(const Shape& shape) { return Variable(Tensor::zeros(shape)); }
+
+TEST(Convolutions, RefuseShapesThatDoNotFit) {
+  EXPECT_THAT(
+      refusal<ShapeError>([] {
+        return depthwise_conv2d(zeros_of({1, 5, 5, 3}), zeros_of({3, 3, 2, 1}));
+      }),
+      HasSubstr("depthwise_conv2d: expected x [n,h,w,c] and kernel "
+                "[kh,kw,c,m] with values, got [1,5,5,3] and "
+                "[3,3,2,1]"));
+  EXPECT_THAT(
+      refusal<ShapeError>([] {
+        return depthwise_conv2d(zeros_of({1, 2, 5, 3}), zeros_of({3, 3, 3, 2}));
+      }),
+      HasSubstr("depthwise_conv2d: expected an image of at least 3x3"));
+  EXPECT_THAT(
+      refusal<ShapeError>([] {
+        return conv2d(zeros_of({1, 5, 5, 6}), zeros_of({3, 3, 2, 4}), {}, 2);
+      }),
+      HasSubstr("conv2d: expected x [n,h,w,c] and kernel "
+                "[kh,kw,c/2,k], got [1,5,5,6] and [3,3,2,4]"));
+  EXPECT_THAT(
+      refusal<ShapeError>([] {
+        return conv2d(zeros_of({1, 5, 5, 4}), zeros_of({3, 3, 2, 5}), {}, 2);
+      }),
+      HasSubstr("groups that divide the outputs, got 2"));
+  EXPECT_THAT(
+      refusal<ValueError>([] {
+        return conv2d(zeros_of({1, 5, 5, 4}), zeros_of({3, 3, 4, 5}), {}, 0);
+      }),
+      HasSubstr("conv2d: expected groups >= 1, got 0"));
+  EXPECT_THAT(refusal<ShapeError>([] {
+                return conv2d_transpose(zeros_of({1, 3, 3, 4}),
+                                        zeros_of({3, 3, 5, 4}), {9, 7},
+                                        {.strides{2, 2}});
+              }),
+              HasSubstr("conv2d_transpose: expected an input of 4x3"));
+  EXPECT_THAT(refusal<ValueError>([] {
+                return conv2d_transpose(zeros_of({1, 3, 3, 4}),
+                                        zeros_of({3, 3, 5, 4}), {0, 7});
+              }),
+              HasSubstr("expected an output of at least 1x1x1, got 0x7x5"));
+}
+
+}  // namespace
+}  // namespace octet
