@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <octet/layers/onnx_builder.h>
+#include <octet/runtime/ops/activation.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
@@ -19,5 +20,9 @@ struct ActivationFunction {
 
 /// Throws: ValueError naming the nearest names.
 const ActivationFunction& find_activation(const std::string& name);
+
+/// relu(x, options) as ONNX nodes, for all layers that are a form of it.
+OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
+                    const ReluOptions& options);
 
 }  // namespace octet

@@ -90,12 +90,21 @@ class BatchNormalizationLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const OnnxValue x = context.keras_order(inputs[0]);
-    if (x.shape.rank() != 2 && x.shape.rank() != 4) {
-      throw UnsupportedError(fmt::format(
-          "ONNX: expected BatchNormalization on [n,c] or images, got {}",
-          x.shape.to_string()));
+    OnnxValue x = context.keras_order(inputs[0]);
+    // ONNX has the channels on axis 1, where images and vectors have them.
+    const int rank = x.shape.rank();
+    const bool moved = rank != 2 && rank != 4;
+    std::vector<int64_t> to{0, rank - 1};
+    std::vector<int64_t> back{0};
+    for (int64_t axis = 1; axis + 1 < rank; ++axis) {
+      to.push_back(axis);
+      back.push_back(axis + 1);
     }
+    back.push_back(1);
+    const auto transpose = [&](const std::vector<int64_t>& order) {
+      x.name = context.node("Transpose", {x.name}, {{"perm", order}});
+    };
+    if (moved) transpose(to);
     const Parameter& mean = at(mean_);
     const auto vector = [&](bool present, size_t index, const char* name,
                             float value) {
@@ -104,12 +113,13 @@ class BatchNormalizationLayer final : public Layer {
           context.layer() + "/" + name,
           Tensor::full(mean.variable.shape(), value));
     };
-    return {context.node("BatchNormalization",
-                         {x.name, vector(o_.scale, gamma_, "gamma", 1),
-                          vector(o_.center, beta_, "beta", 0),
-                          context.weight(mean), context.weight(at(variance_))},
-                         {{"epsilon", o_.epsilon}}),
-            x.shape};
+    x.name = context.node("BatchNormalization",
+                          {x.name, vector(o_.scale, gamma_, "gamma", 1),
+                           vector(o_.center, beta_, "beta", 0),
+                           context.weight(mean), context.weight(at(variance_))},
+                          {{"epsilon", o_.epsilon}});
+    if (moved) transpose(back);
+    return x;
   }
 
   std::shared_ptr<Layer> clone(CloneContext& context) const override {

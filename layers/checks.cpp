@@ -1,5 +1,7 @@
 #include "checks.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -31,6 +33,19 @@ void expect_window(const char* what, Size2 value, int64_t least) {
   expect_between(what, value.w, least, (int64_t{1} << 20) - 1);
 }
 
+void expect_not_negative(const char* what, float value) {
+  if (!(value >= 0) || std::isinf(value)) {
+    throw ValueError(fmt::format(
+        "{}: expected a finite value of at least 0, got {}", what, value));
+  }
+}
+
+void expect_rate(float rate) {
+  if (rate >= 0 && rate < 1) return;
+  throw ValueError(
+      fmt::format("rate: expected a value in [0,1), got {}", rate));
+}
+
 const Shape& single_input(std::span<const Shape> inputs) {
   if (inputs.size() != 1) {
     throw ValueError(
@@ -44,6 +59,15 @@ const Shape& image_input(std::span<const Shape> inputs) {
   if (x.rank() != 4) {
     throw ShapeError(
         fmt::format("input: expected images [n,h,w,c], got {}", x.to_string()));
+  }
+  return x;
+}
+
+const Shape& token_input(std::span<const Shape> inputs) {
+  const Shape& x = single_input(inputs);
+  if (x.rank() != 3) {
+    throw ShapeError(
+        fmt::format("input: expected tokens [n,t,d], got {}", x.to_string()));
   }
   return x;
 }

@@ -12,11 +12,19 @@ namespace octet {
 /// Throws: ValueError "`what`: expected ..., got `value`".
 void expect_count(const char* what, int64_t value);  // [1, 2^31)
 void expect_window(const char* what, Size2 value, int64_t least = 1);  // < 2^20
+/// [0, infinity). Throws: ValueError as above.
+void expect_not_negative(const char* what, float value);
+
+/// Of dropout. Throws: ValueError outside [0,1).
+void expect_rate(float rate);
 
 /// The one input. Throws: ValueError if there are more or none.
 const Shape& single_input(std::span<const Shape> inputs);
 /// The one input, an image [n,h,w,c]. Throws: ShapeError.
 const Shape& image_input(std::span<const Shape> inputs);
+
+/// The one input, tokens [n,t,d]. Throws: ShapeError.
+const Shape& token_input(std::span<const Shape> inputs);
 
 /// Throws: ShapeError if there are no positions for a window on `x`.
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow);

@@ -1,9 +1,15 @@
+#include <array>
+
+#include <fmt/format.h>
+
 #include <octet/layers/conv2d.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "activation_functions.h"
 #include "checks.h"
+#include "convolution.h"
 #include "fields.h"
 #include "make_layer.h"
 
@@ -30,11 +36,17 @@ namespace {
 class Conv2DLayer final : public Layer {
  public:
   explicit Conv2DLayer(const Conv2DOptions& options)
-      : o_(options), activation_(find_activation(o_.activation)) {
+      : o_(options),
+        window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
+        activation_(find_activation(o_.activation)) {
     expect_count("filters", o_.filters);
-    expect_window("kernel_size", o_.kernel_size);
-    expect_window("strides", o_.strides);
-    expect_window("dilation_rate", o_.dilation_rate);
+    expect_count("groups", o_.groups);
+    if (o_.filters % o_.groups != 0) {
+      throw ValueError(
+          fmt::format("groups: expected a divisor of the {} filters, got {}",
+                      o_.filters, o_.groups));
+    }
+    window_.check();
   }
 
   std::string class_name() const override { return "Conv2D"; }
@@ -42,17 +54,16 @@ class Conv2DLayer final : public Layer {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
-    const Pads p = window(x).pads;
-    const int64_t oh = window_positions(x[1], o_.kernel_size.h, o_.strides.h,
-                                        o_.dilation_rate.h, p.top + p.bottom);
-    const int64_t ow = window_positions(x[2], o_.kernel_size.w, o_.strides.w,
-                                        o_.dilation_rate.w, p.left + p.right);
-    expect_window_fits(x, o_.kernel_size, oh, ow);
-    return {x[0], oh, ow, o_.filters};
+    if (x[3] % o_.groups != 0) {
+      throw ValueError(
+          fmt::format("groups: expected a divisor of the {} channels, got {}",
+                      x[3], o_.groups));
+    }
+    return window_.output_shape(x, o_.filters);
   }
 
   void build(std::span<const Shape> inputs) override {
-    const int64_t c = inputs[0][3];
+    const int64_t c = inputs[0][3] / o_.groups;
     const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, c, o_.filters};
     const int64_t size = kernel.size();  // refuses one too large to count
     kernel_ = add_parameter("kernel", kernel,
@@ -69,15 +80,15 @@ class Conv2DLayer final : public Layer {
 
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
-    Variable y =
-        conv2d(inputs[0], context.read(at(kernel_)), window(inputs[0].shape()));
+    Variable y = conv2d(inputs[0], context.read(at(kernel_)),
+                        window_.on(inputs[0].shape()), o_.groups);
     if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
     return activation_.apply(y);
   }
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const Pads p = window(inputs[0].shape).pads;
+    const Shape& x = inputs[0].shape;
     std::vector<std::string> operands{inputs[0].name,
                                       context.weight(
                                           at(kernel_),
@@ -86,33 +97,19 @@ class Conv2DLayer final : public Layer {
                                           },
                                           0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    const OnnxValue y{
-        context.node(
-            "Conv", operands,
-            {{"kernel_shape", std::vector{o_.kernel_size.h, o_.kernel_size.w}},
-             {"strides", std::vector{o_.strides.h, o_.strides.w}},
-             {"dilations", std::vector{o_.dilation_rate.h, o_.dilation_rate.w}},
-             {"group", int64_t{1}},
-             {"pads", std::vector{p.top, p.left, p.bottom, p.right}}}),
-        output_shape(std::array{inputs[0].shape})};
-    return activation_.emit(context, y);
+    return activation_.emit(
+        context, {context.node("Conv", operands, window_.onnx(x, o_.groups)),
+                  output_shape(std::array{x})});
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
     const Shape y = output_shape(inputs);
-    return y[1] * y[2] * y[3] * o_.kernel_size.h * o_.kernel_size.w *
-           inputs[0][3];
+    return y[1] * y[2] * y[3] * window_.cells() * (inputs[0][3] / o_.groups);
   }
 
  private:
-  WindowOptions window(const Shape& x) const {
-    return {.strides = o_.strides,
-            .dilation = o_.dilation_rate,
-            .pads = o_.padding.pads({x[1], x[2]}, o_.kernel_size, o_.strides,
-                                    o_.dilation_rate)};
-  }
-
   Conv2DOptions o_;
+  ConvolutionWindow window_;
   const ActivationFunction& activation_;
   size_t kernel_ = 0;
   size_t bias_ = 0;

@@ -69,20 +69,10 @@ class DenseLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const Shape shape = output_shape(std::array{x.shape});
-    if (shape.rank() != 2) {
-      throw UnsupportedError(fmt::format(
-          "ONNX: expected Dense on [n,c], got {}", x.shape.to_string()));
-    }
-    std::vector<std::string> operands{
-        x.name,
-        context.weight(
-            at(kernel_),
-            [&](const Tensor& w) { return gemm_weight(w, x.flattened_from); },
-            0)};
-    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return activation_.emit(
-        context,
-        {context.node("Gemm", operands, {{"transB", int64_t{1}}}), shape});
+    const std::string y = shape.rank() == 2   ? emit_gemm(context, x)
+                          : shape.rank() == 4 ? emit_convolution(context, x)
+                                              : emit_matmul(context, x);
+    return activation_.emit(context, {y, shape});
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
@@ -94,6 +84,42 @@ class DenseLayer final : public Layer {
   }
 
  private:
+  std::string emit_gemm(EmitContext& context, const OnnxValue& x) const {
+    std::vector<std::string> operands{
+        x.name,
+        context.weight(
+            at(kernel_),
+            [&](const Tensor& w) { return gemm_weight(w, x.flattened_from); },
+            0)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    return context.node("Gemm", operands, {{"transB", int64_t{1}}});
+  }
+
+  // Every pixel of an image, whose channels ONNX stores first.
+  std::string emit_convolution(EmitContext& context, const OnnxValue& x) const {
+    std::vector<std::string> operands{
+        x.name, context.weight(
+                    at(kernel_),
+                    [](const Tensor& w) {
+                      return w.transposed({1, 0}).reshaped(
+                          {w.shape()[1], w.shape()[0], 1, 1});
+                    },
+                    0)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    return context.node("Conv", operands,
+                        {{"kernel_shape", std::vector<int64_t>{1, 1}}});
+  }
+
+  std::string emit_matmul(EmitContext& context, const OnnxValue& x) const {
+    const std::string product = context.node(
+        "MatMul",
+        {x.name, context.weight(
+                     at(kernel_), [](const Tensor& w) { return w; }, 1)});
+    if (!o_.use_bias) return product;
+    return context.builder().add_node("Add", context.layer() + "/bias_add",
+                                      {product, context.weight(at(bias_))});
+  }
+
   // [units, c]; where the features come from a flattened NCHW image, with
   // them in its order.
   static Tensor gemm_weight(const Tensor& kernel, const Shape& image) {

@@ -55,8 +55,16 @@ class FieldWriter {
   void operator()(const char* name, const Regularizer& value) {
     config_.set(name, to_config(value));
   }
+  // An empty list is null, which is how Keras writes one that is not given.
   void operator()(const char* name, const std::vector<int64_t>& value) {
-    config_.set(name, Config::List(value.begin(), value.end()));
+    config_.set(name, value.empty() ? Config()
+                                    : Config::List(value.begin(), value.end()));
+  }
+  // One number is written as such.
+  void operator()(const char* name, const std::vector<float>& value) {
+    config_.set(name, value.size() == 1
+                          ? Config(value[0])
+                          : Config(Config::List(value.begin(), value.end())));
   }
 
   Config take() {
@@ -114,15 +122,32 @@ class FieldReader {
   void operator()(const char* name, Regularizer& value) {
     read(name, [&](const Config& c) { value = regularizer_from(c); });
   }
-  // One integer stands for a list of it.
+  // One integer stands for a list of it, null for an empty one, and null in
+  // a list for a size that is not known.
   void operator()(const char* name, std::vector<int64_t>& value) {
     read(name, [&](const Config& c) {
       value.clear();
+      if (c.is_null()) return;
       if (!c.is_list()) {
         value.push_back(c.as_int());
         return;
       }
-      for (const Config& entry : c.as_list()) value.push_back(entry.as_int());
+      for (const Config& entry : c.as_list()) {
+        value.push_back(entry.is_null() ? Shape::kAnySize : entry.as_int());
+      }
+    });
+  }
+  void operator()(const char* name, std::vector<float>& value) {
+    read(name, [&](const Config& c) {
+      value.clear();
+      if (c.is_null()) return;
+      if (!c.is_list()) {
+        value.push_back(static_cast<float>(c.as_number()));
+        return;
+      }
+      for (const Config& entry : c.as_list()) {
+        value.push_back(static_cast<float>(entry.as_number()));
+      }
     });
   }
 

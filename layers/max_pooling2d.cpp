@@ -8,6 +8,7 @@
 #include "checks.h"
 #include "fields.h"
 #include "make_layer.h"
+#include "pool_window.h"
 
 namespace octet {
 
@@ -25,29 +26,20 @@ using Options = MaxPooling2DOptions;
 class MaxPooling2DLayer final : public Layer {
  public:
   explicit MaxPooling2DLayer(const Options& options) : o_(options) {
-    expect_window("pool_size", o_.pool_size);
-    expect_window("strides", o_.strides, 0);
+    o_.strides = pool_strides(o_.pool_size, o_.strides);
     if (o_.pool_size.h * o_.pool_size.w > kMaxPoolCells) {
       throw UnsupportedError(
           fmt::format("pool_size: expected at most {} cells, got {}x{}",
                       kMaxPoolCells, o_.pool_size.h, o_.pool_size.w));
     }
-    if (o_.strides.h == 0) o_.strides.h = o_.pool_size.h;
-    if (o_.strides.w == 0) o_.strides.w = o_.pool_size.w;
   }
 
   std::string class_name() const override { return "MaxPooling2D"; }
   Config config() const override { return write_fields(o_); }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
-    const Shape& x = image_input(inputs);
-    const Pads p = window(x).pads;
-    const int64_t oh = window_positions(x[1], o_.pool_size.h, o_.strides.h, 1,
-                                        p.top + p.bottom);
-    const int64_t ow = window_positions(x[2], o_.pool_size.w, o_.strides.w, 1,
-                                        p.left + p.right);
-    expect_window_fits(x, o_.pool_size, oh, ow);
-    return {x[0], oh, ow, x[3]};
+    return pooled_shape(image_input(inputs), o_.pool_size, o_.strides,
+                        o_.padding);
   }
 
   Variable forward(const ForwardContext&,
@@ -69,9 +61,7 @@ class MaxPooling2DLayer final : public Layer {
 
  private:
   WindowOptions window(const Shape& x) const {
-    return {.strides = o_.strides,
-            .pads = o_.padding.pads({x[1], x[2]}, o_.pool_size, o_.strides,
-                                    {1, 1})};
+    return pool_window(x, o_.pool_size, o_.strides, o_.padding);
   }
 
   Options o_;

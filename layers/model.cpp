@@ -67,7 +67,9 @@ Model::Model(std::vector<SymbolicTensor> inputs,
                  name_layers();
                });
   const Rng rng(options_.seed);
-  for (const auto& layer : layers_) layer->initialize_once(rng);
+  parallel_for(static_cast<int64_t>(layers_.size()), [&](int64_t i) {
+    layers_[static_cast<size_t>(i)]->initialize_once(rng);
+  });
 }
 
 void Model::collect() {

@@ -3,6 +3,22 @@
 #include <octet/layers/onnx_builder.h>
 
 namespace octet {
+namespace {
+
+// Each scale as often as makes `count` in all: `arrange` may have split every
+// channel into several outputs, as depthwise convolutions with a multiplier do.
+Tensor repeated(const Tensor& scale, int64_t count) {
+  const int64_t copies = count / scale.size();
+  if (copies <= 1) return scale;
+  Tensor result({count});
+  const auto to = result.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    to[i] = scale.f32()[i / static_cast<size_t>(copies)];
+  }
+  return result;
+}
+
+}  // namespace
 
 std::string EmitContext::node(std::string_view op_type,
                               const std::vector<std::string>& inputs,
@@ -21,9 +37,12 @@ std::string EmitContext::weight(
   std::optional<Grid> grid = weights_->grid(parameter);
   if (!grid) return builder_.add_initializer(name, arrange(value));
   const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
-  const std::string initializer =
-      builder_.add_initializer(name, arrange(on_grid));
+  const Tensor arranged = arrange(on_grid);
+  const std::string initializer = builder_.add_initializer(name, arranged);
   grid->axis = onnx_axis;
+  if (grid->per_channel()) {
+    grid->scale = repeated(grid->scale, arranged.shape()[onnx_axis]);
+  }
   return builder_.add_qdq(initializer, name, *grid);
 }
 

@@ -1,4 +1,3 @@
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -7,6 +6,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
+#include "activation_functions.h"
 #include "checks.h"
 #include "fields.h"
 #include "make_layer.h"
@@ -16,6 +16,8 @@ namespace octet {
 template <class Visitor>
 static void fields(Visitor& v, ReLUOptions& o) {
   v("max_value", o.max_value);
+  v("negative_slope", o.negative_slope);
+  v("threshold", o.threshold);
 }
 
 namespace {
@@ -27,6 +29,8 @@ class ReLULayer final : public Layer {
       throw ValueError(
           fmt::format("max_value: expected a value > 0, got {}", o_.max_value));
     }
+    expect_not_negative("negative_slope", o_.negative_slope);
+    expect_not_negative("threshold", o_.threshold);
   }
 
   std::string class_name() const override { return "ReLU"; }
@@ -36,25 +40,20 @@ class ReLULayer final : public Layer {
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    return relu(inputs[0], o_.max_value);
+    return relu(inputs[0], form());
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    OnnxValue y = inputs[0];
-    if (std::isinf(o_.max_value)) {
-      y.name = context.node("Relu", {y.name});
-      return y;
-    }
-    const auto bound = [&](const char* name, float value) {
-      return context.builder().add_initializer(context.layer() + "/" + name,
-                                               Tensor::scalar(value));
-    };
-    y.name = context.node(
-        "Clip", {y.name, bound("min", 0), bound("max", o_.max_value)});
-    return y;
+    return emit_relu(context, inputs[0], form());
   }
 
  private:
+  ReluOptions form() const {
+    return {.max_value = o_.max_value,
+            .negative_slope = o_.negative_slope,
+            .threshold = o_.threshold};
+  }
+
   ReLUOptions o_;
 };
 

@@ -1,38 +1,62 @@
+#include <fmt/format.h>
+
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/softmax.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
 #include "checks.h"
+#include "fields.h"
 #include "make_layer.h"
 
 namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, SoftmaxOptions& o) {
+  v("axis", o.axis);
+}
+
 namespace {
 
 class SoftmaxLayer final : public Layer {
  public:
-  explicit SoftmaxLayer(const SoftmaxOptions& = {}) {}
+  explicit SoftmaxLayer(const SoftmaxOptions& options) : o_(options) {}
 
   std::string class_name() const override { return "Softmax"; }
-  Config config() const override { return Config::Object(); }
+  Config config() const override { return write_fields(o_); }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
       throw ShapeError("input: expected [n,...,c], got " + x.to_string());
     }
+    const int64_t rank = x.rank();
+    if (o_.axis < -rank || o_.axis >= rank || o_.axis == 0 ||
+        o_.axis == -rank) {
+      throw ShapeError(
+          fmt::format("axis: expected one of the sample, -1 or 1 to {}, got {}",
+                      rank - 1, o_.axis));
+    }
     return x;
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    return softmax(inputs[0]);
+    return softmax(inputs[0], axis(inputs[0].shape()));
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue y = inputs[0];  // over all features: their order is no matter
-    const int64_t axis = y.shape.rank() == 4 ? 1 : -1;
-    y.name = context.node("Softmax", {y.name}, {{"axis", axis}});
+    int64_t stored = axis(y.shape);
+    if (y.shape.rank() == 4) stored = stored == 3 ? 1 : stored + 1;
+    y.name = context.node("Softmax", {y.name}, {{"axis", stored}});
     return y;
   }
+
+ private:
+  int axis(const Shape& x) const {
+    return static_cast<int>(o_.axis < 0 ? o_.axis + x.rank() : o_.axis);
+  }
+
+  SoftmaxOptions o_;
 };
 
 }  // namespace
@@ -43,8 +67,9 @@ Softmax::Softmax(const SoftmaxOptions& options)
 extern const LayerDef softmax_def;
 const LayerDef softmax_def{
     .class_name = "Softmax",
-    .create = [](const Config&) -> std::shared_ptr<Layer> {
-      return std::make_shared<SoftmaxLayer>();
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<SoftmaxLayer>(
+          read_fields<SoftmaxOptions>(config));
     },
 };
 

@@ -32,32 +32,43 @@ std::string line(const Row& row, const std::array<size_t, 5>& width) {
 
 }  // namespace
 
-std::string Model::summary() const {
-  std::vector<Row> rows{
-      {"layer", "class", "output", "parameters", "mult-adds"}};
-  int64_t trainable = 0;
-  int64_t multiply_adds = 0;
+std::vector<NodeSize> Model::sizes() const {
+  std::vector<NodeSize> sizes;
   std::unordered_set<const Layer*> counted;
   for (const auto& node : nodes_) {
     const Layer& layer = *node->layer;
-    int64_t parameters = 0;
+    NodeSize& size = sizes.emplace_back();
     if (counted.insert(&layer).second) {
       for (const Parameter& p : layer.parameters()) {
-        parameters += p.variable.shape().size();
-        if (p.trainable) trainable += p.variable.shape().size();
+        size.parameters += p.variable.shape().size();
+        if (p.trainable) size.trainable += p.variable.shape().size();
       }
     }
     std::vector<Shape> inputs;
     for (const SymbolicTensor& input : node->inputs) {
       inputs.push_back(input.shape());
     }
-    const int64_t work = layer.multiply_adds(inputs);
-    multiply_adds += work;
-    rows.push_back({layer.name(), layer.class_name(), node->shape.to_string(),
-                    grouped(parameters), grouped(work)});
+    size.multiply_adds = layer.multiply_adds(inputs);
   }
-  const int64_t total = parameter_count();
-  rows.push_back({"total", "", "", grouped(total), grouped(multiply_adds)});
+  return sizes;
+}
+
+std::string Model::summary() const {
+  std::vector<Row> rows{
+      {"layer", "class", "output", "parameters", "mult-adds"}};
+  NodeSize sum;
+  const std::vector<NodeSize> each = sizes();
+  for (size_t i = 0; i < each.size(); ++i) {
+    const GraphNode& node = *nodes_[i];
+    sum.parameters += each[i].parameters;
+    sum.trainable += each[i].trainable;
+    sum.multiply_adds += each[i].multiply_adds;
+    rows.push_back({node.layer->name(), node.layer->class_name(),
+                    node.shape.to_string(), grouped(each[i].parameters),
+                    grouped(each[i].multiply_adds)});
+  }
+  rows.push_back(
+      {"total", "", "", grouped(sum.parameters), grouped(sum.multiply_adds)});
 
   std::array<size_t, 5> width{};
   for (const Row& row : rows) {
@@ -71,7 +82,8 @@ std::string Model::summary() const {
   for (size_t i = 1; i + 1 < rows.size(); ++i) text += line(rows[i], width);
   text += rule + "\n" + line(rows.back(), width);
   return text + fmt::format("{} parameters are trained, {} are statistics\n",
-                            grouped(trainable), grouped(total - trainable));
+                            grouped(sum.trainable),
+                            grouped(sum.parameters - sum.trainable));
 }
 
 }  // namespace octet

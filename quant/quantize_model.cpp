@@ -47,8 +47,9 @@ QdqPlan plan_full(const Model& model, const QuantizeOptions& options) {
       plan.points.push_back({layer.name(), QdqSite::input(static_cast<int>(i)),
                              options.activation, reason, group});
     }
-    if (!def->qdq.weight.empty()) {
-      const std::string weight(def->qdq.weight);
+    for (const auto parameter : {def->qdq.weight, def->qdq.second_weight}) {
+      if (parameter.empty()) continue;
+      const std::string weight(parameter);
       plan.points.push_back({layer.name(), QdqSite::weight(weight),
                              options.weight, reason,
                              layer.name() + "/" + weight});

@@ -17,6 +17,7 @@ std::vector<float> plain_conv2d(const Tensor& x, const Tensor& kernel,
   const Shape& s = x.shape();
   const int64_t n = s[0], h = s[1], w = s[2], c = s[3];
   const int64_t kh = o.kernel_size.h, kw = o.kernel_size.w, k = o.filters;
+  const int64_t part = c / o.groups;
   const Pads p =
       o.padding.pads({h, w}, o.kernel_size, o.strides, o.dilation_rate);
   const int64_t oh =
@@ -39,9 +40,10 @@ std::vector<float> plain_conv2d(const Tensor& x, const Tensor& kernel,
               const int64_t iw =
                   iow * o.strides.w + ikw * o.dilation_rate.w - p.left;
               if (ih < 0 || ih >= h || iw < 0 || iw >= w) continue;
-              for (int64_t ic = 0; ic < c; ++ic) {
-                sum += at(x, ((in * h + ih) * w + iw) * c + ic) *
-                       at(kernel, ((ikh * kw + ikw) * c + ic) * k + ik);
+              for (int64_t ic = 0; ic < part; ++ic) {
+                const int64_t channel = ik / (k / o.groups) * part + ic;
+                sum += at(x, ((in * h + ih) * w + iw) * c + channel) *
+                       at(kernel, ((ikh * kw + ikw) * part + ic) * k + ik);
               }
             }
           }
@@ -127,6 +129,40 @@ TEST(Conv2D, FollowsItsDefinitionForASinglePixelKernelAndWithoutBias) {
   Conv2DOptions options{.filters = 3, .use_bias = false};
   options.kernel_size = {1, 1};
   expect_definition(integers({2, 3, 5, 17}), options);
+}
+
+TEST(Conv2D, FollowsItsDefinitionInGroups) {
+  expect_definition(integers({2, 5, 7, 6}), {.filters = 4, .groups = 2});
+  expect_definition(
+      integers({1, 5, 7, 6}),
+      {.filters = 9, .strides = {2, 1}, .padding = Padding::same, .groups = 3});
+  expect_definition(integers({2, 5, 7, 51}), {.filters = 51, .groups = 3});
+  expect_definition(integers({2, 5, 7, 6}), {.filters = 12, .groups = 6});
+  expect_definition(integers({2, 5, 7, 3}), {.filters = 3, .groups = 3});
+}
+
+TEST(Conv2D, HasAKernelOfOneGroupsChannels) {
+  const Conv2D layer({.filters = 8, .groups = 2});
+  const Model model = single(layer, {5, 6, 4});
+  EXPECT_EQ(layer->parameter("kernel").variable.shape(), Shape({3, 3, 2, 8}));
+  const Shape x{Shape::kAnySize, 5, 6, 4};
+  EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 3 * 4 * 8 * 9 * 2);
+}
+
+TEST(Conv2D, RefusesGroupsThatDoNotDivide) {
+  EXPECT_THAT(error_of<ValueError>([] {
+                (void)Conv2D({.filters = 4, .groups = 3, .name = "stem"});
+              }),
+              HasSubstr("groups: expected a divisor of the 4 filters, got 3"));
+  const std::string text = error_of<ValueError>([] {
+    Conv2D({.filters = 4, .groups = 2, .name = "stem"})(input({5, 5, 3}));
+  });
+  EXPECT_THAT(text,
+              HasSubstr("groups: expected a divisor of the 3 channels, got 2"));
+  EXPECT_THAT(text, HasSubstr("in layer 'stem' (Conv2D)"));
+  EXPECT_THAT(
+      error_of<ValueError>([] { (void)Conv2D({.filters = 4, .groups = 0}); }),
+      HasSubstr("groups: expected at least 1, got 0"));
 }
 
 TEST(Conv2D, TakesAKernelAsLargeAsTheImage) {

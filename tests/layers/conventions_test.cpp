@@ -1,10 +1,14 @@
-// What holds for every class in the registry, now and later.
+// What holds for every class in the registry, now and later. The examples are
+// the golden cases, so a class without one is found here.
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "golden.h"
 #include "support.h"
 #include "user_layers.h"
 
@@ -13,30 +17,92 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The entries a class cannot do without.
-Config minimal_config(std::string_view class_name) {
-  static const std::map<std::string_view, Config> needed{
-      {"Conv2D", Config().set("filters", 2)},
-      {"Dense", Config().set("units", 2)},
-      {"InputLayer", Config().set("shape", Config::List{4, 6, 3})},
+/// How a class may be made and called.
+struct Example {
+  std::string name;
+  Config config;
+  std::vector<Shape> samples;  ///< of the inputs, without the batch
+  bool keras = false;          ///< the configuration is one of Keras'
+};
+
+/// Classes whose examples are not golden, and why.
+const std::map<std::string, Example, std::less<>>& own_examples() {
+  static const std::map<std::string, Example, std::less<>> examples{
+      // Computes nothing: a Model takes its values from the caller.
+      {"InputLayer",
+       {"input", Config().set("shape", Config::List{4, 6, 3}), {}}},
+      // The tests' own.
+      {"UserOffset", {"offset", Config().set("start", 0.5), {{4, 6, 3}}}},
   };
-  const auto found = needed.find(class_name);
-  return found == needed.end() ? Config(Config::Object()) : found->second;
+  return examples;
+}
+
+const std::map<std::string, std::vector<Example>, std::less<>>& examples() {
+  static const auto all = [] {
+    std::map<std::string, std::vector<Example>, std::less<>> result;
+    for (const GoldenCase& c : read_goldens("layers")) {
+      Example example{c.name, c.config, {}, c.origin.starts_with("Keras")};
+      for (const GoldenArray& x : c.inputs) {
+        const Shape& shape = x.value.shape();
+        example.samples.push_back(shape.slice(1, shape.rank()));
+      }
+      result[c.class_name].push_back(std::move(example));
+    }
+    for (const auto& [class_name, example] : own_examples()) {
+      result[class_name].push_back(example);
+    }
+    return result;
+  }();
+  return all;
+}
+
+std::vector<Shape> with_batch(const Example& example, int64_t batch) {
+  std::vector<Shape> shapes;
+  for (const Shape& sample : example.samples) {
+    std::vector<int64_t> dims{batch};
+    dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
+    shapes.emplace_back(std::span<const int64_t>(dims));
+  }
+  return shapes;
 }
 
 template <class Check>
-void for_each_class(Check check) {
+void for_each_example(Check check) {
   register_offset();
   for (const LayerDef* def : layer_defs()) {
-    SCOPED_TRACE(def->class_name);
-    check(*def);
+    const auto found = examples().find(def->class_name);
+    if (found == examples().end()) continue;  // HasAGoldenCase says so
+    for (const Example& example : found->second) {
+      SCOPED_TRACE(fmt::format("{}, case {}", def->class_name, example.name));
+      try {
+        check(*def, example);
+      } catch (const Error& error) {
+        ADD_FAILURE() << error.what();
+      }
+    }
   }
 }
 
-TEST(EveryLayerClass, IsCreatedFromAMinimalConfigurationUnderItsName) {
-  for_each_class([](const LayerDef& def) {
-    const auto layer =
-        create_layer(def.class_name, minimal_config(def.class_name));
+TEST(EveryLayerClass, HasAGoldenCase) {
+  register_offset();
+  for (const LayerDef* def : layer_defs()) {
+    EXPECT_TRUE(examples().contains(def->class_name))
+        << def->class_name
+        << ": add cases to tests/oracle/layer_cases.py and run "
+           "make_layer_golden.py";
+  }
+}
+
+TEST(EveryLayerClass, IsInTheRegistryIfItHasAGoldenCase) {
+  register_offset();
+  for (const auto& [class_name, cases] : examples()) {
+    EXPECT_NE(find_layer_def(class_name), nullptr) << class_name;
+  }
+}
+
+TEST(EveryLayerClass, IsCreatedUnderItsNameFromAConfiguration) {
+  for_each_example([](const LayerDef& def, const Example& example) {
+    const auto layer = create_layer(def.class_name, example.config);
     ASSERT_NE(layer, nullptr);
     EXPECT_EQ(layer->class_name(), def.class_name);
     EXPECT_EQ(layer->name(), "");
@@ -44,32 +110,59 @@ TEST(EveryLayerClass, IsCreatedFromAMinimalConfigurationUnderItsName) {
 }
 
 TEST(EveryLayerClass, ComesBackFromItsConfiguration) {
-  for_each_class([](const LayerDef& def) {
-    const auto layer =
-        create_layer(def.class_name, minimal_config(def.class_name));
+  for_each_example([](const LayerDef& def, const Example& example) {
+    const auto layer = create_layer(def.class_name, example.config);
     ASSERT_TRUE(layer->config().is_object());
     const auto again = create_layer(def.class_name, layer->config());
     EXPECT_EQ(again->config(), layer->config());
   });
 }
 
+/// Whether two entries say the same: Octet's floats have 32 bits, one integer
+/// stands for a list of it, and null for an empty one.
+bool same(const Config& a, const Config& b) {
+  if (a.is_null() && b.is_list()) return b.as_list().empty();
+  if (a.is_list() && b.is_int()) return same(a, Config::List{b});
+  if (a.is_number() && b.is_number()) {
+    return static_cast<float>(a.as_number()) ==
+           static_cast<float>(b.as_number());
+  }
+  if (!a.is_list() || !b.is_list()) return a == b;
+  return std::ranges::equal(a.as_list(), b.as_list(), same);
+}
+
 TEST(EveryLayerClass, KeepsTheEntriesItWasCreatedFrom) {
-  for_each_class([](const LayerDef& def) {
-    const Config minimal = minimal_config(def.class_name);
-    const auto layer = create_layer(def.class_name, minimal);
-    for (const auto& [name, value] : minimal.as_object()) {
-      EXPECT_EQ(layer->config().at(name), value) << name;
+  for_each_example([](const LayerDef& def, const Example& example) {
+    const Config config =
+        create_layer(def.class_name, example.config)->config();
+    for (const auto& [name, value] : example.config.as_object()) {
+      const Config* kept = config.find(name);
+      // Keras says more of initializers and regularizers than Octet does.
+      if (kept == nullptr || kept->is_object() || value.is_object()) continue;
+      EXPECT_TRUE(same(*kept, value))
+          << name << ": expected " << io::to_json(value) << ", got "
+          << io::to_json(*kept);
+    }
+  });
+}
+
+TEST(EveryLayerClass, NamesItsOptionsAsKerasDoes) {
+  for_each_example([](const LayerDef& def, const Example& example) {
+    if (!example.keras) return;
+    const Config config =
+        create_layer(def.class_name, example.config)->config();
+    for (const auto& [name, value] : config.as_object()) {
+      EXPECT_NE(example.config.find(name), nullptr)
+          << "'" << name << "' is no option of Keras' " << def.class_name;
     }
   });
 }
 
 TEST(EveryLayerClass, IsClonedUnderItsNameAndNotBuilt) {
-  for_each_class([](const LayerDef& def) {
-    const auto layer =
-        create_layer(def.class_name, minimal_config(def.class_name));
+  for_each_example([](const LayerDef& def, const Example& example) {
+    const auto layer = create_layer(def.class_name, example.config);
     layer->set_name("original");
-    const Shape x{Shape::kAnySize, 4, 6, 3};
-    layer->build_once(std::span(&x, 1));
+    layer->build_once(with_batch(example, Shape::kAnySize));
     CloneContext context;
     const auto copy = layer->clone(context);
     EXPECT_NE(copy, layer);
@@ -80,27 +173,44 @@ TEST(EveryLayerClass, IsClonedUnderItsNameAndNotBuilt) {
   });
 }
 
-TEST(EveryLayerClass, GivesTheShapeItPromises) {
-  for_each_class([](const LayerDef& def) {
-    const auto layer =
-        create_layer(def.class_name, minimal_config(def.class_name));
-    const SymbolicTensor x = input({4, 6, 3});
-    if (def.class_name == "InputLayer") return;
-    const Model model(x, call(layer, {x}));
-    const NoGradGuard no_grad;
-    const Variable y = model(Variable(noise({2, 4, 6, 3})));
-    EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, 2));
+TEST(EveryLayerClass, GivesTheShapeItPromisesForAnyBatch) {
+  for_each_example([](const LayerDef& def, const Example& example) {
+    if (example.samples.empty()) return;
+    const auto layer = create_layer(def.class_name, example.config);
+    std::vector<SymbolicTensor> inputs;
+    for (const Shape& sample : example.samples) inputs.push_back(input(sample));
+    const Model model(inputs, {call(layer, inputs)});
+    for (const int64_t batch : {1, 3}) {
+      std::vector<Variable> x;
+      for (const Shape& shape : with_batch(example, batch)) {
+        x.emplace_back(noise(shape));
+      }
+      const NoGradGuard no_grad;
+      EXPECT_EQ(model(x)[0].shape(), model.outputs()[0].shape().with(0, batch));
+    }
+  });
+}
+
+TEST(EveryLayerClass, RefusesInputsOfAnotherNumber) {
+  for_each_example([](const LayerDef& def, const Example& example) {
+    // The first takes none, the second checks nothing.
+    if (example.samples.empty() || def.class_name == "UserOffset") return;
+    const auto layer = create_layer(def.class_name, example.config);
+    EXPECT_THROW((void)layer->output_shape({}), Error);
+    if (example.samples.size() > 1) return;  // some take any number
+    const std::vector<Shape> many(17, with_batch(example, Shape::kAnySize)[0]);
+    EXPECT_THROW((void)layer->output_shape(many), Error);
   });
 }
 
 TEST(EveryLayerClass, NamesTheParameterItQuantizes) {
-  for_each_class([](const LayerDef& def) {
+  for_each_example([](const LayerDef& def, const Example& example) {
     if (def.qdq.weight.empty()) return;
-    const auto layer =
-        create_layer(def.class_name, minimal_config(def.class_name));
-    const Shape x{Shape::kAnySize, 4, 6, 3};
-    layer->build_once(std::span(&x, 1));
+    const auto layer = create_layer(def.class_name, example.config);
+    layer->build_once(with_batch(example, Shape::kAnySize));
     EXPECT_NO_THROW(layer->parameter(def.qdq.weight));
+    if (def.qdq.second_weight.empty()) return;
+    EXPECT_NO_THROW(layer->parameter(def.qdq.second_weight));
   });
 }
 

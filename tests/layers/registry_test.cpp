@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,11 +46,20 @@ TEST(Registry, FindsAClassByItsExactName) {
 }
 
 TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
+  const std::map<std::string_view, std::string_view> weights{
+      {"AveragePooling2D", ""},
+      {"Conv2D", "kernel"},
+      {"Conv2DTranspose", "kernel"},
+      {"Dense", "kernel"},
+      {"DepthwiseConv2D", "depthwise_kernel"},
+      {"GlobalAveragePooling2D", ""},
+      {"SeparableConv2D", "depthwise_kernel"}};
   for (const LayerDef* def : layer_defs()) {
-    const bool linear =
-        def->class_name == "Conv2D" || def->class_name == "Dense";
-    EXPECT_EQ(def->qdq.enabled, linear) << def->class_name;
-    EXPECT_EQ(def->qdq.weight, linear ? "kernel" : "") << def->class_name;
+    const auto quantized = weights.find(def->class_name);
+    EXPECT_EQ(def->qdq.enabled, quantized != weights.end()) << def->class_name;
+    EXPECT_EQ(def->qdq.weight,
+              quantized == weights.end() ? "" : quantized->second)
+        << def->class_name;
   }
 }
 

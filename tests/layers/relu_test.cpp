@@ -47,6 +47,21 @@ TEST(ReLU, RefusesAMaximumThatLeavesNothing) {
   EXPECT_THAT(refusal(NAN), HasSubstr("got nan"));
 }
 
+TEST(ReLU, HasASlopeBelowItsThreshold) {
+  const Tensor x = Tensor::of<float>({1, 5}, {-3, 0, 1, 1.5f, 9});
+  EXPECT_EQ(
+      values(infer(
+          ReLU({.max_value = 6, .negative_slope = 0.25f, .threshold = 1}), x)),
+      (std::vector<float>{-1, -0.25f, 0, 1.5f, 6}));
+}
+
+TEST(ReLU, RefusesASlopeOrThresholdBelowZero) {
+  EXPECT_THAT(error_of<ValueError>([] { (void)ReLU({.negative_slope = -1}); }),
+              HasSubstr("negative_slope: expected a finite value of at least "
+                        "0, got -1"));
+  EXPECT_THROW((void)ReLU({.threshold = NAN}), ValueError);
+}
+
 TEST(ReLU, RefusesSeveralInputs) {
   const SymbolicTensor x = input({3});
   EXPECT_THROW(ReLU()({x, x}), ValueError);

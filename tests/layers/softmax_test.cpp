@@ -46,6 +46,25 @@ TEST(Softmax, KeepsNanInItsRow) {
   EXPECT_EQ(y[2], 0.5f);
 }
 
+TEST(Softmax, GoesAlongTheAxisAskedFor) {
+  const Tensor x = noise({2, 3, 5, 7});
+  for (const int64_t axis : {1, 2, 3, -1, -2, -3}) {
+    const int64_t own = axis < 0 ? axis + 4 : axis;
+    const Tensor y = infer(Softmax({.axis = axis}), x);
+    // With the axis as the last one.
+    std::vector<int> order{0, 1, 2, 3};
+    std::swap(order[static_cast<size_t>(own)], order[3]);
+    EXPECT_EQ(values(y.transposed(order)),
+              values(infer(Softmax(), x.transposed(order))));
+  }
+}
+
+TEST(Softmax, RefusesTheBatchAsAxis) {
+  for (const int64_t axis : {0, -3, 3, -4}) {
+    EXPECT_THROW(Softmax({.axis = axis})(input({4, 5})), ShapeError);
+  }
+}
+
 TEST(Softmax, TreatsEverySampleByItself) {
   // A batch of samples without axes has no last axis of its own.
   const SymbolicTensor x = input({});

@@ -41,6 +41,21 @@ TEST(Summary, CountsWeightsOfASharedLayerOnceAndItsWorkTwice) {
   EXPECT_THAT(text, ContainsRegex("\ntotal +20 +32\n"));
 }
 
+TEST(Summary, HasItsNumbersAsValues) {
+  const SymbolicTensor x = input({4});
+  const Dense shared({.units = 4});
+  const SymbolicTensor y = BatchNormalization()(shared(shared(x)));
+  const std::vector<NodeSize> sizes = Model(x, y).sizes();
+  ASSERT_EQ(sizes.size(), 4u);
+  EXPECT_EQ(sizes[0].parameters, 0);
+  EXPECT_EQ(sizes[1].parameters, 20);
+  EXPECT_EQ(sizes[1].trainable, 20);
+  EXPECT_EQ(sizes[2].parameters, 0);
+  EXPECT_EQ(sizes[2].multiply_adds, 16);
+  EXPECT_EQ(sizes[3].parameters, 16);
+  EXPECT_EQ(sizes[3].trainable, 8);
+}
+
 TEST(Summary, GroupsDigitsByThousands) {
   const SymbolicTensor x = input({999});
   const Model model(x, Dense({.units = 1001, .use_bias = false})(x));

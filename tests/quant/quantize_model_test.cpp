@@ -48,6 +48,22 @@ TEST(QuantizeModel, QuantizesWeightsOnlyUntilItIsCalibrated) {
   EXPECT_EQ(bits(quantized.predict(x)), bits(model.predict(x)));
 }
 
+TEST(QuantizeModel, QuantizesBothWeightsOfASeparableConvolution) {
+  const SymbolicTensor x = input({5, 6, 3}, "x");
+  const Model model(
+      x,
+      SeparableConv2D({.filters = 4, .depth_multiplier = 2, .name = "sep"})(x));
+  const Model quantized = quantize_model(model);
+  const auto scales = [&](const std::string& name) {
+    const Parameter& p = quantized.layer("quant_sep").parameter(name);
+    return quantizer(quantized, "sep/" + name)
+        ->weight_grid(p.variable, p.channel_axis)
+        .scale.size();
+  };
+  EXPECT_EQ(scales("depthwise_kernel"), 3);
+  EXPECT_EQ(scales("pointwise_kernel"), 4);
+}
+
 TEST(QuantizeModel, StaysNearTheFloatModelOnceCalibrated) {
   const Tensor x = noise({20, 8, 6, 1});
   const auto real = values(quickstart().predict(x));

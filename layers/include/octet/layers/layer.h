@@ -70,8 +70,9 @@ struct ForwardContext {
 
 /// How a class is quantized when nobody says otherwise.
 struct QdqDefault {
-  bool enabled = false;          ///< in full mode
-  std::string_view weight = {};  ///< parameter that gets weight Q/DQ
+  bool enabled = false;                 ///< in full mode
+  std::string_view weight = {};         ///< parameter that gets weight Q/DQ
+  std::string_view second_weight = {};  ///< another one, of a class with two
 };
 
 /// What the registry knows of a class. Every layer source ends with one.
@@ -156,7 +157,7 @@ class Layer {
   /// number of channels.
   void build_once(std::span<const Shape> inputs);
   /// Gives every parameter its first value, once; the streams of `rng` are
-  /// named by layer and parameter.
+  /// named by layer and parameter. The layers of a model may be at it at once.
   virtual void initialize_once(const Rng& rng);
   /// Copies the parameter values of an equal layer, and whether it is
   /// trainable.

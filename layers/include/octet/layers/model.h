@@ -25,6 +25,13 @@ enum class Mode {
   inference,
 };
 
+/// What one node takes. Weights of a shared layer count at its first node.
+struct NodeSize {
+  int64_t parameters = 0;
+  int64_t trainable = 0;      ///< of the parameters
+  int64_t multiply_adds = 0;  ///< of one sample
+};
+
 class Model {
  public:
   /// Collects the graph between inputs and outputs, names unnamed layers by
@@ -96,6 +103,8 @@ class Model {
 
   /// A table: name, class, output shape, parameters, multiply-adds.
   std::string summary() const;
+  /// The same numbers, one entry a node in the order of nodes().
+  std::vector<NodeSize> sizes() const;
 
   /// A copy whose layers are made by `rewrite`; without one, equal copies
   /// with the same weights. `rewrite` gets each layer once and returns an

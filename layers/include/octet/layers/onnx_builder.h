@@ -67,7 +67,8 @@ class EmitContext {
 
   /// The parameter as an initializer, in ONNX' arrangement: `arrange` takes
   /// the Keras tensor to ONNX' and puts the output channels on axis
-  /// `onnx_axis`. Under a hook the values are stored on the grid and
+  /// `onnx_axis`, each slice of the channel axis as one or several neighbours
+  /// there. Under a hook the values are stored on the grid and
   /// followed by Q and DQ.
   std::string weight(const Parameter& parameter,
                      const std::function<Tensor(const Tensor&)>& arrange,

@@ -8,10 +8,15 @@ namespace octet {
 
 struct ReLUOptions {
   float max_value = std::numeric_limits<float>::infinity();
+  float negative_slope = 0;
+  float threshold = 0;
   std::string name = "";
 };
 
-/// min(max(x, 0), max_value). Throws: ValueError for max_value <= 0.
+/// min(x, max_value) above the threshold, negative_slope * (x - threshold) up
+/// to it: with the defaults max(x, 0).
+/// Throws: ValueError for max_value <= 0, or a slope or threshold that is
+/// negative or not finite.
 class ReLU : public LayerHandle {
  public:
   explicit ReLU(const ReLUOptions& options = {});

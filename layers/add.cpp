@@ -1,0 +1,26 @@
+#include <octet/layers/add.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Add",
+    .combine = add,
+    .onnx_op = "Add",
+};
+
+}  // namespace
+
+Add::Add(const AddOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef add_def;
+const LayerDef add_def{
+    .class_name = "Add",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

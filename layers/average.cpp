@@ -1,0 +1,27 @@
+#include <octet/layers/average.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Average",
+    .combine = add,
+    .onnx_op = "Add",
+    .mean = true,
+};
+
+}  // namespace
+
+Average::Average(const AverageOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef average_def;
+const LayerDef average_def{
+    .class_name = "Average",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

@@ -1,0 +1,88 @@
+#include <octet/layers/class_token.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ClassTokenOptions& o) {
+  v("token_initializer", o.token_initializer);
+}
+
+namespace {
+
+class ClassTokenLayer final : public Layer {
+ public:
+  explicit ClassTokenLayer(const ClassTokenOptions& options) : o_(options) {}
+
+  std::string class_name() const override { return "ClassToken"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = token_input(inputs);
+    return {x[0], x[1] + 1, x[2]};
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const int64_t d = inputs[0][2];
+    token_ = add_parameter(
+        "class_token", {1, 1, d},
+        {.initializer = o_.token_initializer, .fan_in = d, .fan_out = d});
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Shape& x = inputs[0].shape();
+    return concatenate(
+        {broadcast_to(context.read(at(token_)), {x[0], 1, x[2]}), inputs[0]},
+        1);
+  }
+
+  // One token a sample; only the graph's input knows how many there are.
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue& x = inputs[0];
+    const auto node = [&](const char* op, const char* name,
+                          const std::vector<std::string>& operands,
+                          const OnnxBuilder::Attributes& attributes = {}) {
+      return context.builder().add_node(op, context.layer() + "/" + name,
+                                        operands, attributes);
+    };
+    const std::string shape = node("Shape", "input_shape", {x.name});
+    const std::string batch = node("Slice", "batch",
+                                   {shape, context.integers("first", {0}),
+                                    context.integers("second", {1})});
+    const std::string wanted =
+        node("Concat", "token_shape",
+             {batch, context.integers("token", {1, x.shape[2]})},
+             {{"axis", int64_t{0}}});
+    const std::string tokens =
+        node("Expand", "tokens", {context.weight(at(token_)), wanted});
+    return {context.node("Concat", {tokens, x.name}, {{"axis", int64_t{1}}}),
+            output_shape(std::array{x.shape})};
+  }
+
+ private:
+  ClassTokenOptions o_;
+  size_t token_ = 0;
+};
+
+}  // namespace
+
+ClassToken::ClassToken(const ClassTokenOptions& options)
+    : LayerHandle(make_layer<ClassTokenLayer>("ClassToken", options)) {}
+
+extern const LayerDef class_token_def;
+const LayerDef class_token_def{
+    .class_name = "ClassToken",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ClassTokenLayer>(
+          read_fields<ClassTokenOptions>(config));
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,101 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/concatenate.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ConcatenateOptions& o) {
+  v("axis", o.axis);
+}
+
+namespace {
+
+class ConcatenateLayer final : public Layer {
+ public:
+  explicit ConcatenateLayer(const ConcatenateOptions& options) : o_(options) {
+    if (o_.axis == 0) {
+      throw ValueError("axis: expected one behind the batch, got 0");
+    }
+  }
+
+  std::string class_name() const override { return "Concatenate"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    if (inputs.empty()) {
+      throw ValueError("inputs: expected at least one, got none");
+    }
+    const int axis = axis_of(inputs[0]);
+    int64_t total = 0;
+    for (const Shape& x : inputs) {
+      if (x.rank() != inputs[0].rank() ||
+          x.with(axis, 0) != inputs[0].with(axis, 0)) {
+        throw ShapeError(fmt::format(
+            "inputs: expected equal shapes except on axis {}, got {} and {}",
+            o_.axis, inputs[0].to_string(), x.to_string()));
+      }
+      total += x[axis];
+    }
+    return inputs[0].with(axis, total);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return concatenate({inputs.begin(), inputs.end()},
+                       axis_of(inputs[0].shape()));
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    std::vector<std::string> names;
+    std::vector<Shape> shapes;
+    for (const OnnxValue& x : inputs) {
+      names.push_back(context.keras_order(x).name);
+      shapes.push_back(x.shape);
+    }
+    const int axis = axis_of(shapes[0]);
+    // Keras' axes h, w, c of images are 2, 3, 1 in ONNX.
+    constexpr std::array<int64_t, 4> kOnnx{0, 2, 3, 1};
+    const int64_t onnx_axis =
+        shapes[0].rank() == 4 ? kOnnx[static_cast<size_t>(axis)] : axis;
+    return {context.node("Concat", names, {{"axis", onnx_axis}}),
+            output_shape(shapes)};
+  }
+
+ private:
+  // From 0. Throws: ValueError for the batch; ShapeError.
+  int axis_of(const Shape& x) const {
+    const int64_t axis = o_.axis < 0 ? o_.axis + x.rank() : o_.axis;
+    if (axis < 1 || axis >= x.rank()) {
+      throw ShapeError(
+          fmt::format("axis: expected one of {} behind the batch, got {}",
+                      x.to_string(), o_.axis));
+    }
+    return static_cast<int>(axis);
+  }
+
+  ConcatenateOptions o_;
+};
+
+}  // namespace
+
+Concatenate::Concatenate(const ConcatenateOptions& options)
+    : LayerHandle(make_layer<ConcatenateLayer>("Concatenate", options)) {}
+
+extern const LayerDef concatenate_def;
+const LayerDef concatenate_def{
+    .class_name = "Concatenate",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ConcatenateLayer>(
+          read_fields<ConcatenateOptions>(config));
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/conv2d_transpose.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "activation_functions.h"
+#include "checks.h"
+#include "convolution.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, Conv2DTransposeOptions& o) {
+  v("filters", o.filters);
+  v("kernel_size", o.kernel_size);
+  v("strides", o.strides);
+  v("padding", o.padding);
+  v("dilation_rate", o.dilation_rate);
+  v("activation", o.activation);
+  v("use_bias", o.use_bias);
+  v("kernel_initializer", o.kernel_initializer);
+  v("bias_initializer", o.bias_initializer);
+  v("kernel_regularizer", o.kernel_regularizer);
+  v("bias_regularizer", o.bias_regularizer);
+}
+
+namespace {
+
+using Options = Conv2DTransposeOptions;
+
+class Conv2DTransposeLayer final : public Layer {
+ public:
+  explicit Conv2DTransposeLayer(const Options& options)
+      : o_(options),
+        window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
+        activation_(find_activation(o_.activation)) {
+    expect_count("filters", o_.filters);
+    window_.check();
+  }
+
+  std::string class_name() const override { return "Conv2DTranspose"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = image_input(inputs);
+    const Pads given = o_.padding.given() ? *o_.padding.given() : Pads{};
+    const int64_t h = size_along(x[1], o_.kernel_size.h, o_.strides.h,
+                                 o_.dilation_rate.h, given.top, given.bottom);
+    const int64_t w = size_along(x[2], o_.kernel_size.w, o_.strides.w,
+                                 o_.dilation_rate.w, given.left, given.right);
+    if (h < 1 || w < 1) {
+      throw ShapeError(
+          fmt::format("padding: expected some of the output to be left, got "
+                      "{}x{} for {}",
+                      h, w, x.to_string()));
+    }
+    return {x[0], h, w, o_.filters};
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const int64_t c = inputs[0][3];
+    const Shape kernel{o_.kernel_size.h, o_.kernel_size.w, o_.filters, c};
+    (void)kernel.size();  // refuses one too large to count
+    // Fans as Keras counts them, from the kernel's last two axes.
+    kernel_ = add_parameter("kernel", kernel,
+                            {.initializer = o_.kernel_initializer,
+                             .fan_in = window_.cells() * o_.filters,
+                             .fan_out = window_.cells() * c,
+                             .regularizer = o_.kernel_regularizer,
+                             .channel_axis = 2});
+    if (o_.use_bias) {
+      bias_ = add_parameter("bias", {o_.filters},
+                            {.initializer = o_.bias_initializer,
+                             .regularizer = o_.bias_regularizer});
+    }
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Shape shape = output_shape(std::array{inputs[0].shape()});
+    Variable y = conv2d_transpose(inputs[0], context.read(at(kernel_)),
+                                  {shape[1], shape[2]}, window_.on(shape));
+    if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
+    return activation_.apply(y);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const Shape shape = output_shape(std::array{inputs[0].shape});
+    std::vector<std::string> operands{inputs[0].name,
+                                      context.weight(
+                                          at(kernel_),
+                                          [](const Tensor& w) {
+                                            return w.transposed({3, 2, 0, 1});
+                                          },
+                                          1)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    OnnxBuilder::Attributes attributes = window_.onnx(shape, 1);
+    // Cells beyond the last window, where strides step over them.
+    const auto beyond = [](int64_t kernel, int64_t stride, int64_t dilation) {
+      return std::max<int64_t>(stride - reach(kernel, dilation), 0);
+    };
+    attributes.emplace_back(
+        "output_padding",
+        std::vector{
+            beyond(o_.kernel_size.h, o_.strides.h, o_.dilation_rate.h),
+            beyond(o_.kernel_size.w, o_.strides.w, o_.dilation_rate.w)});
+    return activation_.emit(
+        context, {context.node("ConvTranspose", operands, attributes), shape});
+  }
+
+  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+    const Shape& x = inputs[0];
+    return x[1] * x[2] * x[3] * window_.cells() * o_.filters;
+  }
+
+ private:
+  static int64_t reach(int64_t kernel, int64_t dilation) {
+    return (kernel - 1) * dilation + 1;
+  }
+  int64_t size_along(int64_t size, int64_t kernel, int64_t stride,
+                     int64_t dilation, int64_t before, int64_t after) const {
+    if (o_.padding == Padding::same) return size * stride;
+    return (size - 1) * stride + std::max(reach(kernel, dilation), stride) -
+           before - after;
+  }
+
+  Options o_;
+  ConvolutionWindow window_;
+  const ActivationFunction& activation_;
+  size_t kernel_ = 0;
+  size_t bias_ = 0;
+};
+
+}  // namespace
+
+Conv2DTranspose::Conv2DTranspose(const Options& options)
+    : LayerHandle(
+          make_layer<Conv2DTransposeLayer>("Conv2DTranspose", options)) {}
+
+extern const LayerDef conv2d_transpose_def;
+const LayerDef conv2d_transpose_def{
+    .class_name = "Conv2DTranspose",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<Conv2DTransposeLayer>(
+          read_fields<Options>(config));
+    },
+    .qdq = {.enabled = true, .weight = "kernel"},
+};
+
+}  // namespace octet

@@ -1,0 +1,82 @@
+#include <span>
+
+#include <fmt/format.h>
+
+#include <octet/layers/dropout.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, DropoutOptions& o) {
+  v("rate", o.rate);
+  v("noise_shape", o.noise_shape);
+}
+
+namespace {
+
+class DropoutLayer final : public Layer {
+ public:
+  explicit DropoutLayer(const DropoutOptions& options) : o_(options) {
+    expect_rate(o_.rate);
+  }
+
+  std::string class_name() const override { return "Dropout"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    (void)noise(x);
+    return x;
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    if (!context.training) return inputs[0];
+    return dropout(inputs[0], o_.rate, *context.rng, noise(inputs[0].shape()));
+  }
+  OnnxValue emit(EmitContext&,
+                 std::span<const OnnxValue> inputs) const override {
+    return inputs[0];
+  }
+
+ private:
+  // The shape of what is drawn for x.
+  Shape noise(const Shape& x) const {
+    if (o_.noise_shape.empty()) return x;
+    Shape result{std::span<const int64_t>(o_.noise_shape)};
+    bool fits = result.rank() == x.rank();
+    for (int axis = 0; fits && axis < x.rank(); ++axis) {
+      if (result[axis] == Shape::kAnySize) result = result.with(axis, x[axis]);
+      fits = result[axis] == 1 || result[axis] == x[axis];
+    }
+    if (!fits) {
+      throw ShapeError(fmt::format(
+          "noise_shape: expected sizes of {}, 1 or -1, got {}", x.to_string(),
+          Shape(std::span<const int64_t>(o_.noise_shape)).to_string()));
+    }
+    return result;
+  }
+
+  DropoutOptions o_;
+};
+
+}  // namespace
+
+Dropout::Dropout(const DropoutOptions& options)
+    : LayerHandle(make_layer<DropoutLayer>("Dropout", options)) {}
+
+extern const LayerDef dropout_def;
+const LayerDef dropout_def{
+    .class_name = "Dropout",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<DropoutLayer>(
+          read_fields<DropoutOptions>(config));
+    },
+};
+
+}  // namespace octet

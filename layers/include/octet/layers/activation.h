@@ -1,0 +1,29 @@
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct ActivationOptions {
+  std::string activation = "linear";
+  std::string name = "";
+};
+
+/// A function of every value (softmax: of the last axis), by Keras' name:
+/// linear, elu, exponential, gelu (exact), hard_sigmoid, hard_silu,
+/// hard_swish, leaky_relu (slope 0.2), relu, relu6, selu, sigmoid, silu,
+/// softmax, softplus, softsign, swish, tanh.
+/// Throws: ValueError for another name.
+class Activation : public LayerHandle {
+ public:
+  explicit Activation(const ActivationOptions& options);
+  /// A template, as braces are for the options.
+  template <std::convertible_to<std::string> Function>
+  explicit Activation(const Function& function, const std::string& name = "")
+      : Activation(ActivationOptions{.activation = function, .name = name}) {}
+};
+
+}  // namespace octet

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct AverageOptions {
+  std::string name = "";
+};
+
+/// The mean of its inputs, value by value.
+/// Called with a vector of inputs whose shapes are equal or broadcast; inputs
+/// of lower rank get axes of size 1 behind the batch, as in Keras.
+/// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
+class Average : public LayerHandle {
+ public:
+  explicit Average(const AverageOptions& options = {});
+};
+
+}  // namespace octet

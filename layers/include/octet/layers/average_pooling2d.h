@@ -1,0 +1,24 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/layers/padding.h>
+
+namespace octet {
+
+struct AveragePooling2DOptions {
+  Size2 pool_size{2, 2};
+  Size2 strides{0, 0};  ///< 0: the pool size
+  Padding padding = Padding::valid;
+  std::string name = "";
+};
+
+/// Mean of each window, as in Keras: padding is not counted.
+/// Shapes: [n,h,w,c] -> [n,oh,ow,c].
+/// Throws: ValueError for sizes < 1 or strides < 0; ShapeError when called on
+/// anything but an image, or if the window does not fit.
+class AveragePooling2D : public LayerHandle {
+ public:
+  explicit AveragePooling2D(const AveragePooling2DOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct ClassTokenOptions {
+  Initializer token_initializer = zeros();
+  std::string name = "";
+};
+
+/// Puts a learnt token before all others, from which a classifier reads.
+/// Parameter: class_token [1,1,d] (zeros).
+/// Shapes: [n,t,d] -> [n,t+1,d]. Throws: ShapeError for another rank.
+/// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 1.
+class ClassToken : public LayerHandle {
+ public:
+  explicit ClassToken(const ClassTokenOptions& options = {});
+};
+
+}  // namespace octet

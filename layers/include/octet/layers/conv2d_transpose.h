@@ -1,0 +1,40 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/layers/padding.h>
+
+namespace octet {
+
+struct Conv2DTransposeOptions {
+  int64_t filters = 0;
+  Size2 kernel_size{3, 3};
+  Size2 strides{1, 1};
+  Padding padding = Padding::valid;
+  Size2 dilation_rate{1, 1};
+  std::string activation = "linear";
+  bool use_bias = true;
+  Initializer kernel_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+  Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
+  std::string name = "";
+};
+
+/// The transpose of a 2-D convolution, as in Keras (without output_padding):
+/// with strides it enlarges the image. Parameters: kernel [kh,kw,filters,c],
+/// bias [filters].
+/// Shapes: [n,h,w,c] -> [n,oh,ow,filters], where with padding 'same' oh is
+/// h*stride, with 'valid' (h-1)*stride + max(kernel, stride), and cells of
+/// padding given one by one are taken from that; a dilated kernel counts as
+/// large as it reaches.
+/// Throws: ValueError for filters, sizes, strides or dilation < 1, or an
+/// unknown activation; ShapeError when called on anything but an image, or if
+/// the padding leaves no output.
+/// Source: Keras, backend/common/backend_utils.py,
+/// compute_conv_transpose_output_length.
+class Conv2DTranspose : public LayerHandle {
+ public:
+  explicit Conv2DTranspose(const Conv2DTransposeOptions& options);
+};
+
+}  // namespace octet

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/layers/padding.h>
+
+namespace octet {
+
+struct DepthwiseConv2DOptions {
+  Size2 kernel_size{3, 3};
+  Size2 strides{1, 1};
+  Padding padding = Padding::valid;
+  int64_t depth_multiplier = 1;  ///< outputs of each channel
+  Size2 dilation_rate{1, 1};
+  std::string activation = "linear";
+  bool use_bias = true;
+  Initializer depthwise_initializer = glorot_uniform();
+  Initializer bias_initializer = zeros();
+  Regularizer depthwise_regularizer = {};
+  Regularizer bias_regularizer = {};
+  std::string name = "";
+};
+
+/// 2-D convolution of each channel by itself, as in Keras: output
+/// c*depth_multiplier + i is channel c under its i-th window. Parameters:
+/// depthwise_kernel [kh,kw,c,depth_multiplier], bias [c*depth_multiplier].
+/// Shapes: [n,h,w,c] -> [n,oh,ow,c*depth_multiplier].
+/// Throws: ValueError for sizes, strides, dilation or depth_multiplier < 1 or
+/// an unknown activation; ShapeError when called on anything but an image, or
+/// if the kernel does not fit.
+class DepthwiseConv2D : public LayerHandle {
+ public:
+  explicit DepthwiseConv2D(const DepthwiseConv2DOptions& options = {});
+};
+
+}  // namespace octet

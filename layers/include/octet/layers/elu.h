@@ -1,0 +1,19 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct ELUOptions {
+  float alpha = 1;
+  std::string name = "";
+};
+
+/// x > 0 ? x : alpha * (exp(x) - 1). Throws: ValueError for an alpha that is
+/// not finite.
+class ELU : public LayerHandle {
+ public:
+  explicit ELU(const ELUOptions& options = {});
+};
+
+}  // namespace octet

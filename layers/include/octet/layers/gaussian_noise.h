@@ -1,0 +1,19 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct GaussianNoiseOptions {
+  float stddev = 1;
+  std::string name = "";
+};
+
+/// In training adds normal noise of mean 0; in inference the identity. Draws
+/// as Dropout does. Throws: ValueError unless stddev is finite and >= 0.
+class GaussianNoise : public LayerHandle {
+ public:
+  explicit GaussianNoise(const GaussianNoiseOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct LayerNormalizationOptions {
+  std::vector<int64_t> axis = {-1};
+  float epsilon = 1e-3f;
+  bool center = true;
+  bool scale = true;
+  Initializer beta_initializer = zeros();
+  Initializer gamma_initializer = ones();
+  Regularizer beta_regularizer = {};
+  Regularizer gamma_regularizer = {};
+  std::string name = "";
+};
+
+/// Normalizes the last axis of every row or pixel by its own mean and biased
+/// variance, as in Keras. Parameters: gamma [c] (ones) and beta [c] (zeros),
+/// unless switched off by scale and center.
+/// Shapes: [n,...,c] -> [n,...,c].
+/// Throws: ValueError for an epsilon that is not positive; UnsupportedError
+/// for other axes than the last; ShapeError for rank < 2.
+class LayerNormalization : public LayerHandle {
+ public:
+  explicit LayerNormalization(const LayerNormalizationOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct PermuteOptions {
+  std::vector<int64_t> dims{};  ///< axes of a sample, counted from 1
+  std::string name = "";
+};
+
+/// Axis i of a result's sample is axis `dims[i]` of the input.
+/// Throws: ValueError if `dims` is not a permutation of 1, 2, ...; ShapeError
+/// when called on samples of another rank.
+class Permute : public LayerHandle {
+ public:
+  explicit Permute(const PermuteOptions& options = {});
+};
+
+}  // namespace octet

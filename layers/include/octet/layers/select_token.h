@@ -1,0 +1,20 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct SelectTokenOptions {
+  int64_t index = 0;  ///< negative ones count from the end
+  std::string name = "";
+};
+
+/// One token of each sample, such as the class token.
+/// Shapes: [n,t,d] -> [n,d]. Throws: ShapeError for another rank or an index
+/// that is not there.
+class SelectToken : public LayerHandle {
+ public:
+  explicit SelectToken(const SelectTokenOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct TransformerBlockOptions {
+  int64_t num_heads = 0;
+  int64_t mlp_dim = 0;  ///< features between the two Dense layers
+  float dropout = 0;    ///< behind attention and each Dense layer, in training
+  float attention_dropout = 0;  ///< of the attention weights
+  float epsilon = 1e-6f;        ///< of the two normalizations
+  std::string activation = "gelu";
+  Initializer kernel_initializer = glorot_uniform();
+  Regularizer kernel_regularizer = {};
+  std::string name = "";
+};
+
+/// An encoder block that normalizes first:
+///   y = x + attention(normalized x)
+///   z = y + Dense(activation(Dense(normalized y)))
+/// Layers: `<name>/norm1`, `<name>/attention/...`, `<name>/add1`,
+/// `<name>/norm2`, `<name>/mlp1`, `<name>/mlp2`, `<name>/add2`, and with
+/// dropout `<name>/dropout1` to `<name>/dropout3`. The heads share the
+/// features of a token.
+/// Shapes: [n,t,d] -> [n,t,d].
+/// Throws: ShapeError for features that the heads do not divide; ValueError
+/// for sizes < 1.
+/// Source: Dosovitskiy et al., arXiv 2010.11929, eq. 2 and 3.
+SymbolicTensor transformer_block(const SymbolicTensor& x,
+                                 const TransformerBlockOptions& options);
+
+}  // namespace octet

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/ops/window.h>
+
+namespace octet {
+
+struct ZeroPadding2DOptions {
+  Pads padding{1, 1, 1, 1};
+  std::string name = "";
+};
+
+/// Zeros around each image.
+/// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
+/// Throws: ValueError for negative sizes; ShapeError when called on anything
+/// but an image.
+class ZeroPadding2D : public LayerHandle {
+ public:
+  explicit ZeroPadding2D(const ZeroPadding2DOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,151 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/layer_normalization.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, LayerNormalizationOptions& o) {
+  v("axis", o.axis);
+  v("epsilon", o.epsilon);
+  v("center", o.center);
+  v("scale", o.scale);
+  v("beta_initializer", o.beta_initializer);
+  v("gamma_initializer", o.gamma_initializer);
+  v("beta_regularizer", o.beta_regularizer);
+  v("gamma_regularizer", o.gamma_regularizer);
+}
+
+namespace {
+
+using Options = LayerNormalizationOptions;
+
+class LayerNormalizationLayer final : public Layer {
+ public:
+  explicit LayerNormalizationLayer(const Options& options) : o_(options) {
+    if (!(o_.epsilon > 0) || std::isinf(o_.epsilon)) {
+      throw ValueError(fmt::format(
+          "epsilon: expected a finite value > 0, got {}", o_.epsilon));
+    }
+  }
+
+  std::string class_name() const override { return "LayerNormalization"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    if (x.rank() < 2) {
+      throw ShapeError(
+          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
+    }
+    if (o_.axis.size() != 1 ||
+        (o_.axis[0] != -1 && o_.axis[0] != x.rank() - 1)) {
+      throw UnsupportedError(
+          fmt::format("axis: expected the last one (-1), got [{}] of {}",
+                      fmt::join(o_.axis, ","), x.to_string()));
+    }
+    return x;
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const Shape c{inputs[0][-1]};
+    if (o_.scale) {
+      gamma_ = add_parameter("gamma", c,
+                             {.initializer = o_.gamma_initializer,
+                              .regularizer = o_.gamma_regularizer});
+    }
+    if (o_.center) {
+      beta_ = add_parameter("beta", c,
+                            {.initializer = o_.beta_initializer,
+                             .regularizer = o_.beta_regularizer});
+    }
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable gamma = o_.scale ? context.read(at(gamma_)) : Variable();
+    const Variable beta = o_.center ? context.read(at(beta_)) : Variable();
+    return layer_norm(inputs[0], gamma, beta, o_.epsilon);
+  }
+
+  // From primitives: the operator of this name came with opset 17.
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue x = context.keras_order(inputs[0]);
+    const bool image = x.shape.rank() == 4;
+    const auto node = [&](const char* op, const char* name,
+                          const std::vector<std::string>& operands,
+                          const OnnxBuilder::Attributes& attributes = {}) {
+      return context.builder().add_node(
+          op, fmt::format("{}/{}", context.layer(), name), operands,
+          attributes);
+    };
+    const OnnxBuilder::Attributes over{
+        {"axes", std::vector<int64_t>{image ? 1 : -1}},
+        {"keepdims", int64_t{1}}};
+    const std::string mean = node("ReduceMean", "mean", {x.name}, over);
+    const std::string centred = node("Sub", "centred", {x.name, mean});
+    const std::string squares =
+        node("Pow", "squares", {centred, context.scalar("two", 2)});
+    const std::string variance =
+        node("ReduceMean", "variance", {squares}, over);
+    const std::string raised = node(
+        "Add", "raised", {variance, context.scalar("epsilon", o_.epsilon)});
+    const std::string deviation = node("Sqrt", "deviation", {raised});
+    std::string y = node("Div", "normalized", {centred, deviation});
+    // Of images [c,1,1], beside NCHW.
+    const auto weight = [&](size_t index) {
+      return context.weight(
+          at(index),
+          [image](const Tensor& w) {
+            return image ? w.reshaped({w.size(), 1, 1}) : w;
+          },
+          0);
+    };
+    if (o_.scale) y = node("Mul", "scaled", {y, weight(gamma_)});
+    if (o_.center) y = node("Add", "shifted", {y, weight(beta_)});
+    return {y, x.shape};
+  }
+
+ private:
+  Options o_;
+  size_t gamma_ = 0;
+  size_t beta_ = 0;
+};
+
+// Keras writes this entry into every configuration; true is another formula.
+void refuse_rms_scaling(const Config& config) {
+  const Config* rms = config.find("rms_scaling");
+  if (rms != nullptr && rms->as_bool()) {
+    throw UnsupportedError(
+        "rms_scaling: expected false, got true; normalization without the "
+        "mean is another layer");
+  }
+}
+
+}  // namespace
+
+LayerNormalization::LayerNormalization(const Options& options)
+    : LayerHandle(
+          make_layer<LayerNormalizationLayer>("LayerNormalization", options)) {}
+
+extern const LayerDef layer_normalization_def;
+const LayerDef layer_normalization_def{
+    .class_name = "LayerNormalization",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      refuse_rms_scaling(config);
+      return std::make_shared<LayerNormalizationLayer>(
+          read_fields<Options>(config));
+    },
+};
+
+}  // namespace octet

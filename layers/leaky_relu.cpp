@@ -1,0 +1,64 @@
+
+#include <fmt/format.h>
+
+#include <octet/layers/leaky_relu.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "activation_functions.h"
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, LeakyReLUOptions& o) {
+  v("negative_slope", o.negative_slope);
+}
+
+namespace {
+
+class LeakyReLULayer final : public Layer {
+ public:
+  explicit LeakyReLULayer(const LeakyReLUOptions& options) : o_(options) {
+    expect_not_negative("negative_slope", o_.negative_slope);
+  }
+
+  std::string class_name() const override { return "LeakyReLU"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return single_input(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return leaky_relu(inputs[0], o_.negative_slope);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    return emit_relu(context, inputs[0], {.negative_slope = o_.negative_slope});
+  }
+
+ private:
+  LeakyReLUOptions o_;
+};
+
+}  // namespace
+
+LeakyReLU::LeakyReLU(const LeakyReLUOptions& options)
+    : LayerHandle(make_layer<LeakyReLULayer>("LeakyReLU", options)) {}
+
+extern const LayerDef leaky_relu_def;
+const LayerDef leaky_relu_def{
+    .class_name = "LeakyReLU",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      LeakyReLUOptions options;
+      FieldReader reader(config);
+      reader("alpha", options.negative_slope);  // Keras 2's name
+      fields(reader, options);
+      return std::make_shared<LeakyReLULayer>(options);
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,26 @@
+#include <octet/layers/maximum.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Maximum",
+    .combine = maximum,
+    .onnx_op = "Max",
+};
+
+}  // namespace
+
+Maximum::Maximum(const MaximumOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef maximum_def;
+const LayerDef maximum_def{
+    .class_name = "Maximum",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

@@ -1,0 +1,140 @@
+#include "merge.h"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+namespace octet {
+namespace {
+
+// Axes of size 1 behind the batch, up to `rank`.
+// Source: Keras 3, keras/src/layers/merging/base_merge.py.
+Shape expanded(const Shape& shape, int rank) {
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims.insert(dims.begin() + 1, static_cast<size_t>(rank - shape.rank()), 1);
+  return Shape(dims);
+}
+
+class MergeLayer final : public Layer {
+ public:
+  explicit MergeLayer(const Merge& merge) : merge_(merge) {}
+
+  std::string class_name() const override { return merge_.class_name; }
+  Config config() const override { return Config::Object(); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    if (merge_.pair && inputs.size() != 2) {
+      throw ValueError(fmt::format(
+          "inputs: expected two, got {}; pass a vector: {}()({{x, y}})",
+          inputs.size(), merge_.class_name));
+    }
+    if (inputs.empty()) {
+      throw ValueError("inputs: expected at least one, got 0");
+    }
+    const int rank = highest_rank(inputs);
+    Shape result = expanded(inputs[0], rank);
+    for (const Shape& input : inputs) {
+      const Shape next = expanded(input, rank);
+      for (int axis = 0; axis < rank; ++axis) {
+        if (result[axis] == next[axis] || next[axis] == 1) continue;
+        if (result[axis] != 1) {
+          throw ShapeError(fmt::format(
+              "inputs: expected shapes that are equal or broadcast (sizes "
+              "equal or 1), got {}",
+              text(inputs)));
+        }
+        result = result.with(axis, next[axis]);
+      }
+    }
+    return result;
+  }
+
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    int rank = 0;
+    for (const Variable& x : inputs) rank = std::max(rank, x.shape().rank());
+    const auto widened = [rank](const Variable& x) {
+      return x.shape().rank() == rank ? x
+                                      : reshape(x, expanded(x.shape(), rank));
+    };
+    Variable y = widened(inputs[0]);
+    for (const Variable& x : inputs.subspan(1)) {
+      y = merge_.combine(y, widened(x));
+    }
+    if (!merge_.mean || inputs.size() == 1) return y;
+    return scale_shift(y, 1.0f / static_cast<float>(inputs.size()));
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    std::vector<Shape> shapes;
+    bool one_order = true;
+    for (const OnnxValue& x : inputs) {
+      shapes.push_back(x.shape);
+      one_order = one_order && x.flattened_from == inputs[0].flattened_from;
+    }
+    const Shape shape = output_shape(shapes);
+    OnnxValue y{"", shape};
+    if (one_order) y.flattened_from = inputs[0].flattened_from;
+    for (const OnnxValue& input : inputs) {
+      const OnnxValue x = one_order ? input : context.keras_order(input);
+      const std::string name = widened(context, x, shape.rank());
+      y.name =
+          y.name.empty() ? name : context.node(merge_.onnx_op, {y.name, name});
+    }
+    if (merge_.mean && inputs.size() > 1) {
+      const float factor = 1.0f / static_cast<float>(inputs.size());
+      y.name = context.node("Mul", {y.name, context.scalar("factor", factor)});
+    }
+    return y;
+  }
+
+ private:
+  static int highest_rank(std::span<const Shape> inputs) {
+    int rank = 0;
+    for (const Shape& input : inputs) {
+      if (input.rank() < 1) {
+        throw ShapeError("inputs: expected [n,...], got " + input.to_string());
+      }
+      rank = std::max(rank, input.rank());
+    }
+    return rank;
+  }
+
+  static std::string text(std::span<const Shape> inputs) {
+    std::string result;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i > 0) result += i + 1 < inputs.size() ? ", " : " and ";
+      result += inputs[i].to_string();
+    }
+    return result;
+  }
+
+  // The value with `rank` axes, stored as ONNX stores that rank.
+  static std::string widened(EmitContext& context, const OnnxValue& x,
+                             int rank) {
+    if (x.shape.rank() == rank) return x.name;
+    const Shape shape = expanded(x.shape, rank);
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    const std::string name = context.node(
+        "Reshape", {context.keras_layout(x), context.integers("shape", dims)});
+    return context.from_keras_layout(name, shape).name;
+  }
+
+  const Merge& merge_;
+};
+
+}  // namespace
+
+std::shared_ptr<Layer> make_merge(const Merge& merge, std::string name) {
+  auto layer = std::make_shared<MergeLayer>(merge);
+  layer->set_name(std::move(name));
+  return layer;
+}
+
+}  // namespace octet

@@ -1,0 +1,26 @@
+#include <octet/layers/minimum.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Minimum",
+    .combine = minimum,
+    .onnx_op = "Min",
+};
+
+}  // namespace
+
+Minimum::Minimum(const MinimumOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef minimum_def;
+const LayerDef minimum_def{
+    .class_name = "Minimum",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

@@ -1,0 +1,26 @@
+#include <octet/layers/multiply.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Multiply",
+    .combine = multiply,
+    .onnx_op = "Mul",
+};
+
+}  // namespace
+
+Multiply::Multiply(const MultiplyOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef multiply_def;
+const LayerDef multiply_def{
+    .class_name = "Multiply",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+
+#include <octet/layers/conv2d.h>
+#include <octet/layers/patch_embedding.h>
+#include <octet/layers/reshape.h>
+#include <octet/runtime/error.h>
+
+#include "checks.h"
+#include "part_names.h"
+
+namespace octet {
+
+SymbolicTensor patch_embedding(const SymbolicTensor& x,
+                               const PatchEmbeddingOptions& o) {
+  return with_context(
+      [&] { return "in patch_embedding '" + o.name + "'"; },
+      [&] {
+        const Shape shape = x.shape();
+        const Shape& image = image_input(std::span(&shape, 1));
+        expect_window("patch_size", o.patch_size);
+        if (image[1] % o.patch_size.h != 0 || image[2] % o.patch_size.w != 0) {
+          throw ShapeError(fmt::format(
+              "input: expected images that patches of {}x{} divide, got {}",
+              o.patch_size.h, o.patch_size.w, image.to_string()));
+        }
+        const auto y = Conv2D({.filters = o.dim,
+                               .kernel_size = o.patch_size,
+                               .strides = o.patch_size,
+                               .kernel_initializer = o.kernel_initializer,
+                               .kernel_regularizer = o.kernel_regularizer,
+                               .name = o.name})(x);
+        return Reshape({.target_shape = {y.shape()[1] * y.shape()[2], o.dim},
+                        .name = part_name(o.name, "tokens")})(y);
+      });
+}
+
+}  // namespace octet

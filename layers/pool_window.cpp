@@ -1,0 +1,31 @@
+#include "pool_window.h"
+
+#include "checks.h"
+
+namespace octet {
+
+Size2 pool_strides(Size2 pool_size, Size2 strides) {
+  expect_window("pool_size", pool_size);
+  expect_window("strides", strides, 0);
+  return {strides.h == 0 ? pool_size.h : strides.h,
+          strides.w == 0 ? pool_size.w : strides.w};
+}
+
+WindowOptions pool_window(const Shape& x, Size2 pool_size, Size2 strides,
+                          const Padding& padding) {
+  return {.strides = strides,
+          .pads = padding.pads({x[1], x[2]}, pool_size, strides, {1, 1})};
+}
+
+Shape pooled_shape(const Shape& x, Size2 pool_size, Size2 strides,
+                   const Padding& padding) {
+  const Pads p = pool_window(x, pool_size, strides, padding).pads;
+  const int64_t oh =
+      window_positions(x[1], pool_size.h, strides.h, 1, p.top + p.bottom);
+  const int64_t ow =
+      window_positions(x[2], pool_size.w, strides.w, 1, p.left + p.right);
+  expect_window_fits(x, pool_size, oh, ow);
+  return {x[0], oh, ow, x[3]};
+}
+
+}  // namespace octet

@@ -1,0 +1,92 @@
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/prelu.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, PReLUOptions& o) {
+  v("alpha_initializer", o.alpha_initializer);
+  v("alpha_regularizer", o.alpha_regularizer);
+  v("shared_axes", o.shared_axes);
+}
+
+namespace {
+
+class PReLULayer final : public Layer {
+ public:
+  explicit PReLULayer(const PReLUOptions& options) : o_(options) {}
+
+  std::string class_name() const override { return "PReLU"; }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    if (x.rank() < 2) {
+      throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+    }
+    for (const int64_t axis : o_.shared_axes) {
+      if (axis < 1 || axis >= x.rank()) {
+        throw ValueError(fmt::format(
+            "shared_axes: expected axes in [1,{}), got {}", x.rank(), axis));
+      }
+    }
+    return x;
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    Shape shape = inputs[0].slice(1, inputs[0].rank());
+    for (const int64_t axis : o_.shared_axes) {
+      shape = shape.with(static_cast<int>(axis) - 1, 1);
+    }
+    alpha_ = add_parameter("alpha", shape,
+                           {.initializer = o_.alpha_initializer,
+                            .regularizer = o_.alpha_regularizer});
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    return prelu(inputs[0], context.read(at(alpha_)));
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = context.keras_order(inputs[0]);
+    const std::string slope = context.weight(
+        at(alpha_),
+        [](const Tensor& alpha) {
+          return alpha.shape().rank() == 3 ? alpha.transposed({2, 0, 1})
+                                           : alpha;
+        },
+        0);
+    y.name = context.node("PRelu", {y.name, slope});
+    return y;
+  }
+
+ private:
+  PReLUOptions o_;
+  size_t alpha_ = 0;
+};
+
+}  // namespace
+
+PReLU::PReLU(const PReLUOptions& options)
+    : LayerHandle(make_layer<PReLULayer>("PReLU", options)) {}
+
+extern const LayerDef prelu_def;
+const LayerDef prelu_def{
+    .class_name = "PReLU",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<PReLULayer>(read_fields<PReLUOptions>(config));
+    },
+};
+
+}  // namespace octet

@@ -1,0 +1,108 @@
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/reshape.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ReshapeOptions& o) {
+  v("target_shape", o.target_shape);
+}
+
+namespace {
+
+// Whether values of this shape are stored in another order in ONNX.
+bool order_matters(const Shape& shape) {
+  return shape.rank() == 4 && shape[1] * shape[2] > 1 && shape[3] > 1;
+}
+
+class ReshapeLayer final : public Layer {
+ public:
+  explicit ReshapeLayer(const ReshapeOptions& options) : o_(options) {
+    bool open = false;
+    for (const int64_t dim : o_.target_shape) {
+      if (dim == Shape::kAnySize ? open : dim < 1) {
+        throw ValueError(fmt::format(
+            "target_shape: expected sizes >= 1 and at most one -1, got ({})",
+            fmt::join(o_.target_shape, ",")));
+      }
+      open = open || dim == Shape::kAnySize;
+    }
+  }
+
+  std::string class_name() const override { return "Reshape"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    const int64_t size = x.slice(1, x.rank()).size();
+    std::vector<int64_t> dims{x[0]};
+    int64_t known = 1;
+    bool overflow = false;
+    for (const int64_t dim : o_.target_shape) {
+      if (dim != Shape::kAnySize) {
+        overflow |= __builtin_mul_overflow(known, dim, &known);
+      }
+    }
+    bool fits = !overflow && known <= size && size % known == 0;
+    bool open = false;
+    for (const int64_t dim : o_.target_shape) {
+      open |= dim == Shape::kAnySize;
+      dims.push_back(dim == Shape::kAnySize && fits ? size / known : dim);
+    }
+    fits &= open || known == size;
+    if (!fits) {
+      throw ShapeError(fmt::format(
+          "target_shape: expected the {} values of a sample of {}, got ({})",
+          size, x.to_string(), fmt::join(o_.target_shape, ",")));
+    }
+    return Shape(std::span<const int64_t>(dims));
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    const Shape& x = inputs[0].shape();
+    return reshape(inputs[0], output_shape(std::span(&x, 1)));
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue& x = inputs[0];
+    const Shape shape = output_shape(std::span(&x.shape, 1));
+    const std::string from = order_matters(x.shape)
+                                 ? context.keras_layout(x)
+                                 : context.keras_order(x).name;
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    dims[0] = -1;
+    // An image of one pixel or channel is stored alike either way.
+    const bool nchw = shape.rank() == 4 && !order_matters(shape);
+    if (nchw) dims = {-1, shape[3], shape[1], shape[2]};
+    std::string to =
+        context.node("Reshape", {from, context.integers("shape", dims)});
+    if (nchw) return {std::move(to), shape};
+    return context.from_keras_layout(std::move(to), shape);
+  }
+
+ private:
+  ReshapeOptions o_;
+};
+
+}  // namespace
+
+Reshape::Reshape(const ReshapeOptions& options)
+    : LayerHandle(make_layer<ReshapeLayer>("Reshape", options)) {}
+
+extern const LayerDef reshape_def;
+const LayerDef reshape_def{
+    .class_name = "Reshape",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ReshapeLayer>(
+          read_fields<ReshapeOptions>(config));
+    },
+};
+
+}  // namespace octet

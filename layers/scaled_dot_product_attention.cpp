@@ -1,0 +1,167 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/scaled_dot_product_attention.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ScaledDotProductAttentionOptions& o) {
+  v("num_heads", o.num_heads);
+  v("dropout", o.dropout);
+}
+
+namespace {
+
+using Options = ScaledDotProductAttentionOptions;
+
+class ScaledDotProductAttentionLayer final : public Layer {
+ public:
+  explicit ScaledDotProductAttentionLayer(const Options& options)
+      : o_(options) {
+    expect_count("num_heads", o_.num_heads);
+    if (!(o_.dropout >= 0 && o_.dropout < 1)) {
+      throw ValueError(
+          fmt::format("dropout: expected a rate in [0,1), got {}", o_.dropout));
+    }
+  }
+
+  std::string class_name() const override {
+    return "ScaledDotProductAttention";
+  }
+  Config config() const override { return write_fields(o_); }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    if (inputs.size() != 3) {
+      throw ValueError(
+          fmt::format("inputs: expected three, query, key and value, got {}",
+                      inputs.size()));
+    }
+    const Shape& q = inputs[0];
+    const Shape& k = inputs[1];
+    const Shape& v = inputs[2];
+    const auto check = [&](const char* name, const Shape& x) {
+      if (x.rank() != 3) {
+        throw ShapeError(fmt::format("{}: expected tokens [n,t,c], got {}",
+                                     name, x.to_string()));
+      }
+      if (x[2] % o_.num_heads != 0) {
+        throw ShapeError(
+            fmt::format("{}: expected features that {} heads divide, got {}",
+                        name, o_.num_heads, x.to_string()));
+      }
+    };
+    check("query", q);
+    check("key", k);
+    check("value", v);
+    if (q[2] != k[2]) {
+      throw ShapeError(
+          fmt::format("key: expected {} features as in the query, got {}", q[2],
+                      k.to_string()));
+    }
+    if (k[1] != v[1]) {
+      throw ShapeError(
+          fmt::format("value: expected {} tokens as in the key, got {}", k[1],
+                      v.to_string()));
+    }
+    return {q[0], q[1], v[2]};
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable q = heads(inputs[0]);
+    const Variable k = heads(inputs[1]);
+    const Variable v = heads(inputs[2]);
+    Variable weights = softmax(scale_shift(matmul(q, k, {.transpose_b = true}),
+                                           scale(inputs[0].shape())));
+    if (context.training && o_.dropout > 0) {
+      weights = dropout(weights, o_.dropout, *context.rng);
+    }
+    const Shape& x = inputs[0].shape();
+    return reshape(transpose(matmul(weights, v), {0, 2, 1, 3}),
+                   {x[0], x[1], inputs[2].shape()[2]});
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const Shape y = output_shape(
+        std::array{inputs[0].shape, inputs[1].shape, inputs[2].shape});
+    const auto node = [&](const char* op, std::string_view name,
+                          const std::vector<std::string>& operands,
+                          const OnnxBuilder::Attributes& attributes = {}) {
+      return context.builder().add_node(
+          op, fmt::format("{}/{}", context.layer(), name), operands,
+          attributes);
+    };
+    const auto split = [&](const OnnxValue& x, std::string_view name,
+                           std::vector<int64_t> axes) {
+      const std::string dims = fmt::format("{}/split", name);
+      const std::string parts =
+          node("Reshape", dims,
+               {x.name, context.integers(dims, {-1, x.shape[1], o_.num_heads,
+                                                x.shape[2] / o_.num_heads})});
+      return node("Transpose", fmt::format("{}/heads", name), {parts},
+                  {{"perm", std::move(axes)}});
+    };
+    const std::string q = split(inputs[0], "query", {0, 2, 1, 3});
+    const std::string k = split(inputs[1], "key", {0, 2, 3, 1});
+    const std::string v = split(inputs[2], "value", {0, 2, 1, 3});
+    const std::string products = node("MatMul", "products", {q, k});
+    const std::string scores =
+        node("Mul", "scores",
+             {products, context.scalar("scale", scale(inputs[0].shape))});
+    const std::string weights =
+        node("Softmax", "weights", {scores}, {{"axis", int64_t{-1}}});
+    const std::string means = node("MatMul", "means", {weights, v});
+    const std::string tokens =
+        node("Transpose", "tokens", {means},
+             {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    return {context.node("Reshape",
+                         {tokens, context.integers("shape", {-1, y[1], y[2]})}),
+            y};
+  }
+
+  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+    return inputs[0][1] * inputs[1][1] * (inputs[0][2] + inputs[2][2]);
+  }
+
+ private:
+  // [n,t,heads*d] -> [n,heads,t,d].
+  Variable heads(const Variable& x) const {
+    const Shape& s = x.shape();
+    return transpose(
+        reshape(x, {s[0], s[1], o_.num_heads, s[2] / o_.num_heads}),
+        {0, 2, 1, 3});
+  }
+  float scale(const Shape& q) const {
+    return static_cast<float>(
+        1 / std::sqrt(static_cast<double>(q[2] / o_.num_heads)));
+  }
+
+  Options o_;
+};
+
+}  // namespace
+
+ScaledDotProductAttention::ScaledDotProductAttention(const Options& options)
+    : LayerHandle(make_layer<ScaledDotProductAttentionLayer>(
+          "ScaledDotProductAttention", options)) {}
+
+extern const LayerDef scaled_dot_product_attention_def;
+const LayerDef scaled_dot_product_attention_def{
+    .class_name = "ScaledDotProductAttention",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ScaledDotProductAttentionLayer>(
+          read_fields<Options>(config));
+    },
+};
+
+}  // namespace octet

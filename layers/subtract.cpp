@@ -1,0 +1,27 @@
+#include <octet/layers/subtract.h>
+#include <octet/runtime/ops.h>
+
+#include "merge.h"
+
+namespace octet {
+namespace {
+
+constexpr Merge kMerge{
+    .class_name = "Subtract",
+    .combine = subtract,
+    .onnx_op = "Sub",
+    .pair = true,
+};
+
+}  // namespace
+
+Subtract::Subtract(const SubtractOptions& options)
+    : LayerHandle(make_merge(kMerge, options.name)) {}
+
+extern const LayerDef subtract_def;
+const LayerDef subtract_def{
+    .class_name = "Subtract",
+    .create = [](const Config&) { return make_merge(kMerge, ""); },
+};
+
+}  // namespace octet

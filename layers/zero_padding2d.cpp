@@ -1,0 +1,65 @@
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/zero_padding2d.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ZeroPadding2DOptions& o) {
+  v("padding", o.padding);
+}
+
+namespace {
+
+class ZeroPadding2DLayer final : public Layer {
+ public:
+  explicit ZeroPadding2DLayer(const ZeroPadding2DOptions& options)
+      : o_(options) {
+    expect_window("padding", {o_.padding.top, o_.padding.bottom}, 0);
+    expect_window("padding", {o_.padding.left, o_.padding.right}, 0);
+  }
+
+  std::string class_name() const override { return "ZeroPadding2D"; }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = image_input(inputs);
+    const Pads& p = o_.padding;
+    return {x[0], p.top + x[1] + p.bottom, p.left + x[2] + p.right, x[3]};
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return pad2d(inputs[0], o_.padding);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const Pads& p = o_.padding;
+    return {
+        context.node("Pad", {inputs[0].name,
+                             context.integers("pads", {0, 0, p.top, p.left, 0,
+                                                       0, p.bottom, p.right})}),
+        output_shape(std::span(&inputs[0].shape, 1))};
+  }
+
+ private:
+  ZeroPadding2DOptions o_;
+};
+
+}  // namespace
+
+ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
+    : LayerHandle(make_layer<ZeroPadding2DLayer>("ZeroPadding2D", options)) {}
+
+extern const LayerDef zero_padding2d_def;
+const LayerDef zero_padding2d_def{
+    .class_name = "ZeroPadding2D",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ZeroPadding2DLayer>(
+          read_fields<ZeroPadding2DOptions>(config));
+    },
+};
+
+}  // namespace octet

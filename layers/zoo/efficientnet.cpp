@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/layers/activation.h>
+#include <octet/layers/add.h>
+#include <octet/layers/batch_normalization.h>
+#include <octet/layers/dropout.h>
+#include <octet/layers/global_average_pooling2d.h>
+#include <octet/layers/multiply.h>
+#include <octet/layers/normalization.h>
+#include <octet/layers/rescaling.h>
+#include <octet/layers/reshape.h>
+#include <octet/layers/zero_padding2d.h>
+
+#include "network.h"
+
+namespace octet::zoo {
+namespace {
+
+struct Stage {
+  int64_t window;
+  int blocks;
+  int64_t filters;
+  int64_t expansion;
+  int64_t stride;  // of the first block
+};
+// Source: Tan and Le, table 1.
+constexpr Stage kStages[] = {
+    {3, 1, 16, 1, 1},  {3, 2, 24, 6, 2},  {5, 2, 40, 6, 2}, {3, 3, 80, 6, 2},
+    {5, 3, 112, 6, 1}, {5, 4, 192, 6, 2}, {3, 1, 320, 6, 1}};
+constexpr int kBlocks = 16;
+// Of the last block; it rises from 0 at the first.
+constexpr double kDropConnect = 0.2;
+
+SymbolicTensor norm_swish(const SymbolicTensor& x, const std::string& norm,
+                          const std::string& activation) {
+  return Activation("silu", activation)(BatchNormalization({.name = norm})(x));
+}
+
+// One squeezed number a channel says how much of the channel goes on.
+SymbolicTensor excited(const Kernels& kernels, const SymbolicTensor& x,
+                       int64_t squeezed, const std::string& name) {
+  const int64_t channels = x.shape()[3];
+  SymbolicTensor y = GlobalAveragePooling2D({.name = name + "se_squeeze"})(x);
+  y = Reshape({.target_shape = {1, 1, channels}, .name = name + "se_reshape"})(
+      y);
+  y = kernels.conv(y, {.filters = squeezed,
+                       .kernel_size = {1, 1},
+                       .padding = Padding::same,
+                       .activation = "silu",
+                       .name = name + "se_reduce"});
+  y = kernels.conv(y, {.filters = channels,
+                       .kernel_size = {1, 1},
+                       .padding = Padding::same,
+                       .activation = "sigmoid",
+                       .name = name + "se_expand"});
+  return Multiply({.name = name + "se_excite"})({x, y});
+}
+
+SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
+                     const Stage& stage, int64_t stride, double drop,
+                     const std::string& name) {
+  const int64_t channels = x.shape()[3];
+  SymbolicTensor y = x;
+  if (stage.expansion != 1) {
+    y = kernels.conv(y, {.filters = stage.expansion * channels,
+                         .kernel_size = {1, 1},
+                         .padding = Padding::same,
+                         .use_bias = false,
+                         .name = name + "expand_conv"});
+    y = norm_swish(y, name + "expand_bn", name + "expand_activation");
+  }
+  if (stride == 2) {
+    y = ZeroPadding2D({.padding = pads_of_stride_two(y, stage.window),
+                       .name = name + "dwconv_pad"})(y);
+  }
+  y = kernels.depthwise(
+      y, {.kernel_size = {stage.window, stage.window},
+          .strides = {stride, stride},
+          .padding = stride == 1 ? Padding::same : Padding::valid,
+          .use_bias = false,
+          .name = name + "dwconv"});
+  y = norm_swish(y, name + "bn", name + "activation");
+  y = excited(kernels, y, std::max(int64_t{1}, channels / 4), name);
+  y = kernels.conv(y, {.filters = stage.filters,
+                       .kernel_size = {1, 1},
+                       .padding = Padding::same,
+                       .use_bias = false,
+                       .name = name + "project_conv"});
+  y = BatchNormalization({.name = name + "project_bn"})(y);
+  if (stride != 1 || channels != stage.filters) return y;
+  // Drops whole samples.
+  y = Dropout({.rate = static_cast<float>(drop),
+               .noise_shape = {Shape::kAnySize, 1, 1, 1},
+               .name = name + "drop"})(y);
+  return Add({.name = name + "add"})({y, x});
+}
+
+SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
+  // Source: keras.applications.efficientnet, CONV_KERNEL_INITIALIZER and
+  // DENSE_KERNEL_INITIALIZER.
+  const Kernels kernels{
+      .l2 = o.l2,
+      .initializer = Initializer(Initializer::Spread::truncated_normal, 2, 0,
+                                 Initializer::Fan::out)};
+  const Kernels head{
+      .l2 = o.l2,
+      .initializer = Initializer(Initializer::Spread::uniform, 1.0 / 3, 0,
+                                 Initializer::Fan::out)};
+  SymbolicTensor x = Rescaling({.scale = {1.0f / 255}})(image);
+  x = Normalization()(x);
+  x = ZeroPadding2D(
+      {.padding = pads_of_stride_two(x, 3), .name = "stem_conv_pad"})(x);
+  x = kernels.conv(x, {.filters = 32,
+                       .strides = {2, 2},
+                       .use_bias = false,
+                       .name = "stem_conv"});
+  x = norm_swish(x, "stem_bn", "stem_activation");
+  int done = 0;
+  int number = 0;
+  for (const Stage& stage : kStages) {
+    ++number;
+    for (int i = 0; i < stage.blocks; ++i, ++done) {
+      x = block(kernels, x, stage, i == 0 ? stage.stride : 1,
+                kDropConnect * done / kBlocks,
+                fmt::format("block{}{}_", number, static_cast<char>('a' + i)));
+    }
+  }
+  x = kernels.conv(x, {.filters = 1280,
+                       .kernel_size = {1, 1},
+                       .padding = Padding::same,
+                       .use_bias = false,
+                       .name = "top_conv"});
+  x = norm_swish(x, "top_bn", "top_activation");
+  x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
+  x = Dropout({.rate = 0.2f, .name = "top_dropout"})(x);
+  return head.dense(x, {.units = o.classes, .name = "predictions"});
+}
+
+}  // namespace
+
+Model efficientnet_b0(const Options& options) {
+  return network("efficientnet_b0", options, body);
+}
+
+}  // namespace octet::zoo

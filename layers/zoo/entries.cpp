@@ -1,0 +1,72 @@
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/zoo.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::zoo {
+namespace {
+
+const std::vector<Entry>& table() {
+  static const Shape imagenet{224, 224, 3};
+  static const Shape flat{28, 28};
+  static const Shape tiny{32, 32, 3};
+  static const std::vector<Entry> entries{
+      {"lenet", "LeNet-5 for digits", {28, 28, 1}, 10, 0, lenet},
+      {"resnet8", "MLPerf Tiny image classification", tiny, 10, 0, resnet8},
+      {"resnet20", "ResNet-20 for CIFAR", tiny, 10, 0, resnet20},
+      {"ds_cnn", "MLPerf Tiny keyword spotting", {49, 10, 1}, 12, 0, ds_cnn},
+      {"mobilenet_v1_025",
+       "MLPerf Tiny visual wake words",
+       {96, 96, 3},
+       2,
+       0.25,
+       mobilenet_v1_025},
+      {"unet", "small U-Net for segmentation", {128, 128, 3}, 2, 0, unet},
+      {"mobilenet", "MobileNet", imagenet, 1000, 1, mobilenet},
+      {"mobilenet_v2", "MobileNetV2", imagenet, 1000, 1, mobilenet_v2},
+      {"efficientnet_b0", "EfficientNet-B0", imagenet, 1000, 0,
+       efficientnet_b0},
+      {"vit_tiny", "Vision Transformer, tiny", imagenet, 1000, 0, vit_tiny},
+      {"densenet121", "DenseNet-121", imagenet, 1000, 0, densenet121},
+      {"resnet18", "ResNet-18", imagenet, 1000, 0, resnet18},
+      {"inception_v3", "InceptionV3", {299, 299, 3}, 1000, 0, inception_v3},
+      {"resnet50", "ResNet-50", imagenet, 1000, 0, resnet50},
+      {"resnet50_v2", "ResNet-50 v2", imagenet, 1000, 0, resnet50_v2},
+      {"resnet101", "ResNet-101", imagenet, 1000, 0, resnet101},
+      {"resnet101_v2", "ResNet-101 v2", imagenet, 1000, 0, resnet101_v2},
+      {"otho", "placement test: two convolutions", flat, 0, 0, otho},
+      {"lotho", "placement test: depthwise", flat, 0, 0, lotho},
+      {"lobelia", "placement test: dense layers", flat, 10, 0, lobelia},
+      {"bilbo", "placement test: a row of convolutions", flat, 10, 0, bilbo},
+      {"frodo", "placement test: residual blocks", tiny, 10, 0, frodo},
+      {"sam", "placement test: more residual blocks", tiny, 10, 0, sam},
+      {"merry", "placement test: inception block", flat, 10, 0, merry},
+      {"pippin", "placement test: normalized residual blocks", flat, 10, 0,
+       pippin},
+  };
+  return entries;
+}
+
+}  // namespace
+
+std::span<const Entry> entries() { return table(); }
+
+const Entry& entry(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Entry& known : table()) {
+    if (known.name == name) return known;
+    names.emplace_back(known.name);
+  }
+  throw NotFoundError(fmt::format("zoo: expected a known network, got '{}'{}",
+                                  name, suggest_names(name, names)));
+}
+
+Model make(std::string_view name, const Options& options) {
+  return entry(name).make(options);
+}
+
+}  // namespace octet::zoo

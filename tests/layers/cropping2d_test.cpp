@@ -1,0 +1,42 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+constexpr int64_t kN = Shape::kAnySize;
+
+TEST(Cropping2D, TakesCellsAwayAroundEachImage) {
+  const Tensor x = integers({2, 3, 4, 3});
+  const Tensor y = infer(Cropping2D({.cropping = {1, 1, 2, 0}}), x);
+  EXPECT_EQ(y.shape(), Shape({2, 1, 2, 3}));
+  const auto from = values(x);
+  const auto to = values(y);
+  EXPECT_EQ(Floats(to.begin(), to.begin() + 6),
+            Floats(from.begin() + 18, from.begin() + 24));
+}
+
+TEST(Cropping2D, TakesNothingUnlessToldOtherwise) {
+  EXPECT_EQ(Cropping2D()(input({4, 6, 3})).shape(), Shape({kN, 4, 6, 3}));
+}
+
+TEST(Cropping2D, RefusesToTakeTheWholeImage) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                Cropping2D({.cropping = {2, 2, 0, 0}})(input({4, 6, 3}));
+              }),
+              HasSubstr("at least one pixel of [N,4,6,3], got ((2,2),(0,0))"));
+  EXPECT_THROW((void)Cropping2D({.cropping = {-1, 0, 0, 0}}), ValueError);
+  EXPECT_THROW(Cropping2D()(input({3})), ShapeError);
+}
+
+TEST(Cropping2D, ComesBackFromItsConfiguration) {
+  const Config config = Cropping2D({.cropping = {1, 2, 3, 4}})->config();
+  EXPECT_EQ(create_layer("Cropping2D", config)->config(), config);
+}
+
+}  // namespace
+}  // namespace octet

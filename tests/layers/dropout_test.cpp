@@ -1,0 +1,146 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+
+Floats train(const Model& model, const Tensor& x) {
+  return values(model(Variable(x), Mode::training));
+}
+
+TEST(Dropout, IsTheIdentityInInference) {
+  const Tensor x = noise({2, 3, 4, 3});
+  EXPECT_EQ(values(infer(Dropout(), x)), values(x));
+  EXPECT_EQ(values(infer(SpatialDropout2D(), x)), values(x));
+  EXPECT_EQ(values(infer(GaussianNoise(), x)), values(x));
+}
+
+TEST(Dropout, IsTheIdentityOfRateZero) {
+  const Tensor x = noise({2, 3, 4, 3});
+  EXPECT_EQ(train(single(Dropout({.rate = 0}), {3, 4, 3}), x), values(x));
+  EXPECT_EQ(train(single(GaussianNoise({.stddev = 0}), {3, 4, 3}), x),
+            values(x));
+}
+
+TEST(Dropout, DropsInTrainingAndScalesWhatIsLeft) {
+  const Model model = single(Dropout({.rate = 0.75f}), {1000});
+  const Floats y = train(model, Tensor::full({1, 1000}, 1));
+  size_t kept = 0;
+  for (const float v : y) {
+    EXPECT_TRUE(v == 0 || v == 4) << v;
+    kept += v > 0;
+  }
+  // 250 expected; five standard deviations are 68.
+  EXPECT_NEAR(static_cast<double>(kept), 250, 68);
+}
+
+TEST(Dropout, DropsTogetherWhatTheNoiseShapeJoins) {
+  const Model model =
+      single(Dropout({.rate = 0.5f, .noise_shape = {-1, 1, 1, 1}}), {3, 5, 2});
+  const Floats y = train(model, Tensor::full({64, 3, 5, 2}, 1));
+  size_t kept = 0;
+  for (size_t image = 0; image < 64; ++image) {
+    const float first = y[image * 30];
+    EXPECT_TRUE(first == 0 || first == 2) << first;
+    for (size_t i = 1; i < 30; ++i) EXPECT_EQ(y[image * 30 + i], first);
+    kept += first > 0;
+  }
+  // 32 expected; five standard deviations are 20.
+  EXPECT_NEAR(static_cast<double>(kept), 32, 20);
+}
+
+TEST(Dropout, ReadsTheNoiseShapeOfKeras) {
+  const auto layer = create_layer(
+      "Dropout", Config()
+                     .set("rate", 0.2)
+                     .set("noise_shape", Config::List{Config(), 1, 1, 1}));
+  EXPECT_EQ(layer->config().at("noise_shape"),
+            Config(Config::List{-1, 1, 1, 1}));
+}
+
+TEST(Dropout, RefusesNoiseShapesThatDoNotFit) {
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{-1, 1}, {-1, 2, 1, 1}, {-1, 1, 1, 1, 1}}) {
+    EXPECT_THAT(error_of<ShapeError>([&] {
+                  single(Dropout({.noise_shape = shape}), {3, 5, 2});
+                }),
+                HasSubstr("noise_shape: expected sizes of [N,3,5,2], 1 or -1"));
+  }
+}
+
+TEST(Dropout, DrawsAnewInEachPass) {
+  for (const LayerHandle& layer :
+       {LayerHandle(Dropout()), LayerHandle(SpatialDropout2D()),
+        LayerHandle(GaussianNoise())}) {
+    const Model model = single(layer, {3, 4, 17});
+    const Tensor x = Tensor::full({2, 3, 4, 17}, 1);
+    const Floats first = train(model, x);
+    const Floats second = train(model, x);
+    EXPECT_NE(first, second);
+    model.set_training_passes(0);
+    EXPECT_EQ(train(model, x), first);
+    EXPECT_EQ(train(model, x), second);
+  }
+}
+
+TEST(Dropout, DrawsForEachCallOfASharedLayer) {
+  const SymbolicTensor x = input({100});
+  const Dropout dropout;
+  const Model model({x}, {dropout(x), dropout(x)});
+  const std::vector<Variable> inputs{Variable(Tensor::full({1, 100}, 1))};
+  const auto y = model(inputs, Mode::training);
+  EXPECT_NE(values(y[0]), values(y[1]));
+}
+
+TEST(Dropout, DrawsTheSameForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  const auto run = [](int threads) {
+    set_num_threads(threads);
+    const Model model = single(Dropout(), {30, 40, 17});
+    return train(model, Tensor::full({2, 30, 40, 17}, 1));
+  };
+  EXPECT_EQ(run(1), run(2));
+}
+
+TEST(Dropout, RefusesRatesOutOfRange) {
+  for (const float rate : {1.0f, -0.1f, NAN}) {
+    EXPECT_THAT(error_of<ValueError>(
+                    [&] { (void)Dropout({.rate = rate, .name = "drop"}); }),
+                ::testing::AllOf(HasSubstr("rate: expected a value in [0,1)"),
+                                 HasSubstr("'drop' (Dropout)")));
+    EXPECT_THROW((void)SpatialDropout2D({.rate = rate}), ValueError);
+  }
+  for (const float stddev : {-1.0f, NAN, INFINITY}) {
+    EXPECT_THROW((void)GaussianNoise({.stddev = stddev}), ValueError);
+  }
+}
+
+TEST(SpatialDropout2D, DropsWholeChannels) {
+  const Model model = single(SpatialDropout2D(), {3, 5, 17});
+  const Floats y = train(model, Tensor::full({2, 3, 5, 17}, 1));
+  for (size_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(y[i], y[i / (15 * 17) * 15 * 17 + i % 17]);
+  }
+  EXPECT_THROW(SpatialDropout2D()(input({3})), ShapeError);
+}
+
+TEST(Dropout, ComesBackFromItsConfiguration) {
+  for (const auto& [name, option] : {std::pair{"Dropout", "rate"},
+                                     {"SpatialDropout2D", "rate"},
+                                     {"GaussianNoise", "stddev"}}) {
+    const Config config =
+        create_layer(name, Config().set(option, 0.25f))->config();
+    EXPECT_EQ(config.at(option).as_number(), 0.25);
+    EXPECT_EQ(create_layer(name, config)->config(), config);
+  }
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,100 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// integers() / 8: eighths of -6 to 6.
+Tensor eighths(const Shape& shape, int step) {
+  Tensor t = integers(shape, step);
+  for (float& v : t.f32()) v /= 8;
+  return t;
+}
+
+TEST(MultiHeadAttention, AgreesWithKeras) {
+  const auto q = input({3, 6}), v = input({4, 7}), k = input({4, 8});
+  const Model model({q, v, k}, {multi_head_attention(q, v, k,
+                                                     {.num_heads = 2,
+                                                      .key_dim = 2,
+                                                      .value_dim = 3,
+                                                      .output_size = 5,
+                                                      .name = "mha"})});
+  const auto fill = [&](const std::string& part, int kernel, int bias) {
+    for (const auto& [name, step] :
+         {std::pair{"kernel", kernel}, std::pair{"bias", bias}}) {
+      const Variable& p = model.layer("mha/" + part).parameter(name).variable;
+      p.assign(eighths(p.shape(), step));
+    }
+  };
+  fill("query", 5, 3);
+  fill("key", 7, 2);
+  fill("value", 2, 7);
+  fill("attention_output", 3, 5);
+  const std::vector<Variable> inputs{Variable(eighths({1, 3, 6}, 7)),
+                                     Variable(eighths({1, 4, 7}, 5)),
+                                     Variable(eighths({1, 4, 8}, 3))};
+  const NoGradGuard no_grad;
+  const Tensor y = model(inputs, Mode::inference)[0].value();
+  // Source: Keras 3.15 on JAX, MultiHeadAttention with the same numbers.
+  const float expected[] = {-0.2730425f, -0.4734417f, 0.5822024f,  -0.0761267f,
+                            0.1236649f,  -0.2881852f, -0.4968338f, 0.5933740f,
+                            -0.0207510f, 0.0146752f,  -0.2518164f, -0.5095398f,
+                            0.5903454f,  0.2106299f,  -0.3209250f};
+  ASSERT_EQ(y.shape(), (Shape{1, 3, 5}));
+  for (size_t i = 0; i < 15; ++i) {
+    // Two float programs, sums of about 20 terms of up to 1.
+    EXPECT_NEAR(y.f32()[i], expected[i], 1e-6) << i;
+  }
+}
+
+TEST(MultiHeadAttention, ConsistsOfNamedLayers) {
+  const auto x = input({5, 6});
+  const Model model(
+      x, multi_head_attention(
+             x, x,
+             {.num_heads = 3, .key_dim = 4, .use_bias = false, .name = "mha"}));
+  EXPECT_THAT(names(model),
+              ElementsAre("input_layer", "mha/query", "mha/key", "mha/value",
+                          "mha/attention", "mha/attention_output"));
+  EXPECT_EQ(model.outputs()[0].shape(), (Shape{Shape::kAnySize, 5, 6}));
+  EXPECT_EQ(model.parameter_count(), 4 * 6 * 12);
+}
+
+TEST(MultiHeadAttention, LeavesNamesToTheModelWithoutOne) {
+  const auto x = input({5, 6});
+  const auto y = multi_head_attention(x, x, {.num_heads = 1, .key_dim = 2});
+  const Model model(x,
+                    multi_head_attention(y, y, {.num_heads = 1, .key_dim = 2}));
+  EXPECT_THAT(names(model), ::testing::Contains("dense_7"));
+}
+
+TEST(MultiHeadAttention, RefusesSizesItCannotHave) {
+  const auto refusal = [](const MultiHeadAttentionOptions& options) {
+    const auto x = input({5, 6});
+    return error_of<ValueError>([&] { multi_head_attention(x, x, options); });
+  };
+  EXPECT_THAT(refusal({.key_dim = 2, .name = "mha"}),
+              HasSubstr("num_heads: expected at least 1, got 0"));
+  EXPECT_THAT(refusal({.key_dim = 2, .name = "mha"}),
+              HasSubstr("in multi_head_attention 'mha'"));
+  EXPECT_THAT(refusal({.num_heads = 2}),
+              HasSubstr("key_dim: expected at least 1, got 0"));
+  EXPECT_THAT(refusal({.num_heads = 2, .key_dim = 2, .value_dim = -1}),
+              HasSubstr("value_dim: expected at least 1, got -1"));
+}
+
+TEST(MultiHeadAttention, RefusesKeysAndValuesOfOtherLengths) {
+  const auto q = input({3, 6}), v = input({4, 6}), k = input({5, 6});
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                multi_head_attention(q, v, k, {.num_heads = 2, .key_dim = 2});
+              }),
+              HasSubstr("value: expected 5 tokens as in the key"));
+}
+
+}  // namespace
+}  // namespace octet

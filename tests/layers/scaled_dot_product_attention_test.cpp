@@ -1,0 +1,188 @@
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Options = ScaledDotProductAttentionOptions;
+
+Tensor attend(const Options& options, const Tensor& q, const Tensor& k,
+              const Tensor& v) {
+  std::vector<SymbolicTensor> x;
+  std::vector<Variable> values;
+  for (const Tensor& t : {q, k, v}) {
+    x.push_back(input(t.shape().slice(1, 3)));
+    values.emplace_back(t);
+  }
+  const Model model(x, {ScaledDotProductAttention(options)(x)});
+  const NoGradGuard no_grad;
+  return model(values, Mode::inference)[0].value();
+}
+
+// The definition, in doubles.
+void expect_definition(int64_t n, int64_t heads, int64_t tq, int64_t tk,
+                       int64_t d, int64_t dv) {
+  const Tensor q = noise({n, tq, heads * d}, 1);
+  const Tensor k = noise({n, tk, heads * d}, 2);
+  const Tensor v = noise({n, tk, heads * dv}, 3);
+  const Tensor y = attend({.num_heads = heads}, q, k, v);
+  ASSERT_EQ(y.shape(), (Shape{n, tq, heads * dv}));
+  const auto at = [heads](const Tensor& t, int64_t i, int64_t token, int64_t h,
+                          int64_t c) {
+    const int64_t width = t.shape()[2];
+    return double{t.f32()[static_cast<size_t>(
+        (i * t.shape()[1] + token) * width + h * (width / heads) + c)]};
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t h = 0; h < heads; ++h) {
+      for (int64_t a = 0; a < tq; ++a) {
+        std::vector<double> weights;
+        double sum = 0;
+        for (int64_t b = 0; b < tk; ++b) {
+          double score = 0;
+          for (int64_t c = 0; c < d; ++c) {
+            score += at(q, i, a, h, c) * at(k, i, b, h, c);
+          }
+          weights.push_back(
+              std::exp(score / std::sqrt(static_cast<double>(d))));
+          sum += weights.back();
+        }
+        for (int64_t c = 0; c < dv; ++c) {
+          double expected = 0;
+          for (int64_t b = 0; b < tk; ++b) {
+            expected +=
+                weights[static_cast<size_t>(b)] / sum * at(v, i, b, h, c);
+          }
+          // Means of values below 1, after some tens of roundings.
+          EXPECT_NEAR(at(y, i, a, h, c), expected, 1e-6);
+        }
+      }
+    }
+  }
+}
+
+TEST(ScaledDotProductAttention, FollowsItsDefinition) {
+  expect_definition(1, 1, 1, 1, 1, 1);
+  expect_definition(2, 3, 5, 7, 4, 2);
+  expect_definition(1, 2, 17, 3, 1, 5);
+  expect_definition(3, 1, 2, 65, 17, 3);
+}
+
+TEST(ScaledDotProductAttention, TakesTheMeanWhereNoKeyIsNearer) {
+  const Tensor y = attend({.num_heads = 2}, Tensor::zeros({1, 2, 4}),
+                          noise({1, 3, 4}), integers({1, 3, 2}, 1));
+  // Values -6..-1: columns -6, -4, -2 and -5, -3, -1.
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(y.f32()[i], i % 2 == 0 ? -4 : -3, 1e-6);
+  }
+}
+
+TEST(ScaledDotProductAttention, HandsOnTheOnlyToken) {
+  const Tensor v = noise({2, 1, 6});
+  EXPECT_EQ(values(attend({.num_heads = 3}, noise({2, 1, 6}, 2),
+                          noise({2, 1, 6}, 3), v)),
+            values(v));
+}
+
+TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
+  const auto x = std::vector{input({3, 4}), input({5, 4}), input({5, 6})};
+  const Model model(x, {ScaledDotProductAttention({.num_heads = 2})(x)});
+  std::vector<Variable> at{Variable(noise({2, 3, 4}, 1), true),
+                           Variable(noise({2, 5, 4}, 2), true),
+                           Variable(noise({2, 5, 6}, 3), true)};
+  const Tensor weights = noise({2, 3, 6}, 4);
+  const auto loss = [&](const Variable& y) {
+    double sum = 0;
+    for (size_t i = 0; i < 36; ++i) {
+      sum += double{y.value().f32()[i]} * weights.f32()[i];
+    }
+    return sum;
+  };
+  const Variable y = model(at, Mode::inference)[0];
+  record("loss", {y}, Tensor::scalar(0), [weights](const Tensor&) {
+    return std::vector{weights};
+  }).backward();
+  for (size_t k = 0; k < 3; ++k) {
+    // Along the gradient itself the loss rises by its squared length.
+    const Tensor gradient = at[k].grad();
+    double expected = 0;
+    for (const float g : gradient.f32()) expected += double{g} * g;
+    const auto moved = [&](float step) {
+      const NoGradGuard no_grad;
+      std::vector<Variable> near = at;
+      Tensor t = at[k].value().clone();
+      for (size_t i = 0; i < t.f32().size(); ++i) {
+        t.f32()[i] += step * gradient.f32()[i];
+      }
+      near[k] = Variable(t);
+      return loss(model(near, Mode::inference)[0]);
+    };
+    const double numeric = (moved(0.01f) - moved(-0.01f)) / 0.02;
+    // Differences of float results: 1e-6 / 0.02, and a cubic term.
+    EXPECT_NEAR(numeric, expected, 1e-3 * (expected + 0.1)) << "input " << k;
+  }
+}
+
+TEST(ScaledDotProductAttention, DropsWeightsInTrainingOnly) {
+  const Options options{.num_heads = 1, .dropout = 0.5f};
+  const auto x = std::vector{input({4, 2}), input({4, 2}), input({4, 2})};
+  const Model model(x, {ScaledDotProductAttention(options)(x)});
+  const std::vector<Variable> ones(3, Variable(Tensor::full({8, 4, 2}, 1)));
+  for (const float v : values(model(ones, Mode::inference)[0])) {
+    EXPECT_NEAR(v, 1, 1e-6);
+  }
+  // Each weight is 1/4; doubled or none: multiples of 1/2.
+  bool changed = false;
+  for (const float v : values(model(ones, Mode::training)[0])) {
+    EXPECT_NEAR(2 * v, std::round(2 * v), 1e-5);
+    changed = changed || std::fabs(v - 1) > 0.1f;
+  }
+  EXPECT_TRUE(changed);
+}
+
+TEST(ScaledDotProductAttention, CountsItsMultiplyAdds) {
+  const std::vector<Shape> shapes{{Shape::kAnySize, 3, 4},
+                                  {Shape::kAnySize, 5, 4},
+                                  {Shape::kAnySize, 5, 6}};
+  EXPECT_EQ(ScaledDotProductAttention({.num_heads = 2})->multiply_adds(shapes),
+            3 * 5 * 4 + 3 * 5 * 6);
+}
+
+TEST(ScaledDotProductAttention, NamesTheInputThatDoesNotFit) {
+  const auto refusal = [](const Shape& q, const Shape& k, const Shape& v) {
+    return error_of<ShapeError>([&] {
+      ScaledDotProductAttention({.num_heads = 2, .name = "look"})(
+          {input(q), input(k), input(v)});
+    });
+  };
+  EXPECT_THAT(refusal({3, 4}, {5, 4}, {6, 4}),
+              AllOf(HasSubstr("value: expected 5 tokens as in the key, got"),
+                    HasSubstr("'look' (ScaledDotProductAttention)")));
+  EXPECT_THAT(refusal({3, 4}, {5, 6}, {5, 4}),
+              HasSubstr("key: expected 4 features as in the query, got"));
+  EXPECT_THAT(refusal({3, 5}, {5, 5}, {5, 4}),
+              HasSubstr("query: expected features that 2 heads divide, got"));
+  EXPECT_THAT(refusal({3, 4}, {5, 4}, {5, 3}),
+              HasSubstr("value: expected features that 2 heads divide, got"));
+  EXPECT_THAT(refusal({3, 4}, {5, 4, 1}, {5, 4}),
+              HasSubstr("key: expected tokens [n,t,c], got [N,5,4,1]"));
+}
+
+TEST(ScaledDotProductAttention, RefusesOtherNumbersOfInputsAndBadOptions) {
+  EXPECT_THAT(error_of<ValueError>([] {
+                ScaledDotProductAttention()(input({3, 4}));
+              }),
+              HasSubstr("inputs: expected three, query, key and value, got 1"));
+  EXPECT_THROW((void)ScaledDotProductAttention({.num_heads = 0}), ValueError);
+  EXPECT_THROW((void)ScaledDotProductAttention({.dropout = 1}), ValueError);
+  EXPECT_THROW((void)ScaledDotProductAttention({.dropout = NAN}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet

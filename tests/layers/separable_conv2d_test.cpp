@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/ops.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Runs the layer and the two it stands for, with integer weights.
+void expect_two_layers(const Tensor& x, const SeparableConv2DOptions& o) {
+  const SeparableConv2D layer(o);
+  const Model model = single(layer, x.shape().slice(1, 4));
+  for (const Parameter& p : layer->parameters()) {
+    p.variable.assign(integers(p.variable.shape(), 5));
+  }
+  const DepthwiseConv2D depthwise({.kernel_size = o.kernel_size,
+                                   .strides = o.strides,
+                                   .padding = o.padding,
+                                   .depth_multiplier = o.depth_multiplier,
+                                   .dilation_rate = o.dilation_rate,
+                                   .use_bias = false});
+  const Conv2D pointwise({.filters = o.filters,
+                          .kernel_size = {1, 1},
+                          .activation = o.activation,
+                          .use_bias = o.use_bias});
+  const SymbolicTensor in = input(x.shape().slice(1, 4));
+  const Model both(in, pointwise(depthwise(in)));
+  depthwise->parameter("depthwise_kernel")
+      .variable.assign(layer->parameter("depthwise_kernel").variable.value());
+  pointwise->parameter("kernel").variable.assign(
+      layer->parameter("pointwise_kernel").variable.value());
+  if (o.use_bias) {
+    pointwise->parameter("bias").variable.assign(
+        layer->parameter("bias").variable.value());
+  }
+  const NoGradGuard no_grad;
+  const Variable y = model(Variable(x), Mode::inference);
+  EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, x.shape()[0]));
+  EXPECT_EQ(values(y), values(both(Variable(x), Mode::inference)));
+}
+
+TEST(SeparableConv2D, IsADepthwiseAndAPointwiseConvolution) {
+  for (const int64_t c : {1, 3, 17}) {
+    SCOPED_TRACE(c);
+    expect_two_layers(integers({2, 5, 7, c}), {.filters = 4});
+  }
+  expect_two_layers(
+      integers({1, 6, 8, 3}),
+      {.filters = 5, .strides = {2, 2}, .padding = Padding::same});
+  expect_two_layers(integers({2, 6, 7, 3}), {.filters = 5,
+                                             .kernel_size = {2, 3},
+                                             .padding = Pads{0, 1, 2, 0},
+                                             .dilation_rate = {2, 1},
+                                             .depth_multiplier = 3,
+                                             .activation = "relu",
+                                             .use_bias = false});
+}
+
+TEST(SeparableConv2D, HasKerasParameters) {
+  const SeparableConv2D layer({.filters = 6, .depth_multiplier = 2});
+  const Model model = single(layer, {8, 9, 4});
+  ASSERT_EQ(layer->parameters().size(), 3u);
+  EXPECT_EQ(layer->parameters()[0].name, "depthwise_kernel");
+  EXPECT_EQ(layer->parameters()[0].variable.shape(), Shape({3, 3, 4, 2}));
+  EXPECT_EQ(layer->parameters()[0].channel_axis, 2);
+  EXPECT_EQ(layer->parameters()[1].name, "pointwise_kernel");
+  EXPECT_EQ(layer->parameters()[1].variable.shape(), Shape({1, 1, 8, 6}));
+  EXPECT_EQ(layer->parameters()[1].channel_axis, -1);
+  EXPECT_EQ(layer->parameters()[2].name, "bias");
+  EXPECT_EQ(layer->parameters()[2].variable.shape(), Shape({6}));
+}
+
+TEST(SeparableConv2D, CountsItsMultiplyAdds) {
+  const SeparableConv2D layer({.filters = 5, .depth_multiplier = 2});
+  const Shape x{Shape::kAnySize, 6, 9, 3};
+  EXPECT_EQ(layer->multiply_adds(std::span(&x, 1)), 4 * 7 * 6 * (9 + 5));
+}
+
+TEST(SeparableConv2D, RefusesOptionsOutOfRange) {
+  const auto refusal = [](const SeparableConv2DOptions& options) {
+    return error_of<ValueError>([&] { (void)SeparableConv2D(options); });
+  };
+  EXPECT_THAT(refusal({.name = "sep"}),
+              HasSubstr("filters: expected at least 1, got 0"));
+  EXPECT_THAT(refusal({.filters = -4, .name = "sep"}),
+              HasSubstr("in layer 'sep' (SeparableConv2D)"));
+  EXPECT_THAT(refusal({.filters = 1, .depth_multiplier = 0}),
+              HasSubstr("depth_multiplier: expected at least 1, got 0"));
+  EXPECT_THAT(refusal({.filters = 1, .strides = {0, 1}}),
+              HasSubstr("strides: expected at least 1, got 0"));
+}
+
+TEST(SeparableConv2D, RefusesAKernelThatDoesNotFit) {
+  EXPECT_THAT(
+      error_of<ShapeError>([] {
+        SeparableConv2D({.filters = 1, .name = "sep"})(input({2, 4, 3}));
+      }),
+      HasSubstr("in layer 'sep' (SeparableConv2D)"));
+}
+
+TEST(SeparableConv2D, ComesBackFromItsConfiguration) {
+  SeparableConv2DOptions options{.filters = 6, .padding = Padding::same};
+  options.depth_multiplier = 3;
+  options.pointwise_initializer = he_normal();
+  const Config config = SeparableConv2D(options)->config();
+  EXPECT_EQ(create_layer("SeparableConv2D", config)->config(), config);
+  EXPECT_EQ(config.at("depth_multiplier").as_int(), 3);
+}
+
+}  // namespace
+}  // namespace octet

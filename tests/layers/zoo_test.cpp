@@ -1,0 +1,293 @@
+// The zoo's table, options and errors, and what its networks compute.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/zoo.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+int64_t count(const Model& model, std::string_view class_name) {
+  return std::ranges::count_if(model.layers(), [&](const auto& layer) {
+    return layer->class_name() == class_name;
+  });
+}
+
+Tensor one_sample(const Shape& input) {
+  std::vector<int64_t> dims{1};
+  for (const int64_t dim : input.dims()) dims.push_back(dim);
+  return noise(Shape(dims));
+}
+
+TEST(Zoo, ListsEveryNetworkOnceWithWhatItIs) {
+  std::vector<std::string> names;
+  for (const zoo::Entry& entry : zoo::entries()) {
+    names.emplace_back(entry.name);
+    EXPECT_FALSE(entry.description.empty()) << entry.name;
+    EXPECT_EQ(zoo::entry(entry.name).make, entry.make);
+  }
+  EXPECT_EQ(names.size(), 25u);
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
+}
+
+TEST(Zoo, MakesEveryNetworkForOtherInputsAndClasses) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    // Multiples of 16, which the U-Net and the ViT need; height != width.
+    zoo::Options options{.input = {96, 80, 2}};
+    if (entry.input.rank() == 2) options.input = {33, 39};
+    if (entry.name == "inception_v3") options.input = {97, 107, 2};
+    if (entry.classes > 0) options.classes = 7;
+    const Model model = entry.make(options);
+    EXPECT_EQ(model.name(), entry.name);
+    const Shape& output = model.outputs()[0].shape();
+    if (entry.classes > 0) {
+      EXPECT_EQ(output[-1], 7) << entry.name;
+    }
+    EXPECT_EQ(output.rank(), entry.name == "unet" ? 4 : 2) << entry.name;
+  }
+}
+
+TEST(Zoo, RunsSmallNetworksToFiniteLogits) {
+  for (const char* name : {"lenet", "resnet8", "ds_cnn", "otho", "lotho",
+                           "lobelia", "frodo", "sam", "merry", "pippin"}) {
+    const Model model = zoo::make(name);
+    const Tensor y = model.predict(one_sample(zoo::entry(name).input));
+    EXPECT_TRUE(std::ranges::all_of(y.f32(), [](float v) {
+      return std::isfinite(v);
+    })) << name;
+    EXPECT_TRUE(std::ranges::any_of(y.f32(), [](float v) { return v != 0; }))
+        << name;
+  }
+}
+
+TEST(Zoo, RunsLargeTopologiesOnSmallImages) {
+  const std::vector<std::pair<std::string, zoo::Options>> small{
+      {"mobilenet", {.input = {33, 32, 3}, .classes = 5, .alpha = 0.25}},
+      {"mobilenet_v1_025", {.input = {48, 32, 3}}},
+      {"mobilenet_v2", {.input = {33, 48, 3}, .classes = 5, .alpha = 0.35}},
+      {"efficientnet_b0", {.input = {33, 32, 3}, .classes = 5}},
+      {"densenet121", {.input = {33, 48, 3}, .classes = 5}},
+      {"resnet18", {.input = {33, 48, 3}, .classes = 5}},
+      {"resnet50_v2", {.input = {33, 48, 3}, .classes = 5}},
+      {"inception_v3", {.input = {75, 80, 3}, .classes = 5}},
+      {"vit_tiny", {.input = {32, 48, 3}, .classes = 5}},
+      {"unet", {.input = {16, 24, 3}, .classes = 5}},
+  };
+  for (const auto& [name, options] : small) {
+    const Model model = zoo::make(name, options);
+    const Tensor y = model.predict(one_sample(options.input));
+    EXPECT_TRUE(std::ranges::all_of(y.f32(), [](float v) {
+      return std::isfinite(v);
+    })) << name;
+  }
+}
+
+TEST(Zoo, TrainsWhatDropsOut) {
+  const Model model =
+      zoo::make("efficientnet_b0", {.input = {32, 48, 3}, .classes = 3});
+  const Variable y = model(Variable(noise({2, 32, 48, 3})), Mode::training);
+  EXPECT_EQ(y.shape(), (Shape{2, 3}));
+}
+
+TEST(Zoo, NamesResNet8AsTheFileOfMlperfTiny) {
+  const Model model = zoo::resnet8();
+  EXPECT_THAT(
+      names(model),
+      ElementsAre("input_layer", "conv2d", "batch_normalization", "activation",
+                  "conv2d_1", "batch_normalization_1", "activation_1",
+                  "conv2d_2", "batch_normalization_2", "add", "activation_2",
+                  "conv2d_3", "batch_normalization_3", "activation_3",
+                  "conv2d_4", "batch_normalization_4", "conv2d_5", "add_1",
+                  "activation_4", "conv2d_6", "batch_normalization_5",
+                  "activation_5", "conv2d_7", "batch_normalization_6",
+                  "conv2d_8", "add_2", "activation_6", "average_pooling2d",
+                  "flatten", "dense"));
+  EXPECT_EQ(model.layer("conv2d_5").parameter("kernel").variable.shape(),
+            (Shape{1, 1, 16, 32}));
+  EXPECT_EQ(model.layer("conv2d_8").parameter("kernel").variable.shape(),
+            (Shape{1, 1, 32, 64}));
+}
+
+TEST(Zoo, ShapesDsCnnAsTheFileOfMlperfTiny) {
+  const Model model = zoo::ds_cnn();
+  EXPECT_EQ(model.layer("conv2d").parameter("kernel").variable.shape(),
+            (Shape{10, 4, 1, 64}));
+  EXPECT_EQ(model.layer("depthwise_conv2d_3")
+                .parameter("depthwise_kernel")
+                .variable.shape(),
+            (Shape{3, 3, 64, 1}));
+  EXPECT_EQ(model.layer("dense").parameter("kernel").variable.shape(),
+            (Shape{64, 12}));
+  EXPECT_EQ(count(model, "Activation"), 9);
+  EXPECT_EQ(count(model, "Dropout"), 2);
+  for (const auto& node : model.nodes()) {
+    if (node->layer->name() == "conv2d") {
+      EXPECT_EQ(node->shape, (Shape{Shape::kAnySize, 25, 5, 64}));
+    }
+  }
+}
+
+TEST(Zoo, NamesTheTestNetworksOfTheToolkit) {
+  EXPECT_THAT(names(zoo::otho()),
+              ElementsAre("input_layer", "reshape_0", "conv_0", "relu_0",
+                          "conv_1", "relu_1", "flatten_0"));
+  EXPECT_THAT(names(zoo::lotho()),
+              ElementsAre("input_layer", "reshape_0", "dconv_0", "relu_0",
+                          "dconv_1", "relu_1", "flatten_0"));
+  EXPECT_THAT(names(zoo::lobelia()),
+              ElementsAre("input_layer", "reshape_0", "flatten_0", "dense_0",
+                          "relu_0", "dense_1"));
+  EXPECT_THAT(
+      names(zoo::bilbo()),
+      ElementsAre("input_layer", "reshape_0", "conv_0", "relu_0", "conv_1",
+                  "relu_1", "conv_2", "relu_2", "conv_3", "relu_3", "conv_4",
+                  "relu_4", "conv_5", "relu_5", "conv_6", "relu_6",
+                  "max_pool_0", "flatten_0", "dense_0", "relu_7", "dense_1"));
+  EXPECT_THAT(
+      names(zoo::frodo()),
+      ElementsAre("input_layer", "conv2d", "re_lu", "conv2d_1", "re_lu_1",
+                  "max_pooling2d", "conv2d_2", "re_lu_2", "conv2d_3", "add",
+                  "re_lu_3", "conv2d_4", "re_lu_4", "conv2d_5", "conv2d_6",
+                  "add_1", "re_lu_5", "max_pooling2d_1", "flatten", "dense",
+                  "re_lu_6", "dense_1"));
+  EXPECT_THAT(
+      names(zoo::merry()),
+      ElementsAre("input_layer", "reshape", "conv2d", "batch_normalization",
+                  "re_lu", "conv2d_1", "batch_normalization_1", "re_lu_1",
+                  "conv2d_2", "batch_normalization_2", "re_lu_2", "conv2d_3",
+                  "conv2d_4", "batch_normalization_3", "re_lu_3", "concatenate",
+                  "max_pooling2d", "flatten", "dense", "re_lu_4", "dense_1"));
+  EXPECT_THAT(
+      names(zoo::pippin()),
+      ElementsAre("input_layer", "reshape", "conv2d", "batch_normalization",
+                  "re_lu", "conv2d_1", "batch_normalization_1", "re_lu_1",
+                  "conv2d_2", "batch_normalization_2", "re_lu_2", "conv2d_3",
+                  "batch_normalization_3", "add", "re_lu_3", "conv2d_4",
+                  "batch_normalization_4", "re_lu_4", "conv2d_5",
+                  "batch_normalization_5", "conv2d_6", "batch_normalization_6",
+                  "add_1", "re_lu_5", "max_pooling2d", "flatten", "dense",
+                  "re_lu_6", "dense_1"));
+  const std::vector<std::string> sam = names(zoo::sam());
+  EXPECT_EQ(sam.size(), 26u);
+  EXPECT_EQ(sam.back(), "dense_1");
+  EXPECT_EQ(count(zoo::sam(), "Conv2D"), 9);
+}
+
+TEST(Zoo, PutsTheConvolutionOfAShortcutWhereTheToolkitExpectsIt) {
+  // Its residual case leaves the first listed branch of Conv and
+  // normalization without Q/DQ.
+  const auto inputs_of = [](const Model& model, std::string_view name) {
+    std::vector<std::string> inputs;
+    for (const auto& node : model.nodes()) {
+      if (node->layer->name() != name) continue;
+      for (const SymbolicTensor& input : node->inputs) {
+        inputs.push_back(input.node->layer->name());
+      }
+    }
+    return inputs;
+  };
+  EXPECT_THAT(inputs_of(zoo::pippin(), "add"),
+              ElementsAre("batch_normalization_3", "re_lu_1"));
+  EXPECT_THAT(inputs_of(zoo::pippin(), "add_1"),
+              ElementsAre("batch_normalization_5", "batch_normalization_6"));
+  const Model resnet = zoo::resnet50({.input = {32, 32, 3}});
+  EXPECT_THAT(inputs_of(resnet, "conv2_block1_add"),
+              ElementsAre("conv2_block1_0_bn", "conv2_block1_3_bn"));
+  EXPECT_THAT(inputs_of(resnet, "conv2_block2_add"),
+              ElementsAre("conv2_block1_out", "conv2_block2_3_bn"));
+  EXPECT_THAT(
+      inputs_of(zoo::efficientnet_b0({.input = {32, 32, 3}}), "block2b_add"),
+      ElementsAre("block2b_drop", "block2a_project_bn"));
+}
+
+TEST(Zoo, GivesOptionsToTheModel) {
+  const Model plain = zoo::lenet({.seed = 3, .name = "digits"});
+  EXPECT_EQ(plain.name(), "digits");
+  EXPECT_EQ(weight_bits(plain), weight_bits(zoo::lenet({.seed = 3})));
+  EXPECT_NE(weight_bits(plain), weight_bits(zoo::lenet({.seed = 4})));
+}
+
+TEST(Zoo, PenalizesKernelsAlone) {
+  for (const char* name : {"ds_cnn", "efficientnet_b0", "unet", "vit_tiny"}) {
+    const Model model = zoo::make(name, {.input = {32, 48, 3}, .l2 = 1e-4f});
+    for (const auto& layer : model.layers()) {
+      for (const Parameter& p : layer->parameters()) {
+        const bool kernel = p.name == "kernel" || p.name == "depthwise_kernel";
+        EXPECT_EQ(p.regularizer.l2, kernel ? 1e-4f : 0.0f)
+            << layer->name() << "/" << p.name;
+      }
+    }
+  }
+}
+
+TEST(Zoo, ScalesTheWidthWithAlpha) {
+  // Source: keras.applications.MobileNet(alpha=0.25) and
+  // MobileNetV2(alpha=0.35 and 1.4), weights=None.
+  EXPECT_EQ(zoo::mobilenet({.alpha = 0.25}).parameter_count(), 475'544);
+  EXPECT_EQ(zoo::mobilenet_v2({.alpha = 0.35}).parameter_count(), 1'691'208);
+  EXPECT_EQ(zoo::mobilenet_v2({.alpha = 1.4}).parameter_count(), 6'156'712);
+}
+
+TEST(Zoo, SuggestsNamesForAnUnknownOne) {
+  EXPECT_THAT(error_of<NotFoundError>([] { zoo::make("mobilenet_v3"); }),
+              HasSubstr("expected a known network, got 'mobilenet_v3'; did you "
+                        "mean 'mobilenet_v2'"));
+  EXPECT_THAT(error_of<NotFoundError>([] { zoo::make(""); }),
+              HasSubstr("25 in all"));
+}
+
+TEST(Zoo, RefusesOptionsThatANetworkDoesNotHave) {
+  EXPECT_THAT(error_of<ValueError>([] { zoo::resnet50({.alpha = 0.5}); }),
+              HasSubstr("alpha: expected none"));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::otho({.classes = 3}); }),
+              HasSubstr("classes: expected none"));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::lenet({.classes = -1}); }),
+              HasSubstr("classes: expected at least 1, got -1"));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::mobilenet({.alpha = -1}); }),
+              HasSubstr("alpha: expected a number in (0,64], got -1"));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::mobilenet({.alpha = 0.001}); }),
+              HasSubstr("filters: expected at least 1, got 0"));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::lenet({.l2 = -1}); }),
+              HasSubstr("in network 'lenet'"));
+}
+
+TEST(Zoo, TellsWhichLayerAnInputIsTooSmallFor) {
+  const std::string error = error_of<ShapeError>([] {
+    zoo::inception_v3({.input = {64, 64, 3}});
+  });
+  EXPECT_THAT(error, HasSubstr("window 3x3"));
+  EXPECT_THAT(error, HasSubstr("in network 'inception_v3' for inputs "
+                               "[64,64,3]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                zoo::lenet({.input = {28, 28}});
+              }),
+              HasSubstr("expected one sample [h,w,c], as in [28,28,1], got "
+                        "[28,28]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                zoo::otho({.input = {28, 28, 1}});
+              }),
+              HasSubstr("expected one sample [h,w], as in [28,28]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                zoo::unet({.input = {20, 24, 3}});
+              }),
+              HasSubstr("multiples of 8, got [20,24,3]"));
+  EXPECT_THAT(error_of<ShapeError>([] {
+                zoo::vit_tiny({.input = {224, 200, 3}});
+              }),
+              HasSubstr("multiples of 16, got [224,200,3]"));
+}
+
+}  // namespace
+}  // namespace octet

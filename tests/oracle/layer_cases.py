@@ -1,0 +1,277 @@
+"""The layer cases of make_layer_golden.py: (name, layer, input shapes).
+
+Shapes are with the batch, which is 1 or 2; height, width and channels all
+differ, so that no two can be mixed up. Sizes stay small: a case is a file.
+"""
+
+from keras import layers
+
+IMAGE = (2, 5, 4, 3)
+LINE = (1, 4, 6, 1)  # one channel
+WIDE = (1, 3, 2, 17)  # more channels than a vector register holds
+VECTOR = (2, 12)  # divisible by 4: may be a flattened image, too
+TOKENS = (2, 3, 5)  # [n,t,d]
+
+ACTIVATIONS = [
+    "linear", "relu", "relu6", "sigmoid", "tanh", "softmax", "silu", "gelu",
+    "hard_sigmoid", "hard_silu", "leaky_relu", "elu", "selu", "softplus",
+    "softsign", "exponential",
+]
+
+
+def convolutions():
+    conv, depthwise = layers.Conv2D, layers.DepthwiseConv2D
+    separable, transpose = layers.SeparableConv2D, layers.Conv2DTranspose
+    return [
+        ("conv2d_valid", conv(2, 3), [IMAGE]),
+        ("conv2d_same", conv(4, (3, 2), padding="same"), [IMAGE]),
+        ("conv2d_strides", conv(2, 3, strides=(2, 1), padding="same"),
+         [(2, 6, 5, 3)]),
+        ("conv2d_strides_valid", conv(2, (2, 3), strides=2), [(1, 7, 6, 3)]),
+        ("conv2d_dilation", conv(2, (2, 3), dilation_rate=(2, 1)), [IMAGE]),
+        ("conv2d_dilation_same",
+         conv(2, 3, dilation_rate=2, padding="same"), [(1, 6, 5, 3)]),
+        ("conv2d_groups", conv(6, 3, groups=3, padding="same"),
+         [(2, 4, 3, 6)]),
+        ("conv2d_groups_strides", conv(4, 2, groups=2, strides=2),
+         [(1, 5, 4, 4)]),
+        ("conv2d_no_bias_relu", conv(3, 2, use_bias=False, activation="relu"),
+         [LINE]),
+        ("conv2d_tanh", conv(2, 1, activation="tanh"), [IMAGE]),
+        ("conv2d_wide", conv(17, 1), [WIDE]),
+        ("depthwise_conv2d", depthwise(3), [IMAGE]),
+        ("depthwise_conv2d_multiplier",
+         depthwise((2, 3), depth_multiplier=2, padding="same"), [IMAGE]),
+        ("depthwise_conv2d_strides",
+         depthwise(3, strides=2, padding="same", activation="relu6"),
+         [(2, 6, 5, 3)]),
+        ("depthwise_conv2d_dilation",
+         depthwise(2, dilation_rate=2, use_bias=False), [IMAGE]),
+        ("depthwise_conv2d_wide",
+         depthwise(3, padding="same"), [WIDE]),
+        ("depthwise_conv2d_line", depthwise(2, depth_multiplier=3), [LINE]),
+        ("separable_conv2d", separable(4, 3), [IMAGE]),
+        ("separable_conv2d_multiplier",
+         separable(2, (3, 2), depth_multiplier=2, padding="same",
+                   activation="relu"), [IMAGE]),
+        ("separable_conv2d_strides",
+         separable(2, 3, strides=2, padding="same", use_bias=False),
+         [(1, 6, 5, 3)]),
+        ("separable_conv2d_dilation", separable(3, 2, dilation_rate=2),
+         [IMAGE]),
+        ("conv2d_transpose_valid", transpose(2, 3), [(2, 3, 2, 3)]),
+        ("conv2d_transpose_same", transpose(2, (3, 2), padding="same"),
+         [(2, 3, 2, 3)]),
+        ("conv2d_transpose_strides_2",
+         transpose(2, 3, strides=2, padding="same"), [(2, 3, 2, 3)]),
+        ("conv2d_transpose_strides_2_valid",
+         transpose(2, 3, strides=2, activation="relu"), [(1, 3, 2, 3)]),
+        ("conv2d_transpose_strides_3",
+         transpose(1, (2, 4), strides=3, padding="same", use_bias=False),
+         [(1, 3, 2, 4)]),
+        ("conv2d_transpose_strides_3_valid", transpose(1, 2, strides=3),
+         [(1, 2, 3, 4)]),
+        ("conv2d_transpose_strides_mixed",
+         transpose(2, 2, strides=(1, 2), padding="same"), [(1, 3, 2, 1)]),
+    ]
+
+
+def dense():
+    return [
+        ("dense", layers.Dense(4), [VECTOR]),
+        ("dense_relu_no_bias",
+         layers.Dense(3, use_bias=False, activation="relu"), [VECTOR]),
+        ("dense_softmax", layers.Dense(17, activation="softmax"), [VECTOR]),
+        ("dense_gelu", layers.Dense(2, activation="gelu"), [(1, 17)]),
+        ("dense_one", layers.Dense(1), [(1, 1)]),
+        ("dense_rank_3", layers.Dense(4, activation="tanh"), [TOKENS]),
+        ("dense_rank_4", layers.Dense(2), [IMAGE]),
+        ("dense_rank_4_softmax", layers.Dense(4, activation="softmax"),
+         [(1, 3, 2, 5)]),
+    ]
+
+
+def normalizations():
+    batch, layer = layers.BatchNormalization, layers.LayerNormalization
+    return [
+        ("batch_normalization", batch(), [IMAGE]),
+        ("batch_normalization_momentum", batch(momentum=0.6, epsilon=1e-2),
+         [(2, 3, 2, 17)]),
+        ("batch_normalization_no_scale", batch(scale=False), [IMAGE]),
+        ("batch_normalization_no_center", batch(center=False), [IMAGE]),
+        ("batch_normalization_plain", batch(center=False, scale=False),
+         [LINE]),
+        ("batch_normalization_rank_2", batch(), [(6, 8)]),
+        ("batch_normalization_rank_3", batch(), [TOKENS]),
+        ("layer_normalization", layer(), [TOKENS]),
+        ("layer_normalization_epsilon", layer(epsilon=0.1), [VECTOR]),
+        ("layer_normalization_no_scale", layer(scale=False), [TOKENS]),
+        ("layer_normalization_no_center", layer(center=False), [IMAGE]),
+        ("layer_normalization_plain", layer(center=False, scale=False),
+         [(1, 2, 17)]),
+        ("layer_normalization_rank_4", layer(), [IMAGE]),
+        ("normalization",
+         layers.Normalization(mean=[0.5, -1.0, 0.25],
+                              variance=[0.25, 4.0, 1.0]), [IMAGE]),
+        ("normalization_vector",
+         layers.Normalization(mean=[0.5, -1, 0.25, 0, 1, -0.5, 2, 0.1],
+                              variance=[0.25, 4, 1, 0.5, 2, 0.1, 3, 1.5]),
+         [(2, 8)]),
+        ("normalization_one", layers.Normalization(mean=0.5, variance=0.3,
+                                                   axis=None), [IMAGE]),
+        ("rescaling", layers.Rescaling(1 / 127.5, offset=-1.0), [IMAGE]),
+        ("rescaling_scale", layers.Rescaling(0.3), [VECTOR]),
+    ]
+
+
+def activations():
+    cases = [(f"activation_{name}", layers.Activation(name), [(1, 4, 3, 2)])
+             for name in ACTIVATIONS]
+    relu, leaky, prelu = layers.ReLU, layers.LeakyReLU, layers.PReLU
+    return cases + [
+        ("activation_softmax_vector", layers.Activation("softmax"), [VECTOR]),
+        ("activation_gelu_tokens", layers.Activation("gelu"), [TOKENS]),
+        ("relu", relu(), [IMAGE]),
+        ("relu_vector", relu(), [VECTOR]),
+        ("relu_max_value", relu(max_value=0.8), [IMAGE]),
+        ("relu_negative_slope", relu(negative_slope=0.2), [IMAGE]),
+        ("relu_threshold", relu(threshold=0.5), [IMAGE]),
+        ("relu_everything",
+         relu(max_value=0.9, negative_slope=0.1, threshold=0.3), [IMAGE]),
+        ("leaky_relu", leaky(), [IMAGE]),
+        ("leaky_relu_slope", leaky(negative_slope=0.05), [TOKENS]),
+        ("prelu", prelu(), [(2, 3, 2, 4)]),
+        ("prelu_vector", prelu(), [VECTOR]),
+        ("prelu_shared", prelu(shared_axes=[1, 2]), [IMAGE]),
+        ("prelu_shared_width", prelu(shared_axes=[2]), [IMAGE]),
+        ("prelu_tokens", prelu(shared_axes=[1]), [TOKENS]),
+        ("elu", layers.ELU(), [IMAGE]),
+        ("elu_alpha", layers.ELU(alpha=0.4), [VECTOR]),
+        ("softmax", layers.Softmax(), [VECTOR]),
+        ("softmax_tokens", layers.Softmax(), [TOKENS]),
+        ("softmax_tokens_time", layers.Softmax(axis=1), [TOKENS]),
+        ("softmax_image", layers.Softmax(), [IMAGE]),
+        ("softmax_height", layers.Softmax(axis=1), [IMAGE]),
+        ("softmax_width", layers.Softmax(axis=-2), [(1, 2, 5, 3)]),
+    ]
+
+
+def poolings():
+    maximum = layers.MaxPooling2D
+
+    def average(pool_size=2, **options):
+        return layers.AveragePooling2D(pool_size, **options)
+
+    cases = []
+    for stem, pool in (("max", maximum), ("average", average)):
+        stem += "_pooling2d"
+        cases += [
+            (stem, pool(), [(2, 6, 4, 3)]),
+            (f"{stem}_odd", pool(), [(2, 5, 7, 1)]),
+            (f"{stem}_same", pool(padding="same"), [(2, 5, 3, 3)]),
+            (f"{stem}_overlapping", pool((3, 2), strides=1), [(1, 5, 4, 3)]),
+            (f"{stem}_overlapping_same",
+             pool(3, strides=(1, 2), padding="same"), [(1, 5, 4, 3)]),
+            (f"{stem}_wide", pool((1, 2)), [WIDE]),
+        ]
+    for stem, pool in (("max", layers.GlobalMaxPooling2D),
+                       ("average", layers.GlobalAveragePooling2D)):
+        stem = f"global_{stem}_pooling2d"
+        cases += [
+            (stem, pool(), [IMAGE]),
+            (f"{stem}_keepdims", pool(keepdims=True), [IMAGE]),
+            (f"{stem}_wide", pool(), [WIDE]),
+        ]
+    return cases
+
+
+def layouts():
+    up = layers.UpSampling2D
+    return [
+        ("zero_padding2d", layers.ZeroPadding2D(1), [IMAGE]),
+        ("zero_padding2d_pair", layers.ZeroPadding2D((2, 1)), [IMAGE]),
+        ("zero_padding2d_sides", layers.ZeroPadding2D(((1, 0), (2, 3))),
+         [LINE]),
+        ("cropping2d", layers.Cropping2D(1), [IMAGE]),
+        ("cropping2d_sides", layers.Cropping2D(((0, 2), (1, 0))), [IMAGE]),
+        ("cropping2d_none", layers.Cropping2D(0), [LINE]),
+        ("up_sampling2d", up(), [(2, 3, 2, 3)]),
+        ("up_sampling2d_sizes", up((1, 3)), [(1, 3, 2, 3)]),
+        ("up_sampling2d_bilinear", up(interpolation="bilinear"),
+         [(2, 3, 2, 3)]),
+        ("up_sampling2d_bilinear_sizes",
+         up((3, 2), interpolation="bilinear"), [(1, 3, 4, 1)]),
+        ("up_sampling2d_bilinear_one_row", up(2, interpolation="bilinear"),
+         [(1, 1, 3, 2)]),
+        ("flatten", layers.Flatten(), [IMAGE]),
+        ("flatten_vector", layers.Flatten(), [VECTOR]),
+        ("flatten_tokens", layers.Flatten(), [TOKENS]),
+        ("reshape_to_image", layers.Reshape((2, 3, 4)), [(2, 24)]),
+        ("reshape_to_tokens", layers.Reshape((-1, 3)), [IMAGE]),
+        ("reshape_to_vector", layers.Reshape((60,)), [IMAGE]),
+        ("reshape_image", layers.Reshape((3, 4, -1)), [IMAGE]),
+        ("reshape_tokens", layers.Reshape((5, 3)), [TOKENS]),
+        ("reshape_tokens_to_image", layers.Reshape((3, 2, 4)), [(2, 6, 4)]),
+        ("permute_tokens", layers.Permute((2, 1)), [TOKENS]),
+        ("permute_channels_first", layers.Permute((3, 1, 2)), [IMAGE]),
+        ("permute_transposed", layers.Permute((2, 1, 3)), [IMAGE]),
+        ("permute_same", layers.Permute((1, 2, 3)), [LINE]),
+    ]
+
+
+def merges():
+    cases = []
+    for stem, merge, most in (
+            ("add", layers.Add, 3), ("subtract", layers.Subtract, 2),
+            ("multiply", layers.Multiply, 3), ("average", layers.Average, 3),
+            ("maximum", layers.Maximum, 3), ("minimum", layers.Minimum, 3)):
+        cases += [
+            (stem, merge(), [IMAGE, IMAGE]),
+            (f"{stem}_vectors", merge(), [VECTOR] * most),
+            (f"{stem}_broadcast", merge(), [IMAGE, (2, 1, 1, 3)]),
+        ]
+    together = layers.Concatenate
+    return cases + [
+        ("multiply_broadcast_first", layers.Multiply(),
+         [(2, 1, 1, 3), IMAGE]),
+        ("multiply_broadcast_map", layers.Multiply(), [IMAGE, (2, 5, 4, 1)]),
+        ("multiply_tokens", layers.Multiply(), [TOKENS, (2, 1, 5)]),
+        ("concatenate", together(), [(2, 4, 3, 1), (2, 4, 3, 2)]),
+        ("concatenate_three", together(),
+         [(1, 2, 3, 2), (1, 2, 3, 1), (1, 2, 3, 17)]),
+        ("concatenate_height", together(axis=1), [(2, 1, 4, 3), (2, 2, 4, 3)]),
+        ("concatenate_width", together(axis=-2), [(2, 2, 4, 3), (2, 2, 1, 3)]),
+        ("concatenate_vectors", together(), [(2, 12), (2, 8)]),
+        ("concatenate_tokens", together(axis=1), [TOKENS, (2, 1, 5)]),
+    ]
+
+
+def identities():
+    return [
+        ("dropout", layers.Dropout(0.4), [VECTOR]),
+        ("dropout_image", layers.Dropout(0.0), [(1, 3, 2, 4)]),
+        ("spatial_dropout2d", layers.SpatialDropout2D(0.3), [(1, 3, 2, 4)]),
+        ("gaussian_noise", layers.GaussianNoise(0.5), [TOKENS]),
+        ("activity_regularization",
+         layers.ActivityRegularization(l1=0.1, l2=0.02), [(1, 3, 2, 4)]),
+    ]
+
+
+def all_cases():
+    return (convolutions() + dense() + normalizations() + activations() +
+            poolings() + layouts() + merges() + identities())
+
+
+def composites():
+    """Layers of Keras that are functions of several layers in Octet. The
+    inputs are query, value and key, the order in which Keras takes them."""
+    attention = layers.MultiHeadAttention
+    return [
+        ("multi_head_attention", attention(num_heads=2, key_dim=3),
+         [(2, 4, 5), (2, 3, 6), (2, 3, 7)]),
+        ("multi_head_attention_value_dim",
+         # Keras on JAX fails for value_dim != key_dim without a dropout.
+         attention(num_heads=3, key_dim=2, value_dim=4, use_bias=False,
+                   dropout=0.1),
+         [(1, 4, 5), (1, 4, 5), (1, 4, 5)]),
+    ]

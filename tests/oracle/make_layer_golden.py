@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/layers: what Keras computes for each layer.
+
+For developers, when a layer or a case is added; tests only read the files:
+
+    python3 -m venv venv && venv/bin/pip install keras==3.15.1 jax==0.10.2
+    KERAS_BACKEND=jax venv/bin/python tests/oracle/make_layer_golden.py
+
+Each case is a layer with random weights and inputs: its output in inference
+and, by a random upstream gradient, the gradients of inputs and weights.
+BatchNormalization, which does something else in training, is recorded there
+too, with the statistics it leaves. Keras computes in float64 from float32
+numbers, so that the only rounding in a comparison is the reader's own (a few
+functions, like tanh, it casts to float32 all the same).
+Layers that Keras does not have are written out here (DEFINITIONS).
+Each case draws from a stream of its own name: a new one changes no other.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import zlib
+
+os.environ.setdefault("KERAS_BACKEND", "jax")
+
+import jax
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+
+import keras
+import jax.numpy as jnp
+
+import layer_cases
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+
+
+# --- numbers -----------------------------------------------------------------
+
+def draw(rng, shape, name=""):
+    """Normal float32 numbers of five decimals, the last one 5 and no two
+    alike: none lies on a kink or a tie."""
+    size = int(np.prod(shape))
+    numbers = np.zeros(0)
+    while numbers.size < size:
+        more = np.round(rng.normal(size=2 * size + 8) * 1e4) / 1e4 + 5e-5
+        numbers = np.concatenate([numbers, more])
+        numbers = numbers[np.sort(np.unique(numbers, return_index=True)[1])]
+    numbers = numbers[:size]
+    if name == "moving_variance":
+        numbers = 0.5 + np.abs(numbers)
+    elif name == "gamma":
+        numbers = 1 + 0.25 * numbers
+    elif name:  # other weights
+        numbers = 0.5 * numbers
+    return np.round(numbers, 7).astype(np.float32).reshape(shape)
+
+
+def text_of(value):
+    """Shortest text that reads back as the same float32; 9 digits otherwise."""
+    if isinstance(value, np.float32):
+        return np.format_float_positional(value, unique=True, trim="-")
+    return f"{float(value):.9g}"
+
+
+def array(value, name=None):
+    value = np.asarray(value)
+    assert np.isfinite(value).all()
+    head = {} if name is None else {"name": name}
+    return head | {"shape": list(value.shape), "values": list(value.ravel())}
+
+
+class Encoder(json.JSONEncoder):
+    """Config entries that are NumPy's or tuples."""
+
+    def default(self, o):
+        if isinstance(o, np.generic):
+            return o.item()
+        if isinstance(o, np.ndarray):
+            return o.tolist()
+        return super().default(o)
+
+
+def dump(value):
+    if isinstance(value, np.floating):
+        return text_of(value)
+    if isinstance(value, list) and value and isinstance(
+            value[0], (np.floating, dict)):
+        return "[" + ",".join(dump(entry) for entry in value) + "]"
+    if isinstance(value, dict) and "values" in value:
+        return "{" + ",".join(
+            f"{json.dumps(key)}:{dump(entry)}"
+            for key, entry in value.items()) + "}"
+    return json.dumps(value, cls=Encoder, separators=(",", ":"))
+
+
+def write(path, case):
+    lines = [f"{json.dumps(key)}: {dump(value)}" for key, value in case.items()]
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+# --- Keras -------------------------------------------------------------------
+
+class KerasLayer:
+    """A Keras layer in float64 as a function of its weights and inputs."""
+
+    def __init__(self, layer, shapes):
+        self.config = layer.get_config()
+        self.config.pop("name")
+        double = type(layer).from_config(
+            self.config | {"name": "layer", "dtype": "float64"})
+        inputs = [jnp.zeros(shape) for shape in shapes]
+        self.separate = isinstance(layer, keras.layers.MultiHeadAttention)
+        double(*self.arguments(inputs))
+        self.layer = double
+        self.trainable = list(double.trainable_variables)
+        # Seeds of random layers and the like are no weights.
+        self.fixed = list(double.non_trainable_variables)
+        self.origin = f"Keras {keras.__version__}, JAX {jax.__version__}"
+        self.class_name = type(layer).__name__
+
+    def arguments(self, inputs):
+        if self.separate:
+            return inputs
+        return [inputs[0] if len(inputs) == 1 else list(inputs)]
+
+    def weight_names(self):
+        return ([self.name_of(v) for v in self.trainable],
+                [self.name_of(v) for v in self.fixed if self.is_weight(v)])
+
+    def name_of(self, variable):
+        # Of a layer made of layers the whole path, without its own name.
+        path = variable.path.split("/")
+        return "/".join(path[1:]) if self.separate else path[-1]
+
+    @staticmethod
+    def is_weight(variable):
+        return "float" in str(variable.dtype) and "seed" not in variable.path
+
+    def shapes(self):
+        return ([v.shape for v in self.trainable],
+                [v.shape for v in self.fixed if self.is_weight(v)])
+
+    def run(self, trainable, fixed, inputs, training=False):
+        fixed = iter(fixed)
+        state = [next(fixed) if self.is_weight(v) else v.value
+                 for v in self.fixed]
+        extra = {}
+        if "training" in self.layer._call_signature.parameters:
+            extra["training"] = training
+        y, after = self.layer.stateless_call(
+            trainable, state, *self.arguments(list(inputs)), **extra)
+        return y, [value for value, v in zip(after, self.fixed)
+                   if self.is_weight(v)]
+
+
+# --- layers that Keras does not have -----------------------------------------
+
+def scaled_dot_product_attention(config, weights, inputs):
+    """softmax(q k^T / sqrt(d)) v in each of the heads, which are equal parts
+    of the features."""
+    def heads(x):
+        n, t, d = x.shape
+        count = config["num_heads"]
+        return x.reshape(n, t, count, d // count)
+    q, k, v = map(heads, inputs)
+    scores = jnp.einsum("nqhd,nkhd->nhqk", q, k) / np.sqrt(q.shape[-1])
+    y = jnp.einsum("nhqk,nkhd->nqhd", jax.nn.softmax(scores, axis=-1), v)
+    return y.reshape(y.shape[0], y.shape[1], -1)
+
+
+def class_token(config, weights, inputs):
+    """A learned token before the others."""
+    x, = inputs
+    token, = weights
+    first = jnp.broadcast_to(token.reshape(1, 1, -1),
+                             (x.shape[0], 1, x.shape[2]))
+    return jnp.concatenate([first, x], axis=1)
+
+
+def position_embedding(config, weights, inputs):
+    """x + a learned vector of each position."""
+    return inputs[0] + weights[0]
+
+
+def select_token(config, weights, inputs):
+    """One token of each sample; negative indices count from the end."""
+    return inputs[0][:, config["index"], :]
+
+
+# (name, class, config, function, weights [(name, shape)], input shapes)
+DEFINITIONS = [
+    ("scaled_dot_product_attention", "ScaledDotProductAttention",
+     {"num_heads": 1}, scaled_dot_product_attention, [],
+     [(2, 4, 5), (2, 3, 5), (2, 3, 6)]),
+    ("scaled_dot_product_attention_heads", "ScaledDotProductAttention",
+     {"num_heads": 3}, scaled_dot_product_attention, [],
+     [(2, 4, 6), (2, 4, 6), (2, 4, 9)]),
+    ("scaled_dot_product_attention_wide", "ScaledDotProductAttention",
+     {"num_heads": 2}, scaled_dot_product_attention, [],
+     [(1, 2, 34), (1, 3, 34), (1, 3, 34)]),
+    ("class_token", "ClassToken", {}, class_token,
+     [("class_token", (1, 1, 5))], [(2, 3, 5)]),
+    ("position_embedding", "PositionEmbedding", {}, position_embedding,
+     [("position_embedding", (1, 3, 5))], [(2, 3, 5)]),
+    ("select_token", "SelectToken", {"index": 0}, select_token, [],
+     [(2, 3, 5)]),
+    ("select_token_last", "SelectToken", {"index": -1}, select_token, [],
+     [(2, 3, 5)]),
+]
+
+
+class DefinedLayer:
+    def __init__(self, class_name, config, function, weights):
+        self.class_name, self.config, self.function = (
+            class_name, config, function)
+        self.weights = weights
+        self.origin = f"definition in float64, JAX {jax.__version__}"
+
+    def weight_names(self):
+        return [name for name, _ in self.weights], []
+
+    def shapes(self):
+        return [shape for _, shape in self.weights], []
+
+    def run(self, trainable, fixed, inputs, training=False):
+        return self.function(self.config, trainable, inputs), []
+
+
+# --- one case ----------------------------------------------------------------
+
+def record(name, layer, shapes):
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    inputs = [draw(rng, shape) for shape in shapes]
+    names, fixed_names = layer.weight_names()
+    sizes, fixed_sizes = layer.shapes()
+    weights = [draw(rng, *pair) for pair in zip(sizes, names)]
+    fixed = [draw(rng, *pair) for pair in zip(fixed_sizes, fixed_names)]
+    double = lambda arrays: [jnp.asarray(a, jnp.float64) for a in arrays]
+
+    def run(training):
+        def compute(w, x):
+            y, after = layer.run(w, double(fixed), x, training)
+            return y.astype(jnp.float64), after
+        return jax.vjp(compute, double(weights), double(inputs), has_aux=True)
+
+    y, vjp, _ = run(training=False)
+    upstream = draw(rng, y.shape)
+    gradients = lambda grads: [array(g, n) for n, g in zip(names, grads)]
+    dw, dx = vjp(jnp.asarray(upstream, jnp.float64))
+    case = {
+        "origin": layer.origin,
+        "class_name": layer.class_name,
+        "config": layer.config,
+        "inputs": [array(x) for x in inputs],
+        "weights": [array(w, n) for n, w in
+                    zip(names + fixed_names, weights + fixed)],
+        "output": array(y),
+        "upstream": array(upstream),
+        "input_gradients": [array(g) for g in dx],
+        "weight_gradients": gradients(dw),
+    }
+    if layer.class_name == "BatchNormalization":
+        y, vjp, after = run(training=True)
+        dw, dx = vjp(jnp.asarray(upstream, jnp.float64))
+        case |= {
+            "training_output": array(y),
+            "training_input_gradients": [array(g) for g in dx],
+            "training_weight_gradients": gradients(dw),
+            "training_statistics": [array(a, n) for n, a in
+                                    zip(fixed_names, after)],
+        }
+    return case
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="Write tests/golden/layers from Keras.")
+    parser.add_argument("names", nargs="*", help="of cases; all by default")
+    chosen = set(parser.parse_args().names)
+    total = 0
+    made = []
+
+    def make(folder, name, layer, shapes):
+        nonlocal total
+        if chosen and name not in chosen:
+            return
+        path = GOLDEN / folder / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, record(name, layer(), shapes))
+        made.append(name)
+        total += path.stat().st_size
+
+    for name, layer, shapes in layer_cases.all_cases():
+        make("layers", name, lambda: KerasLayer(layer, shapes), shapes)
+    for name, class_name, config, function, weights, shapes in DEFINITIONS:
+        make("layers", name,
+             lambda: DefinedLayer(class_name, config, function, weights),
+             shapes)
+    for name, layer, shapes in layer_cases.composites():
+        make("composites", name, lambda: KerasLayer(layer, shapes), shapes)
+    assert len(made) == len(set(made)), "two cases of one name"
+    missing = chosen - set(made)
+    if missing:
+        raise SystemExit(f"no such case: {', '.join(sorted(missing))}")
+    print(f"{len(made)} cases, {total} bytes")
+
+
+if __name__ == "__main__":
+    main()
