@@ -1,32 +1,83 @@
 #include "accuracy.h"
 
+#include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
 
 namespace octet::train {
 
-bool is_right(std::span<const float> row, int64_t label) {
-  const auto answer = static_cast<size_t>(label);
-  const float best = row[answer];
-  if (std::isnan(best)) return false;
-  // Comparisons with NaN are false, so a NaN anywhere makes the row wrong.
-  for (size_t i = 0; i < answer; ++i) {
-    if (!(best > row[i])) return false;
+int64_t largest(std::span<const float> row) {
+  size_t best = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (std::isnan(row[i])) return -1;
+    if (row[i] > row[best]) best = i;
   }
-  for (size_t i = answer + 1; i < row.size(); ++i) {
-    if (!(best >= row[i])) return false;
-  }
-  return true;
+  return static_cast<int64_t>(best);
 }
 
-int64_t count_right(const Tensor& logits, const Tensor& labels) {
-  const auto classes = static_cast<size_t>(logits.shape()[1]);
-  const auto values = logits.f32();
-  const auto answers = labels.data<int64_t>();
-  int64_t right = 0;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    right += is_right(values.subspan(i * classes, classes), answers[i]) ? 1 : 0;
+bool is_in_top_k(std::span<const float> row, int64_t label, int64_t k) {
+  const auto answer = static_cast<size_t>(label);
+  const float own = row[answer];
+  int64_t before = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    if (std::isnan(row[i])) return false;
+    if (row[i] > own || (row[i] == own && i < answer)) ++before;
   }
-  return right;
+  return before < k;
+}
+
+std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
+                               const Tensor& labels) {
+  const Shape& shape = outputs.shape();
+  const bool classes = labels.dtype() == DType::i64;
+  if (shape.rank() != 2 || shape[1] < 1 ||
+      labels.shape() != (classes ? Shape{shape[0]} : shape)) {
+    throw ShapeError(fmt::format(
+        "{}: expected outputs [n,classes] with labels [n] of i64 or "
+        "[n,classes] of f32, got {} and {} of {}",
+        subject, shape.to_string(), labels.shape().to_string(),
+        to_string(labels.dtype())));
+  }
+  const auto length = static_cast<size_t>(shape[1]);
+  std::vector<int64_t> result(static_cast<size_t>(shape[0]));
+  for (size_t i = 0; i < result.size(); ++i) {
+    if (!classes) {
+      result[i] = largest(labels.f32().subspan(i * length, length));
+      continue;
+    }
+    result[i] = labels.data<int64_t>()[i];
+    if (result[i] < 0 || result[i] >= shape[1]) {
+      throw ValueError(
+          fmt::format("{}: expected labels in [0,{}), got {} at sample {}",
+                      subject, shape[1], result[i], i));
+    }
+  }
+  return result;
+}
+
+std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
+                             const Tensor& labels, int64_t k) {
+  const std::vector<int64_t> answers = labels_of(subject, outputs, labels);
+  const auto length = static_cast<size_t>(outputs.shape()[1]);
+  const auto values = outputs.f32();
+  std::vector<double> result(answers.size());
+  for (size_t i = 0; i < result.size(); ++i) {
+    const auto row = values.subspan(i * length, length);
+    const bool right = answers[i] >= 0 && is_in_top_k(row, answers[i], k);
+    result[i] = right ? 1.0 : 0.0;
+  }
+  return result;
+}
+
+Tensor as_numbers(const Tensor& labels) {
+  if (labels.dtype() != DType::i64) return labels;
+  Tensor result(labels.shape());
+  std::ranges::transform(labels.data<int64_t>(), result.f32().begin(),
+                         [](int64_t x) { return static_cast<float>(x); });
+  return result;
 }
 
 }  // namespace octet::train

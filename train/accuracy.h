@@ -1,19 +1,36 @@
-// Top-1 answers. Internal to train.
+// Right answers, and labels in the forms they come in. Internal to train.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <octet/runtime/tensor.h>
 
 namespace octet::train {
 
-/// Whether `label` is the first of the largest logits. A row with a NaN has
-/// no right answer. REQUIRES: 0 <= label < row.size().
-bool is_right(std::span<const float> row, int64_t label);
+/// The first of the largest numbers; nothing (-1) if one is NaN.
+int64_t largest(std::span<const float> row);
 
-/// Number of right rows. Shapes: logits [n,classes] f32, labels [n] i64.
-/// REQUIRES: labels in [0, classes).
-int64_t count_right(const Tensor& logits, const Tensor& labels);
+/// Whether `label` is among the k first of the outputs, larger ones first and
+/// of equal ones the lower class. A row with a NaN has no right answer.
+/// REQUIRES: 0 <= label < row.size().
+bool is_in_top_k(std::span<const float> row, int64_t label, int64_t k);
+
+/// The labels as class numbers; of targets the first of the largest, or -1 if
+/// one is NaN.
+/// Shapes: outputs [n,classes] f32; labels [n] i64 or [n,classes] f32.
+/// Throws: ShapeError naming `subject`; ValueError for a label out of range.
+std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
+                               const Tensor& labels);
+
+/// Per row 1 if the label is in the top k, else 0.
+/// Shapes and throws: as labels_of.
+std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
+                             const Tensor& labels, int64_t k);
+
+/// Labels of i64 as f32; others as they are.
+Tensor as_numbers(const Tensor& labels);
 
 }  // namespace octet::train

@@ -1,8 +1,6 @@
 #include <cmath>
+#include <string_view>
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
 #include <octet/train/optimizer.h>
 
 #include "checks.h"
@@ -12,20 +10,21 @@ namespace {
 
 class AdamRule final : public UpdateRule {
  public:
-  explicit AdamRule(const AdamOptions& options) : options_(options) {
-    check_learning_rate("Adam", options.learning_rate);
-    check_decay("Adam", "beta1", options.beta1);
-    check_decay("Adam", "beta2", options.beta2);
+  AdamRule(std::string_view name, const AdamOptions& options)
+      : options_(options) {
+    check_learning_rate(name, options.learning_rate);
+    check_decay(name, "beta1", options.beta1);
+    check_decay(name, "beta2", options.beta2);
     // At 0 a parameter that never had a gradient would become 0 / 0.
-    if (!(options.epsilon > 0.0f) || std::isinf(options.epsilon)) {
-      throw ValueError(
-          fmt::format("Adam: expected a finite epsilon above 0, got {}",
-                      number_text(options.epsilon)));
-    }
+    check_epsilon(name, options.epsilon);
+    check_weight_decay(name, weight_decay());
   }
 
   int slots() const override { return 2; }
   float learning_rate() const override { return options_.learning_rate; }
+  WeightDecay weight_decay() const override {
+    return {options_.weight_decay, options_.decay_min_rank};
+  }
 
   // Epsilon is added outside the root and after the bias correction is moved
   // into the rate ("epsilon hat" of the paper, section 2).
@@ -63,6 +62,15 @@ class AdamRule final : public UpdateRule {
 Adam::Adam() : Adam(AdamOptions()) {}
 
 Adam::Adam(const AdamOptions& options)
-    : Optimizer(std::make_shared<AdamRule>(options)) {}
+    : Optimizer(std::make_shared<AdamRule>("Adam", options)) {}
+
+AdamW::AdamW(const AdamWOptions& options)
+    : Optimizer(std::make_shared<AdamRule>(
+          "AdamW", AdamOptions{.learning_rate = options.learning_rate,
+                               .beta1 = options.beta1,
+                               .beta2 = options.beta2,
+                               .epsilon = options.epsilon,
+                               .weight_decay = options.weight_decay,
+                               .decay_min_rank = options.decay_min_rank})) {}
 
 }  // namespace octet::train

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -61,6 +62,34 @@ void check_decay(std::string_view subject, std::string_view option,
   }
 }
 
+void check_above_zero(std::string_view subject, std::string_view option,
+                      float value) {
+  if (!(value > 0.0f) || std::isinf(value)) {
+    throw ValueError(fmt::format("{}: expected a finite {} above 0, got {}",
+                                 subject, option, number_text(value)));
+  }
+}
+
+void check_epsilon(std::string_view subject, float value) {
+  check_above_zero(subject, "epsilon", value);
+}
+
+void check_weight_decay(std::string_view subject, const WeightDecay& decay) {
+  if (!(decay.rate >= 0.0f) || std::isinf(decay.rate)) {
+    throw ValueError(
+        fmt::format("{}: expected a finite weight_decay >= 0, got {}", subject,
+                    number_text(decay.rate)));
+  }
+}
+
+void check_not_negative(std::string_view subject, std::string_view option,
+                        int64_t value) {
+  if (value < 0) {
+    throw ValueError(fmt::format("{}: expected {} of 0 or more, got {}",
+                                 subject, option, value));
+  }
+}
+
 void check_positive(std::string_view subject, std::string_view option,
                     int64_t value) {
   if (value < 1) {
@@ -76,13 +105,6 @@ void check_data(std::string_view subject, const Model& model,
         "{}: expected a model of one input and one output, got {} and {}",
         subject, model.inputs().size(), model.outputs().size()));
   }
-  const Shape& output = model.outputs()[0].shape();
-  if (output.rank() != 2) {
-    throw ValueError(fmt::format(
-        "{}: expected a model that ends in logits [N,classes], got {}. Hint: "
-        "end it with Flatten and Dense",
-        subject, output.to_string()));
-  }
   if (data.size() < 1) {
     throw ValueError(fmt::format(
         "{}: expected data of 1 or more samples, got none", subject));
@@ -94,6 +116,55 @@ void check_data(std::string_view subject, const Model& model,
         "{}: expected data with samples {} as model '{}' takes, got {}",
         subject, sample.to_string(), model.name(),
         data.input_shape().to_string()));
+  }
+}
+
+void check_targets(std::string_view subject, const Model& model,
+                   const Dataset& data, const Loss& loss) {
+  if (loss.targets() == Targets::any) return;
+  const Shape& output = model.outputs()[0].shape();
+  if (loss.targets() != Targets::values && output.rank() != 2) {
+    throw ValueError(fmt::format(
+        "{}: expected a model that ends in logits [N,classes], got {}. Hint: "
+        "end it with Flatten and Dense",
+        subject, output.to_string()));
+  }
+  const bool classes = data.label_type() == DType::i64;
+  if (loss.targets() != Targets::values &&
+      classes != (loss.targets() == Targets::classes)) {
+    throw ValueError(fmt::format(
+        "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
+        subject, classes ? "f32 [n,classes]" : "i64 [n]", loss.name(),
+        to_string(data.label_type()),
+        classes ? "sparse_categorical_cross_entropy"
+                : "categorical_cross_entropy"));
+  }
+  if (loss.targets() == Targets::classes) return;
+  const Shape sample = output.slice(1, output.rank());
+  const Shape label = data.label_shape();
+  const bool fits = loss.targets() == Targets::rows
+                        ? label == sample
+                        : label.size() == sample.size();
+  if (!fits) {
+    throw ValueError(fmt::format(
+        "{}: expected labels {} as model '{}' gives, got {}", subject,
+        sample.to_string(), model.name(), label.to_string()));
+  }
+}
+
+void check_metrics(std::string_view subject, const Metrics& metrics) {
+  std::unordered_set<std::string> names;
+  for (const Metric& metric : metrics) {
+    if (metric.name.empty() || !metric.each) {
+      throw ValueError(fmt::format(
+          "{}: expected metrics with a name and a function, got {}", subject,
+          metric.name.empty() ? "an empty name" : "an empty function"));
+    }
+    if (metric.name == "loss" || !names.insert(metric.name).second) {
+      throw ValueError(
+          fmt::format("{}: expected metrics of different names, got '{}' twice",
+                      subject, metric.name));
+    }
   }
 }
 

@@ -6,6 +6,8 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
+#include <octet/train/loss.h>
+#include <octet/train/optimizer.h>
 
 namespace octet::train {
 
@@ -14,15 +16,30 @@ void check_learning_rate(std::string_view subject, float rate);
 /// Throws: ValueError if the share is outside [0, 1).
 void check_decay(std::string_view subject, std::string_view option,
                  float value);
+/// Throws: ValueError unless the number is finite and above 0.
+void check_above_zero(std::string_view subject, std::string_view option,
+                      float value);
+/// As check_above_zero, of "epsilon".
+void check_epsilon(std::string_view subject, float value);
+/// Throws: ValueError unless the rate is finite and >= 0.
+void check_weight_decay(std::string_view subject, const WeightDecay& decay);
+/// Throws: ValueError if the count is below 0.
+void check_not_negative(std::string_view subject, std::string_view option,
+                        int64_t value);
 /// Throws: ValueError if the count is below 1.
 void check_positive(std::string_view subject, std::string_view option,
                     int64_t value);
 
-/// Throws: ValueError if the data is empty or does not fit the model's input,
-/// or if the model does not end in one row of logits per sample;
+/// Throws: ValueError if the data is empty or does not fit the model's input;
 /// UnsupportedError for several inputs or outputs.
 void check_data(std::string_view subject, const Model& model,
                 const Dataset& data);
+/// Throws: ValueError if the loss does not fit the model's output or the
+/// data's labels.
+void check_targets(std::string_view subject, const Model& model,
+                   const Dataset& data, const Loss& loss);
+/// Throws: ValueError for a metric without name or function, or two of a name.
+void check_metrics(std::string_view subject, const Metrics& metrics);
 
 /// "nan", "inf", "-inf" or the number: fmt would print the sign of a NaN.
 std::string number_text(float value);

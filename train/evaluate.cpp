@@ -1,27 +1,21 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <ostream>
+#include <string>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/fit.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/ops/loss.h>
+#include <octet/train/evaluate.h>
 
-#include "accuracy.h"
 #include "checks.h"
+#include "metric_sums.h"
 
 namespace octet::train {
 namespace {
-
-/// -log softmax(row)[label]; NaN if the row holds one.
-double cross_entropy(std::span<const float> row, int64_t label) {
-  // Shifting by the largest logit keeps exp() from overflowing.
-  double largest = row[0];
-  for (const float x : row) largest = std::max(largest, double{x});
-  double sum = 0;
-  for (const float x : row) sum += std::exp(double{x} - largest);
-  return std::log(sum) + largest - double{row[static_cast<size_t>(label)]};
-}
 
 void check_labels(const Tensor& labels, int64_t classes, int64_t first) {
   int64_t sample = first;
@@ -36,39 +30,103 @@ void check_labels(const Tensor& labels, int64_t classes, int64_t first) {
   }
 }
 
+/// What the parameters' regularizers add to the loss. Not Model::penalty(),
+/// which also has what layers put aside in the last pass in training.
+double regularization(const Model& model) {
+  double sum = 0;
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& p : layer->parameters()) {
+      if (p.regularizer.none() || !p.variable.requires_grad()) continue;
+      sum += double{penalty(p.variable, p.regularizer.l1, p.regularizer.l2)
+                        .value()
+                        .item()};
+    }
+  }
+  return sum;
+}
+
+/// Calls `body(first, batch)` for all samples in order.
+template <class Body>
+void for_batches(const Dataset& data, int64_t batch_size, const Body& body) {
+  int64_t count = 0;
+  for (int64_t first = 0; first < data.size(); first += count) {
+    count = std::min(batch_size, data.size() - first);
+    body(first, data.batch(first, count));
+  }
+}
+
 }  // namespace
 
+double Evaluation::value(std::string_view name) const {
+  if (name == "loss") return loss;
+  std::vector<std::string> names{"loss"};
+  for (const MetricValue& each : metrics) {
+    if (each.name == name) return each.value;
+    names.push_back(each.name);
+  }
+  throw NotFoundError(
+      fmt::format("evaluation: expected a measured value, got "
+                  "'{}'{}",
+                  name, suggest_names(name, names)));
+}
+
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
-  return out << fmt::format("accuracy {:.2f} %, loss {:.4f} ({} samples)",
-                            100.0 * evaluation.accuracy, evaluation.loss,
-                            evaluation.samples);
+  std::string text;
+  if (!std::isnan(evaluation.accuracy)) {
+    text = fmt::format("accuracy {:.2f} %, ", 100.0 * evaluation.accuracy);
+  }
+  text += fmt::format("loss {:.4f}", evaluation.loss);
+  for (const MetricValue& each : evaluation.metrics) {
+    if (each.name == "accuracy") continue;
+    text += fmt::format(", {} {:.4f}", each.name, each.value);
+  }
+  return out << fmt::format("{} ({} samples)", text, evaluation.samples);
+}
+
+Evaluation evaluate(const Model& model, const Dataset& data,
+                    const EvaluateOptions& options) {
+  check_positive("evaluate", "batch_size", options.batch_size);
+  check_data("evaluate", model, data);
+  check_targets("evaluate", model, data, options.loss);
+  const Metrics& metrics =
+      options.metrics.empty() ? options.loss.metrics() : options.metrics;
+  check_metrics("evaluate", metrics);
+  const NoGradGuard no_grad;
+  MetricSums sums(metrics);
+  double loss = 0;
+  for_batches(data, options.batch_size, [&](int64_t first, const Batch& batch) {
+    const Tensor outputs = model.predict(batch.inputs);
+    if (options.loss.targets() == Targets::classes) {
+      check_labels(batch.labels, outputs.shape()[1], first);
+    }
+    loss += loss_sum(options.loss.each(Variable(outputs), batch), batch);
+    sums.add(outputs, batch);
+  });
+  Evaluation result{
+      .loss = loss / static_cast<double>(data.size()) + regularization(model),
+      .samples = data.size(),
+      .metrics = sums.values()};
+  result.accuracy = accuracy_of(result.metrics);
+  return result;
 }
 
 Evaluation evaluate(const Model& model, const Dataset& data,
                     int64_t batch_size) {
-  check_positive("evaluate", "batch_size", batch_size);
-  check_data("evaluate", model, data);
-  const int64_t classes = model.outputs()[0].shape()[1];
-  double loss = 0;
-  int64_t right = 0;
-  int64_t count = 0;
-  for (int64_t first = 0; first < data.size(); first += count) {
-    count = std::min(batch_size, data.size() - first);
-    const Batch batch = data.batch(first, count);
-    check_labels(batch.labels, classes, first);
-    const Tensor logits = model.predict(batch.inputs);
-    const auto values = logits.f32();
-    const auto labels = batch.labels.data<int64_t>();
-    const auto length = static_cast<size_t>(classes);
-    for (size_t i = 0; i < labels.size(); ++i) {
-      loss += cross_entropy(values.subspan(i * length, length), labels[i]);
-    }
-    right += count_right(logits, batch.labels);
-  }
-  const auto samples = static_cast<double>(data.size());
-  return {.loss = loss / samples,
-          .accuracy = static_cast<double>(right) / samples,
-          .samples = data.size()};
+  return evaluate(model, data, EvaluateOptions{.batch_size = batch_size});
+}
+
+Tensor predict(const Model& model, const Dataset& data, int64_t batch_size) {
+  check_positive("predict", "batch_size", batch_size);
+  check_data("predict", model, data);
+  Tensor all;
+  for_batches(data, batch_size, [&](int64_t first, const Batch& batch) {
+    const Tensor outputs = model.predict(batch.inputs);
+    if (all.empty()) all = Tensor(outputs.shape().with(0, data.size()));
+    Tensor rows = all.slice(first, outputs.shape()[0]);
+    std::memcpy(rows.raw(), outputs.raw(),
+                static_cast<size_t>(outputs.bytes()));
+  });
+  return all;
 }
 
 }  // namespace octet::train

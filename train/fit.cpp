@@ -1,16 +1,22 @@
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
+#include <string>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/train/clip.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
 
-#include "accuracy.h"
 #include "checks.h"
+#include "fit_options.h"
+#include "metric_sums.h"
 
 namespace octet::train {
 namespace {
@@ -42,29 +48,12 @@ std::vector<Variable> trainable_parameters(const Model& model) {
   return found;
 }
 
-void check_options(const Model& model, const Dataset& data,
-                   const FitOptions& options) {
-  check_positive("fit", "epochs", options.epochs);
-  check_positive("fit", "batch_size", options.batch_size);
-  if (!options.schedule) {
-    throw ValueError("fit: expected a schedule, got an empty function");
-  }
-  for (const auto& callback : options.callbacks) {
-    if (callback == nullptr) {
-      throw ValueError("fit: expected callbacks, got a null pointer");
-    }
-  }
-  check_data("fit", model, data);
-  if (options.validation != nullptr) {
-    check_data("fit, validation", model, *options.validation);
-  }
-  if (model.outputs()[0].node->layer->class_name() == "Softmax") {
-    warn(fmt::format(
-        "fit: expected a model that ends in logits, got a Softmax at the end "
-        "of model '{}', and the loss applies one again. Hint: end the model "
-        "with Dense",
-        model.name()));
-  }
+/// `x` times a number.
+Variable scaled(const Variable& x, float factor) {
+  return record("scaled", {x}, Tensor::scalar(factor * x.value().item()),
+                [factor](const Tensor& dy) {
+                  return std::vector{Tensor::scalar(factor * dy.item())};
+                });
 }
 
 /// One fit: its fixed parts and where it stands.
@@ -72,66 +61,127 @@ class Run {
  public:
   Run(const Model& model, const Dataset& data, const FitOptions& options)
       : model_(model),
-        data_(data),
         options_(options),
-        optimizer_(options.optimizer) {
-    check_options(model, data, options);
-    const std::vector<Variable> parameters = trainable_parameters(model);
-    // A fit that was broken off may have left gradients behind.
-    for (const Variable& parameter : parameters) parameter.zero_grad();
-    optimizer_.attach(parameters);
+        parts_(check_and_split(model, data, options)),
+        batch_size_(batch_size_of(parts_.training, options)),
+        parameters_(trainable_parameters(model)),
+        metrics_(options.metrics.empty() ? options.loss.metrics()
+                                         : options.metrics),
+        training_(model, options.optimizer,
+                  log_names(metrics_, parts_.validation.has_value())),
+        sums_(metrics_) {
     progress_.epochs = options.epochs;
+    progress_.steps =
+        Loader(parts_.training, {.batch_size = batch_size_, .shuffle = false})
+            .batches();
+    progress_.training = &training_;
+    updates_ = (progress_.steps - 1) / options.accumulate + 1;
+    int64_t total = 0;
+    if (__builtin_mul_overflow(options.epochs, updates_, &total)) {
+      throw ValueError(
+          fmt::format("fit: expected fewer epochs, got {}", options.epochs));
+    }
+    call(&Callback::on_train_begin);
+    // A fit that was broken off may have left gradients behind.
+    clear_gradients();
+    training_.optimizer().attach(parameters_);
   }
 
-  EpochResult run_epoch(int64_t epoch);
+  History run();
 
  private:
-  struct StepResult {
-    double loss;
-    int64_t right;
-  };
-  StepResult compute_gradients(const Batch& batch);
+  void call(void (Callback::*event)(const Progress&)) {
+    for (const auto& callback : options_.callbacks) {
+      ((*callback).*event)(progress_);
+    }
+  }
+  void clear_gradients() {
+    for (const Variable& parameter : parameters_) parameter.zero_grad();
+  }
+  EpochResult run_epoch(int64_t epoch);
+  void weight_classes(Batch& batch) const;
+  double compute_gradients(const Batch& batch, float share);
+  void choose_rate();
   void move_parameters();
   void finish_epoch(EpochResult& result);
 
   const Model& model_;
-  const Dataset& data_;
   const FitOptions& options_;
-  Optimizer optimizer_;  // a handle: the caller's own
+  Parts parts_;
+  int64_t batch_size_;
+  std::vector<Variable> parameters_;
+  Metrics metrics_;
+  Training training_;
+  MetricSums sums_;
+  int64_t updates_ = 0;  // of an epoch
+  float factor_ = 1;     // of the schedule, for the next update
   Progress progress_;
 };
 
-/// Forward, loss, the check of it, backward.
-Run::StepResult Run::compute_gradients(const Batch& batch) {
+/// Multiplies the samples' weights by those of their classes.
+void Run::weight_classes(Batch& batch) const {
+  if (options_.class_weights.empty()) return;
+  const auto labels = std::as_const(batch.labels).data<int64_t>();
+  Tensor weights = Tensor::full(batch.labels.shape(), 1.0f);
+  const auto to = weights.f32();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    // The loss has seen that labels are in range, but it runs later.
+    if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
+      continue;
+    }
+    to[i] = options_.class_weights[static_cast<size_t>(labels[i])];
+    if (!batch.weights.empty()) to[i] *= std::as_const(batch.weights).f32()[i];
+  }
+  batch.weights = weights;
+}
+
+/// Forward, loss, the check of it, backward from `share` of it. Returns the
+/// batch's mean loss with penalties.
+double Run::compute_gradients(const Batch& batch, float share) {
   const auto place = [this] {
     return fmt::format("at step {} of epoch {}", progress_.step,
                        progress_.epoch + 1);
   };
   const auto frame = [&place] { return place() + " of fit"; };
-  StepResult result{};
+  const auto count = static_cast<double>(batch.inputs.shape()[0]);
+  double result = 0;
   Variable loss;
   with_context(frame, [&] {
-    const Variable logits = model_(Variable(batch.inputs), Mode::training);
-    loss = softmax_cross_entropy(logits, batch.labels);
-    result.loss = double{loss.value().item()};
-    result.right = count_right(logits.value(), batch.labels);
+    const Variable outputs = model_(Variable(batch.inputs), Mode::training);
+    const Variable losses = options_.loss.each(outputs, batch);
+    result = loss_sum(losses, batch) / count;
+    loss = mean_loss(losses, batch.weights);
+    if (const Variable penalty = model_.penalty()) {
+      result += double{penalty.value().item()};
+      loss = add(loss, penalty);
+    }
+    sums_.add(outputs.value(), batch);
   });
-  if (!std::isfinite(result.loss)) {
+  if (!std::isfinite(result)) {
     throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
-                                 number_text(static_cast<float>(result.loss)),
+                                 number_text(static_cast<float>(result)),
                                  place(),
                                  explain_bad_loss(model_, batch.inputs)));
   }
-  with_context(frame, [&] { loss.backward(); });
+  with_context(
+      frame, [&] { (share == 1.0f ? loss : scaled(loss, share)).backward(); });
   return result;
 }
 
+void Run::choose_rate() {
+  const Optimizer& optimizer = training_.optimizer();
+  factor_ = options_.schedule(optimizer.steps(), progress_.epochs * updates_);
+  progress_.learning_rate = double{optimizer.learning_rate()} * double{factor_};
+}
+
 void Run::move_parameters() {
-  const int64_t step = progress_.epoch * progress_.steps + progress_.step - 1;
-  const float factor =
-      options_.schedule(step, progress_.epochs * progress_.steps);
-  progress_.learning_rate = double{optimizer_.learning_rate()} * double{factor};
-  optimizer_.step(factor);
+  if (options_.clip_value > 0) {
+    clip_gradients_by_value(parameters_, options_.clip_value);
+  }
+  if (options_.clip_norm > 0) {
+    clip_gradients_by_norm(parameters_, options_.clip_norm);
+  }
+  training_.optimizer().step(factor_);
 }
 
 void Run::finish_epoch(EpochResult& result) {
@@ -142,70 +192,87 @@ void Run::finish_epoch(EpochResult& result) {
                     "parameter '{}' that is not. Hint: lower the learning rate",
                     progress_.epoch + 1, name));
   }
-  if (options_.validation != nullptr) {
-    result.validation.push_back(evaluate(model_, *options_.validation));
+  if (parts_.validation) {
+    result.validation.push_back(
+        evaluate(model_, *parts_.validation,
+                 {.batch_size = options_.validation_batch_size,
+                  .loss = options_.loss,
+                  .metrics = metrics_}));
     progress_.validation = &result.validation.back();
   }
-  for (const auto& callback : options_.callbacks) {
-    callback->on_epoch_end(progress_);
-  }
+  call(&Callback::on_epoch_end);
   progress_.validation = nullptr;
 }
 
 EpochResult Run::run_epoch(int64_t epoch) {
-  const Loader loader(data_, {.batch_size = options_.batch_size,
-                              .seed = options_.seed,
-                              .epoch = epoch});
-  int64_t total = 0;
-  if (__builtin_mul_overflow(options_.epochs, loader.batches(), &total)) {
-    throw ValueError(
-        fmt::format("fit: expected fewer epochs, got {}", options_.epochs));
-  }
+  const Loader loader(parts_.training, {.batch_size = batch_size_,
+                                        .seed = options_.seed,
+                                        .epoch = epoch,
+                                        .augmentation = options_.augmentation,
+                                        .prefetch = options_.prefetch});
   progress_.epoch = epoch;
   progress_.step = 0;
-  progress_.steps = loader.batches();
   progress_.samples = 0;
+  sums_.clear();
+  call(&Callback::on_epoch_begin);
 
   const Clock::time_point start = Clock::now();
-  double loss_sum = 0;
-  int64_t right = 0;
-  for (const Batch& batch : loader) {
+  const int64_t steps = progress_.steps;
+  const int64_t size = parts_.training.size();
+  double loss_total = 0;
+  auto next = loader.begin();
+  for (int64_t i = 0; i < steps && !training_.stopped(); ++i, ++next) {
+    Batch batch = *next;
+    weight_classes(batch);
     ++progress_.step;
-    const StepResult step = compute_gradients(batch);
-    move_parameters();
+    const int64_t count = batch.inputs.shape()[0];
+    // The batches [first, last) make one step together, in which every sample
+    // counts the same.
+    const int64_t first = i - i % options_.accumulate;
+    const int64_t last = first + std::min(options_.accumulate, steps - first);
+    const int64_t together =
+        std::min(last * batch_size_, size) - first * batch_size_;
+    const float share =
+        static_cast<float>(count) / static_cast<float>(together);
+    if (i == first) choose_rate();
+    const double loss = compute_gradients(batch, share);
+    if (i + 1 == last) move_parameters();
 
-    const int64_t count = batch.labels.size();
     progress_.samples += count;
-    loss_sum += step.loss * static_cast<double>(count);
-    right += step.right;
-    const auto samples = static_cast<double>(progress_.samples);
-    progress_.loss = loss_sum / samples;
-    progress_.accuracy = static_cast<double>(right) / samples;
+    loss_total += loss * static_cast<double>(count);
+    progress_.loss = loss_total / static_cast<double>(progress_.samples);
+    progress_.metrics = sums_.values();
+    progress_.accuracy = accuracy_of(progress_.metrics);
     progress_.seconds = seconds_since(start);
-    for (const auto& callback : options_.callbacks) {
-      callback->on_step(progress_);
-    }
+    call(&Callback::on_step);
   }
+  // Of a step that was not completed.
+  clear_gradients();
 
   EpochResult result{.loss = progress_.loss,
                      .accuracy = progress_.accuracy,
                      .seconds = progress_.seconds,
                      .learning_rate = progress_.learning_rate,
-                     .validation = {}};
+                     .metrics = progress_.metrics};
   finish_epoch(result);
   return result;
+}
+
+History Run::run() {
+  History history;
+  for (int64_t epoch = 0; epoch < options_.epochs && !training_.stopped();
+       ++epoch) {
+    history.push_back(run_epoch(epoch));
+  }
+  call(&Callback::on_train_end);
+  return history;
 }
 
 }  // namespace
 
 History fit(const Model& model, const Dataset& data,
             const FitOptions& options) {
-  Run run(model, data, options);
-  History history;
-  for (int64_t epoch = 0; epoch < options.epochs; ++epoch) {
-    history.push_back(run.run_epoch(epoch));
-  }
-  return history;
+  return Run(model, data, options).run();
 }
 
 }  // namespace octet::train

@@ -2,6 +2,7 @@
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,9 +11,13 @@
 #include <octet/train/loader.h>
 
 #include "checks.h"
+#include "prefetcher.h"
 
 namespace octet::train {
 namespace {
+
+constexpr int64_t kMostPrefetch = 1024;
+constexpr int64_t kMostWorkers = 64;
 
 std::vector<int64_t> order_of(int64_t size, const LoaderOptions& options) {
   if (options.shuffle && size > 0) {
@@ -26,28 +31,102 @@ std::vector<int64_t> order_of(int64_t size, const LoaderOptions& options) {
   return order;
 }
 
+void check_options(const LoaderOptions& options) {
+  check_positive("loader", "batch_size", options.batch_size);
+  if (options.prefetch < 0 || options.prefetch > kMostPrefetch) {
+    throw ValueError(fmt::format("loader: expected prefetch in [0,{}], got {}",
+                                 kMostPrefetch, options.prefetch));
+  }
+  if (options.workers < 1 || options.workers > kMostWorkers) {
+    throw ValueError(fmt::format("loader: expected workers in [1,{}], got {}",
+                                 kMostWorkers, options.workers));
+  }
+  for (const auto& transform : options.augmentation) {
+    if (transform == nullptr) {
+      throw ValueError(
+          "loader: expected transforms as augmentation, got a null pointer");
+    }
+  }
+}
+
 }  // namespace
 
-Loader::Loader(Dataset data, const LoaderOptions& options)
-    : data_(std::move(data)), batch_size_(options.batch_size) {
-  check_positive("loader", "batch_size", batch_size_);
-  order_ = order_of(data_.size(), options);
-}
+/// Immutable: read by the threads of prefetch at once.
+class Loader::Epoch {
+ public:
+  Epoch(Dataset data, const LoaderOptions& options)
+      : data_(std::move(data)),
+        options_(options),
+        order_(order_of(data_.size(), options)),
+        stream_(Rng(options.seed)
+                    .child("augment")
+                    .child(static_cast<uint64_t>(options.epoch))) {}
 
-int64_t Loader::batches() const {
-  const int64_t n = data_.size();
-  return n / batch_size_ + (n % batch_size_ != 0 ? 1 : 0);
-}
+  const LoaderOptions& options() const { return options_; }
 
-Batch Loader::batch(int64_t index) const {
-  if (index < 0 || index >= batches()) {
-    throw ValueError(fmt::format("loader: expected a batch in [0,{}), got {}",
-                                 batches(), index));
+  int64_t batches() const {
+    const int64_t n = data_.size();
+    return n / options_.batch_size + (n % options_.batch_size != 0 ? 1 : 0);
   }
-  const int64_t first = index * batch_size_;
-  const int64_t count = std::min(batch_size_, data_.size() - first);
-  return data_.batch(std::span<const int64_t>(order_).subspan(
-      static_cast<size_t>(first), static_cast<size_t>(count)));
+
+  Batch batch(int64_t index) const {
+    if (index < 0 || index >= batches()) {
+      throw ValueError(fmt::format("loader: expected a batch in [0,{}), got {}",
+                                   batches(), index));
+    }
+    const int64_t first = index * options_.batch_size;
+    const int64_t count = std::min(options_.batch_size, data_.size() - first);
+    const Batch batch = data_.batch(std::span<const int64_t>(order_).subspan(
+        static_cast<size_t>(first), static_cast<size_t>(count)));
+    return augment(options_.augmentation, batch, stream_, first);
+  }
+
+ private:
+  Dataset data_;
+  LoaderOptions options_;
+  std::vector<int64_t> order_;
+  Rng stream_;
+};
+
+Loader::Loader(Dataset data, const LoaderOptions& options) {
+  check_options(options);
+  epoch_ = std::make_shared<const Epoch>(std::move(data), options);
 }
+
+int64_t Loader::batches() const { return epoch_->batches(); }
+
+Batch Loader::batch(int64_t index) const { return epoch_->batch(index); }
+
+Loader::Iterator::Iterator(std::shared_ptr<const Epoch> epoch,
+                           std::shared_ptr<Prefetcher> prefetcher,
+                           int64_t index)
+    : epoch_(std::move(epoch)),
+      prefetcher_(std::move(prefetcher)),
+      index_(index) {}
+
+Batch Loader::Iterator::operator*() const {
+  const bool there = index_ >= 0 && index_ < epoch_->batches();
+  return prefetcher_ != nullptr && there ? prefetcher_->get(index_)
+                                         : epoch_->batch(index_);
+}
+
+Loader::Iterator& Loader::Iterator::operator++() {
+  ++index_;
+  if (prefetcher_ != nullptr) prefetcher_->advance(index_);
+  return *this;
+}
+
+Loader::Iterator Loader::begin() const {
+  const LoaderOptions& options = epoch_->options();
+  std::shared_ptr<Prefetcher> prefetcher;
+  if (options.prefetch > 0 && batches() > 0) {
+    prefetcher = std::make_shared<Prefetcher>(
+        [epoch = epoch_](int64_t index) { return epoch->batch(index); },
+        batches(), options.prefetch, options.workers);
+  }
+  return {epoch_, std::move(prefetcher), 0};
+}
+
+Loader::Iterator Loader::end() const { return {epoch_, nullptr, batches()}; }
 
 }  // namespace octet::train

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -8,12 +9,15 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/optimizer.h>
 
+#include "checks.h"
+
 namespace octet::train {
 
 struct Optimizer::State {
   std::vector<Variable> parameters;
   std::vector<std::vector<Tensor>> slots;  // of each parameter
   int64_t steps = 0;
+  std::optional<float> learning_rate;  // in place of the rule's
 };
 
 Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule)
@@ -47,6 +51,7 @@ void Optimizer::attach(std::vector<Variable> parameters) {
     }
   }
   state.parameters = std::move(parameters);
+  state.learning_rate = state_->learning_rate;
   *state_ = std::move(state);
 }
 
@@ -55,7 +60,7 @@ void Optimizer::step(float factor) {
     throw ValueError(
         fmt::format("optimizer: expected a finite factor >= 0 of the learning "
                     "rate, got {}",
-                    std::isnan(factor) ? "nan" : fmt::format("{}", factor)));
+                    number_text(factor)));
   }
   State& state = *state_;
   if (state.parameters.empty()) {
@@ -68,6 +73,7 @@ void Optimizer::step(float factor) {
     std::span<float> value;
     std::span<const float> gradient;
     std::span<Tensor> slots;
+    int rank;
   };
   // A Variable belongs to this thread: the tasks see only its numbers.
   std::vector<Update> updates;
@@ -76,20 +82,31 @@ void Optimizer::step(float factor) {
     const Variable& parameter = state.parameters[i];
     const Tensor& gradient = parameter.grad();
     if (gradient.empty()) continue;
-    updates.push_back(
-        {parameter.mutable_value().f32(), gradient.f32(), state.slots[i]});
+    updates.push_back({parameter.mutable_value().f32(), gradient.f32(),
+                       state.slots[i], parameter.shape().rank()});
   }
 
-  const float rate = rule_->learning_rate() * factor;
+  const float rate = learning_rate() * factor;
+  const WeightDecay decay = rule_->weight_decay();
   const int64_t step = ++state.steps;
   parallel_for(static_cast<int64_t>(updates.size()), [&](int64_t i) {
     const Update& update = updates[static_cast<size_t>(i)];
+    if (decay.rate != 0.0f && update.rank >= decay.min_rank) {
+      for (float& w : update.value) w -= w * decay.rate * rate;
+    }
     rule_->update(update.value, update.gradient, update.slots, rate, step);
   });
   for (const Variable& parameter : state.parameters) parameter.zero_grad();
 }
 
-float Optimizer::learning_rate() const { return rule_->learning_rate(); }
+float Optimizer::learning_rate() const {
+  return state_->learning_rate.value_or(rule_->learning_rate());
+}
+
+void Optimizer::set_learning_rate(float rate) {
+  check_learning_rate("optimizer", rate);
+  state_->learning_rate = rate;
+}
 
 int64_t Optimizer::steps() const { return state_->steps; }
 

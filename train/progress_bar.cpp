@@ -70,15 +70,25 @@ std::string left_text(const Progress& progress) {
   return duration_text(left * progress.seconds / std::max(step, 1.0));
 }
 
+/// The accuracy, or where there is none the first metric that there is.
+std::string metric_text(double accuracy,
+                        const std::vector<MetricValue>& metrics) {
+  if (!std::isnan(accuracy)) return fmt::format("acc {:.2f} %", 100 * accuracy);
+  if (metrics.empty()) return {};
+  return fmt::format("{} {:.4f}", metrics[0].name, metrics[0].value);
+}
+
 /// What stays of an epoch. Fits 79 columns with a label of four.
 std::string epoch_line(const std::string& label, const Progress& progress) {
+  const std::string metric = metric_text(progress.accuracy, progress.metrics);
   std::string line = fmt::format(
-      "{}{}epoch {}/{}  loss {:.4f}  acc {:.2f} %  {:.0f} img/s", label,
+      "{}{}epoch {}/{}  loss {:.4f}{}{}  {:.0f} img/s", label,
       label.empty() ? "" : "  ", progress.epoch + 1, progress.epochs,
-      progress.loss, 100.0 * progress.accuracy, rate_of(progress));
-  if (progress.validation != nullptr) {
-    line +=
-        fmt::format("  val {:.2f} %", 100.0 * progress.validation->accuracy);
+      progress.loss, metric.empty() ? "" : "  ", metric, rate_of(progress));
+  if (const Evaluation* validation = progress.validation) {
+    line += std::isnan(validation->accuracy)
+                ? fmt::format("  val loss {:.4f}", validation->loss)
+                : fmt::format("  val {:.2f} %", 100.0 * validation->accuracy);
   }
   return line;
 }
@@ -109,9 +119,10 @@ std::string bar_line(const std::string& label, const Progress& progress,
   const std::string before =
       fmt::format("{}{}{}/{} ", label, label.empty() ? "" : " ",
                   progress.epoch + 1, progress.epochs);
-  const std::string state = fmt::format(
-      "{:.0f} % loss {:.4f} acc {:.2f} % ", std::floor(100.0 * share),
-      progress.loss, 100.0 * progress.accuracy);
+  const std::string metric = metric_text(progress.accuracy, progress.metrics);
+  const std::string state =
+      fmt::format("{:.0f} % loss {:.4f} {}{}", std::floor(100.0 * share),
+                  progress.loss, metric, metric.empty() ? "" : " ");
   const std::string rate = fmt::format("{:.0f}/s ", rate_of(progress));
   const std::string left = left_text(progress);
   for (const std::string& after : {state + rate + left, state + left}) {

@@ -11,6 +11,7 @@ class SgdRule final : public UpdateRule {
   explicit SgdRule(const SGDOptions& options) : options_(options) {
     check_learning_rate("SGD", options.learning_rate);
     check_decay("SGD", "momentum", options.momentum);
+    check_weight_decay("SGD", weight_decay());
     if (options.nesterov && options.momentum == 0.0f) {
       throw ValueError(
           "SGD: expected momentum above 0 with nesterov, got 0. Hint: set "
@@ -20,6 +21,9 @@ class SgdRule final : public UpdateRule {
 
   int slots() const override { return options_.momentum > 0.0f ? 1 : 0; }
   float learning_rate() const override { return options_.learning_rate; }
+  WeightDecay weight_decay() const override {
+    return {options_.weight_decay, options_.decay_min_rank};
+  }
 
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
@@ -31,17 +35,20 @@ class SgdRule final : public UpdateRule {
       for (size_t i = 0; i < n; ++i) w[i] -= learning_rate * g[i];
       return;
     }
+    // The velocity holds the rates of its steps: a new rate does not act on
+    // the way that is already in it.
     const float momentum = options_.momentum;
     float* v = slots[0].f32().data();
     if (options_.nesterov) {
       for (size_t i = 0; i < n; ++i) {
-        v[i] = momentum * v[i] + g[i];
-        w[i] -= learning_rate * (g[i] + momentum * v[i]);
+        const float change = learning_rate * g[i];
+        v[i] = momentum * v[i] - change;
+        w[i] += momentum * v[i] - change;
       }
     } else {
       for (size_t i = 0; i < n; ++i) {
-        v[i] = momentum * v[i] + g[i];
-        w[i] -= learning_rate * v[i];
+        v[i] = momentum * v[i] - learning_rate * g[i];
+        w[i] += v[i];
       }
     }
   }

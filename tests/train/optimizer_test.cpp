@@ -147,5 +147,60 @@ TEST(Optimizer, RefusesANullRule) {
   EXPECT_THROW(Optimizer(std::shared_ptr<const UpdateRule>()), ValueError);
 }
 
+TEST(Optimizer, DecaysKernelsButNotBiases) {
+  const Variable kernel(Tensor::full({1, 1}, 8.0f), true);
+  const Variable bias = parameter({8.0f});
+  const Variable unused(Tensor::full({1, 1}, 8.0f), true);
+  const auto step = [&](const SGDOptions& options) {
+    SGD sgd(options);
+    sgd.attach({kernel, bias, unused});
+    kernel.assign(Tensor::full({1, 1}, 8.0f));
+    bias.assign(Tensor::full({1}, 8.0f));
+    give_gradient(kernel, {0});
+    give_gradient(bias, {0});
+    sgd.step(0.5f);
+  };
+  step({.learning_rate = 0.5f, .weight_decay = 0.5f});
+  // 8 - 8 * 0.5 * (0.5 * 0.5).
+  EXPECT_EQ(values(kernel)[0], 7.0f);
+  EXPECT_EQ(values(bias)[0], 8.0f);
+  EXPECT_EQ(values(unused)[0], 8.0f);
+  step({.learning_rate = 0.5f, .weight_decay = 0.5f, .decay_min_rank = 0});
+  EXPECT_EQ(values(kernel)[0], 7.0f);
+  EXPECT_EQ(values(bias)[0], 7.0f);
+}
+
+TEST(Optimizer, TakesAnotherLearningRateForGood) {
+  const Variable w = parameter({0, 0});
+  Optimizer optimizer = counting();
+  optimizer.attach({w});
+  optimizer.set_learning_rate(2.0f);
+  EXPECT_EQ(optimizer.learning_rate(), 2.0f);
+  give_gradient(w, {1, 1});
+  optimizer.step();
+  EXPECT_EQ(values(w)[0], -2.0f);
+  optimizer.attach({w});
+  EXPECT_EQ(optimizer.learning_rate(), 2.0f);
+  EXPECT_THROW(optimizer.set_learning_rate(-1), ValueError);
+  EXPECT_THROW(optimizer.set_learning_rate(std::nanf("")), ValueError);
+}
+
+TEST(AdamW, IsAdamWithDecay) {
+  const auto run = [](Optimizer optimizer) {
+    const Variable w(Tensor::of<float>({1, 2}, {1, -3}), true);
+    optimizer.attach({w});
+    for (int step = 0; step < 3; ++step) {
+      give_gradient(w, {0.5f, 2});
+      optimizer.step();
+    }
+    return values(w);
+  };
+  EXPECT_EQ(run(AdamW({.weight_decay = 0})), run(Adam()));
+  EXPECT_EQ(run(AdamW()), run(Adam({.weight_decay = 0.004f})));
+  EXPECT_NE(run(AdamW()), run(Adam()));
+  EXPECT_THROW(AdamW({.weight_decay = -1}), ValueError);
+  EXPECT_THROW(AdamW({.beta1 = 1}), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::train

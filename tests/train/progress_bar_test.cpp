@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -143,6 +144,20 @@ TEST(ProgressBar, AddsTheValidationResult) {
       in_a_file([&] { progress_bar()->on_epoch_end(progress); });
   EXPECT_EQ(text,
             "epoch 2/5  loss 0.3121  acc 88.71 %  250 img/s  val 90.00 %\n");
+}
+
+TEST(ProgressBar, PrintsTheFirstMetricWhereThereIsNoAccuracy) {
+  const Evaluation validation{.loss = 0.25, .accuracy = std::nan("")};
+  Progress progress = done();
+  progress.accuracy = std::nan("");
+  progress.metrics = {{"mean_absolute_error", 0.125}, {"other", 1}};
+  progress.validation = &validation;
+  EXPECT_EQ(in_a_file([&] { progress_bar()->on_epoch_end(progress); }),
+            "epoch 2/5  loss 0.3121  mean_absolute_error 0.1250  250 img/s  "
+            "val loss 0.2500\n");
+  progress.metrics.clear();
+  EXPECT_EQ(in_a_file([&] { progress_bar()->on_epoch_end(progress); }),
+            "epoch 2/5  loss 0.3121  250 img/s  val loss 0.2500\n");
 }
 
 TEST(ProgressBar, PrintsNothingForAnEpochThatDidNotEndInAFile) {

@@ -54,5 +54,96 @@ TEST(Cosine, RefusesAFloorOutsideZeroToOne) {
                ValueError);
 }
 
+TEST(Piecewise, ChangesAtItsBoundaries) {
+  const Schedule schedule =
+      piecewise({.boundaries = {3, 5}, .factors = {1, 0.5f, 0.25f}});
+  EXPECT_EQ(schedule(0, 10), 1.0f);
+  EXPECT_EQ(schedule(2, 10), 1.0f);
+  EXPECT_EQ(schedule(3, 10), 0.5f);
+  EXPECT_EQ(schedule(4, 10), 0.5f);
+  EXPECT_EQ(schedule(5, 10), 0.25f);
+  EXPECT_EQ(schedule(9, 10), 0.25f);
+}
+
+TEST(Piecewise, MeetsTheBeginningOfEpochsInShares) {
+  // 7 epochs of 30 steps: share e / 7 is where epoch e begins.
+  for (int epoch = 1; epoch < 7; ++epoch) {
+    const Schedule schedule = piecewise({.boundaries = {epoch / 7.0},
+                                         .factors = {1, 0},
+                                         .unit = ScheduleUnit::share});
+    EXPECT_EQ(schedule(30 * epoch - 1, 210), 1.0f);
+    EXPECT_EQ(schedule(30 * epoch, 210), 0.0f);
+  }
+}
+
+TEST(Piecewise, RefusesWhatIsNoStair) {
+  EXPECT_NO_THROW(piecewise({}));
+  EXPECT_THROW(piecewise({.boundaries = {1}}), ValueError);
+  EXPECT_THROW(piecewise({.boundaries = {2, 2}, .factors = {1, 1, 1}}),
+               ValueError);
+  EXPECT_THROW(piecewise({.boundaries = {0}, .factors = {1, 1}}), ValueError);
+  EXPECT_THROW(piecewise({.factors = {-1}}), ValueError);
+  EXPECT_THROW(piecewise({.factors = {std::nanf("")}}), ValueError);
+}
+
+TEST(StepDecay, FallsEveryNSteps) {
+  const Schedule schedule = step_decay({.gamma = 0.5f, .every = 3});
+  EXPECT_EQ(schedule(2, 10), 1.0f);
+  EXPECT_EQ(schedule(3, 10), 0.5f);
+  EXPECT_EQ(schedule(6, 10), 0.25f);
+  // Every epoch of three.
+  const Schedule shares = step_decay(
+      {.gamma = 0.5f, .every = 1.0 / 3, .unit = ScheduleUnit::share});
+  EXPECT_EQ(shares(6, 21), 1.0f);
+  EXPECT_EQ(shares(7, 21), 0.5f);
+  EXPECT_EQ(shares(14, 21), 0.25f);
+}
+
+TEST(Exponential, FallsSmoothly) {
+  const Schedule schedule = exponential({.gamma = 0.25f, .every = 4});
+  EXPECT_EQ(schedule(0, 10), 1.0f);
+  EXPECT_FLOAT_EQ(schedule(2, 10), 0.5f);
+  EXPECT_FLOAT_EQ(schedule(8, 10), 0.0625f);
+}
+
+TEST(Decay, RefusesOptionsOutOfRange) {
+  for (const auto& make : {step_decay, exponential}) {
+    EXPECT_NO_THROW(make({.gamma = 1.0f}));
+    EXPECT_THROW(make({.gamma = 0.0f}), ValueError);
+    EXPECT_THROW(make({.gamma = 1.5f}), ValueError);
+    EXPECT_THROW(make({.every = 0}), ValueError);
+    EXPECT_THROW(make({.every = std::nan("")}), ValueError);
+  }
+}
+
+TEST(Warmup, RisesAlongALineToTheScheduleBehindIt) {
+  const Schedule schedule = warmup({.length = 4}, cosine());
+  for (int64_t step = 0; step < 4; ++step) {
+    EXPECT_FLOAT_EQ(schedule(step, 14), static_cast<float>(step + 1) / 5);
+  }
+  for (int64_t step = 4; step < 14; ++step) {
+    EXPECT_EQ(schedule(step, 14), cosine()(step - 4, 10));
+  }
+}
+
+TEST(Warmup, TakesAShareOfTheSteps) {
+  const Schedule schedule =
+      warmup({.length = 0.1, .unit = ScheduleUnit::share});
+  EXPECT_FLOAT_EQ(schedule(2, 30), 0.75f);
+  EXPECT_EQ(schedule(3, 30), 1.0f);
+}
+
+TEST(Warmup, MayBeEmptyOrAsLongAsTheTraining) {
+  EXPECT_EQ(warmup({}, cosine())(0, 5), 1.0f);
+  const Schedule schedule = warmup({.length = 1000}, cosine());
+  EXPECT_FLOAT_EQ(schedule(4, 5), 5.0f / 6.0f);
+}
+
+TEST(Warmup, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(warmup({.length = -1}), ValueError);
+  EXPECT_THROW(warmup({.length = 5, .unit = ScheduleUnit::share}), ValueError);
+  EXPECT_THROW(warmup({.length = 5}, Schedule()), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::train

@@ -1,12 +1,14 @@
-// Loader: a dataset cut into batches, shuffled by a seed.
+// Loader: a dataset cut into batches, shuffled by a seed, augmented, and read
+// ahead by threads of its own if wanted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <vector>
 
 #include <octet/runtime/dataset.h>
+#include <octet/train/augment.h>
 
 namespace octet::train {
 
@@ -15,17 +17,33 @@ struct LoaderOptions {
   bool shuffle = true;
   uint64_t seed = 0;
   int64_t epoch = 0;  ///< each epoch has an order of its own
+  Augmentation augmentation = {};
+  /// How many batches are made ahead of the one in use, [0, 1024]. 0 makes
+  /// each in the thread that asks for it.
+  int64_t prefetch = 0;
+  /// Threads that make them, [1, 64], each without parallel loops of its own.
+  int64_t workers = 1;
 };
 
-/// A range of batches for a for loop. The last batch may be smaller.
-/// The order is a function of seed and epoch only.
-/// Throws: ValueError for batch_size < 1.
+/// A range of batches for a for loop. The last batch may be smaller. The
+/// order is a function of seed and epoch only, and so are the batches,
+/// whatever `prefetch` and `workers` are.
+///
+/// Each begin() with prefetch starts threads, which end with the last copy of
+/// that iterator; an iterator that is left early waits for the batch in the
+/// making. What making a batch throws is thrown where the batch is asked for.
+/// Throws: ValueError for options out of range.
 class Loader {
  public:
   Loader(Dataset data, const LoaderOptions& options);
 
   int64_t batches() const;
+  /// Made by this thread. Throws: ValueError for a batch there is not.
   Batch batch(int64_t index) const;
+
+  /// One epoch: what batches are made from.
+  class Epoch;
+  class Prefetcher;
 
   class Iterator {
    public:
@@ -35,29 +53,27 @@ class Loader {
     using pointer = const Batch*;
     using reference = Batch;
 
-    Iterator(const Loader* loader, int64_t index)
-        : loader_(loader), index_(index) {}
-    Batch operator*() const { return loader_->batch(index_); }
-    Iterator& operator++() {
-      ++index_;
-      return *this;
-    }
-    void operator++(int) { ++index_; }
+    Batch operator*() const;
+    Iterator& operator++();
+    void operator++(int) { ++*this; }
     bool operator==(const Iterator& other) const {
       return index_ == other.index_;
     }
 
    private:
-    const Loader* loader_;
+    friend Loader;
+    Iterator(std::shared_ptr<const Epoch> epoch,
+             std::shared_ptr<Prefetcher> prefetcher, int64_t index);
+
+    std::shared_ptr<const Epoch> epoch_;
+    std::shared_ptr<Prefetcher> prefetcher_;  // or none
     int64_t index_;
   };
-  Iterator begin() const { return {this, 0}; }
-  Iterator end() const { return {this, batches()}; }
+  Iterator begin() const;
+  Iterator end() const;
 
  private:
-  Dataset data_;
-  int64_t batch_size_;
-  std::vector<int64_t> order_;
+  std::shared_ptr<const Epoch> epoch_;
 };
 
 }  // namespace octet::train

@@ -1,5 +1,5 @@
 // Optimizers: rules that move parameters against their gradients. An
-// Optimizer is a handle; SGD and Adam make one.
+// Optimizer is a handle; SGD, Adam, AdamW and RMSprop make one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,17 @@
 
 namespace octet::train {
 
+/// Decoupled weight decay, before the update and as Keras': a parameter w of
+/// at least `min_rank` dimensions becomes w - w * rate * learning rate. Biases
+/// and the scales and offsets of normalizations are of rank 1, so they are
+/// left alone unless `min_rank` says otherwise.
+/// Source: Loshchilov and Hutter, arXiv 1711.05101, with the rate in place of
+/// the schedule's factor.
+struct WeightDecay {
+  float rate = 0.0f;
+  int min_rank = 2;
+};
+
 /// One way to update, implemented per optimizer.
 class UpdateRule {
  public:
@@ -18,6 +29,8 @@ class UpdateRule {
   /// Tensors kept per parameter (momentum, moments).
   virtual int slots() const = 0;
   virtual float learning_rate() const = 0;
+  /// What Optimizer does to the parameters before update().
+  virtual WeightDecay weight_decay() const { return {}; }
   /// Moves `value` against `gradient`; `step` counts from 1. The slots start
   /// as zeros.
   virtual void update(std::span<float> value, std::span<const float> gradient,
@@ -32,11 +45,16 @@ class Optimizer {
   /// What step() moves. Throws: ValueError if a variable takes no gradient.
   void attach(std::vector<Variable> parameters);
 
-  /// Moves every attached parameter that has a gradient, with the rule's rate
-  /// times `factor`, and clears the gradients.
+  /// Decays and moves every attached parameter that has a gradient, with the
+  /// learning rate times `factor`, and clears the gradients. Gradients of
+  /// several backward() since the last step have added up.
   void step(float factor = 1.0f);
 
+  /// The rule's, unless another was set.
   float learning_rate() const;
+  /// For this and all later steps; attach() keeps it.
+  /// Throws: ValueError unless the rate is finite and >= 0.
+  void set_learning_rate(float rate);
   int64_t steps() const;
 
  private:
@@ -49,11 +67,13 @@ struct SGDOptions {
   float learning_rate = 0.01f;
   float momentum = 0.0f;  ///< [0, 1)
   bool nesterov = false;
+  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
 };
 
-/// v = momentum * v + g; w -= rate * v (Nesterov: rate * (g + momentum * v)).
+/// v = momentum * v - rate * g; w += v (Nesterov: momentum * v - rate * g).
 /// Source: Sutskever et al., "On the importance of initialization and
-/// momentum in deep learning", ICML 2013, in the form PyTorch uses.
+/// momentum in deep learning", ICML 2013; keras/src/optimizers/sgd.py.
 /// Throws: ValueError for options out of range.
 class SGD : public Optimizer {
  public:
@@ -65,6 +85,8 @@ struct AdamOptions {
   float beta1 = 0.9f;    ///< [0, 1)
   float beta2 = 0.999f;  ///< [0, 1)
   float epsilon = 1e-7f;
+  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
 };
 
 /// Source: Kingma and Ba, arXiv 1412.6980, algorithm 1, epsilon as in Keras.
@@ -73,6 +95,42 @@ class Adam : public Optimizer {
  public:
   Adam();
   explicit Adam(const AdamOptions& options);
+};
+
+struct AdamWOptions {
+  float learning_rate = 1e-3f;
+  float beta1 = 0.9f;    ///< [0, 1)
+  float beta2 = 0.999f;  ///< [0, 1)
+  float epsilon = 1e-7f;
+  float weight_decay = 0.004f;  ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
+};
+
+/// Adam with weight decay, under its usual name and with Keras' default.
+/// Throws: ValueError for options out of range.
+class AdamW : public Optimizer {
+ public:
+  explicit AdamW(const AdamWOptions& options = {});
+};
+
+struct RMSpropOptions {
+  float learning_rate = 1e-3f;
+  float rho = 0.9f;           ///< [0, 1)
+  float momentum = 0.0f;      ///< [0, 1)
+  float epsilon = 1e-7f;      ///< under the root
+  bool centered = false;      ///< divide by the deviation, not the magnitude
+  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
+};
+
+/// v = rho * v + (1 - rho) * g^2; step = rate * g / sqrt(v + epsilon), of v
+/// less the squared mean of g if centered; m = momentum * m + step; w -= m.
+/// Source: Hinton, "Neural Networks for Machine Learning", lecture 6e;
+/// keras/src/optimizers/rmsprop.py.
+/// Throws: ValueError for options out of range.
+class RMSprop : public Optimizer {
+ public:
+  explicit RMSprop(const RMSpropOptions& options = {});
 };
 
 }  // namespace octet::train

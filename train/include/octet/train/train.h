@@ -1,8 +1,17 @@
 // All of training.
 #pragma once
 
+#include <octet/train/augment.h>
+#include <octet/train/callback.h>
+#include <octet/train/callbacks.h>
+#include <octet/train/clip.h>
+#include <octet/train/confusion_matrix.h>
+#include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
+#include <octet/train/loss.h>
+#include <octet/train/metric.h>
+#include <octet/train/one_hot.h>
 #include <octet/train/optimizer.h>
 #include <octet/train/progress_bar.h>
 #include <octet/train/schedule.h>

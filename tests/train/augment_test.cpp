@@ -1,0 +1,334 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
+#include <octet/train/augment.h>
+
+#include "augment_batches.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+/// One image of a batch. Shapes: batch [n,h,w,c], result [h w c].
+std::vector<float> image(const Batch& batch, int64_t i) {
+  const Tensor row = batch.inputs.slice(i, 1);
+  return {row.f32().begin(), row.f32().end()};
+}
+
+/// What moving a [5,6,2] image by whole pixels may give, by definition.
+std::vector<float> moved(const std::vector<float>& from, int64_t dy, int64_t dx,
+                         Border border) {
+  constexpr int64_t kH = 5;
+  constexpr int64_t kW = 6;
+  std::vector<float> to;
+  const auto mirror = [](int64_t i, int64_t n) {
+    return i < 0 ? -i : (i >= n ? 2 * n - 2 - i : i);
+  };
+  for (int64_t y = 0; y < kH; ++y) {
+    for (int64_t x = 0; x < kW; ++x) {
+      for (int64_t c = 0; c < 2; ++c) {
+        const int64_t fy = y + dy;
+        const int64_t fx = x + dx;
+        const bool inside = fy >= 0 && fy < kH && fx >= 0 && fx < kW;
+        const int64_t at = (mirror(fy, kH) * kW + mirror(fx, kW)) * 2 + c;
+        to.push_back(inside || border == Border::reflect
+                         ? from[static_cast<size_t>(at)]
+                         : 0.0f);
+      }
+    }
+  }
+  return to;
+}
+
+TEST(Augment, LeavesTheBatchItIsGivenAsItIs) {
+  const Batch batch = counting({4, 3, 5, 1});
+  const std::vector<float> before = values(batch);
+  const Batch result = apply_one(random_brightness({.high = 100}), batch);
+  EXPECT_EQ(values(batch), before);
+  EXPECT_NE(values(result), before);
+}
+
+TEST(Augment, GivesTheSameBitsForAnyNumberOfThreads) {
+  const Augmentation all = {random_flip({.vertical = true}),
+                            random_crop({.padding = 1}),
+                            random_shift(),
+                            random_rotation({.border = Border::reflect}),
+                            random_brightness({.high = 1000}),
+                            random_contrast({.high = 1000}),
+                            cutout({.size = 2}),
+                            mixup({.classes = 2})};
+  const Batch batch = counting({37, 5, 7, 3});
+  const int threads = num_threads();
+  std::vector<std::vector<float>> inputs;
+  std::vector<std::vector<float>> labels;
+  for (const int count : {1, 2, 5}) {
+    set_num_threads(count);
+    const Batch result = augment(all, batch, Rng(3), 0);
+    inputs.push_back(values(result));
+    labels.emplace_back(result.labels.f32().begin(), result.labels.f32().end());
+  }
+  set_num_threads(threads);
+  EXPECT_THAT(inputs, Each(inputs[0]));
+  EXPECT_THAT(labels, Each(labels[0]));
+}
+
+TEST(Augment, DependsOnTheEpochsStreamAndThePlaceInIt) {
+  const Augmentation some = {random_brightness({.high = 1000})};
+  const Batch batch = counting({6, 2, 2, 1});
+  const std::vector<float> whole = values(augment(some, batch, Rng(3), 0));
+  Batch tail = batch;
+  tail.inputs = batch.inputs.slice(4, 2);
+  EXPECT_EQ(values(augment(some, tail, Rng(3), 4)),
+            std::vector<float>(whole.end() - 8, whole.end()));
+  EXPECT_NE(values(augment(some, batch, Rng(4), 0)), whole);
+}
+
+TEST(Augment, DrawsForEachTransformByItself) {
+  // The second does the same whatever the first one draws.
+  const Batch batch = counting({8, 3, 4, 2});
+  const Batch plain =
+      augment({random_crop({.padding = 0}), random_flip()}, batch, Rng(1), 0);
+  const Batch other =
+      augment({random_brightness({.delta = 0, .high = 1000}), random_flip()},
+              batch, Rng(1), 0);
+  EXPECT_EQ(values(plain), values(other));
+}
+
+TEST(Augment, RefusesANullPointerAndInputsThatAreNoImages) {
+  EXPECT_THROW(apply_one(nullptr, counting({1, 1, 1, 1})), ValueError);
+  EXPECT_THROW(apply_one(random_flip(), counting({2, 3})), ShapeError);
+}
+
+TEST(Augment, TakesABatchOfNoImages) {
+  EXPECT_EQ(apply_one(random_flip(), counting({0, 3, 4, 1})).inputs.size(), 0);
+}
+
+TEST(RandomFlip, MirrorsAboutHalfOfTheImages) {
+  const Batch batch = counting({200, 2, 3, 2});
+  const Batch result = apply_one(random_flip(), batch);
+  int flipped = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    const std::vector<float> x = image(batch, i);
+    const std::vector<float> mirrored = {x[4],  x[5],  x[2], x[3], x[0], x[1],
+                                         x[10], x[11], x[8], x[9], x[6], x[7]};
+    const std::vector<float> y = image(result, i);
+    EXPECT_TRUE(y == x || y == mirrored) << i;
+    flipped += y == mirrored ? 1 : 0;
+  }
+  // Three standard deviations of a fair coin.
+  EXPECT_NEAR(flipped, 100, 22);
+}
+
+TEST(RandomFlip, MirrorsTopAndBottomWhereAsked) {
+  const Batch batch = counting({200, 3, 1, 2});
+  const Batch result =
+      apply_one(random_flip({.horizontal = false, .vertical = true}), batch);
+  int flipped = 0;
+  for (int64_t i = 0; i < 200; ++i) {
+    const std::vector<float> x = image(batch, i);
+    const std::vector<float> mirrored = {x[4], x[5], x[2], x[3], x[0], x[1]};
+    const std::vector<float> y = image(result, i);
+    EXPECT_TRUE(y == x || y == mirrored) << i;
+    flipped += y == mirrored ? 1 : 0;
+  }
+  EXPECT_NEAR(flipped, 100, 22);
+}
+
+TEST(RandomCrop, MovesByEveryOffsetUpToThePadding) {
+  for (const Border border : {Border::zero, Border::reflect}) {
+    const Batch batch = counting({500, 5, 6, 2});
+    const Batch result =
+        apply_one(random_crop({.padding = 2, .border = border}), batch);
+    std::vector<int> seen(25, 0);
+    for (int64_t i = 0; i < 500; ++i) {
+      const std::vector<float> x = image(batch, i);
+      const std::vector<float> y = image(result, i);
+      int matches = 0;
+      for (int64_t dy = -2; dy <= 2; ++dy) {
+        for (int64_t dx = -2; dx <= 2; ++dx) {
+          if (y == moved(x, dy, dx, border)) {
+            ++matches;
+            ++seen[static_cast<size_t>((dy + 2) * 5 + dx + 2)];
+          }
+        }
+      }
+      EXPECT_EQ(matches, 1) << i;
+    }
+    // 20 are expected of each.
+    EXPECT_GT(*std::min_element(seen.begin(), seen.end()), 3);
+  }
+}
+
+TEST(RandomCrop, LeavesNothingWhereThePaddingIsMuchLargerThanTheImage) {
+  const Batch result =
+      apply_one(random_crop({.padding = 10000}), counting({4, 2, 3, 1}));
+  EXPECT_THAT(values(result), Each(0.0f));
+}
+
+TEST(RandomCrop, RefusesPaddingOutOfRange) {
+  EXPECT_THROW(random_crop({.padding = -1}), ValueError);
+  EXPECT_THROW(apply_one(random_crop({.padding = 3, .border = Border::reflect}),
+                         counting({1, 3, 9, 1})),
+               ShapeError);
+  EXPECT_NO_THROW(
+      apply_one(random_crop({.padding = 2, .border = Border::reflect}),
+                counting({1, 3, 9, 1})));
+}
+
+TEST(RandomShift, KeepsALinearRampLinear) {
+  // Bilinear interpolation is exact on x -> x.
+  Batch batch = counting({20, 1, 16, 1});
+  for (size_t i = 0; i < 20 * 16; ++i) {
+    batch.inputs.f32()[i] = static_cast<float>(i % 16);
+  }
+  const Batch result =
+      apply_one(random_shift({.height = 0, .width = 0.125f}), batch);
+  bool fraction = false;
+  for (int64_t i = 0; i < 20; ++i) {
+    const std::vector<float> y = image(result, i);
+    const float shift = y[8] - 8;
+    EXPECT_LE(std::abs(shift), 2.0f);
+    fraction |= shift != std::round(shift);
+    for (size_t x = 2; x < 14; ++x) {
+      EXPECT_NEAR(y[x], static_cast<float>(x) + shift, 1e-5);
+    }
+  }
+  EXPECT_TRUE(fraction);
+}
+
+TEST(RandomShift, FillsTheGapWithZerosOrTheMirrorImage) {
+  const Batch batch = counting({50, 4, 4, 1});
+  const auto smallest = [&](Border border) {
+    const std::vector<float> y = values(apply_one(
+        random_shift({.height = 1, .width = 1, .border = border}), batch));
+    return *std::min_element(y.begin(), y.end());
+  };
+  EXPECT_EQ(smallest(Border::zero), 0.0f);
+  EXPECT_GE(smallest(Border::reflect), 0.999f);
+}
+
+TEST(RandomRotation, TurnsALinearRampAboutTheCentre) {
+  // f(y, x) = x - 7 becomes cos(a) (x - 7) + -sin(a) (y - 7) for some |a|.
+  Batch batch = counting({20, 15, 15, 1});
+  for (size_t i = 0; i < 20 * 225; ++i) {
+    batch.inputs.f32()[i] = static_cast<float>(i % 15) - 7;
+  }
+  const Batch result = apply_one(random_rotation({.degrees = 30}), batch);
+  float most = 0;
+  for (int64_t i = 0; i < 20; ++i) {
+    const std::vector<float> r = image(result, i);
+    const auto at = [&](int y, int x) {
+      return r[static_cast<size_t>((y + 7) * 15 + x + 7)];
+    };
+    const float cosine = at(0, 1);
+    const float sine = at(1, 0);
+    EXPECT_NEAR(cosine * cosine + sine * sine, 1, 1e-5);
+    EXPECT_GE(cosine, std::cos(0.5236f) - 1e-5f);
+    EXPECT_NEAR(at(0, 0), 0, 1e-5);
+    EXPECT_NEAR(at(3, 4), 4 * cosine + 3 * sine, 1e-4);
+    EXPECT_NEAR(at(-4, 2), 2 * cosine - 4 * sine, 1e-4);
+    most = std::max(most, std::abs(sine));
+  }
+  EXPECT_GT(most, 0.2f);
+}
+
+TEST(RandomRotation, KeepsAConstantImageWhereTheBorderIsReflected) {
+  Batch batch = counting({10, 6, 9, 3});
+  std::ranges::fill(batch.inputs.f32(), 2.0f);
+  for (const float y : values(apply_one(
+           random_rotation({.degrees = 180, .border = Border::reflect}),
+           batch))) {
+    EXPECT_NEAR(y, 2.0f, 1e-6);
+  }
+}
+
+TEST(RandomRotation, TakesImagesOfOnePixel) {
+  Batch batch = counting({3, 1, 1, 17});
+  EXPECT_NO_THROW(
+      apply_one(random_rotation({.border = Border::reflect}), batch));
+}
+
+TEST(RandomBrightness, AddsOneNumberToAnImageAndCutsToTheRange) {
+  Batch batch = counting({50, 2, 2, 1});
+  std::ranges::fill(batch.inputs.f32(), 0.5f);
+  float most = 0;
+  const Batch result = apply_one(
+      random_brightness({.delta = 0.5f, .low = 0.25f, .high = 0.75f}), batch);
+  for (int64_t i = 0; i < 50; ++i) {
+    const std::vector<float> y = image(result, i);
+    EXPECT_THAT(y, Each(y[0]));
+    EXPECT_GE(y[0], 0.25f);
+    EXPECT_LE(y[0], 0.75f);
+    most = std::max(most, y[0]);
+  }
+  EXPECT_EQ(most, 0.75f);
+}
+
+TEST(RandomContrast, ScalesEachChannelAboutItsMean) {
+  Batch batch = counting({1, 1, 2, 2});
+  std::ranges::copy(std::vector<float>{1, 10, 3, 30},
+                    batch.inputs.f32().begin());
+  const std::vector<float> y = image(
+      apply_one(random_contrast({.factor = 0.5f, .low = -100, .high = 100}),
+                batch),
+      0);
+  const float factor = (y[2] - y[0]) / 2;
+  EXPECT_GE(factor, 0.5f);
+  EXPECT_LE(factor, 1.5f);
+  EXPECT_NE(factor, 1.0f);
+  EXPECT_NEAR(y[0] + y[2], 4, 1e-5);
+  EXPECT_NEAR(y[1] + y[3], 40, 1e-4);
+  EXPECT_NEAR((y[3] - y[1]) / 20, factor, 1e-5);
+}
+
+TEST(Cutout, ClearsASquareThatMayReachOverTheEdge) {
+  const Batch batch = counting({300, 5, 6, 2});
+  const Batch result = apply_one(cutout({.size = 3, .value = -1}), batch);
+  int64_t largest = 0;
+  int64_t smallest = 100;
+  for (int64_t i = 0; i < 300; ++i) {
+    const std::vector<float> x = image(batch, i);
+    const std::vector<float> y = image(result, i);
+    int64_t cleared = 0;
+    for (size_t k = 0; k < y.size(); ++k) {
+      EXPECT_TRUE(y[k] == x[k] || y[k] == -1);
+      cleared += y[k] == -1 ? 1 : 0;
+    }
+    largest = std::max(largest, cleared);
+    smallest = std::min(smallest, cleared);
+  }
+  EXPECT_EQ(largest, 3 * 3 * 2);
+  EXPECT_EQ(smallest, 2 * 2 * 2);
+}
+
+TEST(Cutout, ClearsAnImageThatIsSmallerThanTheSquare) {
+  EXPECT_THAT(
+      values(apply_one(cutout({.size = 1 << 30}), counting({4, 3, 2, 1}))),
+      Each(0.0f));
+}
+
+TEST(Transforms, RefuseOptionsOutOfRange) {
+  EXPECT_THROW(random_shift({.height = -0.1f}), ValueError);
+  EXPECT_THROW(random_shift({.width = NAN}), ValueError);
+  EXPECT_THROW(random_rotation({.degrees = 181}), ValueError);
+  EXPECT_THROW(random_brightness({.delta = -1}), ValueError);
+  EXPECT_THROW(random_brightness({.low = 1, .high = 0}), ValueError);
+  EXPECT_THROW(random_contrast({.factor = 1.5f}), ValueError);
+  EXPECT_THROW(cutout({.size = 0}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

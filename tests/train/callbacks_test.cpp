@@ -1,0 +1,273 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/train/callbacks.h>
+#include <octet/train/fit.h>
+
+#include "blobs.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A fit of small_network, played to a callback: the validation loss of each
+/// epoch is given, and the bias of "logits" is the number of the epoch.
+class Play {
+ public:
+  explicit Play(std::vector<double> losses) : losses_(std::move(losses)) {}
+
+  /// How many epochs there were.
+  int64_t with(Callback& callback) {
+    Training training(
+        model_, optimizer_,
+        {"loss", "accuracy", "val_loss", "val_accuracy", "learning_rate"});
+    Progress progress{.epochs = std::ssize(losses_)};
+    progress.training = &training;
+    callback.on_train_begin(progress);
+    int64_t epochs = 0;
+    for (size_t i = 0; i < losses_.size() && !training.stopped(); ++i) {
+      progress.epoch = static_cast<int64_t>(i);
+      bias().assign(Tensor::full({2}, static_cast<float>(i)));
+      callback.on_epoch_begin(progress);
+      const Evaluation validation{.loss = losses_[i],
+                                  .accuracy = -losses_[i],
+                                  .metrics = {{"accuracy", -losses_[i]}}};
+      progress.validation = &validation;
+      callback.on_epoch_end(progress);
+      progress.validation = nullptr;
+      ++epochs;
+    }
+    callback.on_train_end(progress);
+    return epochs;
+  }
+
+  const Variable& bias() const {
+    return model_.layer("logits").parameter("bias").variable;
+  }
+  float epoch_of_weights() const { return bias().value().f32()[0]; }
+  Optimizer& optimizer() { return optimizer_; }
+
+ private:
+  std::vector<double> losses_;
+  Model model_ = small_network();
+  Optimizer optimizer_ = SGD({.learning_rate = 1.0f});
+};
+
+/// A folder that goes with the test.
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("octet_callbacks_" + std::string(testing::UnitTest::GetInstance()
+                                                    ->current_test_info()
+                                                    ->name()))) {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::filesystem::path operator/(const char* name) const {
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(EarlyStopping, StopsAfterEpochsWithoutImprovement) {
+  const std::vector<double> losses = {5, 4, 4, 4.5, 3, 2};
+  EXPECT_EQ(Play(losses).with(*early_stopping()), 3);
+  EXPECT_EQ(Play(losses).with(*early_stopping({.patience = 1})), 3);
+  EXPECT_EQ(Play(losses).with(*early_stopping({.patience = 2})), 4);
+  EXPECT_EQ(Play(losses).with(*early_stopping({.patience = 3})), 6);
+  EXPECT_EQ(Play(losses).with(*early_stopping({.monitor = "val_accuracy"})), 3);
+  EXPECT_EQ(Play(losses).with(
+                *early_stopping({.patience = 1, .start_from_epoch = 3})),
+            6);
+}
+
+TEST(EarlyStopping, AsksForMoreThanMinDelta) {
+  EXPECT_EQ(Play({4, 3.5, 3}).with(*early_stopping({.min_delta = 0.5})), 2);
+  EXPECT_EQ(Play({4, 3.4, 2.8}).with(*early_stopping({.min_delta = 0.5})), 3);
+}
+
+TEST(EarlyStopping, KnowsWhichWayIsBetter) {
+  EXPECT_EQ(
+      Play({1, 2, 3, 4}).with(*early_stopping({.better = Better::higher})), 4);
+  EXPECT_EQ(Play({1, 2, 3, 4})
+                .with(*early_stopping(
+                    {.monitor = "val_accuracy", .better = Better::lower})),
+            4);
+}
+
+TEST(EarlyStopping, NeverTakesNanAsBetter) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(Play({nan, nan, 1}).with(*early_stopping()), 2);
+  EXPECT_EQ(Play({2, nan, 1}).with(*early_stopping({.patience = 2})), 3);
+}
+
+TEST(EarlyStopping, PutsTheBestWeightsBack) {
+  Play stopped({5, 4, 6, 7, 1});
+  EXPECT_EQ(stopped.with(
+                *early_stopping({.patience = 2, .restore_best_weights = true})),
+            4);
+  EXPECT_EQ(stopped.epoch_of_weights(), 1.0f);
+  Play whole({5, 4, 6});
+  whole.with(*early_stopping({.patience = 9, .restore_best_weights = true}));
+  EXPECT_EQ(whole.epoch_of_weights(), 1.0f);
+  Play kept({5, 4, 6});
+  kept.with(*early_stopping({.patience = 9}));
+  EXPECT_EQ(kept.epoch_of_weights(), 2.0f);
+}
+
+TEST(EarlyStopping, StartsAnewInTheNextFit) {
+  const auto callback = early_stopping({.restore_best_weights = true});
+  Play({1, 2}).with(*callback);
+  EXPECT_EQ(Play({9, 8, 7}).with(*callback), 3);
+}
+
+TEST(EarlyStopping, RefusesAnUnknownNameBeforeTheTraining) {
+  Play play({1});
+  const auto callback = early_stopping({.monitor = "val_los"});
+  try {
+    play.with(*callback);
+    FAIL() << "no error";
+  } catch (const NotFoundError& error) {
+    EXPECT_THAT(error.message(), HasSubstr("got 'val_los'"));
+    EXPECT_THAT(error.message(), HasSubstr("did you mean 'val_loss'"));
+  }
+}
+
+TEST(EarlyStopping, SaysThatValidationDataIsMissing) {
+  const Model model = small_network();
+  try {
+    fit(model, blobs(10), {.callbacks = {early_stopping()}});
+    FAIL() << "no error";
+  } catch (const NotFoundError& error) {
+    EXPECT_THAT(error.message(), HasSubstr("give the fit validation data"));
+  }
+}
+
+TEST(EarlyStopping, EndsAFit) {
+  // At a rate of 0 nothing becomes better.
+  const Dataset data = blobs(10);
+  const History history = fit(small_network(), data,
+                              {.epochs = 10,
+                               .optimizer = SGD({.learning_rate = 0}),
+                               .validation = &data,
+                               .callbacks = {early_stopping({.patience = 3})}});
+  EXPECT_EQ(history.size(), 4u);
+}
+
+TEST(EarlyStopping, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(early_stopping({.min_delta = -1}), ValueError);
+  EXPECT_THROW(early_stopping({.min_delta = std::nan("")}), ValueError);
+  EXPECT_THROW(early_stopping({.patience = -1}), ValueError);
+  EXPECT_THROW(early_stopping({.start_from_epoch = -1}), ValueError);
+}
+
+TEST(ReduceOnPlateau, LowersTheRateWithPatienceAndCooldown) {
+  Play play({5, 5, 5, 5, 5, 5, 5});
+  // Epochs 2 and 3 without improvement lower it; epoch 4 cools down, epochs
+  // 5 and 6 lower it again.
+  play.with(*reduce_on_plateau({.factor = 0.5f, .patience = 2, .cooldown = 2}));
+  EXPECT_EQ(play.optimizer().learning_rate(), 0.25f);
+}
+
+TEST(ReduceOnPlateau, StopsAtTheLeastRate) {
+  Play play({5, 5, 5, 5, 5, 5, 5});
+  play.with(
+      *reduce_on_plateau({.factor = 0.1f, .patience = 1, .min_rate = 0.05f}));
+  EXPECT_EQ(play.optimizer().learning_rate(), 0.05f);
+}
+
+TEST(ReduceOnPlateau, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(reduce_on_plateau({.factor = 1.0f}), ValueError);
+  EXPECT_THROW(reduce_on_plateau({.factor = 0.0f}), ValueError);
+  EXPECT_THROW(reduce_on_plateau({.patience = 0}), ValueError);
+  EXPECT_THROW(reduce_on_plateau({.cooldown = -1}), ValueError);
+  EXPECT_THROW(reduce_on_plateau({.min_rate = -1.0f}), ValueError);
+}
+
+TEST(Checkpoint, SavesEveryTimeOrWhenBest) {
+  std::vector<int64_t> saved;
+  const auto save = [&](const Model& model, const Progress& progress) {
+    EXPECT_EQ(model.name(), "model");
+    saved.push_back(progress.epoch);
+  };
+  const std::vector<double> losses = {5, 6, 4, 4, 3};
+  Play(losses).with(*checkpoint(save));
+  EXPECT_THAT(saved, ElementsAre(0, 1, 2, 3, 4));
+  saved.clear();
+  Play(losses).with(*checkpoint(save, {.monitor = "val_loss"}));
+  EXPECT_THAT(saved, ElementsAre(0, 2, 4));
+  saved.clear();
+  Play(losses).with(*checkpoint(save, {.every = 2}));
+  EXPECT_THAT(saved, ElementsAre(1, 3));
+  EXPECT_THROW(checkpoint({}), ValueError);
+  EXPECT_THROW(checkpoint(save, {.every = 0}), ValueError);
+  EXPECT_THROW(Play(losses).with(*checkpoint(save, {.monitor = "loos"})),
+               NotFoundError);
+}
+
+TEST(CsvLog, WritesARowPerEpoch) {
+  const Folder folder;
+  const Dataset data = blobs(10);
+  fit(small_network(), data,
+      {.epochs = 2,
+       .optimizer = SGD({.learning_rate = 0.5f}),
+       .validation = &data,
+       .callbacks = {csv_log(folder / "log.csv")}});
+  const std::string text = read_file(folder / "log.csv");
+  EXPECT_THAT(text, StartsWith("epoch,loss,accuracy,val_loss,val_accuracy,"
+                               "learning_rate,seconds\n1,"));
+  EXPECT_THAT(text, HasSubstr("\n2,"));
+  EXPECT_THAT(text, HasSubstr(",0.5,"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
+}
+
+TEST(CsvLog, AppendsToRowsWithTheSameColumns) {
+  const Folder folder;
+  const auto run = [&](bool append, bool validation) {
+    const Dataset data = blobs(10);
+    fit(small_network(), data,
+        {.validation = validation ? &data : nullptr,
+         .callbacks = {csv_log(folder / "log.csv", {.append = append})}});
+    const std::string text = read_file(folder / "log.csv");
+    return std::ranges::count(text, '\n');
+  };
+  EXPECT_EQ(run(true, false), 2);
+  EXPECT_EQ(run(true, false), 3);
+  EXPECT_THROW(run(true, true), FormatError);
+  EXPECT_EQ(run(false, true), 2);
+}
+
+TEST(CsvLog, RefusesAPathItCannotWriteBeforeTheTraining) {
+  const Folder folder;
+  const Model model = small_network();
+  const Tensor before =
+      model.layer("hidden").parameter("kernel").variable.value().clone();
+  EXPECT_THROW(
+      fit(model, blobs(10), {.callbacks = {csv_log(folder / "none/log.csv")}}),
+      IoError);
+  const Tensor& after =
+      model.layer("hidden").parameter("kernel").variable.value();
+  EXPECT_TRUE(std::ranges::equal(before.f32(), after.f32()));
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,175 @@
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/loss.h>
+
+namespace octet::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+const Tensor kOutputs = Tensor::of<float>({2, 3}, {1, -2, 0.5f, 0, 3, -1});
+const Tensor kTargets = Tensor::of<float>({2, 3}, {0.2f, 0.3f, 0.5f, 0, 1, 0});
+const Tensor kWeights = Tensor::of<float>({2}, {2, 0.5f});
+
+float value(const Loss& loss, const Tensor& labels,
+            const Tensor& weights = {}) {
+  return loss(Variable(kOutputs), {kOutputs, labels, weights}).value().item();
+}
+
+// The numbers are those of Keras 3.15 (JAX) from the same arrays; they are in
+// f32, so they agree to a few units of the last place.
+TEST(Losses, AgreeWithKeras) {
+  EXPECT_FLOAT_EQ(
+      value(losses::categorical_cross_entropy({.label_smoothing = 0.1f}),
+            kTargets),
+      0.9777404069900513f);
+  EXPECT_FLOAT_EQ(
+      value(losses::categorical_cross_entropy(), kTargets, kWeights),
+      1.6710679531097412f);
+  EXPECT_FLOAT_EQ(
+      value(losses::binary_cross_entropy({.label_smoothing = 0.2f}), kTargets),
+      0.6732105016708374f);
+  EXPECT_FLOAT_EQ(value(losses::binary_cross_entropy(), kTargets, kWeights),
+                  0.9426720142364502f);
+  EXPECT_FLOAT_EQ(value(losses::mean_squared_error(), kTargets, kWeights),
+                  2.3933334350585938f);
+  EXPECT_FLOAT_EQ(value(losses::mean_absolute_error(), kTargets),
+                  1.0166666507720947f);
+  EXPECT_FLOAT_EQ(value(losses::huber({.delta = 0.75f}), kTargets),
+                  0.574999988079071f);
+}
+
+TEST(Losses, OfClassesAreThoseOfRowsWithAOne) {
+  const Tensor labels = Tensor::of<int64_t>({2}, {2, 1});
+  const Tensor rows = Tensor::of<float>({2, 3}, {0, 0, 1, 0, 1, 0});
+  for (const float s : {0.0f, 0.3f, 1.0f}) {
+    EXPECT_FLOAT_EQ(
+        value(losses::sparse_categorical_cross_entropy({.label_smoothing = s}),
+              labels, kWeights),
+        value(losses::categorical_cross_entropy({.label_smoothing = s}), rows,
+              kWeights));
+  }
+}
+
+TEST(Losses, StayFiniteOnLargeLogits) {
+  const Variable y(Tensor::of<float>({1, 2}, {1e4f, -1e4f}));
+  EXPECT_EQ(
+      softmax_cross_entropy(y, Tensor::of<int64_t>({1}, {1})).value().item(),
+      2e4f);
+  EXPECT_EQ(
+      binary_cross_entropy(y, Tensor::of<float>({1, 2}, {0, 1})).value().item(),
+      1e4f);
+  EXPECT_EQ(
+      binary_cross_entropy(y, Tensor::of<float>({1, 2}, {1, 0})).value().item(),
+      0.0f);
+}
+
+TEST(Losses, PassNanOn) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Variable y(Tensor::of<float>({1, 2}, {nan, 1}));
+  const Tensor t = Tensor::of<float>({1, 2}, {0, 1});
+  const Tensor label = Tensor::of<int64_t>({1}, {1});
+  EXPECT_TRUE(std::isnan(softmax_cross_entropy(y, label).value().item()));
+  EXPECT_TRUE(std::isnan(categorical_cross_entropy(y, t).value().item()));
+  EXPECT_TRUE(std::isnan(binary_cross_entropy(y, t).value().item()));
+  EXPECT_TRUE(std::isnan(mean_squared_error(y, t).value().item()));
+  EXPECT_TRUE(std::isnan(mean_absolute_error(y, t).value().item()));
+  EXPECT_TRUE(std::isnan(huber(y, t).value().item()));
+  EXPECT_TRUE(std::isnan(distillation_loss(y, t, label).value().item()));
+}
+
+TEST(Losses, TakeTargetsOfAnotherShapeWithAsManyNumbers) {
+  const Tensor y = Tensor::of<float>({2, 1}, {1, 3});
+  const auto of = [&](const Loss& loss, const Tensor& labels) {
+    return loss(Variable(y), {y, labels}).value().item();
+  };
+  EXPECT_EQ(of(losses::mean_squared_error(), Tensor::of<float>({2}, {0, 1})),
+            2.5f);
+  EXPECT_FLOAT_EQ(
+      of(losses::binary_cross_entropy(), Tensor::of<int64_t>({2}, {0, 1})),
+      static_cast<float>(
+          (std::log1p(std::exp(1.0)) + std::log1p(std::exp(-3.0))) / 2));
+  EXPECT_THROW(
+      of(losses::mean_squared_error(), Tensor::of<float>({3}, {0, 1, 2})),
+      ShapeError);
+}
+
+TEST(Distillation, IsCrossEntropyAloneAtAnAlphaOfZeroAndZeroForItsTeacher) {
+  const Variable y(kOutputs);
+  const Tensor labels = Tensor::of<int64_t>({2}, {0, 1});
+  EXPECT_FLOAT_EQ(
+      distillation_loss(y, kTargets, labels, {.temperature = 3, .alpha = 0})
+          .value()
+          .item(),
+      softmax_cross_entropy(y, labels).value().item());
+  EXPECT_NEAR(
+      distillation_loss(y, kOutputs, labels, {.temperature = 3, .alpha = 1})
+          .value()
+          .item(),
+      0.0f, 1e-7);
+}
+
+TEST(Distillation, AsksTheTeacherAboutTheSameInputs) {
+  const SymbolicTensor x = input({3});
+  const Model teacher(x, Dense({.units = 3})(x), {.seed = 4});
+  const Tensor labels = Tensor::of<int64_t>({2}, {0, 1});
+  const Loss loss = losses::distillation(teacher, {.temperature = 2});
+  EXPECT_FLOAT_EQ(
+      value(loss, labels),
+      distillation_loss(Variable(kOutputs), teacher.predict(kOutputs), labels,
+                        {.temperature = 2})
+          .value()
+          .item());
+}
+
+TEST(Loss, TakesAFunctionOfOnesOwn) {
+  const Loss loss("sum", [](const Variable& y, const Batch&) {
+    return record("sum", {y}, Tensor::scalar(7.0f),
+                  [](const Tensor& dy) { return std::vector{dy}; });
+  });
+  EXPECT_EQ(value(loss, kTargets), 7.0f);
+  EXPECT_THROW(value(loss, kTargets, kWeights), ValueError);
+  EXPECT_THROW(Loss("none", {}), ValueError);
+  const Loss wrong("same", [](const Variable& y, const Batch&) { return y; });
+  EXPECT_THROW(value(wrong, kTargets), ShapeError);
+}
+
+TEST(Losses, RefuseOptionsAndTargetsThatDoNotFit) {
+  const Variable y(kOutputs);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor labels = Tensor::of<int64_t>({2}, {0, 1});
+  EXPECT_THROW(softmax_cross_entropy(y, labels, {.label_smoothing = 1.1f}),
+               ValueError);
+  EXPECT_THROW(softmax_cross_entropy(y, labels, {.label_smoothing = nan}),
+               ValueError);
+  EXPECT_THROW(
+      softmax_cross_entropy(y, labels, {.weights = Tensor::full({2}, -1)}),
+      ValueError);
+  EXPECT_THROW(
+      softmax_cross_entropy(y, labels, {.weights = Tensor::full({3}, 1)}),
+      ShapeError);
+  EXPECT_THROW(softmax_cross_entropy(y, Tensor::of<int64_t>({2}, {0, 3})),
+               ValueError);
+  EXPECT_THROW(softmax_cross_entropy(y, Tensor::of<int64_t>({2}, {0, -1})),
+               ValueError);
+  EXPECT_THROW(categorical_cross_entropy(y, Tensor::zeros({2, 2})), ShapeError);
+  EXPECT_THROW(huber(y, kTargets, {.delta = 0}), ValueError);
+  EXPECT_THROW(distillation_loss(y, kTargets, labels, {.temperature = 0}),
+               ValueError);
+  EXPECT_THROW(distillation_loss(y, kTargets, labels, {.alpha = 2}),
+               ValueError);
+  EXPECT_THROW(mean_squared_error(y, Tensor::zeros({2, 3}, DType::i64)),
+               ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

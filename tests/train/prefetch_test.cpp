@@ -1,0 +1,185 @@
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/loader.h>
+
+namespace octet::train {
+namespace {
+
+using ::testing::Each;
+
+/// Samples [i], which may refuse to be read.
+class CountingSource final : public SampleSource {
+ public:
+  explicit CountingSource(int64_t size, int64_t broken = -1)
+      : size_(size), broken_(broken) {}
+
+  int64_t size() const override { return size_; }
+  Shape input_shape() const override { return {2, 3, 1}; }
+  Batch read(std::span<const int64_t> indices) const override {
+    ++reads;
+    const auto count = static_cast<int64_t>(indices.size());
+    Batch batch;
+    batch.inputs = Tensor::zeros(Shape{count, 2, 3, 1});
+    batch.labels = Tensor(Shape{count}, DType::i64);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] == broken_) throw FormatError("sample: it is broken");
+      batch.inputs.f32()[6 * i] = static_cast<float>(indices[i]);
+      batch.labels.data<int64_t>()[i] = indices[i];
+    }
+    return batch;
+  }
+
+  mutable std::atomic<int64_t> reads = 0;
+
+ private:
+  int64_t size_;
+  int64_t broken_;
+};
+
+Dataset counting(int64_t n) {
+  return Dataset(std::make_shared<CountingSource>(n));
+}
+
+std::vector<float> everything(const Loader& loader) {
+  std::vector<float> values;
+  for (const Batch& batch : loader) {
+    values.insert(values.end(), batch.inputs.f32().begin(),
+                  batch.inputs.f32().end());
+    for (const int64_t label : batch.labels.data<int64_t>()) {
+      values.push_back(static_cast<float>(label));
+    }
+  }
+  return values;
+}
+
+TEST(Prefetch, GivesTheSameBatchesAsNone) {
+  std::vector<std::vector<float>> runs;
+  for (const int64_t prefetch : {0, 1, 3, 100}) {
+    for (const int64_t workers : {1, 4}) {
+      runs.push_back(everything(
+          Loader(counting(103), {.batch_size = 10,
+                                 .seed = 5,
+                                 .epoch = 2,
+                                 .augmentation = {random_flip(), cutout()},
+                                 .prefetch = prefetch,
+                                 .workers = workers})));
+    }
+  }
+  EXPECT_THAT(runs, Each(runs[0]));
+}
+
+TEST(Prefetch, AugmentsSamplesAlikeWhateverTheBatchSize) {
+  const auto run = [](int64_t batch_size) {
+    std::vector<float> inputs;
+    for (const Batch& batch :
+         Loader(counting(50), {.batch_size = batch_size,
+                              .seed = 5,
+                              .augmentation = {random_brightness()},
+                              .prefetch = 2})) {
+      inputs.insert(inputs.end(), batch.inputs.f32().begin(),
+                    batch.inputs.f32().end());
+    }
+    return inputs;
+  };
+  EXPECT_EQ(run(7), run(50));
+}
+
+TEST(Prefetch, AugmentsEachEpochAnew) {
+  const auto run = [](int64_t epoch) {
+    return everything(
+        Loader(counting(20), {.shuffle = false,
+                              .epoch = epoch,
+                              .augmentation = {random_brightness()}}));
+  };
+  EXPECT_EQ(run(0), run(0));
+  EXPECT_NE(run(0), run(1));
+}
+
+TEST(Prefetch, ReadsAheadAsFarAsAskedAndNoFurther) {
+  const auto source = std::make_shared<CountingSource>(100);
+  const Loader loader(Dataset(source), {.batch_size = 1, .prefetch = 3});
+  const Loader::Iterator it = loader.begin();
+  // The batch in use and three more come without being asked for.
+  while (source->reads < 4) std::this_thread::yield();
+  *it;
+  EXPECT_EQ(source->reads, 4);
+}
+
+TEST(Prefetch, StopsWhenItIsAbandoned) {
+  const auto source = std::make_shared<CountingSource>(1000);
+  {
+    const Loader loader(Dataset(source),
+                        {.batch_size = 1, .prefetch = 8, .workers = 3});
+    for (const Batch& batch : loader) {
+      if (batch.labels.size() == 1) break;
+    }
+    const Loader::Iterator never_used = loader.begin();
+  }
+  EXPECT_LE(source->reads, 2 * (1 + 8));
+  EXPECT_EQ(source.use_count(), 1);
+}
+
+TEST(Prefetch, OutlivesItsLoader) {
+  auto loader = std::make_unique<Loader>(
+      counting(10), LoaderOptions{.batch_size = 5, .prefetch = 1});
+  Loader::Iterator it = loader->begin();
+  loader.reset();
+  EXPECT_EQ((*it).labels.size(), 5);
+  ++it;
+  EXPECT_EQ((*it).labels.size(), 5);
+}
+
+TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
+  for (const int64_t workers : {1, 4}) {
+    const Loader loader(
+        Dataset(std::make_shared<CountingSource>(20, 11)),
+        {.batch_size = 4, .shuffle = false, .prefetch = 4, .workers = workers});
+    Loader::Iterator it = loader.begin();
+    EXPECT_EQ((*it).labels.size(), 4);
+    ++it;
+    EXPECT_EQ((*it).labels.size(), 4);
+    ++it;
+    EXPECT_THROW(*it, FormatError);
+    EXPECT_THROW(*it, FormatError);
+    // Who goes on gets the batches behind it.
+    ++it;
+    EXPECT_EQ((*it).labels.data<int64_t>()[0], 12);
+  }
+}
+
+TEST(Prefetch, GivesABatchAgainToAnOlderCopyOfTheIterator) {
+  const Loader loader(counting(9),
+                      {.batch_size = 3, .shuffle = false, .prefetch = 1});
+  Loader::Iterator it = loader.begin();
+  const Loader::Iterator old = it;
+  ++it;
+  ++it;
+  EXPECT_EQ((*it).labels.data<int64_t>()[0], 6);
+  EXPECT_EQ((*old).labels.data<int64_t>()[0], 0);
+}
+
+TEST(Prefetch, EndsWhereThereAreNoBatches) {
+  const Loader loader(counting(0), {.prefetch = 2});
+  EXPECT_TRUE(loader.begin() == loader.end());
+  const Loader three(counting(3), {.batch_size = 3, .prefetch = 2});
+  EXPECT_THROW(*three.end(), ValueError);
+}
+
+TEST(Prefetch, RefusesOptionsOutOfRange) {
+  EXPECT_THROW(Loader(counting(3), {.prefetch = -1}), ValueError);
+  EXPECT_THROW(Loader(counting(3), {.prefetch = 5000}), ValueError);
+  EXPECT_THROW(Loader(counting(3), {.workers = 0}), ValueError);
+  EXPECT_THROW(Loader(counting(3), {.augmentation = {nullptr}}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

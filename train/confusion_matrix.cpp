@@ -1,0 +1,150 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/confusion_matrix.h>
+
+#include "accuracy.h"
+#include "checks.h"
+
+namespace octet::train {
+namespace {
+
+void check_class(int64_t label, int64_t classes) {
+  if (label < 0 || label >= classes) {
+    throw ValueError(
+        fmt::format("confusion_matrix: expected classes in [0,{}), got {}",
+                    classes, label));
+  }
+}
+
+}  // namespace
+
+ConfusionMatrix::ConfusionMatrix(int64_t classes) : classes_(classes) {
+  check_positive("confusion_matrix", "classes", classes);
+  counts_.resize(static_cast<size_t>(Shape{classes, classes}.size()));
+}
+
+size_t ConfusionMatrix::at(int64_t actual, int64_t predicted) const {
+  check_class(actual, classes_);
+  check_class(predicted, classes_);
+  return static_cast<size_t>(actual * classes_ + predicted);
+}
+
+void ConfusionMatrix::add(int64_t actual, int64_t predicted) {
+  ++counts_[at(actual, predicted)];
+}
+
+void ConfusionMatrix::add(const Tensor& outputs, const Tensor& labels) {
+  const std::vector<int64_t> actual =
+      labels_of("confusion_matrix", outputs, labels);
+  if (outputs.shape()[1] != classes_) {
+    throw ShapeError(
+        fmt::format("confusion_matrix: expected outputs [n,{}], got {}",
+                    classes_, outputs.shape().to_string()));
+  }
+  const auto length = static_cast<size_t>(classes_);
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const int64_t answer = largest(outputs.f32().subspan(i * length, length));
+    if (answer < 0 || actual[i] < 0) {
+      ++unanswered_;
+    } else {
+      add(actual[i], answer);
+    }
+  }
+}
+
+int64_t ConfusionMatrix::count(int64_t actual, int64_t predicted) const {
+  return counts_[at(actual, predicted)];
+}
+
+int64_t ConfusionMatrix::samples() const {
+  int64_t sum = unanswered_;
+  for (const int64_t each : counts_) sum += each;
+  return sum;
+}
+
+double ConfusionMatrix::accuracy() const {
+  int64_t right = 0;
+  for (int64_t i = 0; i < classes_; ++i) right += count(i, i);
+  return static_cast<double>(right) / static_cast<double>(samples());
+}
+
+double ConfusionMatrix::recall(int64_t label) const {
+  int64_t all = 0;
+  for (int64_t i = 0; i < classes_; ++i) all += count(label, i);
+  return static_cast<double>(count(label, label)) / static_cast<double>(all);
+}
+
+double ConfusionMatrix::precision(int64_t label) const {
+  int64_t all = 0;
+  for (int64_t i = 0; i < classes_; ++i) all += count(i, label);
+  return static_cast<double>(count(label, label)) / static_cast<double>(all);
+}
+
+Tensor ConfusionMatrix::normalized() const {
+  Tensor result = Tensor::zeros({classes_, classes_});
+  const auto to = result.f32();
+  for (int64_t i = 0; i < classes_; ++i) {
+    int64_t all = 0;
+    for (int64_t k = 0; k < classes_; ++k) all += count(i, k);
+    if (all == 0) continue;
+    for (int64_t k = 0; k < classes_; ++k) {
+      to[at(i, k)] = static_cast<float>(static_cast<double>(count(i, k)) /
+                                        static_cast<double>(all));
+    }
+  }
+  return result;
+}
+
+std::string ConfusionMatrix::to_string(
+    std::span<const std::string> names) const {
+  if (!names.empty() && std::ssize(names) != classes_) {
+    throw ValueError(fmt::format("confusion_matrix: expected {} names, got {}",
+                                 classes_, names.size()));
+  }
+  constexpr const char* kCorner = "actual";
+  const auto name = [&](int64_t label) {
+    return names.empty() ? fmt::format("{}", label)
+                         : names[static_cast<size_t>(label)];
+  };
+  size_t first = std::string_view(kCorner).size();
+  size_t width = 1;
+  for (int64_t i = 0; i < classes_; ++i) {
+    first = std::max(first, name(i).size());
+    width = std::max(width, name(i).size());
+  }
+  for (const int64_t each : counts_) {
+    width = std::max(width, fmt::formatted_size("{}", each));
+  }
+  std::string text = fmt::format("{:<{}}", kCorner, first);
+  for (int64_t i = 0; i < classes_; ++i) {
+    text += fmt::format("  {:>{}}", name(i), width);
+  }
+  text += '\n';
+  for (int64_t i = 0; i < classes_; ++i) {
+    text += fmt::format("{:<{}}", name(i), first);
+    for (int64_t k = 0; k < classes_; ++k) {
+      text += fmt::format("  {:>{}}", count(i, k), width);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
+                                 int64_t batch_size) {
+  check_positive("confusion_matrix", "batch_size", batch_size);
+  check_data("confusion_matrix", model, data);
+  ConfusionMatrix matrix(model.outputs()[0].shape()[-1]);
+  int64_t count = 0;
+  for (int64_t first = 0; first < data.size(); first += count) {
+    count = std::min(batch_size, data.size() - first);
+    const Batch batch = data.batch(first, count);
+    matrix.add(model.predict(batch.inputs), batch.labels);
+  }
+  return matrix;
+}
+
+}  // namespace octet::train

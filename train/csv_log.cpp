@@ -1,0 +1,81 @@
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/train/callbacks.h>
+
+namespace octet::train {
+namespace {
+
+/// A name as a CSV field: in quotes where it holds a comma, quote or newline.
+/// Source: RFC 4180, section 2.
+std::string field(const std::string& name) {
+  if (name.find_first_of(",\"\r\n") == std::string::npos) return name;
+  std::string text = "\"";
+  for (const char c : name) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+/// The shortest text that reads back as the same number.
+std::string field(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{}", value);
+}
+
+class CsvLog final : public Callback {
+ public:
+  CsvLog(std::filesystem::path path, const CsvLogOptions& options)
+      : path_(std::move(path)), options_(options) {}
+
+  void on_train_begin(const Progress& progress) override {
+    std::string header = "epoch";
+    for (const std::string& name : progress.training->names()) {
+      header += ',';
+      header += field(name);
+    }
+    header += ",seconds\n";
+    contents_ = header;
+    if (options_.append && std::filesystem::exists(path_)) {
+      contents_ = read_file(path_);
+      if (!contents_.starts_with(header)) {
+        throw FormatError(fmt::format(
+            "csv_log: expected '{}' to begin with the columns {}got {}",
+            path_.string(), header, contents_.substr(0, contents_.find('\n'))));
+      }
+      if (!contents_.ends_with('\n')) contents_ += '\n';
+    }
+    write_file(path_, contents_);
+  }
+
+  void on_epoch_end(const Progress& progress) override {
+    contents_ += fmt::format("{}", progress.epoch + 1);
+    for (const MetricValue& each : progress.logs()) {
+      contents_ += ',';
+      contents_ += field(each.value);
+    }
+    contents_ += ',';
+    contents_ += field(progress.seconds);
+    contents_ += '\n';
+    write_file(path_, contents_);
+  }
+
+ private:
+  std::filesystem::path path_;
+  CsvLogOptions options_;
+  std::string contents_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> csv_log(std::filesystem::path path,
+                                  const CsvLogOptions& options) {
+  return std::make_shared<CsvLog>(std::move(path), options);
+}
+
+}  // namespace octet::train

@@ -1,0 +1,76 @@
+#include <utility>
+#include <vector>
+
+#include <octet/train/callbacks.h>
+
+#include "checks.h"
+#include "monitor.h"
+
+namespace octet::train {
+namespace {
+
+/// Every parameter of a model, statistics too, with a copy of its value.
+struct Kept {
+  Variable variable;
+  Tensor value;
+};
+
+std::vector<Kept> keep_parameters(const Model& model) {
+  std::vector<Kept> kept;
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& parameter : layer->parameters()) {
+      kept.push_back({parameter.variable, parameter.variable.value().clone()});
+    }
+  }
+  return kept;
+}
+
+class EarlyStopping final : public Callback {
+ public:
+  explicit EarlyStopping(const EarlyStoppingOptions& options)
+      : options_(options),
+        monitor_("early_stopping", options.monitor, options.better,
+                 options.min_delta) {
+    check_not_negative("early_stopping", "patience", options.patience);
+    check_not_negative("early_stopping", "start_from_epoch",
+                       options.start_from_epoch);
+  }
+
+  void on_train_begin(const Progress& progress) override {
+    monitor_.begin(progress);
+    best_.clear();
+    waited_ = 0;
+  }
+
+  void on_epoch_end(const Progress& progress) override {
+    if (progress.epoch < options_.start_from_epoch) return;
+    const bool better = monitor_.improves(progress);
+    // The first epoch is kept even if its value is NaN: there is no other.
+    if (options_.restore_best_weights && (better || best_.empty())) {
+      best_ = keep_parameters(progress.training->model());
+    }
+    waited_ = better ? 0 : waited_ + 1;
+    if (!better && waited_ >= options_.patience && progress.epoch > 0) {
+      progress.training->stop();
+    }
+  }
+
+  void on_train_end(const Progress&) override {
+    for (const Kept& kept : best_) kept.variable.assign(kept.value);
+    best_.clear();
+  }
+
+ private:
+  EarlyStoppingOptions options_;
+  Monitor monitor_;
+  int64_t waited_ = 0;
+  std::vector<Kept> best_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> early_stopping(const EarlyStoppingOptions& options) {
+  return std::make_shared<EarlyStopping>(options);
+}
+
+}  // namespace octet::train

@@ -1,0 +1,139 @@
+#include "fit_options.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "checks.h"
+
+namespace octet::train {
+namespace {
+
+void check_bound(std::string_view option, float bound) {
+  if (!(bound >= 0.0f) || std::isinf(bound)) {
+    throw ValueError(fmt::format("fit: expected a finite {} >= 0, got {}",
+                                 option, number_text(bound)));
+  }
+}
+
+void check_class_weights(const Model& model, const Dataset& data,
+                         const std::vector<float>& weights) {
+  if (weights.empty()) return;
+  if (data.label_type() != DType::i64) {
+    throw ValueError(
+        fmt::format("fit: expected labels of i64 for class_weights, got {}",
+                    to_string(data.label_type())));
+  }
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  if (static_cast<int64_t>(weights.size()) != classes) {
+    throw ValueError(
+        fmt::format("fit: expected class_weights for {} classes, got {}",
+                    classes, weights.size()));
+  }
+  for (const float weight : weights) {
+    if (!(weight >= 0.0f) || std::isinf(weight)) {
+      throw ValueError(
+          fmt::format("fit: expected finite class_weights >= 0, got {}",
+                      number_text(weight)));
+    }
+  }
+}
+
+Parts split(const Dataset& data, const FitOptions& options) {
+  const double share = options.validation_split;
+  if (!(share >= 0.0 && share < 1.0)) {
+    throw ValueError(
+        fmt::format("fit: expected validation_split in [0,1), got {}",
+                    number_text(static_cast<float>(share))));
+  }
+  if (share == 0) {
+    if (options.validation == nullptr) return {data, {}};
+    return {data, *options.validation};
+  }
+  if (options.validation != nullptr) {
+    throw ValueError("fit: expected validation or validation_split, got both");
+  }
+  // As Keras: the first floor(n * (1 - share)) samples train.
+  const auto training = static_cast<int64_t>(
+      std::floor(static_cast<double>(data.size()) * (1.0 - share)));
+  if (training < 1 || training >= data.size()) {
+    throw ValueError(fmt::format(
+        "fit: expected validation_split to leave samples on both sides, got {} "
+        "of {} samples",
+        share, data.size()));
+  }
+  return {data.take(training), data.drop(training)};
+}
+
+void check_options(const Model& model, const FitOptions& options) {
+  check_positive("fit", "epochs", options.epochs);
+  check_positive("fit", "accumulate", options.accumulate);
+  check_positive("fit", "validation_batch_size", options.validation_batch_size);
+  check_bound("clip_norm", options.clip_norm);
+  check_bound("clip_value", options.clip_value);
+  check_metrics("fit", options.metrics.empty() ? options.loss.metrics()
+                                               : options.metrics);
+  if (!options.schedule) {
+    throw ValueError("fit: expected a schedule, got an empty function");
+  }
+  for (const auto& callback : options.callbacks) {
+    if (callback == nullptr) {
+      throw ValueError("fit: expected callbacks, got a null pointer");
+    }
+  }
+  if (options.loss.targets() == Targets::classes &&
+      model.outputs()[0].node->layer->class_name() == "Softmax") {
+    warn(fmt::format(
+        "fit: expected a model that ends in logits, got a Softmax at the end "
+        "of model '{}', and the loss applies one again. Hint: end the model "
+        "with Dense",
+        model.name()));
+  }
+}
+
+}  // namespace
+
+Parts check_and_split(const Model& model, const Dataset& data,
+                      const FitOptions& options) {
+  check_data("fit", model, data);
+  check_options(model, options);
+  check_targets("fit", model, data, options.loss);
+  check_class_weights(model, data, options.class_weights);
+  if (options.validation != nullptr) {
+    check_data("fit, validation", model, *options.validation);
+    check_targets("fit, validation", model, *options.validation, options.loss);
+  }
+  return split(data, options);
+}
+
+int64_t batch_size_of(const Dataset& data, const FitOptions& options) {
+  constexpr int64_t kDefault = 64;
+  if (!options.batch_size) return std::min(kDefault, data.size());
+  check_positive("fit", "batch_size", *options.batch_size);
+  if (*options.batch_size > data.size()) {
+    throw ValueError(fmt::format(
+        "fit: expected a batch_size of at most {}, the number of samples, got "
+        "{}",
+        data.size(), *options.batch_size));
+  }
+  return *options.batch_size;
+}
+
+std::vector<std::string> log_names(const Metrics& metrics, bool validation) {
+  std::vector<std::string> names;
+  for (const char* prefix : {"", "val_"}) {
+    if (*prefix != '\0' && !validation) continue;
+    names.push_back(fmt::format("{}loss", prefix));
+    for (const Metric& metric : metrics) {
+      names.push_back(prefix + metric.name);
+    }
+  }
+  names.emplace_back("learning_rate");
+  return names;
+}
+
+}  // namespace octet::train

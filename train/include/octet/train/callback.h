@@ -1,0 +1,82 @@
+// Callbacks: what watches a fit and may end it. They run in the thread that
+// called fit, in the order given; see callbacks.h for those at hand.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/train/evaluate.h>
+#include <octet/train/optimizer.h>
+
+namespace octet::train {
+
+/// The fit that runs, as its callbacks see it. Lives as long as the fit.
+class Training {
+ public:
+  Training(const Model& model, Optimizer optimizer,
+           std::vector<std::string> names)
+      : model_(model),
+        optimizer_(std::move(optimizer)),
+        names_(std::move(names)) {}
+
+  /// The model in training: its parameters may be read and assigned.
+  const Model& model() const { return model_; }
+  Optimizer& optimizer() { return optimizer_; }
+  /// What Progress::logs() names at the end of an epoch, known beforehand.
+  std::span<const std::string> names() const { return names_; }
+
+  /// Ends the fit after this step, with the epoch's end and the fit's.
+  void stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+
+ private:
+  const Model& model_;
+  Optimizer optimizer_;
+  std::vector<std::string> names_;
+  bool stopped_ = false;
+};
+
+/// Where a fit stands; what callbacks see.
+struct Progress {
+  int64_t epoch = 0;  ///< from 0
+  int64_t epochs = 0;
+  int64_t step = 0;     ///< batches of this epoch, from 1
+  int64_t steps = 0;    ///< per epoch
+  int64_t samples = 0;  ///< seen in this epoch
+  double loss = 0;      ///< mean of this epoch so far, with penalties
+  /// Of this epoch so far, on training batches, [0, 1]; NaN if the accuracy
+  /// is not among the metrics.
+  double accuracy = 0;
+  double seconds = 0;  ///< since the epoch began
+  double learning_rate = 0;
+  const Evaluation* validation = nullptr;  ///< at the end of an epoch, if any
+  std::vector<MetricValue> metrics = {};   ///< all, of this epoch so far
+  Training* training = nullptr;            ///< set in every callback of a fit
+
+  /// "loss", the metrics, with validation "val_loss" and "val_<metric>", and
+  /// "learning_rate", in this order.
+  std::vector<MetricValue> logs() const;
+};
+
+class Callback {
+ public:
+  virtual ~Callback() = default;
+  /// Before the first step; what throws here leaves the model as it was.
+  virtual void on_train_begin(const Progress&) {}
+  virtual void on_epoch_begin(const Progress&) {}
+  /// After each batch.
+  virtual void on_step(const Progress&) {}
+  /// After validation.
+  virtual void on_epoch_end(const Progress&) {}
+  /// After the last epoch, unless an exception ended the fit.
+  virtual void on_train_end(const Progress&) {}
+};
+
+using Callbacks = std::vector<std::shared_ptr<Callback>>;
+
+}  // namespace octet::train

@@ -1,0 +1,82 @@
+// Callbacks at hand: early stopping, checkpoints, a log as CSV. Each belongs
+// to one fit at a time and may be used for another one afterwards.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <octet/train/callback.h>
+
+namespace octet::train {
+
+enum class Better {
+  automatic,  ///< higher where the name has "accuracy", else lower
+  lower,
+  higher,
+};
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";  ///< a name in Progress::logs()
+  double min_delta = 0;              ///< what counts as better, >= 0
+  int64_t patience = 0;              ///< epochs in a row that are not, >= 0
+  Better better = Better::automatic;
+  /// Put the parameters of the best epoch back at the end of the fit, also
+  /// when it was not stopped early.
+  bool restore_best_weights = false;
+  int64_t start_from_epoch = 0;  ///< epochs not looked at, >= 0
+};
+
+/// Ends the fit when the monitored value has not become better for `patience`
+/// epochs, at the earliest after the second one, as in Keras. NaN is never
+/// better. Costs a copy of the parameters where they are put back.
+/// Throws: ValueError for options out of range; NotFoundError, as the fit
+/// begins, for a name that the fit does not report.
+std::shared_ptr<Callback> early_stopping(
+    const EarlyStoppingOptions& options = {});
+
+struct ReduceOnPlateauOptions {
+  std::string monitor = "val_loss";
+  float factor = 0.1f;      ///< on the learning rate, (0, 1)
+  int64_t patience = 10;    ///< epochs without improvement, >= 1
+  double min_delta = 1e-4;  ///< >= 0
+  int64_t cooldown = 0;     ///< epochs after a reduction not looked at, >= 0
+  float min_rate = 0;       ///< where the reductions end, >= 0
+  Better better = Better::automatic;
+};
+
+/// Multiplies the optimizer's learning rate when the monitored value has not
+/// become better, as Keras' ReduceLROnPlateau. The rate stays with the
+/// optimizer. Throws: as early_stopping.
+std::shared_ptr<Callback> reduce_on_plateau(
+    const ReduceOnPlateauOptions& options = {});
+
+struct CheckpointOptions {
+  /// Save only when this value became better; empty: every time.
+  std::string monitor = {};
+  Better better = Better::automatic;
+  int64_t every = 1;  ///< epochs, >= 1
+};
+
+/// Calls `save` at the end of epochs, with the model in training and where the
+/// fit stands. Throws: ValueError for an empty function or options out of
+/// range; NotFoundError as early_stopping.
+std::shared_ptr<Callback> checkpoint(
+    std::function<void(const Model&, const Progress&)> save,
+    const CheckpointOptions& options = {});
+
+struct CsvLogOptions {
+  bool append = false;  ///< after the rows of an earlier fit with these columns
+};
+
+/// One row per epoch: its number (from 1), Progress::logs() and its seconds,
+/// under the names of the columns. The file is complete after every epoch: it
+/// is written beside and renamed.
+/// Throws: as the fit begins, IoError if it cannot be written; FormatError if
+/// the file to append to has other columns.
+std::shared_ptr<Callback> csv_log(std::filesystem::path path,
+                                  const CsvLogOptions& options = {});
+
+}  // namespace octet::train

@@ -1,0 +1,21 @@
+// Clipping: bounds on gradients between backward() and Optimizer::step().
+#pragma once
+
+#include <span>
+
+#include <octet/runtime/variable.h>
+
+namespace octet::train {
+
+/// Scales all gradients together so that the norm of the vector they form is
+/// at most `limit`, and returns the norm they had. A norm that is not finite
+/// changes nothing. Parameters without a gradient have no part in it.
+/// Throws: ValueError unless the limit is finite and above 0.
+double clip_gradients_by_norm(std::span<const Variable> parameters,
+                              float limit);
+
+/// Moves each gradient into [-limit, limit]; NaN stays.
+/// Throws: ValueError unless the limit is finite and above 0.
+void clip_gradients_by_value(std::span<const Variable> parameters, float limit);
+
+}  // namespace octet::train

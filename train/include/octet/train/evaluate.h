@@ -1,0 +1,51 @@
+// evaluate and predict: a trained model on data, without changing it.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string_view>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
+#include <octet/train/loss.h>
+#include <octet/train/metric.h>
+
+namespace octet::train {
+
+struct Evaluation {
+  /// Mean over the samples, plus the parameters' regularizers.
+  double loss = 0;
+  /// Share of right top-1 answers, [0, 1]; NaN if that is not measured.
+  double accuracy = 0;
+  int64_t samples = 0;
+  std::vector<MetricValue> metrics = {};  ///< all, in the order asked for
+
+  /// "loss" or a metric. Throws: NotFoundError naming the nearest.
+  double value(std::string_view name) const;
+};
+
+/// "accuracy 91.23 %, loss 0.2456 (10000 samples)", then other metrics.
+std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
+
+struct EvaluateOptions {
+  int64_t batch_size = 1000;
+  Loss loss = losses::sparse_categorical_cross_entropy();
+  Metrics metrics = {};  ///< none: those of the loss
+};
+
+/// Runs the model in inference on all samples, in order. The same bits for
+/// any batch size if loss and metrics look at each sample alone.
+/// Throws: ValueError for options out of range, data that does not fit the
+/// model or the loss, or labels out of range.
+Evaluation evaluate(const Model& model, const Dataset& data,
+                    const EvaluateOptions& options);
+Evaluation evaluate(const Model& model, const Dataset& data,
+                    int64_t batch_size = 1000);
+
+/// The model's outputs for all samples, in order.
+/// Shapes: -> [n,...]. Throws: ValueError as evaluate.
+Tensor predict(const Model& model, const Dataset& data,
+               int64_t batch_size = 1000);
+
+}  // namespace octet::train

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/metric.h>
+
+#include "accuracy.h"
+#include "checks.h"
+
+namespace octet::train::metrics {
+namespace {
+
+/// Per sample the mean of `term(output, target)` over its numbers.
+template <class Term>
+std::vector<double> means(std::string_view name, const Tensor& outputs,
+                          const Tensor& labels, const Term& term) {
+  if (labels.size() != outputs.size() || labels.size() < 1) {
+    throw ShapeError(fmt::format(
+        "{}: expected as many targets as outputs, got outputs {} and "
+        "targets {}",
+        name, outputs.shape().to_string(), labels.shape().to_string()));
+  }
+  const Tensor targets = as_numbers(labels);
+  const auto y = outputs.f32();
+  const auto t = targets.f32();
+  const auto n = static_cast<size_t>(outputs.shape()[0]);
+  const size_t length = y.size() / n;
+  std::vector<double> result(n);
+  for (size_t i = 0; i < y.size(); ++i) {
+    result[i / length] += term(double{y[i]}, double{t[i]});
+  }
+  for (double& each : result) each /= static_cast<double>(length);
+  return result;
+}
+
+}  // namespace
+
+Metric accuracy() {
+  return {"accuracy", [](const Tensor& outputs, const Batch& batch) {
+            return in_top_k("accuracy", outputs, batch.labels, 1);
+          }};
+}
+
+Metric top_k_accuracy(int64_t k) {
+  check_positive("top_k_accuracy", "k", k);
+  std::string name = fmt::format("top_{}_accuracy", k);
+  auto each = [name, k](const Tensor& outputs, const Batch& batch) {
+    return in_top_k(name, outputs, batch.labels, k);
+  };
+  return {std::move(name), std::move(each)};
+}
+
+Metric binary_accuracy(float threshold) {
+  return {"binary_accuracy",
+          [threshold](const Tensor& outputs, const Batch& batch) {
+            return means("binary_accuracy", outputs, batch.labels,
+                         [threshold](double y, double t) {
+                           if (std::isnan(y)) return 0.0;
+                           return (y > double{threshold}) == (t > 0.5) ? 1.0
+                                                                       : 0.0;
+                         });
+          }};
+}
+
+Metric mean_absolute_error() {
+  constexpr auto kName = "mean_absolute_error";
+  return {kName, [](const Tensor& outputs, const Batch& batch) {
+            return means(kName, outputs, batch.labels,
+                         [](double y, double t) { return std::fabs(y - t); });
+          }};
+}
+
+Metric mean_squared_error() {
+  constexpr auto kName = "mean_squared_error";
+  return {kName, [](const Tensor& outputs, const Batch& batch) {
+            return means(kName, outputs, batch.labels,
+                         [](double y, double t) { return (y - t) * (y - t); });
+          }};
+}
+
+}  // namespace octet::train::metrics

@@ -1,0 +1,37 @@
+// Sums of metrics and losses over samples, in doubles. Internal to train.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/variable.h>
+#include <octet/train/metric.h>
+
+namespace octet::train {
+
+class MetricSums {
+ public:
+  explicit MetricSums(Metrics metrics);
+
+  /// Throws: ValueError if a metric does not give one value per sample.
+  void add(const Tensor& outputs, const Batch& batch);
+  void clear();
+
+  /// The means over all samples so far.
+  std::vector<MetricValue> values() const;
+
+ private:
+  Metrics metrics_;
+  std::vector<double> sums_;
+  int64_t samples_ = 0;
+};
+
+/// The value of "accuracy", or NaN.
+double accuracy_of(const std::vector<MetricValue>& values);
+
+/// The sum of weight * loss over a batch.
+/// Shapes: losses [n], or [] for their mean.
+/// Throws: ValueError for weights with a mean.
+double loss_sum(const Variable& losses, const Batch& batch);
+
+}  // namespace octet::train

@@ -1,0 +1,62 @@
+#include "monitor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::train {
+
+Monitor::Monitor(std::string subject, std::string name, Better better,
+                 double min_delta)
+    : subject_(std::move(subject)),
+      name_(std::move(name)),
+      higher_(better == Better::higher ||
+              (better == Better::automatic &&
+               name_.find("accuracy") != std::string::npos)),
+      min_delta_(min_delta) {
+  if (!(min_delta >= 0) || std::isinf(min_delta)) {
+    throw ValueError(fmt::format(
+        "{}: expected a finite min_delta >= 0, got {}", subject_,
+        std::isnan(min_delta) ? "nan" : fmt::format("{}", min_delta)));
+  }
+}
+
+void Monitor::begin(const Progress& progress) {
+  const auto names = progress.training->names();
+  if (std::ranges::find(names, name_) == names.end()) {
+    const bool validation = name_.starts_with("val_") &&
+                            std::ranges::find(names, "val_loss") == names.end();
+    throw NotFoundError(
+        fmt::format("{}: expected to monitor a value of this fit, got '{}'{}{}",
+                    subject_, name_, suggest_names(name_, names),
+                    validation ? ". Hint: give the fit validation data" : ""));
+  }
+  best_ = higher_ ? -std::numeric_limits<double>::infinity()
+                  : std::numeric_limits<double>::infinity();
+}
+
+bool Monitor::improves(const Progress& progress) {
+  const std::vector<MetricValue> logs = progress.logs();
+  const auto found = std::ranges::find(logs, name_, &MetricValue::name);
+  if (found == logs.end()) {
+    throw InternalError(
+        fmt::format("{}: expected '{}' among the values of an "
+                    "epoch, got none",
+                    subject_, name_));
+  }
+  const double value = found->value;
+  // Comparisons with NaN are false.
+  const bool better =
+      higher_ ? value - min_delta_ > best_ : value + min_delta_ < best_;
+  if (better) best_ = value;
+  return better;
+}
+
+}  // namespace octet::train

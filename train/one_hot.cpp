@@ -1,0 +1,60 @@
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/one_hot.h>
+
+#include "checks.h"
+
+namespace octet::train {
+namespace {
+
+class OneHotSource final : public SampleSource {
+ public:
+  OneHotSource(Dataset data, int64_t classes)
+      : data_(std::move(data)), classes_(classes) {}
+
+  int64_t size() const override { return data_.size(); }
+  Shape input_shape() const override { return data_.input_shape(); }
+  DType label_type() const override { return DType::f32; }
+  Shape label_shape() const override { return {classes_}; }
+  Batch read(std::span<const int64_t> indices) const override {
+    Batch batch = data_.batch(indices);
+    batch.labels = one_hot(batch.labels, classes_);
+    return batch;
+  }
+
+ private:
+  Dataset data_;
+  int64_t classes_;
+};
+
+}  // namespace
+
+Dataset one_hot(const Dataset& data, int64_t classes) {
+  check_positive("one_hot", "classes", classes);
+  if (data.label_type() != DType::i64) {
+    throw ValueError(
+        fmt::format("one_hot: expected classes of i64 as labels, got {}",
+                    to_string(data.label_type())));
+  }
+  return Dataset(std::make_shared<OneHotSource>(data, classes));
+}
+
+Tensor one_hot(const Tensor& labels, int64_t classes) {
+  Tensor result = Tensor::zeros(Shape{labels.size(), classes});
+  float* row = result.f32().data();
+  for (const int64_t label : labels.data<int64_t>()) {
+    if (label < 0 || label >= classes) {
+      throw ValueError(fmt::format("one_hot: expected labels in [0,{}), got {}",
+                                   classes, label));
+    }
+    row[label] = 1;
+    row += classes;
+  }
+  return result;
+}
+
+}  // namespace octet::train

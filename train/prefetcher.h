@@ -1,0 +1,52 @@
+// Threads that make batches ahead of their use. Internal to train.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include <octet/train/loader.h>
+
+namespace octet::train {
+
+/// Makes batches 0, 1, ... `count` - 1, at most `ahead` beyond the one in
+/// use. One thread at a time takes them; destruction waits for the batches
+/// that are in the making.
+class Loader::Prefetcher {
+ public:
+  Prefetcher(std::function<Batch(int64_t)> make, int64_t count, int64_t ahead,
+             int64_t workers);
+
+  /// Waits for the batch. Throws: what making it threw.
+  Batch get(int64_t index);
+  /// The batches before `index` will not be asked for again.
+  void advance(int64_t index);
+
+ private:
+  struct Made {
+    Batch batch;
+    std::exception_ptr error;
+  };
+  void work(const std::stop_token& stop);
+  Made attempt(int64_t index) const;
+
+  const std::function<Batch(int64_t)> make_;
+  const int64_t count_;
+  const int64_t ahead_;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::map<int64_t, Made> ready_;
+  int64_t claimed_ = 0;  // batches below are made or in the making
+  int64_t current_ = 0;  // the batch in use
+
+  std::vector<std::jthread> threads_;  // last: these stop first
+};
+
+}  // namespace octet::train

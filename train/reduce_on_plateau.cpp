@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/callbacks.h>
+
+#include "checks.h"
+#include "monitor.h"
+
+namespace octet::train {
+namespace {
+
+class ReduceOnPlateau final : public Callback {
+ public:
+  explicit ReduceOnPlateau(const ReduceOnPlateauOptions& options)
+      : options_(options),
+        monitor_("reduce_on_plateau", options.monitor, options.better,
+                 options.min_delta) {
+    if (!(options.factor > 0.0f && options.factor < 1.0f)) {
+      throw ValueError(
+          fmt::format("reduce_on_plateau: expected factor in (0,1), got {}",
+                      number_text(options.factor)));
+    }
+    check_positive("reduce_on_plateau", "patience", options.patience);
+    check_not_negative("reduce_on_plateau", "cooldown", options.cooldown);
+    if (!(options.min_rate >= 0.0f) || std::isinf(options.min_rate)) {
+      throw ValueError(fmt::format(
+          "reduce_on_plateau: expected a finite min_rate >= 0, got {}",
+          number_text(options.min_rate)));
+    }
+  }
+
+  void on_train_begin(const Progress& progress) override {
+    monitor_.begin(progress);
+    waited_ = 0;
+    cooldown_ = 0;
+  }
+
+  // Source: keras/src/callbacks/reduce_lr_on_plateau.py, on_epoch_end.
+  void on_epoch_end(const Progress& progress) override {
+    if (cooldown_ > 0) {
+      --cooldown_;
+      waited_ = 0;
+    }
+    if (monitor_.improves(progress)) {
+      waited_ = 0;
+      return;
+    }
+    if (cooldown_ > 0) return;
+    if (++waited_ < options_.patience) return;
+    Optimizer& optimizer = progress.training->optimizer();
+    const float rate = optimizer.learning_rate();
+    if (!(rate > options_.min_rate)) return;
+    optimizer.set_learning_rate(
+        std::max(rate * options_.factor, options_.min_rate));
+    cooldown_ = options_.cooldown;
+    waited_ = 0;
+  }
+
+ private:
+  ReduceOnPlateauOptions options_;
+  Monitor monitor_;
+  int64_t waited_ = 0;
+  int64_t cooldown_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> reduce_on_plateau(
+    const ReduceOnPlateauOptions& options) {
+  return std::make_shared<ReduceOnPlateau>(options);
+}
+
+}  // namespace octet::train
