@@ -162,6 +162,10 @@ void GraphBuilder::reserve(const std::string& value) {
   }
 }
 
+std::string GraphBuilder::reserve_like(const std::string& value) {
+  return unique_value(value);
+}
+
 void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
   auto* input = graph_.add_input();
   input->set_name(name);
@@ -170,23 +174,26 @@ void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
 
 void GraphBuilder::add_output(const std::string& value, const std::string& name,
                               const Shape& shape) {
-  bool made_here = false;
+  bool renamed = false;
   for (auto& node : *graph_.mutable_node()) {
+    // Makers come first, so that readers are renamed after them.
+    for (auto& input : *node.mutable_input()) {
+      if (renamed && input == value) input = name;
+    }
     for (auto& output : *node.mutable_output()) {
       if (output != value) continue;
       output = name;
-      made_here = true;
-    }
-    // Makers come first, so that readers are renamed after them.
-    for (auto& input : *node.mutable_input()) {
-      if (made_here && input == value) input = name;
+      renamed = true;
     }
   }
-  if (!made_here) {
+  if (renamed) {
+    outputs_[value] = name;
+  } else {
+    const auto earlier = outputs_.find(value);
     onnx::NodeProto* node = graph_.add_node();
     node->set_op_type("Identity");
     node->set_name(unique_node(name));
-    node->add_input(value);
+    node->add_input(earlier == outputs_.end() ? value : earlier->second);
     node->add_output(name);
   }
   auto* output = graph_.add_output();

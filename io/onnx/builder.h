@@ -27,11 +27,14 @@ class GraphBuilder final : public OnnxBuilder {
   /// Keeps a value name free for add_input() and add_output().
   /// Throws: ValueError if it is taken.
   void reserve(const std::string& value);
+  /// The same for a name like `value` that is free, and returns it.
+  std::string reserve_like(const std::string& value);
   /// A float input under a reserved name; `shape` is in ONNX' layout, with
   /// Shape::kAnySize for the batch.
   void add_input(const std::string& name, const Shape& shape);
   /// Makes `value` a graph output under a reserved name. The node that makes
-  /// it is changed to write that name; a graph input gets an Identity.
+  /// it is changed to write that name; a graph input gets an Identity, and so
+  /// does a value that is an output already. No node may read it later.
   void add_output(const std::string& value, const std::string& name,
                   const Shape& shape);
 
@@ -67,6 +70,8 @@ class GraphBuilder final : public OnnxBuilder {
   // By value name: index of the initializer.
   std::unordered_map<std::string, int> constants_;
   std::map<std::string, std::string> qdq_outputs_;
+  // By value name: the output it has become.
+  std::unordered_map<std::string, std::string> outputs_;
   int64_t initializer_bytes_ = 0;
   int64_t qdq_pairs_ = 0;
 };

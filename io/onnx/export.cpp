@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -20,30 +24,68 @@ namespace {
 
 using Values = std::unordered_map<const GraphNode*, OnnxValue>;
 
-void check_options(const OnnxOptions& options) {
-  if (options.opset < 13 || options.opset > 17) {
+void check_opset(int opset) {
+  if (opset < 13 || opset > 17) {
     throw ValueError(fmt::format(
         "ONNX opset: expected 13 to 17, got {}; 13 is read by every TensorRT "
         "since 8.0",
-        options.opset));
-  }
-  if (options.input_name.empty() || options.output_name.empty() ||
-      options.input_name == options.output_name) {
-    throw ValueError(fmt::format(
-        "ONNX names: expected two different names for input and output, got "
-        "'{}' and '{}'",
-        options.input_name, options.output_name));
+        opset));
   }
 }
 
-const GraphNode* input_of(const Model& model) {
-  if (model.inputs().size() != 1 || model.outputs().size() != 1) {
-    throw UnsupportedError(
-        fmt::format("ONNX export: expected a model with one input and one "
-                    "output, got {} and {}",
-                    model.inputs().size(), model.outputs().size()));
+void check_names(const std::vector<std::string>& names, size_t count,
+                 std::string_view which) {
+  if (names.empty() || names.size() == count) return;
+  throw ValueError(
+      fmt::format("ONNX {} names: expected {}, one for each, got {}", which,
+                  count, names.size()));
+}
+
+/// What inputs or outputs are called: as `chosen`, or `single` where there is
+/// one; empty where the layers name them.
+std::vector<std::string> chosen_names(const std::vector<std::string>& chosen,
+                                      const std::string& single, size_t count,
+                                      std::string_view which) {
+  check_names(chosen, count, which);
+  if (chosen.empty() && count == 1) return {single};
+  return chosen;
+}
+
+struct ValueNames {
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+/// Reserves the names of inputs and outputs, the chosen ones first, so that
+/// those of layers make way.
+ValueNames reserve_names(const Model& model, const OnnxOptions& options,
+                         GraphBuilder& builder) {
+  ValueNames names{chosen_names(options.input_names, options.input_name,
+                                model.inputs().size(), "input"),
+                   chosen_names(options.output_names, options.output_name,
+                                model.outputs().size(), "output")};
+  std::unordered_set<std::string> taken;
+  for (const auto* list : {&names.inputs, &names.outputs}) {
+    for (const std::string& name : *list) {
+      if (name.empty() || !taken.insert(name).second) {
+        throw ValueError(fmt::format(
+            "ONNX names: expected different names for inputs and outputs, got "
+            "'{}'{}",
+            name, name.empty() ? "" : " twice"));
+      }
+      builder.reserve(name);
+    }
   }
-  return model.inputs()[0].node.get();
+  const auto from_layers = [&](std::vector<std::string>& list,
+                               std::span<const SymbolicTensor> tensors) {
+    if (!list.empty()) return;
+    for (const SymbolicTensor& tensor : tensors) {
+      list.push_back(builder.reserve_like(tensor.node->layer->name()));
+    }
+  };
+  from_layers(names.inputs, model.inputs());
+  from_layers(names.outputs, model.outputs());
+  return names;
 }
 
 std::string describe(const GraphNode& node,
@@ -69,6 +111,18 @@ void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
                    });
 }
 
+/// The values of the model's outputs. A flattened image among them is put in
+/// Keras' order, which a reader of the graph expects.
+std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
+                                  const Values& values) {
+  std::vector<OnnxValue> outputs;
+  for (const SymbolicTensor& output : model.outputs()) {
+    EmitContext context(builder, output.node->layer->name());
+    outputs.push_back(context.keras_order(values.at(output.node.get())));
+  }
+  return outputs;
+}
+
 /// Only what the graph itself does not tell.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
                   int64_t qdq_pairs) {
@@ -77,11 +131,14 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
     entry->set_key(std::move(key));
     entry->set_value(std::move(value));
   };
-  const auto is_image = [](const SymbolicTensor& tensor) {
-    return tensor.shape().rank() == 4;
+  // Of those that are images, if several are not all.
+  const auto has_image = [](std::span<const SymbolicTensor> tensors) {
+    return std::ranges::any_of(tensors, [](const SymbolicTensor& tensor) {
+      return tensor.shape().rank() == 4;
+    });
   };
-  if (is_image(model.inputs()[0])) add("input_layout", "NCHW");
-  if (is_image(model.outputs()[0])) add("output_layout", "NCHW");
+  if (has_image(model.inputs())) add("input_layout", "NCHW");
+  if (has_image(model.outputs())) add("output_layout", "NCHW");
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
 }
 
@@ -100,26 +157,22 @@ onnx::ModelProto to_proto(const Model& model, const OnnxOptions& options,
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
-  const GraphNode* const input = input_of(model);
   GraphBuilder builder(graph);
-  builder.reserve(options.input_name);
-  builder.reserve(options.output_name);
-  builder.add_input(options.input_name, onnx_shape(input->shape));
+  const ValueNames names = reserve_names(model, options, builder);
   Values values;
-  values[input] = {options.input_name, input->shape};
+  for (size_t i = 0; i < names.inputs.size(); ++i) {
+    const GraphNode& input = *model.inputs()[i].node;
+    builder.add_input(names.inputs[i], onnx_shape(input.shape));
+    values[&input] = {names.inputs[i], input.shape};
+  }
   for (const auto& node : model.nodes()) {
-    if (node.get() != input) emit(*node, builder, values);
+    if (!values.contains(node.get())) emit(*node, builder, values);
   }
-
-  const GraphNode& last = *model.outputs()[0].node;
-  OnnxValue output = values.at(&last);
-  // A flattened image that nobody reads: the graph speaks Keras' order.
-  if (output.flattened_from.rank() > 0) {
-    EmitContext context(builder, last.layer->name());
-    output = context.keras_order(output);
+  const std::vector<OnnxValue> outputs = outputs_of(model, builder, values);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    builder.add_output(outputs[i].name, names.outputs[i],
+                       onnx_shape(outputs[i].shape));
   }
-  builder.add_output(output.name, options.output_name,
-                     onnx_shape(output.shape));
   qdq_pairs = builder.qdq_pairs();
   add_metadata(proto, model, qdq_pairs);
   return proto;
@@ -133,7 +186,7 @@ OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
         return fmt::format("in the ONNX export of model '{}'", model.name());
       },
       [&] {
-        check_options(options);
+        check_opset(options.opset);
         OnnxFile file;
         OnnxReport& report = file.report;
         file.bytes = serialize_onnx(to_proto(model, options, report.qdq_pairs));

@@ -4,20 +4,12 @@
 # where build/venv is missing, unless CI=true.
 set -euo pipefail
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-python=$root/build/venv/bin/python
-if [[ ! -x $python ]]; then
-  echo "build/venv: expected it with ONNX Runtime, got none;" \
-    "runtime/cmake/make_venv.sh makes it"
-  [[ ${CI:-} == true ]] && exit 1
-  exit 77
-fi
-
 folder=$1
 model=$2
 shift 2
 samples=$(($(stat -c %s "$folder/test_labels.i64") / 8))
-exec "$python" "$root/tests/oracle/compare_onnx.py" "$folder/$model.onnx" \
+exec "$(dirname "${BASH_SOURCE[0]}")/venv_python.sh" compare_onnx.py \
+  "$folder/$model.onnx" \
   --inputs "$folder/test_inputs.f32" --shape "$samples,1,28,28" \
   --labels "$folder/test_labels.i64" --logits "$folder/${model}_logits.f32" \
   "$@"

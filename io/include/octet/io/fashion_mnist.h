@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include <octet/runtime/dataset.h>
+#include <octet/io/train_test.h>
 
 namespace octet::io {
 
@@ -17,11 +17,6 @@ inline constexpr std::string_view kFashionMnistFolder =
 inline constexpr std::array<std::string_view, 10> kFashionMnistClasses = {
     "T-shirt/top", "Trouser", "Pullover", "Dress", "Coat",
     "Sandal",      "Shirt",   "Sneaker",  "Bag",   "Ankle boot"};
-
-struct TrainTest {
-  Dataset train;
-  Dataset test;
-};
 
 /// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz. Inputs are f32
 /// [n,28,28,1] in [0,1], labels i64 in [0,9].

@@ -1,7 +1,13 @@
 // All of input and output.
 #pragma once
 
+#include <octet/io/cifar.h>
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/idx.h>
+#include <octet/io/image.h>
+#include <octet/io/image_folder.h>
 #include <octet/io/json.h>
+#include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/io/tensorboard.h>
+#include <octet/io/train_test.h>

@@ -16,8 +16,13 @@ namespace octet::io {
 
 struct OnnxOptions {
   int opset = 13;  ///< [13, 17]
+  /// Of a model with one input, one output.
   std::string input_name = "input";
   std::string output_name = "logits";
+  /// Of a model with several, one name for each; without them, the names of
+  /// the layers, "conv_1" where "conv" is taken.
+  std::vector<std::string> input_names = {};
+  std::vector<std::string> output_names = {};
   std::string description = "";  ///< the model's doc_string
 };
 
@@ -32,8 +37,9 @@ struct OnnxFile {
   OnnxReport report;
 };
 
-/// The model as ONNX: images NCHW, batch of any size, Conv weights OIHW, Gemm
-/// weights [out,in], BatchNormalization kept as a node. Quantized weights are
+/// The model as ONNX: inputs and outputs in the model's order, images NCHW,
+/// batch of any size, Conv weights OIHW, Gemm weights [out,in],
+/// BatchNormalization kept as a node. Quantized weights are
 /// FP32 initializers on the grid followed by QuantizeLinear and
 /// DequantizeLinear, the form every TensorRT takes. The bytes have passed
 /// onnx::checker and strict shape inference.

@@ -1,0 +1,175 @@
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/cifar.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kSide = 32;
+constexpr int64_t kPlane = kSide * kSide;
+constexpr int64_t kChannels = 3;
+constexpr int64_t kPixels = kPlane * kChannels;
+constexpr float kInputScale = 1.0f / 255.0f;
+
+struct LabelByte {
+  std::string_view name;
+  int classes;
+};
+
+/// What stands in front of the pixels, and which byte of it is wanted.
+struct Layout {
+  std::string_view name;
+  std::vector<LabelByte> labels;
+  size_t wanted;
+
+  int64_t record() const {
+    return static_cast<int64_t>(labels.size()) + kPixels;
+  }
+};
+
+Layout cifar10_layout() { return {"CIFAR-10", {{"label", 10}}, 0}; }
+
+Layout cifar100_layout(Cifar100Labels labels) {
+  return {"CIFAR-100",
+          {{"coarse label", 20}, {"fine label", 100}},
+          labels == Cifar100Labels::coarse ? size_t{0} : size_t{1}};
+}
+
+/// Shapes: planes [3,32,32], image [32,32,3].
+void interleave(const uint8_t* planes, uint8_t* image) {
+  for (int64_t i = 0; i < kPlane; ++i) {
+    for (int64_t c = 0; c < kChannels; ++c) {
+      image[i * kChannels + c] = planes[c * kPlane + i];
+    }
+  }
+}
+
+int64_t check_label(const Layout& layout, size_t byte, uint8_t value,
+                    int64_t record) {
+  const auto& [name, classes] = layout.labels[byte];
+  if (value >= classes) {
+    throw FormatError(
+        fmt::format("{}: expected a {} of 0 to {}, got {} in "
+                    "record {}; it is another kind of file or "
+                    "damaged",
+                    layout.name, name, classes - 1, value, record));
+  }
+  return value;
+}
+
+/// The images and labels of one file.
+struct Part {
+  std::vector<uint8_t> images;
+  std::vector<int64_t> labels;
+};
+
+void append_file(const fs::path& path, const Layout& layout, Part& part) {
+  const std::string bytes = read_file(path);
+  with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        const auto size = static_cast<int64_t>(bytes.size());
+        const int64_t record = layout.record();
+        if (size == 0 || size % record != 0) {
+          throw FormatError(fmt::format(
+              "{}: expected one or more records of {} bytes, got {} bytes",
+              layout.name, record, size));
+        }
+        const int64_t count = size / record;
+        const size_t first = part.labels.size();
+        part.images.resize((first + static_cast<size_t>(count)) *
+                           size_t{kPixels});
+        const auto* from = reinterpret_cast<const uint8_t*>(bytes.data());
+        uint8_t* to = part.images.data() + first * size_t{kPixels};
+        for (int64_t i = 0; i < count; ++i, from += record, to += kPixels) {
+          int64_t wanted = 0;
+          for (size_t byte = 0; byte < layout.labels.size(); ++byte) {
+            const int64_t label = check_label(layout, byte, from[byte], i);
+            if (byte == layout.wanted) wanted = label;
+          }
+          part.labels.push_back(wanted);
+          interleave(from + layout.labels.size(), to);
+        }
+      });
+}
+
+Dataset read_files(std::span<const fs::path> files, const Layout& layout) {
+  if (files.empty()) {
+    throw ValueError(
+        fmt::format("{}: expected files, got an empty list", layout.name));
+  }
+  Part part;
+  for (const fs::path& file : files) append_file(file, layout, part);
+  const auto count = static_cast<int64_t>(part.labels.size());
+  return Dataset(
+      Tensor::of<uint8_t>(Shape{count, kSide, kSide, kChannels}, part.images),
+      Tensor::of<int64_t>(Shape{count}, part.labels), kInputScale);
+}
+
+/// The folder that the archive unpacks to may be named, or the one around it.
+fs::path data_folder(const fs::path& folder, std::string_view inner) {
+  if (folder.empty()) {
+    throw IoError("folder: expected a path, got an empty one");
+  }
+  std::error_code error;
+  if (fs::is_directory(folder / inner, error)) return folder / inner;
+  if (!fs::is_directory(folder, error)) {
+    throw IoError(fmt::format(
+        "{}: expected the folder that holds the data, got none; unpack the "
+        "archive of the binary version and name the folder",
+        folder.string()));
+  }
+  return folder;
+}
+
+}  // namespace
+
+TrainTest load_cifar10(const fs::path& folder) {
+  return with_context(
+      [] { return std::string("while reading CIFAR-10"); },
+      [&] {
+        const fs::path inner = data_folder(folder, "cifar-10-batches-bin");
+        std::vector<fs::path> files;
+        for (int i = 1; i <= 5; ++i) {
+          files.push_back(inner / fmt::format("data_batch_{}.bin", i));
+        }
+        return TrainTest{read_cifar10(files),
+                         read_cifar10(inner / "test_batch.bin")};
+      });
+}
+
+TrainTest load_cifar100(const fs::path& folder, Cifar100Labels labels) {
+  return with_context(
+      [] { return std::string("while reading CIFAR-100"); },
+      [&] {
+        const fs::path inner = data_folder(folder, "cifar-100-binary");
+        return TrainTest{read_cifar100(inner / "train.bin", labels),
+                         read_cifar100(inner / "test.bin", labels)};
+      });
+}
+
+Dataset read_cifar10(std::span<const fs::path> files) {
+  return read_files(files, cifar10_layout());
+}
+
+Dataset read_cifar10(const fs::path& file) { return read_cifar10({&file, 1}); }
+
+Dataset read_cifar100(std::span<const fs::path> files, Cifar100Labels labels) {
+  return read_files(files, cifar100_layout(labels));
+}
+
+Dataset read_cifar100(const fs::path& file, Cifar100Labels labels) {
+  return read_cifar100({&file, 1}, labels);
+}
+
+}  // namespace octet::io

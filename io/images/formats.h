@@ -1,0 +1,20 @@
+// One decoder per format, each the only door to its library. Internal to io.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet::io {
+
+/// Shapes: u8 [h,w,c], c 1 to 4 for PNG, 1 or 3 for JPEG.
+/// Throws: FormatError; UnsupportedError in a build without the library.
+Tensor decode_png(std::string_view bytes);
+Tensor decode_jpeg(std::string_view bytes);
+
+/// Throws: FormatError if an image has a side of 0 or is beyond the limits of
+/// image.h.
+void check_image_size(std::string_view format, uint64_t width, uint64_t height);
+
+}  // namespace octet::io

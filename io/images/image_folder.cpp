@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/image.h>
+#include <octet/io/image_folder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr float kInputScale = 1.0f / 255.0f;
+
+struct ImageFile {
+  fs::path path;
+  int64_t label = 0;
+};
+
+/// Shapes: u8 [size.h,size.w,channels].
+Tensor read_resized(const fs::path& path, const ImageFolderOptions& options) {
+  return resize_bilinear(read_image(path, options.channels), options.size);
+}
+
+class FileSource final : public SampleSource {
+ public:
+  FileSource(std::vector<ImageFile> files, const ImageFolderOptions& options)
+      : files_(std::move(files)), options_(options) {}
+
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+  Shape input_shape() const override {
+    return {options_.size.h, options_.size.w, options_.channels};
+  }
+
+  Batch read(std::span<const int64_t> indices) const override {
+    const auto count = static_cast<int64_t>(indices.size());
+    const int64_t length = input_shape().size();
+    Batch batch;
+    batch.inputs = Tensor(
+        Shape{count, options_.size.h, options_.size.w, options_.channels});
+    batch.labels = Tensor(Shape{count}, DType::i64);
+    parallel_for(count, [&](int64_t i) {
+      const auto row = static_cast<size_t>(i);
+      const ImageFile& file = files_[static_cast<size_t>(indices[row])];
+      const Tensor image = read_resized(file.path, options_);
+      const auto from = image.data<uint8_t>();
+      std::transform(
+          from.begin(), from.end(), batch.inputs.f32().data() + i * length,
+          [](uint8_t x) { return kInputScale * static_cast<float>(x); });
+      batch.labels.data<int64_t>()[row] = file.label;
+    });
+    return batch;
+  }
+
+ private:
+  std::vector<ImageFile> files_;
+  ImageFolderOptions options_;
+};
+
+/// The entries of a folder that are not hidden, sorted by name.
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (!it->path().filename().string().starts_with('.')) {
+      entries.push_back(*it);
+    }
+  }
+  if (error) {
+    throw IoError(fmt::format("{}: cannot read the folder: {}", folder.string(),
+                              error.message()));
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.path().native() < b.path().native();
+  });
+  return entries;
+}
+
+bool is_image_name(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
+void check_options(const fs::path& folder, const ImageFolderOptions& options) {
+  if (folder.empty()) {
+    throw IoError("image folder: expected a path, got an empty one");
+  }
+  const auto& [h, w] = options.size;
+  if (h < 1 || w < 1 || h > kLargestImageSide || w > kLargestImageSide) {
+    throw ValueError(
+        fmt::format("image folder: expected a size of 1 to {}, got {}x{}",
+                    kLargestImageSide, h, w));
+  }
+  if (options.channels != 1 && options.channels != 3 && options.channels != 4) {
+    throw ValueError(fmt::format(
+        "image folder: expected channels 1, 3 or 4, got {}", options.channels));
+  }
+}
+
+struct Listing {
+  std::vector<std::string> classes;
+  std::vector<ImageFile> files;
+  int64_t others = 0;
+};
+
+Listing list_files(const fs::path& folder) {
+  Listing listing;
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    std::error_code ignored;
+    if (!entry.is_directory(ignored)) {
+      ++listing.others;
+      continue;
+    }
+    const auto label = static_cast<int64_t>(listing.classes.size());
+    const size_t before = listing.files.size();
+    listing.classes.push_back(entry.path().filename().string());
+    for (const fs::directory_entry& file : entries_of(entry.path())) {
+      if (is_image_name(file.path()) && !file.is_directory(ignored)) {
+        listing.files.push_back({file.path(), label});
+      } else {
+        ++listing.others;
+      }
+    }
+    if (listing.files.size() == before) {
+      throw FormatError(fmt::format(
+          "{}: expected .png, .jpg or .jpeg files in the folder of a class, "
+          "got none",
+          entry.path().string()));
+    }
+  }
+  if (listing.classes.empty()) {
+    throw FormatError(fmt::format(
+        "{}: expected a sub-folder of images for each class, got none",
+        folder.string()));
+  }
+  return listing;
+}
+
+/// Shapes: u8 [n,h,w,c].
+Dataset decode_all(const std::vector<ImageFile>& files,
+                   const ImageFolderOptions& options) {
+  const auto count = static_cast<int64_t>(files.size());
+  Tensor images(Shape{count, options.size.h, options.size.w, options.channels},
+                DType::u8);
+  Tensor labels(Shape{count}, DType::i64);
+  const int64_t length = options.size.h * options.size.w * options.channels;
+  parallel_for(count, [&](int64_t i) {
+    const ImageFile& file = files[static_cast<size_t>(i)];
+    const Tensor image = read_resized(file.path, options);
+    const auto from = image.data<uint8_t>();
+    std::copy(from.begin(), from.end(),
+              images.data<uint8_t>().data() + i * length);
+    labels.data<int64_t>()[static_cast<size_t>(i)] = file.label;
+  });
+  return Dataset(images, labels, kInputScale);
+}
+
+}  // namespace
+
+ImageFolder load_image_folder(const fs::path& folder,
+                              const ImageFolderOptions& options) {
+  check_options(folder, options);
+  Listing listing = list_files(folder);
+  if (listing.others > 0) {
+    warn(fmt::format(
+        "{}: left out {} entries that are no .png, .jpg or .jpeg files of a "
+        "class",
+        folder.string(), listing.others));
+  }
+  Dataset data = options.eager ? decode_all(listing.files, options)
+                               : Dataset(std::make_shared<FileSource>(
+                                     std::move(listing.files), options));
+  return {std::move(data), std::move(listing.classes)};
+}
+
+}  // namespace octet::io

@@ -1,0 +1,124 @@
+// The one door to libpng. Its errors come by longjmp, which runs no
+// destructors: functions that call setjmp own nothing, and what they work on
+// lives in a PngReader outside of them.
+#include <csetjmp>
+#include <cstring>
+#include <vector>
+
+#include <fmt/format.h>
+#include <png.h>
+
+#include <octet/io/image.h>
+#include <octet/runtime/error.h>
+
+#include "formats.h"
+
+namespace octet::io {
+namespace {
+
+struct PngReader {
+  explicit PngReader(std::string_view bytes) : rest(bytes) {}
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+
+  std::string_view rest;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  char message[128] = "not enough memory";
+
+  png_uint_32 width = 0;
+  png_uint_32 height = 0;
+  int stored_bits = 0;  // per pixel, in the file
+  int channels = 0;
+};
+
+[[noreturn]] void on_error(png_structp png, png_const_charp message) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+  std::strncpy(reader->message, message, sizeof reader->message - 1);
+  png_longjmp(png, 1);
+}
+
+void on_warning(png_structp, png_const_charp) {}
+
+void on_read(png_structp png, png_bytep out, size_t count) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (count > reader->rest.size()) png_error(png, "the file is truncated");
+  std::memcpy(out, reader->rest.data(), count);
+  reader->rest.remove_prefix(count);
+}
+
+bool read_header(PngReader& reader) {
+  reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error,
+                                      on_warning);
+  if (reader.png == nullptr) return false;
+  reader.info = png_create_info_struct(reader.png);
+  if (reader.info == nullptr) return false;
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_set_read_fn(reader.png, &reader, on_read);
+  png_set_user_limits(reader.png, kLargestImageSide, kLargestImageSide);
+  png_read_info(reader.png, reader.info);
+  reader.width = png_get_image_width(reader.png, reader.info);
+  reader.height = png_get_image_height(reader.png, reader.info);
+  reader.stored_bits = png_get_bit_depth(reader.png, reader.info) *
+                       png_get_channels(reader.png, reader.info);
+  png_set_expand(reader.png);    // palettes, few bits, transparency
+  png_set_scale_16(reader.png);  // to eight bits, rounded
+  png_set_interlace_handling(reader.png);
+  png_read_update_info(reader.png, reader.info);
+  reader.channels = png_get_channels(reader.png, reader.info);
+  return png_get_bit_depth(reader.png, reader.info) == 8;
+}
+
+bool read_rows(PngReader& reader, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
+  png_read_image(reader.png, rows);
+  png_read_end(reader.png, nullptr);
+  return true;
+}
+
+[[noreturn]] void fail(const PngReader& reader) {
+  throw FormatError(
+      fmt::format("PNG: expected a sound image, got one that cannot be read: "
+                  "{}",
+                  reader.message));
+}
+
+/// Deflate packs at most 1032 bytes into one: a short file that promises a
+/// large image is refused before memory is asked for.
+/// Source: zlib, "zlib Technical Details", maximum compression factor.
+void check_ratio(const PngReader& reader, size_t file_bytes) {
+  constexpr uint64_t kBestRatio = 1032;
+  const uint64_t promised = uint64_t{reader.width} * reader.height *
+                            static_cast<uint64_t>(reader.stored_bits) / 8;
+  if (promised / kBestRatio > file_bytes) {
+    throw FormatError(
+        fmt::format("PNG: expected the pixels of {}x{}, got a file of {} "
+                    "bytes, too short to hold them",
+                    reader.width, reader.height, file_bytes));
+  }
+}
+
+}  // namespace
+
+bool reads_png() { return true; }
+
+Tensor decode_png(std::string_view bytes) {
+  PngReader reader(bytes);
+  if (!read_header(reader)) fail(reader);
+  check_image_size("PNG", reader.width, reader.height);
+  check_ratio(reader, bytes.size());
+  Tensor image(
+      Shape{int64_t{reader.height}, int64_t{reader.width}, reader.channels},
+      DType::u8);
+  const size_t row_bytes =
+      size_t{reader.width} * static_cast<size_t>(reader.channels);
+  std::vector<png_bytep> rows(reader.height);
+  for (size_t y = 0; y < rows.size(); ++y) {
+    rows[y] = image.data<uint8_t>().data() + y * row_bytes;
+  }
+  if (!read_rows(reader, rows.data())) fail(reader);
+  return image;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,17 @@
+// Stands in for png.cpp in a build without libpng.
+#include <octet/io/image.h>
+#include <octet/runtime/error.h>
+
+#include "formats.h"
+
+namespace octet::io {
+
+bool reads_png() { return false; }
+
+Tensor decode_png(std::string_view) {
+  throw UnsupportedError(
+      "PNG: expected a build with libpng, got one without. Hint: install the "
+      "package libpng-dev and build again");
+}
+
+}  // namespace octet::io

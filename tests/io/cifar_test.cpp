@@ -1,0 +1,137 @@
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/cifar.h>
+#include <octet/runtime/error.h>
+
+#include "idx_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A record whose red, green and blue planes start with 0, 255 and `blue`.
+std::string record(const std::string& labels, uint8_t blue = 51) {
+  std::string bytes = labels + std::string(3 * 1024, '\0');
+  bytes[labels.size() + 1024] = '\xff';
+  bytes[labels.size() + 2048] = static_cast<char>(blue);
+  bytes[labels.size() + 1] = '\x33';  // red of the second pixel
+  return bytes;
+}
+
+class Cifar : public ::testing::Test {
+ protected:
+  std::string refusal10(const std::string& contents) {
+    put(folder_ / "data.bin", contents);
+    return error_of<FormatError>([&] { read_cifar10(folder_ / "data.bin"); });
+  }
+  std::string refusal100(const std::string& contents) {
+    put(folder_ / "data.bin", contents);
+    return error_of<FormatError>([&] { read_cifar100(folder_ / "data.bin"); });
+  }
+  void put_cifar10(const std::filesystem::path& folder) {
+    std::filesystem::create_directories(folder);
+    for (char i = 1; i <= 5; ++i) {
+      put(folder / ("data_batch_" + std::to_string(i) + ".bin"),
+          record(std::string(1, i)) + record("\x09"));
+    }
+    put(folder / "test_batch.bin", record("\x07"));
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Cifar, TurnsPlanesIntoPixelsBetweenZeroAndOne) {
+  put(folder_ / "data.bin", record("\x03") + record("\x09", 102));
+  const Dataset data = read_cifar10(folder_ / "data.bin");
+  EXPECT_EQ(data.input_shape(), Shape({32, 32, 3}));
+  const Batch batch = data.batch(0, 2);
+  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(3, 9));
+  const auto pixels = batch.inputs.f32();
+  EXPECT_EQ(pixels[0], 0.0f);
+  EXPECT_EQ(pixels[1], 1.0f);
+  EXPECT_NEAR(pixels[2], 0.2, 1e-7);
+  EXPECT_NEAR(pixels[3], 0.2, 1e-7);
+  EXPECT_EQ(pixels[4], 0.0f);
+  EXPECT_NEAR(pixels[32 * 32 * 3 + 2], 0.4, 1e-7);
+}
+
+TEST_F(Cifar, ReadsTheFiveTrainingFilesInTheirOrderAndTheTestFile) {
+  put_cifar10(folder_.path());
+  const TrainTest data = load_cifar10(folder_.path());
+  EXPECT_EQ(data.train.size(), 10);
+  EXPECT_EQ(data.test.size(), 1);
+  EXPECT_THAT(data.train.batch(0, 10).labels.data<int64_t>(),
+              ElementsAre(1, 9, 2, 9, 3, 9, 4, 9, 5, 9));
+  EXPECT_EQ(data.test.batch(0, 1).labels.data<int64_t>()[0], 7);
+}
+
+TEST_F(Cifar, FindsTheFolderThatTheArchiveUnpacksTo) {
+  put_cifar10(folder_ / "cifar-10-batches-bin");
+  EXPECT_EQ(load_cifar10(folder_.path()).train.size(), 10);
+}
+
+TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
+  put(folder_ / "train.bin", record("\x13\x63"));
+  put(folder_ / "test.bin", record(std::string("\x00\x01", 2)));
+  const auto label = [](const Dataset& data) {
+    return data.batch(0, 1).labels.data<int64_t>()[0];
+  };
+  const TrainTest fine = load_cifar100(folder_.path());
+  EXPECT_EQ(label(fine.train), 99);
+  EXPECT_EQ(label(fine.test), 1);
+  const TrainTest coarse =
+      load_cifar100(folder_.path(), Cifar100Labels::coarse);
+  EXPECT_EQ(label(coarse.train), 19);
+  EXPECT_EQ(label(coarse.test), 0);
+  EXPECT_EQ(fine.train.batch(0, 1).inputs.f32()[1], 1.0f);
+}
+
+TEST_F(Cifar, RefusesASizeThatIsNoMultipleOfARecord) {
+  EXPECT_THAT(refusal10(record("\x01") + "x"),
+              AllOf(HasSubstr("3073"), HasSubstr("3074"),
+                    HasSubstr((folder_ / "data.bin").string())));
+  EXPECT_THAT(refusal10(record("\x01").substr(1)), HasSubstr("3072"));
+  EXPECT_THAT(refusal100(record("\x01")), HasSubstr("3074"));
+}
+
+TEST_F(Cifar, RefusesAnEmptyFile) {
+  EXPECT_THAT(refusal10(""), HasSubstr("got 0 bytes"));
+}
+
+TEST_F(Cifar, RefusesALabelOutOfRangeNamingTheRecord) {
+  EXPECT_THAT(refusal10(record("\x01") + record("\x0a")),
+              HasSubstr("expected a label of 0 to 9, got 10 in record 1"));
+  EXPECT_THAT(refusal100(record("\x14\x01")),
+              HasSubstr("expected a coarse label of 0 to 19, got 20"));
+  EXPECT_THAT(refusal100(record("\x01\x64")),
+              HasSubstr("expected a fine label of 0 to 99, got 100"));
+}
+
+TEST_F(Cifar, NamesTheFileThatIsMissing) {
+  put_cifar10(folder_.path());
+  std::filesystem::remove(folder_ / "data_batch_3.bin");
+  EXPECT_THAT(error_of<IoError>([&] { load_cifar10(folder_.path()); }),
+              AllOf(HasSubstr("data_batch_3.bin"), HasSubstr("CIFAR-10")));
+}
+
+TEST_F(Cifar, NamesTheFolderThatIsMissing) {
+  EXPECT_THAT(error_of<IoError>([&] { load_cifar100(folder_ / "none"); }),
+              HasSubstr((folder_ / "none").string()));
+  EXPECT_THAT(error_of<IoError>([&] { load_cifar10(""); }), HasSubstr("empty"));
+}
+
+TEST_F(Cifar, RefusesAnEmptyListOfFiles) {
+  EXPECT_THROW(read_cifar10(std::span<const std::filesystem::path>()),
+               ValueError);
+}
+
+}  // namespace
+}  // namespace octet::io

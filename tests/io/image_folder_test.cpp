@@ -1,0 +1,151 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/image_folder.h>
+#include <octet/runtime/error.h>
+
+#include "idx_files.h"
+#include "image_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class LoadImageFolder : public ::testing::Test {
+ protected:
+  LoadImageFolder()
+      : before_(set_warning_sink(
+            [this](std::string_view message) { warnings_ += message; })) {}
+  ~LoadImageFolder() override { set_warning_sink(before_); }
+
+  void put_file(const std::string& name, const std::string& contents) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    put(folder_ / name, contents);
+  }
+  void put_two_classes() {
+    put_file("dog/b.PNG",
+             png_bytes({.width = 2, .height = 2}, {255, 255, 255, 255}));
+    put_file("cat/z.png", png_bytes({}, {51}));
+    put_file("cat/a.png",
+             png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {0, 102, 255}));
+    put_file("dog/a.jpeg", jpeg_bytes(8, 8, 1, std::vector<uint8_t>(64, 0)));
+  }
+
+  TempFolder folder_;
+  std::string warnings_;
+  WarningSink before_;
+};
+
+TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
+  put_two_classes();
+  for (const bool eager : {false, true}) {
+    const ImageFolder images = load_image_folder(
+        folder_.path(), {.size = {2, 3}, .channels = 3, .eager = eager});
+    EXPECT_THAT(images.classes, ElementsAre("cat", "dog"));
+    EXPECT_EQ(images.data.size(), 4);
+    EXPECT_EQ(images.data.input_shape(), Shape({2, 3, 3}));
+    const Batch batch = images.data.batch(0, 4);
+    EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(0, 0, 1, 1));
+    const auto x = batch.inputs.f32();
+    const size_t image = 2 * 3 * 3;
+    EXPECT_EQ(x[0], 0.0f);
+    EXPECT_NEAR(x[1], 0.4, 1e-6);
+    EXPECT_EQ(x[2], 1.0f);
+    EXPECT_NEAR(x[image], 0.2, 1e-6);
+    EXPECT_EQ(x[2 * image], 0.0f);
+    EXPECT_EQ(x[3 * image], 1.0f);
+  }
+}
+
+TEST_F(LoadImageFolder, ReadsTheSameBitsEagerlyAndLazily) {
+  put_file("a/1.png",
+           png_bytes({.width = 9, .height = 5}, gradient_pixels(9, 5, 1)));
+  put_file("b/1.jpg", jpeg_bytes(17, 13, 3, gradient_pixels(17, 13, 3)));
+  const auto read = [&](bool eager) {
+    return load_image_folder(folder_.path(),
+                             {.size = {7, 6}, .channels = 3, .eager = eager})
+        .data.batch(0, 2)
+        .inputs;
+  };
+  EXPECT_THAT(read(false).f32(), ::testing::ElementsAreArray(read(true).f32()));
+}
+
+TEST_F(LoadImageFolder, ReadsSamplesInAnyOrder) {
+  put_two_classes();
+  const ImageFolder images =
+      load_image_folder(folder_.path(), {.size = {1, 1}, .channels = 1});
+  const std::vector<int64_t> indices = {3, 1, 3};
+  const Batch batch = images.data.batch(indices);
+  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(1, 0, 1));
+  EXPECT_EQ(batch.inputs.f32()[0], 1.0f);
+  EXPECT_NEAR(batch.inputs.f32()[1], 0.2, 1e-6);
+}
+
+TEST_F(LoadImageFolder, LeavesOutOtherFilesWithAWarningAndHiddenOnesWithout) {
+  put_two_classes();
+  put_file("cat/.DS_Store", "x");
+  put_file(".git/config", "x");
+  const ImageFolderOptions options{.size = {1, 1}};
+  EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
+  EXPECT_EQ(warnings_, "");
+  put_file("cat/notes.txt", "x");
+  put_file("readme.md", "x");
+  EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
+  EXPECT_THAT(warnings_, HasSubstr("2 entries"));
+}
+
+TEST_F(LoadImageFolder, NamesTheOneFileThatCannotBeRead) {
+  put_two_classes();
+  put_file("cat/broken.png", png_bytes({}, {51}).substr(0, 40));
+  const auto names_it = AllOf(HasSubstr("broken.png"), HasSubstr("PNG"));
+  EXPECT_THAT(
+      error_of<FormatError>([&] {
+        load_image_folder(folder_.path(), {.size = {1, 1}, .eager = true});
+      }),
+      names_it);
+  const ImageFolder images =
+      load_image_folder(folder_.path(), {.size = {1, 1}});
+  EXPECT_NO_THROW(images.data.batch(2, 3));
+  EXPECT_THAT(error_of<FormatError>([&] { images.data.batch(0, 5); }),
+              names_it);
+}
+
+TEST_F(LoadImageFolder, RefusesAFolderWithoutClasses) {
+  EXPECT_THAT(
+      error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+      AllOf(HasSubstr("sub-folder"), HasSubstr(folder_.path().string())));
+  put_file("loose.png", png_bytes({}, {1}));
+  EXPECT_NE(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+            "");
+}
+
+TEST_F(LoadImageFolder, RefusesAClassWithoutImages) {
+  put_two_classes();
+  put_file("empty/notes.txt", "x");
+  EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+              HasSubstr((folder_ / "empty").string()));
+}
+
+TEST_F(LoadImageFolder, RefusesAMissingFolder) {
+  EXPECT_THAT(error_of<IoError>([&] { load_image_folder(folder_ / "none"); }),
+              HasSubstr((folder_ / "none").string()));
+  EXPECT_THROW(load_image_folder(""), IoError);
+}
+
+TEST_F(LoadImageFolder, RefusesOptionsOutOfRange) {
+  put_two_classes();
+  EXPECT_THROW(load_image_folder(folder_.path(), {.size = {0, 1}}), ValueError);
+  EXPECT_THROW(load_image_folder(folder_.path(), {.size = {1, 40000}}),
+               ValueError);
+  EXPECT_THROW(load_image_folder(folder_.path(), {.channels = 2}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::io

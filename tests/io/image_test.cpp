@@ -1,0 +1,293 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/image.h>
+#include <octet/runtime/error.h>
+
+#include "idx_files.h"
+#include "image_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string refusal(const std::string& bytes) {
+  return error_of<FormatError>([&] { decode_image(bytes); });
+}
+
+/// What a damaged file may do: give an image of a sane size, or be refused.
+void read_or_refuse(const std::string& bytes) {
+  try {
+    const Tensor image = decode_image(bytes);
+    EXPECT_LE(image.size(), 4 * kMostImagePixels);
+  } catch (const FormatError&) {
+  }
+}
+
+/// Cuts the file at every place and changes every byte in four ways.
+void mutate_everywhere(const std::string& whole) {
+  for (size_t i = 0; i < whole.size(); ++i) {
+    read_or_refuse(whole.substr(0, i));
+    for (const int change : {0x01, 0x80, 0xff, whole[i] & 0xff}) {
+      std::string damaged = whole;
+      damaged[i] = static_cast<char>(damaged[i] ^ change);
+      read_or_refuse(damaged);
+    }
+  }
+}
+
+TEST(PngImage, ReadsGreyRgbAndRgbaAsStored) {
+  const Tensor grey =
+      decode_image(png_bytes({.width = 3, .height = 2}, {0, 1, 2, 3, 4, 255}));
+  EXPECT_EQ(grey.shape(), Shape({2, 3, 1}));
+  EXPECT_THAT(grey.data<uint8_t>(), ElementsAre(0, 1, 2, 3, 4, 255));
+  const Tensor rgb = decode_image(
+      png_bytes({.width = 2, .height = 1, .colour = PNG_COLOR_TYPE_RGB},
+                {1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(rgb.shape(), Shape({1, 2, 3}));
+  EXPECT_THAT(rgb.data<uint8_t>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  const Tensor rgba = decode_image(
+      png_bytes({.colour = PNG_COLOR_TYPE_RGB_ALPHA}, {9, 8, 7, 0}));
+  EXPECT_EQ(rgba.shape(), Shape({1, 1, 4}));
+  EXPECT_THAT(rgba.data<uint8_t>(), ElementsAre(9, 8, 7, 0));
+}
+
+TEST(PngImage, ScalesSixteenBitsToEightRounding) {
+  const std::string bytes =
+      png_bytes({.width = 3, .bits = 16}, {0xff, 0xff, 0x00, 0x81, 0x80, 0x00});
+  // 255 * 0x0081 / 65535 = 0.502; 255 * 0x8000 / 65535 = 127.5.
+  const Tensor image = decode_image(bytes);
+  EXPECT_EQ(image.data<uint8_t>()[0], 255);
+  EXPECT_EQ(image.data<uint8_t>()[1], 1);
+  EXPECT_NEAR(image.data<uint8_t>()[2], 127.5, 0.5);
+}
+
+TEST(PngImage, ExpandsFewBitsAndPalettes) {
+  EXPECT_THAT(
+      decode_image(png_bytes({.width = 4, .bits = 1}, {0xa0})).data<uint8_t>(),
+      ElementsAre(255, 0, 255, 0));
+  const PngSpec palette{.width = 2,
+                        .colour = PNG_COLOR_TYPE_PALETTE,
+                        .palette = {{1, 2, 3}, {250, 251, 252}}};
+  EXPECT_THAT(decode_image(png_bytes(palette, {1, 0})).data<uint8_t>(),
+              ElementsAre(250, 251, 252, 1, 2, 3));
+  PngSpec transparent = palette;
+  transparent.palette_alpha = {7};
+  EXPECT_THAT(decode_image(png_bytes(transparent, {1, 0})).data<uint8_t>(),
+              ElementsAre(250, 251, 252, 255, 1, 2, 3, 7));
+}
+
+TEST(PngImage, ReadsInterlacedFilesAlike) {
+  PngSpec spec{.width = 13, .height = 9, .colour = PNG_COLOR_TYPE_RGB};
+  const std::vector<uint8_t> pixels = gradient_pixels(13, 9, 3);
+  spec.interlaced = true;
+  const Tensor image = decode_image(png_bytes(spec, pixels));
+  EXPECT_THAT(image.data<uint8_t>(), ::testing::ElementsAreArray(pixels));
+}
+
+TEST(PngImage, ReadsOrRefusesEveryMutation) {
+  mutate_everywhere(
+      png_bytes({.width = 7, .height = 5, .colour = PNG_COLOR_TYPE_RGB_ALPHA},
+                gradient_pixels(7, 5, 4)));
+  mutate_everywhere(png_bytes({.width = 9,
+                               .height = 3,
+                               .colour = PNG_COLOR_TYPE_PALETTE,
+                               .interlaced = true,
+                               .palette = {{1, 2, 3}, {4, 5, 6}},
+                               .palette_alpha = {7}},
+                              std::vector<uint8_t>(27, 1)));
+}
+
+TEST(PngImage, RefusesEveryTruncation) {
+  const std::string whole =
+      png_bytes({.width = 7, .height = 5}, gradient_pixels(7, 5, 1));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+  }
+}
+
+/// The CRC-32 of a PNG chunk, zlib's.
+void set_size(std::string& png, uint32_t width, uint32_t height) {
+  const auto put_big_endian = [&png](size_t at, uint32_t value) {
+    for (size_t i = 0; i < 4; ++i) {
+      png[at + i] = static_cast<char>(value >> (24 - 8 * i) & 0xff);
+    }
+  };
+  put_big_endian(16, width);
+  put_big_endian(20, height);
+  put_big_endian(29, static_cast<uint32_t>(crc32(
+                         0, reinterpret_cast<const Bytef*>(&png[12]), 17)));
+}
+
+TEST(PngImage, RefusesSizesBeyondTheLimitsAndBombs) {
+  std::string bytes = png_bytes({}, {0});
+  set_size(bytes, 100000, 1);
+  EXPECT_NE(refusal(bytes), "");
+  set_size(bytes, 30000, 30000);
+  EXPECT_THAT(refusal(bytes), HasSubstr("30000x30000"));
+  set_size(bytes, 8000, 8000);
+  EXPECT_THAT(refusal(bytes), HasSubstr("too short to hold them"));
+  set_size(bytes, 0, 1);
+  EXPECT_NE(refusal(bytes), "");
+}
+
+TEST(JpegImage, ReadsGreyAndColourNearWhatWasWritten) {
+  for (const bool progressive : {false, true}) {
+    for (const int channels : {1, 3}) {
+      const std::vector<uint8_t> pixels = gradient_pixels(19, 11, channels);
+      const Tensor image =
+          decode_image(jpeg_bytes(19, 11, channels, pixels, progressive));
+      ASSERT_EQ(image.shape(), Shape({11, 19, channels}));
+      for (size_t i = 0; i < pixels.size(); ++i) {
+        // Quality 95, with colour at half the resolution.
+        EXPECT_NEAR(image.data<uint8_t>()[i], pixels[i], 16) << i;
+      }
+    }
+  }
+}
+
+TEST(JpegImage, ReadsOrRefusesEveryMutation) {
+  mutate_everywhere(jpeg_bytes(9, 7, 3, gradient_pixels(9, 7, 3)));
+  mutate_everywhere(jpeg_bytes(9, 7, 3, gradient_pixels(9, 7, 3), true));
+}
+
+TEST(JpegImage, RefusesFilesThatEndEarly) {
+  for (const bool progressive : {false, true}) {
+    const std::string whole =
+        jpeg_bytes(33, 29, 3, gradient_pixels(33, 29, 3), progressive);
+    for (size_t size = 0; size + 1 < whole.size(); ++size) {
+      EXPECT_NE(refusal(whole.substr(0, size)), "") << size;
+    }
+  }
+}
+
+TEST(JpegImage, RefusesCmyk) {
+  EXPECT_THAT(refusal(jpeg_bytes(8, 8, 4, gradient_pixels(8, 8, 4))),
+              HasSubstr("CMYK"));
+}
+
+TEST(JpegImage, RefusesSizesBeyondTheLimits) {
+  std::string bytes = jpeg_bytes(8, 8, 1, gradient_pixels(8, 8, 1));
+  const size_t frame = bytes.find("\xff\xc0");
+  ASSERT_NE(frame, std::string::npos);
+  bytes.replace(frame + 5, 4, "\xff\xdc\xff\xdc");
+  EXPECT_THAT(refusal(bytes), HasSubstr("65500x65500"));
+}
+
+TEST(JpegImage, RefusesFilesOfManyScans) {
+  // Each coefficient of each channel in a scan of its own: legal, and each
+  // costs time for all pixels.
+  std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2, 0}, 0, 0, 0, 0}};
+  for (int channel = 0; channel < 3; ++channel) {
+    for (int k = 1; k < 64; ++k) {
+      scans.push_back({1, {channel, 0, 0, 0}, k, k, 0, 0});
+    }
+  }
+  const auto bytes = [](const std::vector<jpeg_scan_info>& some) {
+    return jpeg_bytes(16, 16, 3, gradient_pixels(16, 16, 3), true, some);
+  };
+  EXPECT_THAT(refusal(bytes(scans)), HasSubstr("more than 100 scans"));
+  scans.resize(100);
+  EXPECT_EQ(refusal(bytes(scans)), "");
+}
+
+TEST(JpegImage, RefusesAScanThatComesAgain) {
+  const std::string whole =
+      jpeg_bytes(16, 16, 1, gradient_pixels(16, 16, 1), true);
+  const size_t first = whole.find("\xff\xda");
+  const size_t second = whole.find("\xff\xc4", first);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_NE(refusal(whole.substr(0, second) + whole.substr(first)), "");
+}
+
+TEST(ReadImage, ConvertsChannels) {
+  const std::string rgba =
+      png_bytes({.colour = PNG_COLOR_TYPE_RGB_ALPHA}, {200, 100, 50, 9});
+  // 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
+  EXPECT_THAT(decode_image(rgba, 1).data<uint8_t>(), ElementsAre(124));
+  EXPECT_THAT(decode_image(rgba, 3).data<uint8_t>(), ElementsAre(200, 100, 50));
+  EXPECT_THAT(decode_image(rgba, 4).data<uint8_t>(),
+              ElementsAre(200, 100, 50, 9));
+  const std::string grey_alpha =
+      png_bytes({.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {77, 9});
+  EXPECT_EQ(decode_image(grey_alpha).shape(), Shape({1, 1, 2}));
+  EXPECT_THAT(decode_image(grey_alpha, 1).data<uint8_t>(), ElementsAre(77));
+  EXPECT_THAT(decode_image(grey_alpha, 3).data<uint8_t>(),
+              ElementsAre(77, 77, 77));
+  EXPECT_THAT(decode_image(grey_alpha, 4).data<uint8_t>(),
+              ElementsAre(77, 77, 77, 9));
+  EXPECT_THAT(decode_image(png_bytes({}, {5}), 4).data<uint8_t>(),
+              ElementsAre(5, 5, 5, 255));
+  EXPECT_THROW(decode_image(rgba, 2), ValueError);
+}
+
+TEST(ReadImage, NamesTheFileAndTheReason) {
+  const TempFolder folder;
+  const auto message = [&](const std::string& contents) {
+    put(folder / "picture.png", contents);
+    return error_of<FormatError>([&] { read_image(folder / "picture.png"); });
+  };
+  EXPECT_THAT(message(""), AllOf(HasSubstr("an empty one"),
+                                 HasSubstr((folder / "picture.png").string())));
+  EXPECT_THAT(message("GIF89a"), HasSubstr("another kind of file"));
+  EXPECT_THAT(message(png_bytes({}, {0}).substr(0, 30)),
+              HasSubstr("truncated"));
+  EXPECT_THAT(error_of<IoError>([&] { read_image(folder / "none.png"); }),
+              HasSubstr("none.png"));
+  EXPECT_THROW(read_image(folder.path()), IoError);
+}
+
+Tensor row_of(const std::vector<uint8_t>& values) {
+  return Tensor::of<uint8_t>(Shape{1, static_cast<int64_t>(values.size()), 1},
+                             values);
+}
+
+TEST(ResizeBilinear, KeepsAnImageOfTheSameSize) {
+  const Tensor image = row_of({1, 2, 3});
+  const Tensor same = resize_bilinear(image, {1, 3});
+  EXPECT_THAT(same.data<uint8_t>(), ElementsAre(1, 2, 3));
+  EXPECT_NE(same.raw(), image.raw());
+}
+
+TEST(ResizeBilinear, InterpolatesBetweenCentresWhenItGrows) {
+  // Centres of the result at -0.25, 0.25, 0.75, 1.25 of the two pixels.
+  EXPECT_THAT(resize_bilinear(row_of({0, 100}), {1, 4}).data<uint8_t>(),
+              ElementsAre(0, 25, 75, 100));
+}
+
+TEST(ResizeBilinear, WeighsEveryPixelWhenItShrinks) {
+  // A triangle two pixels wide: weights (3, 3, 1) / 7 at the left end, and
+  // (1, 3, 3, 1) / 8 inside.
+  EXPECT_THAT(
+      resize_bilinear(row_of({70, 0, 140, 0, 80, 0}), {1, 3}).data<uint8_t>(),
+      ElementsAre(50, 63, 34));
+}
+
+TEST(ResizeBilinear, ResizesRowsAndChannelsByThemselves) {
+  const Tensor image = Tensor::of<uint8_t>({2, 1, 3}, {0, 10, 200, 100, 30, 0});
+  const Tensor result = resize_bilinear(image, {4, 1});
+  EXPECT_EQ(result.shape(), Shape({4, 1, 3}));
+  EXPECT_THAT(result.data<uint8_t>(),
+              ElementsAre(0, 10, 200, 25, 15, 150, 75, 25, 50, 100, 30, 0));
+}
+
+TEST(ResizeBilinear, RefusesWhatIsNoImage) {
+  EXPECT_THROW(resize_bilinear(Tensor::zeros({1, 1, 1}), {1, 1}), ValueError);
+  EXPECT_THROW(resize_bilinear(Tensor(), {1, 1}), ValueError);
+  EXPECT_THROW(resize_bilinear(Tensor::zeros({1, 1}, DType::u8), {1, 1}),
+               ShapeError);
+  EXPECT_THROW(resize_bilinear(Tensor::zeros({0, 1, 1}, DType::u8), {1, 1}),
+               ShapeError);
+  EXPECT_THROW(resize_bilinear(row_of({1}), {0, 1}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::io
