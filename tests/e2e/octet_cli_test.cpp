@@ -60,6 +60,57 @@ TEST(OctetProgram, ShowsAModelAsJson) {
             Config(Config::List{"N", 3, 6, 4}));
 }
 
+TEST(OctetProgram, ShowsANetworkOfTheZooAsATable) {
+  const CommandResult r = run_command(kOctet + " inspect zoo:resnet8");
+  EXPECT_EQ(r.exit_code, 0);
+  for (const char* word : {"conv2d_8", "Conv2D", "[N,32,32,3]", "[N,10]",
+                           "78,666", "12,501,632"}) {
+    EXPECT_NE(r.output.find(word), std::string::npos) << word << r.output;
+  }
+}
+
+TEST(OctetProgram, ShowsANetworkOfTheZooAsJson) {
+  const CommandResult r = run_command(kOctet + " inspect zoo:lenet --json");
+  ASSERT_EQ(r.exit_code, 0);
+  const Config network = io::from_json(r.output);
+  EXPECT_EQ(network.at("name").as_string(), "lenet");
+  EXPECT_EQ(network.at("input"), Config(Config::List{"N", 28, 28, 1}));
+  EXPECT_EQ(network.at("outputs"), Config(Config::List{Config::List{"N", 10}}));
+  EXPECT_EQ(network.at("parameters").as_int(), 61706);
+  EXPECT_EQ(network.at("trainable").as_int(), 61706);
+  EXPECT_EQ(network.at("multiply_adds").as_int(), 416520);
+  const Config& conv1 = network.at("layers").as_list()[1];
+  EXPECT_EQ(conv1.at("name").as_string(), "conv1");
+  EXPECT_EQ(conv1.at("class").as_string(), "Conv2D");
+  EXPECT_EQ(conv1.at("output"), Config(Config::List{"N", 28, 28, 6}));
+  EXPECT_EQ(conv1.at("parameters").as_int(), 156);
+  EXPECT_EQ(conv1.at("multiply_adds").as_int(), 117600);
+}
+
+TEST(OctetProgram, ListsTheZoo) {
+  const CommandResult table = run_command(kOctet + " inspect zoo:");
+  EXPECT_EQ(table.exit_code, 0);
+  const CommandResult json = run_command(kOctet + " inspect zoo: --json");
+  ASSERT_EQ(json.exit_code, 0);
+  const Config networks = io::from_json(json.output);
+  EXPECT_EQ(networks.as_list().size(), zoo::entries().size());
+  for (const Config& network : networks.as_list()) {
+    const std::string& name = network.at("name").as_string();
+    EXPECT_NE(table.output.find(name), std::string::npos) << name;
+    if (name == "resnet50") {
+      EXPECT_EQ(network.at("parameters").as_int(), 25636712);
+      EXPECT_EQ(network.at("input"), Config(Config::List{224, 224, 3}));
+    }
+  }
+}
+
+TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
+  const CommandResult r = run_command(kOctet + " inspect zoo:resnet9");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_NE(r.output.find("did you mean"), std::string::npos) << r.output;
+  EXPECT_NE(r.output.find("'resnet8'"), std::string::npos) << r.output;
+}
+
 TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
   const TemporaryFolder folder;
   write_file(folder / "text.onnx", "this is not a model");

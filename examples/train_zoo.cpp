@@ -1,0 +1,114 @@
+// Trains a network of the zoo on Fashion-MNIST from scratch, with augmentation,
+// and exports it as ONNX.
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/octet.h>
+
+#include "program.h"
+
+using namespace octet;
+
+namespace {
+
+using program::print;
+
+struct Options {
+  std::string network = "resnet20";
+  int64_t epochs = 12;
+  int64_t batch = 128;
+  double rate = 0.1;
+  int64_t limit = 0;  // training images; 0: all
+  int64_t seed = 1;
+  int64_t threads = 0;  // 0: all cores
+  std::string data = std::string(io::kFashionMnistFolder);
+  std::string out = "build/out";
+};
+
+void declare(CLI::App& app, Options& o) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  app.add_option("network", o.network, "as in `octet inspect zoo:`")
+      ->capture_default_str();
+  const auto number = [&](const char* name, int64_t& value, int64_t least,
+                          int64_t most, const char* help) {
+    program::add_number(app, name, value, least, most, help);
+  };
+  number("--epochs", o.epochs, 1, kMost, "passes over the data (12)");
+  number("--batch", o.batch, 1, kMost, "images per step (128)");
+  app.add_option("--rate", o.rate, "peak learning rate")->capture_default_str();
+  number("--limit", o.limit, 1, kMost, "train on the first N images only");
+  number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
+  number("--threads", o.threads, 1, 1024, "threads (all cores)");
+  app.add_option("--data", o.data, "folder of the four IDX files")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_option("--out", o.out, "folder for the results")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
+double percent(double share) { return std::round(1e4 * share) / 100; }
+
+void run(const Options& o) {
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  const auto seed = static_cast<uint64_t>(o.seed);
+  const std::filesystem::path out = o.out;
+  io::TrainTest data = io::fashion_mnist(o.data);
+  if (o.limit > 0) data.train = data.train.take(o.limit);
+  const Model model = zoo::make(o.network, {.input = data.train.input_shape(),
+                                            .classes = 10,
+                                            .l2 = 1e-4f,
+                                            .seed = seed});
+  ensure_writable_folder(out);
+  print(
+      fmt::format("{} on Fashion-MNIST: {} parameters, {} images, {} threads, "
+                  "{}\n",
+                  o.network, model.parameter_count(), data.train.size(),
+                  num_threads(), to_string(active_isa())));
+
+  const train::History history = train::fit(
+      model, data.train,
+      {.epochs = o.epochs,
+       .batch_size = o.batch,
+       .optimizer = train::SGD({.learning_rate = static_cast<float>(o.rate),
+                                .momentum = 0.9f,
+                                .nesterov = true}),
+       .schedule =
+           train::warmup({.length = 0.05, .unit = train::ScheduleUnit::share},
+                         train::cosine()),
+       .seed = seed,
+       .validation = &data.test,
+       .callbacks = {train::progress_bar(o.network),
+                     train::csv_log(out / (o.network + ".csv"))},
+       .augmentation = {train::random_flip(),
+                        train::random_crop({.padding = 2})}});
+
+  const train::Evaluation test = train::evaluate(model, data.test);
+  double seconds = 0;
+  for (const auto& epoch : history) seconds += epoch.seconds;
+  const double images =
+      static_cast<double>(data.train.size()) * static_cast<double>(o.epochs);
+  const auto file = out / (o.network + ".onnx");
+  io::export_onnx(model, file,
+                  {.description = o.network + " on Fashion-MNIST"});
+  print(
+      fmt::format("test accuracy {:.2f} %, {} epochs in {:.0f} s, {:.0f} "
+                  "images/s; {}\n",
+                  percent(test.accuracy), o.epochs, seconds, images / seconds,
+                  file.string()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Trains a network of the zoo on Fashion-MNIST from scratch and exports "
+      "it as ONNX.");
+  Options options;
+  declare(app, options);
+  return program::run(app, argc, argv, [&] { run(options); });
+}

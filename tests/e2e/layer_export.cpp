@@ -1,0 +1,126 @@
+// layer_export FOLDER: writes FOLDER/<case>.onnx, a model of one layer with
+// its golden weights, for each case of tests/golden/layers. Where the inputs
+// are vectors there is FOLDER/<case>.flattened.onnx, too, which takes images
+// and flattens them: layers must cope with features stored in another order.
+// FOLDER/branches.onnx has several inputs and outputs; Octet's numbers for it
+// are in FOLDER/branches.json. FOLDER/refusals.json has the reasons for files
+// that are missing. tests/oracle/compare_layers.py runs them all.
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/json.h>
+#include <octet/io/onnx.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+
+#include "../layers/golden.h"
+
+namespace octet {
+namespace {
+
+/// Whether the inputs can be flattened images of 2 rows and 2 channels.
+bool are_features(const GoldenCase& c) {
+  return std::ranges::all_of(c.inputs, [](const GoldenArray& x) {
+    return x.value.shape().rank() == 2 && x.value.shape()[1] % 4 == 0;
+  });
+}
+
+/// golden_model() behind the Flatten of each input.
+Model flattened_model(const GoldenCase& c) {
+  const Model plain = golden_model(c);
+  std::vector<SymbolicTensor> images;
+  std::vector<SymbolicTensor> features;
+  for (const GoldenArray& x : c.inputs) {
+    images.push_back(input({2, x.value.shape()[1] / 4, 2}));
+    features.push_back(Flatten()(images.back()));
+  }
+  return Model(images, plain(features));
+}
+
+/// Outputs that are read by others, come twice or are inputs.
+Model branches() {
+  const SymbolicTensor image = input({5, 4, 3}, "image");
+  const SymbolicTensor vector = input({7}, "vector");
+  const SymbolicTensor stem =
+      Conv2D({.filters = 2, .activation = "relu", .name = "stem"})(image);
+  const SymbolicTensor flat = Flatten({.name = "flat"})(stem);
+  const Dense head({.units = 7, .name = "head"});
+  const SymbolicTensor class_scores = head(flat);
+  const Dense shared({.units = 3, .name = "shared"});
+  return Model({image, vector}, {stem, flat, class_scores, shared(vector),
+                                 shared(class_scores), flat, vector, image});
+}
+
+Config to_config(const Tensor& tensor) {
+  const auto dims = tensor.shape().dims();
+  const auto values = tensor.f32();
+  return Config()
+      .set("shape", Config::List(dims.begin(), dims.end()))
+      .set("values", Config::List(values.begin(), values.end()));
+}
+
+void write_branches(const std::filesystem::path& folder) {
+  const Model model = branches();
+  std::vector<Tensor> x;
+  Config::List inputs;
+  for (const SymbolicTensor& input : model.inputs()) {
+    x.emplace_back(input.shape().with(0, 2));
+    Rng(x.size()).fill_uniform(x.back(), -1, 1);
+    inputs.push_back(to_config(x.back()));
+  }
+  Config::List outputs;
+  for (const Tensor& y : model.predict(x)) outputs.push_back(to_config(y));
+  write_file(folder / "branches.json",
+             io::to_json(Config()
+                             .set("class_name", "Model")
+                             .set("inputs", std::move(inputs))
+                             .set("outputs", std::move(outputs))));
+  io::export_onnx(model, folder / "branches.onnx");
+}
+
+void write_all(const std::filesystem::path& folder) {
+  // Nothing of an earlier run may pass for a result of this one.
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  Config refusals = Config::Object();
+  int written = 0;
+  const auto write = [&](const std::string& name, const auto& make) {
+    try {
+      io::export_onnx(make(), folder / (name + ".onnx"));
+      ++written;
+    } catch (const Error& error) {
+      refusals.set(name, error.what());
+    }
+  };
+  for (const auto& path : golden_files("layers")) {
+    const GoldenCase c = read_golden(path);
+    write(c.name, [&] { return golden_model(c); });
+    if (!are_features(c)) continue;
+    write(c.name + ".flattened", [&] { return flattened_model(c); });
+  }
+  write_branches(folder);
+  write_file(folder / "refusals.json", io::to_json(refusals));
+  fmt::print("{} files written, {} refusals\n", written + 1,
+             refusals.as_object().size());
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: layer_export FOLDER\n");
+    return 2;
+  }
+  try {
+    octet::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "layer_export: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
