@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <octet/train/optimizer.h>
@@ -42,7 +43,9 @@ class RmspropRule final : public UpdateRule {
       float spread = square[i];
       if (mean != nullptr) {
         mean[i] = rho * mean[i] + (1.0f - rho) * g;
-        spread -= mean[i] * mean[i];
+        // A gradient that does not change leaves a rounding error, of either
+        // sign, of which there is no root.
+        spread = std::max(spread - mean[i] * mean[i], 0.0f);
       }
       float change = learning_rate * g / std::sqrt(spread + epsilon);
       if (velocity != nullptr) {

@@ -57,5 +57,20 @@ TEST(Rmsprop, RefusesOptionsOutOfRange) {
   EXPECT_THROW(RMSprop({.weight_decay = -1.0f}), ValueError);
 }
 
+TEST(Rmsprop, StaysFiniteWhereGradientsDoNotChange) {
+  // The mean of the squares and the square of the mean then differ by a
+  // rounding error: with 3.3 it is below -epsilon at step 136.
+  for (const float gradient : {3.3f, 123.4f}) {
+    const Variable w = parameter({0.0f});
+    RMSprop rmsprop({.centered = true});
+    rmsprop.attach({w});
+    for (int step = 0; step < 300; ++step) {
+      give_gradient(w, {gradient});
+      rmsprop.step();
+    }
+    EXPECT_TRUE(std::isfinite(values(w)[0])) << gradient;
+  }
+}
+
 }  // namespace
 }  // namespace octet::train
