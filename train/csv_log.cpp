@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -41,8 +42,13 @@ class CsvLog final : public Callback {
     }
     header += ",seconds\n";
     contents_ = header;
-    if (options_.append && std::filesystem::exists(path_)) {
-      contents_ = read_file(path_);
+    std::error_code error;
+    // An error is one of writing, too, which says more of it.
+    const bool there = std::filesystem::exists(path_, error);
+    const std::string earlier =
+        options_.append && there ? read_file(path_) : std::string();
+    if (!earlier.empty()) {
+      contents_ = earlier;
       if (!contents_.starts_with(header)) {
         throw FormatError(fmt::format(
             "csv_log: expected '{}' to begin with the columns {}got {}",

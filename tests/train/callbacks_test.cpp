@@ -256,6 +256,25 @@ TEST(CsvLog, AppendsToRowsWithTheSameColumns) {
   EXPECT_EQ(run(false, true), 2);
 }
 
+TEST(CsvLog, AppendsToAnEmptyFile) {
+  const Folder folder;
+  std::ofstream(folder / "log.csv");
+  fit(small_network(), blobs(10),
+      {.callbacks = {csv_log(folder / "log.csv", {.append = true})}});
+  EXPECT_THAT(read_file(folder / "log.csv"), StartsWith("epoch,loss,"));
+}
+
+TEST(CsvLog, RefusesANameNoFileSystemTakes) {
+  const Folder folder;
+  const std::string name(300, 'x');
+  for (const bool append : {false, true}) {
+    EXPECT_THROW(fit(small_network(), blobs(10),
+                     {.callbacks = {csv_log(folder / name.c_str(),
+                                            {.append = append})}}),
+                 IoError);
+  }
+}
+
 TEST(CsvLog, RefusesAPathItCannotWriteBeforeTheTraining) {
   const Folder folder;
   const Model model = small_network();
