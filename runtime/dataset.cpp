@@ -154,6 +154,10 @@ Dataset::Dataset(std::shared_ptr<const SampleSource> source)
     throw ValueError("dataset: expected a source, got a null pointer");
   }
   count_ = source_->size();
+  if (count_ < 0) {
+    throw ValueError(fmt::format(
+        "dataset: expected a source of 0 or more samples, got {}", count_));
+  }
 }
 
 Dataset::Dataset(Tensor inputs, Tensor labels, float input_scale)

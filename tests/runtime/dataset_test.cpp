@@ -221,6 +221,21 @@ TEST(Dataset, RefusesLabelsOfOtherKinds) {
   EXPECT_THROW(Dataset(inputs, Tensor::zeros({2, 1})), ShapeError);
 }
 
+TEST(Dataset, RefusesASourceOfFewerThanNoSamples) {
+  class Sized final : public SampleSource {
+   public:
+    explicit Sized(int64_t size) : size_(size) {}
+    int64_t size() const override { return size_; }
+    Shape input_shape() const override { return {1}; }
+    Batch read(std::span<const int64_t>) const override { return {}; }
+
+   private:
+    int64_t size_;
+  };
+  EXPECT_THROW(Dataset(std::make_shared<Sized>(-1)), ValueError);
+  EXPECT_EQ(Dataset(std::make_shared<Sized>(0)).size(), 0);
+}
+
 TEST(Dataset, ChecksTheWeightsOfASource) {
   class Weighted final : public SampleSource {
    public:

@@ -34,6 +34,7 @@ class SampleSource {
 
 class Dataset {
  public:
+  /// Throws: ValueError for a null pointer or a size below 0.
   explicit Dataset(std::shared_ptr<const SampleSource> source);
   /// Samples in memory. Shapes: inputs [n, ...] as f32, or as u8 that is
   /// multiplied by `input_scale` when read; labels as i64 [n] (classes) or
