@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "events.out.tfevents.";
+constexpr int64_t kLargestNumber = 9'999'999'998;
 constexpr size_t kMostWaiting = size_t{1} << 16;
 
 double system_seconds() {
@@ -41,7 +42,8 @@ int64_t last_number(const fs::path& folder) {
     int64_t number = 0;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(),
                     number);
-    last = std::max(last, number);
+    // Names have ten digits; a larger number is no number of a run.
+    if (number <= kLargestNumber) last = std::max(last, number);
   }
   return last;
 }

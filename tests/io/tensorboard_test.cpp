@@ -148,6 +148,14 @@ TEST_F(TensorBoard, MakesANewFileForEachRunInAFolder) {
   EXPECT_EQ(second.path().filename(), "events.out.tfevents.1700000002.octet");
 }
 
+TEST_F(TensorBoard, PassesOverNumbersBeyondAll) {
+  put(folder_ / "events.out.tfevents.9223372036854775807", "");
+  put(folder_ / "events.out.tfevents.99999999999999999999", "");
+  put(folder_ / "events.out.tfevents.-7", "");
+  const TensorBoardWriter writer(folder_.path());
+  EXPECT_EQ(writer.path().filename(), "events.out.tfevents.0000000001.octet");
+}
+
 TEST_F(TensorBoard, TakesScalarsThatAreNotFinite) {
   TensorBoardWriter writer(folder_.path(), options_);
   EXPECT_NO_THROW(writer.scalar("loss", NAN, 0));

@@ -31,8 +31,8 @@ struct TensorBoardOptions {
 };
 
 /// Writes one event file, `events.out.tfevents.<number>.octet` with the first
-/// number that is above all others in the folder: a run that goes on in an
-/// old folder makes a new file. Used by one thread at a time.
+/// number that is above all others of ten digits in the folder: a run that goes
+/// on in an old folder makes a new file. Used by one thread at a time.
 class TensorBoardWriter {
  public:
   /// Creates the folder. Throws: IoError.
