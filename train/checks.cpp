@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -136,7 +137,7 @@ void check_targets(std::string_view subject, const Model& model,
         "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
         subject, classes ? "f32 [n,classes]" : "i64 [n]", loss.name(),
         to_string(data.label_type()),
-        classes ? "sparse_categorical_cross_entropy"
+        classes ? "sparse_categorical_cross_entropy, or one_hot() of the data"
                 : "categorical_cross_entropy"));
   }
   if (loss.targets() == Targets::classes) return;
@@ -160,7 +161,14 @@ void check_metrics(std::string_view subject, const Metrics& metrics) {
           "{}: expected metrics with a name and a function, got {}", subject,
           metric.name.empty() ? "an empty name" : "an empty function"));
     }
-    if (metric.name == "loss" || !names.insert(metric.name).second) {
+    if (metric.name == "loss" || metric.name == "learning_rate" ||
+        metric.name.starts_with("val_")) {
+      throw ValueError(fmt::format(
+          "{}: expected names of metrics that are not those of other values, "
+          "got '{}'",
+          subject, metric.name));
+    }
+    if (!names.insert(metric.name).second) {
       throw ValueError(
           fmt::format("{}: expected metrics of different names, got '{}' twice",
                       subject, metric.name));
@@ -181,16 +189,25 @@ std::string first_bad_parameter(const Model& model) {
   return first_bad(model, Among::trainable);
 }
 
-std::string explain_bad_loss(const Model& model, const Tensor& inputs) {
+std::string explain_bad_loss(const Model& model, const Batch& batch) {
   if (const std::string name = first_bad_parameter(model); !name.empty()) {
     return fmt::format("parameter '{}' is not finite. {}", name, kLowerTheRate);
   }
-  if (!all_finite(inputs)) {
-    return "the inputs of the batch are not finite. Hint: check the data";
+  const auto bad = [](const Tensor& tensor) {
+    return !tensor.empty() && tensor.dtype() == DType::f32 &&
+           !all_finite(tensor);
+  };
+  for (const auto& [name, tensor] :
+       {std::pair("inputs", &batch.inputs), std::pair("labels", &batch.labels),
+        std::pair("weights", &batch.weights)}) {
+    if (bad(*tensor)) {
+      return fmt::format(
+          "the {} of the batch are not finite. Hint: check the data", name);
+    }
   }
   // Before the statistics: a layer that overflows also spoils those of the
   // batch normalization behind it.
-  if (const std::string layer = first_bad_layer(model, inputs);
+  if (const std::string layer = first_bad_layer(model, batch.inputs);
       !layer.empty()) {
     return fmt::format("the first output that is not finite is {}. {}", layer,
                        kLowerTheRate);

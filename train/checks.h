@@ -38,7 +38,8 @@ void check_data(std::string_view subject, const Model& model,
 /// data's labels.
 void check_targets(std::string_view subject, const Model& model,
                    const Dataset& data, const Loss& loss);
-/// Throws: ValueError for a metric without name or function, or two of a name.
+/// Throws: ValueError for a metric without name or function, or with the name
+/// of another or of something else that a fit reports.
 void check_metrics(std::string_view subject, const Metrics& metrics);
 
 /// "nan", "inf", "-inf" or the number: fmt would print the sign of a NaN.
@@ -52,7 +53,7 @@ bool all_finite(const Tensor& tensor);
 std::string first_bad_parameter(const Model& model);
 
 /// Why the loss of a batch is not finite: a sentence naming the first
-/// parameter, input or layer that is not, with a hint.
-std::string explain_bad_loss(const Model& model, const Tensor& inputs);
+/// parameter, part of the batch or layer that is not, with a hint.
+std::string explain_bad_loss(const Model& model, const Batch& batch);
 
 }  // namespace octet::train

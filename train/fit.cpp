@@ -71,9 +71,7 @@ class Run {
                   log_names(metrics_, parts_.validation.has_value())),
         sums_(metrics_) {
     progress_.epochs = options.epochs;
-    progress_.steps =
-        Loader(parts_.training, {.batch_size = batch_size_, .shuffle = false})
-            .batches();
+    progress_.steps = loader(0).batches();
     progress_.training = &training_;
     updates_ = (progress_.steps - 1) / options.accumulate + 1;
     int64_t total = 0;
@@ -98,9 +96,17 @@ class Run {
   void clear_gradients() {
     for (const Variable& parameter : parameters_) parameter.zero_grad();
   }
+  Loader loader(int64_t epoch) const {
+    return Loader(parts_.training, {.batch_size = batch_size_,
+                                    .seed = options_.seed,
+                                    .epoch = epoch,
+                                    .augmentation = options_.augmentation,
+                                    .prefetch = options_.prefetch,
+                                    .workers = options_.workers});
+  }
   EpochResult run_epoch(int64_t epoch);
   void weight_classes(Batch& batch) const;
-  double compute_gradients(const Batch& batch, float share);
+  double compute_gradients(Batch batch, float share);
   void choose_rate();
   void move_parameters();
   void finish_epoch(EpochResult& result);
@@ -125,9 +131,11 @@ void Run::weight_classes(Batch& batch) const {
   Tensor weights = Tensor::full(batch.labels.shape(), 1.0f);
   const auto to = weights.f32();
   for (size_t i = 0; i < labels.size(); ++i) {
-    // The loss has seen that labels are in range, but it runs later.
     if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
-      continue;
+      throw ValueError(
+          fmt::format("fit: expected labels in [0,{}) for class_weights, got "
+                      "{}",
+                      options_.class_weights.size(), labels[i]));
     }
     to[i] = options_.class_weights[static_cast<size_t>(labels[i])];
     if (!batch.weights.empty()) to[i] *= std::as_const(batch.weights).f32()[i];
@@ -137,7 +145,7 @@ void Run::weight_classes(Batch& batch) const {
 
 /// Forward, loss, the check of it, backward from `share` of it. Returns the
 /// batch's mean loss with penalties.
-double Run::compute_gradients(const Batch& batch, float share) {
+double Run::compute_gradients(Batch batch, float share) {
   const auto place = [this] {
     return fmt::format("at step {} of epoch {}", progress_.step,
                        progress_.epoch + 1);
@@ -147,6 +155,7 @@ double Run::compute_gradients(const Batch& batch, float share) {
   double result = 0;
   Variable loss;
   with_context(frame, [&] {
+    weight_classes(batch);
     const Variable outputs = model_(Variable(batch.inputs), Mode::training);
     const Variable losses = options_.loss.each(outputs, batch);
     result = loss_sum(losses, batch) / count;
@@ -160,8 +169,7 @@ double Run::compute_gradients(const Batch& batch, float share) {
   if (!std::isfinite(result)) {
     throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
                                  number_text(static_cast<float>(result)),
-                                 place(),
-                                 explain_bad_loss(model_, batch.inputs)));
+                                 place(), explain_bad_loss(model_, batch)));
   }
   with_context(
       frame, [&] { (share == 1.0f ? loss : scaled(loss, share)).backward(); });
@@ -205,14 +213,13 @@ void Run::finish_epoch(EpochResult& result) {
 }
 
 EpochResult Run::run_epoch(int64_t epoch) {
-  const Loader loader(parts_.training, {.batch_size = batch_size_,
-                                        .seed = options_.seed,
-                                        .epoch = epoch,
-                                        .augmentation = options_.augmentation,
-                                        .prefetch = options_.prefetch});
   progress_.epoch = epoch;
   progress_.step = 0;
   progress_.samples = 0;
+  progress_.loss = 0;
+  progress_.accuracy = 0;
+  progress_.metrics.clear();
+  progress_.seconds = 0;
   sums_.clear();
   call(&Callback::on_epoch_begin);
 
@@ -220,10 +227,9 @@ EpochResult Run::run_epoch(int64_t epoch) {
   const int64_t steps = progress_.steps;
   const int64_t size = parts_.training.size();
   double loss_total = 0;
-  auto next = loader.begin();
-  for (int64_t i = 0; i < steps && !training_.stopped(); ++i, ++next) {
-    Batch batch = *next;
-    weight_classes(batch);
+  auto next = loader(epoch).begin();
+  for (int64_t i = 0; i < steps; ++i, ++next) {
+    const Batch batch = *next;
     ++progress_.step;
     const int64_t count = batch.inputs.shape()[0];
     // The batches [first, last) make one step together, in which every sample
@@ -245,6 +251,8 @@ EpochResult Run::run_epoch(int64_t epoch) {
     progress_.accuracy = accuracy_of(progress_.metrics);
     progress_.seconds = seconds_since(start);
     call(&Callback::on_step);
+    // Here, so that an epoch that has begun has a step to report.
+    if (training_.stopped()) break;
   }
   // Of a step that was not completed.
   clear_gradients();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/train/loader.h>
 
 #include "checks.h"
 
@@ -21,14 +22,20 @@ void check_bound(std::string_view option, float bound) {
 }
 
 void check_class_weights(const Model& model, const Dataset& data,
-                         const std::vector<float>& weights) {
+                         const FitOptions& options) {
+  const std::vector<float>& weights = options.class_weights;
   if (weights.empty()) return;
   if (data.label_type() != DType::i64) {
     throw ValueError(
-        fmt::format("fit: expected labels of i64 for class_weights, got {}",
+        fmt::format("fit: expected labels of i64 for class_weights, got {}. "
+                    "Hint: a source may give each sample a weight",
                     to_string(data.label_type())));
   }
-  const int64_t classes = model.outputs()[0].shape()[-1];
+  const int64_t outputs = model.outputs()[0].shape()[-1];
+  // One output of a binary model tells two classes apart.
+  const int64_t classes = options.loss.targets() == Targets::classes
+                              ? outputs
+                              : std::max<int64_t>(outputs, 2);
   if (static_cast<int64_t>(weights.size()) != classes) {
     throw ValueError(
         fmt::format("fit: expected class_weights for {} classes, got {}",
@@ -40,6 +47,28 @@ void check_class_weights(const Model& model, const Dataset& data,
           fmt::format("fit: expected finite class_weights >= 0, got {}",
                       number_text(weight)));
     }
+  }
+}
+
+/// Tries the transforms on one sample, so that those that do not fit are known
+/// before the training.
+void check_augmentation(const Dataset& data, const FitOptions& options) {
+  if (options.augmentation.empty()) return;
+  const Batch batch = with_context(
+      [] { return std::string("in the augmentation of fit"); },
+      [&] {
+        return Loader(data.take(1), {.augmentation = options.augmentation})
+            .batch(0);
+      });
+  const bool classes_wanted = options.loss.targets() == Targets::classes ||
+                              !options.class_weights.empty();
+  if (classes_wanted && batch.labels.dtype() != DType::i64) {
+    throw ValueError(fmt::format(
+        "fit: expected augmentation that keeps labels of i64 for {}, got {} "
+        "after it. Hint: mixup goes with one_hot() of the data and "
+        "losses::categorical_cross_entropy",
+        options.class_weights.empty() ? options.loss.name() : "class_weights",
+        to_string(batch.labels.dtype())));
   }
 }
 
@@ -102,7 +131,8 @@ Parts check_and_split(const Model& model, const Dataset& data,
   check_data("fit", model, data);
   check_options(model, options);
   check_targets("fit", model, data, options.loss);
-  check_class_weights(model, data, options.class_weights);
+  check_class_weights(model, data, options);
+  check_augmentation(data, options);
   if (options.validation != nullptr) {
     check_data("fit, validation", model, *options.validation);
     check_targets("fit, validation", model, *options.validation, options.loss);

@@ -143,6 +143,18 @@ TEST(FitOptions, WeightsClassesAsKeras) {
   EXPECT_NEAR(history[0].loss, expected, 1e-6);
 }
 
+TEST(FitOptions, WeightsTheTwoClassesOfASingleOutput) {
+  // Zeros in, log 2 out for each sample; half of them count, twice.
+  const Dataset data(Tensor::zeros({4, 2}),
+                     Tensor::of<int64_t>({4}, {0, 1, 1, 0}));
+  const FitOptions options{.optimizer = SGD({.learning_rate = 0}),
+                           .loss = losses::binary_cross_entropy(),
+                           .class_weights = {0, 2}};
+  EXPECT_NEAR(fit(linear(), data, options)[0].loss, std::log(2.0), 1e-6);
+  const Dataset third(Tensor::zeros({2, 2}), Tensor::of<int64_t>({2}, {0, 2}));
+  EXPECT_THROW(fit(linear(), third, options), ValueError);
+}
+
 TEST(FitOptions, AddsPenaltiesToTheLoss) {
   const auto build = [](float l2) {
     const SymbolicTensor x = input({2});
@@ -303,11 +315,19 @@ TEST(FitOptions, RefusesNumbersOutOfRange) {
               HasSubstr("got both"));
   EXPECT_THAT(error_of({.class_weights = {1}}), HasSubstr("2 classes, got 1"));
   EXPECT_THAT(error_of({.class_weights = {1, -1}}), HasSubstr(">= 0, got -1"));
+  EXPECT_THAT(error_of({.class_weights = {1, nan}}), HasSubstr("got nan"));
+  EXPECT_THAT(error_of({.class_weights = {1, INFINITY}}), HasSubstr("got inf"));
+  EXPECT_THAT(error_of({.class_weights = {1, 1, 1}}), HasSubstr("got 3"));
   EXPECT_THAT(error_of({.clip_norm = -1}), HasSubstr("clip_norm"));
   EXPECT_THAT(error_of({.clip_value = nan}), HasSubstr("clip_value"));
   EXPECT_THAT(error_of({.accumulate = 0}), HasSubstr("accumulate"));
   EXPECT_THAT(error_of({.metrics = {metrics::accuracy(), metrics::accuracy()}}),
               HasSubstr("'accuracy' twice"));
+  for (const char* name : {"loss", "learning_rate", "val_loss"}) {
+    Metric metric = metrics::accuracy();
+    metric.name = name;
+    EXPECT_THAT(error_of({.metrics = {metric}}), HasSubstr("other values"));
+  }
 }
 
 TEST(FitOptions, RefusesLabelsThatDoNotFitTheLoss) {

@@ -233,6 +233,28 @@ TEST(Fit, NamesTheInputsWhenTheyAreNotFinite) {
               HasSubstr("the inputs of the batch are not finite"));
 }
 
+TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
+  const SymbolicTensor x = input({2});
+  const Model model(x, Dense({.units = 1})(x));
+  const Dataset targets(Tensor::zeros({2, 2}),
+                        Tensor::of<float>({2, 1}, {kNan, 1}));
+  EXPECT_THAT(error_of(model, targets, {.loss = losses::mean_squared_error()}),
+              HasSubstr("the labels of the batch are not finite"));
+
+  class Weighted final : public SampleSource {
+   public:
+    int64_t size() const override { return 2; }
+    Shape input_shape() const override { return {2}; }
+    Batch read(std::span<const int64_t> indices) const override {
+      const auto n = static_cast<int64_t>(indices.size());
+      return {Tensor::zeros({n, 2}), Tensor::zeros({n}, DType::i64),
+              Tensor::full({n}, kNan)};
+    }
+  };
+  EXPECT_THAT(error_of(small_network(), Dataset(std::make_shared<Weighted>())),
+              HasSubstr("the weights of the batch are not finite"));
+}
+
 TEST(Fit, DoesNotEndWellWhenTheLastStepSpoilsTheWeights) {
   // One step only: there is no later loss that would tell.
   const Model model = small_network();
@@ -306,6 +328,38 @@ TEST(Fit, WarnsOfASoftmaxAtTheEnd) {
   set_warning_sink(before);
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_THAT(warnings[0], HasSubstr("ends in logits"));
+}
+
+TEST(Fit, TakesAStepOfAnEpochThatIsStoppedAsItBegins) {
+  class StopAt final : public Callback {
+   public:
+    explicit StopAt(int64_t epoch) : epoch_(epoch) {}
+    void on_train_begin(const Progress& progress) override {
+      if (epoch_ < 0) progress.training->stop();
+    }
+    void on_epoch_begin(const Progress& progress) override {
+      EXPECT_EQ(progress.step, 0);
+      EXPECT_EQ(progress.loss, 0);  // not that of the epoch before
+      EXPECT_TRUE(progress.metrics.empty());
+      if (progress.epoch == epoch_) progress.training->stop();
+    }
+    void on_epoch_end(const Progress& progress) override {
+      EXPECT_EQ(progress.logs().size(), progress.training->names().size());
+      EXPECT_EQ(progress.step, progress.epoch == epoch_ ? 1 : 2);
+    }
+
+   private:
+    int64_t epoch_;
+  };
+  for (const int64_t epoch : {-1, 0, 1}) {
+    const History history =
+        fit(small_network(), blobs(10),
+            {.epochs = 3,
+             .batch_size = 5,
+             .callbacks = {std::make_shared<StopAt>(epoch)}});
+    EXPECT_EQ(std::ssize(history), epoch + 1);
+    for (const EpochResult& result : history) EXPECT_GT(result.loss, 0);
+  }
 }
 
 TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {

@@ -30,7 +30,8 @@ class Training {
   /// What Progress::logs() names at the end of an epoch, known beforehand.
   std::span<const std::string> names() const { return names_; }
 
-  /// Ends the fit after this step, with the epoch's end and the fit's.
+  /// Ends the fit after this step, or the first one of an epoch that begins,
+  /// with the epoch's end and the fit's.
   void stop() { stopped_ = true; }
   bool stopped() const { return stopped_; }
 

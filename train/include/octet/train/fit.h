@@ -32,7 +32,7 @@ struct FitOptions {
   std::optional<int64_t> batch_size = {};
   Optimizer optimizer = Adam();
   Schedule schedule = constant();  ///< over all steps of this fit
-  uint64_t seed = 0;               ///< of the shuffling
+  uint64_t seed = 0;               ///< of the shuffling and augmentation
   const Dataset* validation = nullptr;
   Callbacks callbacks = {};
   Loss loss = losses::sparse_categorical_cross_entropy();
@@ -40,7 +40,8 @@ struct FitOptions {
   /// Validate on this last part of the data instead of training on it, [0, 1).
   double validation_split = 0;
   int64_t validation_batch_size = 1000;
-  /// Weights of the samples by their class; empty: all 1. For labels i64.
+  /// Weights of the samples by their class, two for a single output of a
+  /// binary model; empty: all 1. For labels i64, also after augmentation.
   std::vector<float> class_weights = {};
   float clip_norm = 0;   ///< bound of all gradients' norm together; 0: none
   float clip_value = 0;  ///< bound of each gradient's magnitude; 0: none
@@ -49,13 +50,14 @@ struct FitOptions {
   /// Random changes of the training batches; validation sees none.
   Augmentation augmentation = {};
   int64_t prefetch = 0;  ///< batches made ahead; see LoaderOptions
+  int64_t workers = 1;   ///< threads that make them ahead
 };
 
 /// Trains in place. Same seed and data: the same bits, whatever the number of
 /// threads.
 /// Throws: ValueError for options out of range, a batch size above the number
-/// of samples, data that does not fit the model or the loss, or a loss that is
-/// not finite (naming the step and the first layer or parameter that is not).
+/// of samples, data or augmentation that does not fit the model or the loss, or
+/// a loss that is not finite (naming the step and what else is not).
 History fit(const Model& model, const Dataset& data,
             const FitOptions& options = {});
 
