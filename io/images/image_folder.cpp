@@ -91,6 +91,14 @@ bool is_image_name(const fs::path& path) {
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
 }
 
+/// Whether an entry is to be read: a file, or a link to one that is missing,
+/// which is an error that its reader names. To open a pipe would wait for ever.
+bool is_image_file(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return is_image_name(entry.path()) &&
+         (entry.is_regular_file(ignored) || !entry.exists(ignored));
+}
+
 void check_options(const fs::path& folder, const ImageFolderOptions& options) {
   if (folder.empty()) {
     throw IoError("image folder: expected a path, got an empty one");
@@ -125,7 +133,7 @@ Listing list_files(const fs::path& folder) {
     const size_t before = listing.files.size();
     listing.classes.push_back(entry.path().filename().string());
     for (const fs::directory_entry& file : entries_of(entry.path())) {
-      if (is_image_name(file.path()) && !file.is_directory(ignored)) {
+      if (is_image_file(file)) {
         listing.files.push_back({file.path(), label});
       } else {
         ++listing.others;

@@ -1,8 +1,10 @@
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <octet/io/image_folder.h>
 #include <octet/runtime/error.h>
@@ -99,6 +101,20 @@ TEST_F(LoadImageFolder, LeavesOutOtherFilesWithAWarningAndHiddenOnesWithout) {
   put_file("readme.md", "x");
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
   EXPECT_THAT(warnings_, HasSubstr("2 entries"));
+}
+
+TEST_F(LoadImageFolder, LeavesOutPipesAndFollowsLinks) {
+  put_two_classes();
+  ASSERT_EQ(::mkfifo((folder_ / "cat/pipe.png").c_str(), 0600), 0);
+  std::filesystem::create_symlink(folder_ / "cat/z.png",
+                                  folder_ / "dog/link.png");
+  const ImageFolderOptions options{.size = {1, 1}, .eager = true};
+  EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 5);
+  EXPECT_THAT(warnings_, HasSubstr("1 entries"));
+  std::filesystem::create_symlink("loop.png", folder_ / "dog/loop.png");
+  EXPECT_THAT(
+      error_of<IoError>([&] { load_image_folder(folder_.path(), options); }),
+      HasSubstr("loop.png"));
 }
 
 TEST_F(LoadImageFolder, NamesTheOneFileThatCannotBeRead) {
