@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -134,6 +135,36 @@ TEST(Qat, MovesWeightsAndKeepsScales) {
             weights);
   EXPECT_TRUE(std::isfinite(history.back().loss));
   EXPECT_LT(history.back().loss, history.front().loss);
+}
+
+TEST(Qat, EndsWithTheBestEpochWhereThatIsPutBack) {
+  const Model model = calibrated_quickstart();
+  model.layer("quant_dense").set_trainable(false);
+  prepare_qat(model);
+  const Dataset data = samples(48, {8, 6, 1});
+  const auto dense = bits(model.layer("quant_dense").parameters()[0].variable);
+  std::vector<uint32_t> best;
+  const auto keep = [&](const Model& m, const train::Progress&) {
+    best = bits(train::predict(m, data));
+  };
+  // The rate is far too high: the last epoch is not the best.
+  const auto history = train::fit(
+      model, data,
+      {.epochs = 4,
+       .batch_size = 16,
+       .optimizer = train::SGD({.learning_rate = 0.5f, .momentum = 0.9f}),
+       .validation = &data,
+       .callbacks = {train::checkpoint(keep, {.monitor = "val_loss"}),
+                     train::early_stopping(
+                         {.patience = 9, .restore_best_weights = true})}});
+  double least = history[0].validation[0].loss;
+  for (const auto& epoch : history) {
+    least = std::min(least, epoch.validation[0].loss);
+  }
+  ASSERT_NE(history.back().validation[0].loss, least);
+  EXPECT_EQ(train::evaluate(model, data).loss, least);
+  EXPECT_EQ(bits(train::predict(model, data)), best);
+  EXPECT_EQ(bits(model.layer("quant_dense").parameters()[0].variable), dense);
 }
 
 TEST(Qat, MovesWeightsOffTheGrid) {

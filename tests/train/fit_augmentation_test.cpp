@@ -16,6 +16,7 @@
 #include <octet/train/one_hot.h>
 
 #include "blobs.h"
+#include "weights.h"
 
 namespace octet::train {
 namespace {
@@ -39,17 +40,6 @@ Model image_network() {
   SymbolicTensor y = Conv2D({.filters = 5, .kernel_size = {3, 3}})(x);
   y = Dense({.units = 2})(Flatten()(y));
   return Model(x, y, {.seed = 2});
-}
-
-std::vector<float> weights_of(const Model& model) {
-  std::vector<float> all;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& parameter : layer->parameters()) {
-      const auto values = parameter.variable.value().f32();
-      all.insert(all.end(), values.begin(), values.end());
-    }
-  }
-  return all;
 }
 
 /// Whether a training began.

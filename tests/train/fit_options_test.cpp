@@ -16,23 +16,13 @@
 #include <octet/train/fit.h>
 
 #include "blobs.h"
+#include "weights.h"
 
 namespace octet::train {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::vector<float> weights_of(const Model& model) {
-  std::vector<float> all;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& parameter : layer->parameters()) {
-      const auto values = parameter.variable.value().f32();
-      all.insert(all.end(), values.begin(), values.end());
-    }
-  }
-  return all;
-}
 
 /// y = 2 a - b + 1, for inputs [n,2] and targets [n,1].
 Dataset line(int64_t n) {
