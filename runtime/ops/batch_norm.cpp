@@ -114,8 +114,8 @@ struct Input {
 Input input_of(const Variable& x) {
   const Node& node = *x.node();
   const autograd::Expression* own = node.expression();
-  const bool biased = own != nullptr && node.value.empty() && !node.released &&
-                      own->affine() && own->first.a.empty() &&
+  // Also where the biased value has been computed: the sums are of z alone.
+  const bool biased = own != nullptr && own->affine() && own->first.a.empty() &&
                       !own->first.b.empty();
   if (autograd::eager()) return {x.value(), {}, {}};
   if (biased) return {own->first.t, own->first.b, node.statistics};

@@ -59,7 +59,11 @@ Variable bias_add(const Variable& x, const Variable& bias) {
     e.first.target = nullptr;
   }
   Variable y = autograd::wrap("bias_add", std::move(e));
-  y.node()->statistics = x.node()->statistics;
+  // Sums of a linear op's value only: those of another bias_add are of what
+  // lies below its bias.
+  if (x.node()->expression() == nullptr) {
+    y.node()->statistics = x.node()->statistics;
+  }
   return y;
 }
 
