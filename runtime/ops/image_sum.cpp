@@ -25,6 +25,10 @@ struct ImageSumNode final : Node {
       return;
     }
     const ImageShape in(x->shape);
+    if (in.size() == 0) {  // no pixel to write the first row of
+      engine.deliver(x, autograd::plain_gradient(Tensor(x->shape)));
+      return;
+    }
     const autograd::GradientSink sink = engine.sink(x, in.n);
     const float* dy = g.f32().data();
     const float factor = static_cast<float>(1 / divisor);

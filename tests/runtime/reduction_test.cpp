@@ -30,6 +30,14 @@ TEST(Sum, OfNothingIsZero) {
   EXPECT_EQ(sum(Variable(Tensor(Shape{0, 2})), {1}).shape(), Shape{0});
 }
 
+TEST(Sum, OfImagesWithoutPixelsHasAnEmptyGradient) {
+  const Variable x(Tensor({2, 0, 3, 100000}), true);
+  const Variable y = sum(x, {1, 2});
+  EXPECT_EQ(values(y), Floats(200000, 0));
+  mean(y).backward();
+  EXPECT_EQ(x.grad().shape(), x.shape());
+}
+
 TEST(Sum, OfAScalarIsItself) {
   EXPECT_EQ(values(sum(Variable(Tensor::scalar(3)))), Floats{3});
 }
