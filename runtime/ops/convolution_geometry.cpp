@@ -37,9 +37,9 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
   }
   for (const int64_t pad :
        {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right}) {
-    if (pad < 0) {
-      throw ValueError(
-          fmt::format("{}: expected pads >= 0, got {}", kind.op, pad));
+    if (pad < 0 || pad > kMaxWindow) {
+      throw ValueError(fmt::format("{}: expected pads in [0,{}], got {}",
+                                   kind.op, kMaxWindow, pad));
     }
   }
 }
@@ -78,6 +78,12 @@ int64_t window_positions(int64_t size, int64_t window, int64_t stride,
     throw ValueError(
         fmt::format("window: expected a stride >= 1, got {}", stride));
   }
+  const int64_t largest = std::max({window, stride, dilation, pads / 2});
+  if (largest > kMaxWindow) {
+    throw ValueError(fmt::format(
+        "window: expected size, stride, dilation and pads <= {}, got {}",
+        kMaxWindow, largest));
+  }
   const int64_t room = size + pads - ((window - 1) * dilation + 1);
   return room < 0 ? 0 : room / stride + 1;
 }
@@ -105,6 +111,15 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
         "{}: expected an image of at least {}x{} with its padding, got {}",
         kind.op, (kh - 1) * o.dilation.h + 1, (kw - 1) * o.dilation.w + 1,
         x.to_string()));
+  }
+
+  // What a Tensor may hold: the padded images are no tensors, which check.
+  constexpr int64_t kMostFloats = int64_t{1} << 44;
+  const Shape padded{border.top + h + border.bottom, padded_width(), c};
+  if (padded.size() > kMostFloats) {
+    throw ShapeError(
+        fmt::format("{}: expected padded images that fit in memory, got {}",
+                    kind.op, padded.to_string()));
   }
 
   const bool merged = kind.merged && groups == 1;

@@ -69,7 +69,9 @@ struct MaxPoolNode final : Node {
 
 kernels::MaxPool geometry_of(const Shape& x, Size2 window,
                              const WindowOptions& o) {
-  if (window.h * window.w > kMaxPoolCells) {
+  // Each by itself first: the product could overflow.
+  if (window.h > kMaxPoolCells || window.w > kMaxPoolCells ||
+      window.h * window.w > kMaxPoolCells) {
     throw UnsupportedError(
         fmt::format("max_pool2d: expected a window of at most {} cells, got "
                     "{}x{}",

@@ -29,6 +29,14 @@ void check(const char* op, const Shape& x, const Pads& p) {
   }
 }
 
+void expect_sums_fit(const Pads& p) {
+  const int64_t most = std::max({p.top, p.bottom, p.left, p.right});
+  if (most > kMaxWindow) {
+    throw ValueError(
+        fmt::format("pad2d: expected cells <= {}, got {}", kMaxWindow, most));
+  }
+}
+
 // An image within a larger one of `width` columns, `top` rows from above and
 // `left` columns from the left.
 struct Window {
@@ -88,6 +96,7 @@ struct PadNode final : Node {
 
 Variable pad2d(const Variable& x, const Pads& p, float value) {
   check("pad2d", x.shape(), p);
+  expect_sums_fit(p);
   const ImageShape in(x.shape());
   const Shape shape{in.n, p.top + in.h + p.bottom, p.left + in.w + p.right,
                     in.c};

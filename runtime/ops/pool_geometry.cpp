@@ -17,6 +17,10 @@ PoolGeometry::PoolGeometry(std::string_view op, const Shape& x, Size2 window,
         fmt::format("{}: expected a window without dilation, got {}x{}", op,
                     o.dilation.h, o.dilation.w));
   }
+  if (window.h > kMaxWindow || window.w > kMaxWindow) {
+    throw ValueError(fmt::format("{}: expected a window <= {}, got {}x{}", op,
+                                 kMaxWindow, window.h, window.w));
+  }
   if (window.h < 1 || window.w < 1 || o.pads.top < 0 || o.pads.bottom < 0 ||
       o.pads.left < 0 || o.pads.right < 0) {
     throw ValueError(

@@ -91,6 +91,9 @@ Variable upsample2d(const Variable& x, Size2 factors,
     throw ValueError(fmt::format("upsample2d: expected factors >= 1, got {}x{}",
                                  factors.h, factors.w));
   }
+  // Throws where a product overflows.
+  (void)Shape{from[1], factors.h}.size();
+  (void)Shape{from[2], factors.w}.size();
   Tensor y(Shape{from[0], from[1] * factors.h, from[2] * factors.w, from[3]});
   const Upsampling u{from[1], from[2], from[3],
                      taps(from[1], factors.h, interpolation),

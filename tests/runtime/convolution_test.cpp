@@ -2,6 +2,7 @@
 // (tests/gradients): exact codes, bits, refusals.
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -255,6 +256,25 @@ TEST(Convolutions, RefuseShapesThatDoNotFit) {
                                         zeros_of({3, 3, 5, 4}), {0, 7});
               }),
               HasSubstr("expected an output of at least 1x1x1, got 0x7x5"));
+}
+
+TEST(Convolutions, RefuseSizesThatOverflow) {
+  const Variable x = zeros_of({1, 4, 4, 3});
+  const Variable kernel = zeros_of({3, 3, 3, 2});
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  for (const int64_t size : {kMost, int64_t{1} << 62, int64_t{1} << 40}) {
+    SCOPED_TRACE(size);
+    EXPECT_THROW(conv2d(x, kernel, {.strides{size, 1}}), ValueError);
+    EXPECT_THROW(conv2d(x, kernel, {.dilation{1, size}}), ValueError);
+    EXPECT_THROW(conv2d(x, kernel, {.pads{size, size, 0, 0}}), ValueError);
+    EXPECT_THROW(depthwise_conv2d(x, kernel, {.pads{0, 0, size, 0}}),
+                 ValueError);
+  }
+  constexpr int64_t kLarge = int64_t{1} << 25;
+  EXPECT_THAT(refusal<ShapeError>([&] {
+                return conv2d(x, kernel, {.pads{kLarge, 0, kLarge, 0}});
+              }),
+              HasSubstr("conv2d: expected padded images that fit in memory"));
 }
 
 }  // namespace

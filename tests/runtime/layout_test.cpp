@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -155,6 +156,16 @@ TEST(BroadcastTo, RefusesShapesThatItDoesNotRepeatInto) {
               }),
               HasSubstr("[2,3] repeats into, got [2,4]"));
   EXPECT_THROW(broadcast_to(x, {3}), ShapeError);
+}
+
+TEST(LayoutOps, RefuseSizesThatOverflow) {
+  const Variable x(counting({1, 4, 4, 3}));
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kQuarter = int64_t{1} << 62;
+  EXPECT_THROW(pad2d(x, {kMost, kMost, 0, 0}), ValueError);
+  EXPECT_THROW(pad2d(x, {0, 0, kQuarter, kQuarter}), ValueError);
+  EXPECT_THROW(upsample2d(x, {kQuarter, 1}), ShapeError);
+  EXPECT_THROW(upsample2d(x, {1, kMost}), ShapeError);
 }
 
 TEST(LayoutOps, GiveTheSameBitsForAnyNumberOfThreads) {

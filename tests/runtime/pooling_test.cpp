@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,12 @@ TEST(AvgPool2d, RefusesWindowsThatDoNotFit) {
   EXPECT_THROW(avg_pool2d(x, {0, 1}, {}), ValueError);
   EXPECT_THROW(avg_pool2d(x, {2, 2}, {.dilation{2, 1}}), UnsupportedError);
   EXPECT_THROW(avg_pool2d(x, {2, 2}, {.strides{0, 1}}), ValueError);
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_THROW(avg_pool2d(x, {2, 2}, {.strides{kMost, 1}}), ValueError);
+  EXPECT_THROW(avg_pool2d(x, {kMost, 1}, {.pads{kMost - 1, kMost - 1, 0, 0}}),
+               ValueError);
+  constexpr int64_t kRoot = int64_t{1} << 32;  // its square is 0
+  EXPECT_THROW(max_pool2d(x, {kRoot, kRoot}, {}), UnsupportedError);
   EXPECT_THROW(avg_pool2d(Variable(counting({4, 4})), {2, 2}, {}), ShapeError);
 }
 

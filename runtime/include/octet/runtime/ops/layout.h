@@ -26,7 +26,7 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count);
 
 /// Cells of `value` around each image.
 /// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
-/// Throws: ShapeError; ValueError for negative pads.
+/// Throws: ShapeError; ValueError for pads outside [0, kMaxWindow].
 Variable pad2d(const Variable& x, const Pads& pads, float value = 0);
 
 /// Takes cells away around each image.

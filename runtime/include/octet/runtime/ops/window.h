@@ -22,8 +22,13 @@ struct WindowOptions {
   Pads pads{};
 };
 
+/// The largest size, stride, dilation and padding of a window: their products
+/// and sums fit into 64 bits.
+inline constexpr int64_t kMaxWindow = int64_t{1} << 31;
+
 /// Number of window positions along one axis; 0 if the window does not fit.
-/// Throws: ValueError for a stride < 1.
+/// `pads` is the padding of both sides.
+/// Throws: ValueError for a stride < 1, or anything above kMaxWindow.
 int64_t window_positions(int64_t size, int64_t window, int64_t stride,
                          int64_t dilation, int64_t pads);
 
