@@ -15,9 +15,9 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/rng.h>
 
 #include "../layers/golden.h"
+#include "exported_case.h"
 
 namespace octet {
 namespace {
@@ -55,33 +55,6 @@ Model branches() {
                                  shared(class_scores), flat, vector, image});
 }
 
-Config to_config(const Tensor& tensor) {
-  const auto dims = tensor.shape().dims();
-  const auto values = tensor.f32();
-  return Config()
-      .set("shape", Config::List(dims.begin(), dims.end()))
-      .set("values", Config::List(values.begin(), values.end()));
-}
-
-void write_branches(const std::filesystem::path& folder) {
-  const Model model = branches();
-  std::vector<Tensor> x;
-  Config::List inputs;
-  for (const SymbolicTensor& input : model.inputs()) {
-    x.emplace_back(input.shape().with(0, 2));
-    Rng(x.size()).fill_uniform(x.back(), -1, 1);
-    inputs.push_back(to_config(x.back()));
-  }
-  Config::List outputs;
-  for (const Tensor& y : model.predict(x)) outputs.push_back(to_config(y));
-  write_file(folder / "branches.json",
-             io::to_json(Config()
-                             .set("class_name", "Model")
-                             .set("inputs", std::move(inputs))
-                             .set("outputs", std::move(outputs))));
-  io::export_onnx(model, folder / "branches.onnx");
-}
-
 void write_all(const std::filesystem::path& folder) {
   // Nothing of an earlier run may pass for a result of this one.
   std::filesystem::remove_all(folder);
@@ -102,7 +75,8 @@ void write_all(const std::filesystem::path& folder) {
     if (!are_features(c)) continue;
     write(c.name + ".flattened", [&] { return flattened_model(c); });
   }
-  write_branches(folder);
+  const Model several = branches();
+  write_case(several, noise_for(several, 2), folder, "branches");
   write_file(folder / "refusals.json", io::to_json(refusals));
   fmt::print("{} files written, {} refusals\n", written + 1,
              refusals.as_object().size());

@@ -1,0 +1,124 @@
+// zoo_export FOLDER: writes one network of each family of the zoo, on small
+// images, as FOLDER/<name>.onnx with Octet's own answers in
+// FOLDER/<name>.json. FOLDER/<name>.int8.onnx is the same network quantized,
+// calibrated and trained for a step. tests/oracle/compare_zoo.py runs them.
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/optimizer.h>
+
+#include "exported_case.h"
+
+namespace octet {
+namespace {
+
+struct Family {
+  std::string name;
+  zoo::Options options;
+};
+
+// Inputs as small as the topologies take, of unequal sides where they may be.
+std::vector<Family> families() {
+  return {
+      {"lenet", {}},
+      {"resnet8", {}},
+      {"resnet20", {.input = {20, 16, 3}}},
+      {"resnet18", {.input = {40, 32, 3}, .classes = 10}},
+      {"resnet50", {.input = {33, 32, 3}, .classes = 10}},
+      {"resnet50_v2", {.input = {32, 35, 3}, .classes = 10}},
+      {"mobilenet", {.input = {33, 40, 3}, .classes = 10, .alpha = 0.25}},
+      {"mobilenet_v1_025", {.input = {40, 32, 3}}},
+      {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
+      {"ds_cnn", {}},
+      {"inception_v3", {.input = {75, 76, 3}, .classes = 10}},
+      {"efficientnet_b0", {.input = {33, 40, 3}, .classes = 10}},
+      {"densenet121", {.input = {32, 33, 3}, .classes = 10}},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}},
+      {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}},
+      {"lobelia", {}},
+      {"lotho", {}},
+      {"merry", {}},
+      {"pippin", {}},
+      {"sam", {.input = {20, 24, 3}}},
+  };
+}
+
+/// Moves biases, scales and statistics from the 0 and 1 they begin with,
+/// where a mistake in their export would not show.
+void disturb(const Model& model) {
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& p : layer->parameters()) {
+      if (p.variable.shape().rank() != 1) continue;
+      Tensor change(p.variable.shape());
+      Rng rng = Rng(1).child(layer->name() + "/" + p.name);
+      rng.fill_uniform(change, -0.2f, 0.2f);
+      const auto value = p.variable.mutable_value().f32();
+      for (size_t i = 0; i < value.size(); ++i) value[i] += change.f32()[i];
+    }
+  }
+}
+
+void train_one_step(const Model& model, const Tensor& x) {
+  train::SGD optimizer({.learning_rate = 1e-3f});
+  std::vector<Variable> parameters;
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& p : layer->parameters()) {
+      if (p.trainable) parameters.push_back(p.variable);
+    }
+  }
+  optimizer.attach(parameters);
+  const Variable y = model(Variable(x), Mode::training);
+  scale_shift(penalty(y, 0, 1), 1 / static_cast<float>(y.shape().size()))
+      .backward();
+  optimizer.step();
+}
+
+void write_family(const Family& family, const std::filesystem::path& folder) {
+  const Model model = zoo::make(family.name, family.options);
+  disturb(model);
+  const std::vector<Tensor> x = noise_for(model, 4);
+  write_case(model, x, folder, family.name);
+
+  const Model quantized = quant::quantize_model(model);
+  quant::calibrate(quantized, [&](const Model& m) { m.predict(x); });
+  quant::prepare_qat(quantized);
+  train_one_step(quantized, x[0]);
+  write_case(quantized, x, folder, family.name + ".int8");
+}
+
+void write_all(const std::filesystem::path& folder) {
+  // Nothing of an earlier run may pass for a result of this one.
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  for (const Family& family : families()) {
+    with_context([&] { return "in network " + family.name; },
+                 [&] { write_family(family, folder); });
+  }
+  fmt::print("{} networks written\n", families().size());
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: zoo_export FOLDER\n");
+    return 2;
+  }
+  try {
+    octet::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "zoo_export: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}
