@@ -22,7 +22,7 @@ class AveragePooling2DLayer final : public Layer {
  public:
   explicit AveragePooling2DLayer(const AveragePooling2DOptions& options)
       : o_(options) {
-    o_.strides = pool_strides(o_.pool_size, o_.strides);
+    o_.strides = pool_strides(o_.pool_size, o_.strides, o_.padding);
   }
 
   std::string class_name() const override { return "AveragePooling2D"; }

@@ -33,6 +33,13 @@ void expect_window(const char* what, Size2 value, int64_t least) {
   expect_between(what, value.w, least, (int64_t{1} << 20) - 1);
 }
 
+void expect_padding(const Padding& padding) {
+  const Pads* pads = padding.given();
+  if (pads == nullptr) return;
+  expect_window("padding", {pads->top, pads->bottom}, 0);
+  expect_window("padding", {pads->left, pads->right}, 0);
+}
+
 void expect_not_negative(const char* what, float value) {
   if (!(value >= 0) || std::isinf(value)) {
     throw ValueError(fmt::format(

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include <octet/layers/padding.h>
 #include <octet/runtime/shape.h>
 
 namespace octet {
@@ -12,6 +13,8 @@ namespace octet {
 /// Throws: ValueError "`what`: expected ..., got `value`".
 void expect_count(const char* what, int64_t value);  // [1, 2^31)
 void expect_window(const char* what, Size2 value, int64_t least = 1);  // < 2^20
+/// Cells given one by one, [0, 2^20).
+void expect_padding(const Padding& padding);
 /// [0, infinity). Throws: ValueError as above.
 void expect_not_negative(const char* what, float value);
 

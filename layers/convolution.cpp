@@ -8,6 +8,7 @@ void ConvolutionWindow::check() const {
   expect_window("kernel_size", kernel_size);
   expect_window("strides", strides);
   expect_window("dilation_rate", dilation_rate);
+  expect_padding(padding);
 }
 
 WindowOptions ConvolutionWindow::on(const Shape& x) const {

@@ -26,7 +26,7 @@ using Options = MaxPooling2DOptions;
 class MaxPooling2DLayer final : public Layer {
  public:
   explicit MaxPooling2DLayer(const Options& options) : o_(options) {
-    o_.strides = pool_strides(o_.pool_size, o_.strides);
+    o_.strides = pool_strides(o_.pool_size, o_.strides, o_.padding);
     if (o_.pool_size.h * o_.pool_size.w > kMaxPoolCells) {
       throw UnsupportedError(
           fmt::format("pool_size: expected at most {} cells, got {}x{}",

@@ -1,12 +1,26 @@
 #include "pool_window.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
 #include "checks.h"
 
 namespace octet {
 
-Size2 pool_strides(Size2 pool_size, Size2 strides) {
+Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding) {
   expect_window("pool_size", pool_size);
   expect_window("strides", strides, 0);
+  expect_padding(padding);
+  const Pads* p = padding.given();
+  if (p != nullptr && (std::max(p->top, p->bottom) >= pool_size.h ||
+                       std::max(p->left, p->right) >= pool_size.w)) {
+    throw ValueError(fmt::format(
+        "padding: expected less than the window {}x{}, got (({},{}),({},{}))",
+        pool_size.h, pool_size.w, p->top, p->bottom, p->left, p->right));
+  }
   return {strides.h == 0 ? pool_size.h : strides.h,
           strides.w == 0 ? pool_size.w : strides.w};
 }

@@ -7,8 +7,9 @@
 namespace octet {
 
 /// The strides, with the window's size for 0.
-/// Throws: ValueError for windows below 1 or strides below 0.
-Size2 pool_strides(Size2 pool_size, Size2 strides);
+/// Throws: ValueError for windows below 1, strides below 0, or padding so wide
+/// that a window would hold nothing else.
+Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding);
 
 WindowOptions pool_window(const Shape& x, Size2 pool_size, Size2 strides,
                           const Padding& padding);

@@ -19,8 +19,7 @@ class ZeroPadding2DLayer final : public Layer {
  public:
   explicit ZeroPadding2DLayer(const ZeroPadding2DOptions& options)
       : o_(options) {
-    expect_window("padding", {o_.padding.top, o_.padding.bottom}, 0);
-    expect_window("padding", {o_.padding.left, o_.padding.right}, 0);
+    expect_padding(o_.padding);
   }
 
   std::string class_name() const override { return "ZeroPadding2D"; }

@@ -236,6 +236,10 @@ TEST(Conv2D, RefusesOptionsOutOfRange) {
               HasSubstr("strides: expected at least 1, got -1"));
   EXPECT_THAT(refusal({.filters = 1, .dilation_rate = {1, 0}}),
               HasSubstr("dilation_rate: expected at least 1, got 0"));
+  EXPECT_THAT(refusal({.filters = 1, .padding = Pads{0, -1, 0, 0}}),
+              HasSubstr("padding: expected at least 0, got -1"));
+  EXPECT_THAT(refusal({.filters = 1, .padding = Pads{0, 0, INT64_MAX, 2}}),
+              HasSubstr("padding: expected at most 1048575, got"));
 }
 
 TEST(Conv2D, RefusesAnythingButImages) {

@@ -118,6 +118,21 @@ TEST(MaxPooling2D, RefusesOptionsOutOfRange) {
               HasSubstr("strides: expected at least 0, got -1"));
 }
 
+TEST(MaxPooling2D, RefusesPaddingThatFillsAWindow) {
+  EXPECT_THAT(
+      error_of<ValueError>([] {
+        (void)MaxPooling2D({.pool_size = {2, 3}, .padding = Pads{0, 0, 1, 3}});
+      }),
+      HasSubstr("padding: expected less than the window 2x3, got "
+                "((0,0),(1,3))"));
+  EXPECT_THAT(error_of<ValueError>([] {
+                (void)MaxPooling2D({.padding = Pads{-1, 0, 0, 0}});
+              }),
+              HasSubstr("padding: expected at least 0, got -1"));
+  EXPECT_NO_THROW(
+      (void)MaxPooling2D({.pool_size = {2, 3}, .padding = Pads{1, 1, 2, 2}}));
+}
+
 TEST(MaxPooling2D, RefusesAnythingButImages) {
   const std::string text =
       error_of<ShapeError>([] { MaxPooling2D({.name = "pool"})(input({28})); });

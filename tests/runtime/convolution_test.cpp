@@ -216,6 +216,19 @@ std::string refusal(Body body) {
 
 Variable zeros_of(const Shape& shape) { return Variable(Tensor::zeros(shape)); }
 
+TEST(Convolutions, RefuseSizesThatCannotBeAddedUp) {
+  EXPECT_THAT(refusal<ValueError>([] {
+                return conv2d(zeros_of({1, 5, 5, 3}), zeros_of({3, 3, 3, 2}),
+                              {.pads = {INT64_MAX, INT64_MAX, 0, 0}});
+              }),
+              HasSubstr("conv2d: expected pads in [0,2^31), got"));
+  EXPECT_THAT(refusal<ValueError>([] {
+                return conv2d(zeros_of({1, 5, 5, 3}), zeros_of({3, 3, 3, 2}),
+                              {.dilation = {INT64_MAX, 1}});
+              }),
+              HasSubstr("kernel sizes in [1,2^31), got"));
+}
+
 TEST(Convolutions, RefuseShapesThatDoNotFit) {
   EXPECT_THAT(
       refusal<ShapeError>([] {
