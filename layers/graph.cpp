@@ -6,6 +6,7 @@
 #include <octet/runtime/error.h>
 
 #include "input.h"
+#include "shapes_text.h"
 
 namespace octet {
 
@@ -24,11 +25,8 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
   static std::atomic<uint64_t> next_id{0};
   if (layer == nullptr) throw ValueError("call: expected a layer, got none");
   std::vector<Shape> shapes;
-  std::string text;
-  for (const SymbolicTensor& input : inputs) {
-    shapes.push_back(input.shape());
-    text += (text.empty() ? "" : ", ") + input.shape().to_string();
-  }
+  for (const SymbolicTensor& input : inputs) shapes.push_back(input.shape());
+  const std::string text = shapes_text(inputs);
   return with_context(
       [&] {
         return text.empty()

@@ -15,6 +15,7 @@
 
 #include "input.h"
 #include "names.h"
+#include "shapes_text.h"
 
 namespace octet {
 namespace {
@@ -22,14 +23,6 @@ namespace {
 // Images a thread takes through the whole graph at a time: their
 // intermediate values stay in its cache.
 constexpr int64_t kPredictChunk = 8;
-
-std::string shapes_text(std::span<const Variable> inputs) {
-  std::string text;
-  for (const Variable& x : inputs) {
-    text += (text.empty() ? "" : ", ") + x.shape().to_string();
-  }
-  return text;
-}
 
 void check_fits(const Shape& x, const Shape& input, const std::string& name) {
   bool fits = x.rank() == input.rank() && (x[0] >= 1 || x == input);
@@ -206,24 +199,24 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
   return outputs;
 }
 
+void Model::expect_one_output() const {
+  if (outputs_.size() == 1) return;
+  throw ValueError(fmt::format("model '{}': expected one output, got {}",
+                               name(), outputs_.size()));
+}
+
 std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
                                         Mode mode) const {
   return run(inputs, mode, {});
 }
 
 Variable Model::operator()(const Variable& x, Mode mode) const {
-  if (outputs_.size() != 1) {
-    throw UnsupportedError(fmt::format(
-        "model '{}': expected one output, got {}", name(), outputs_.size()));
-  }
+  expect_one_output();
   return run(std::span(&x, 1), mode, {})[0];
 }
 
 SymbolicTensor Model::operator()(const SymbolicTensor& x) const {
-  if (outputs_.size() != 1) {
-    throw ValueError(fmt::format("model '{}': expected one output, got {}",
-                                 name(), outputs_.size()));
-  }
+  expect_one_output();
   return (*this)(std::vector{x})[0];
 }
 
@@ -263,22 +256,16 @@ Variable Model::penalty() const {
   const auto include = [&](const Variable& part) {
     sum = sum ? add(sum, part) : part;
   };
-  for (const auto& layer : layers_) {
-    for (const Parameter& p : layer->parameters()) {
-      if (p.regularizer.none() || !p.variable.requires_grad()) continue;
-      include(octet::penalty(p.variable, p.regularizer.l1, p.regularizer.l2));
-    }
+  for (const Parameter& p : parameters()) {
+    if (p.regularizer.none() || !p.variable.requires_grad()) continue;
+    include(octet::penalty(p.variable, p.regularizer.l1, p.regularizer.l2));
   }
   for (const Variable& part : penalties_) include(part);
   return sum;
 }
 
 Tensor Model::predict(const Tensor& x) const {
-  if (outputs_.size() != 1) {
-    throw ValueError(
-        fmt::format("model '{}': expected one output to predict, got {}",
-                    name(), outputs_.size()));
-  }
+  expect_one_output();
   return predict(std::span(&x, 1))[0];
 }
 
@@ -342,13 +329,20 @@ void Model::set_trainable(bool trainable) const {
   for (const auto& layer : layers_) layer->set_trainable(trainable);
 }
 
-int64_t Model::parameter_count() const {
-  int64_t count = 0;
+std::vector<Parameter> Model::parameters() const {
+  std::vector<Parameter> result;
+  std::unordered_set<uint64_t> known;
   for (const auto& layer : layers_) {
     for (const Parameter& p : layer->parameters()) {
-      count += p.variable.shape().size();
+      if (known.insert(p.variable.id()).second) result.push_back(p);
     }
   }
+  return result;
+}
+
+int64_t Model::parameter_count() const {
+  int64_t count = 0;
+  for (const Parameter& p : parameters()) count += p.variable.shape().size();
   return count;
 }
 
@@ -368,7 +362,19 @@ Model Model::clone(const Rewriter& rewrite) const {
     }
     made[node.get()] = call(copy, std::move(inputs));
   }
-  for (const auto& [old, copy] : copies) copy->copy_parameters(*old);
+  std::map<uint64_t, const Layer*> owners;
+  for (const auto& layer : layers_) {
+    Layer& copy = *copies.at(layer.get());
+    const auto own = layer->parameters();
+    const auto owner =
+        own.empty() ? owners.end() : owners.find(own[0].variable.id());
+    if (owner == owners.end()) {
+      if (!own.empty()) owners[own[0].variable.id()] = &copy;
+      copy.copy_parameters(*layer);
+    } else {
+      copy.share_parameters(*owner->second);
+    }
+  }
 
   std::vector<SymbolicTensor> inputs;
   std::vector<SymbolicTensor> outputs;

@@ -34,14 +34,15 @@ std::string line(const Row& row, const std::array<size_t, 5>& width) {
 
 std::vector<NodeSize> Model::sizes() const {
   std::vector<NodeSize> sizes;
-  std::unordered_set<const Layer*> counted;
+  std::unordered_set<uint64_t> counted;
   for (const auto& node : nodes_) {
     const Layer& layer = *node->layer;
     NodeSize& size = sizes.emplace_back();
-    if (counted.insert(&layer).second) {
-      for (const Parameter& p : layer.parameters()) {
-        size.parameters += p.variable.shape().size();
-        if (p.trainable) size.trainable += p.variable.shape().size();
+    for (const Parameter& p : layer.parameters()) {
+      if (!counted.insert(p.variable.id()).second) continue;
+      size.parameters += p.variable.shape().size();
+      if (p.trainable && p.variable.requires_grad()) {
+        size.trainable += p.variable.shape().size();
       }
     }
     std::vector<Shape> inputs;
@@ -81,9 +82,16 @@ std::string Model::summary() const {
   std::string text = line(rows[0], width) + rule + "\n";
   for (size_t i = 1; i + 1 < rows.size(); ++i) text += line(rows[i], width);
   text += rule + "\n" + line(rows.back(), width);
-  return text + fmt::format("{} parameters are trained, {} are statistics\n",
-                            grouped(sum.trainable),
-                            grouped(sum.parameters - sum.trainable));
+  int64_t frozen = 0;
+  for (const Parameter& p : parameters()) {
+    if (!p.trainable || p.variable.requires_grad()) continue;
+    frozen += p.variable.shape().size();
+  }
+  text += fmt::format("{} parameters are trained, {} are statistics",
+                      grouped(sum.trainable),
+                      grouped(sum.parameters - sum.trainable - frozen));
+  if (frozen > 0) text += fmt::format(", {} are frozen", grouped(frozen));
+  return text + "\n";
 }
 
 }  // namespace octet

@@ -34,13 +34,10 @@ void check_labels(const Tensor& labels, int64_t classes, int64_t first) {
 /// which also has what layers put aside in the last pass in training.
 double regularization(const Model& model) {
   double sum = 0;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& p : layer->parameters()) {
-      if (p.regularizer.none() || !p.variable.requires_grad()) continue;
-      sum += double{penalty(p.variable, p.regularizer.l1, p.regularizer.l2)
-                        .value()
-                        .item()};
-    }
+  for (const Parameter& p : model.parameters()) {
+    if (p.regularizer.none() || !p.variable.requires_grad()) continue;
+    sum += double{
+        penalty(p.variable, p.regularizer.l1, p.regularizer.l2).value().item()};
   }
   return sum;
 }

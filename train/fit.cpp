@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,16 +26,12 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// What gradients move, each once even where layers share it.
+/// What gradients move.
 std::vector<Variable> trainable_parameters(const Model& model) {
   std::vector<Variable> found;
-  std::unordered_set<const autograd::Node*> seen;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& parameter : layer->parameters()) {
-      if (!parameter.trainable || !parameter.variable.requires_grad()) continue;
-      if (seen.insert(parameter.variable.node().get()).second) {
-        found.push_back(parameter.variable);
-      }
+  for (const Parameter& parameter : model.parameters()) {
+    if (parameter.trainable && parameter.variable.requires_grad()) {
+      found.push_back(parameter.variable);
     }
   }
   if (found.empty()) {

@@ -70,10 +70,8 @@ void disturb(const Model& model) {
 void train_one_step(const Model& model, const Tensor& x) {
   train::SGD optimizer({.learning_rate = 1e-3f});
   std::vector<Variable> parameters;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& p : layer->parameters()) {
-      if (p.trainable) parameters.push_back(p.variable);
-    }
+  for (const Parameter& p : model.parameters()) {
+    if (p.trainable) parameters.push_back(p.variable);
   }
   optimizer.attach(parameters);
   const Variable y = model(Variable(x), Mode::training);

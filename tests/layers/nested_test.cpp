@@ -60,6 +60,51 @@ TEST(NestedModel, IsClonedWithItsOuterModel) {
   EXPECT_EQ(bits(copy.predict(data)), before);
 }
 
+/// A layer called by itself and through a nested model.
+struct Twins {
+  Dense direct{{.units = 3,
+                .kernel_initializer = constant_value(2),
+                .kernel_regularizer = {.l2 = 0.5f},
+                .name = "d"}};
+  SymbolicTensor x = input({3}, "x");
+  Model inner{x, direct(x), {.name = "inner"}};
+  SymbolicTensor z = input({3}, "z");
+  Model outer{z, inner(direct(z))};
+
+  static bool are_one(const Model& model, std::string_view a,
+                      std::string_view b) {
+    return model.layer(a).parameter("kernel").variable.id() ==
+           model.layer(b).parameter("kernel").variable.id();
+  }
+};
+
+TEST(NestedModel, ParametersCountOnceHoweverTheirLayerIsCalled) {
+  const Twins twins;
+  EXPECT_TRUE(Twins::are_one(twins.outer, "d", "inner/d"));
+  EXPECT_EQ(twins.outer.parameter_count(), 12);
+  EXPECT_EQ(twins.outer.parameters().size(), 2u);
+  int64_t listed = 0;
+  for (const NodeSize& size : twins.outer.sizes()) listed += size.parameters;
+  EXPECT_EQ(listed, 12);
+  EXPECT_EQ(twins.outer.penalty().value().item(), 0.5f * 9 * 4);
+}
+
+TEST(NestedModel, ParametersStayInCommonInACloneOfItsOuterModel) {
+  const Twins twins;
+  const Model copy = twins.outer.clone();
+  EXPECT_TRUE(Twins::are_one(copy, "d", "inner/d"));
+  EXPECT_EQ(copy.parameter_count(), 12);
+  twins.inner.set_trainable(false);
+  EXPECT_TRUE(copy.layer("inner/d").trainable());
+  copy.layer("d").set_trainable(false);
+  EXPECT_FALSE(copy.layer("inner/d").trainable());
+  shake(copy);
+  const Tensor data = noise({5, 3});
+  const Model again = copy.clone();
+  EXPECT_EQ(bits(again.predict(data)), bits(copy.predict(data)));
+  EXPECT_FALSE(again.layer("inner/d").trainable());
+}
+
 TEST(NestedModel, TwoOfOneNameAreRefusedWithTheCure) {
   const Model left = encoder("half");
   const Model right = encoder("half");
@@ -102,6 +147,9 @@ TEST(Trainable, FrozenLayersTakeNoGradientAndKeepTheirStatistics) {
   EXPECT_TRUE(model.layer("bn").parameter("gamma").variable.grad().empty());
   EXPECT_FALSE(model.layer("b").parameter("kernel").variable.grad().empty());
   EXPECT_EQ(bits(model.layer("bn").parameter("moving_mean").variable), before);
+  EXPECT_THAT(model.summary(),
+              HasSubstr("8 parameters are trained, 6 are statistics, 21 are "
+                        "frozen\n"));
   const Model copy = model.clone();
   EXPECT_FALSE(copy.layer("bn").trainable());
   EXPECT_TRUE(copy.layer("b").trainable());

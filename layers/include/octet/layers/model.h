@@ -25,10 +25,10 @@ enum class Mode {
   inference,
 };
 
-/// What one node takes. Weights of a shared layer count at its first node.
+/// What one node takes. Shared weights count at their first node.
 struct NodeSize {
   int64_t parameters = 0;
-  int64_t trainable = 0;      ///< of the parameters
+  int64_t trainable = 0;      ///< of the parameters; frozen ones are not
   int64_t multiply_adds = 0;  ///< of one sample
 };
 
@@ -50,7 +50,8 @@ class Model {
 
   const std::string& name() const { return options_.name; }
 
-  /// Runs the graph. Throws: ShapeError if x does not fit the input; errors
+  /// Runs the graph. Throws: ShapeError if x does not fit the input; ValueError
+  /// for another number of inputs, or of outputs where one is returned; errors
   /// of a layer carry its name and input shapes.
   Variable operator()(const Variable& x, Mode mode = Mode::automatic) const;
   std::vector<Variable> operator()(std::span<const Variable> inputs,
@@ -91,6 +92,9 @@ class Model {
   std::span<const std::shared_ptr<Layer>> layers() const { return layers_; }
   /// Throws: NotFoundError naming the nearest names.
   Layer& layer(std::string_view name) const;
+  /// Each parameter once, in the order of layers(), though several layers
+  /// have it in common.
+  std::vector<Parameter> parameters() const;
   int64_t parameter_count() const;
 
   /// Freezes or frees all layers. See Layer::set_trainable.
@@ -107,7 +111,8 @@ class Model {
   std::vector<NodeSize> sizes() const;
 
   /// A copy whose layers are made by `rewrite`; without one, equal copies
-  /// with the same weights. `rewrite` gets each layer once and returns an
+  /// with the same weights. Layers with parameters in common have them in
+  /// common again. `rewrite` gets each layer once and returns an
   /// unbuilt one with the same parameters.
   using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
                                                         CloneContext& context)>;
@@ -116,6 +121,7 @@ class Model {
  private:
   void collect();
   void name_layers();
+  void expect_one_output() const;
 
   ModelOptions options_;
   std::vector<SymbolicTensor> inputs_;
