@@ -13,7 +13,7 @@ SymbolicTensor multi_head_attention(const SymbolicTensor& query,
                                     const SymbolicTensor& key,
                                     const MultiHeadAttentionOptions& o) {
   return with_context(
-      [&] { return "in multi_head_attention '" + o.name + "'"; },
+      [&] { return frame_of("multi_head_attention", o.name); },
       [&] {
         expect_count("num_heads", o.num_heads);
         expect_count("key_dim", o.key_dim);

@@ -65,6 +65,12 @@ class NormalizationLayer final : public Layer {
           "of {}, got {}",
           size, x.to_string(), count));
     }
+    if (built() && (x.rank() != input_.rank() || kept(x) != kept(input_))) {
+      throw ShapeError(fmt::format(
+          "input: expected the rank and the sizes with statistics of {}, as in "
+          "the first call of this layer, got {}",
+          input_.to_string(), x.to_string()));
+    }
     return x;
   }
 

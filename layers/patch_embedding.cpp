@@ -13,7 +13,7 @@ namespace octet {
 SymbolicTensor patch_embedding(const SymbolicTensor& x,
                                const PatchEmbeddingOptions& o) {
   return with_context(
-      [&] { return "in patch_embedding '" + o.name + "'"; },
+      [&] { return frame_of("patch_embedding", o.name); },
       [&] {
         const Shape shape = x.shape();
         const Shape& image = image_input(std::span(&shape, 1));

@@ -39,15 +39,18 @@ class PReLULayer final : public Layer {
             "shared_axes: expected axes in [1,{}), got {}", x.rank(), axis));
       }
     }
+    if (built() && at(alpha_).variable.shape() != slopes(x)) {
+      throw ShapeError(fmt::format(
+          "input: expected slopes {}, as in the first call of this layer, got "
+          "{} for {}",
+          at(alpha_).variable.shape().to_string(), slopes(x).to_string(),
+          x.to_string()));
+    }
     return x;
   }
 
   void build(std::span<const Shape> inputs) override {
-    Shape shape = inputs[0].slice(1, inputs[0].rank());
-    for (const int64_t axis : o_.shared_axes) {
-      shape = shape.with(static_cast<int>(axis) - 1, 1);
-    }
-    alpha_ = add_parameter("alpha", shape,
+    alpha_ = add_parameter("alpha", slopes(inputs[0]),
                            {.initializer = o_.alpha_initializer,
                             .regularizer = o_.alpha_regularizer});
   }
@@ -72,6 +75,15 @@ class PReLULayer final : public Layer {
   }
 
  private:
+  // The shape of alpha.
+  Shape slopes(const Shape& x) const {
+    Shape shape = x.slice(1, x.rank());
+    for (const int64_t axis : o_.shared_axes) {
+      shape = shape.with(static_cast<int>(axis) - 1, 1);
+    }
+    return shape;
+  }
+
   PReLUOptions o_;
   size_t alpha_ = 0;
 };

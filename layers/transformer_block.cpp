@@ -69,7 +69,7 @@ SymbolicTensor build(const SymbolicTensor& x, const Options& o) {
 SymbolicTensor transformer_block(const SymbolicTensor& x,
                                  const TransformerBlockOptions& options) {
   return with_context(
-      [&] { return "in transformer_block '" + options.name + "'"; },
+      [&] { return frame_of("transformer_block", options.name); },
       [&] { return build(x, options); });
 }
 

@@ -122,6 +122,19 @@ TEST(PReLU, HasASlopeForEveryFeatureThatIsNotShared) {
   EXPECT_EQ(alpha({.shared_axes = {3}}), Shape({4, 6, 1}));
 }
 
+TEST(PReLU, RefusesASecondCallThatNeedsOtherSlopes) {
+  const PReLU each({.name = "p"});
+  (void)each(input({4, 5, 3}));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                (void)each(input({5, 5, 3}));
+              }),
+              HasSubstr("expected slopes [4,5,3], as in the first call of this "
+                        "layer, got [5,5,3] for [N,5,5,3]\n  in layer 'p'"));
+  const PReLU shared({.shared_axes = {1, 2}});
+  (void)shared(input({4, 5, 3}));
+  EXPECT_NO_THROW((void)shared(input({5, 5, 3})));
+}
+
 TEST(PReLU, MultipliesWhatIsNegative) {
   const auto y = values(infer(
       PReLU({.alpha_initializer = constant_value(0.5f), .shared_axes = {1}}),

@@ -147,6 +147,21 @@ TEST(Normalization, RefusesWhatDoesNotFit) {
               HasSubstr("expected data [N,4,6,3], got [2,4,5,3]"));
 }
 
+TEST(Normalization, RefusesASecondCallThatNeedsOtherStatistics) {
+  const Normalization layer;
+  (void)layer(input({4, 5, 3}));
+  EXPECT_NO_THROW((void)layer(input({6, 7, 3})));
+  EXPECT_THAT(error_of<ShapeError>([&] { (void)layer(input({3})); }),
+              HasSubstr("of [N,4,5,3], as in the first call of this layer, got "
+                        "[N,3]"));
+  const Normalization rows({.axis = {1}});
+  (void)rows(input({4, 5, 3}));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                (void)rows(input({5, 5, 3}));
+              }),
+              HasSubstr("got [N,5,5,3]"));
+}
+
 TEST(Normalization, ReadsKerasConfiguration) {
   const Config config = Config()
                             .set("axis", Config::List{-1})

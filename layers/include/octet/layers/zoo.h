@@ -44,7 +44,8 @@ Model make(std::string_view name, const Options& options = {});
 
 // All networks throw ValueError for classes or alpha out of range, or where
 // the network has none; ShapeError for an input of another rank, or one too
-// small for a layer, which is named.
+// small for a layer, which is told by its name or, as Model names it later, by
+// its class and input.
 
 /// LeNet-5 with ReLU and max pooling.
 /// Source: LeCun et al., Proc. IEEE 86(11), 1998, section II.B.

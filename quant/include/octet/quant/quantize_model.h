@@ -11,8 +11,8 @@ struct QuantizeOptions {
 };
 
 /// Where full mode puts Q/DQ: at the inputs and weights of every layer whose
-/// class has it on by default (Conv2D, Dense). Readers of one tensor share a
-/// quantizer.
+/// class has it on by default (convolutions, Dense, average pooling). Readers
+/// of one tensor share a quantizer.
 /// Source: NVIDIA tensorflow-quantization, quantize_model, mode "full".
 QdqPlan plan_full(const Model& model, const QuantizeOptions& options = {});
 
