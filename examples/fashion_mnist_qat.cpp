@@ -20,7 +20,7 @@ using program::print;
 struct Options {
   int64_t epochs = 4;
   int64_t qat_epochs = 1;
-  int64_t batch = 64;
+  int64_t batch = 0;  // 0: 64, or all images if there are fewer
   int64_t limit = 0;  // training images; 0: all
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
@@ -131,12 +131,15 @@ void run(const Options& o) {
       data.train.size(), data.test.size(), num_threads(),
       to_string(active_isa())));
 
+  const int64_t batch =
+      o.batch > 0 ? o.batch : std::min<int64_t>(64, data.train.size());
+
   const Model model = build_model(seed);
   print("\n" + model.summary() + "\n");
   const train::History fp32_history =
       train::fit(model, data.train,
                  {.epochs = o.epochs,
-                  .batch_size = o.batch,
+                  .batch_size = batch,
                   .optimizer = train::Adam({.learning_rate = 2e-3f}),
                   .schedule = train::cosine({.floor = 0.01f}),
                   .seed = seed,
@@ -154,7 +157,7 @@ void run(const Options& o) {
   const train::History qat_history = train::fit(
       qat, data.train,
       {.epochs = o.qat_epochs,
-       .batch_size = o.batch,
+       .batch_size = batch,
        .optimizer = train::SGD({.learning_rate = 1e-3f, .momentum = 0.9f}),
        .schedule = train::cosine({.floor = 0.01f}),
        .seed = seed + 1,
@@ -183,7 +186,7 @@ void run(const Options& o) {
       .set("int8_bytes", int64_t(int8_file.bytes.size()))
       .set("epochs", o.epochs)
       .set("qat_epochs", o.qat_epochs)
-      .set("batch", o.batch)
+      .set("batch", batch)
       .set("training_images", data.train.size())
       .set("seed", o.seed)
       .set("threads", num_threads());

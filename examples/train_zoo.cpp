@@ -1,6 +1,6 @@
 // Trains a network of the zoo on Fashion-MNIST from scratch, with augmentation,
 // and exports it as ONNX.
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -20,7 +20,7 @@ using program::print;
 struct Options {
   std::string network = "resnet20";
   int64_t epochs = 12;
-  int64_t batch = 128;
+  int64_t batch = 0;  // 0: 128, or all images if there are fewer
   double rate = 0.1;
   int64_t limit = 0;  // training images; 0: all
   int64_t seed = 1;
@@ -73,7 +73,8 @@ void run(const Options& o) {
   const train::History history = train::fit(
       model, data.train,
       {.epochs = o.epochs,
-       .batch_size = o.batch,
+       .batch_size =
+           o.batch > 0 ? o.batch : std::min<int64_t>(128, data.train.size()),
        .optimizer = train::SGD({.learning_rate = static_cast<float>(o.rate),
                                 .momentum = 0.9f,
                                 .nesterov = true}),

@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 const std::string kJob = quoted(OCTET_BIN "/fashion_mnist_qat");
 // Enough to run every stage; the whole job has a test of its own.
 const std::string kSmall = " --limit 300 --epochs 1 --qat-epochs 1 --batch 50";
+// For the few images of a DataFolder.
+const std::string kTiny = " --epochs 1 --qat-epochs 1";
 
 CommandResult job(const std::string& arguments) {
   return run_command(kJob + " " + arguments);
@@ -139,7 +141,7 @@ TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
   const DataFolder data;
   const TemporaryFolder out;
   const CommandResult r =
-      job(data.argument() + kSmall + " --out " + quoted(out.path()));
+      job(data.argument() + kTiny + " --out " + quoted(out.path()));
   EXPECT_EQ(r.output.find('\r'), std::string::npos);
   EXPECT_NE(r.output.find("fp32  epoch 1/1"), std::string::npos) << r.output;
   EXPECT_NE(r.output.find("QAT INT8"), std::string::npos) << r.output;
@@ -244,7 +246,7 @@ TEST(MainJob, GoesOnWhenNobodyReadsItsOutput) {
   const DataFolder data;
   const TemporaryFolder out;
   run_command(fmt::format("{} {} {} --out {} | head -1", kJob, data.argument(),
-                          kSmall, quoted(out.path())));
+                          kTiny, quoted(out.path())));
   EXPECT_TRUE(fs::exists(out / "summary.json"));
 }
 
