@@ -2,33 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <octet/layers/layers.h>
-#include <octet/runtime/error.h>
-#include <octet/runtime/parallel.h>
-#include <octet/runtime/rng.h>
+
+#include "../support.h"
 
 namespace octet {
-
-inline std::vector<float> values(const Tensor& tensor) {
-  return {tensor.f32().begin(), tensor.f32().end()};
-}
-inline std::vector<float> values(const Variable& variable) {
-  return values(variable.value());
-}
-
-inline std::vector<uint32_t> bits(const Tensor& tensor) {
-  std::vector<uint32_t> result(static_cast<size_t>(tensor.size()));
-  std::memcpy(result.data(), tensor.raw(), result.size() * sizeof(uint32_t));
-  return result;
-}
-inline std::vector<uint32_t> bits(const Variable& variable) {
-  return bits(variable.value());
-}
 
 /// All weights of a model, layer by layer.
 inline std::vector<uint32_t> weight_bits(const Model& model) {
@@ -53,13 +35,6 @@ inline Tensor integers(const Shape& shape, int step = 7) {
   for (size_t i = 0; i < to.size(); ++i) {
     to[i] = static_cast<float>(static_cast<int>(i) * step % 13 - 6);
   }
-  return result;
-}
-
-/// Uniform in [-1, 1).
-inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
-  Tensor result(shape);
-  Rng(seed).fill_uniform(result, -1, 1);
   return result;
 }
 
@@ -94,29 +69,5 @@ inline Tensor infer(const LayerHandle& layer, const Tensor& x) {
   const NoGradGuard no_grad;
   return model(Variable(x), Mode::inference).value();
 }
-
-/// The text of the E that `body` throws, with its context.
-template <class E, class Body>
-std::string error_of(Body body) {
-  try {
-    body();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    return std::string("an error of another kind: ") + error.what();
-  }
-  return "no error";
-}
-
-class ThreadsRestored {
- public:
-  ThreadsRestored() : before_(num_threads()) {}
-  ~ThreadsRestored() { set_num_threads(before_); }
-  ThreadsRestored(const ThreadsRestored&) = delete;
-  ThreadsRestored& operator=(const ThreadsRestored&) = delete;
-
- private:
-  int before_;
-};
 
 }  // namespace octet

@@ -11,7 +11,7 @@
 #include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

@@ -13,7 +13,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

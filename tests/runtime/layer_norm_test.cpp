@@ -6,7 +6,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

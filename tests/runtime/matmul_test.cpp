@@ -5,7 +5,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

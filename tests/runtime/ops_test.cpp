@@ -8,7 +8,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

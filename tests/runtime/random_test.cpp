@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

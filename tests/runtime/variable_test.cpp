@@ -4,7 +4,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
-#include "support.h"
+#include "../support.h"
 
 namespace octet {
 namespace {

@@ -1,12 +1,15 @@
-// What tests of ops share.
+// What tests of every module share.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
-#include <octet/runtime/ops.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
+#include <octet/runtime/variable.h>
 
 namespace octet {
 
@@ -15,6 +18,15 @@ inline std::vector<float> values(const Tensor& tensor) {
 }
 inline std::vector<float> values(const Variable& variable) {
   return values(variable.value());
+}
+
+inline std::vector<uint32_t> bits(const Tensor& tensor) {
+  std::vector<uint32_t> result(static_cast<size_t>(tensor.size()));
+  std::memcpy(result.data(), tensor.raw(), result.size() * sizeof(uint32_t));
+  return result;
+}
+inline std::vector<uint32_t> bits(const Variable& variable) {
+  return bits(variable.value());
 }
 
 /// 0, 1, 2, ...: every element tells where it came from.
@@ -32,7 +44,7 @@ inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
   return result;
 }
 
-/// The text of the E that `body` throws.
+/// The text of the E that `body` throws, with its context.
 template <class E, class Body>
 std::string error_of(Body body) {
   try {
