@@ -149,6 +149,12 @@ extern const LayerDef conv2d_transpose_def;
 const LayerDef conv2d_transpose_def{
     .class_name = "Conv2DTranspose",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      const Config* more = config.find("output_padding");
+      if (more != nullptr && !more->is_null()) {
+        throw UnsupportedError(
+            "output_padding: expected null, got a value; Octet has the size "
+            "that Keras gives without it");
+      }
       return std::make_shared<Conv2DTransposeLayer>(
           read_fields<Options>(config));
     },

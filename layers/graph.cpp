@@ -35,6 +35,8 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
       },
       [&] {
         const Shape shape = layer->output_shape(shapes);
+        // Refuses samples that no tensor could hold.
+        if (shape.rank() > 0) (void)shape.slice(1, shape.rank()).size();
         layer->build_once(shapes);
         return SymbolicTensor{std::make_shared<GraphNode>(
             GraphNode{next_id++, layer, std::move(inputs), shape})};

@@ -179,5 +179,10 @@ TEST(Conv2DTranspose, ComesBackFromItsConfiguration) {
   EXPECT_EQ(config.at("strides").as_list()[1].as_int(), 3);
 }
 
+TEST(Conv2DTranspose, RefusesOutputPadding) {
+  const Config config = Config().set("filters", 2).set("output_padding", 1);
+  EXPECT_THROW((void)create_layer("Conv2DTranspose", config), UnsupportedError);
+}
+
 }  // namespace
 }  // namespace octet

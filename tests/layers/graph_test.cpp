@@ -99,5 +99,10 @@ TEST(Graph, CopiesOfAHandleShareTheLayer) {
   EXPECT_EQ(copy.layer(), layer.layer());
 }
 
+TEST(Graph, RefusesSamplesThatNoTensorCouldHold) {
+  const UpSampling2D up({.size = {1 << 19, 1 << 19}});
+  EXPECT_THROW((void)up(up(up(up(up(input({4, 4, 3})))))), ShapeError);
+}
+
 }  // namespace
 }  // namespace octet
