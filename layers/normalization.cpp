@@ -256,7 +256,8 @@ Normalization::Normalization(const NormalizationOptions& options)
 
 void Normalization::adapt(const Dataset& data) const {
   std::vector<int64_t> dims{data.size()};
-  for (const int64_t size : data.input_shape().dims()) dims.push_back(size);
+  const Shape sample = data.input_shape();
+  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
   with_context([&] { return layer()->describe(); },
                [&] {
                  static_cast<NormalizationLayer&>(**this).adapt(
