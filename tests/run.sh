@@ -94,6 +94,9 @@ tests=$(awk -F'"' '
   }
   /^[ \t]*<skipped message="SKIP_/ { status = "skipped" }
   END { finish() }' "$report")
+# How much of the gradients was compared, if that ran.
+grep -o -m1 'gradient cases: [0-9]*' "$report" || true
+
 count() { grep -c "^$1 " <<<"$tests" || true; }
 passed=$(count passed)
 failed=$(count failed)
