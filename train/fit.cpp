@@ -43,14 +43,6 @@ std::vector<Variable> trainable_parameters(const Model& model) {
   return found;
 }
 
-/// `x` times a number.
-Variable scaled(const Variable& x, float factor) {
-  return record("scaled", {x}, Tensor::scalar(factor * x.value().item()),
-                [factor](const Tensor& dy) {
-                  return std::vector{Tensor::scalar(factor * dy.item())};
-                });
-}
-
 /// One fit: its fixed parts and where it stands.
 class Run {
  public:
@@ -166,8 +158,9 @@ double Run::compute_gradients(Batch batch, float share) {
                                  number_text(static_cast<float>(result)),
                                  place(), explain_bad_loss(model_, batch)));
   }
-  with_context(
-      frame, [&] { (share == 1.0f ? loss : scaled(loss, share)).backward(); });
+  with_context(frame, [&] {
+    (share == 1.0f ? loss : scale_shift(loss, share)).backward();
+  });
   return result;
 }
 
