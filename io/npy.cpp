@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,40 +10,16 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "elements.h"
 #include "npy_header.h"
 
 namespace octet::io {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);
-
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// As NumPy pads: the data starts at a multiple of this.
 constexpr size_t kAlignment = 64;
-
-/// IEEE 754 half precision to single: exact.
-float half_to_float(uint16_t half) {
-  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
-  const uint32_t exponent = half >> 10 & 0x1fu;
-  const uint32_t fraction = half & 0x3ffu;
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -magnitude : magnitude;
-  }
-  const uint32_t wide = exponent == 0x1f ? 0xffu : exponent + 112;
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
-}
-
-template <class T>
-T element(const char* from, bool swapped) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, from, sizeof(T));
-  if (swapped) std::reverse(bytes, bytes + sizeof(T));
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
 
 template <class From, class To, class Convert>
 void convert_to(std::string_view data, bool swapped, Tensor& tensor,

@@ -81,16 +81,6 @@ std::string type_name(int32_t data_type) {
   return fmt::format("type {}", data_type);
 }
 
-std::string printable(std::string_view text, size_t longest) {
-  std::string result(text.substr(0, longest));
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
-  }
-  if (text.size() > longest) result += "...";
-  return result;
-}
-
 std::string dims_text(std::span<const int64_t> dims) {
   std::string text = "[";
   for (const int64_t dim : dims) {

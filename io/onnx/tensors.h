@@ -11,14 +11,12 @@
 
 #include <octet/io/onnx.h>
 
+#include "printable.h"
+
 namespace octet::io {
 
 /// "float32", "int8", ...; "type 99" for a number ONNX does not know.
 std::string type_name(int32_t data_type);
-
-/// A name from a file made fit for a message or a table: control characters
-/// become '?' and long text is cut.
-std::string printable(std::string_view text, size_t longest = 200);
 
 /// "[64,1,3,3]".
 std::string dims_text(std::span<const int64_t> dims);

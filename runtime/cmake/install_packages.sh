@@ -17,6 +17,7 @@ required=(
   libfmt-dev
   libgmock-dev
   libgtest-dev
+  libhdf5-dev
   libonnx-dev
   libprotobuf-dev
   libtbb-dev
@@ -33,6 +34,7 @@ useful=(
   libjpeg62-turbo-dev
   libpng-dev
   python3
+  python3-h5py
   python3-venv
 )
 
@@ -61,6 +63,10 @@ explain() {
       ;;
     python3 | python3-venv)
       say "$1: not installed. Exported models are not compared in ONNX Runtime."
+      ;;
+    python3-h5py)
+      say "python3-h5py: not installed. What Octet reads and writes of HDF5 is" \
+        "not compared with h5py."
       ;;
     libpng-dev | libjpeg62-turbo-dev)
       say "$1: not installed. Octet is built without reading such images."

@@ -1,0 +1,215 @@
+#include "file.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+constexpr size_t kLongestPath = 4096;
+constexpr int kDeepestPath = 64;
+
+// libhdf5 would copy an image twice. These hand it the one there is, which it
+// only reads: the file is opened read-only.
+void* lend_image(size_t, H5FD_file_image_op_t, void* image) { return image; }
+void* copy_nothing(void* to, const void*, size_t, H5FD_file_image_op_t, void*) {
+  return to;
+}
+void* never_grow(void*, size_t, H5FD_file_image_op_t, void*) { return nullptr; }
+herr_t free_nothing(void*, H5FD_file_image_op_t, void*) { return 0; }
+void* same_image(void* image) { return image; }
+herr_t keep_image(void*) { return 0; }
+
+Handle open_image(std::string_view image) {
+  constexpr std::string_view kSubject = "HDF5 file";
+  const Handle access = opened(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, kSubject,
+                               "make a property list");
+  void* bytes = const_cast<char*>(image.data());
+  H5FD_file_image_callbacks_t callbacks = {
+      lend_image, copy_nothing, never_grow, free_nothing,
+      same_image, keep_image,   bytes};
+  if (H5Pset_fapl_core(access.get(), 1 << 16, 0) < 0 ||
+      H5Pset_file_image_callbacks(access.get(), &callbacks) < 0 ||
+      H5Pset_file_image(access.get(), bytes, image.size()) < 0) {
+    fail_in_library(kSubject, "take its contents");
+  }
+  // The library insists that no file of that name can be opened.
+  return opened(H5Fopen("/dev/null/image.h5", H5F_ACC_RDONLY, access.get()),
+                H5Fclose, kSubject, "open it");
+}
+
+const char* link_text(H5L_type_t type) {
+  switch (type) {
+    case H5L_TYPE_SOFT:
+      return "a soft link";
+    case H5L_TYPE_EXTERNAL:
+      return "an external link";
+    default:
+      return "a link of another type";
+  }
+}
+
+std::vector<std::string> components(const std::string& path) {
+  if (path.size() > kLongestPath || path.find('\0') != std::string::npos) {
+    throw FormatError(fmt::format(
+        "{}: expected a path of at most {} bytes, none of them 0, got {} bytes",
+        quoted(path), kLongestPath, path.size()));
+  }
+  std::vector<std::string> names;
+  for (size_t start = 0; start < path.size();) {
+    const size_t end = std::min(path.find('/', start), path.size());
+    if (end > start) names.push_back(path.substr(start, end - start));
+    start = end + 1;
+  }
+  if (names.size() > kDeepestPath) {
+    throw FormatError(fmt::format("{}: expected at most {} components, got {}",
+                                  quoted(path), kDeepestPath, names.size()));
+  }
+  return names;
+}
+
+/// Null handle: there is no such link.
+Handle step_into(hid_t group, const std::string& name,
+                 const std::string& walked) {
+  const std::string subject = quoted(walked);
+  if (name == "." || name == "..") {
+    throw FormatError(
+        fmt::format("{}: expected a name, got '{}'", subject, name));
+  }
+  const htri_t exists = H5Lexists(group, name.c_str(), H5P_DEFAULT);
+  if (exists < 0) fail_in_library(subject, "look it up");
+  if (exists == 0) return Handle(H5I_INVALID_HID, H5Oclose);
+  H5L_info_t info;
+  if (H5Lget_info(group, name.c_str(), &info, H5P_DEFAULT) < 0) {
+    fail_in_library(subject, "look at its link");
+  }
+  if (info.type != H5L_TYPE_HARD) {
+    throw FormatError(fmt::format("{}: expected a hard link, got {}", subject,
+                                  link_text(info.type)));
+  }
+  return opened(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose, subject,
+                "open it");
+}
+
+struct Names {
+  std::vector<std::string> list;
+  int64_t bytes = 0;
+  bool too_many = false;
+};
+
+herr_t collect(hid_t, const char* name, const H5L_info_t*, void* data) {
+  auto& names = *static_cast<Names*>(data);
+  try {
+    names.list.emplace_back(name);
+    names.bytes += static_cast<int64_t>(names.list.back().size());
+  } catch (const std::bad_alloc&) {
+    return -1;  // must not pass through C
+  }
+  names.too_many = static_cast<int64_t>(names.list.size()) > kMostNames ||
+                   names.bytes > kMostAttributeBytes;
+  return names.too_many ? 1 : 0;
+}
+
+Config names_in(hid_t group, const std::string& path) {
+  Names names;
+  const herr_t status = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE,
+                                   nullptr, collect, &names);
+  if (status < 0) fail_in_library(quoted(path), "list it");
+  if (names.too_many) {
+    throw FormatError(fmt::format("{}: expected at most {} names, got more",
+                                  quoted(path), kMostNames));
+  }
+  std::sort(names.list.begin(), names.list.end());
+  return Config::List(names.list.begin(), names.list.end());
+}
+
+/// An object of the kind that is expected, or an error.
+Handle open_as(hid_t file, const std::string& path, H5I_type_t type,
+               const char* expected) {
+  Handle object = open_object(file, path);
+  const H5I_type_t got = H5Iget_type(object.get());
+  if (got != type) {
+    throw FormatError(fmt::format("{}: expected a {}, got a {}", quoted(path),
+                                  expected,
+                                  got == H5I_GROUP     ? "group"
+                                  : got == H5I_DATASET ? "dataset"
+                                                       : "named type"));
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string quoted(std::string_view path) {
+  return fmt::format("'{}{}'", path.starts_with('/') ? "" : "/",
+                     printable(path));
+}
+
+Handle find_object(hid_t file, const std::string& path) {
+  Handle at =
+      opened(H5Gopen2(file, "/", H5P_DEFAULT), H5Oclose, "'/'", "open it");
+  std::string walked;
+  for (const std::string& name : components(path)) {
+    walked += '/';
+    walked += name;
+    if (H5Iget_type(at.get()) != H5I_GROUP) {
+      return Handle(H5I_INVALID_HID, H5Oclose);
+    }
+    at = step_into(at.get(), name, walked);
+    if (at.get() < 0) return at;
+  }
+  return at;
+}
+
+Handle open_object(hid_t file, const std::string& path) {
+  Handle object = find_object(file, path);
+  if (object.get() < 0) {
+    throw FormatError(fmt::format(
+        "{}: expected an object of that name, got none", quoted(path)));
+  }
+  return object;
+}
+
+Hdf5File::Hdf5File(std::string_view image) : file_(open_image(image)) {}
+
+Config Hdf5File::answer(const Hdf5Question& question) const {
+  using Op = Hdf5Question::Op;
+  const std::string& path = question.path;
+  const hid_t file = file_.get();
+  switch (question.op) {
+    case Op::kind: {
+      const Handle object = find_object(file, path);
+      if (object.get() < 0) return Config();
+      const H5I_type_t type = H5Iget_type(object.get());
+      if (type == H5I_GROUP || type == H5I_DATASET) return type == H5I_DATASET;
+      throw FormatError(fmt::format(
+          "{}: expected a group or a dataset, got a named type", quoted(path)));
+    }
+    case Op::children:
+      return names_in(open_as(file, path, H5I_GROUP, "group").get(), path);
+    case Op::attribute:
+      return attribute_value(open_object(file, path).get(), path,
+                             question.name);
+    case Op::strings:
+      return string_list(open_object(file, path).get(), path, question.name);
+    case Op::shape:
+      return dataset_shape(open_as(file, path, H5I_DATASET, "dataset").get(),
+                           path);
+    case Op::read:
+      break;
+  }
+  throw InternalError("HDF5: expected a known question, got another");
+}
+
+std::vector<char> Hdf5File::read(const Hdf5Question& question) const {
+  const Handle dataset =
+      open_as(file_.get(), question.path, H5I_DATASET, "dataset");
+  return dataset_elements(dataset.get(), question);
+}
+
+}  // namespace octet::io

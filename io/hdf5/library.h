@@ -1,0 +1,70 @@
+// What everything that calls libhdf5 needs: identifiers that release
+// themselves, the library's own words for a failure, and the lock around it.
+// Internal to io/hdf5.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <hdf5.h>
+
+namespace octet::io {
+
+/// An HDF5 identifier with the function that releases it.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle(hid_t id, Close close) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+
+  hid_t get() const { return id_; }
+
+ private:
+  hid_t id_;
+  Close close_;
+};
+
+/// libhdf5 keeps global state, and a child that is forked while another thread
+/// is inside it would inherit that state half changed.
+std::mutex& hdf5_mutex();
+
+/// Holds hdf5_mutex(). For its life the library prints nothing and loads no
+/// plugins; what the program has set comes back afterwards.
+class LibraryLock {
+ public:
+  LibraryLock();
+  ~LibraryLock();
+  LibraryLock(const LibraryLock&) = delete;
+  LibraryLock& operator=(const LibraryLock&) = delete;
+
+ private:
+  std::scoped_lock<std::mutex> lock_;
+  H5E_auto2_t print_ = nullptr;
+  void* print_data_ = nullptr;
+  unsigned plugins_ = 0;
+};
+
+/// The same without a lock and for ever: for a child process.
+void silence_library();
+
+/// Throws: FormatError "`subject`: the HDF5 library cannot `action`: why".
+[[noreturn]] void fail_in_library(std::string_view subject,
+                                  std::string_view action);
+
+/// `id`, or fail_in_library().
+Handle opened(hid_t id, Handle::Close close, std::string_view subject,
+              std::string_view action);
+
+}  // namespace octet::io

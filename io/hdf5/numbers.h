@@ -1,0 +1,46 @@
+// Element types: libhdf5 only moves bytes; that they are numbers, and which,
+// is told here. Internal to io/hdf5.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <hdf5.h>
+
+namespace octet::io {
+
+struct NumberFormat {
+  enum class Kind { half, bfloat, single, real, integer, natural, boolean };
+
+  Kind kind = Kind::single;
+  size_t bytes = 4;
+  bool swapped = false;  ///< big-endian
+
+  bool is_float() const { return kind <= Kind::real; }
+  bool is_integer() const {
+    return kind == Kind::integer || kind == Kind::natural;
+  }
+};
+
+/// Nothing for types that are no IEEE 754 numbers, bfloat16, integers of 1, 2,
+/// 4 or 8 bytes or h5py's bool.
+std::optional<NumberFormat> number_format(hid_t type);
+
+/// "float32", "big-endian int64", "a compound type": for messages.
+std::string type_text(hid_t type);
+
+/// Element `index` of an array in the file's format.
+/// REQUIRES: a float format.
+double float_at(const char* data, size_t index, const NumberFormat& format);
+/// Nothing if it is above 2^63 - 1. REQUIRES: no float format.
+std::optional<int64_t> integer_at(const char* data, size_t index,
+                                  const NumberFormat& format);
+
+/// Doubles are rounded to nearest. REQUIRES: a float format.
+void to_floats(const char* data, const NumberFormat& format,
+               std::span<float> out);
+
+}  // namespace octet::io

@@ -1,0 +1,177 @@
+#include "reader.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "child.h"
+#include "file.h"
+#include "question.h"
+
+namespace octet::io {
+namespace {
+
+using Op = Hdf5Question::Op;
+
+class InThisProcess : public Hdf5Backend {
+ public:
+  explicit InThisProcess(std::string contents)
+      : contents_(std::move(contents)) {
+    const LibraryLock lock;
+    file_.emplace(contents_);
+  }
+  ~InThisProcess() override {
+    const LibraryLock lock;
+    file_.reset();
+  }
+
+  Config ask(const Hdf5Question& question) override {
+    const LibraryLock lock;
+    return file_->answer(question);
+  }
+  Tensor read(const Hdf5Question& question) override {
+    const LibraryLock lock;
+    const std::vector<char> elements = file_->read(question);
+    Tensor tensor(question.expected, question.type);
+    std::copy(elements.begin(), elements.end(),
+              static_cast<char*>(tensor.raw()));
+    return tensor;
+  }
+
+ private:
+  std::string contents_;
+  std::optional<Hdf5File> file_;
+};
+
+std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
+                                         const Hdf5Options& options) {
+  if (!is_hdf5(contents)) {
+    throw FormatError(fmt::format(
+        "HDF5 file: expected its signature, got {}",
+        contents.empty() ? "an empty file" : "a file of another format"));
+  }
+  if (options.isolation == Isolation::none) {
+    return std::make_unique<InThisProcess>(std::move(contents));
+  }
+  return std::make_unique<Hdf5Child>(std::move(contents), options);
+}
+
+// Answers may come from a process that a file has taken over.
+void check_answer(bool is_sound) {
+  if (!is_sound) {
+    throw FormatError("HDF5 file: expected an answer about it, got nonsense");
+  }
+}
+
+std::vector<std::string> strings_in(const Config& answer) {
+  check_answer(answer.is_list());
+  std::vector<std::string> strings;
+  for (const Config& entry : answer.as_list()) {
+    check_answer(entry.is_string());
+    strings.push_back(entry.as_string());
+  }
+  return strings;
+}
+
+}  // namespace
+
+bool is_hdf5(std::string_view contents) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  for (size_t at = 0; at < contents.size(); at = at == 0 ? 512 : 2 * at) {
+    if (contents.substr(at).starts_with(kSignature)) return true;
+  }
+  return false;
+}
+
+Hdf5Reader::Hdf5Reader(std::string contents, std::string name,
+                       const Hdf5Options& options)
+    : name_(std::move(name)) {
+  with_context([&] { return fmt::format("in file '{}'", name_); },
+               [&] { backend_ = backend_for(std::move(contents), options); });
+}
+
+Hdf5Reader::~Hdf5Reader() = default;
+Hdf5Reader::Hdf5Reader(Hdf5Reader&&) noexcept = default;
+Hdf5Reader& Hdf5Reader::operator=(Hdf5Reader&&) noexcept = default;
+
+template <class Body>
+auto Hdf5Reader::in_file(Body body) const {
+  return with_context([&] { return fmt::format("in file '{}'", name_); }, body);
+}
+
+Hdf5Kind Hdf5Reader::kind(const std::string& path) const {
+  return in_file([&] {
+    const Config answer = backend_->ask({.op = Op::kind, .path = path});
+    if (answer.is_null()) return Hdf5Kind::absent;
+    check_answer(answer.is_bool());
+    return answer.as_bool() ? Hdf5Kind::dataset : Hdf5Kind::group;
+  });
+}
+
+std::vector<std::string> Hdf5Reader::children(const std::string& group) const {
+  return in_file([&] {
+    return strings_in(backend_->ask({.op = Op::children, .path = group}));
+  });
+}
+
+std::optional<Config> Hdf5Reader::attribute(const std::string& object,
+                                            const std::string& name) const {
+  return in_file([&]() -> std::optional<Config> {
+    Config answer =
+        backend_->ask({.op = Op::attribute, .path = object, .name = name});
+    if (answer.is_null()) return std::nullopt;
+    return answer;
+  });
+}
+
+std::optional<std::vector<std::string>> Hdf5Reader::strings(
+    const std::string& object, const std::string& name) const {
+  return in_file([&]() -> std::optional<std::vector<std::string>> {
+    const Config answer =
+        backend_->ask({.op = Op::strings, .path = object, .name = name});
+    if (answer.is_null()) return std::nullopt;
+    return strings_in(answer);
+  });
+}
+
+Shape Hdf5Reader::shape(const std::string& dataset) const {
+  return in_file([&] {
+    const Config answer = backend_->ask({.op = Op::shape, .path = dataset});
+    check_answer(answer.is_list() &&
+                 answer.as_list().size() <= Shape::kMaxRank);
+    std::vector<int64_t> dims;
+    for (const Config& dim : answer.as_list()) {
+      check_answer(dim.is_int() && dim.as_int() >= 0);
+      dims.push_back(dim.as_int());
+    }
+    return Shape(std::span<const int64_t>(dims));
+  });
+}
+
+Tensor Hdf5Reader::f32(const std::string& dataset,
+                       const Shape& expected) const {
+  return read(dataset, expected, DType::f32);
+}
+
+Tensor Hdf5Reader::i64(const std::string& dataset,
+                       const Shape& expected) const {
+  return read(dataset, expected, DType::i64);
+}
+
+Tensor Hdf5Reader::read(const std::string& dataset, const Shape& expected,
+                        DType type) const {
+  return in_file([&] {
+    if (expected.size() > kMostDatasetBytes / size_of(type)) {
+      throw FormatError(fmt::format(
+          "'{}': expected at most {} bytes, got "
+          "shape {}",
+          quoted(dataset), kMostDatasetBytes, expected.to_string()));
+    }
+    return backend_->read(
+        {.op = Op::read, .path = dataset, .type = type, .expected = expected});
+  });
+}
+
+}  // namespace octet::io

@@ -1,0 +1,157 @@
+#include "serve.h"
+
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <octet/runtime/error.h>
+
+#include "file.h"
+#include "socket.h"
+#include "wire.h"
+
+namespace octet::io {
+namespace {
+
+constexpr int kSocket = 3;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitsAddresses = false;  // their shadow takes terabytes
+#else
+constexpr bool kLimitsAddresses = true;
+#endif
+
+/// Never raises what the parent itself is limited to.
+void limit(__rlimit_resource resource, rlim_t value) {
+  rlimit now{};
+  if (getrlimit(resource, &now) != 0) return;
+  value = std::min(value, now.rlim_max);
+  const rlimit lower = {.rlim_cur = value, .rlim_max = value};
+  setrlimit(resource, &lower);
+}
+
+/// What the process has mapped already: all that the parent had. 0: unknown.
+rlim_t mapped_bytes() {
+  unsigned long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
+  std::fclose(file);
+  return rlim_t{pages} * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// The parent's handlers mean nothing here; what a terminal sends to both is
+/// the parent's to act on.
+void reset_signals() {
+  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGQUIT, SIG_IGN);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+/// Leaves the socket, as kSocket, and /dev/null for the standard streams.
+void close_files(int socket) {
+  if (socket != kSocket) dup2(socket, kSocket);
+  const int null = open("/dev/null", O_RDWR);
+  for (int standard = 0; standard < kSocket; ++standard) {
+    if (null >= 0) dup2(null, standard);
+  }
+  if (close_range(kSocket + 1, ~0u, 0) == 0) return;
+  const long most = sysconf(_SC_OPEN_MAX);
+  for (int fd = kSocket + 1; fd < most; ++fd) close(fd);
+}
+
+void give_up_rights(const Hdf5Options& options) {
+  const rlim_t mapped = mapped_bytes();
+  if (kLimitsAddresses && mapped > 0) {
+    limit(RLIMIT_AS, mapped + static_cast<rlim_t>(options.memory_limit));
+  }
+  // The parent keeps the time; this is for a child that it cannot stop.
+  constexpr double kLongest = 1e9;
+  limit(RLIMIT_CPU,
+        static_cast<rlim_t>(std::ceil(std::min(options.time_limit, kLongest))) +
+            1);
+  limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
+  limit(RLIMIT_FSIZE, 0);
+  limit(RLIMIT_CORE, 0);
+  prctl(PR_SET_DUMPABLE, 0);
+}
+
+void send_answer(AnswerHead::Status status, std::string_view bytes) {
+  const AnswerHead head{.status = status, .bytes = bytes.size()};
+  const std::string_view head_bytes(reinterpret_cast<const char*>(&head),
+                                    sizeof head);
+  if (send_all(kSocket, head_bytes) != Transfer::done ||
+      send_all(kSocket, bytes) != Transfer::done) {
+    _exit(0);  // nobody listens
+  }
+}
+
+/// Sends what `body` sends, or the error that it throws.
+template <class Body>
+bool answer_or_refuse(const Hdf5Options& options, Body body) {
+  try {
+    body();
+    return true;
+  } catch (const UnsupportedError& error) {
+    send_answer(AnswerHead::Status::unsupported, error.message());
+  } catch (const Error& error) {
+    send_answer(AnswerHead::Status::format_error, error.message());
+  } catch (const std::bad_alloc&) {
+    send_answer(AnswerHead::Status::format_error,
+                fmt::format("HDF5 file: expected one that is read within {} "
+                            "MiB, got one that takes more",
+                            options.memory_limit >> 20));
+  }
+  return false;
+}
+
+void serve(std::string_view contents, const Hdf5Options& options) {
+  std::optional<Hdf5File> file;
+  const bool is_open = answer_or_refuse(options, [&] {
+    silence_library();
+    file.emplace(contents);
+    send_answer(AnswerHead::Status::value, to_wire(Config()));
+  });
+  if (!is_open) return;
+  uint64_t bytes = 0;
+  while (receive_all(kSocket, reinterpret_cast<char*>(&bytes), sizeof bytes) ==
+         Transfer::done) {
+    std::string asked(bytes, '\0');
+    if (receive_all(kSocket, asked.data(), bytes) != Transfer::done) return;
+    const Hdf5Question question = question_from_wire(asked);
+    if (options.before_answer != nullptr) options.before_answer(question.path);
+    answer_or_refuse(options, [&] {
+      if (question.op != Hdf5Question::Op::read) {
+        send_answer(AnswerHead::Status::value, to_wire(file->answer(question)));
+        return;
+      }
+      const std::vector<char> elements = file->read(question);
+      send_answer(AnswerHead::Status::elements,
+                  std::string_view(elements.data(), elements.size()));
+    });
+  }
+}
+
+}  // namespace
+
+void serve_file(int socket, std::string_view contents,
+                const Hdf5Options& options) noexcept {
+  reset_signals();
+  close_files(socket);
+  give_up_rights(options);
+  serve(contents, options);
+  _exit(0);  // no destructors: they are the parent's
+}
+
+}  // namespace octet::io

@@ -1,0 +1,17 @@
+// The child's side: gives up what it does not need, then answers questions
+// about one file until its parent is gone. Internal to io/hdf5.
+#pragma once
+
+#include <string_view>
+
+#include "reader.h"
+
+namespace octet::io {
+
+/// Runs after fork(), where other threads of the parent are gone and what they
+/// had locked stays locked: it uses the heap (glibc keeps that sound), libhdf5
+/// and the socket, and none of Octet's threads, tensors or warnings.
+[[noreturn]] void serve_file(int socket, std::string_view contents,
+                             const Hdf5Options& options) noexcept;
+
+}  // namespace octet::io

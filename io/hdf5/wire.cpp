@@ -1,0 +1,145 @@
+#include "wire.h"
+
+#include <cstring>
+
+#include <octet/runtime/error.h>
+
+namespace octet::io {
+namespace {
+
+enum class Tag : char { null, boolean, integer, number, string, list };
+
+class Writer {
+ public:
+  template <class T>
+  void put(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void put_string(std::string_view text) {
+    put(text.size());
+    bytes_.append(text);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+
+  template <class T>
+  T get() {
+    T value;
+    std::memcpy(&value, cut(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string get_string() { return std::string(cut(get<size_t>())); }
+  size_t left() const { return rest_.size(); }
+
+ private:
+  std::string_view cut(size_t count) {
+    if (count > rest_.size()) {
+      throw FormatError(
+          "the HDF5 process: expected a whole answer, got a part of one");
+    }
+    const std::string_view taken = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return taken;
+  }
+
+  std::string_view rest_;
+};
+
+void put_value(Writer& writer, const Config& value) {
+  if (value.is_null()) {
+    writer.put(Tag::null);
+  } else if (value.is_bool()) {
+    writer.put(Tag::boolean);
+    writer.put(value.as_bool() ? char{1} : char{0});
+  } else if (value.is_int()) {
+    writer.put(Tag::integer);
+    writer.put(value.as_int());
+  } else if (value.is_number()) {
+    writer.put(Tag::number);
+    writer.put(value.as_number());
+  } else if (value.is_string()) {
+    writer.put(Tag::string);
+    writer.put_string(value.as_string());
+  } else {
+    writer.put(Tag::list);
+    writer.put(value.as_list().size());
+    for (const Config& entry : value.as_list()) put_value(writer, entry);
+  }
+}
+
+Config get_value(Reader& reader, bool lists_allowed) {
+  switch (reader.get<Tag>()) {
+    case Tag::null:
+      return Config();
+    case Tag::boolean:
+      return reader.get<char>() != 0;
+    case Tag::integer:
+      return reader.get<int64_t>();
+    case Tag::number:
+      return reader.get<double>();
+    case Tag::string:
+      return reader.get_string();
+    case Tag::list:
+      break;
+    default:
+      lists_allowed = false;
+  }
+  if (!lists_allowed) {
+    throw FormatError("the HDF5 process: expected a value, got something else");
+  }
+  Config::List list;
+  // Every entry takes a byte at least: this ends, whatever the count says.
+  for (auto count = reader.get<size_t>(); count > 0; --count) {
+    list.push_back(get_value(reader, false));
+  }
+  return list;
+}
+
+}  // namespace
+
+std::string to_wire(const Hdf5Question& question) {
+  Writer writer;
+  writer.put(question.op);
+  writer.put(question.type);
+  writer.put_string(question.path);
+  writer.put_string(question.name);
+  for (const int64_t dim : question.expected.dims()) writer.put(dim);
+  return writer.take();
+}
+
+Hdf5Question question_from_wire(std::string_view bytes) {
+  Reader reader(bytes);
+  Hdf5Question question;
+  question.op = reader.get<Hdf5Question::Op>();
+  question.type = reader.get<DType>();
+  question.path = reader.get_string();
+  question.name = reader.get_string();
+  std::vector<int64_t> dims;
+  while (reader.left() > 0) dims.push_back(reader.get<int64_t>());
+  question.expected = Shape(std::span<const int64_t>(dims));
+  return question;
+}
+
+std::string to_wire(const Config& value) {
+  Writer writer;
+  put_value(writer, value);
+  return writer.take();
+}
+
+Config value_from_wire(std::string_view bytes) {
+  Reader reader(bytes);
+  Config value = get_value(reader, true);
+  if (reader.left() > 0) {
+    throw FormatError("the HDF5 process: expected one value, got more");
+  }
+  return value;
+}
+
+}  // namespace octet::io
