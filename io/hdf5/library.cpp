@@ -16,15 +16,14 @@ herr_t keep_first(unsigned index, const H5E_error2_t* error, void* text) {
   return 0;
 }
 
-/// The innermost entry of the library's error stack.
+}  // namespace
+
 std::string library_reason() {
   std::string text;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_first, &text);
   H5Eclear2(H5E_DEFAULT);
   return text.empty() ? "no reason given" : printable(text);
 }
-
-}  // namespace
 
 std::mutex& hdf5_mutex() {
   static std::mutex mutex;

@@ -59,6 +59,9 @@ class LibraryLock {
 /// The same without a lock and for ever: for a child process.
 void silence_library();
 
+/// Why the last call failed: the innermost entry of the library's error stack.
+std::string library_reason();
+
 /// Throws: FormatError "`subject`: the HDF5 library cannot `action`: why".
 [[noreturn]] void fail_in_library(std::string_view subject,
                                   std::string_view action);

@@ -165,7 +165,7 @@ Tensor Hdf5Reader::read(const std::string& dataset, const Shape& expected,
   return in_file([&] {
     if (expected.size() > kMostDatasetBytes / size_of(type)) {
       throw FormatError(fmt::format(
-          "'{}': expected at most {} bytes, got "
+          "{}: expected at most {} bytes, got "
           "shape {}",
           quoted(dataset), kMostDatasetBytes, expected.to_string()));
     }

@@ -1,0 +1,340 @@
+// What a child process may do to the one that started it: nothing but an
+// error. A hook makes children misbehave.
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+#include "hdf5/reader.h"
+#include "hdf5/socket.h"
+#include "hdf5/wire.h"
+#include "hdf5_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Hook = void (*)(std::string_view path);
+
+std::string small_file() {
+  Hdf5Image image;
+  image.dataset("w", H5T_IEEE_F32LE, {2}, {1.f, 2.f});
+  return image.finish();
+}
+
+Hdf5Reader reader_with(Hook hook, Hdf5Options options = {}) {
+  options.before_answer = hook;
+  return Hdf5Reader(small_file(), "a.h5", options);
+}
+
+std::string refusal(Hook hook, Hdf5Options options = {}) {
+  return error_of<FormatError>(
+      [&] { reader_with(hook, options).f32("w", {2}); });
+}
+
+ptrdiff_t open_files() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                       std::filesystem::directory_iterator());
+}
+
+TEST(Hdf5Child, TurnsACrashIntoAnError) {
+  EXPECT_THAT(refusal([](std::string_view) { std::abort(); }),
+              AllOf(HasSubstr("the HDF5 library crashed on it (signal 6)"),
+                    HasSubstr("in file 'a.h5'")));
+  EXPECT_THAT(refusal([](std::string_view) { raise(SIGSEGV); }),
+              HasSubstr("crashed on it (signal 11)"));
+  EXPECT_THAT(refusal([](std::string_view) { _exit(3); }),
+              HasSubstr("gave up on it (exit code 3)"));
+}
+
+TEST(Hdf5Child, GivesTheSameErrorEverAfter) {
+  const Hdf5Reader file = reader_with([](std::string_view) { std::abort(); });
+  const auto ask = [&] {
+    return error_of<FormatError>([&] { file.kind("w"); });
+  };
+  const std::string first = ask();
+  EXPECT_NE(first, "");
+  EXPECT_EQ(ask(), first);
+  EXPECT_EQ(error_of<FormatError>([&] { file.f32("w", {2}); }), first);
+}
+
+TEST(Hdf5Child, IsStoppedWhenItTakesTooLong) {
+  const Hdf5Options options{.time_limit = 0.2};
+  EXPECT_THAT(refusal(
+                  [](std::string_view) {
+                    while (std::getenv("OCTET_NEVER_SET") == nullptr) {
+                    }
+                  },
+                  options),
+              HasSubstr("took more than 0.2 s"));
+  EXPECT_THAT(refusal([](std::string_view) { pause(); }, options),
+              HasSubstr("took more than 0.2 s"));
+}
+
+TEST(Hdf5Child, HasOneTimeLimitForAllQuestions) {
+  EXPECT_THAT(error_of<FormatError>([] {
+                const Hdf5Reader file =
+                    reader_with([](std::string_view) { usleep(30'000); },
+                                {.time_limit = 0.2});
+                for (int i = 0; i < 100; ++i) file.kind("w");
+              }),
+              HasSubstr("took more than 0.2 s"));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
+  const Hdf5Options options{.memory_limit = 64 << 20};
+  EXPECT_THAT(refusal(
+                  [](std::string_view) {
+                    int taken = 0;
+                    while (std::malloc(1 << 20) != nullptr) ++taken;
+                    _exit(taken > 32 && taken <= 64 ? 42 : 1);
+                  },
+                  options),
+              HasSubstr("exit code 42"));
+  Hdf5Image image;
+  const Handle packed = chunked({1 << 20});
+  H5Pset_deflate(packed.get(), 9);
+  const std::vector<float> zeros(32 << 20);  // 128 MiB
+  image.dataset("bomb", H5T_IEEE_F32LE, {zeros.size()}, zeros.data(),
+                packed.get());
+  const std::string bytes = image.finish();
+  const auto read = [&](int64_t limit) {
+    Hdf5Reader(bytes, "a.h5", {.memory_limit = limit}).f32("bomb", {32 << 20});
+  };
+  EXPECT_THAT(error_of<FormatError>([&] { read(64 << 20); }),
+              HasSubstr("read within 64 MiB, got one that takes more"));
+  EXPECT_NO_THROW(read(int64_t{1} << 30));
+}
+#endif
+
+TEST(Hdf5Child, CanOpenNoFile) {
+  EXPECT_THAT(refusal([](std::string_view) {
+                const int got = open("/etc/passwd", O_RDONLY);
+                _exit(got < 0 && errno == EMFILE ? 42 : 1);
+              }),
+              HasSubstr("exit code 42"));
+}
+
+TEST(Hdf5Child, InheritsNoFileButItsSocket) {
+  const int other = open("/dev/zero", O_RDONLY);
+  EXPECT_THAT(refusal([](std::string_view) {
+                int still_open = 0;
+                for (int fd = 3; fd < 1024; ++fd) {
+                  still_open += fcntl(fd, F_GETFD) >= 0;
+                }
+                _exit(42 + still_open);
+              }),
+              HasSubstr("exit code 43"));
+  close(other);
+}
+
+TEST(Hdf5Child, LeavesNoProcessAndNoFileBehind) {
+  const ptrdiff_t before = open_files();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(reader_with(nullptr).kind("w"), Hdf5Kind::dataset);
+    EXPECT_NE(refusal([](std::string_view) { std::abort(); }), "");
+    EXPECT_THROW(Hdf5Reader("\x89HDF\r\n\x1a\nbroken", "b.h5"), FormatError);
+  }
+  EXPECT_EQ(open_files(), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(Hdf5Child, WorksWhereTheProgramIgnoresItsChildren) {
+  struct sigaction before {};
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGCHLD, &ignore, &before);
+  EXPECT_EQ(reader_with(nullptr).kind("w"), Hdf5Kind::dataset);
+  EXPECT_NE(refusal([](std::string_view) { std::abort(); }), "");
+  sigaction(SIGCHLD, &before, nullptr);
+}
+
+TEST(Hdf5Child, IsReadFromAcrossInterruptions) {
+  struct sigaction before {};
+  struct sigaction count {};
+  static volatile sig_atomic_t signals = 0;
+  count.sa_handler = [](int) { signals = signals + 1; };  // no SA_RESTART
+  sigaction(SIGALRM, &count, &before);
+  const itimerval often{.it_interval = {0, 500}, .it_value = {0, 500}};
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  Hdf5Image image;
+  const std::vector<float> values(1 << 20, 3.f);
+  image.dataset("w", H5T_IEEE_F32LE, {values.size()}, values.data());
+  const Hdf5Reader file(image.finish(), "a.h5");
+  while (signals < 20) {
+    const Tensor read = file.f32("w", {1 << 20});
+    ASSERT_EQ(read.f32().back(), 3.f);
+  }
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+}
+
+TEST(Hdf5Child, WorksBesideOthersInThreads) {
+  const std::string bytes = small_file();
+  constexpr int64_t kFiles = 40;
+  std::vector<float> last(kFiles);
+  const int threads = num_threads();
+  set_num_threads(4);
+  parallel_for(kFiles, [&](int64_t i) {
+    const Hdf5Reader file(
+        bytes, "a.h5",
+        {.isolation = i % 3 == 0 ? Isolation::none : Isolation::child_process});
+    last[static_cast<size_t>(i)] = file.f32("w", {2}).f32()[1];
+  });
+  set_num_threads(threads);
+  EXPECT_THAT(last, ::testing::Each(2.f));
+}
+
+TEST(Hdf5Child, MayBeUsedInAnotherThreadThanItWasStartedIn) {
+  std::optional<Hdf5Reader> file;
+  std::thread([&] { file = reader_with(nullptr); }).join();
+  EXPECT_THAT(file->f32("w", {2}).f32(), ElementsAre(1, 2));
+}
+
+// A file that takes the child over can make it say anything.
+constexpr int kSocket = 3;
+
+void say(AnswerHead::Status status, uint64_t bytes, std::string_view text) {
+  const AnswerHead head{.status = status, .bytes = bytes};
+  (void)!write(kSocket, &head, sizeof head);
+  (void)!write(kSocket, text.data(), text.size());
+}
+
+void answer(const Config& value) {
+  const std::string bytes = to_wire(value);
+  say(AnswerHead::Status::value, bytes.size(), bytes);
+}
+
+TEST(Hdf5Child, IsNotTrustedAboutLengths) {
+  using enum AnswerHead::Status;
+  EXPECT_THAT(refusal([](std::string_view) { say(elements, ~0ull, ""); }),
+              HasSubstr("expected an answer of 8 bytes"));
+  EXPECT_THAT(refusal([](std::string_view) { say(value, 8, "12345678"); }),
+              HasSubstr("expected an answer of 8 bytes, got 8"));
+  EXPECT_THAT(refusal([](std::string_view) { say(format_error, ~0ull, ""); }),
+              HasSubstr("at most 65536 bytes"));
+  EXPECT_THAT(refusal([](std::string_view) {
+                say(AnswerHead::Status{99}, 0, "");
+                pause();
+              }),
+              HasSubstr("something else"));
+  // An end in the middle.
+  EXPECT_THAT(refusal([](std::string_view) {
+                say(elements, 8, "1234");
+                _exit(5);
+              }),
+              HasSubstr("exit code 5"));
+}
+
+TEST(Hdf5Child, IsNotTrustedAboutValues) {
+  const auto kind_after = [](Hook hook) {
+    const Hdf5Reader file = reader_with(hook);
+    return error_of<FormatError>([&] { file.kind("w"); });
+  };
+  const auto shape_after = [](Hook hook) {
+    const Hdf5Reader file = reader_with(hook);
+    return error_of<FormatError>([&] { file.shape("w"); });
+  };
+  using enum AnswerHead::Status;
+  EXPECT_THAT(kind_after([](std::string_view) { say(value, ~0ull, ""); }),
+              HasSubstr("an answer of at most"));
+  EXPECT_THAT(kind_after([](std::string_view) { say(value, 1, "\x7f"); }),
+              HasSubstr("something else"));
+  EXPECT_THAT(kind_after([](std::string_view) { answer("dataset"); }),
+              HasSubstr("nonsense"));
+  EXPECT_THAT(shape_after([](std::string_view) { answer(Config::List{-1}); }),
+              HasSubstr("nonsense"));
+  EXPECT_THAT(
+      shape_after([](std::string_view) { answer(Config::List(9, Config(1))); }),
+      HasSubstr("nonsense"));
+  EXPECT_THAT(shape_after([](std::string_view) { answer(Config()); }),
+              HasSubstr("nonsense"));
+}
+
+TEST(Hdf5Child, CannotWriteToATerminalThroughErrors) {
+  EXPECT_THAT(refusal([](std::string_view) {
+                say(AnswerHead::Status::format_error, 5, "\x1b[31m");
+              }),
+              HasSubstr("?[31m"));
+}
+
+TEST(Hdf5Wire, KeepsQuestionsAndValues) {
+  const Hdf5Question question{.op = Hdf5Question::Op::read,
+                              .path = "a/b",
+                              .name = std::string("x\0y", 3),
+                              .type = DType::i64,
+                              .expected = {2, 0, 3}};
+  const Hdf5Question same = question_from_wire(to_wire(question));
+  EXPECT_EQ(same.op, question.op);
+  EXPECT_EQ(same.path, question.path);
+  EXPECT_EQ(same.name, question.name);
+  EXPECT_EQ(same.type, question.type);
+  EXPECT_EQ(same.expected, question.expected);
+  for (const Config& value :
+       {Config(), Config(true), Config(-1), Config(0.1), Config("caf\xc3\xa9"),
+        Config(Config::List{}), Config(Config::List{"a", 1, 2.5, false})}) {
+    EXPECT_EQ(value_from_wire(to_wire(value)), value);
+  }
+}
+
+TEST(Hdf5Wire, RefusesEveryTruncationAndWhatIsNoValue) {
+  const std::string bytes = to_wire(Config(Config::List{"abc", 1, 0.5, true}));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_THROW(value_from_wire(bytes.substr(0, size)), FormatError) << size;
+  }
+  EXPECT_THROW(value_from_wire(bytes + "x"), FormatError);
+  EXPECT_THROW(value_from_wire(to_wire(Config(Config::List{Config::List{}}))),
+               FormatError);
+  for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+    std::string damaged = bytes;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+    try {
+      value_from_wire(damaged);
+    } catch (const FormatError&) {
+    }
+  }
+}
+
+TEST(Hdf5Options, AreChecked) {
+  for (const Hdf5Options& options :
+       {Hdf5Options{.time_limit = 0}, Hdf5Options{.time_limit = -1},
+        Hdf5Options{.time_limit = std::nan("")}}) {
+    EXPECT_THAT(error_of<ValueError>(
+                    [&] { Hdf5Reader(small_file(), "a.h5", options); }),
+                HasSubstr("time_limit"));
+  }
+  EXPECT_THAT(error_of<ValueError>([&] {
+                Hdf5Reader(small_file(), "a.h5", {.memory_limit = 0});
+              }),
+              HasSubstr("memory_limit"));
+  EXPECT_NO_THROW(
+      Hdf5Reader(small_file(), "a.h5",
+                 {.memory_limit = INT64_MAX,
+                  .time_limit = std::numeric_limits<double>::infinity()}));
+}
+
+}  // namespace
+}  // namespace octet::io

@@ -1,0 +1,334 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+
+#include "hdf5/reader.h"
+#include "hdf5_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Both ways of reading end in the same checks; every test runs on both.
+class Hdf5Reading : public ::testing::TestWithParam<Isolation> {
+ protected:
+  Hdf5Reader read() {
+    return Hdf5Reader(image_.finish(), "a.h5", {.isolation = GetParam()});
+  }
+  std::string refusal_of_f32(const std::string& path, const Shape& shape) {
+    return error_of<FormatError>([&] { read().f32(path, shape); });
+  }
+
+  Hdf5Image image_;
+};
+
+INSTANTIATE_TEST_SUITE_P(, Hdf5Reading,
+                         ::testing::Values(Isolation::child_process,
+                                           Isolation::none),
+                         isolation_name);
+
+TEST_P(Hdf5Reading, TellsGroupsFromDatasetsFromNothing) {
+  image_.group("/a/b");
+  image_.dataset("/a/w", H5T_IEEE_F32LE, {1}, {1.f});
+  const Hdf5Reader file = read();
+  for (const char* root : {"", "/", "//"}) {
+    EXPECT_EQ(file.kind(root), Hdf5Kind::group) << root;
+  }
+  for (const char* group : {"a", "/a", "a/b", "/a//b/"}) {
+    EXPECT_EQ(file.kind(group), Hdf5Kind::group) << group;
+  }
+  EXPECT_EQ(file.kind("a/w"), Hdf5Kind::dataset);
+  for (const char* nothing : {"b", "a/c", "a/c/d", "a/w/x", "A"}) {
+    EXPECT_EQ(file.kind(nothing), Hdf5Kind::absent) << nothing;
+  }
+}
+
+TEST_P(Hdf5Reading, ListsTheNamesOfAGroupInOrder) {
+  for (const char* name : {"10", "2", "b:0", "B"}) {
+    image_.group("/g/" + std::string(name));
+  }
+  const Hdf5Reader file = read();
+  EXPECT_THAT(file.children("g"), ElementsAre("10", "2", "B", "b:0"));
+  EXPECT_THAT(file.children("/"), ElementsAre("g"));
+  EXPECT_THAT(file.children("g/2"), IsEmpty());
+}
+
+TEST_P(Hdf5Reading, ReadsFloatsOfEveryWidthAndByteOrder) {
+  // Source: IEEE 754; bfloat16 is the upper half of a single.
+  const Handle half(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(half.get(), 15, 10, 5, 0, 10);
+  H5Tset_ebias(half.get(), 15);
+  H5Tset_precision(half.get(), 16);
+  H5Tset_size(half.get(), 2);
+  const Handle big_half(H5Tcopy(half.get()), H5Tclose);
+  H5Tset_order(big_half.get(), H5T_ORDER_BE);
+  const Handle bfloat(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(bfloat.get(), 15, 7, 8, 0, 7);
+  H5Tset_precision(bfloat.get(), 16);
+  H5Tset_size(bfloat.get(), 2);
+  image_.dataset<float>("f4", H5T_IEEE_F32LE, {2}, {1.5f, -2.f});
+  image_.dataset<uint32_t>("F4", H5T_IEEE_F32BE, {2}, {0x0000c03f, 0x000000c0});
+  image_.dataset<double>("f8", H5T_IEEE_F64LE, {2}, {1.5, -2.0});
+  image_.dataset<uint64_t>("F8", H5T_IEEE_F64BE, {2}, {0xf83f, 0xc0});
+  image_.dataset<uint16_t>("f2", half.get(), {2}, {0x3e00, 0xc000});
+  image_.dataset<uint16_t>("F2", big_half.get(), {2}, {0x003e, 0x00c0});
+  image_.dataset<uint16_t>("bf", bfloat.get(), {2}, {0x3fc0, 0xc000});
+  const Hdf5Reader file = read();
+  for (const char* name : {"f4", "F4", "f8", "F8", "f2", "F2", "bf"}) {
+    EXPECT_THAT(file.f32(name, {2}).f32(), ElementsAre(1.5f, -2.f)) << name;
+  }
+}
+
+TEST_P(Hdf5Reading, ReadsIntegersOfEveryWidthSignAndByteOrder) {
+  image_.dataset<int8_t>("i1", H5T_STD_I8LE, {2}, {-2, 100});
+  image_.dataset<uint8_t>("u1", H5T_STD_U8BE, {2}, {254, 100});
+  image_.dataset<int16_t>("i2", H5T_STD_I16LE, {2}, {-300, 100});
+  image_.dataset<uint16_t>("U2", H5T_STD_U16BE, {2}, {0xd4fe, 0x6400});
+  image_.dataset<uint32_t>("u4", H5T_STD_U32LE, {2}, {~0u, 100});
+  image_.dataset<uint32_t>("I4", H5T_STD_I32BE, {2}, {0xfeffffff, 0x64000000});
+  image_.dataset<int64_t>("i8", H5T_STD_I64LE, {2}, {INT64_MIN, 100});
+  image_.dataset<uint64_t>("u8", H5T_STD_U64LE, {2}, {INT64_MAX, 100});
+  const Hdf5Reader file = read();
+  const auto first = [&](const char* name) {
+    const Tensor values = file.i64(name, {2});
+    EXPECT_EQ(values.data<int64_t>()[1], 100) << name;
+    return values.data<int64_t>()[0];
+  };
+  EXPECT_EQ(first("i1"), -2);
+  EXPECT_EQ(first("u1"), 254);
+  EXPECT_EQ(first("i2"), -300);
+  EXPECT_EQ(first("U2"), 65236);
+  EXPECT_EQ(first("u4"), 4294967295);
+  EXPECT_EQ(first("I4"), -2);
+  EXPECT_EQ(first("i8"), INT64_MIN);
+  EXPECT_EQ(first("u8"), INT64_MAX);
+}
+
+TEST_P(Hdf5Reading, RefusesIntegersThatInt64CannotHold) {
+  image_.dataset<uint64_t>("u8", H5T_STD_U64LE, {2},
+                           {1, uint64_t{INT64_MAX} + 1});
+  EXPECT_THAT(error_of<FormatError>([&] { read().i64("u8", {2}); }),
+              AllOf(HasSubstr("'/u8'"), HasSubstr("at 1")));
+}
+
+TEST_P(Hdf5Reading, ReadsChunkedPackedAndCompactData) {
+  std::vector<float> values(1000);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const Handle packed = chunked({64});
+  H5Pset_shuffle(packed.get());
+  H5Pset_deflate(packed.get(), 6);
+  H5Pset_fletcher32(packed.get());
+  const Handle compact(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(compact.get(), H5D_COMPACT);
+  image_.dataset("packed", H5T_IEEE_F32LE, {1000}, values.data(), packed.get());
+  image_.dataset("compact", H5T_IEEE_F32LE, {1000}, values.data(),
+                 compact.get());
+  const Hdf5Reader file = read();
+  for (const char* name : {"packed", "compact"}) {
+    EXPECT_THAT(file.f32(name, {1000}).f32(),
+                ::testing::ElementsAreArray(values));
+  }
+}
+
+TEST_P(Hdf5Reading, ReadsScalarsAndArraysOfNoElements) {
+  image_.dataset<float>("none", H5T_IEEE_F32LE, {0, 3}, {});
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle set(H5Dcreate2(image_.id(), "one", H5T_IEEE_F32LE, space.get(),
+                              H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                   H5Dclose);
+  const float value = 2.5f;
+  H5Dwrite(set.get(), H5T_IEEE_F32LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, &value);
+  const Hdf5Reader file = read();
+  EXPECT_EQ(file.shape("one"), Shape());
+  EXPECT_EQ(file.f32("one", {}).item(), 2.5f);
+  EXPECT_EQ(file.shape("none"), Shape({0, 3}));
+  EXPECT_EQ(file.f32("none", {0, 3}).size(), 0);
+}
+
+TEST_P(Hdf5Reading, FollowsASecondHardLink) {
+  image_.dataset("a/w", H5T_IEEE_F32LE, {1}, {7.f});
+  H5Lcreate_hard(image_.id(), "a/w", image_.id(), "again", H5P_DEFAULT,
+                 H5P_DEFAULT);
+  EXPECT_THAT(read().f32("again", {1}).f32(), ElementsAre(7.f));
+}
+
+TEST_P(Hdf5Reading, ComparesShapesBeforeItTakesMemory) {
+  image_.dataset<float>("w", H5T_IEEE_F32LE, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Handle packed = chunked({1024});
+  image_.dataset("bomb", H5T_IEEE_F32LE, {hsize_t{1} << 40}, nullptr,
+                 packed.get());
+  for (const Shape& other : {Shape({3, 2}), Shape({6}), Shape({2, 3, 1})}) {
+    EXPECT_THAT(refusal_of_f32("w", other),
+                AllOf(HasSubstr("'/w'"), HasSubstr(other.to_string()),
+                      HasSubstr("[2,3]"), HasSubstr("a.h5")));
+  }
+  EXPECT_THAT(refusal_of_f32("bomb", {8}), HasSubstr("[1099511627776]"));
+  EXPECT_THAT(refusal_of_f32("bomb", {int64_t{1} << 40}),
+              HasSubstr("at most 2147483648 bytes"));
+  EXPECT_EQ(read().shape("bomb"), Shape({int64_t{1} << 40}));
+}
+
+TEST_P(Hdf5Reading, RefusesDimensionsThatOverflow) {
+  const Handle packed = chunked({1, 1});
+  image_.dataset("w", H5T_IEEE_F32LE, {hsize_t{1} << 40, hsize_t{1} << 40},
+                 nullptr, packed.get());
+  EXPECT_THAT(error_of<FormatError>([&] { read().shape("w"); }),
+              AllOf(HasSubstr("2^63"), HasSubstr("[1099511627776,109951")));
+  EXPECT_THAT(refusal_of_f32("w", {1, 1}), HasSubstr("2^63"));
+}
+
+TEST_P(Hdf5Reading, RefusesMoreThanEightDimensions) {
+  image_.dataset("w", H5T_IEEE_F32LE, Dims(9, 1), {1.f});
+  image_.dataset("v", H5T_IEEE_F32LE, Dims(8, 1), {1.f});
+  EXPECT_THAT(error_of<FormatError>([&] { read().shape("w"); }),
+              AllOf(HasSubstr("at most 8"), HasSubstr("got 9")));
+  EXPECT_EQ(read().f32("v", {1, 1, 1, 1, 1, 1, 1, 1}).size(), 1);
+}
+
+TEST_P(Hdf5Reading, RefusesTypesThatAreNoFloats) {
+  const Handle pair(H5Tcreate(H5T_COMPOUND, 8), H5Tclose);
+  H5Tinsert(pair.get(), "r", 0, H5T_IEEE_F32LE);
+  H5Tinsert(pair.get(), "i", 4, H5T_IEEE_F32LE);
+  const Handle opaque(H5Tcreate(H5T_OPAQUE, 2), H5Tclose);
+  const Handle narrow(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(narrow.get(), 31, 20, 11, 0, 20);
+  const std::array<char, 16> data{};
+  image_.dataset("pair", pair.get(), {1}, data.data());
+  image_.dataset("opaque", opaque.get(), {1}, data.data());
+  image_.dataset("narrow", narrow.get(), {1}, data.data());
+  image_.dataset("vax", H5T_VAX_F32, {1}, data.data());
+  image_.dataset("int", H5T_STD_I32LE, {1}, data.data());
+  image_.dataset("text", fixed_string(4, H5T_STR_NULLPAD).get(), {1},
+                 data.data());
+  const Hdf5Reader file = read();
+  const auto refusal = [&](const char* name) {
+    return error_of<FormatError>([&] { file.f32(name, {1}); });
+  };
+  EXPECT_THAT(refusal("pair"), HasSubstr("floats, got a compound type"));
+  EXPECT_THAT(refusal("opaque"), HasSubstr("an opaque type"));
+  EXPECT_THAT(refusal("narrow"), HasSubstr("unusual format"));
+  EXPECT_THAT(refusal("vax"), HasSubstr("unusual format"));
+  EXPECT_THAT(refusal("int"), HasSubstr("floats, got int32"));
+  EXPECT_THAT(refusal("text"), HasSubstr("strings"));
+  EXPECT_THAT(error_of<FormatError>([&] { file.i64("narrow", {1}); }),
+              HasSubstr("expected integers"));
+}
+
+TEST_P(Hdf5Reading, TakesTwoOpaqueBytesForBfloat16WhereAnAttributeSaysSo) {
+  const Handle opaque(H5Tcreate(H5T_OPAQUE, 2), H5Tclose);
+  image_.dataset<uint16_t>("w", opaque.get(), {2}, {0x3fc0, 0xff80});
+  const char* name = "bfloat16";
+  image_.texts("w", "dtype", {}, {name});
+  EXPECT_THAT(read().f32("w", {2}).f32(),
+              ElementsAre(1.5f, -std::numeric_limits<float>::infinity()));
+}
+
+TEST_P(Hdf5Reading, RefusesLinksThatAreNotHardAtEveryComponent) {
+  image_.dataset("real/w", H5T_IEEE_F32LE, {1}, {1.f});
+  H5Lcreate_soft("/real", image_.id(), "soft", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/real/w", image_.id(), "soft_w", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external("/etc/passwd", "/", image_.id(), "out", H5P_DEFAULT,
+                     H5P_DEFAULT);
+  const Hdf5Reader file = read();
+  const auto refusal = [&](const char* path) {
+    const std::string text =
+        error_of<FormatError>([&] { file.f32(path, {1}); });
+    EXPECT_EQ(error_of<FormatError>([&] { file.kind(path); }), text);
+    EXPECT_EQ(error_of<FormatError>([&] { file.attribute(path, "a"); }), text);
+    return text;
+  };
+  EXPECT_THAT(refusal("soft/w"), HasSubstr("'/soft': expected a hard link"));
+  EXPECT_THAT(refusal("soft_w"), HasSubstr("a soft link"));
+  EXPECT_THAT(refusal("out"), HasSubstr("an external link"));
+  EXPECT_THAT(refusal("out/w"), HasSubstr("'/out'"));
+}
+
+TEST_P(Hdf5Reading, RefusesDataOfOtherFiles) {
+  const Handle external(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_external(external.get(), "/etc/passwd", 0, 8);
+  image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, external.get());
+  EXPECT_THAT(refusal_of_f32("w", {2}),
+              AllOf(HasSubstr("'/w'"), HasSubstr("other files")));
+}
+
+TEST_P(Hdf5Reading, RefusesVirtualDatasets) {
+  const hsize_t two = 2;
+  const Handle space(H5Screate_simple(1, &two, nullptr), H5Sclose);
+  const Handle virtual_set(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_virtual(virtual_set.get(), space.get(), "/etc/passwd", "x",
+                 space.get());
+  image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr, virtual_set.get());
+  EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("a virtual dataset"));
+}
+
+TEST_P(Hdf5Reading, NamesTheFilterThatIsMissing) {
+  for (const auto& [id, name] : {std::pair{32000, "lzf"},
+                                 {32001, "blosc"},
+                                 {32015, "zstd"},
+                                 {32004, "lz4"},
+                                 {300, "unknown (300)"}}) {
+    const Handle packed = chunked({4});
+    H5Pset_filter(packed.get(), id, H5Z_FLAG_OPTIONAL, 0, nullptr);
+    image_.dataset<float>(std::to_string(id), H5T_IEEE_F32LE, {4}, {1, 2, 3, 4},
+                          packed.get());
+    EXPECT_THAT(error_of<UnsupportedError>(
+                    [&] { read().f32(std::to_string(id), {4}); }),
+                AllOf(HasSubstr(name), HasSubstr("gzip"), HasSubstr("a.h5")));
+  }
+}
+
+TEST_P(Hdf5Reading, RefusesDatasetsThatNobodyWrote) {
+  image_.dataset("w", H5T_IEEE_F32LE, {2}, nullptr);
+  EXPECT_THAT(refusal_of_f32("w", {2}), HasSubstr("expected stored values"));
+}
+
+TEST_P(Hdf5Reading, RefusesObjectsOfTheWrongKind) {
+  image_.dataset("w", H5T_IEEE_F32LE, {1}, {1.f});
+  const Handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tcommit2(image_.id(), "type", type.get(), H5P_DEFAULT, H5P_DEFAULT,
+             H5P_DEFAULT);
+  const Hdf5Reader file = read();
+  const auto refusal = [](auto body) { return error_of<FormatError>(body); };
+  EXPECT_THAT(refusal([&] { file.f32("", {1}); }),
+              HasSubstr("'/': expected a dataset, got a group"));
+  EXPECT_THAT(refusal([&] { file.children("w"); }),
+              HasSubstr("'/w': expected a group, got a dataset"));
+  EXPECT_THAT(refusal([&] { file.kind("type"); }), HasSubstr("a named type"));
+  EXPECT_THAT(refusal([&] { file.shape("type"); }), HasSubstr("a named type"));
+  EXPECT_THAT(refusal([&] { file.shape("x"); }), HasSubstr("'/x'"));
+  EXPECT_THAT(refusal([&] { file.attribute("x", "a"); }), HasSubstr("'/x'"));
+  EXPECT_THAT(refusal([&] { file.children("x"); }), HasSubstr("got none"));
+}
+
+TEST_P(Hdf5Reading, RefusesPathsThatAreNone) {
+  image_.dataset("w", H5T_IEEE_F32LE, {1}, {1.f});
+  const Hdf5Reader file = read();
+  for (const std::string& path :
+       {std::string("./w"), std::string("../w"), std::string("w\0x", 3),
+        std::string(5000, 'x')}) {
+    EXPECT_NE(error_of<FormatError>([&] { file.kind(path); }), "") << path;
+    EXPECT_NE(error_of<FormatError>([&] { file.f32(path, {1}); }), "") << path;
+  }
+  std::string deep;
+  for (int i = 0; i < 100; ++i) deep += "/a";
+  EXPECT_THAT(error_of<FormatError>([&] { file.kind(deep); }),
+              HasSubstr("at most 64 components, got 100"));
+}
+
+TEST_P(Hdf5Reading, PrintsNamesFitForATerminal) {
+  EXPECT_THAT(refusal_of_f32("a\x1b[31m\n", {1}), HasSubstr("'/a?[31m?'"));
+}
+
+}  // namespace
+}  // namespace octet::io
