@@ -1,0 +1,338 @@
+#include "zip.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <octet/runtime/error.h>
+
+#include "elements.h"
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+constexpr uint32_t kLocalHeader = 0x04034b50;
+constexpr uint32_t kDirectoryEntry = 0x02014b50;
+constexpr uint32_t kEndOfDirectory = 0x06054b50;
+constexpr uint32_t kZip64Locator = 0x07064b50;
+constexpr size_t kEndSize = 22;
+constexpr size_t kLocatorSize = 20;
+constexpr size_t kLongestComment = 65535;
+
+// Flags of 4.4.4: the hint of deflate's effort, sizes that follow the data,
+// and names in UTF-8 change nothing here.
+constexpr uint16_t kEncrypted = 1 << 0;
+constexpr uint16_t kSizesFollow = 1 << 3;
+constexpr uint16_t kHarmless = 1 << 1 | 1 << 2 | kSizesFollow | 1 << 11;
+
+constexpr uint16_t kStored = 0;
+constexpr uint16_t kDeflated = 8;
+
+// Little-endian fields one after the other.
+class Fields {
+ public:
+  Fields(std::string_view rest, std::string_view what)
+      : rest_(rest), what_(what) {}
+
+  uint16_t u16() { return element<uint16_t>(text(2).data(), false); }
+  uint32_t u32() { return element<uint32_t>(text(4).data(), false); }
+  std::string_view text(size_t bytes) {
+    if (bytes > rest_.size()) {
+      throw FormatError(fmt::format("ZIP {}: expected {} more bytes, got {}",
+                                    what_, bytes, rest_.size()));
+    }
+    const std::string_view taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+  }
+  void skip(size_t bytes) { text(bytes); }
+  void signature(uint32_t expected) {
+    if (const uint32_t got = u32(); got != expected) {
+      throw FormatError(
+          fmt::format("ZIP {}: expected its signature {:08x}, got {:08x}",
+                      what_, expected, got));
+    }
+  }
+  size_t left() const { return rest_.size(); }
+
+ private:
+  std::string_view rest_;
+  std::string_view what_;
+};
+
+// What the directory and the header before the data both tell.
+struct Entry {
+  std::string_view name;
+  uint16_t flags = 0;
+  uint16_t method = 0;
+  uint32_t crc = 0;
+  uint32_t packed = 0;    // bytes
+  uint32_t unpacked = 0;  // bytes
+};
+
+/// Fields that the two headers have in the same order.
+void read_common(Fields& fields, Entry& entry) {
+  entry.flags = fields.u16();
+  entry.method = fields.u16();
+  fields.skip(4);  // time and date
+  entry.crc = fields.u32();
+  entry.packed = fields.u32();
+  entry.unpacked = fields.u32();
+}
+
+struct Directory {
+  size_t start;  // in the file; data ends here
+  std::string_view entries;
+  size_t count;
+};
+
+std::string quoted(std::string_view name) {
+  return fmt::format("ZIP member '{}'", printable(name));
+}
+
+/// Where the end record starts: the last place from which its comment reaches
+/// to the end of the file.
+size_t find_end(std::string_view contents) {
+  if (contents.size() >= kEndSize) {
+    const size_t last = contents.size() - kEndSize;
+    const size_t first = last - std::min(last, kLongestComment);
+    for (size_t at = last + 1; at-- > first;) {
+      const char* here = contents.data() + at;
+      if (element<uint32_t>(here, false) == kEndOfDirectory &&
+          element<uint16_t>(here + kEndSize - 2, false) == last - at) {
+        return at;
+      }
+    }
+  }
+  throw FormatError(
+      "ZIP file: expected the record that ends it, got none: it is truncated "
+      "or no ZIP file");
+}
+
+Directory find_directory(std::string_view contents) {
+  const size_t end = find_end(contents);
+  Fields fields(contents.substr(end), "end record");
+  fields.skip(4);
+  const uint16_t disk = fields.u16();
+  const uint16_t first_disk = fields.u16();
+  const uint16_t count_here = fields.u16();
+  const uint16_t count = fields.u16();
+  const uint32_t size = fields.u32();
+  const uint32_t start = fields.u32();
+  const bool has_locator =
+      end >= kLocatorSize &&
+      element<uint32_t>(contents.data() + end - kLocatorSize, false) ==
+          kZip64Locator;
+  if (has_locator || count == 0xffff || size == ~0u || start == ~0u) {
+    throw UnsupportedError(
+        "ZIP file: expected at most 4 GiB and 65534 members, got the ZIP64 "
+        "format of larger ones");
+  }
+  if (disk != 0 || first_disk != 0 || count != count_here) {
+    throw UnsupportedError(
+        "ZIP file: expected all of it in one file, got a part of several");
+  }
+  if (uint64_t{start} + size != end) {
+    throw FormatError(
+        fmt::format("ZIP file: expected its directory to end at {}, got {}",
+                    end, uint64_t{start} + size));
+  }
+  return {start, contents.substr(start, size), count};
+}
+
+void check_sizes(const Entry& entry, const ZipLimits& limits) {
+  if (entry.packed == ~0u || entry.unpacked == ~0u) {
+    throw UnsupportedError(
+        fmt::format("{}: expected less than 4 GiB, got the ZIP64 format of "
+                    "larger ones",
+                    quoted(entry.name)));
+  }
+  if (entry.unpacked > limits.most_bytes) {
+    throw FormatError(fmt::format("{}: expected at most {} bytes, got {}",
+                                  quoted(entry.name), limits.most_bytes,
+                                  entry.unpacked));
+  }
+  if (entry.unpacked > limits.any_ratio_bytes &&
+      entry.unpacked / limits.most_ratio > entry.packed) {
+    throw FormatError(fmt::format(
+        "{}: expected at most {} times its packed size of {} bytes, got {}",
+        quoted(entry.name), limits.most_ratio, entry.packed, entry.unpacked));
+  }
+}
+
+void check_entry(const Entry& entry, const ZipLimits& limits) {
+  if ((entry.flags & kEncrypted) != 0) {
+    throw UnsupportedError(fmt::format(
+        "{}: expected plain data, got encrypted data", quoted(entry.name)));
+  }
+  if ((entry.flags & ~kHarmless) != 0) {
+    throw UnsupportedError(fmt::format("{}: expected known flags, got {:04x}",
+                                       quoted(entry.name), entry.flags));
+  }
+  if (entry.method != kStored && entry.method != kDeflated) {
+    throw UnsupportedError(
+        fmt::format("{}: expected it stored or deflated, got compression "
+                    "method {}",
+                    quoted(entry.name), entry.method));
+  }
+  if (entry.method == kStored && entry.packed != entry.unpacked) {
+    throw FormatError(fmt::format("{}: expected {} stored bytes, got {}",
+                                  quoted(entry.name), entry.unpacked,
+                                  entry.packed));
+  }
+  check_sizes(entry, limits);
+}
+
+/// The packed bytes; `offset` is that of the header before them.
+std::string_view packed_data(std::string_view contents, size_t offset,
+                             const Entry& entry, size_t directory_start) {
+  const std::string what = fmt::format("header of '{}'", printable(entry.name));
+  const size_t start = std::min(offset, directory_start);
+  Fields fields(contents.substr(start, directory_start - start), what);
+  fields.signature(kLocalHeader);
+  fields.skip(2);  // the version needed
+  Entry local;
+  read_common(fields, local);
+  const uint16_t name_bytes = fields.u16();
+  const uint16_t extra_bytes = fields.u16();
+  local.name = fields.text(name_bytes);
+  fields.skip(extra_bytes);
+  const bool sizes_follow = (entry.flags & kSizesFollow) != 0;
+  if (local.name != entry.name || local.flags != entry.flags ||
+      local.method != entry.method ||
+      (!sizes_follow &&
+       (local.crc != entry.crc || local.packed != entry.packed ||
+        local.unpacked != entry.unpacked))) {
+    throw FormatError(fmt::format(
+        "{}: expected its header to say the same as the directory, got "
+        "differences",
+        quoted(entry.name)));
+  }
+  return fields.text(entry.packed);
+}
+
+class Inflater {
+ public:
+  Inflater() {
+    // Negative: no header and no checksum of zlib's own.
+    if (inflateInit2(&stream_, -MAX_WBITS) != Z_OK) {
+      throw InternalError("ZIP: zlib cannot start");
+    }
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream& stream() { return stream_; }
+
+ private:
+  z_stream stream_{};
+};
+
+/// Grows with the data that comes, whatever the directory promises.
+std::string inflated(std::string_view packed, const Entry& entry) {
+  constexpr size_t kBlock = size_t{1} << 20;
+  Inflater inflater;
+  z_stream& stream = inflater.stream();
+  stream.next_in = reinterpret_cast<Bytef*>(
+      const_cast<char*>(packed.data()));  // zlib's C interface only reads
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string out;
+  int status = Z_OK;
+  while (status == Z_OK) {
+    // One byte more than expected shows that there is more.
+    const size_t have = out.size();
+    const size_t room =
+        std::min(entry.unpacked + size_t{1} - have, std::max(have, kBlock));
+    out.resize(have + room);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + have);
+    stream.avail_out = static_cast<uInt>(room);
+    status = inflate(&stream, Z_NO_FLUSH);
+    out.resize(have + room - stream.avail_out);
+    if (out.size() > entry.unpacked) break;
+  }
+  if (status != Z_STREAM_END || stream.avail_in != 0 ||
+      out.size() != entry.unpacked) {
+    throw FormatError(
+        fmt::format("{}: expected {} bytes of sound deflated data, got {}",
+                    quoted(entry.name), entry.unpacked,
+                    stream.msg != nullptr          ? stream.msg
+                    : out.size() > entry.unpacked  ? "more"
+                    : status != Z_STREAM_END       ? "less: it is cut off"
+                    : out.size() != entry.unpacked ? "less"
+                                                   : "something behind it"));
+  }
+  return out;
+}
+
+void check_crc(std::string_view data, const Entry& entry) {
+  const uLong crc =
+      crc32_z(0, reinterpret_cast<const Bytef*>(data.data()), data.size());
+  if (crc != entry.crc) {
+    throw FormatError(
+        fmt::format("{}: expected CRC {:08x}, got {:08x}: it is "
+                    "damaged",
+                    quoted(entry.name), entry.crc, crc));
+  }
+}
+
+}  // namespace
+
+bool is_zip(std::string_view contents) {
+  return contents.starts_with("PK\x03\x04");
+}
+
+std::map<std::string, std::string> read_zip(
+    std::string_view contents, std::span<const std::string_view> wanted,
+    const ZipLimits& limits) {
+  const Directory directory = find_directory(contents);
+  Fields fields(directory.entries, "directory");
+  std::set<std::string_view> names;
+  std::map<std::string, std::string> members;
+  for (size_t i = 0; i < directory.count; ++i) {
+    fields.signature(kDirectoryEntry);
+    fields.skip(4);  // versions
+    Entry entry;
+    read_common(fields, entry);
+    const uint16_t name_bytes = fields.u16();
+    const uint16_t extra_bytes = fields.u16();
+    const uint16_t comment_bytes = fields.u16();
+    const uint16_t disk = fields.u16();
+    fields.skip(6);  // attributes
+    const uint32_t offset = fields.u32();
+    entry.name = fields.text(name_bytes);
+    fields.skip(size_t{extra_bytes} + comment_bytes);
+    if (!names.insert(entry.name).second) {
+      throw FormatError(fmt::format("{}: expected it once, got it twice",
+                                    quoted(entry.name)));
+    }
+    if (std::find(wanted.begin(), wanted.end(), entry.name) == wanted.end()) {
+      continue;
+    }
+    check_entry(entry, limits);
+    if (disk != 0) {
+      throw UnsupportedError(
+          fmt::format("{}: expected it in this file, got it in another part",
+                      quoted(entry.name)));
+    }
+    const std::string_view packed =
+        packed_data(contents, offset, entry, directory.start);
+    std::string data =
+        entry.method == kStored ? std::string(packed) : inflated(packed, entry);
+    check_crc(data, entry);
+    members.emplace(entry.name, std::move(data));
+  }
+  if (fields.left() != 0) {
+    throw FormatError(
+        fmt::format("ZIP directory: expected {} members, got {} bytes more",
+                    directory.count, fields.left()));
+  }
+  return members;
+}
+
+}  // namespace octet::io
