@@ -91,7 +91,7 @@ struct Directory {
   size_t count;
 };
 
-std::string quoted(std::string_view name) {
+std::string member_text(std::string_view name) {
   return fmt::format("ZIP member '{}'", printable(name));
 }
 
@@ -150,39 +150,41 @@ void check_sizes(const Entry& entry, const ZipLimits& limits) {
     throw UnsupportedError(
         fmt::format("{}: expected less than 4 GiB, got the ZIP64 format of "
                     "larger ones",
-                    quoted(entry.name)));
+                    member_text(entry.name)));
   }
   if (entry.unpacked > limits.most_bytes) {
     throw FormatError(fmt::format("{}: expected at most {} bytes, got {}",
-                                  quoted(entry.name), limits.most_bytes,
+                                  member_text(entry.name), limits.most_bytes,
                                   entry.unpacked));
   }
   if (entry.unpacked > limits.any_ratio_bytes &&
       entry.unpacked / limits.most_ratio > entry.packed) {
     throw FormatError(fmt::format(
         "{}: expected at most {} times its packed size of {} bytes, got {}",
-        quoted(entry.name), limits.most_ratio, entry.packed, entry.unpacked));
+        member_text(entry.name), limits.most_ratio, entry.packed,
+        entry.unpacked));
   }
 }
 
 void check_entry(const Entry& entry, const ZipLimits& limits) {
   if ((entry.flags & kEncrypted) != 0) {
-    throw UnsupportedError(fmt::format(
-        "{}: expected plain data, got encrypted data", quoted(entry.name)));
+    throw UnsupportedError(
+        fmt::format("{}: expected plain data, got encrypted data",
+                    member_text(entry.name)));
   }
   if ((entry.flags & ~kHarmless) != 0) {
     throw UnsupportedError(fmt::format("{}: expected known flags, got {:04x}",
-                                       quoted(entry.name), entry.flags));
+                                       member_text(entry.name), entry.flags));
   }
   if (entry.method != kStored && entry.method != kDeflated) {
     throw UnsupportedError(
         fmt::format("{}: expected it stored or deflated, got compression "
                     "method {}",
-                    quoted(entry.name), entry.method));
+                    member_text(entry.name), entry.method));
   }
   if (entry.method == kStored && entry.packed != entry.unpacked) {
     throw FormatError(fmt::format("{}: expected {} stored bytes, got {}",
-                                  quoted(entry.name), entry.unpacked,
+                                  member_text(entry.name), entry.unpacked,
                                   entry.packed));
   }
   check_sizes(entry, limits);
@@ -211,7 +213,7 @@ std::string_view packed_data(std::string_view contents, size_t offset,
     throw FormatError(fmt::format(
         "{}: expected its header to say the same as the directory, got "
         "differences",
-        quoted(entry.name)));
+        member_text(entry.name)));
   }
   return fields.text(entry.packed);
 }
@@ -260,7 +262,7 @@ std::string inflated(std::string_view packed, const Entry& entry) {
       out.size() != entry.unpacked) {
     throw FormatError(
         fmt::format("{}: expected {} bytes of sound deflated data, got {}",
-                    quoted(entry.name), entry.unpacked,
+                    member_text(entry.name), entry.unpacked,
                     stream.msg != nullptr          ? stream.msg
                     : out.size() > entry.unpacked  ? "more"
                     : status != Z_STREAM_END       ? "less: it is cut off"
@@ -277,7 +279,7 @@ void check_crc(std::string_view data, const Entry& entry) {
     throw FormatError(
         fmt::format("{}: expected CRC {:08x}, got {:08x}: it is "
                     "damaged",
-                    quoted(entry.name), entry.crc, crc));
+                    member_text(entry.name), entry.crc, crc));
   }
 }
 
@@ -309,7 +311,7 @@ std::map<std::string, std::string> read_zip(
     fields.skip(size_t{extra_bytes} + comment_bytes);
     if (!names.insert(entry.name).second) {
       throw FormatError(fmt::format("{}: expected it once, got it twice",
-                                    quoted(entry.name)));
+                                    member_text(entry.name)));
     }
     if (std::find(wanted.begin(), wanted.end(), entry.name) == wanted.end()) {
       continue;
@@ -318,7 +320,7 @@ std::map<std::string, std::string> read_zip(
     if (disk != 0) {
       throw UnsupportedError(
           fmt::format("{}: expected it in this file, got it in another part",
-                      quoted(entry.name)));
+                      member_text(entry.name)));
     }
     const std::string_view packed =
         packed_data(contents, offset, entry, directory.start);

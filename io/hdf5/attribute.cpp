@@ -45,7 +45,7 @@ int64_t count_of(hid_t space, const std::string& subject) {
 std::optional<Attribute> find_attribute(hid_t object, const std::string& owner,
                                         const std::string& name) {
   std::string subject =
-      fmt::format("attribute '{}' of {}", printable(name), quoted(owner));
+      fmt::format("attribute '{}' of {}", printable(name), path_text(owner));
   if (name.empty() || name.find('\0') != std::string::npos) {
     throw FormatError(
         fmt::format("{}: expected a name without zeros", subject));

@@ -206,7 +206,7 @@ std::vector<char> to_bytes(const std::vector<char>& raw,
 
 Config dataset_shape(hid_t dataset, const std::string& path) {
   Config::List list;
-  for (const hsize_t dim : dims_of(dataset, quoted(path))) {
+  for (const hsize_t dim : dims_of(dataset, path_text(path))) {
     list.emplace_back(static_cast<int64_t>(dim));
   }
   return list;
@@ -214,7 +214,7 @@ Config dataset_shape(hid_t dataset, const std::string& path) {
 
 std::vector<char> dataset_elements(hid_t dataset,
                                    const Hdf5Question& question) {
-  const std::string subject = quoted(question.path);
+  const std::string subject = path_text(question.path);
   check_shape(dims_of(dataset, subject), question.expected, subject);
   const Handle type =
       opened(H5Dget_type(dataset), H5Tclose, subject, "find its type");

@@ -58,7 +58,7 @@ std::vector<std::string> components(const std::string& path) {
   if (path.size() > kLongestPath || path.find('\0') != std::string::npos) {
     throw FormatError(fmt::format(
         "{}: expected a path of at most {} bytes, none of them 0, got {} bytes",
-        quoted(path), kLongestPath, path.size()));
+        path_text(path), kLongestPath, path.size()));
   }
   std::vector<std::string> names;
   for (size_t start = 0; start < path.size();) {
@@ -68,7 +68,7 @@ std::vector<std::string> components(const std::string& path) {
   }
   if (names.size() > kDeepestPath) {
     throw FormatError(fmt::format("{}: expected at most {} components, got {}",
-                                  quoted(path), kDeepestPath, names.size()));
+                                  path_text(path), kDeepestPath, names.size()));
   }
   return names;
 }
@@ -76,7 +76,7 @@ std::vector<std::string> components(const std::string& path) {
 /// Null handle: there is no such link.
 Handle step_into(hid_t group, const std::string& name,
                  const std::string& walked) {
-  const std::string subject = quoted(walked);
+  const std::string subject = path_text(walked);
   if (name == "." || name == "..") {
     throw FormatError(
         fmt::format("{}: expected a name, got '{}'", subject, name));
@@ -119,10 +119,10 @@ Config names_in(hid_t group, const std::string& path) {
   Names names;
   const herr_t status = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE,
                                    nullptr, collect, &names);
-  if (status < 0) fail_in_library(quoted(path), "list it");
+  if (status < 0) fail_in_library(path_text(path), "list it");
   if (names.too_many) {
     throw FormatError(fmt::format("{}: expected at most {} names, got more",
-                                  quoted(path), kMostNames));
+                                  path_text(path), kMostNames));
   }
   std::sort(names.list.begin(), names.list.end());
   return Config::List(names.list.begin(), names.list.end());
@@ -134,8 +134,8 @@ Handle open_as(hid_t file, const std::string& path, H5I_type_t type,
   Handle object = open_object(file, path);
   const H5I_type_t got = H5Iget_type(object.get());
   if (got != type) {
-    throw FormatError(fmt::format("{}: expected a {}, got a {}", quoted(path),
-                                  expected,
+    throw FormatError(fmt::format("{}: expected a {}, got a {}",
+                                  path_text(path), expected,
                                   got == H5I_GROUP     ? "group"
                                   : got == H5I_DATASET ? "dataset"
                                                        : "named type"));
@@ -145,7 +145,7 @@ Handle open_as(hid_t file, const std::string& path, H5I_type_t type,
 
 }  // namespace
 
-std::string quoted(std::string_view path) {
+std::string path_text(std::string_view path) {
   return fmt::format("'{}{}'", path.starts_with('/') ? "" : "/",
                      printable(path));
 }
@@ -170,7 +170,7 @@ Handle open_object(hid_t file, const std::string& path) {
   Handle object = find_object(file, path);
   if (object.get() < 0) {
     throw FormatError(fmt::format(
-        "{}: expected an object of that name, got none", quoted(path)));
+        "{}: expected an object of that name, got none", path_text(path)));
   }
   return object;
 }
@@ -187,8 +187,9 @@ Config Hdf5File::answer(const Hdf5Question& question) const {
       if (object.get() < 0) return Config();
       const H5I_type_t type = H5Iget_type(object.get());
       if (type == H5I_GROUP || type == H5I_DATASET) return type == H5I_DATASET;
-      throw FormatError(fmt::format(
-          "{}: expected a group or a dataset, got a named type", quoted(path)));
+      throw FormatError(
+          fmt::format("{}: expected a group or a dataset, got a named type",
+                      path_text(path)));
     }
     case Op::children:
       return names_in(open_as(file, path, H5I_GROUP, "group").get(), path);

@@ -36,7 +36,7 @@ Handle find_object(hid_t file, const std::string& path);
 Handle open_object(hid_t file, const std::string& path);
 
 /// "'/a/b'", printable: how messages name a path.
-std::string quoted(std::string_view path);
+std::string path_text(std::string_view path);
 
 // One per kind of question.
 Config attribute_value(hid_t object, const std::string& owner,

@@ -167,7 +167,7 @@ Tensor Hdf5Reader::read(const std::string& dataset, const Shape& expected,
       throw FormatError(fmt::format(
           "{}: expected at most {} bytes, got "
           "shape {}",
-          quoted(dataset), kMostDatasetBytes, expected.to_string()));
+          path_text(dataset), kMostDatasetBytes, expected.to_string()));
     }
     return backend_->read(
         {.op = Op::read, .path = dataset, .type = type, .expected = expected});

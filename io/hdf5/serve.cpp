@@ -24,9 +24,10 @@ namespace {
 constexpr int kSocket = 3;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kLimitsAddresses = false;  // their shadow takes terabytes
+// They map terabytes of shadow, open pipes to look at memory, and report.
+constexpr bool kSanitized = true;
 #else
-constexpr bool kLimitsAddresses = true;
+constexpr bool kSanitized = false;
 #endif
 
 /// Never raises what the parent itself is limited to.
@@ -59,11 +60,13 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Leaves the socket, as kSocket, and /dev/null for the standard streams.
+/// Leaves the socket, as kSocket, and /dev/null for the standard streams: what
+/// the library prints is not for the user.
 void close_files(int socket) {
   if (socket != kSocket) dup2(socket, kSocket);
   const int null = open("/dev/null", O_RDWR);
   for (int standard = 0; standard < kSocket; ++standard) {
+    if (standard == STDERR_FILENO && kSanitized) continue;
     if (null >= 0) dup2(null, standard);
   }
   if (close_range(kSocket + 1, ~0u, 0) == 0) return;
@@ -72,16 +75,16 @@ void close_files(int socket) {
 }
 
 void give_up_rights(const Hdf5Options& options) {
-  const rlim_t mapped = mapped_bytes();
-  if (kLimitsAddresses && mapped > 0) {
-    limit(RLIMIT_AS, mapped + static_cast<rlim_t>(options.memory_limit));
+  if (!kSanitized) {
+    if (const rlim_t mapped = mapped_bytes(); mapped > 0) {
+      limit(RLIMIT_AS, mapped + static_cast<rlim_t>(options.memory_limit));
+    }
+    limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
   }
   // The parent keeps the time; this is for a child that it cannot stop.
   constexpr double kLongest = 1e9;
-  limit(RLIMIT_CPU,
-        static_cast<rlim_t>(std::ceil(std::min(options.time_limit, kLongest))) +
-            1);
-  limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
+  const double seconds = std::ceil(std::min(options.time_limit, kLongest));
+  limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + 1);
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_CORE, 0);
   prctl(PR_SET_DUMPABLE, 0);

@@ -1,5 +1,6 @@
 #include "socket.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <poll.h>
@@ -34,13 +35,13 @@ template <class Move>
 Transfer transfer(int socket, short event, size_t count,
                   const Deadline& deadline, Move move) {
   for (size_t done = 0; done < count;) {
-    const Transfer ready = wait_for(socket, event, deadline);
-    if (ready != Transfer::done) return ready;
     const ssize_t moved = move(done);
     if (moved > 0) {
       done += static_cast<size_t>(moved);
-    } else if (moved == 0 ||
-               (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) {
+    } else if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      const Transfer ready = wait_for(socket, event, deadline);
+      if (ready != Transfer::done) return ready;
+    } else if (moved == 0 || errno != EINTR) {
       return Transfer::closed;
     }
   }

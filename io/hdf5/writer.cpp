@@ -102,7 +102,7 @@ hid_t stored_type(DType type, const std::string& path) {
   }
   throw ValueError(fmt::format(
       "HDF5 dataset {}: expected elements of f32, i8, u8, i32 or i64, got {}",
-      quoted(path), to_string(type)));
+      path_text(path), to_string(type)));
 }
 
 // The values of an attribute, in memory as in the file.
@@ -197,7 +197,7 @@ struct Hdf5Writer::File {
       if (H5Iget_type(parent.get()) != H5I_GROUP) {
         throw ValueError(fmt::format(
             "HDF5 path {}: expected groups as parents, got the dataset {}",
-            quoted(path), quoted(path.substr(0, end))));
+            path_text(path), path_text(path.substr(0, end))));
       }
     }
   }
@@ -207,8 +207,9 @@ struct Hdf5Writer::File {
     check_path(path);
     Handle found = find_object(file.get(), path);
     if (found.get() < 0) {
-      throw ValueError(fmt::format(
-          "HDF5 object {}: expected it to be there, got none", quoted(path)));
+      throw ValueError(
+          fmt::format("HDF5 object {}: expected it to be there, got none",
+                      path_text(path)));
     }
     return found;
   }
@@ -249,20 +250,20 @@ void Hdf5Writer::group(const std::string& path) {
     throw ValueError(
         fmt::format("HDF5 group {}: expected a new name, got that "
                     "of a dataset",
-                    quoted(path)));
+                    path_text(path)));
   }
   file_->check_parents(path);
   made(H5Gcreate2(file_->file.get(), absolute(path).c_str(), file_->links.get(),
                   file_->groups.get(), H5P_DEFAULT),
-       H5Gclose, fmt::format("make the group {}", quoted(path)));
+       H5Gclose, fmt::format("make the group {}", path_text(path)));
 }
 
 void Hdf5Writer::attribute(const std::string& object, const std::string& name,
                            const Config& value) {
   const LibraryLock lock;
   const Handle owner = file_->object(object);
-  const std::string subject =
-      fmt::format("HDF5 attribute '{}' of {}", printable(name), quoted(object));
+  const std::string subject = fmt::format("HDF5 attribute '{}' of {}",
+                                          printable(name), path_text(object));
   check_text(name, subject);
   if (name.empty() || has_attribute(owner.get(), name)) {
     throw ValueError(fmt::format("{}: expected a new name, got {}", subject,
@@ -302,7 +303,7 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
 void Hdf5Writer::dataset(const std::string& path, const Tensor& values) {
   if (values.empty()) {
     throw ValueError(fmt::format("HDF5 dataset {}: expected a tensor, got none",
-                                 quoted(path)));
+                                 path_text(path)));
   }
   const LibraryLock lock;
   check_path(path);
@@ -311,7 +312,7 @@ void Hdf5Writer::dataset(const std::string& path, const Tensor& values) {
     throw ValueError(
         fmt::format("HDF5 dataset {}: expected a new name, got it "
                     "twice",
-                    quoted(path)));
+                    path_text(path)));
   }
   file_->check_parents(path);
   std::vector<hsize_t> dims;
@@ -324,7 +325,8 @@ void Hdf5Writer::dataset(const std::string& path, const Tensor& values) {
           : made(H5Screate_simple(values.shape().rank(), dims.data(), nullptr),
                  H5Sclose, "make dimensions");
   const hid_t type = stored_type(values.dtype(), path);
-  const std::string action = fmt::format("write the dataset {}", quoted(path));
+  const std::string action =
+      fmt::format("write the dataset {}", path_text(path));
   const Handle dataset = made(
       H5Dcreate2(file_->file.get(), absolute(path).c_str(), type, space.get(),
                  file_->links.get(), file_->datasets.get(), H5P_DEFAULT),

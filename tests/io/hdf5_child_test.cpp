@@ -14,6 +14,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -101,20 +103,51 @@ TEST(Hdf5Child, HasOneTimeLimitForAllQuestions) {
               HasSubstr("took more than 0.2 s"));
 }
 
+// Sanitizers keep the child from these limits, and g++ 12's let a child wait
+// for ever for an allocator that another thread was in.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Hdf5Child, CanOpenNoFile) {
+  EXPECT_THAT(refusal([](std::string_view) {
+                const int got = open("/etc/passwd", O_RDONLY);
+                _exit(got < 0 && errno == EMFILE ? 42 : 1);
+              }),
+              HasSubstr("exit code 42"));
+}
+
+TEST(Hdf5Child, WorksBesideOthersInThreads) {
+  const std::string bytes = small_file();
+  constexpr int64_t kFiles = 40;
+  std::vector<float> last(kFiles);
+  const int threads = num_threads();
+  set_num_threads(4);
+  parallel_for(kFiles, [&](int64_t i) {
+    const Hdf5Reader file(
+        bytes, "a.h5",
+        {.isolation = i % 3 == 0 ? Isolation::none : Isolation::child_process});
+    last[static_cast<size_t>(i)] = file.f32("w", {2}).f32()[1];
+  });
+  set_num_threads(threads);
+  EXPECT_THAT(last, ::testing::Each(2.f));
+}
+
 TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
   const Hdf5Options options{.memory_limit = 64 << 20};
-  EXPECT_THAT(refusal(
-                  [](std::string_view) {
-                    int taken = 0;
-                    while (std::malloc(1 << 20) != nullptr) ++taken;
-                    _exit(taken > 32 && taken <= 64 ? 42 : 1);
-                  },
-                  options),
-              HasSubstr("exit code 42"));
+  EXPECT_THAT(
+      refusal(
+          [](std::string_view) {
+            // Not malloc, which may find what the parent has freed.
+            int taken = 0;
+            while (mmap(nullptr, 1 << 20, PROT_READ,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
+              ++taken;
+            }
+            _exit(taken > 32 && taken <= 64 ? 42 : 1);
+          },
+          options),
+      HasSubstr("exit code 42"));
   Hdf5Image image;
   const Handle packed = chunked({1 << 20});
-  H5Pset_deflate(packed.get(), 9);
+  H5Pset_deflate(packed.get(), 1);
   const std::vector<float> zeros(32 << 20);  // 128 MiB
   image.dataset("bomb", H5T_IEEE_F32LE, {zeros.size()}, zeros.data(),
                 packed.get());
@@ -127,14 +160,6 @@ TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
   EXPECT_NO_THROW(read(int64_t{1} << 30));
 }
 #endif
-
-TEST(Hdf5Child, CanOpenNoFile) {
-  EXPECT_THAT(refusal([](std::string_view) {
-                const int got = open("/etc/passwd", O_RDONLY);
-                _exit(got < 0 && errno == EMFILE ? 42 : 1);
-              }),
-              HasSubstr("exit code 42"));
-}
 
 TEST(Hdf5Child, InheritsNoFileButItsSocket) {
   const int other = open("/dev/zero", O_RDONLY);
@@ -190,22 +215,6 @@ TEST(Hdf5Child, IsReadFromAcrossInterruptions) {
   }
   setitimer(ITIMER_REAL, &never, nullptr);
   sigaction(SIGALRM, &before, nullptr);
-}
-
-TEST(Hdf5Child, WorksBesideOthersInThreads) {
-  const std::string bytes = small_file();
-  constexpr int64_t kFiles = 40;
-  std::vector<float> last(kFiles);
-  const int threads = num_threads();
-  set_num_threads(4);
-  parallel_for(kFiles, [&](int64_t i) {
-    const Hdf5Reader file(
-        bytes, "a.h5",
-        {.isolation = i % 3 == 0 ? Isolation::none : Isolation::child_process});
-    last[static_cast<size_t>(i)] = file.f32("w", {2}).f32()[1];
-  });
-  set_num_threads(threads);
-  EXPECT_THAT(last, ::testing::Each(2.f));
 }
 
 TEST(Hdf5Child, MayBeUsedInAnotherThreadThanItWasStartedIn) {
@@ -279,6 +288,19 @@ TEST(Hdf5Child, CannotWriteToATerminalThroughErrors) {
                 say(AnswerHead::Status::format_error, 5, "\x1b[31m");
               }),
               HasSubstr("?[31m"));
+}
+
+TEST(Hdf5Socket, TellsThatTheOtherEndIsGoneWithoutASignal) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  EXPECT_EQ(send_all(ends[1], "abc"), Transfer::done);
+  close(ends[1]);
+  EXPECT_EQ(send_all(ends[0], "x"), Transfer::closed);  // SIGPIPE would kill
+  char text[4] = {};
+  EXPECT_EQ(receive_all(ends[0], text, 3), Transfer::done);
+  EXPECT_STREQ(text, "abc");
+  EXPECT_EQ(receive_all(ends[0], text, 1), Transfer::closed);
+  close(ends[0]);
 }
 
 TEST(Hdf5Wire, KeepsQuestionsAndValues) {

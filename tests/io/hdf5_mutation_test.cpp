@@ -1,0 +1,290 @@
+// Damaged files: whatever they make libhdf5 do in its child, the reader gives
+// values or an error. OCTET_FUZZ_SECONDS says for how long (3).
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "hdf5/reader.h"
+#include "hdf5/writer.h"
+#include "hdf5_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// How much of a file could be read.
+struct Visit {
+  int values = 0;
+  int errors = 0;
+  int failures = 0;  ///< crashes and timeouts of the child
+};
+
+class Visitor {
+ public:
+  explicit Visitor(const Hdf5Reader& file) : file_(file) {}
+
+  Visit visit() {
+    group("", 0);
+    return seen_;
+  }
+
+ private:
+  template <class Body>
+  void attempt(Body body) {
+    if (seen_.failures > 0) return;
+    try {
+      body();
+      ++seen_.values;
+    } catch (const FormatError& error) {
+      const std::string_view text = error.what();
+      const bool failed = text.find("crashed on it") != text.npos ||
+                          text.find("took more than") != text.npos ||
+                          text.find("gave up on it") != text.npos;
+      ++(failed ? seen_.failures : seen_.errors);
+    } catch (const UnsupportedError&) {
+      ++seen_.errors;
+    }
+  }
+
+  void object(const std::string& path) {
+    for (const char* name :
+         {"model_config", "keras_version", "training_config", "number"}) {
+      attempt([&] { file_.attribute(path, name); });
+    }
+    for (const char* name : {"layer_names", "weight_names"}) {
+      attempt([&] { file_.strings(path, name); });
+    }
+  }
+
+  void group(const std::string& path, int depth) {
+    object(path);
+    if (depth == 8) return;
+    attempt([&] {
+      std::vector<std::string> names = file_.children(path);
+      names.resize(std::min<size_t>(names.size(), 50));
+      for (const std::string& name : names) child(path + "/" + name, depth + 1);
+    });
+  }
+
+  void child(const std::string& path, int depth) {
+    attempt([&] {
+      if (file_.kind(path) == Hdf5Kind::group) {
+        group(path, depth);
+        return;
+      }
+      const Shape shape = file_.shape(path);
+      if (shape.size() > (1 << 22)) return;
+      attempt([&] { file_.f32(path, shape); });
+      attempt([&] { file_.i64(path, shape); });
+    });
+  }
+
+  const Hdf5Reader& file_;
+  Visit seen_;
+};
+
+/// Throws: FormatError if it cannot be opened.
+Visit visit(const std::string& bytes, const std::string& name,
+            double time_limit = 120) {
+  const Hdf5Reader file(bytes, name, {.time_limit = time_limit});
+  return Visitor(file).visit();
+}
+
+/// All that Keras' files consist of, and what repacking makes of them.
+std::string own_file() {
+  Hdf5Image image;
+  std::vector<float> values(500);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  const Handle packed = chunked({64});
+  H5Pset_shuffle(packed.get());
+  H5Pset_deflate(packed.get(), 6);
+  H5Pset_fletcher32(packed.get());
+  image.dataset("model_weights/conv/packed", H5T_IEEE_F32LE, {500},
+                values.data(), packed.get());
+  image.dataset("model_weights/conv/kernel:0", H5T_IEEE_F32BE, {10, 50},
+                values.data());
+  image.dataset("optimizer_weights/steps", H5T_STD_I64LE, {1}, {int64_t{99}});
+  image.texts("/", "model_config", {}, {std::string(3000, '{').c_str()});
+  image.texts("model_weights", "layer_names", {2}, {"conv", "relu"});
+  image.attribute<double>("model_weights", "weight_names", H5T_IEEE_F64LE, {0},
+                          {});
+  image.attribute<double>("/", "number", H5T_IEEE_F64LE, {}, {0.5});
+  const Handle fixed = fixed_string(8, H5T_STR_NULLPAD);
+  const hsize_t two = 2;
+  const Handle space(H5Screate_simple(1, &two, nullptr), H5Sclose);
+  image.attribute("model_weights/conv", "weight_names", fixed.get(),
+                  space.get(), "kernel:0bias:0\0\0");
+  return image.finish();
+}
+
+std::filesystem::path testdata() {
+  return OCTET_SOURCE_DIR "/../shared/testdata";
+}
+
+std::vector<std::string> seeds() {
+  std::vector<std::string> files = {own_file()};
+  for (const char* name :
+       {"bad_inputs/ok_plain.h5", "models/pretrainedResnet.h5",
+        "models/kws_ref_model_converted.h5"}) {
+    if (std::filesystem::exists(testdata() / name)) {
+      files.push_back(read_file(testdata() / name));
+    }
+  }
+  return files;
+}
+
+class Mutator {
+ public:
+  explicit Mutator(uint64_t seed) : random_(seed) {}
+
+  std::string damage(std::string bytes) {
+    const uint64_t changes = 1 + below(8);
+    for (uint64_t i = 0; i < changes; ++i) change(bytes);
+    if (below(20) == 0) bytes.resize(below(bytes.size()));
+    return bytes;
+  }
+
+ private:
+  uint64_t below(uint64_t end) { return random_() % end; }
+
+  /// Mostly near what describes the data, rather than in the data.
+  size_t place(const std::string& bytes) {
+    static constexpr const char* kMarks[] = {"TREE", "HEAP", "SNOD", "GCOL"};
+    size_t at = below(bytes.size());
+    if (below(4) != 0) {
+      const size_t mark = bytes.find(kMarks[below(std::size(kMarks))], at);
+      // The headers of objects have no mark, but lie around these.
+      if (mark != std::string::npos) at = mark - std::min(mark, below(600));
+      at += below(300);
+    } else if (below(2) != 0) {
+      at = below(std::min<size_t>(bytes.size(), 4096));
+    }
+    return std::min(at, bytes.size() - 1);
+  }
+
+  void change(std::string& bytes) {
+    const size_t at = place(bytes);
+    const size_t room = bytes.size() - at;
+    switch (below(5)) {
+      case 0:
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
+        break;
+      case 1:
+        bytes[at] = static_cast<char>(below(256));
+        break;
+      case 2: {
+        static constexpr uint64_t kNumbers[] = {0,
+                                                1,
+                                                8,
+                                                0x7fffffff,
+                                                0x80000000,
+                                                0xffffffff,
+                                                0x7fffffffffffffff,
+                                                ~uint64_t{0},
+                                                1 << 20};
+        const uint64_t number = kNumbers[below(std::size(kNumbers))];
+        const size_t width = std::min<size_t>(size_t{1} << below(4), room);
+        std::memcpy(bytes.data() + at, &number, width);
+        break;
+      }
+      case 3:
+        std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(at),
+                    std::min<size_t>(below(32), room),
+                    below(2) == 0 ? '\0' : '\xff');
+        break;
+      case 4: {
+        const size_t from = place(bytes);
+        const size_t count =
+            std::min({size_t{8} << below(4), room, bytes.size() - from});
+        std::memmove(bytes.data() + at, bytes.data() + from, count);
+        break;
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+TEST(Hdf5Mutation, GivesValuesOrErrors) {
+  const char* wanted = std::getenv("OCTET_FUZZ_SECONDS");
+  const std::chrono::duration<double> budget(
+      wanted == nullptr ? 3.0 : std::atof(wanted));
+  const std::vector<std::string> files = seeds();
+  for (const std::string& file : files) {
+    const Visit whole = visit(file, "whole");
+    EXPECT_GT(whole.values, 10);
+    EXPECT_EQ(whole.failures, 0);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Visit all;
+  int refused = 0;
+  uint64_t seed = 0;
+  for (; std::chrono::steady_clock::now() - start < budget; ++seed) {
+    const std::string name = fmt::format("mutant {}", seed);
+    SCOPED_TRACE(name);
+    // The real models take ten times as long.
+    const size_t file = seed % 8 < 6 ? seed % 2 : seed / 8;
+    try {
+      const Visit one =
+          visit(Mutator(seed).damage(files[file % files.size()]), name, 2);
+      all.values += one.values;
+      all.errors += one.errors;
+      all.failures += one.failures;
+    } catch (const FormatError& error) {
+      ++refused;
+      ASSERT_THAT(error.what(), HasSubstr(name));
+    }
+  }
+  std::cout << fmt::format(
+      "{} mutants of {} files: {} not opened, {} values, {} errors, {} crashes "
+      "or timeouts of libhdf5\n",
+      seed, files.size(), refused, all.values, all.errors, all.failures);
+  EXPECT_GT(all.values, 0);
+  EXPECT_GT(all.errors + refused, 0);
+}
+
+TEST(Hdf5Corpus, GivesValuesOrErrors) {
+  const std::filesystem::path folder = testdata() / "bad_inputs";
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder << ": expected the hostile files, got no folder";
+  }
+  int fuzzed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (entry.path().extension() != ".h5") continue;
+    SCOPED_TRACE(name);
+    fuzzed += name.starts_with("fuzz_");
+    const std::string bytes = read_file(entry.path());
+    if (name.starts_with("ok_")) {
+      const Visit whole = visit(bytes, name);
+      EXPECT_GT(whole.values, 10);
+      EXPECT_EQ(whole.failures, 0);
+      continue;
+    }
+    try {
+      visit(bytes, name);
+    } catch (const FormatError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(name));
+    }
+  }
+  EXPECT_EQ(fuzzed, 10);
+}
+
+}  // namespace
+}  // namespace octet::io
