@@ -60,6 +60,7 @@ const LayerDef activation_def{
       return std::make_shared<ActivationLayer>(
           read_fields<ActivationOptions>(config));
     },
+    .role = LayerRole::activation,
 };
 
 }  // namespace octet

@@ -67,6 +67,7 @@ const LayerDef activity_regularization_def{
       return std::make_shared<ActivityRegularizationLayer>(
           read_fields<ActivityRegularizationOptions>(config));
     },
+    .role = LayerRole::identity,
 };
 
 }  // namespace octet

@@ -21,6 +21,8 @@ extern const LayerDef add_def;
 const LayerDef add_def{
     .class_name = "Add",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

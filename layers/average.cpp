@@ -22,6 +22,8 @@ extern const LayerDef average_def;
 const LayerDef average_def{
     .class_name = "Average",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

@@ -152,6 +152,8 @@ const LayerDef batch_normalization_def{
       return std::make_shared<BatchNormalizationLayer>(
           read_fields<Options>(config));
     },
+    .role = LayerRole::normalization,
+    .qdq = {.on_request = true},
 };
 
 }  // namespace octet

@@ -96,6 +96,7 @@ const LayerDef concatenate_def{
       return std::make_shared<ConcatenateLayer>(
           read_fields<ConcatenateOptions>(config));
     },
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

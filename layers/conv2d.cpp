@@ -126,6 +126,7 @@ const LayerDef conv2d_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<Conv2DLayer>(read_fields<Conv2DOptions>(config));
     },
+    .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
 };
 

@@ -158,6 +158,7 @@ const LayerDef conv2d_transpose_def{
       return std::make_shared<Conv2DTransposeLayer>(
           read_fields<Options>(config));
     },
+    .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
 };
 

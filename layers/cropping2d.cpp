@@ -72,6 +72,7 @@ const LayerDef cropping2d_def{
       return std::make_shared<Cropping2DLayer>(
           read_fields<Cropping2DOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

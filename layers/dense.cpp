@@ -147,6 +147,7 @@ const LayerDef dense_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<DenseLayer>(read_fields<DenseOptions>(config));
     },
+    .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
 };
 

@@ -113,6 +113,7 @@ const LayerDef depthwise_conv2d_def{
       return std::make_shared<DepthwiseConv2DLayer>(
           read_fields<Options>(config));
     },
+    .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "depthwise_kernel"},
 };
 

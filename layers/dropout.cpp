@@ -77,6 +77,7 @@ const LayerDef dropout_def{
       return std::make_shared<DropoutLayer>(
           read_fields<DropoutOptions>(config));
     },
+    .role = LayerRole::identity,
 };
 
 }  // namespace octet

@@ -60,6 +60,7 @@ const LayerDef elu_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<ELULayer>(read_fields<ELUOptions>(config));
     },
+    .role = LayerRole::activation,
 };
 
 }  // namespace octet

@@ -50,6 +50,7 @@ const LayerDef flatten_def{
     .create = [](const Config&) -> std::shared_ptr<Layer> {
       return std::make_shared<FlattenLayer>();
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

@@ -61,6 +61,7 @@ const LayerDef gaussian_noise_def{
       return std::make_shared<GaussianNoiseLayer>(
           read_fields<GaussianNoiseOptions>(config));
     },
+    .role = LayerRole::identity,
 };
 
 }  // namespace octet

@@ -58,6 +58,7 @@ const LayerDef global_max_pooling2d_def{
       return std::make_shared<GlobalMaxPooling2DLayer>(
           read_fields<GlobalMaxPooling2DOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

@@ -59,6 +59,7 @@ const LayerDef leaky_relu_def{
       fields(reader, options);
       return std::make_shared<LeakyReLULayer>(options);
     },
+    .role = LayerRole::activation,
 };
 
 }  // namespace octet

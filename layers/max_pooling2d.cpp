@@ -78,6 +78,8 @@ const LayerDef max_pooling2d_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<MaxPooling2DLayer>(read_fields<Options>(config));
     },
+    .role = LayerRole::movement,
+    .qdq = {.on_request = true},
 };
 
 }  // namespace octet

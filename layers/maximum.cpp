@@ -21,6 +21,8 @@ extern const LayerDef maximum_def;
 const LayerDef maximum_def{
     .class_name = "Maximum",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

@@ -21,6 +21,8 @@ extern const LayerDef minimum_def;
 const LayerDef minimum_def{
     .class_name = "Minimum",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

@@ -21,6 +21,8 @@ extern const LayerDef multiply_def;
 const LayerDef multiply_def{
     .class_name = "Multiply",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

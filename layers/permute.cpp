@@ -97,6 +97,7 @@ const LayerDef permute_def{
       return std::make_shared<PermuteLayer>(
           read_fields<PermuteOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

@@ -99,6 +99,7 @@ const LayerDef prelu_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<PReLULayer>(read_fields<PReLUOptions>(config));
     },
+    .role = LayerRole::activation,
 };
 
 }  // namespace octet

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,9 +18,27 @@ std::vector<const LayerDef*>& user_defs() {
 
 }  // namespace
 
+std::string_view canonical_class_name(std::string_view name) {
+  static constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+      {"AvgPool2D", "AveragePooling2D"},
+      {"Convolution2D", "Conv2D"},
+      {"Convolution2DTranspose", "Conv2DTranspose"},
+      {"DepthwiseConvolution2D", "DepthwiseConv2D"},
+      {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+      {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+      {"MaxPool2D", "MaxPooling2D"},
+      {"SeparableConvolution2D", "SeparableConv2D"},
+  };
+  for (const auto& [alias, canonical] : kAliases) {
+    if (alias == name) return canonical;
+  }
+  return name;
+}
+
 const LayerDef* find_layer_def(std::string_view class_name) {
+  const std::string_view canonical = canonical_class_name(class_name);
   for (const LayerDef* def : layer_defs()) {
-    if (def->class_name == class_name) return def;
+    if (def->class_name == canonical) return def;
   }
   return nullptr;
 }

@@ -68,6 +68,7 @@ const LayerDef relu_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<ReLULayer>(read_fields<ReLUOptions>(config));
     },
+    .role = LayerRole::activation,
 };
 
 }  // namespace octet

@@ -103,6 +103,7 @@ const LayerDef reshape_def{
       return std::make_shared<ReshapeLayer>(
           read_fields<ReshapeOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

@@ -162,6 +162,7 @@ const LayerDef scaled_dot_product_attention_def{
       return std::make_shared<ScaledDotProductAttentionLayer>(
           read_fields<Options>(config));
     },
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

@@ -70,6 +70,7 @@ const LayerDef select_token_def{
       return std::make_shared<SelectTokenLayer>(
           read_fields<SelectTokenOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

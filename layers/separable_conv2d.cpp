@@ -138,6 +138,7 @@ const LayerDef separable_conv2d_def{
       return std::make_shared<SeparableConv2DLayer>(
           read_fields<Options>(config));
     },
+    .role = LayerRole::linear,
     .qdq = {.enabled = true,
             .weight = "depthwise_kernel",
             .second_weight = "pointwise_kernel"},

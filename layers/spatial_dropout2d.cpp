@@ -55,6 +55,7 @@ const LayerDef spatial_dropout2d_def{
       return std::make_shared<SpatialDropout2DLayer>(
           read_fields<SpatialDropout2DOptions>(config));
     },
+    .role = LayerRole::identity,
 };
 
 }  // namespace octet

@@ -22,6 +22,8 @@ extern const LayerDef subtract_def;
 const LayerDef subtract_def{
     .class_name = "Subtract",
     .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .role = LayerRole::merge,
+    .qdq = {.on_request = true, .several_inputs = true},
 };
 
 }  // namespace octet

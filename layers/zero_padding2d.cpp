@@ -59,6 +59,7 @@ const LayerDef zero_padding2d_def{
       return std::make_shared<ZeroPadding2DLayer>(
           read_fields<ZeroPadding2DOptions>(config));
     },
+    .role = LayerRole::movement,
 };
 
 }  // namespace octet

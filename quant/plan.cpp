@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -6,49 +5,43 @@
 
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
+
+#include "placement/graph_index.h"
 
 namespace octet::quant {
 namespace {
 
-std::string to_string(const QdqSite& site) {
-  return site.kind == SiteKind::input ? fmt::format("input {}", site.index)
-                                      : site.parameter;
-}
-
-std::string to_string(const QuantizerConfig& c) {
-  return fmt::format("int{} [{},{}] {} {}", c.bits, c.low(), c.high(),
-                     c.per_channel ? "per channel" : "per tensor",
-                     c.rule == ScaleRule::live ? "live" : "fixed");
+// The node that makes the tensor at a site that is not a weight.
+const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
+                           const QdqSite& site) {
+  return site.kind == SiteKind::output
+             ? graph.source(node)
+             : graph.source(node.inputs[static_cast<size_t>(site.index)]);
 }
 
 std::string describe(const QdqPoint& point) {
   return fmt::format("plan, {} {}", point.layer, to_string(point.site));
 }
 
-// The nodes that call each layer.
-std::map<std::string, std::vector<const GraphNode*>> calls_of(
-    const Model& model) {
-  std::map<std::string, std::vector<const GraphNode*>> calls;
-  for (const auto& node : model.nodes()) {
-    calls[node->layer->name()].push_back(node.get());
-  }
-  return calls;
-}
-
 void check(const QdqPlan& plan, const Model& model) {
-  const auto calls = calls_of(model);
+  const GraphIndex graph(model);
+  std::map<std::string, const Layer*> layers;
   std::vector<std::string> names;
-  for (const auto& [name, nodes] : calls) names.push_back(name);
+  for (const auto& layer : model.layers()) {
+    layers.emplace(layer->name(), layer.get());
+    names.push_back(layer->name());
+  }
   std::set<std::pair<std::string, std::string>> seen;
   std::map<std::string, const QdqPoint*> groups;
   std::map<std::string, std::set<const GraphNode*>> tensors;
   std::map<std::string, int> members;
   std::set<std::string> weights;
   for (const QdqPoint& point : plan.points) {
-    const auto found = calls.find(point.layer);
-    if (found == calls.end()) {
+    const auto found = layers.find(point.layer);
+    if (found == layers.end()) {
       throw NotFoundError(fmt::format(
           "plan: expected a layer '{}' in model "
           "'{}'{}",
@@ -67,7 +60,7 @@ void check(const QdqPlan& plan, const Model& model) {
     }
     ++members[point.group];
     if (point.site.kind == SiteKind::weight) {
-      (void)found->second[0]->layer->parameter(point.site.parameter);
+      (void)found->second->parameter(point.site.parameter);
       weights.insert(point.group);
       continue;
     }
@@ -77,14 +70,14 @@ void check(const QdqPlan& plan, const Model& model) {
           "file and its readers need one constant",
           describe(point), to_string(point.config)));
     }
-    for (const GraphNode* call : found->second) {
+    for (const GraphNode* call : graph.calls(*found->second)) {
       const int count = static_cast<int>(call->inputs.size());
-      if (point.site.index < 0 || point.site.index >= count) {
+      if (point.site.kind == SiteKind::input &&
+          (point.site.index < 0 || point.site.index >= count)) {
         throw ValueError(fmt::format("{}: expected an input index in [0,{})",
                                      describe(point), count));
       }
-      const size_t index = static_cast<size_t>(point.site.index);
-      tensors[point.group].insert(call->inputs[index].node.get());
+      tensors[point.group].insert(&tensor_at(graph, *call, point.site));
     }
   }
   for (const std::string& group : weights) {
@@ -108,41 +101,24 @@ void check(const QdqPlan& plan, const Model& model) {
 
 }  // namespace
 
-QdqSite QdqSite::input(int index) {
-  QdqSite site;
-  site.index = index;
-  return site;
-}
-
-QdqSite QdqSite::weight(std::string parameter) {
-  QdqSite site;
-  site.kind = SiteKind::weight;
-  site.parameter = std::move(parameter);
-  return site;
-}
-
-int64_t QdqPlan::pairs() const {
-  std::set<std::string> groups;
-  for (const QdqPoint& point : points) groups.insert(point.group);
-  return static_cast<int64_t>(groups.size());
-}
-
-std::string QdqPlan::to_string() const {
-  size_t layer = 0;
-  size_t site = 0;
-  size_t config = 0;
-  for (const QdqPoint& point : points) {
-    layer = std::max(layer, point.layer.size());
-    site = std::max(site, quant::to_string(point.site).size());
-    config = std::max(config, quant::to_string(point.config).size());
+PairCount count_pairs(const QdqPlan& plan, const Model& model) {
+  check(plan, model);
+  const GraphIndex graph(model);
+  PairCount count;
+  // Tensors and the quantizer each is read through.
+  std::set<std::pair<const GraphNode*, std::string>> pairs;
+  for (const QdqPoint& point : plan.points) {
+    if (point.site.kind == SiteKind::weight) {
+      ++count.weights;
+      continue;
+    }
+    for (const GraphNode* call : graph.calls(model.layer(point.layer))) {
+      ++count.activations;
+      pairs.emplace(&tensor_at(graph, *call, point.site), point.group);
+    }
   }
-  std::string text;
-  for (const QdqPoint& point : points) {
-    text += fmt::format("{:<{}}  {:<{}}  {:<{}}  {}\n", point.layer, layer,
-                        quant::to_string(point.site), site,
-                        quant::to_string(point.config), config, point.reason);
-  }
-  return text;
+  count.shared = static_cast<int64_t>(pairs.size()) + count.weights;
+  return count;
 }
 
 Model apply(const QdqPlan& plan, const Model& model) {
@@ -164,19 +140,11 @@ Model apply(const QdqPlan& plan, const Model& model) {
         std::shared_ptr<Layer> inner = layer.clone(context);
         const auto found = by_layer.find(layer.name());
         if (found == by_layer.end()) return inner;
-        std::vector<QuantizeWrapper::Input> inputs;
-        std::vector<QuantizeWrapper::Weight> weights;
+        const auto wrapper = make_wrapper(std::move(inner));
         for (const QdqPoint* point : found->second) {
-          if (point->site.kind == SiteKind::input) {
-            inputs.push_back(
-                {point->site.index, quantizer_of(*point), point->reason});
-          } else {
-            weights.push_back(
-                {point->site.parameter, quantizer_of(*point), point->reason});
-          }
+          wrapper->attach(point->site, quantizer_of(*point), point->rule,
+                          point->reason);
         }
-        auto wrapper = std::make_shared<QuantizeWrapper>(
-            std::move(inner), std::move(inputs), std::move(weights));
         wrapper->set_name("quant_" + layer.name());
         return wrapper;
       });
@@ -185,16 +153,26 @@ Model apply(const QdqPlan& plan, const Model& model) {
 QdqPlan plan_of(const Model& model) {
   QdqPlan plan;
   for (const auto& layer : model.layers()) {
-    const QuantizeWrapper* wrapper = as_wrapper(*layer);
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
     if (wrapper == nullptr) continue;
     const std::string& name = wrapper->inner().name();
-    for (const auto& [index, quantizer, reason] : wrapper->inputs()) {
-      plan.points.push_back({name, QdqSite::input(index), quantizer->config(),
-                             reason, quantizer->name()});
+    const auto add_stub = [&](const QuantStub& stub) {
+      plan.points.push_back({name, stub.site, stub.quantizer->config(),
+                             stub.rule, stub.reason, stub.quantizer->name()});
+    };
+    const auto is_output = [](const QuantStub& stub) {
+      return stub.site.kind == SiteKind::output;
+    };
+    for (const QuantStub& stub : wrapper->stubs()) {
+      if (!is_output(stub)) add_stub(stub);
     }
-    for (const auto& [parameter, quantizer, reason] : wrapper->weights()) {
-      plan.points.push_back({name, QdqSite::weight(parameter),
-                             quantizer->config(), reason, quantizer->name()});
+    for (const WeightFakeQuantize& weight : wrapper->weights()) {
+      plan.points.push_back({name, QdqSite::weight(weight.parameter),
+                             weight.quantizer->config(), weight.rule,
+                             weight.reason, weight.quantizer->name()});
+    }
+    for (const QuantStub& stub : wrapper->stubs()) {
+      if (is_output(stub)) add_stub(stub);
     }
   }
   return plan;

@@ -13,6 +13,12 @@ QuantizerConfig weight_quantizer() {
   return {.narrow_range = true, .per_channel = true, .rule = ScaleRule::live};
 }
 
+std::string to_string(const QuantizerConfig& c) {
+  return fmt::format("int{} [{},{}] {} {}", c.bits, c.low(), c.high(),
+                     c.per_channel ? "per channel" : "per tensor",
+                     c.rule == ScaleRule::live ? "live" : "fixed");
+}
+
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     : name_(std::move(name)), config_(config) {
   if (config.bits < 2 || config.bits > 8) {

@@ -290,6 +290,10 @@ std::string GraphBuilder::add_qdq(const std::string& value,
   if (constant != constants_.end()) {
     check_fit(base, grid, graph_.initializer(constant->second));
   }
+  // What comes from a pair with this grid is on it already.
+  const std::string key = key_of("", grid);
+  const auto behind = dequantized_.find(value);
+  if (behind != dequantized_.end() && behind->second == key) return value;
   std::string& output = qdq_outputs_[key_of(value, grid)];
   if (!output.empty()) return output;
 
@@ -308,6 +312,7 @@ std::string GraphBuilder::add_qdq(const std::string& value,
                {source, parameters[0], parameters[1]}, attributes);
   output = add_node("DequantizeLinear", base + "/dequantize",
                     {codes, parameters[0], parameters[1]}, attributes);
+  dequantized_.emplace(output, key);
   ++qdq_pairs_;
   return output;
 }

@@ -70,6 +70,7 @@ class GraphBuilder final : public OnnxBuilder {
   // By value name: index of the initializer.
   std::unordered_map<std::string, int> constants_;
   std::map<std::string, std::string> qdq_outputs_;
+  std::map<std::string, std::string> dequantized_;  // DQ outputs: their grids
   // By value name: the output it has become.
   std::unordered_map<std::string, std::string> outputs_;
   int64_t initializer_bytes_ = 0;

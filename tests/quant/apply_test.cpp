@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 /// The full plan of quickstart() after an edit.
 template <class Edit>
 QdqPlan edited(Edit edit) {
-  QdqPlan plan = plan_full(quickstart());
+  QdqPlan plan = plan_for(quickstart());
   edit(plan.points);
   return plan;
 }
@@ -24,7 +24,7 @@ std::string refusal(const QdqPlan& plan) {
 
 TEST(Apply, WrapsTheLayersThatThePlanNames) {
   const Model model = quickstart();
-  const Model quantized = apply(plan_full(model), model);
+  const Model quantized = apply(plan_for(model), model);
   EXPECT_EQ(names(quantized),
             (std::vector<std::string>{
                 "image", "quant_conv2d", "batch_normalization", "re_lu",
@@ -40,7 +40,7 @@ TEST(Apply, WrapsTheLayersThatThePlanNames) {
 
 TEST(Apply, KeepsTheWeights) {
   const Model model = quickstart();
-  EXPECT_EQ(weight_bits(apply(plan_full(model), model)), weight_bits(model));
+  EXPECT_EQ(weight_bits(apply(plan_for(model), model)), weight_bits(model));
 }
 
 TEST(Apply, LeavesTheModelUntouched) {
@@ -49,7 +49,7 @@ TEST(Apply, LeavesTheModelUntouched) {
   const auto weights = weight_bits(model);
   const auto layers = names(model);
   const auto answer = bits(model.predict(x));
-  const Model quantized = apply(plan_full(model), model);
+  const Model quantized = apply(plan_for(model), model);
   shake(quantized, 77);
   for (const auto& q : quantizers(quantized)) {
     if (q->config().rule == ScaleRule::fixed) q->set_scale(0.5f);
@@ -62,7 +62,7 @@ TEST(Apply, LeavesTheModelUntouched) {
 
 TEST(Apply, GivesTheSameTwice) {
   const Model model = quickstart();
-  const QdqPlan plan = plan_full(model);
+  const QdqPlan plan = plan_for(model);
   const Model first = apply(plan, model);
   shake(first, 77);
   const Model second = apply(plan, model);
@@ -83,10 +83,10 @@ TEST(Apply, GivesAGroupOneQuantizer) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   const Model model({x}, {Conv2D({.filters = 2, .name = "a"})(x),
                           Conv2D({.filters = 2, .name = "b"})(x)});
-  const Model quantized = apply(plan_full(model), model);
+  const Model quantized = apply(plan_for(model), model);
   EXPECT_EQ(quantizers(quantized).size(), 3u);
-  EXPECT_EQ(wrapper(quantized, "quant_a").inputs()[0].quantizer,
-            wrapper(quantized, "quant_b").inputs()[0].quantizer);
+  EXPECT_EQ(wrapper(quantized, "quant_a").stubs()[0].quantizer,
+            wrapper(quantized, "quant_b").stubs()[0].quantizer);
   EXPECT_NE(wrapper(quantized, "quant_a").weights()[0].quantizer,
             wrapper(quantized, "quant_b").weights()[0].quantizer);
 }
@@ -140,7 +140,7 @@ TEST(Apply, RefusesAGroupOfASharedLayerAndAnother) {
   const Dense shared({.units = 3, .name = "shared"});
   const SymbolicTensor y = shared(ReLU()(shared(x)));
   const Model model(x, Dense({.units = 3, .name = "last"})(y));
-  QdqPlan plan = plan_full(model);
+  QdqPlan plan = plan_for(model);
   ASSERT_EQ(plan.points[2].layer, "last");
   plan.points[2].group = plan.points[0].group;
   EXPECT_THROW((void)apply(plan, model), ValueError);
@@ -150,7 +150,7 @@ TEST(Apply, RefusesAGroupOfSeveralConfigurations) {
   const SymbolicTensor x = input({3}, "x");
   const Model model({x}, {Dense({.units = 2, .name = "a"})(x),
                           Dense({.units = 2, .name = "b"})(x)});
-  QdqPlan plan = plan_full(model);
+  QdqPlan plan = plan_for(model);
   plan.points[2].config.bits = 4;
   const std::string text =
       error_of<ValueError>([&] { (void)apply(plan, model); });
@@ -197,7 +197,7 @@ TEST(Apply, RefusesAConfigurationThatNoQuantizerTakes) {
 
 TEST(Apply, RefusesToWrapAWrapper) {
   const Model model = quickstart();
-  const QdqPlan plan = plan_full(model);
+  const QdqPlan plan = plan_for(model);
   const Model quantized = apply(plan, model);
   QdqPlan again;
   again.points = {plan.points[0]};
@@ -211,7 +211,7 @@ TEST(Apply, RefusesANameThatIsTaken) {
   SymbolicTensor y = Dense({.units = 3, .name = "d"})(x);
   const Model model(x, ReLU({.name = "quant_d"})(y));
   EXPECT_THAT(
-      error_of<ValueError>([&] { (void)apply(plan_full(model), model); }),
+      error_of<ValueError>([&] { (void)apply(plan_for(model), model); }),
       HasSubstr("two layers 'quant_d'"));
 }
 

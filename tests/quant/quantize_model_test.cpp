@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 TEST(QuantizeModel, AppliesTheFullPlan) {
   const Model model = quickstart();
   const Model quantized = quantize_model(model);
-  EXPECT_EQ(plan_of(quantized), plan_full(model));
+  EXPECT_EQ(plan_of(quantized), plan_for(model));
   EXPECT_EQ(quantizers(quantized).size(), 4u);
 }
 
@@ -133,9 +133,9 @@ TEST(QuantizedClone, KeepsQuantizersShared) {
   const Model quantized = quantize_model(model);
   const Model copy = quantized.clone();
   EXPECT_EQ(quantizers(copy).size(), 3u);
-  const auto shared = wrapper(copy, "quant_a").inputs()[0].quantizer;
-  EXPECT_EQ(wrapper(copy, "quant_b").inputs()[0].quantizer, shared);
-  EXPECT_NE(wrapper(quantized, "quant_a").inputs()[0].quantizer, shared);
+  const auto shared = wrapper(copy, "quant_a").stubs()[0].quantizer;
+  EXPECT_EQ(wrapper(copy, "quant_b").stubs()[0].quantizer, shared);
+  EXPECT_NE(wrapper(quantized, "quant_a").stubs()[0].quantizer, shared);
 }
 
 class QuantizedPredictOf : public ::testing::TestWithParam<int64_t> {};

@@ -73,8 +73,8 @@ inline std::vector<bool> switches(const Model& model) {
   return result;
 }
 
-inline const quant::QuantizeWrapper& wrapper(const Model& model,
-                                             const std::string& name) {
+inline const quant::BaseQuantizeWrapper& wrapper(const Model& model,
+                                                 const std::string& name) {
   return *quant::as_wrapper(model.layer(name));
 }
 
@@ -97,12 +97,19 @@ inline Model calibrated_quickstart() {
   return model;
 }
 
+/// Where quantize_model puts Q/DQ.
+inline quant::QdqPlan plan_for(const Model& model,
+                               const quant::QuantizeOptions& options = {}) {
+  return quant::place(model, options).plan;
+}
+
 /// A plan of one point, at the input of `layer` from `source`.
 inline quant::QdqPlan plan_by_hand(const std::string& layer,
                                    const std::string& source) {
   quant::QdqPlan plan;
   plan.points.push_back({layer, quant::QdqSite::input(0),
-                         quant::activation_quantizer(), "by hand", source});
+                         quant::activation_quantizer(), "user", "by hand",
+                         source});
   return plan;
 }
 

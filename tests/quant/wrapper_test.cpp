@@ -15,14 +15,15 @@ using Values = std::vector<float>;
 
 /// A wrapper around `inner` with the default quantizers at input 0 and at
 /// the kernel, the activation's scale set.
-std::shared_ptr<QuantizeWrapper> wrap(const LayerHandle& inner,
-                                      float scale = 0.01f) {
+std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
+                                          float scale = 0.01f) {
   auto x = std::make_shared<Quantizer>("x", activation_quantizer());
   x->set_scale(scale);
   auto w = std::make_shared<Quantizer>("w", weight_quantizer());
-  return std::make_shared<QuantizeWrapper>(
-      inner.layer(), std::vector<QuantizeWrapper::Input>{{0, x, "test"}},
-      std::vector<QuantizeWrapper::Weight>{{"kernel", w, "test"}});
+  const auto wrapper = make_wrapper(inner.layer());
+  wrapper->attach(QdqSite::input(0), x, "test");
+  wrapper->attach(QdqSite::weight("kernel"), w, "test");
+  return wrapper;
 }
 
 Grid activation_grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
@@ -50,9 +51,9 @@ TEST(Wrapper, TellsWhatItQuantizes) {
   const Config config = wrapper->config();
   EXPECT_EQ(config.at("class_name").as_string(), "Dense");
   EXPECT_EQ(config.at("config").at("units").as_int(), 5);
-  const Config& input = config.at("inputs").as_list().at(0);
+  const Config& input = config.at("stubs").as_list().at(0);
   EXPECT_EQ(input.at("name").as_string(), "x");
-  EXPECT_EQ(input.at("index").as_int(), 0);
+  EXPECT_EQ(input.at("site").as_string(), "input 0");
   EXPECT_EQ(input.at("rule").as_string(), "fixed");
   EXPECT_EQ(static_cast<float>(input.at("scale").as_number()), 0.01f);
   const Config& weight = config.at("weights").as_list().at(0);
@@ -78,10 +79,10 @@ TEST(Wrapper, HasShapesParametersAndWorkOfWhatItWraps) {
 }
 
 TEST(Wrapper, RefusesNoLayerAndAWrapper) {
-  EXPECT_THAT(error_of<ValueError>([] { QuantizeWrapper(nullptr, {}, {}); }),
-              HasSubstr("QuantizeWrapper: expected a layer, got none"));
+  EXPECT_THAT(error_of<ValueError>([] { BaseQuantizeWrapper(nullptr); }),
+              HasSubstr("quantize wrapper: expected a layer, got none"));
   EXPECT_THAT(error_of<ValueError>(
-                  [] { QuantizeWrapper(wrap(Dense({.units = 1})), {}, {}); }),
+                  [] { BaseQuantizeWrapper(wrap(Dense({.units = 1}))); }),
               HasSubstr("expected a plain layer, got the wrapper"));
 }
 
@@ -168,7 +169,7 @@ TEST(WrapperForward, SwitchedOffIsTheLayer) {
   const SymbolicTensor row = input({4});
   const Model wrapped(row, call(wrapper, {row}));
   shake(wrapped);
-  wrapper->inputs()[0].quantizer->set_enabled(false);
+  wrapper->stubs()[0].quantizer->set_enabled(false);
   wrapper->weights()[0].quantizer->set_enabled(false);
   const Tensor x = noise({3, 4});
   const NoGradGuard no_grad;
@@ -211,7 +212,7 @@ struct OneUnit {
         tensor({static_cast<int64_t>(kernel.size()), 1}, kernel));
   }
   Dense inner;
-  std::shared_ptr<QuantizeWrapper> wrapper;
+  std::shared_ptr<BaseQuantizeWrapper> wrapper;
   SymbolicTensor x;
   Model model;
 };
@@ -267,17 +268,19 @@ TEST(StraightThrough, SwitchedOffPassesEveryGradient) {
 TEST(Wrapper, RefusesPointsThatCannotBe) {
   const auto dense = [] { return Dense({.units = 2, .name = "d"}).layer(); };
   const auto some = std::make_shared<Quantizer>("q", QuantizerConfig());
-  const auto with = [&](std::vector<QuantizeWrapper::Input> inputs,
-                        std::vector<QuantizeWrapper::Weight> weights) {
-    const auto wrapper = std::make_shared<QuantizeWrapper>(
-        dense(), std::move(inputs), std::move(weights));
+  const auto with = [&](const QdqSite& site,
+                        const std::shared_ptr<Quantizer>& quantizer) {
+    const auto wrapper = make_wrapper(dense());
+    wrapper->attach(site, quantizer);
     return call(wrapper, {input({3})});
   };
-  EXPECT_THROW(with({{0, nullptr, ""}}, {}), ValueError);
-  EXPECT_THROW(with({{-1, some, ""}}, {}), ValueError);
-  EXPECT_THROW(with({{5, some, ""}}, {}), ValueError);
-  EXPECT_THROW(with({}, {{"kernel", nullptr, ""}}), ValueError);
-  EXPECT_THROW(with({}, {{"kernl", some, ""}}), NotFoundError);
+  EXPECT_THROW(with(QdqSite::input(0), nullptr), ValueError);
+  EXPECT_THROW(with(QdqSite::input(-1), some), ValueError);
+  EXPECT_THROW(with(QdqSite::input(5), some), ValueError);
+  EXPECT_THROW(with(QdqSite::weight("kernel"), nullptr), ValueError);
+  EXPECT_THROW(with(QdqSite::weight("kernl"), some), NotFoundError);
+  const auto live = std::make_shared<Quantizer>("w", weight_quantizer());
+  EXPECT_THROW(with(QdqSite::output(), live), UnsupportedError);
 }
 
 TEST(Quantizer, FollowsAWeightThatChanges) {

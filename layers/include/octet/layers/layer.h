@@ -68,11 +68,25 @@ struct ForwardContext {
   Variable read(const Parameter& parameter) const;
 };
 
-/// How a class is quantized when nobody says otherwise.
+/// How a class is quantized: by a wrapper of its inputs and these weights.
 struct QdqDefault {
-  bool enabled = false;                 ///< in full mode
+  bool enabled = false;     ///< in full mode, when nobody says otherwise
+  bool on_request = false;  ///< where a spec, a case or a policy asks for it
+  bool several_inputs = false;          ///< each with Q/DQ of its own
   std::string_view weight = {};         ///< parameter that gets weight Q/DQ
   std::string_view second_weight = {};  ///< another one, of a class with two
+};
+
+/// What a class does to the values that pass through, as far as Q/DQ
+/// placement has to know.
+enum class LayerRole {
+  other,
+  linear,         ///< weights times inputs: convolutions, Dense
+  normalization,  ///< affine by channel, which a linear layer before absorbs
+  activation,     ///< one function of each element of one tensor
+  movement,       ///< moves, selects or repeats values: Flatten, MaxPooling2D
+  identity,       ///< hands its input on in inference: Dropout
+  merge,          ///< joins several tensors element by element: Add
 };
 
 /// What the registry knows of a class. Every layer source ends with one.
@@ -80,6 +94,7 @@ struct LayerDef {
   std::string_view class_name;
   /// Throws: ValueError, NotFoundError for a bad configuration.
   std::shared_ptr<Layer> (*create)(const Config& config);
+  LayerRole role = LayerRole::other;
   QdqDefault qdq = {};
 };
 

@@ -10,7 +10,13 @@
 
 namespace octet {
 
-/// Null if there is no such class.
+/// The class behind one of Keras' other names ("MaxPool2D" is MaxPooling2D);
+/// any other name is returned as it is.
+/// Source: the export decorators of keras/src/layers, version 3.15.
+std::string_view canonical_class_name(std::string_view name);
+
+/// The class of that name, or of another name that Keras has for it. Null if
+/// there is no such class.
 const LayerDef* find_layer_def(std::string_view class_name);
 
 /// All classes, Octet's first, each group in alphabetical order.

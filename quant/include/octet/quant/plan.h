@@ -1,6 +1,6 @@
 // QdqPlan: where Q/DQ pairs go in a model and why, one point per quantized
-// tensor and reader. Plans are values: they print, compare and can be edited
-// before apply() turns them into wrappers.
+// edge. Plans are values: they print, compare, can be edited, saved and
+// loaded before apply() turns them into wrappers.
 #pragma once
 
 #include <string>
@@ -8,28 +8,19 @@
 #include <vector>
 
 #include <octet/layers/model.h>
+#include <octet/quant/qdq_site.h>
 #include <octet/quant/quantizer.h>
 
 namespace octet::quant {
-
-enum class SiteKind { input, weight };
-
-/// One place at a layer: QdqSite::input(0), QdqSite::weight("kernel").
-struct QdqSite {
-  SiteKind kind = SiteKind::input;
-  int index = 0;          ///< of the input
-  std::string parameter;  ///< of the weight
-
-  static QdqSite input(int index);
-  static QdqSite weight(std::string parameter);
-  bool operator==(const QdqSite&) const = default;
-};
 
 struct QdqPoint {
   std::string layer;  ///< name
   QdqSite site;
   QuantizerConfig config;
-  std::string reason;  ///< the rule that put it here
+  /// Whose decision it is: "user", "case ResNetV1", "default", the id of a
+  /// placement rule ("P04") or "pattern ConvBNReLU".
+  std::string rule;
+  std::string reason;  ///< in words
   /// Points of one group read the same tensor and share one quantizer.
   std::string group;
   bool operator==(const QdqPoint&) const = default;
@@ -38,19 +29,41 @@ struct QdqPoint {
 struct QdqPlan {
   std::vector<QdqPoint> points;  ///< in the model's order, inputs first
 
-  /// Q/DQ pairs of the exported graph: one per group.
-  int64_t pairs() const;
-  /// One point per line.
+  /// One point per line: layer, site, configuration, rule, reason.
   std::string to_string() const;
   bool operator==(const QdqPlan&) const = default;
 };
+
+/// How many Q/DQ pairs a plan makes of a model.
+struct PairCount {
+  int64_t activations = 0;  ///< one an edge
+  int64_t weights = 0;
+  int64_t shared = 0;  ///< with one pair a tensor, as in exported files
+
+  int64_t per_edge() const { return activations + weights; }
+  /// "pairs: 71 activations + 54 weights = 125 per edge, 109 shared".
+  std::string to_string() const;
+  bool operator==(const PairCount&) const = default;
+};
+
+/// Layers that are called several times have an edge for each call.
+/// Throws: as apply().
+PairCount count_pairs(const QdqPlan& plan, const Model& model);
+
+/// What separates two plans, one line each: "- " and a point of the first,
+/// "+ " and a point of the second, in order. Empty if they are equal.
+std::string diff(const QdqPlan& from, const QdqPlan& to);
+
+Config to_config(const QdqPlan& plan);
+/// Throws: ValueError, NotFoundError saying what is wrong with which point.
+QdqPlan plan_from_config(const Config& config);
 
 /// A new model with wrappers around copies of the layers the plan names; the
 /// given model is untouched. Wrapped layers are named "quant_<name>".
 /// Throws: NotFoundError for an unknown layer or parameter; ValueError for an
 /// input index out of range, a point given twice, or points of one group that
 /// read different tensors or differ in their configuration; UnsupportedError
-/// for a live or per-channel scale on an input.
+/// for a live or per-channel scale on an activation.
 Model apply(const QdqPlan& plan, const Model& model);
 
 /// The points of a quantized model, as apply() got them.

@@ -1,8 +1,13 @@
-// All of quantization.
+// Everything of the quant module.
 #pragma once
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/insertion_case.h>
+#include <octet/quant/observer.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/quantize_model.h>
+#include <octet/quant/quantizer.h>
+#include <octet/quant/spec.h>
 #include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>

@@ -1,24 +1,88 @@
-// The wrapper route: every layer class that has a Q/DQ default gets it.
+// The wrapper route: a policy decides on every layer, cases and the user's
+// spec overrule it, and the resulting plan is applied.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include <octet/quant/insertion_case.h>
 #include <octet/quant/plan.h>
+#include <octet/quant/spec.h>
 
 namespace octet::quant {
 
+enum class QuantizationMode {
+  full,     ///< every layer, as the policy says unless a spec or case does
+  partial,  ///< only layers that the spec or a case names
+};
+
+/// Who decides where neither the spec nor a case does.
+enum class Policy {
+  /// What TensorRT fuses, rule by rule: see TensorrtPolicy.
+  tensorrt,
+  /// The class defaults of NVIDIA's tensorflow-quantization.
+  toolkit,
+};
+
+/// What to do about names in a spec that the model does not have.
+enum class OnUnknown { error, warn };
+
+/// Options of Policy::tensorrt, by the rules of quant/README.md.
+/// Source: TensorRT developer guide, "Q/DQ placement recommendations", and
+/// ModelOpt's onnx quantization.
+struct TensorrtPolicy {
+  bool residual = true;        ///< P04, P06 to P08, P22: Add
+  bool average_pools = true;   ///< P11
+  bool squeeze_excite = true;  ///< P15: Multiply by a gate
+  bool first_layer = true;     ///< A06: no linear layer stands before it
+  bool last_layer = true;      ///< A06: no linear layer stands behind it
+  /// P24: convolutions of fewer than 16 channels in or out, but for those that
+  /// ModelOpt quantizes.
+  bool skip_narrow_convs = false;
+  bool skip_tiny_gemms = false;  ///< P25: Dense, fewer than 16 features
+  bool skip_depthwise = false;   ///< P26: one filter a channel
+};
+
 struct QuantizeOptions {
+  QuantizationMode mode = QuantizationMode::full;
+  QuantizationSpec spec = {};
+  std::vector<InsertionCase> cases = {};
+  Policy policy = Policy::tensorrt;
+  TensorrtPolicy tensorrt = {};
+  OnUnknown on_unknown = OnUnknown::error;
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
 };
 
-/// Where full mode puts Q/DQ: at the inputs and weights of every layer whose
-/// class has it on by default (convolutions, Dense, average pooling). Readers
-/// of one tensor share a quantizer.
-/// Source: NVIDIA tensorflow-quantization, quantize_model, mode "full".
-QdqPlan plan_full(const Model& model, const QuantizeOptions& options = {});
+/// Something a placement did not do, or a disagreement it settled.
+struct PlacementNote {
+  enum class Kind {
+    left_alone,  ///< an edge without Q/DQ, and why
+    conflict,    ///< user, case and policy disagreed; `text` names the winner
+  };
+  Kind kind = Kind::left_alone;
+  std::string layer;
+  std::string rule;
+  std::string text;
+  bool operator==(const PlacementNote&) const = default;
+};
 
-/// apply(plan_full(model), model): a new model; `model` is untouched.
-/// Throws: ValueError if the model is quantized already or nothing in it can
-/// be.
+struct Placement {
+  QdqPlan plan;
+  std::vector<PlacementNote> notes;  ///< in the model's order
+};
+
+/// Where Q/DQ goes and why, and where not and why. Nothing is changed.
+/// Precedence on a layer: user > case (the later one) > policy.
+/// Throws: NotFoundError, with the nearest names, for a layer or pattern that
+/// the model does not have; UnsupportedError for a class that is unknown or
+/// has no wrapper; ValueError for an index that a layer does not have, for
+/// partial mode without a spec or case, and for a model that is quantized.
+/// With OnUnknown::warn what is unknown is warned of and left out.
+Placement place(const Model& model, const QuantizeOptions& options = {});
+
+/// apply(place(model, options).plan, model): a new model; nothing given is
+/// changed. Throws: as place(); ValueError if nothing would be quantized.
 Model quantize_model(const Model& model, const QuantizeOptions& options = {});
 
 }  // namespace octet::quant

@@ -35,6 +35,9 @@ struct QuantizerConfig {
   bool operator==(const QuantizerConfig&) const = default;
 };
 
+/// "int8 [-127,127] per channel live".
+std::string to_string(const QuantizerConfig& config);
+
 /// Per-tensor int8 [-128,127], fixed by calibration.
 QuantizerConfig activation_quantizer();
 /// Per-channel int8 [-127,127], live absmax.

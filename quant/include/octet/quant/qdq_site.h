@@ -1,0 +1,39 @@
+// QdqSite: one place at a layer where a Q/DQ pair can stand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace octet::quant {
+
+enum class SiteKind {
+  input,   ///< between a tensor and the layer that reads it
+  weight,  ///< between a parameter and its layer
+  output,  ///< behind the layer, for all that read it
+};
+
+/// QdqSite::input(0), QdqSite::weight("kernel"), QdqSite::output().
+struct QdqSite {
+  SiteKind kind = SiteKind::input;
+  int index = 0;          ///< of the input
+  std::string parameter;  ///< of the weight
+
+  static QdqSite input(int index);
+  static QdqSite weight(std::string parameter);
+  static QdqSite output();
+  bool operator==(const QdqSite&) const = default;
+};
+
+/// "input 0", "kernel", "output".
+std::string to_string(const QdqSite& site);
+
+/// What is asked of a layer, in the toolkit's terms.
+struct QdqRequest {
+  bool quantize_input = true;
+  bool quantize_weight = true;
+  /// Which inputs of a layer with several; empty: all.
+  std::vector<int> quantization_index = {};
+  bool operator==(const QdqRequest&) const = default;
+};
+
+}  // namespace octet::quant

@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "chains.h"
+#include "rules.h"
+
+namespace octet::quant {
+namespace {
+
+// One number a channel for a whole image.
+bool is_one_pixel(const SymbolicTensor& x, const GraphNode& node) {
+  const Shape& shape = x.shape();
+  return shape.rank() == 4 && node.shape.rank() == 4 && shape[1] == 1 &&
+         shape[2] == 1 && (node.shape[1] > 1 || node.shape[2] > 1);
+}
+
+bool ends_in_sigmoid(const GraphIndex& graph, const SymbolicTensor& x) {
+  const GraphNode* node = &graph.source(x);
+  while (graph.role(*node) == LayerRole::movement) {
+    node = &graph.source(node->inputs[0]);
+  }
+  return is_sigmoid(*node);
+}
+
+// The input that scales the others, of a squeeze-and-excite block.
+std::optional<size_t> gate_of(const GraphIndex& graph, const GraphNode& node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const SymbolicTensor& x = node.inputs[i];
+    if (is_one_pixel(x, node) || ends_in_sigmoid(graph, x)) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Decision decide_multiply(const Draft& draft, const GraphNode& node,
+                         const TensorrtPolicy& options) {
+  const GraphIndex& graph = draft.graph();
+  const auto name = [&](size_t i) {
+    return graph.tensor_name(graph.source(node.inputs[i]));
+  };
+  if (silu_gate(graph, node) != nullptr) {
+    return left_alone("P15", fmt::format("x * sigmoid(x) of {} and {} fuses "
+                                         "with what is before it",
+                                         name(0), name(1)));
+  }
+  const std::optional<size_t> gate = gate_of(graph, node);
+  if (!gate) {
+    return left_alone(
+        "P15", "no input is a gate: neither a sigmoid nor one pixel an image");
+  }
+  if (!options.squeeze_excite) {
+    return left_alone("P15", "squeeze_excite = false leaves Multiply alone");
+  }
+  const Ahead& ahead = draft.ahead(node);
+  if (ahead.quantized == nullptr) {
+    return left_alone("P15", "nothing behind it is quantized");
+  }
+  Decision decision{.rule = "P15"};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    decision.sites.push_back(
+        {QdqSite::input(static_cast<int>(i)), "P15",
+         i == *gate ? fmt::format("gate {}; {} reads the product", name(i),
+                                  graph.tensor_name(*ahead.quantized))
+                    : fmt::format("{}, which {} gates", name(i), name(*gate))});
+  }
+  return decision;
+}
+
+}  // namespace octet::quant

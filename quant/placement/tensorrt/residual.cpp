@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "chains.h"
+#include "rules.h"
+
+namespace octet::quant {
+namespace {
+
+std::string input_name(const GraphIndex& graph, const GraphNode& node,
+                       size_t input) {
+  return graph.tensor_name(graph.source(node.inputs[input]));
+}
+
+bool broadcasts(const GraphNode& node) {
+  return std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
+    return x.shape() != node.shape;
+  });
+}
+
+Decision all_inputs(const GraphIndex& graph, const GraphNode& node,
+                    const std::string& rule, const std::string& why) {
+  Decision decision{.rule = rule};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    decision.sites.push_back(
+        {QdqSite::input(static_cast<int>(i)), rule,
+         fmt::format("{}; from {}", why, input_name(graph, node, i))});
+  }
+  return decision;
+}
+
+// Which branch the Add becomes part of, and why that one.
+struct Choice {
+  size_t input = 0;
+  std::string rule;
+  std::string reason;
+};
+
+Choice choose(const GraphIndex& graph, const GraphNode& node,
+              const std::vector<ConvBranch>& branches,
+              const std::vector<size_t>& candidates) {
+  const auto linear = [&](size_t i) {
+    return graph.tensor_name(*branches[i].linear);
+  };
+  if (candidates.size() == 1) {
+    const size_t only = candidates[0];
+    return {only, "P04", fmt::format("{} fuses with the Add", linear(only))};
+  }
+  const Paths paths = paths_to_ancestor(graph, node);
+  // The first of equals.
+  const size_t longest = *std::ranges::max_element(
+      candidates, {}, [&](size_t i) { return paths.layers[i]; });
+  std::vector<std::string> others;
+  for (const size_t i : candidates) {
+    if (i != longest) others.push_back(std::to_string(paths.layers[i]));
+  }
+  return {longest, "P07",
+          fmt::format("{} fuses with the Add: {} layers back to {}, not {}",
+                      linear(longest), paths.layers[longest],
+                      paths.ancestor == nullptr
+                          ? "the inputs"
+                          : graph.tensor_name(*paths.ancestor),
+                      name_list(others))};
+}
+
+Decision residual(const GraphIndex& graph, const GraphNode& node,
+                  const std::vector<ConvBranch>& branches,
+                  const Choice& choice) {
+  Decision decision{.rule = choice.rule};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i == choice.input) continue;
+    std::string rule = choice.rule;
+    std::string from = input_name(graph, node, i);
+    if (const GraphNode* used = branches[i].used_more) {
+      rule = "P08";
+      from += used == &graph.source(node.inputs[i])
+                  ? ", which others read too"
+                  : fmt::format(", where others read {} too",
+                                graph.tensor_name(*used));
+    }
+    decision.sites.push_back(
+        {QdqSite::input(static_cast<int>(i)), rule,
+         fmt::format("residual input from {}; {}", from, choice.reason)});
+  }
+  return decision;
+}
+
+}  // namespace
+
+Decision decide_add(Draft& draft, const GraphNode& node,
+                    const TensorrtPolicy& options) {
+  if (!options.residual) {
+    return left_alone("P04", "residual = false leaves Adds alone");
+  }
+  const GraphIndex& graph = draft.graph();
+  const Ahead& ahead = draft.ahead(node);
+  if (ahead.quantized == nullptr && ahead.floating != nullptr) {
+    return left_alone("P17", fmt::format("leads only to {}, which stays float",
+                                         graph.tensor_name(*ahead.floating)));
+  }
+  std::vector<ConvBranch> branches;
+  for (const SymbolicTensor& x : node.inputs) {
+    branches.push_back(conv_branch(graph, x));
+  }
+  // Of branches that fuse, those in INT8, if there are any.
+  std::vector<size_t> candidates;
+  std::vector<size_t> in_float;
+  for (size_t i = 0; i < branches.size() && !broadcasts(node); ++i) {
+    if (!branches[i].fuses()) continue;
+    const bool int8 = draft.reads_int8(*branches[i].linear, 0);
+    (int8 ? candidates : in_float).push_back(i);
+  }
+  if (candidates.empty() && ahead.quantized == nullptr) {
+    return left_alone(
+        "P06", "no INT8 convolution fuses with it, and none reads the sum");
+  }
+  if (candidates.empty()) candidates = in_float;
+  if (candidates.empty()) {
+    const std::string& reader = graph.tensor_name(*ahead.quantized);
+    return broadcasts(node)
+               ? all_inputs(graph, node, "P22",
+                            fmt::format("the shapes differ, so nothing fuses "
+                                        "with the Add, and {} reads the sum",
+                                        reader))
+               : all_inputs(graph, node, "P06",
+                            fmt::format("no convolution fuses with the Add, "
+                                        "and {} reads the sum",
+                                        reader));
+  }
+  const Choice choice = choose(graph, node, branches, candidates);
+  for (const GraphNode* fused : branches[choice.input].way) {
+    draft.fuse(*fused, node);
+  }
+  return residual(graph, node, branches, choice);
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,41 @@
+// The rules of Policy::tensorrt, by the layers they are about. Ids are those
+// of the table in quant/README.md.
+#pragma once
+
+#include "draft.h"
+
+namespace octet::quant {
+
+/// The sites that the wrapper of a layer's class gives Q/DQ.
+std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
+                                      const std::string& rule,
+                                      const std::string& reason);
+
+/// All linear layers (P01, A06, P24 to P26).
+void decide_linear(Draft& draft, const TensorrtPolicy& options);
+/// Q/DQ of linear layers that read a ZeroPadding2D goes before it (P20).
+/// REQUIRES: linear layers are decided.
+void move_before_pads(Draft& draft);
+
+// REQUIRES, of these: all that is behind the node is decided, and looked
+// ahead from.
+
+/// BatchNormalization (P02, P03).
+Decision decide_normalization(const Draft& draft, const GraphNode& node);
+/// Add (P04, P06 to P08, P17, P22).
+Decision decide_add(Draft& draft, const GraphNode& node,
+                    const TensorrtPolicy& options);
+/// Multiply (P15).
+Decision decide_multiply(const Draft& draft, const GraphNode& node,
+                         const TensorrtPolicy& options);
+/// AveragePooling2D, GlobalAveragePooling2D (P11).
+Decision decide_average_pool(const Draft& draft, const GraphNode& node,
+                             const TensorrtPolicy& options);
+
+/// MaxPooling2D (P10, P12) and what reads it: an Add's pooled shortcut needs
+/// no Q/DQ of its own. REQUIRES: all other layers are decided.
+void decide_max_pools(Draft& draft);
+/// Concatenate (P14). REQUIRES: all other layers are decided.
+void decide_concatenations(Draft& draft);
+
+}  // namespace octet::quant

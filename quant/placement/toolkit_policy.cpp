@@ -1,0 +1,49 @@
+// The class defaults of NVIDIA's toolkit: its table of wrappers, and those of
+// the user. Source: tensorflow-quantization 0.2.0, quantize_wrappers.py.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/quant/wrapper_registry.h>
+
+#include "decisions.h"
+
+namespace octet::quant {
+namespace {
+
+// Of the ten classes that the toolkit has wrappers for, those it wraps when
+// nobody says otherwise.
+constexpr std::array<std::string_view, 5> kDefaults = {
+    "AveragePooling2D", "Conv2D", "Dense", "DepthwiseConv2D",
+    "GlobalAveragePooling2D"};
+
+bool on_by_default(const std::string& layer_class) {
+  if (std::ranges::find(kDefaults, layer_class) != kDefaults.end()) return true;
+  const WrapperInfo info = wrapper_info(layer_class);
+  return info.user_defined && info.enabled;
+}
+
+}  // namespace
+
+Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed) {
+  Decisions decisions;
+  for (const auto& node : graph.model().nodes()) {
+    const Layer& layer = *node->layer;
+    if (fixed.contains(&layer) || decisions.contains(&layer)) continue;
+    const std::string layer_class = layer.class_name();
+    if (!on_by_default(layer_class)) continue;
+    CloneContext context;
+    const auto wrapper = make_wrapper(layer.clone(context));
+    Decision decision{.rule = "default"};
+    for (QdqSite& site :
+         wrapper->sites({}, static_cast<int>(node->inputs.size()))) {
+      decision.sites.push_back({std::move(site), "default",
+                                fmt::format("default of {}", layer_class)});
+    }
+    decisions.emplace(&layer, std::move(decision));
+  }
+  return decisions;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,38 @@
+#include <fmt/format.h>
+
+#include <octet/quant/qdq_site.h>
+
+namespace octet::quant {
+
+QdqSite QdqSite::input(int index) {
+  QdqSite site;
+  site.index = index;
+  return site;
+}
+
+QdqSite QdqSite::weight(std::string parameter) {
+  QdqSite site;
+  site.kind = SiteKind::weight;
+  site.parameter = std::move(parameter);
+  return site;
+}
+
+QdqSite QdqSite::output() {
+  QdqSite site;
+  site.kind = SiteKind::output;
+  return site;
+}
+
+std::string to_string(const QdqSite& site) {
+  switch (site.kind) {
+    case SiteKind::weight:
+      return site.parameter;
+    case SiteKind::output:
+      return "output";
+    case SiteKind::input:
+      break;
+  }
+  return fmt::format("input {}", site.index);
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::quant {
+namespace {
+
+constexpr std::string_view kSuffix = "QuantizeWrapper";
+
+struct UserWrapper {
+  std::string layer_class;
+  WrapperDef def;
+};
+
+std::vector<UserWrapper>& user_wrappers() {
+  static std::vector<UserWrapper> wrappers;
+  return wrappers;
+}
+
+const UserWrapper* find_user_wrapper(std::string_view layer_class) {
+  for (const UserWrapper& each : user_wrappers()) {
+    if (each.layer_class == layer_class) return &each;
+  }
+  return nullptr;
+}
+
+bool can_be_quantized(const LayerDef& def) {
+  return def.qdq.enabled || def.qdq.on_request;
+}
+
+WrapperInfo info_of(const LayerDef& def) {
+  return {.name = fmt::format("{}{}", def.class_name, kSuffix),
+          .layer_class = std::string(def.class_name),
+          .enabled = def.qdq.enabled};
+}
+
+WrapperInfo info_of(const UserWrapper& wrapper) {
+  return {.name = wrapper.def.name,
+          .layer_class = wrapper.layer_class,
+          .enabled = wrapper.def.enabled,
+          .user_defined = true};
+}
+
+std::shared_ptr<BaseQuantizeWrapper> built_in(const LayerDef& def,
+                                              std::shared_ptr<Layer> inner) {
+  if (!def.qdq.weight.empty()) {
+    std::vector<std::string> more;
+    if (!def.qdq.second_weight.empty())
+      more.emplace_back(def.qdq.second_weight);
+    return std::make_shared<WeightedBaseQuantizeWrapper>(
+        std::move(inner), std::string(def.qdq.weight), std::move(more));
+  }
+  if (def.qdq.several_inputs) {
+    return std::make_shared<MultiInputBaseQuantizeWrapper>(std::move(inner));
+  }
+  return std::make_shared<NonWeightedBaseQuantizeWrapper>(std::move(inner));
+}
+
+}  // namespace
+
+void register_wrapper(WrapperDef def) {
+  const std::string_view name = def.name;
+  if (!name.ends_with(kSuffix) || name.size() == kSuffix.size()) {
+    throw ValueError(fmt::format(
+        "register_wrapper: expected a name <Class>QuantizeWrapper, got '{}'",
+        name));
+  }
+  if (def.create == nullptr) {
+    throw ValueError(fmt::format(
+        "register_wrapper: expected a function for '{}', got none", name));
+  }
+  const std::string_view wanted = name.substr(0, name.size() - kSuffix.size());
+  const LayerDef* layer = find_layer_def(wanted);
+  if (layer == nullptr) {
+    std::vector<std::string> known;
+    for (const LayerDef* each : layer_defs()) {
+      known.emplace_back(each->class_name);
+    }
+    throw UnsupportedError(
+        fmt::format("register_wrapper: expected '{}' to be for a layer class{}",
+                    name, suggest_names(wanted, known)));
+  }
+  const WrapperInfo existing = wrapper_info(layer->class_name);
+  if (!existing.name.empty()) {
+    throw ValueError(fmt::format(
+        "register_wrapper: expected a class without a wrapper, but {} has {}",
+        layer->class_name, existing.name));
+  }
+  user_wrappers().push_back({std::string(layer->class_name), std::move(def)});
+}
+
+std::vector<WrapperInfo> wrapper_infos() {
+  std::vector<WrapperInfo> result;
+  for (const LayerDef* def : layer_defs()) {
+    if (can_be_quantized(*def)) result.push_back(info_of(*def));
+  }
+  std::ranges::sort(result, {}, &WrapperInfo::name);
+  std::vector<WrapperInfo> users;
+  for (const UserWrapper& each : user_wrappers())
+    users.push_back(info_of(each));
+  std::ranges::sort(users, {}, &WrapperInfo::name);
+  result.insert(result.end(), users.begin(), users.end());
+  return result;
+}
+
+WrapperInfo wrapper_info(std::string_view layer_class) {
+  const LayerDef* def = find_layer_def(layer_class);
+  if (def == nullptr) return {};
+  if (const UserWrapper* user = find_user_wrapper(def->class_name)) {
+    return info_of(*user);
+  }
+  return can_be_quantized(*def) ? info_of(*def) : WrapperInfo();
+}
+
+std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
+    std::shared_ptr<Layer> inner) {
+  if (inner == nullptr) {
+    throw ValueError("make_wrapper: expected a layer, got none");
+  }
+  const std::string layer_class = inner->class_name();
+  if (const UserWrapper* user = find_user_wrapper(layer_class)) {
+    auto wrapper = user->def.create(std::move(inner));
+    if (wrapper == nullptr) {
+      throw ValueError(
+          fmt::format("make_wrapper: expected {} to make a wrapper, got none",
+                      user->def.name));
+    }
+    return wrapper;
+  }
+  const LayerDef* def = find_layer_def(layer_class);
+  if (def != nullptr && can_be_quantized(*def)) {
+    return built_in(*def, std::move(inner));
+  }
+  return std::make_shared<BaseQuantizeWrapper>(std::move(inner));
+}
+
+}  // namespace octet::quant
