@@ -203,6 +203,27 @@ TEST(TensorrtAdd, MeasuresBranchesFromWhereTheyMeetNotFromTheInput) {
   EXPECT_EQ(add_edges(b.image, add({around, two})), (Strings{"add 1 P07"}));
 }
 
+TEST(TensorrtAdd, MeasuresTheLongestWayOfABranchThatForks) {
+  const Branches b;
+  const SymbolicTensor one = conv(relu(relu(b.x, "r1"), "r2"), "one");
+  const SymbolicTensor near = relu(b.x, "near");
+  const SymbolicTensor far = relu(relu(b.x, "r3"), "far");
+  const SymbolicTensor two = conv(Maximum()({near, far}), "two");
+  const Model model(b.image, conv(add({one, two}), "end"));
+  EXPECT_EQ(point_at(plan_for(model), "add", 0).reason,
+            "residual input from one; two fuses with the Add: 4 layers back "
+            "to x, not 3");
+}
+
+TEST(TensorrtAdd, SeesTheConvolutionBehindAPadInInt8) {
+  const Branches b;
+  const SymbolicTensor shortcut = conv(b.x, "shortcut");
+  const SymbolicTensor main =
+      Conv2D({.filters = 4, .name = "main"})(ZeroPadding2D()(b.x));
+  EXPECT_EQ(add_edges(b.image, add({relu(main, "relu"), shortcut})),
+            (Strings{"add 1 P07"}));
+}
+
 TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheirEnds) {
   const SymbolicTensor left = input(kImage, "left");
   const SymbolicTensor right = input(kImage, "right");

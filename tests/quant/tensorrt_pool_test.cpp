@@ -52,6 +52,15 @@ TEST(TensorrtNormalization, HasQdqBehindOtherLayersWhereAnInt8LayerFollows) {
             "P03: nothing behind it is quantized");
 }
 
+TEST(TensorrtNormalization, SeesTheConvolutionBehindAPad) {
+  const SymbolicTensor x = image();
+  const Model model(
+      x, conv(ZeroPadding2D({.name = "pad"})(norm(x, "norm")), "end"));
+  EXPECT_EQ(edges_for(model), (Strings{"norm 0 P03", "pad 0 P20"}));
+  EXPECT_EQ(point_at(plan_for(model), "norm").reason,
+            "image is no linear layer that absorbs it; end reads it");
+}
+
 TEST(TensorrtNormalization, HasQdqBehindALayerWithAnActivationOfItsOwn) {
   const SymbolicTensor x = image();
   const SymbolicTensor y =
@@ -300,6 +309,16 @@ TEST(TensorrtMultiply, ByASigmoidOfEveryPixelIsAGateToo) {
   const SymbolicTensor y = relu(x, "y");
   const Model model(
       x, conv(multiply(y, Activation("sigmoid")(conv(y, "mask", 1))), "end"));
+  EXPECT_EQ(edges_for(model), (Strings{"mask 0 P01", "multiply 0 P15",
+                                       "multiply 1 P15", "end 0 P01"}));
+}
+
+TEST(TensorrtMultiply, SeesTheSigmoidBehindLayersThatMoveValues) {
+  const SymbolicTensor x = image();
+  const SymbolicTensor y = Flatten()(relu(x, "y"));
+  const SymbolicTensor mask =
+      Activation("sigmoid")(conv(relu(x, "on"), "mask"));
+  const Model model(x, dense(multiply(y, Flatten()(mask)), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"mask 0 P01", "multiply 0 P15",
                                        "multiply 1 P15", "end 0 P01"}));
 }
