@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <octet/quant/qdq_site.h>
@@ -59,7 +60,9 @@ class QuantizationSpec {
   void add(const std::vector<std::string>& names,
            const SpecLists& options = {});
 
-  std::span<const SpecEntry> entries() const { return entries_; }
+  std::span<const SpecEntry> entries() const& { return entries_; }
+  /// Of a temporary, as in `for (auto& entry : c.case_(model, {}).entries())`.
+  std::vector<SpecEntry> entries() && { return std::move(entries_); }
   bool empty() const { return entries_.empty(); }
 
   /// The entry that holds for a layer, or null: by its name before a pattern

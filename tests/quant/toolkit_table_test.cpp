@@ -1,0 +1,158 @@
+// Rows 1 to 41 of the toolkit's placement tests. Those with counts stand in
+// toolkit_rows.h; tests/io looks at the same ones in exported files.
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+#include "toolkit_rows.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::StartsWith;
+
+Positions positions_of(const QdqPlan& plan) {
+  Positions result;
+  for (const QdqPoint& point : plan.points) {
+    result[point.layer].push_back(to_string(point.site));
+  }
+  return result;
+}
+
+/// The rows of a network, which is made once.
+void expect_rows(const std::vector<ToolkitRow>& rows,
+                 const std::string& network) {
+  const Model model = toolkit_network(network);
+  int checked = 0;
+  for (const ToolkitRow& row : rows) {
+    if (row.network != network) continue;
+    SCOPED_TRACE(fmt::format("row {}: {}", row.row, network));
+    const WarningsKept warnings;
+    const QdqPlan plan = plan_for(model, row.options);
+    EXPECT_EQ(positions_of(plan), row.positions(model));
+    const PairCount count = count_pairs(plan, model);
+    EXPECT_EQ(count, row.pairs()) << count.to_string();
+    ++checked;
+  }
+  EXPECT_GT(checked, 0);
+}
+
+class ToolkitRows : public ::testing::TestWithParam<std::string> {};
+class ToolkitFamilies : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(ToolkitRows, HaveQdqWhereTheTableSays) {
+  expect_rows(toolkit_rows_of_small_networks(), GetParam());
+}
+
+TEST_P(ToolkitFamilies, HaveQdqWhereTheTableSays) {
+  expect_rows(toolkit_rows_of_families(), GetParam());
+}
+
+ToolkitRow row_of(const std::string& number) {
+  for (const ToolkitRow& row : toolkit_rows_of_small_networks()) {
+    if (row.row == number) return row;
+  }
+  throw NotFoundError("test: no row " + number);
+}
+
+std::vector<std::string> networks_of(const std::vector<ToolkitRow>& rows) {
+  std::set<std::string> names;
+  for (const ToolkitRow& row : rows) names.insert(row.network);
+  return {names.begin(), names.end()};
+}
+
+std::string test_name(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Quant, ToolkitRows,
+    ::testing::ValuesIn(networks_of(toolkit_rows_of_small_networks())),
+    test_name);
+INSTANTIATE_TEST_SUITE_P(
+    Quant, ToolkitFamilies,
+    ::testing::ValuesIn(networks_of(toolkit_rows_of_families())), test_name);
+
+/// What a case wants, as Expected; its entries name layers and no weights.
+std::vector<Expected> entries_of(const InsertionCase& insertion_case,
+                                 const Model& model) {
+  std::vector<Expected> result;
+  for (const SpecEntry& entry : insertion_case->case_(model, {}).entries()) {
+    EXPECT_EQ(entry.target, SpecTarget::layer);
+    EXPECT_TRUE(entry.request.quantize_input);
+    EXPECT_FALSE(entry.request.quantize_weight);
+    Expected wanted{entry.name, {}};
+    for (const int index : entry.request.quantization_index) {
+      wanted.sites.push_back(to_string(QdqSite::input(index)));
+    }
+    result.push_back(wanted);
+  }
+  return result;
+}
+
+int64_t count_of_class(const std::vector<Expected>& entries, const Model& model,
+                       std::string_view class_name) {
+  return std::ranges::count_if(entries, [&](const Expected& entry) {
+    return model.layer(entry.layer_or_class).class_name() == class_name;
+  });
+}
+
+TEST(ToolkitTable, Row29TheCaseNamesBothAddsOfPippin) {
+  EXPECT_THAT(entries_of(ResNetV1QDQCase(), zoo::pippin()),
+              ElementsAre(Expected{"add", {"input 1"}},
+                          Expected{"add_1", {"input 1"}}));
+}
+
+TEST(ToolkitTable, Row30TheCaseNamesTheAddsOfResNet50) {
+  const Model model = toolkit_network("resnet50");
+  EXPECT_THAT(entries_of(ResNetV1QDQCase(), model),
+              ElementsAreArray(table::adds(table::kBlocks50, "add")));
+}
+
+// The toolkit's own assertion on the indices looks for names with "add", which
+// the Adds of this network do not have.
+TEST(ToolkitTable, Row33TheCaseNamesAddsNormsAndPoolsOfResNet50V2) {
+  const Model model = toolkit_network("resnet50_v2");
+  std::vector<Expected> entries = entries_of(ResNetV2QDQCase(), model);
+  ASSERT_EQ(entries.size(), 37u);
+  EXPECT_EQ(count_of_class(entries, model, "BatchNormalization"), 17);
+  EXPECT_EQ(count_of_class(entries, model, "MaxPooling2D"), 4);
+  entries.resize(16);
+  EXPECT_THAT(entries, ElementsAreArray(table::adds(table::kBlocks50, "out")));
+}
+
+TEST(ToolkitTable, Row20IsAnErrorUnlessItIsToWarn) {
+  const Model model = zoo::pippin();
+  QuantizeOptions options = row_of("20").options;
+  const WarningsKept warnings;
+  (void)place(model, options);
+  const std::string text =
+      "user: expected a layer 'wrong_layer' in 'pippin'; there are "
+      "'input_layer', 'reshape', 'conv2d'";
+  EXPECT_THAT(warnings.messages, ElementsAre(StartsWith(text)));
+  options.on_unknown = OnUnknown::error;
+  EXPECT_THAT(error_of<NotFoundError>([&] { (void)place(model, options); }),
+              StartsWith(text));
+}
+
+TEST(ToolkitTable, Row21IsAnErrorUnlessItIsToWarn) {
+  const Model model = zoo::pippin();
+  QuantizeOptions options = row_of("21").options;
+  const WarningsKept warnings;
+  (void)place(model, options);
+  const std::string text =
+      "user: expected quantization_index in [0,2) for layer 'add' (Add), got 3";
+  EXPECT_THAT(warnings.messages, ElementsAre(text));
+  options.on_unknown = OnUnknown::error;
+  EXPECT_EQ(error_of<ValueError>([&] { (void)place(model, options); }), text);
+}
+
+}  // namespace
+}  // namespace octet::quant
