@@ -71,40 +71,52 @@ T value_at(const std::vector<T>& list, size_t i, T otherwise) {
   return list.size() == 1 ? list[0] : list[i];
 }
 
-// Reads one entry of a list, naming the keys that nobody knows.
+SpecTarget target_of(const std::string& text) {
+  const auto at = std::ranges::find(kTargets, text);
+  if (at == std::end(kTargets)) {
+    throw ValueError(
+        fmt::format("expected layer, pattern or class, got '{}'", text));
+  }
+  return static_cast<SpecTarget>(at - std::begin(kTargets));
+}
+
+std::vector<int> indices_of(const Config& value) {
+  constexpr int64_t kMost = 1 << 20;
+  std::vector<int> indices;
+  for (const Config& index : value.as_list()) {
+    const int64_t i = index.as_int();
+    if (i < 0 || i > kMost) {
+      throw ValueError(
+          fmt::format("expected indices in [0,{}], got {}", kMost, i));
+    }
+    indices.push_back(static_cast<int>(i));
+  }
+  return indices;
+}
+
+void set(SpecEntry& entry, std::string_view key, const Config& value) {
+  if (key == "name") {
+    entry.name = value.as_string();
+  } else if (key == "target") {
+    entry.target = target_of(value.as_string());
+  } else if (key == "quantize_input") {
+    entry.request.quantize_input = value.as_bool();
+  } else if (key == "quantize_weight") {
+    entry.request.quantize_weight = value.as_bool();
+  } else if (key == "quantization_index") {
+    entry.request.quantization_index = indices_of(value);
+  } else {
+    throw ValueError(
+        "expected name, target, quantize_input, quantize_weight or "
+        "quantization_index, got another entry");
+  }
+}
+
 SpecEntry entry_from(const Config& config) {
   SpecEntry entry{.name = config.at("name").as_string()};
   for (const auto& [key, value] : config.as_object()) {
-    if (key == "name") {
-      continue;
-    } else if (key == "target") {
-      const auto at = std::ranges::find(kTargets, value.as_string());
-      if (at == std::end(kTargets)) {
-        throw ValueError(
-            fmt::format("target: expected layer, pattern or class, got '{}'",
-                        value.as_string()));
-      }
-      entry.target = static_cast<SpecTarget>(at - std::begin(kTargets));
-    } else if (key == "quantize_input") {
-      entry.request.quantize_input = value.as_bool();
-    } else if (key == "quantize_weight") {
-      entry.request.quantize_weight = value.as_bool();
-    } else if (key == "quantization_index") {
-      for (const Config& index : value.as_list()) {
-        const int64_t i = index.as_int();
-        if (i < 0 || i > 1 << 20) {
-          throw ValueError(fmt::format(
-              "quantization_index: expected indices in [0,{}], got {}", 1 << 20,
-              i));
-        }
-        entry.request.quantization_index.push_back(static_cast<int>(i));
-      }
-    } else {
-      throw ValueError(fmt::format(
-          "expected name, target, quantize_input, quantize_weight or "
-          "quantization_index, got '{}'",
-          key));
-    }
+    with_context([&] { return fmt::format("at '{}'", key); },
+                 [&] { set(entry, key, value); });
   }
   check(entry);
   return entry;
@@ -198,16 +210,15 @@ Config to_config(const QuantizationSpec& spec) {
 QuantizationSpec spec_from_config(const Config& config) {
   QuantizationSpec spec;
   const Config::List& list = config.at("spec").as_list();
+  for (const auto& [key, value] : config.as_object()) {
+    if (key == "spec") continue;
+    throw ValueError(
+        fmt::format("spec: expected an object of 'spec' alone, got '{}'", key));
+  }
   for (size_t i = 0; i < list.size(); ++i) {
-    const SpecEntry entry =
+    spec.entries_.push_back(
         with_context([&] { return fmt::format("in entry {} of the spec", i); },
-                     [&] { return entry_from(list[i]); });
-    spec.add(entry.name,
-             {.is_keras_class = entry.target == SpecTarget::class_,
-              .is_regex = entry.target == SpecTarget::pattern,
-              .quantize_input = entry.request.quantize_input,
-              .quantize_weight = entry.request.quantize_weight,
-              .quantization_index = entry.request.quantization_index});
+                     [&] { return entry_from(list[i]); }));
   }
   return spec;
 }

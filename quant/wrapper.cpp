@@ -53,9 +53,8 @@ Config to_config(const Quantizer& quantizer) {
 void expect_indices(const QdqRequest& request, int inputs) {
   for (const int index : request.quantization_index) {
     if (index >= 0 && index < inputs) continue;
-    throw ValueError(
-        fmt::format("quantization_index: expected indices in [0,{}), got {}",
-                    inputs, index));
+    throw ValueError(fmt::format(
+        "expected quantization_index in [0,{}), got {}", inputs, index));
   }
 }
 

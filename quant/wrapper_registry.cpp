@@ -124,11 +124,12 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
   }
   const std::string layer_class = inner->class_name();
   if (const UserWrapper* user = find_user_wrapper(layer_class)) {
-    auto wrapper = user->def.create(std::move(inner));
-    if (wrapper == nullptr) {
-      throw ValueError(
-          fmt::format("make_wrapper: expected {} to make a wrapper, got none",
-                      user->def.name));
+    auto wrapper = user->def.create(inner);
+    if (wrapper == nullptr || &wrapper->inner() != inner.get()) {
+      throw ValueError(fmt::format(
+          "make_wrapper: expected {} to make a wrapper of the layer it gets, "
+          "got {}",
+          user->def.name, wrapper == nullptr ? "none" : "one of another"));
     }
     return wrapper;
   }

@@ -73,6 +73,13 @@ void append(QuantizationSpec& spec, const QuantizationSpec& more) {
 
 }  // namespace
 
+InsertionCase::InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c)
+    : case_(std::move(c)) {
+  if (case_ == nullptr) {
+    throw ValueError("insertion case: expected a case, got none");
+  }
+}
+
 bool check_is_quantizable_by_layer_name(const QuantizationSpec& spec,
                                         std::string_view layer) {
   return !spec.names_layer(layer);

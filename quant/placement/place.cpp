@@ -1,11 +1,11 @@
 // place(): the user's spec, the cases and the policy become one plan.
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <regex>
-#include <set>
 
 #include <fmt/format.h>
 
+#include <octet/layers/graph_walk.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
@@ -40,87 +40,134 @@ class Unknown {
   bool warns_;
 };
 
-std::vector<std::string> layer_names(const Model& model) {
-  std::vector<std::string> names;
-  for (const auto& layer : model.layers()) names.push_back(layer->name());
-  return names;
+bool asks(const QdqRequest& request) {
+  return request.quantize_input || request.quantize_weight;
 }
 
 void check_class(const SpecEntry& entry, const Author& author,
                  const Unknown& unknown) {
-  if (!wrapper_info(entry.name).name.empty()) return;
-  std::vector<std::string> known;
-  for (const WrapperInfo& info : wrapper_infos()) {
-    known.push_back(info.layer_class);
-  }
   const LayerDef* def = find_layer_def(entry.name);
-  unknown.report<UnsupportedError>(
-      def == nullptr
-          ? fmt::format("{}: expected a layer class, got '{}'{}", author.rule,
-                        entry.name, suggest_names(entry.name, known))
-          : fmt::format("{}: expected a class with a quantize wrapper, got {}; "
-                        "register_wrapper adds one",
-                        author.rule, def->class_name));
+  if (def == nullptr) {
+    std::vector<std::string> known;
+    for (const WrapperInfo& info : wrapper_infos()) {
+      known.push_back(info.layer_class);
+    }
+    unknown.report<UnsupportedError>(
+        fmt::format("{}: expected a layer class, got '{}'{}", author.rule,
+                    entry.name, suggest_names(entry.name, known)));
+  } else if (asks(entry.request) &&
+             wrapper_info(def->class_name).name.empty()) {
+    unknown.report<UnsupportedError>(
+        fmt::format("{}: expected a class with a quantize wrapper, got {}; "
+                    "register_wrapper adds one",
+                    author.rule, def->class_name));
+  }
+}
+
+void check_pattern(const Model& model, const SpecEntry& entry,
+                   const Author& author, const Unknown& unknown) {
+  const std::regex pattern(entry.name);
+  bool matches = false;
+  bool fits = false;
+  for (const auto& layer : model.layers()) {
+    if (!std::regex_match(layer->name(), pattern)) continue;
+    matches = true;
+    fits = fits || !asks(entry.request) ||
+           !wrapper_info(layer->class_name()).name.empty();
+  }
+  if (!matches) {
+    unknown.report<NotFoundError>(
+        fmt::format("{}: expected layers that match '{}' in '{}'{}",
+                    author.rule, entry.name, model.name(),
+                    suggest_names(entry.name, layer_names(model))));
+  } else if (!fits) {
+    unknown.report<UnsupportedError>(fmt::format(
+        "{}: expected layers with a quantize wrapper to match '{}' in '{}'; "
+        "register_wrapper adds one",
+        author.rule, entry.name, model.name()));
+  }
+}
+
+void check_layer(const Model& model, const SpecEntry& entry,
+                 const Author& author, const Unknown& unknown) {
+  const auto found = std::ranges::find(model.layers(), entry.name,
+                                       [](const auto& l) { return l->name(); });
+  if (found == model.layers().end()) {
+    const bool is_class = find_layer_def(entry.name) != nullptr;
+    unknown.report<NotFoundError>(
+        fmt::format("{}: expected a layer '{}' in '{}'{}", author.rule,
+                    entry.name, model.name(),
+                    is_class ? "; a class is named with is_keras_class"
+                             : suggest_names(entry.name, layer_names(model))));
+    return;
+  }
+  const Layer& layer = **found;
+  if (asks(entry.request) && wrapper_info(layer.class_name()).name.empty()) {
+    unknown.report<UnsupportedError>(fmt::format(
+        "{}: expected a layer with a quantize wrapper, got '{}' ({}); "
+        "register_wrapper adds one",
+        author.rule, layer.name(), layer.class_name()));
+  }
 }
 
 void check_entries(const Model& model, const QuantizationSpec& spec,
                    const Author& author, const Unknown& unknown) {
-  const std::vector<std::string> names = layer_names(model);
-  const auto has = [&](const std::function<bool(const std::string&)>& fits) {
-    return std::ranges::any_of(names, fits);
-  };
   for (const SpecEntry& entry : spec.entries()) {
-    if (entry.target == SpecTarget::class_) {
-      check_class(entry, author, unknown);
-    } else if (entry.target == SpecTarget::pattern) {
-      const std::regex pattern(entry.name);
-      if (has([&](const auto& n) { return std::regex_match(n, pattern); })) {
-        continue;
-      }
-      unknown.report<NotFoundError>(fmt::format(
-          "{}: expected layers that match '{}' in '{}'{}", author.rule,
-          entry.name, model.name(), suggest_names(entry.name, names)));
-    } else if (!has([&](const auto& n) { return n == entry.name; })) {
-      unknown.report<NotFoundError>(fmt::format(
-          "{}: expected a layer '{}' in '{}'{}", author.rule, entry.name,
-          model.name(), suggest_names(entry.name, names)));
+    switch (entry.target) {
+      case SpecTarget::layer:
+        check_layer(model, entry, author, unknown);
+        break;
+      case SpecTarget::pattern:
+        check_pattern(model, entry, author, unknown);
+        break;
+      case SpecTarget::class_:
+        check_class(entry, author, unknown);
+        break;
     }
   }
 }
 
-// The request without indices that the layer does not have.
-QdqRequest known_indices(const SpecEntry& entry, const GraphNode& node,
-                         const Author& author, const Unknown& unknown,
-                         bool& any) {
-  QdqRequest request = entry.request;
-  const int inputs = static_cast<int>(node.inputs.size());
-  any = request.quantization_index.empty();
-  std::erase_if(request.quantization_index, [&](int index) {
-    if (index < inputs) return false;
-    unknown.report<ValueError>(fmt::format(
-        "{}: expected quantization_index in [0,{}) for layer '{}' ({}), got {}",
-        author.rule, inputs, node.layer->name(), node.layer->class_name(),
-        index));
-    return true;
-  });
-  any = any || !request.quantization_index.empty();
-  return request;
-}
-
 std::string reason_of(const SpecEntry& entry, const Author& author) {
-  std::string what;
+  if (!author.reason.empty()) return author.reason;
   switch (entry.target) {
     case SpecTarget::layer:
-      what = "names the layer";
       break;
     case SpecTarget::pattern:
-      what = fmt::format("layers like '{}'", entry.name);
-      break;
+      return fmt::format("layers like '{}'", entry.name);
     case SpecTarget::class_:
-      what = fmt::format("class {}", entry.name);
-      break;
+      return fmt::format("class {}", entry.name);
   }
-  return author.reason.empty() ? what : author.reason;
+  return "names the layer";
+}
+
+// What an entry means for the layer that a node calls, which has a wrapper.
+Decision decision_of(const SpecEntry& entry, const GraphNode& node,
+                     const Author& author, const Unknown& unknown) {
+  const int inputs = static_cast<int>(node.inputs.size());
+  CloneContext context;
+  const auto wrapper = make_wrapper(node.layer->clone(context));
+  QdqRequest request = entry.request;
+  // The wrapper knows which indices there are.
+  std::erase_if(request.quantization_index, [&](int index) {
+    try {
+      (void)wrapper->sites({.quantization_index = {index}}, inputs);
+      return false;
+    } catch (const ValueError& error) {
+      unknown.report<ValueError>(fmt::format(
+          "{}: {}: {}", author.rule, node.layer->describe(), error.what()));
+      return true;
+    }
+  });
+  Decision decision{.rule = author.rule, .reason = "asks for nothing"};
+  if (request.quantization_index.empty() &&
+      !entry.request.quantization_index.empty()) {
+    request.quantize_input = false;
+    decision.reason = "asks for inputs that there are not";
+  }
+  for (const QdqSite& site : wrapper->sites(request, inputs)) {
+    decision.sites.push_back({site, author.rule, reason_of(entry, author)});
+  }
+  return decision;
 }
 
 // What one author wants of the layers that the spec speaks of.
@@ -130,37 +177,15 @@ Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
   Decisions decisions;
   for (const auto& node : graph.model().nodes()) {
     const Layer& layer = *node->layer;
-    const std::string layer_class = layer.class_name();
-    const SpecEntry* entry = spec.find(layer.name(), layer_class);
+    const SpecEntry* entry = spec.find(layer.name(), layer.class_name());
     if (entry == nullptr || decisions.contains(&layer)) continue;
-    if (wrapper_info(layer_class).name.empty()) {
-      if (entry->target == SpecTarget::layer) {
-        unknown.report<UnsupportedError>(fmt::format(
-            "{}: expected a layer with a quantize wrapper, got '{}' ({}); "
-            "register_wrapper adds one",
-            author.rule, layer.name(), layer_class));
-      }
-      continue;
+    if (!wrapper_info(layer.class_name()).name.empty()) {
+      decisions.emplace(&layer, decision_of(*entry, *node, author, unknown));
+    } else if (!asks(entry->request)) {
+      // Policies have rules for such layers, too.
+      decisions.emplace(
+          &layer, Decision{.rule = author.rule, .reason = "asks for nothing"});
     }
-    bool any = true;
-    const QdqRequest request =
-        known_indices(*entry, *node, author, unknown, any);
-    Decision decision{.rule = author.rule, .reason = "asks for nothing"};
-    if (any) {
-      CloneContext context;
-      const auto wrapper = make_wrapper(layer.clone(context));
-      const auto sites = with_context(
-          [&] { return fmt::format("{}: {}", author.rule, layer.describe()); },
-          [&] {
-            return wrapper->sites(request,
-                                  static_cast<int>(node->inputs.size()));
-          });
-      for (const QdqSite& site : sites) {
-        decision.sites.push_back(
-            {site, author.rule, reason_of(*entry, author)});
-      }
-    }
-    decisions.emplace(&layer, std::move(decision));
   }
   return decisions;
 }
@@ -218,8 +243,10 @@ void add_conflicts(const Layer& layer, const Ranking& authors,
     }
   }
   if (winner == nullptr || policy == nullptr) return;
-  const Decision* decision = find(*policy, layer);
-  compare(decision, rule_of(decision, policy_name));
+  // A policy without a decision has nothing against that of others.
+  if (const Decision* decision = find(*policy, layer)) {
+    compare(decision, rule_of(decision, policy_name));
+  }
 }
 
 Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
@@ -245,11 +272,13 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   Ranking authors{decisions_of(graph, options.spec, {.rule = "user"}, unknown)};
   bool spoken = !options.spec.empty();
   for (auto c = options.cases.rbegin(); c != options.cases.rend(); ++c) {
-    const QuantizationSpec spec = (*c)->case_(model, options.spec);
+    const Author author{.rule = fmt::format("case {}", (*c)->name()),
+                        .reason = (*c)->info()};
+    const QuantizationSpec spec =
+        with_context([&] { return fmt::format("in {}", author.rule); },
+                     [&] { return (*c)->case_(model, options.spec); });
     spoken = spoken || !spec.empty();
-    authors.push_back(decisions_of(
-        graph, spec, {.rule = "case " + (*c)->name(), .reason = (*c)->info()},
-        unknown));
+    authors.push_back(decisions_of(graph, spec, author, unknown));
   }
   if (!full && !spoken) {
     throw ValueError(

@@ -188,27 +188,17 @@ TEST(Zoo, NamesTheTestNetworksOfTheToolkit) {
 TEST(Zoo, PutsTheConvolutionOfAShortcutWhereTheToolkitExpectsIt) {
   // Its residual case leaves the first listed branch of Conv and
   // normalization without Q/DQ.
-  const auto inputs_of = [](const Model& model, std::string_view name) {
-    std::vector<std::string> inputs;
-    for (const auto& node : model.nodes()) {
-      if (node->layer->name() != name) continue;
-      for (const SymbolicTensor& input : node->inputs) {
-        inputs.push_back(input.node->layer->name());
-      }
-    }
-    return inputs;
-  };
-  EXPECT_THAT(inputs_of(zoo::pippin(), "add"),
+  EXPECT_THAT(predecessors(zoo::pippin(), "add"),
               ElementsAre("batch_normalization_3", "re_lu_1"));
-  EXPECT_THAT(inputs_of(zoo::pippin(), "add_1"),
+  EXPECT_THAT(predecessors(zoo::pippin(), "add_1"),
               ElementsAre("batch_normalization_5", "batch_normalization_6"));
   const Model resnet = zoo::resnet50({.input = {32, 32, 3}});
-  EXPECT_THAT(inputs_of(resnet, "conv2_block1_add"),
+  EXPECT_THAT(predecessors(resnet, "conv2_block1_add"),
               ElementsAre("conv2_block1_0_bn", "conv2_block1_3_bn"));
-  EXPECT_THAT(inputs_of(resnet, "conv2_block2_add"),
+  EXPECT_THAT(predecessors(resnet, "conv2_block2_add"),
               ElementsAre("conv2_block1_out", "conv2_block2_3_bn"));
   EXPECT_THAT(
-      inputs_of(zoo::efficientnet_b0({.input = {32, 32, 3}}), "block2b_add"),
+      predecessors(zoo::efficientnet_b0({.input = {32, 32, 3}}), "block2b_add"),
       ElementsAre("block2b_drop", "block2a_project_bn"));
 }
 

@@ -148,7 +148,7 @@ TEST(ToolkitTable, Row21IsAnErrorUnlessItIsToWarn) {
   const WarningsKept warnings;
   (void)place(model, options);
   const std::string text =
-      "user: expected quantization_index in [0,2) for layer 'add' (Add), got 3";
+      "user: in layer 'add' (Add): expected quantization_index in [0,2), got 3";
   EXPECT_THAT(warnings.messages, ElementsAre(text));
   options.on_unknown = OnUnknown::error;
   EXPECT_EQ(error_of<ValueError>([&] { (void)place(model, options); }), text);

@@ -34,8 +34,12 @@ class InsertionCase {
   template <std::derived_from<CustomQDQInsertionCase> Case>
   InsertionCase(Case c)  // implicit, as in a list of cases
       : case_(std::make_shared<const Case>(std::move(c))) {}
-  InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c)
-      : case_(std::move(c)) {}
+  /// Throws: ValueError for none.
+  InsertionCase(std::shared_ptr<const CustomQDQInsertionCase> c);
+  template <std::derived_from<CustomQDQInsertionCase> Case>
+  InsertionCase(std::shared_ptr<Case> c)
+      : InsertionCase(
+            std::shared_ptr<const CustomQDQInsertionCase>(std::move(c))) {}
 
   const CustomQDQInsertionCase* operator->() const { return case_.get(); }
 

@@ -75,9 +75,10 @@ struct Placement {
 /// Where Q/DQ goes and why, and where not and why. Nothing is changed.
 /// Precedence on a layer: user > case (the later one) > policy.
 /// Throws: NotFoundError, with the nearest names, for a layer or pattern that
-/// the model does not have; UnsupportedError for a class that is unknown or
-/// has no wrapper; ValueError for an index that a layer does not have, for
-/// partial mode without a spec or case, and for a model that is quantized.
+/// the model does not have; UnsupportedError for an unknown class, and for
+/// layers and classes without a wrapper, unless they are switched off;
+/// ValueError for an index that a layer does not have, for partial mode
+/// without a spec or case, and for a model that is quantized.
 /// With OnUnknown::warn what is unknown is warned of and left out.
 Placement place(const Model& model, const QuantizeOptions& options = {});
 

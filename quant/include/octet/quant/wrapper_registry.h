@@ -18,7 +18,7 @@ struct WrapperDef {
   std::string name;
   /// A wrapper around a layer of that class.
   std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
-      create;
+      create = {};
   bool enabled = true;  ///< in full mode, when nobody says otherwise
 };
 

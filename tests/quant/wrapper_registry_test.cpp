@@ -1,0 +1,370 @@
+// Registrations last as long as the process: each test has classes of its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/registry.h>
+
+#include "support.h"
+#include "toolkit_table.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Sites = std::vector<std::string>;
+
+constexpr std::string_view kClasses[] = {
+    "RegistryWeighted", "RegistryPlain",    "RegistryJoining",
+    "RegistryOwn",      "RegistryDisabled", "RegistryMistaken",
+    "RegistryStray",    "RegistryCloned",   "RegistryBare"};
+
+/// The sum of its inputs and of its parameter "offset", a layer class of the
+/// user's own.
+template <size_t I>
+class UserLayer final : public Layer {
+ public:
+  std::string class_name() const override { return std::string(kClasses[I]); }
+  Config config() const override { return Config::Object(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+  void build(std::span<const Shape> inputs) override {
+    offset_ = add_parameter("offset", {inputs[0][-1]});
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    Variable y = bias_add(inputs[0], context.read(at(offset_)));
+    for (const Variable& x : inputs.subspan(1)) y = add(y, x);
+    return y;
+  }
+
+ private:
+  size_t offset_ = 0;
+};
+
+template <size_t I>
+LayerHandle user_layer(const std::string& name = "user") {
+  static const LayerDef def{
+      .class_name = kClasses[I],
+      .create = [](const Config&) -> std::shared_ptr<Layer> {
+        return std::make_shared<UserLayer<I>>();
+      }};
+  static const bool done = (register_layer(def), true);
+  (void)done;
+  const LayerHandle layer(std::make_shared<UserLayer<I>>());
+  layer->set_name(name);
+  return layer;
+}
+
+/// Registers a wrapper once, however often a test is repeated.
+template <class Wrapper, size_t I>
+void register_for(bool enabled = true) {
+  static const bool done =
+      (register_wrapper<Wrapper>(fmt::format("{}QuantizeWrapper", kClasses[I]),
+                                 enabled),
+       true);
+  (void)done;
+}
+
+class OffsetQuantizeWrapper : public WeightedBaseQuantizeWrapper {
+ public:
+  explicit OffsetQuantizeWrapper(std::shared_ptr<Layer> inner)
+      : WeightedBaseQuantizeWrapper(std::move(inner), "offset") {}
+};
+
+class PlainQuantizeWrapper : public NonWeightedBaseQuantizeWrapper {
+ public:
+  using NonWeightedBaseQuantizeWrapper::NonWeightedBaseQuantizeWrapper;
+};
+
+class JoiningQuantizeWrapper : public MultiInputBaseQuantizeWrapper {
+ public:
+  using MultiInputBaseQuantizeWrapper::MultiInputBaseQuantizeWrapper;
+};
+
+/// The last input and what comes out.
+class OwnQuantizeWrapper : public BaseQuantizeWrapper {
+ public:
+  using BaseQuantizeWrapper::BaseQuantizeWrapper;
+  std::vector<QdqSite> sites(const QdqRequest& request,
+                             int inputs) const override {
+    if (!request.quantize_input) return {};
+    return {QdqSite::input(inputs - 1), QdqSite::output()};
+  }
+};
+
+Sites sites_of(const QdqPlan& plan) {
+  Sites sites;
+  for (const QdqPoint& point : plan.points) {
+    sites.push_back(to_string(point.site));
+  }
+  return sites;
+}
+
+QuantizeOptions by_toolkit(QuantizationSpec spec = {}) {
+  return {.spec = std::move(spec), .policy = Policy::toolkit};
+}
+
+TEST(WrapperRegistry, KnowsTheWrappersOfTheToolkit) {
+  // Class, whether it is wrapped when nobody says otherwise, its weight.
+  // Source: tensorflow-quantization 0.2.0, quantize_wrappers.py.
+  const auto one = [](const LayerHandle& layer, bool on, Sites sites) {
+    const std::string layer_class = layer->class_name();
+    SCOPED_TRACE(layer_class);
+    const SymbolicTensor x = input({4, 4, 2}, "x");
+    const bool joins = sites.size() == 2 && sites[1] == "input 1";
+    const Model model(x, joins ? layer(std::vector{x, x}) : layer(x));
+    EXPECT_EQ(wrapper_info(layer_class).name, layer_class + "QuantizeWrapper");
+    EXPECT_EQ(sites_of(plan_for(model, by_toolkit())), on ? sites : Sites());
+    EXPECT_EQ(
+        sites_of(plan_for(
+            model, by_toolkit(spec_of(layer_class, {.is_keras_class = true})))),
+        sites);
+  };
+  const Sites first{"input 0"}, both{"input 0", "input 1"};
+  one(Conv2D({.filters = 3}), true, {"input 0", "kernel"});
+  one(Dense({.units = 3}), true, {"input 0", "kernel"});
+  one(DepthwiseConv2D(), true, {"input 0", "depthwise_kernel"});
+  one(AveragePooling2D(), true, first);
+  one(GlobalAveragePooling2D(), true, first);
+  one(MaxPooling2D(), false, first);
+  one(BatchNormalization(), false, first);
+  one(Add(), false, both);
+  one(Multiply(), false, both);
+  one(Concatenate(), false, both);
+}
+
+TEST(WrapperRegistry, ListsOctetsWrappersBeforeTheUsers) {
+  user_layer<0>();
+  register_for<OffsetQuantizeWrapper, 0>();
+  std::vector<std::string> own, users;
+  for (const WrapperInfo& info : wrapper_infos()) {
+    EXPECT_EQ(wrapper_info(info.layer_class).name, info.name);
+    EXPECT_TRUE(info.user_defined || users.empty()) << info.name;
+    (info.user_defined ? users : own).push_back(info.name);
+  }
+  EXPECT_THAT(own, ::testing::IsSupersetOf({"AddQuantizeWrapper",
+                                            "Conv2DQuantizeWrapper",
+                                            "Conv2DTransposeQuantizeWrapper",
+                                            "SeparableConv2DQuantizeWrapper"}));
+  EXPECT_TRUE(std::ranges::is_sorted(own));
+  EXPECT_TRUE(std::ranges::is_sorted(users));
+  EXPECT_THAT(users, ::testing::Contains("RegistryWeightedQuantizeWrapper"));
+}
+
+TEST(WrapperRegistry, FindsAWrapperByEveryNameOfTheClass) {
+  EXPECT_EQ(wrapper_info("MaxPool2D").name, "MaxPooling2DQuantizeWrapper");
+  EXPECT_EQ(wrapper_info("MaxPool2D").layer_class, "MaxPooling2D");
+  EXPECT_EQ(wrapper_info("ReLU").name, "");
+  EXPECT_EQ(wrapper_info("NoSuchClass").name, "");
+}
+
+std::shared_ptr<BaseQuantizeWrapper> make_plain(std::shared_ptr<Layer> inner) {
+  return std::make_shared<PlainQuantizeWrapper>(std::move(inner));
+}
+
+/// What register_wrapper says against a name.
+template <class E = ValueError>
+std::string refusal(const std::string& name) {
+  const auto before = wrapper_infos().size();
+  const std::string text = error_of<E>(
+      [&] { register_wrapper({.name = name, .create = make_plain}); });
+  EXPECT_EQ(wrapper_infos().size(), before);
+  return text;
+}
+
+TEST(RegisterWrapper, RefusesANameThatDoesNotFollowTheConvention) {
+  const std::string expected =
+      "register_wrapper: expected a name <Class>QuantizeWrapper, got ";
+  EXPECT_EQ(refusal("MyWrapper"), expected + "'MyWrapper'");
+  EXPECT_EQ(refusal("QuantizeWrapper"), expected + "'QuantizeWrapper'");
+  EXPECT_EQ(refusal("ReLUQuantizeWrappers"),
+            expected + "'ReLUQuantizeWrappers'");
+  EXPECT_EQ(refusal("ReLUquantizewrapper"), expected + "'ReLUquantizewrapper'");
+  EXPECT_EQ(refusal(""), expected + "''");
+}
+
+TEST(RegisterWrapper, RefusesAClassThatThereIsNot) {
+  EXPECT_THAT(refusal<UnsupportedError>("Sofmax2QuantizeWrapper"),
+              HasSubstr("expected 'Sofmax2QuantizeWrapper' to be for a layer "
+                        "class; did you mean 'Softmax'?"));
+  EXPECT_THAT(refusal<UnsupportedError>("relUQuantizeWrapper"),
+              HasSubstr("to be for a layer class"));
+}
+
+TEST(RegisterWrapper, RefusesASecondWrapperOfAClass) {
+  EXPECT_EQ(refusal("Conv2DQuantizeWrapper"),
+            "register_wrapper: expected a class without a wrapper, but Conv2D "
+            "has Conv2DQuantizeWrapper");
+  EXPECT_THAT(refusal("MaxPool2DQuantizeWrapper"),
+              HasSubstr("MaxPooling2D has MaxPooling2DQuantizeWrapper"));
+  user_layer<0>();
+  register_for<OffsetQuantizeWrapper, 0>();
+  EXPECT_THAT(refusal("RegistryWeightedQuantizeWrapper"),
+              HasSubstr("RegistryWeighted has"));
+}
+
+TEST(RegisterWrapper, RefusesNoFunction) {
+  EXPECT_THAT(error_of<ValueError>(
+                  [] { register_wrapper({.name = "ReLUQuantizeWrapper"}); }),
+              HasSubstr("expected a function for 'ReLUQuantizeWrapper', got "
+                        "none"));
+  EXPECT_EQ(wrapper_info("ReLU").name, "");
+}
+
+// The example of the toolkit's documents, "Add New Layer Support".
+TEST(UserWrapper, UnderAnotherNameOfTheClassIsForIt) {
+  static const bool done = (register_wrapper<PlainQuantizeWrapper>(
+                                "GlobalMaxPool2DQuantizeWrapper", false),
+                            true);
+  (void)done;
+  const WrapperInfo info = wrapper_info("GlobalMaxPooling2D");
+  EXPECT_EQ(info.name, "GlobalMaxPool2DQuantizeWrapper");
+  EXPECT_EQ(info.layer_class, "GlobalMaxPooling2D");
+  EXPECT_TRUE(info.user_defined);
+  const Model model = single(GlobalMaxPooling2D({.name = "pool"}), {4, 4, 2});
+  const Model quantized = quantize_model(
+      model, by_toolkit(spec_of("GlobalMaxPool2D", {.is_keras_class = true})));
+  EXPECT_NE(
+      dynamic_cast<const PlainQuantizeWrapper*>(&quantized.layer("quant_pool")),
+      nullptr);
+  EXPECT_THAT(refusal("GlobalMaxPooling2DQuantizeWrapper"),
+              HasSubstr("has GlobalMaxPool2DQuantizeWrapper"));
+}
+
+TEST(UserWrapper, WithWeightsQuantizesTheParameterOfItsKernelType) {
+  const Model model = single(user_layer<0>(), {2});
+  register_for<OffsetQuantizeWrapper, 0>();
+  model.layer("user").parameter("offset").variable.assign(
+      tensor({2}, {1.27f, 0.004f}));
+  QuantizeOptions options = by_toolkit();
+  options.weight = {.narrow_range = true, .rule = ScaleRule::live};
+  EXPECT_EQ(plan_for(model, options).to_string(),
+            "user  input 0  int8 [-128,127] per tensor fixed  default  "
+            "default of RegistryWeighted\n"
+            "user  offset   int8 [-127,127] per tensor live   default  "
+            "default of RegistryWeighted\n");
+  const Model quantized = quantize_model(model, options);
+  EXPECT_EQ(weight_bits(quantized), weight_bits(model));
+  // The input has no scale yet; 0.004 is nearer to 0 than to 0.01.
+  EXPECT_EQ(values(quantized.predict(tensor({1, 2}, {5, 7}))),
+            (std::vector<float>{5 + 1.27f, 7}));
+}
+
+TEST(UserWrapper, WithoutWeightsQuantizesTheFirstInput) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model(x, user_layer<1>()({x, x}));
+  register_for<PlainQuantizeWrapper, 1>();
+  EXPECT_THAT(sites_of(plan_for(model, by_toolkit())), ElementsAre("input 0"));
+}
+
+TEST(UserWrapper, OfSeveralInputsQuantizesThoseAskedFor) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model(x, user_layer<2>()({x, x, x}));
+  register_for<JoiningQuantizeWrapper, 2>();
+  EXPECT_THAT(sites_of(plan_for(model, by_toolkit())),
+              ElementsAre("input 0", "input 1", "input 2"));
+  EXPECT_THAT(
+      sites_of(plan_for(
+          model, by_toolkit(spec_of("user", {.quantization_index = {2, 0}})))),
+      ElementsAre("input 0", "input 2"));
+}
+
+TEST(UserWrapper, SaysItsSitesItself) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model(x, user_layer<3>()({x, x}));
+  register_for<OwnQuantizeWrapper, 3>();
+  EXPECT_THAT(sites_of(plan_for(model, by_toolkit())),
+              ElementsAre("input 1", "output"));
+  const Model quantized = quantize_model(model, by_toolkit());
+  quantizer(quantized, "x")->set_scale(1);
+  quantizer(quantized, "user")->set_scale(2);
+  // 2.9 + round(2.9), then rounded to even numbers.
+  EXPECT_EQ(values(quantized.predict(tensor({1, 3}, {2.9f, 1, -3}))),
+            (std::vector<float>{6, 2, -6}));
+}
+
+TEST(UserWrapper, ThatIsOffByDefaultWaitsToBeAskedFor) {
+  const Model model = single(user_layer<4>(), {3});
+  register_for<PlainQuantizeWrapper, 4>(false);
+  EXPECT_FALSE(wrapper_info(kClasses[4]).enabled);
+  EXPECT_TRUE(plan_for(model, by_toolkit()).points.empty());
+  EXPECT_THAT(sites_of(plan_for(model, by_toolkit(spec_of("user")))),
+              ElementsAre("input 0"));
+}
+
+TEST(UserWrapper, WithAKernelTypeThatTheLayerLacksIsNamed) {
+  const Model model = single(user_layer<5>(), {3});
+  static const bool done =
+      (register_wrapper({
+           .name = "RegistryMistakenQuantizeWrapper",
+           .create =
+               [](std::shared_ptr<Layer> inner) {
+                 return std::make_shared<WeightedBaseQuantizeWrapper>(
+                     std::move(inner), "ofset");
+               },
+       }),
+       true);
+  (void)done;
+  EXPECT_THAT(error_of<NotFoundError>(
+                  [&] { (void)quantize_model(model, by_toolkit()); }),
+              HasSubstr("in layer 'user' (RegistryMistaken): expected a "
+                        "parameter 'ofset', got 'offset'"));
+}
+
+TEST(UserWrapper, MustWrapTheLayerItGets) {
+  const Model model = single(user_layer<6>(), {3});
+  static bool none = true;
+  static const bool done =
+      (register_wrapper({
+           .name = "RegistryStrayQuantizeWrapper",
+           .create = [](std::shared_ptr<Layer>)
+               -> std::shared_ptr<BaseQuantizeWrapper> {
+             return none ? nullptr : make_plain(user_layer<6>().layer());
+           },
+       }),
+       true);
+  (void)done;
+  const auto text = [&] {
+    return error_of<ValueError>(
+        [&] { (void)quantize_model(model, by_toolkit()); });
+  };
+  none = true;
+  EXPECT_THAT(text(), HasSubstr("expected RegistryStrayQuantizeWrapper to make "
+                                "a wrapper of the layer it gets, got none"));
+  none = false;
+  EXPECT_THAT(text(), HasSubstr("got one of another"));
+}
+
+TEST(UserWrapper, IsOfItsClassInACloneToo) {
+  const Model model = single(user_layer<7>(), {3});
+  register_for<OffsetQuantizeWrapper, 7>();
+  const Model quantized = quantize_model(model, by_toolkit());
+  quantizer(quantized, "x")->set_scale(0.25f);
+  const Model copy = quantized.clone();
+  EXPECT_NE(
+      dynamic_cast<const OffsetQuantizeWrapper*>(&copy.layer("quant_user")),
+      nullptr);
+  EXPECT_EQ(copy.layer("quant_user").class_name(),
+            "RegistryClonedQuantizeWrapper");
+  EXPECT_EQ(plan_of(copy), plan_of(quantized));
+  EXPECT_EQ(scales(copy), scales(quantized));
+}
+
+TEST(UserLayer, WithoutAWrapperTakesPointsByHand) {
+  const Model model = single(user_layer<8>(), {3});
+  EXPECT_TRUE(plan_for(model, by_toolkit()).points.empty());
+  const QdqPlan plan = plan_by_hand("user", "x");
+  EXPECT_EQ(plan_of(apply(plan, model)), plan);
+}
+
+TEST(QuantizeModel, KeepsEveryWeightOfLobelia) {
+  const Model model = zoo::lobelia();
+  EXPECT_EQ(weight_bits(quantize_model(model, by_toolkit())),
+            weight_bits(model));
+}
+
+}  // namespace
+}  // namespace octet::quant
