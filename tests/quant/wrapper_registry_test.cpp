@@ -134,6 +134,14 @@ TEST(WrapperRegistry, KnowsTheWrappersOfTheToolkit) {
   one(Add(), false, both);
   one(Multiply(), false, both);
   one(Concatenate(), false, both);
+  // Octet's own, which the toolkit leaves alone.
+  one(Conv2DTranspose({.filters = 3}), false, {"input 0", "kernel"});
+  one(SeparableConv2D({.filters = 3}), false,
+      {"input 0", "depthwise_kernel", "pointwise_kernel"});
+  one(Average(), false, both);
+  one(Maximum(), false, both);
+  one(Minimum(), false, both);
+  one(Subtract(), false, both);
 }
 
 TEST(WrapperRegistry, ListsOctetsWrappersBeforeTheUsers) {
