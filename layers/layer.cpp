@@ -74,16 +74,24 @@ void Layer::initialize_once(const Rng& rng) {
 }
 
 void Layer::copy_parameters(const Layer& from) {
-  const auto theirs = from.parameters();
+  std::vector<Tensor> theirs;
+  for (const Parameter& p : from.parameters()) {
+    theirs.push_back(p.variable.value());
+  }
+  set_parameters(theirs);
+  set_trainable(from.trainable());
+}
+
+void Layer::set_parameters(std::span<const Tensor> values) {
   const auto ours = parameters();
-  if (theirs.size() != ours.size()) {
+  if (values.size() != ours.size()) {
     throw ShapeError(fmt::format("{}: expected {} parameters to copy, got {}",
-                                 describe(), ours.size(), theirs.size()));
+                                 describe(), ours.size(), values.size()));
   }
   for (size_t i = 0; i < ours.size(); ++i) {
-    ours[i].variable.assign(theirs[i].variable.value());
+    with_context([&] { return fmt::format("in parameter '{}'", ours[i].name); },
+                 [&] { ours[i].variable.assign(values[i]); });
   }
-  set_trainable(from.trainable());
   pending_.clear();
   initialized_ = true;
 }

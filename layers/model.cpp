@@ -346,43 +346,4 @@ int64_t Model::parameter_count() const {
   return count;
 }
 
-Model Model::clone(const Rewriter& rewrite) const {
-  CloneContext context;
-  std::map<const Layer*, std::shared_ptr<Layer>> copies;
-  std::unordered_map<const GraphNode*, SymbolicTensor> made;
-  for (const auto& node : nodes_) {
-    const Layer& old = *node->layer;
-    std::shared_ptr<Layer>& copy = copies[&old];
-    if (copy == nullptr) {
-      copy = rewrite ? rewrite(old, context) : old.clone(context);
-    }
-    std::vector<SymbolicTensor> inputs;
-    for (const SymbolicTensor& input : node->inputs) {
-      inputs.push_back(made.at(input.node.get()));
-    }
-    made[node.get()] = call(copy, std::move(inputs));
-  }
-  std::map<uint64_t, const Layer*> owners;
-  for (const auto& layer : layers_) {
-    Layer& copy = *copies.at(layer.get());
-    const auto own = layer->parameters();
-    const auto owner =
-        own.empty() ? owners.end() : owners.find(own[0].variable.id());
-    if (owner == owners.end()) {
-      if (!own.empty()) owners[own[0].variable.id()] = &copy;
-      copy.copy_parameters(*layer);
-    } else {
-      copy.share_parameters(*owner->second);
-    }
-  }
-
-  std::vector<SymbolicTensor> inputs;
-  std::vector<SymbolicTensor> outputs;
-  for (const auto& input : inputs_) inputs.push_back(made.at(input.node.get()));
-  for (const auto& output : outputs_) {
-    outputs.push_back(made.at(output.node.get()));
-  }
-  return Model(std::move(inputs), std::move(outputs), options_);
-}
-
 }  // namespace octet

@@ -177,6 +177,9 @@ class Layer {
   /// Copies the parameter values of an equal layer, and whether it is
   /// trainable.
   virtual void copy_parameters(const Layer& from);
+  /// Gives the parameters of a built layer their values, in order;
+  /// initializers have no say then. Throws: ShapeError.
+  void set_parameters(std::span<const Tensor> values);
   /// Takes the very parameters of an equal layer, to have them in common.
   virtual void share_parameters(const Layer& from);
 

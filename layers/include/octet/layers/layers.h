@@ -35,6 +35,7 @@
 #include <octet/layers/permute.h>
 #include <octet/layers/position_embedding.h>
 #include <octet/layers/prelu.h>
+#include <octet/layers/rebuild.h>
 #include <octet/layers/registry.h>
 #include <octet/layers/relu.h>
 #include <octet/layers/rescaling.h>

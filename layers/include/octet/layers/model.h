@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,6 +32,13 @@ struct NodeSize {
   int64_t trainable = 0;      ///< of the parameters; frozen ones are not
   int64_t multiply_adds = 0;  ///< of one sample
 };
+
+class Rebuild;
+
+/// Says what takes the place of a node in a model that is being rebuilt: a
+/// tensor of the new model (rebuild.h), or nothing to copy the node.
+using NodeRewriter = std::function<std::optional<SymbolicTensor>(
+    const GraphNode& node, Rebuild& rebuild)>;
 
 class Model {
  public:
@@ -118,7 +126,17 @@ class Model {
                                                         CloneContext& context)>;
   Model clone(const Rewriter& rewrite = {}) const;
 
+  /// A copy in which some nodes are others: `rewrite` is asked for every node
+  /// but the inputs, in order. What is copied keeps its layers, shared ones
+  /// too, with weights, names and flags; layers that nothing reads any more
+  /// are gone. Nothing if no node was replaced.
+  /// Throws: ShapeError for a replacement of another shape; ValueError for a
+  /// tensor of this model instead of the new one, or for two layers of one
+  /// name.
+  std::optional<Model> rebuild(const NodeRewriter& rewrite) const;
+
  private:
+  friend class Rebuild;
   void collect();
   void name_layers();
   void expect_one_output() const;

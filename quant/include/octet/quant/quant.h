@@ -2,12 +2,16 @@
 #pragma once
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/conversion.h>
+#include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
 #include <octet/quant/observer.h>
+#include <octet/quant/pattern.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/spec.h>
+#include <octet/quant/transform.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>

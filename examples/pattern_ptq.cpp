@@ -1,0 +1,112 @@
+// Post-training quantization by patterns: transform, insert_qdq, calibrate,
+// export. The weights are random, as Octet ships none: the program shows where
+// Q/DQ goes, not what a network knows.
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/octet.h>
+
+#include "program.h"
+
+using namespace octet;
+
+namespace {
+
+using program::print;
+
+struct Options {
+  std::string network = "resnet50";
+  int64_t size = 64;
+  int64_t batches = 32;
+  int64_t batch = 4;
+  std::string images;  // a folder; empty: noise
+  std::vector<std::string> keep_float;
+  std::string out = "build/out/pattern_ptq.onnx";
+};
+
+void declare(CLI::App& app, Options& o) {
+  app.add_option("network", o.network, "as in `octet inspect zoo:`")
+      ->capture_default_str();
+  const auto number = [&](const char* name, int64_t& value, int64_t most,
+                          const char* help) {
+    program::add_number(app, name, value, 1, most, help);
+  };
+  number("--size", o.size, 4096, "height and width of the input (64)");
+  number("--batches", o.batches, 1 << 20, "to calibrate on (32)");
+  number("--batch", o.batch, 1 << 20, "images in each (4)");
+  app.add_option("--images", o.images,
+                 "a folder of images by class (generated noise)")
+      ->type_name("DIR");
+  app.add_option("--keep-float", o.keep_float,
+                 "layers whose matches are not applied")
+      ->type_name("LAYER");
+  app.add_option("--out", o.out)->type_name("FILE")->capture_default_str();
+}
+
+Dataset images(const Options& o) {
+  const int64_t n = o.batches * o.batch;
+  if (!o.images.empty()) {
+    const io::ImageFolder folder =
+        io::load_image_folder(o.images, {.size = {o.size, o.size}});
+    return folder.data.take(std::min(n, folder.data.size()));
+  }
+  Tensor noise({n, o.size, o.size, 3});
+  Rng(1).fill_uniform(noise, 0, 1);
+  return Dataset(noise, Tensor::zeros({n}, DType::i64));
+}
+
+void run(const Options& o) {
+  // 1. Load and match.
+  const Model model = zoo::make(o.network, {.input = {o.size, o.size, 3}});
+  const Dataset data = images(o);
+  quant::TransformResult result =
+      quant::transform(model, quant::tensorrt_patterns());
+  for (const std::string& layer : o.keep_float) {
+    result.match(layer).apply = false;
+  }
+  print(result.report.to_string());
+
+  // 2. Insert Q/DQ.
+  const Model quantized = quant::insert_qdq(
+      result.model, result.matches,
+      {.activation = {.n_bits = 8, .symmetric = true},
+       .weight = {.n_bits = 8, .symmetric = true, .per_channel = true},
+       .skip_weight_quant_for = {"LayerNormalization"}});
+  print(fmt::format("QuantStubs: {}, WeightFakeQuantize: {}\n",
+                    quant::quant_stubs(quantized).size(),
+                    quant::weight_fake_quantizes(quantized).size()));
+
+  // 3. Calibrate.
+  quant::calibrate(quantized, [&](const Model& m) {
+    for (int64_t at = 0; at < data.size(); at += o.batch) {
+      const int64_t count = std::min(o.batch, data.size() - at);
+      (void)m.predict(data.batch(at, count).inputs);
+    }
+  });
+
+  // 4. Export.
+  const std::filesystem::path file = o.out;
+  if (file.has_parent_path()) ensure_writable_folder(file.parent_path());
+  const io::OnnxReport report = io::export_onnx(
+      quantized, file, {.opset = 13, .description = o.network + ", INT8"});
+  print(
+      fmt::format("{}: {} Q/DQ pairs, {} nodes, {:.1f} MB\n"
+                  "compile with: trtexec --onnx={} --best\n",
+                  file.string(), report.qdq_pairs, report.nodes,
+                  static_cast<double>(report.bytes) / 1e6, file.string()));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app(
+      "Quantizes a network of the zoo by patterns, calibrates it and exports "
+      "it for TensorRT.");
+  Options options;
+  declare(app, options);
+  return program::run(app, argc, argv, [&] { run(options); });
+}

@@ -1,0 +1,158 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/layers/rebuild.h>
+#include <octet/runtime/error.h>
+
+#include "input.h"
+
+namespace octet {
+
+SymbolicTensor Rebuild::at(const SymbolicTensor& old) {
+  copy_before(limit_);
+  const auto found = made_.find(old.node.get());
+  if (found == made_.end()) {
+    throw ValueError(fmt::format(
+        "rebuild: expected a tensor of model '{}' from before node {}, got {}",
+        model_.name(), limit_,
+        old.node == nullptr
+            ? "none"
+            : fmt::format("the output of '{}'", old.node->layer->name())));
+  }
+  return found->second;
+}
+
+SymbolicTensor Rebuild::call(const GraphNode& node,
+                             std::vector<SymbolicTensor> inputs) {
+  return octet::call(copy_of(*node.layer), std::move(inputs));
+}
+
+int64_t Rebuild::uses(const GraphNode& node) const {
+  const auto reads = [&](const SymbolicTensor& x) {
+    return x.node.get() == &node;
+  };
+  int64_t count = std::ranges::count_if(model_.outputs(), reads);
+  for (const auto& other : model_.nodes()) {
+    count += std::ranges::count_if(other->inputs, reads);
+  }
+  return count;
+}
+
+bool Rebuild::stands_alone(const Layer& layer) const {
+  const auto has_one_of_it = [&](const Layer& other) {
+    return std::ranges::any_of(other.parameters(), [&](const Parameter& p) {
+      return std::ranges::any_of(layer.parameters(), [&](const Parameter& own) {
+        return own.variable.id() == p.variable.id();
+      });
+    });
+  };
+  int64_t calls = 0;
+  for (const auto& node : model_.nodes()) {
+    if (node->layer.get() == &layer) {
+      ++calls;
+    } else if (has_one_of_it(*node->layer)) {
+      return false;
+    }
+  }
+  return calls == 1;
+}
+
+const std::shared_ptr<Layer>& Rebuild::copy_of(const Layer& layer) {
+  std::shared_ptr<Layer>& copy = copies_[&layer];
+  if (copy == nullptr) {
+    copy = rewrite_ ? rewrite_(layer, context_) : layer.clone(context_);
+  }
+  return copy;
+}
+
+// In the model's order, so that the new nodes have it too.
+void Rebuild::copy_before(size_t index) {
+  for (; next_ < index; ++next_) {
+    const GraphNode& node = *model_.nodes()[next_];
+    if (made_.contains(&node)) continue;
+    std::vector<SymbolicTensor> inputs;
+    for (const SymbolicTensor& input : node.inputs) {
+      inputs.push_back(made_.at(input.node.get()));
+    }
+    made_[&node] = call(node, std::move(inputs));
+  }
+}
+
+void Rebuild::replace(size_t index, SymbolicTensor replacement) {
+  const GraphNode& node = *model_.nodes()[index];
+  const std::string& name = node.layer->name();
+  const bool old = std::ranges::any_of(model_.nodes(), [&](const auto& each) {
+    return each == replacement.node;
+  });
+  if (old) {
+    throw ValueError(fmt::format(
+        "rebuild: expected a tensor of the new model in place of '{}', got one "
+        "of the old; Rebuild::at finds its counterpart",
+        name));
+  }
+  if (!(replacement.shape() == node.shape)) {
+    throw ShapeError(fmt::format(
+        "rebuild: expected {} in place of '{}', got {}", node.shape.to_string(),
+        name, replacement.shape().to_string()));
+  }
+  made_[&node] = std::move(replacement);
+}
+
+// Layers that have parameters in common have them in common again.
+void Rebuild::copy_parameters() {
+  std::map<uint64_t, const Layer*> owners;
+  for (const auto& layer : model_.layers()) {
+    const auto found = copies_.find(layer.get());
+    if (found == copies_.end()) continue;  // replaced
+    Layer& copy = *found->second;
+    const auto own = layer->parameters();
+    const auto owner =
+        own.empty() ? owners.end() : owners.find(own[0].variable.id());
+    if (owner == owners.end()) {
+      if (!own.empty()) owners[own[0].variable.id()] = &copy;
+      copy.copy_parameters(*layer);
+    } else {
+      copy.share_parameters(*owner->second);
+    }
+  }
+}
+
+Model Rebuild::finish() {
+  copy_before(model_.nodes().size());
+  copy_parameters();
+  const auto counterparts = [&](std::span<const SymbolicTensor> tensors) {
+    std::vector<SymbolicTensor> result;
+    for (const SymbolicTensor& x : tensors) {
+      result.push_back(made_.at(x.node.get()));
+    }
+    return result;
+  };
+  return Model(counterparts(model_.inputs()), counterparts(model_.outputs()),
+               model_.options_);
+}
+
+Model Model::clone(const Rewriter& rewrite) const {
+  return Rebuild(*this, rewrite).finish();
+}
+
+std::optional<Model> Model::rebuild(const NodeRewriter& rewrite) const {
+  const Rewriter equal_copies;
+  Rebuild rebuild(*this, equal_copies);
+  bool changed = false;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const GraphNode& node = *nodes_[i];
+    if (is_input(*node.layer)) continue;
+    rebuild.limit_ = i;
+    std::optional<SymbolicTensor> replacement = with_context(
+        [&] { return fmt::format("while replacing '{}'", node.layer->name()); },
+        [&] { return rewrite(node, rebuild); });
+    if (!replacement) continue;
+    rebuild.replace(i, std::move(*replacement));
+    changed = true;
+  }
+  if (!changed) return std::nullopt;
+  return rebuild.finish();
+}
+
+}  // namespace octet

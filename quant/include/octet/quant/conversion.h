@@ -1,0 +1,29 @@
+// Conversions: rewrites that leave a model's function as it is and make its
+// layers fit the patterns, or remove layers that do nothing.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <octet/layers/rebuild.h>
+
+namespace octet::quant {
+
+struct Conversion {
+  std::string name;
+  std::string rationale;
+  /// Asked for every node but the inputs, as octet::NodeRewriter: what takes
+  /// the node's place in the new model, or nothing.
+  NodeRewriter convert;
+};
+
+/// FlattenDenseToConv1x1, RemoveIdentityPool and RemoveIdentity, each a
+/// function that can be left out. Layers that no output needs are not part of
+/// a Model, and attention is made of its projections from the start
+/// (multi_head_attention), so neither takes a conversion.
+/// Source: Embedl Deploy's documentation, conversion patterns.
+std::vector<Conversion> tensorrt_conversions();
+
+}  // namespace octet::quant

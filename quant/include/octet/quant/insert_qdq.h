@@ -1,0 +1,58 @@
+// insert_qdq(): the second half of the pattern route. Matches, edited or not,
+// become a plan, and the plan a model with wrappers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <octet/quant/plan.h>
+#include <octet/quant/quantize_model.h>
+#include <octet/quant/transform.h>
+
+namespace octet::quant {
+
+struct TensorQuantConfig {
+  int n_bits = 8;            ///< [2, 8]
+  bool symmetric = true;     ///< TensorRT takes no zero point but 0
+  bool per_channel = false;  ///< of weights only
+};
+
+struct QuantConfig {
+  TensorQuantConfig activation = {};
+  TensorQuantConfig weight = {.per_channel = true};
+  /// Layer classes, by any of their names, whose weights stay float.
+  std::vector<std::string> skip_weight_quant_for = {};
+};
+
+/// The points of the matches that are to be applied: rule "pattern ConvBN",
+/// reason its rationale. Readers of one tensor share a quantizer.
+/// Throws: UnsupportedError for what TensorRT does not take (symmetric = false,
+/// activations per channel); ValueError for n_bits out of range, a quantized
+/// model, a match whose layers do not follow one another in the model, or a
+/// layer in two matches; NotFoundError, with near names, for layers that the
+/// model does not have and classes that do not exist.
+QdqPlan plan_of_matches(const Model& model,
+                        const std::vector<PatternMatch>& matches,
+                        const QuantConfig& config = {});
+
+/// apply(plan_of_matches(model, matches, config), model): a new model, ready
+/// for calibrate(). Throws: as plan_of_matches(); ValueError if nothing would
+/// be quantized.
+Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
+                 const QuantConfig& config = {});
+
+/// The pattern route in one call, as a placement: its plan is for `model`,
+/// which conversions may have changed.
+struct PatternPlacement {
+  Model model;
+  Placement placement;
+  TransformReport report;
+};
+
+/// transform() and plan_of_matches(). Throws: as they do.
+PatternPlacement place_by_patterns(
+    const Model& model,
+    const std::vector<Pattern>& patterns = tensorrt_patterns(),
+    const QuantConfig& config = {});
+
+}  // namespace octet::quant

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/flatten.h>
+#include <octet/layers/registry.h>
+#include <octet/quant/conversion.h>
+
+namespace octet::quant {
+namespace {
+
+using Replacement = std::optional<SymbolicTensor>;
+
+LayerRole role_of(const Layer& layer) {
+  const LayerDef* def = find_layer_def(layer.class_name());
+  return def == nullptr ? LayerRole::other : def->role;
+}
+
+bool is_one_pixel(const Shape& shape) {
+  return shape.rank() == 4 && shape[1] == 1 && shape[2] == 1;
+}
+
+bool is_zero(const Config& config, std::string_view name) {
+  return config.at(name).as_number() == 0;
+}
+
+bool keeps_the_order(const Config::List& dims) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].as_int() != static_cast<int64_t>(i) + 1) return false;
+  }
+  return true;
+}
+
+// In training too.
+bool does_nothing(const GraphNode& node) {
+  const Layer& layer = *node.layer;
+  const std::string name = layer.class_name();
+  const bool same_shape = node.shape == node.inputs[0].shape();
+  if (role_of(layer) == LayerRole::merge || name == "Concatenate") return true;
+  const Config config = layer.config();
+  if (name == "Activation") {
+    return config.at("activation").as_string() == "linear";
+  }
+  if (name == "Dropout" || name == "SpatialDropout2D") {
+    return is_zero(config, "rate");
+  }
+  if (name == "GaussianNoise") return is_zero(config, "stddev");
+  if (name == "ActivityRegularization") {
+    return is_zero(config, "l1") && is_zero(config, "l2");
+  }
+  if (name == "Permute") return keeps_the_order(config.at("dims").as_list());
+  static constexpr std::array kByShape = {"ZeroPadding2D", "Cropping2D",
+                                          "UpSampling2D", "Reshape", "Flatten"};
+  return same_shape && std::ranges::find(kByShape, name) != kByShape.end();
+}
+
+// With several outputs, files call each after its layer, which then stays.
+bool names_an_output(const GraphNode& node, const Model& model) {
+  return model.outputs().size() > 1 &&
+         std::ranges::any_of(model.outputs(), [&](const SymbolicTensor& x) {
+           return x.node.get() == &node;
+         });
+}
+
+Replacement remove_identity(const GraphNode& node, Rebuild& rebuild) {
+  if (node.inputs.size() != 1 || !does_nothing(node) ||
+      names_an_output(node, rebuild.model())) {
+    return std::nullopt;
+  }
+  return rebuild.at(node.inputs[0]);
+}
+
+bool has_one_cell(const Config& pool_size) {
+  return std::ranges::all_of(pool_size.as_list(), [](const Config& size) {
+    return size.as_int() == 1;
+  });
+}
+
+Replacement remove_identity_pool(const GraphNode& node, Rebuild& rebuild) {
+  const Layer& layer = *node.layer;
+  const std::string name = layer.class_name();
+  const bool global =
+      name == "GlobalAveragePooling2D" || name == "GlobalMaxPooling2D";
+  if (!global && name != "AveragePooling2D" && name != "MaxPooling2D") {
+    return std::nullopt;
+  }
+  const SymbolicTensor& x = node.inputs[0];
+  const bool identity = global
+                            ? is_one_pixel(x.shape())
+                            : node.shape == x.shape() &&
+                                  has_one_cell(layer.config().at("pool_size"));
+  if (!identity) return std::nullopt;
+  if (node.shape == x.shape()) {
+    return names_an_output(node, rebuild.model()) ? std::nullopt
+                                                  : Replacement(rebuild.at(x));
+  }
+  if (!rebuild.stands_alone(layer)) return std::nullopt;
+  return Flatten({.name = layer.name()})(rebuild.at(x));
+}
+
+// Whether the layer does to a pixel of an image what it does to a row.
+bool is_elementwise(const GraphNode& node) {
+  if (node.inputs.size() != 1) return false;
+  const Layer& layer = *node.layer;
+  switch (role_of(layer)) {
+    case LayerRole::activation:
+      return layer.parameters().empty();
+    case LayerRole::identity: {
+      const Config config = layer.config();
+      const Config* noise = config.find("noise_shape");
+      return noise == nullptr || noise->is_null();
+    }
+    default:
+      return false;
+  }
+}
+
+bool flattens_one_pixel(const GraphNode& node) {
+  const std::string name = node.layer->class_name();
+  return (name == "Flatten" || name == "Reshape") && node.shape.rank() == 2 &&
+         is_one_pixel(node.inputs[0].shape());
+}
+
+// A 1x1 convolution with the weights of a Dense layer, called on x.
+SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
+  Config config = dense.config();
+  config.set("filters", config.at("units"))
+      .set("kernel_size", Config::List{1, 1});
+  const std::shared_ptr<Layer> conv = create_layer("Conv2D", config);
+  conv->set_name(dense.name());
+  SymbolicTensor y = call(conv, {x});
+  std::vector<Tensor> values;
+  for (const Parameter& p : dense.parameters()) {
+    const Tensor& value = p.variable.value();
+    const Shape& shape = value.shape();
+    values.push_back(p.name == "kernel"
+                         ? value.reshaped({1, 1, shape[0], shape[1]})
+                         : value);
+  }
+  conv->set_parameters(values);
+  conv->set_trainable(dense.trainable());
+  return y;
+}
+
+Replacement flatten_dense_to_conv(const GraphNode& node, Rebuild& rebuild) {
+  if (node.layer->class_name() != "Dense" || node.shape.rank() != 2 ||
+      names_an_output(node, rebuild.model()) ||
+      !rebuild.stands_alone(*node.layer)) {
+    return std::nullopt;
+  }
+  std::vector<const GraphNode*> between;
+  const GraphNode* x = node.inputs[0].node.get();
+  while (is_elementwise(*x) && rebuild.uses(*x) == 1) {
+    between.push_back(x);
+    x = x->inputs[0].node.get();
+  }
+  if (x->inputs.size() != 1 || !flattens_one_pixel(*x) ||
+      rebuild.uses(*x) != 1 || !rebuild.stands_alone(*x->layer)) {
+    return std::nullopt;
+  }
+  SymbolicTensor y = rebuild.at(x->inputs[0]);
+  for (auto op = between.rbegin(); op != between.rend(); ++op) {
+    y = rebuild.call(**op, {y});
+  }
+  return Flatten({.name = x->layer->name()})(convolve(*node.layer, y));
+}
+
+}  // namespace
+
+std::vector<Conversion> tensorrt_conversions() {
+  return {
+      {.name = "RemoveIdentity",
+       .rationale = "the layer hands its input on",
+       .convert = remove_identity},
+      {.name = "RemoveIdentityPool",
+       .rationale = "a pool of one cell hands its input on",
+       .convert = remove_identity_pool},
+      {.name = "FlattenDenseToConv1x1",
+       .rationale = "on one pixel a Dense layer is a 1x1 convolution, which "
+                    "fuses like the others",
+       .convert = flatten_dense_to_conv},
+  };
+}
+
+}  // namespace octet::quant

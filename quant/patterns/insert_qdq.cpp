@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/quant/insert_qdq.h>
+#include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "../placement/decisions.h"
+
+namespace octet::quant {
+namespace {
+
+void check(const TensorQuantConfig& config, std::string_view which) {
+  if (!config.symmetric) {
+    throw UnsupportedError(fmt::format(
+        "{}: expected symmetric = true, got false; TensorRT takes no zero "
+        "point but 0",
+        which));
+  }
+  if (config.n_bits < 2 || config.n_bits > 8) {
+    throw ValueError(fmt::format("{}: expected n_bits in [2,8], got {}", which,
+                                 config.n_bits));
+  }
+}
+
+QuantizerConfig activation_config(const TensorQuantConfig& config) {
+  check(config, "activation");
+  if (config.per_channel) {
+    throw UnsupportedError(
+        "activation: expected per_channel = false, got true; the scale of an "
+        "activation is one constant, TensorRT takes scales per channel on "
+        "weights only");
+  }
+  QuantizerConfig result = activation_quantizer();
+  result.bits = config.n_bits;
+  return result;
+}
+
+QuantizerConfig weight_config(const TensorQuantConfig& config) {
+  check(config, "weight");
+  QuantizerConfig result = weight_quantizer();
+  result.bits = config.n_bits;
+  result.per_channel = config.per_channel;
+  return result;
+}
+
+std::set<std::string_view> skipped_classes(
+    const std::vector<std::string>& names) {
+  std::set<std::string_view> result;
+  for (const std::string& name : names) {
+    const LayerDef* def = find_layer_def(name);
+    if (def == nullptr) {
+      std::vector<std::string> known;
+      for (const LayerDef* each : layer_defs()) {
+        known.emplace_back(each->class_name);
+      }
+      throw NotFoundError(fmt::format(
+          "skip_weight_quant_for: expected layer classes, got '{}'{}", name,
+          suggest_names(name, known)));
+    }
+    result.insert(def->class_name);
+  }
+  return result;
+}
+
+std::string describe(const PatternMatch& match) {
+  return fmt::format("match {} of {}", match.pattern,
+                     fmt::join(match.layers, ", "));
+}
+
+// Matches as decisions on the layers of one model.
+class Reader {
+ public:
+  Reader(const GraphIndex& graph, const QuantConfig& config)
+      : graph_(graph), skipped_(skipped_classes(config.skip_weight_quant_for)) {
+    for (const auto& layer : graph.model().layers()) {
+      layers_.emplace(layer->name(), layer.get());
+      names_.push_back(layer->name());
+    }
+  }
+
+  void read(const PatternMatch& match) {
+    if (match.layers.empty()) {
+      throw ValueError(
+          fmt::format("match {}: expected layers, got none", match.pattern));
+    }
+    check_chain(match);
+    for (const MatchPoint& point : match.qdq_points) check(match, point);
+    for (const std::string& name : match.layers) {
+      const Layer& layer = find(match, name);
+      const auto [entry, added] = decisions_.emplace(&layer, Decision{});
+      if (!added) {
+        throw ValueError(fmt::format(
+            "{}: expected layers of no other match, got '{}', which is in {}",
+            describe(match), name, owners_.at(&layer)));
+      }
+      owners_.emplace(&layer, describe(match));
+      Decision& decision = entry->second;
+      decision.rule = "pattern " + match.pattern;
+      decision.reason = match.rationale;
+      const auto place = [&](QdqSite site) {
+        decision.sites.push_back(
+            {std::move(site), decision.rule, decision.reason});
+      };
+      for (const MatchPoint& point : match.qdq_points) {
+        if (point.layer == name) place(point.site);
+      }
+      if (match.qdq_points.empty()) continue;
+      for (QdqSite& site : weights_of(layer)) place(std::move(site));
+    }
+  }
+
+  const Decisions& decisions() const { return decisions_; }
+
+ private:
+  const Layer& find(const PatternMatch& match, const std::string& name) const {
+    const auto found = layers_.find(name);
+    if (found == layers_.end()) {
+      throw NotFoundError(fmt::format(
+          "{}: expected layers of model '{}', got '{}'{}", describe(match),
+          graph_.model().name(), name, suggest_names(name, names_)));
+    }
+    return *found->second;
+  }
+
+  void check(const PatternMatch& match, const MatchPoint& point) const {
+    const auto same = [&](const MatchPoint& other) {
+      return other.layer == point.layer && other.site == point.site;
+    };
+    if (std::ranges::count_if(match.qdq_points, same) > 1) {
+      throw ValueError(
+          fmt::format("{}: expected each point once, got {} of '{}' twice",
+                      describe(match), to_string(point.site), point.layer));
+    }
+    if (std::ranges::find(match.layers, point.layer) == match.layers.end()) {
+      throw ValueError(
+          fmt::format("{}: expected points at its layers, got one at '{}'",
+                      describe(match), point.layer));
+    }
+    const Layer& layer = find(match, point.layer);
+    switch (point.site.kind) {
+      case SiteKind::weight:
+        throw ValueError(fmt::format(
+            "{}: expected points on activations, got the weight '{}' of '{}', "
+            "which needs none: weights follow from any point",
+            describe(match), point.site.parameter, point.layer));
+      case SiteKind::input:
+        for (const GraphNode* call : graph_.calls(layer)) {
+          const size_t count = call->inputs.size();
+          if (point.site.index >= 0 &&
+              static_cast<size_t>(point.site.index) < count) {
+            continue;
+          }
+          throw ValueError(fmt::format(
+              "{}: expected an input of '{}' in [0,{}), got {}",
+              describe(match), point.layer, count, point.site.index));
+        }
+        break;
+      case SiteKind::output:
+        break;
+    }
+  }
+
+  // Each layer reads the one before, as in the model that was matched.
+  void check_chain(const PatternMatch& match) const {
+    for (size_t i = 0; i < match.layers.size(); ++i) {
+      const Layer& layer = find(match, match.layers[i]);
+      if (i == 0) continue;
+      const GraphNode& before =
+          *graph_.calls(find(match, match.layers[i - 1]))[0];
+      const bool follows = std::ranges::any_of(
+          graph_.readers(before), [&](const GraphIndex::Reader& reader) {
+            return reader.node->layer.get() == &layer;
+          });
+      if (follows) continue;
+      throw ValueError(fmt::format(
+          "{}: expected '{}' to read '{}' in model '{}', which transform() "
+          "did not return",
+          describe(match), match.layers[i], match.layers[i - 1],
+          graph_.model().name()));
+    }
+  }
+
+  std::vector<QdqSite> weights_of(const Layer& layer) const {
+    const std::string name = layer.class_name();
+    if (skipped_.contains(canonical_class_name(name))) return {};
+    CloneContext context;
+    auto sites =
+        make_wrapper(layer.clone(context))
+            ->sites({.quantize_input = false},
+                    static_cast<int>(graph_.calls(layer)[0]->inputs.size()));
+    std::erase_if(sites, [](const QdqSite& site) {
+      return site.kind != SiteKind::weight;
+    });
+    return sites;
+  }
+
+  const GraphIndex& graph_;
+  std::set<std::string_view> skipped_;
+  std::map<std::string, const Layer*> layers_;
+  std::vector<std::string> names_;
+  Decisions decisions_;
+  std::map<const Layer*, std::string> owners_;
+};
+
+}  // namespace
+
+QdqPlan plan_of_matches(const Model& model,
+                        const std::vector<PatternMatch>& matches,
+                        const QuantConfig& config) {
+  const QuantizerConfig activation = activation_config(config.activation);
+  const QuantizerConfig weight = weight_config(config.weight);
+  if (!quantizers(model).empty()) {
+    throw ValueError(fmt::format(
+        "insert_qdq: expected a float model, got '{}', which is quantized "
+        "already",
+        model.name()));
+  }
+  const GraphIndex graph(model);
+  Reader reader(graph, config);
+  for (const PatternMatch& match : matches) {
+    if (match.apply) reader.read(match);
+  }
+  return plan_of_decisions(graph, reader.decisions(), activation, weight);
+}
+
+Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
+                 const QuantConfig& config) {
+  const QdqPlan plan = plan_of_matches(model, matches, config);
+  if (plan.points.empty()) {
+    throw ValueError(fmt::format(
+        "insert_qdq: expected matches with points to apply to '{}', got none",
+        model.name()));
+  }
+  return apply(plan, model);
+}
+
+}  // namespace octet::quant

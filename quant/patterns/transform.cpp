@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <octet/quant/transform.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "check.h"
+#include "failure.h"
+#include "match.h"
+
+namespace octet::quant {
+namespace {
+
+// Rewrites a copy of a model until no conversion has anything left to do.
+class Converter {
+ public:
+  Converter(const Model& model, TransformReport& report)
+      : model_(model),
+        report_(report),
+        rounds_left_(std::max<size_t>(64, 2 * model.nodes().size())) {}
+
+  Model run(const std::vector<Conversion>& conversions) {
+    std::vector<const Conversion*> active;
+    for (const Conversion& each : conversions) active.push_back(&each);
+    for (bool changed = true; changed;) {
+      changed = false;
+      std::erase_if(active, [&](const Conversion* conversion) {
+        std::string failure;
+        while (const auto went = result_of<bool>(
+                   [&] { return convert(*conversion); }, failure)) {
+          if (!*went) return false;
+          changed = true;
+          count(*conversion);
+        }
+        report_.skipped.push_back({conversion->name, at_, failure});
+        return true;
+      });
+    }
+    return converted_ ? std::move(*converted_) : model_.clone();
+  }
+
+ private:
+  // Whether it replaced something, wherever it could.
+  bool convert(const Conversion& conversion) {
+    std::vector<TransformReport::Converted> done;
+    const auto rewrite = [&](const GraphNode& node, Rebuild& rebuild) {
+      at_ = node.layer->name();
+      auto replacement = conversion.convert(node, rebuild);
+      if (replacement) done.push_back({conversion.name, at_});
+      return replacement;
+    };
+    const Model& current = converted_ ? *converted_ : model_;
+    std::optional<Model> next = current.rebuild(rewrite);
+    if (!next) return false;
+    converted_ = std::move(next);
+    report_.conversions.insert(report_.conversions.end(), done.begin(),
+                               done.end());
+    return true;
+  }
+
+  void count(const Conversion& conversion) {
+    if (rounds_left_-- > 0) return;
+    throw ValueError(fmt::format(
+        "conversion '{}': expected to leave '{}' alone at last, got a change "
+        "in every round",
+        conversion.name, at_));
+  }
+
+  const Model& model_;
+  TransformReport& report_;
+  size_t rounds_left_;
+  std::optional<Model> converted_;
+  std::string at_;  // the layer that was asked about last
+};
+
+std::vector<TransformReport::Count> counts(
+    const std::vector<Pattern>& patterns,
+    const std::vector<PatternMatch>& matches) {
+  std::vector<TransformReport::Count> result;
+  for (const Pattern& pattern : patterns) {
+    TransformReport::Count count{.pattern = pattern.name};
+    for (const PatternMatch& match : matches) {
+      if (match.pattern != pattern.name) continue;
+      ++(match.apply ? count.applied : count.left_out);
+    }
+    result.push_back(count);
+  }
+  return result;
+}
+
+}  // namespace
+
+PatternMatch& TransformResult::match(std::string_view layer) {
+  std::vector<std::string> names;
+  for (PatternMatch& each : matches) {
+    if (std::ranges::find(each.layers, layer) != each.layers.end()) return each;
+    names.insert(names.end(), each.layers.begin(), each.layers.end());
+  }
+  throw NotFoundError(
+      fmt::format("match: expected a layer in a match of '{}', "
+                  "got '{}'{}",
+                  model.name(), layer, suggest_names(layer, names)));
+}
+
+TransformResult transform(const Model& model,
+                          const std::vector<Pattern>& patterns,
+                          const std::vector<Conversion>& conversions) {
+  check(patterns);
+  check(conversions);
+  if (!quantizers(model).empty()) {
+    throw ValueError(fmt::format(
+        "transform: expected a float model, got '{}', which is quantized "
+        "already",
+        model.name()));
+  }
+  TransformReport report;
+  Model converted = Converter(model, report).run(conversions);
+  const GraphIndex graph(converted);
+  Matching matching = match_patterns(graph, patterns);
+  report.patterns = counts(patterns, matching.matches);
+  report.skipped.insert(report.skipped.end(), matching.skipped.begin(),
+                        matching.skipped.end());
+  return {std::move(converted), std::move(matching.matches), std::move(report)};
+}
+
+}  // namespace octet::quant
