@@ -47,8 +47,9 @@ std::vector<int64_t> branch_lengths(const GraphIndex& graph,
     for (const SymbolicTensor& input : node->inputs) {
       const auto before = length.find(&graph.source(input));
       if (before == length.end()) continue;
-      int64_t& own = length[node.get()];
-      own = std::max(own, before->second + 1);
+      const int64_t through = before->second + 1;
+      int64_t& longest = length[node.get()];
+      longest = std::max(longest, through);
     }
   }
   std::vector<int64_t> result;

@@ -1,0 +1,148 @@
+// The pattern route on networks of the zoo: how many matches of each pattern,
+// stubs, weights and pairs there are, and why.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "pattern_support.h"
+
+namespace octet::quant {
+namespace {
+
+using Counts = std::map<std::string, int64_t>;
+
+struct Expected {
+  Counts applied;
+  size_t stubs;
+  size_t weights;
+  int64_t shared;
+};
+
+/// Small images, which leave more than one pixel before the global pool, with
+/// the sizes of weights that the network comes with.
+void expect(const std::string& network, const Shape& input,
+            const Expected& expected) {
+  const Model model = zoo::make(network, {.input = input});
+  const TransformResult result = transform(model);
+  EXPECT_EQ(applied(result.report), expected.applied) << network;
+  const QdqPlan plan = plan_of_matches(result.model, result.matches);
+  const PairCount pairs = count_pairs(plan, result.model);
+  EXPECT_EQ(pairs.activations, static_cast<int64_t>(expected.stubs));
+  EXPECT_EQ(pairs.shared, expected.shared) << network;
+  const Model quantized = insert_qdq(result.model, result.matches);
+  EXPECT_EQ(quant_stubs(quantized).size(), expected.stubs) << network;
+  EXPECT_EQ(weight_fake_quantizes(quantized).size(), expected.weights)
+      << network;
+}
+
+TEST(PatternZoo, ResNet50) {
+  // 53 convolutions: the stem; in each of 16 blocks two with ReLU and one that
+  // ends in the Add; 4 projections. Stubs: 53 + 16 Adds + 2 of the pool + 1.
+  // Pairs: of the 72 edges 71 are those of the toolkit's ResNet50 (109 pairs
+  // with 54 weights), and the pool's output is what the Dense layer reads.
+  expect("resnet50", {64, 64, 3},
+         {.applied = {{"StemConvBNReLUMaxPool", 1},
+                      {"ConvBNAddReLU", 16},
+                      {"ConvBNReLU", 32},
+                      {"ConvBN", 4},
+                      {"AdaptiveAvgPool", 1},
+                      {"Linear", 1}},
+          .stubs = 72,
+          .weights = 54,
+          .shared = 109});
+}
+
+TEST(PatternZoo, ResNet18) {
+  // Two convolutions a block, 8 blocks, 3 projections. Stubs: 20 convolutions,
+  // 8 Adds, 2 of the pool, 1. Pairs: 21 weights; the image; 8 tensors that
+  // enter blocks; 8 between a block's convolutions; 3 projections; what the
+  // pool reads and makes.
+  expect("resnet18", {64, 64, 3},
+         {.applied = {{"StemConvBNReLUMaxPool", 1},
+                      {"ConvBNAddReLU", 8},
+                      {"ConvBNReLU", 8},
+                      {"ConvBN", 3},
+                      {"AdaptiveAvgPool", 1},
+                      {"Linear", 1}},
+          .stubs = 31,
+          .weights = 21,
+          .shared = 43});
+}
+
+TEST(PatternZoo, MobileNetV2) {
+  // 17 blocks of expansion (but the first), depthwise and projection, with one
+  // convolution before and behind. Of the 17 projections 10 end in an Add,
+  // which has no activation behind it.
+  expect("mobilenet_v2", {64, 64, 3},
+         {.applied = {{"ConvBNReLU", 1 + 16 + 17 + 1},
+                      {"ConvBNAdd", 10},
+                      {"ConvBN", 7},
+                      {"AdaptiveAvgPool", 1},
+                      {"Linear", 1}},
+          .stubs = 52 + 10 + 2 + 1,
+          .weights = 53,
+          .shared = 52 + 1 + 1 + 53});
+}
+
+TEST(PatternZoo, UNet) {
+  // Six convolutions down, two at the bottom, six up, and the last. The
+  // transposed ones stay float. Each convolution reads a tensor of its own.
+  expect("unet", {16, 16, 3},
+         {.applied = {{"ConvBNReLU", 14}, {"ConvBN", 1}},
+          .stubs = 15,
+          .weights = 15,
+          .shared = 30});
+}
+
+TEST(PatternZoo, ViTTiny) {
+  // Width 192: of the products only those that feed attention are quantized,
+  // as 192*768/(192+768) is 153.6. Pairs: in each block one for the three
+  // projections and three for attention; the patches; the weights.
+  expect("vit_tiny", {32, 32, 3},
+         {.applied = {{"ConvBN", 1},
+                      {"LayerNorm", 25},
+                      {"MHAInProjection", 36},
+                      {"ScaledDotProductAttention", 12}},
+          .stubs = 1 + 36 + 36,
+          .weights = 1 + 36,
+          .shared = 12 * 4 + 1 + 37});
+  const TransformResult result =
+      transform(zoo::vit_tiny({.input = {32, 32, 3}}));
+  for (const TransformReport::Count& count : result.report.patterns) {
+    const int64_t left_out = count.pattern == "LinearReLU" ? 12
+                             : count.pattern == "Linear"   ? 25
+                                                           : 0;
+    EXPECT_EQ(count.left_out, left_out) << count.pattern;
+  }
+}
+
+TEST(PatternZoo, ResNet8EndsInAConvolutionOfOnePixel) {
+  // Its pool leaves one pixel, so that Flatten and Dense are converted.
+  const Model model = zoo::resnet8();
+  const TransformResult result = transform(model);
+  EXPECT_EQ(applied(result.report),
+            (Counts{{"ConvBNAddReLU", 3}, {"ConvBNReLU", 4}, {"ConvBN", 3}}));
+  EXPECT_EQ(result.model.layer("dense").class_name(), "Conv2D");
+}
+
+TEST(PatternZoo, EveryNetworkIsMatchedAlikeTwiceAndOnCopies) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    zoo::Options options;
+    if (entry.input.rank() == 3 && entry.input[0] > 96) {
+      options.input = {96, 96, 3};
+    }
+    const Model model = zoo::make(entry.name, options);
+    const TransformResult result = transform(model);
+    const TransformResult again = transform(model.clone());
+    EXPECT_EQ(again.matches, result.matches) << entry.name;
+    EXPECT_EQ(again.report, result.report) << entry.name;
+    std::set<std::string> layers;
+    for (const PatternMatch& match : result.matches) {
+      for (const std::string& layer : match.layers) {
+        EXPECT_TRUE(layers.insert(layer).second) << entry.name << layer;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet::quant
