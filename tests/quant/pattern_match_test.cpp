@@ -7,7 +7,6 @@
 namespace octet::quant {
 namespace {
 
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -167,17 +166,24 @@ TEST(TensorrtPatterns, TakeTheFirstInputOfBranchesOfOneLength) {
 }
 
 TEST(TensorrtPatterns, MeasureBranchesFromTheirLastCommonAncestor) {
-  // "a" is further from the image than "b", but both begin at "start": there
-  // the branches have 1 and 2 layers.
+  // From "start" it is 2 layers to "a" and 3 to "b"; from the image, by the
+  // way of "r4", it is 6 to "a" and 4 to "b".
   const SymbolicTensor x = image();
-  const SymbolicTensor start = relu(conv(x, "before"), "start");
-  const SymbolicTensor a = conv(start, "a");
-  const SymbolicTensor b = conv(relu(start, "more"), "b");
-  EXPECT_THAT(matches(x, add(a, b, "sum")), Contains("ConvBNAdd b sum"));
-  // Without an ancestor, from the beginning of the graph.
+  SymbolicTensor y = x;
+  for (int i = 1; i <= 4; ++i) y = relu(y, fmt::format("r{}", i));
+  const SymbolicTensor start = relu(x, "start");
+  const SymbolicTensor a = conv(Multiply({.name = "product"})({start, y}), "a");
+  const SymbolicTensor b = conv(relu(relu(start, "b1"), "b2"), "b");
+  EXPECT_THAT(matches(x, add(a, b, "sum")),
+              ElementsAre("ConvBN a", "ConvBNAdd b sum"));
+}
+
+TEST(TensorrtPatterns, MeasureBranchesOfTwoInputsFromTheirBeginnings) {
+  const SymbolicTensor x = image();
   const SymbolicTensor other = input({8, 6, 4}, "other");
-  const SymbolicTensor deep = conv(relu(relu(other, "r1"), "r2"), "deep");
-  const Model model({x, other}, {add(conv(x, "flat"), deep, "sum")});
+  const SymbolicTensor flat = conv(x, "flat");
+  const SymbolicTensor deep = conv(relu(other, "r"), "deep");
+  const Model model({x, other}, {add(flat, deep, "sum")});
   EXPECT_THAT(outline(transform(model).matches),
               ElementsAre("ConvBN flat", "ConvBNAdd deep sum"));
 }
