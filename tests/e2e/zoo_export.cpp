@@ -1,7 +1,8 @@
 // zoo_export FOLDER: writes one network of each family of the zoo, on small
 // images, as FOLDER/<name>.onnx with Octet's own answers in
 // FOLDER/<name>.json. FOLDER/<name>.int8.onnx is the same network quantized,
-// calibrated and trained for a step. tests/oracle/compare_zoo.py runs them.
+// calibrated and trained for a step; FOLDER/<name>.patterns.int8.onnx is what
+// the pattern route makes of some. tests/oracle/compare_zoo.py runs them.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -24,26 +25,29 @@ namespace {
 struct Family {
   std::string name;
   zoo::Options options;
+  bool by_patterns = false;
 };
 
 // Inputs as small as the topologies take, of unequal sides where they may be.
 std::vector<Family> families() {
   return {
       {"lenet", {}},
-      {"resnet8", {}},
+      {"resnet8", {}, true},
       {"resnet20", {.input = {20, 16, 3}}},
-      {"resnet18", {.input = {40, 32, 3}, .classes = 10}},
+      {"resnet18", {.input = {40, 32, 3}, .classes = 10}, true},
       {"resnet50", {.input = {33, 32, 3}, .classes = 10}},
       {"resnet50_v2", {.input = {32, 35, 3}, .classes = 10}},
       {"mobilenet", {.input = {33, 40, 3}, .classes = 10, .alpha = 0.25}},
       {"mobilenet_v1_025", {.input = {40, 32, 3}}},
-      {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
-      {"ds_cnn", {}},
+      {"mobilenet_v2",
+       {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35},
+       true},
+      {"ds_cnn", {}, true},
       {"inception_v3", {.input = {75, 76, 3}, .classes = 10}},
       {"efficientnet_b0", {.input = {33, 40, 3}, .classes = 10}},
       {"densenet121", {.input = {32, 33, 3}, .classes = 10}},
-      {"unet", {.input = {16, 24, 3}, .classes = 4}},
-      {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}, true},
+      {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}, true},
       {"lobelia", {}},
       {"lotho", {}},
       {"merry", {}},
@@ -80,11 +84,23 @@ void train_one_step(const Model& model, const Tensor& x) {
   optimizer.step();
 }
 
+// With the small products, which are left out otherwise.
+void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
+                       const std::filesystem::path& folder,
+                       const std::string& name) {
+  quant::TransformResult result = quant::transform(model);
+  for (quant::PatternMatch& match : result.matches) match.apply = true;
+  const Model quantized = quant::insert_qdq(result.model, result.matches);
+  quant::calibrate(quantized, [&](const Model& m) { m.predict(x); });
+  write_case(quantized, x, folder, name + ".patterns.int8");
+}
+
 void write_family(const Family& family, const std::filesystem::path& folder) {
   const Model model = zoo::make(family.name, family.options);
   disturb(model);
   const std::vector<Tensor> x = noise_for(model, 4);
   write_case(model, x, folder, family.name);
+  if (family.by_patterns) write_by_patterns(model, x, folder, family.name);
 
   const Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, [&](const Model& m) { m.predict(x); });
