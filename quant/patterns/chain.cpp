@@ -111,7 +111,8 @@ bool ChainFinder::extend(size_t next, const std::string& own, Chain& chain) {
 }
 
 Chain ChainFinder::from(const GraphNode& start) {
-  if (taken_.contains(start.layer.get())) return {};
+  // Inputs of the model are nobody's to match.
+  if (start.inputs.empty() || taken_.contains(start.layer.get())) return {};
   for (size_t i = 0; i < pattern_.steps.size(); ++i) {
     const PatternStep& step = pattern_.steps[i];
     if (fits(step, start)) {

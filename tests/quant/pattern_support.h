@@ -33,11 +33,19 @@ inline std::vector<std::string> points(const PatternMatch& match) {
   return result;
 }
 
-/// Applied matches by pattern, without the patterns that found nothing.
+/// Matches by pattern, applied ones and those left out, without the patterns
+/// that have none.
 inline std::map<std::string, int64_t> applied(const TransformReport& report) {
   std::map<std::string, int64_t> result;
   for (const TransformReport::Count& count : report.patterns) {
     if (count.applied > 0) result[count.pattern] = count.applied;
+  }
+  return result;
+}
+inline std::map<std::string, int64_t> left_out(const TransformReport& report) {
+  std::map<std::string, int64_t> result;
+  for (const TransformReport::Count& count : report.patterns) {
+    if (count.left_out > 0) result[count.pattern] = count.left_out;
   }
   return result;
 }

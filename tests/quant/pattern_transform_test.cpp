@@ -150,6 +150,26 @@ TEST(Transform, ReportsPointsThatALayerDoesNotHave) {
           "Mine", "deep", "KEY: expected an input 1 of 'deep', got 1"}));
 }
 
+TEST(Transform, PutsTheInputPointAtAllInputsOfTheFirstLayer) {
+  const SymbolicTensor x = input({4, 4, 2}, "x");
+  const Model model(x, Concatenate({.name = "both"})(
+                           {relu(x, "a"), Activation("tanh", "b")(x)}));
+  const TransformResult result =
+      transform(model, {{.name = "Mine",
+                         .steps = {{.classes = {"Concatenate"}}},
+                         .qdq_points = {PatternPoint::input}}});
+  EXPECT_THAT(points(result.matches.at(0)),
+              ElementsAre("INPUT both input 0", "INPUT both input 1"));
+}
+
+TEST(Transform, MatchesNoInputOfTheModel) {
+  const TransformResult result =
+      transform(separable(), {{.name = "Mine",
+                               .steps = {{.classes = {"InputLayer"}}},
+                               .qdq_points = {PatternPoint::output}}});
+  EXPECT_THAT(result.matches, IsEmpty());
+}
+
 TEST(Transform, PutsAPointThatIsNamedTwiceOnce) {
   const TransformResult result =
       transform(separable(),

@@ -20,7 +20,8 @@ struct TensorQuantConfig {
 struct QuantConfig {
   TensorQuantConfig activation = {};
   TensorQuantConfig weight = {.per_channel = true};
-  /// Layer classes, by any of their names, whose weights stay float.
+  /// Layer classes, by any of their names, whose weights stay float; Q/DQ on
+  /// what they read stays.
   std::vector<std::string> skip_weight_quant_for = {};
 };
 
