@@ -21,11 +21,12 @@ class Converter {
   Converter(const Model& model, TransformReport& report)
       : model_(model),
         report_(report),
-        rounds_left_(std::max<size_t>(64, 2 * model.nodes().size())) {}
+        rounds_left_(std::max<size_t>(64, model.nodes().size())) {}
 
   Model run(const std::vector<Conversion>& conversions) {
-    std::vector<const Conversion*> active;
-    for (const Conversion& each : conversions) active.push_back(&each);
+    std::vector<const Conversion*> active(conversions.size());
+    std::ranges::transform(conversions, active.begin(),
+                           [](const Conversion& each) { return &each; });
     for (bool changed = true; changed;) {
       changed = false;
       std::erase_if(active, [&](const Conversion* conversion) {

@@ -77,6 +77,19 @@ TEST(InsertQdq, GivesReadersOfOneTensorOneQuantizer) {
   EXPECT_EQ(count_pairs(plan_of(q), result.model).shared, 4 + 2);
 }
 
+TEST(InsertQdq, GivesAModelThatCanBeCopied) {
+  const SymbolicTensor x = input({8, 6, 3}, "image");
+  SymbolicTensor y = ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = "pad"})(x);
+  y = GlobalAveragePooling2D({.name = "pool"})(conv(y, "conv"));
+  const TransformResult result =
+      transform(Model(x, Dense({.units = 3, .name = "dense"})(y)));
+  const Model q = insert_qdq(result.model, result.matches);
+  EXPECT_EQ(q.layer("quant_pad").class_name(), "ZeroPadding2DQuantizeWrapper");
+  const Model copy = q.clone();
+  EXPECT_EQ(plan_of(copy), plan_of(q));
+  EXPECT_EQ(plan_of(q), plan_of_matches(result.model, result.matches));
+}
+
 TEST(InsertQdq, SharesAPoolsOutputWithItsReader) {
   TransformResult result = transform(block());
   // The Dense layer of 3 units was left out as too small.
