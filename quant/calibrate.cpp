@@ -37,6 +37,36 @@ class Switches {
   std::vector<bool> enabled_;
 };
 
+struct WeightScales {
+  std::shared_ptr<Quantizer> quantizer;
+  Tensor scales;
+};
+
+// Of weights whose scales per channel are fixed and not known yet: their
+// ranges are exact.
+std::vector<WeightScales> missing_weight_scales(const Model& model) {
+  std::vector<WeightScales> result;
+  for (const auto& layer : model.layers()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    for (const WeightFakeQuantize& weight : wrapper->weights()) {
+      const Quantizer& quantizer = *weight.quantizer;
+      if (quantizer.calibrated() || !quantizer.config().per_channel) continue;
+      const Parameter& p = wrapper->inner().parameter(weight.parameter);
+      Tensor scales = absmax_per_channel(p.variable.value(), p.channel_axis);
+      with_context(
+          [&] { return fmt::format("in quantizer '{}'", quantizer.name()); },
+          [&] {
+            for (float& s : scales.f32()) {
+              s = scale_of_range(s, quantizer.config().high());
+            }
+          });
+      result.push_back({weight.quantizer, std::move(scales)});
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<CalibratedRange> calibrate(
@@ -67,6 +97,9 @@ std::vector<CalibratedRange> calibrate(
           fmt::format("calibrate: expected data for quantizer '{}', got none",
                       quantizer->name()));
     }
+  }
+  for (const auto& [quantizer, scales] : missing_weight_scales(model)) {
+    quantizer->set_scales(scales.f32());
   }
   std::vector<CalibratedRange> result;
   for (const auto& quantizer : switches.all()) {

@@ -25,12 +25,6 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     throw ValueError(fmt::format("quantizer '{}': expected 2 to 8 bits, got {}",
                                  name_, config.bits));
   }
-  if (config.per_channel && config.rule == ScaleRule::fixed) {
-    throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected a per-tensor scale where it is fixed, got "
-        "one per channel; TensorRT takes per-channel scales on weights only",
-        name_));
-  }
 }
 
 void Quantizer::observe(const Variable& x) const {
@@ -43,8 +37,8 @@ void Quantizer::observe(const Variable& x) const {
 Variable Quantizer::operator()(const Variable& x) const {
   observe(x);
   if (!enabled_ || !calibrated()) return x;
-  const bool live = config_.rule == ScaleRule::live;
-  return fake_quantize(x, grid(live ? x.value() : Tensor(), -1));
+  const bool fixed = config_.rule == ScaleRule::fixed && !config_.per_channel;
+  return fake_quantize(x, grid(fixed ? Tensor() : x.value(), -1));
 }
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {
@@ -53,13 +47,18 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
       [&] { return fmt::format("in quantizer '{}'", name_); },
       [&] {
         if (config_.rule == ScaleRule::fixed) {
-          if (!scale_) {
+          if (scale_.empty()) {
             throw ValueError(
                 "scale: expected a calibrated quantizer, got one "
                 "without a scale; "
                 "run quant::calibrate first");
           }
-          grid.scale = Tensor::scalar(*scale_);
+          if (config_.per_channel && x.shape()[axis] != scale_.size()) {
+            throw ShapeError(fmt::format(
+                "scales: expected {} for axis {} of {}, got {}",
+                x.shape()[axis], axis, x.shape().to_string(), scale_.size()));
+          }
+          grid.scale = scale_;
           return;
         }
         if (x.empty()) {
@@ -85,24 +84,56 @@ Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
 }
 
 bool Quantizer::calibrated() const {
-  return config_.rule == ScaleRule::live || scale_.has_value();
+  return config_.rule == ScaleRule::live || !scale_.empty();
+}
+
+std::optional<float> Quantizer::scale() const {
+  if (config_.per_channel || scale_.empty()) return std::nullopt;
+  return scale_.item();
+}
+
+std::span<const float> Quantizer::scales() const {
+  if (scale_.empty()) return {};
+  return scale_.f32();
 }
 
 void Quantizer::set_scale(float scale) {
+  check_scales(std::span(&scale, 1), false);
+  scale_ = Tensor::scalar(scale);
+}
+
+void Quantizer::set_scales(std::span<const float> scales) {
+  check_scales(scales, true);
+  scale_ = Tensor::of({static_cast<int64_t>(scales.size())}, scales);
+}
+
+void Quantizer::check_scales(std::span<const float> scales,
+                             bool per_channel) const {
   if (config_.rule == ScaleRule::live) {
     throw UnsupportedError(fmt::format(
         "quantizer '{}': expected a fixed scale rule, got the live one",
         name_));
   }
-  if (!(scale > 0) || std::isinf(scale)) {
-    throw ValueError(fmt::format(
-        "quantizer '{}': expected a finite scale > 0, got {}", name_, scale));
+  if (per_channel != config_.per_channel) {
+    throw UnsupportedError(fmt::format(
+        "quantizer '{}': expected {}, got {}", name_,
+        config_.per_channel ? "scales per channel" : "one scale per tensor",
+        per_channel ? "scales per channel" : "one scale per tensor"));
   }
-  scale_ = scale;
+  if (scales.empty()) {
+    throw ValueError(fmt::format(
+        "quantizer '{}': expected a scale for each channel, got none", name_));
+  }
+  for (const float scale : scales) {
+    if (!(scale > 0) || std::isinf(scale)) {
+      throw ValueError(fmt::format(
+          "quantizer '{}': expected a finite scale > 0, got {}", name_, scale));
+    }
+  }
 }
 
 void Quantizer::start_observing(const ObserverOptions& options) {
-  if (config_.rule == ScaleRule::live) return;
+  if (config_.rule == ScaleRule::live || config_.per_channel) return;
   observer_ = make_observer(options);
   last_observed_.reset();
 }
@@ -111,7 +142,7 @@ std::optional<float> Quantizer::finish_observing() {
   if (observer_ == nullptr) return std::nullopt;
   const std::optional<float> range = observer_->range();
   cancel_observing();
-  if (range) scale_ = scale_of_range(*range, config_.high());
+  if (range) set_scale(scale_of_range(*range, config_.high()));
   return range;
 }
 

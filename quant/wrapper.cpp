@@ -46,7 +46,11 @@ Config to_config(const Quantizer& quantizer) {
       .set("narrow_range", c.narrow_range)
       .set("per_channel", c.per_channel)
       .set("rule", c.rule == ScaleRule::live ? "live" : "fixed");
-  if (quantizer.scale()) config.set("scale", *quantizer.scale());
+  if (quantizer.scale()) {
+    config.set("scale", *quantizer.scale());
+  } else if (const auto scales = quantizer.scales(); !scales.empty()) {
+    config.set("scales", Config::List(scales.begin(), scales.end()));
+  }
   return config;
 }
 

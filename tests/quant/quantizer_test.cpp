@@ -158,10 +158,68 @@ TEST(Quantizer, RefusesBitsOutsideTwoToEight) {
   }
 }
 
-TEST(Quantizer, RefusesFixedScalesPerChannel) {
-  EXPECT_THAT(error_of<UnsupportedError>(
-                  [] { Quantizer("conv1/x", {.per_channel = true}); }),
-              HasSubstr("quantizer 'conv1/x': expected a per-tensor scale"));
+constexpr QuantizerConfig kFixedChannels{.narrow_range = true,
+                                         .per_channel = true};
+
+TEST(Quantizer, KeepsFixedScalesPerChannel) {
+  Quantizer q("conv/kernel", kFixedChannels);
+  EXPECT_FALSE(q.calibrated());
+  EXPECT_TRUE(q.scales().empty());
+  q.set_scales(Values{1, 0.5f, 0.25f});
+  EXPECT_TRUE(q.calibrated());
+  EXPECT_THAT(q.scales(), ::testing::ElementsAre(1, 0.5f, 0.25f));
+  EXPECT_EQ(q.scale(), std::nullopt);
+  const Tensor w = tensor({2, 3}, {1000, -0.3f, 0.1f, -1000, 0.3f, 0.125f});
+  EXPECT_EQ(values(q(Variable(w))), (Values{127, -0.5f, 0, -127, 0.5f, 0}));
+  const Grid grid = q.weight_grid(Variable(w), -1);
+  EXPECT_EQ(values(grid.scale), (Values{1, 0.5f, 0.25f}));
+  EXPECT_EQ(grid.low, -127);
+}
+
+TEST(Quantizer, LeavesAGridThatSomebodyHasAsItIs) {
+  Quantizer q("conv/kernel", kFixedChannels);
+  q.set_scales(Values{1, 2});
+  const Grid grid = q.grid(tensor({1, 2}, {0, 0}), 1);
+  q.set_scales(Values{3, 4});
+  EXPECT_EQ(values(grid.scale), (Values{1, 2}));
+}
+
+TEST(Quantizer, RefusesAWeightWithMoreOrFewerChannelsThanScales) {
+  Quantizer q("conv/kernel", kFixedChannels);
+  q.set_scales(Values{1, 2});
+  const Variable w(tensor({2, 3}, {0, 0, 0, 0, 0, 0}));
+  EXPECT_NO_THROW((void)q.weight_grid(w, 0));
+  EXPECT_THAT(error_of<ShapeError>([&] { (void)q.weight_grid(w, -1); }),
+              HasSubstr("scales: expected 3 for axis -1 of [2,3], got 2\n  in "
+                        "quantizer 'conv/kernel'"));
+}
+
+TEST(Quantizer, RefusesScalesOfTheOtherKind) {
+  Quantizer channels("w", kFixedChannels);
+  EXPECT_THAT(error_of<UnsupportedError>([&] { channels.set_scale(1); }),
+              HasSubstr("quantizer 'w': expected scales per channel, got one "
+                        "scale per tensor"));
+  Quantizer one("x", activation_quantizer());
+  EXPECT_THAT(error_of<UnsupportedError>([&] { one.set_scales(Values{1}); }),
+              HasSubstr("quantizer 'x': expected one scale per tensor, got "
+                        "scales per channel"));
+  Quantizer live("w", weight_quantizer());
+  EXPECT_THAT(error_of<UnsupportedError>([&] { live.set_scales(Values{1}); }),
+              HasSubstr("expected a fixed scale rule, got the live one"));
+}
+
+TEST(Quantizer, RefusesScalesThatAreNotAllFiniteAndPositive) {
+  Quantizer q("w", kFixedChannels);
+  q.set_scales(Values{7});
+  for (const float bad : {0.0f, -1.0f, kInfinity, kNan}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  q.set_scales(Values{1, bad});
+                }),
+                HasSubstr("quantizer 'w': expected a finite scale > 0, got "));
+  }
+  EXPECT_THAT(error_of<ValueError>([&] { q.set_scales({}); }),
+              HasSubstr("expected a scale for each channel, got none"));
+  EXPECT_THAT(q.scales(), ::testing::ElementsAre(7));
 }
 
 TEST(Quantizer, RefusesAScaleThatIsNotFiniteAndPositive) {
@@ -259,6 +317,15 @@ TEST(QuantizerObserving, NeverStartsForALiveScale) {
   EXPECT_EQ(q.finish_observing(), std::nullopt);
 }
 
+TEST(QuantizerObserving, NeverStartsForScalesPerChannel) {
+  Quantizer q("w", kFixedChannels);
+  q.set_scales(Values{7});
+  q.start_observing({});
+  EXPECT_FALSE(q.observing());
+  EXPECT_EQ(q.finish_observing(), std::nullopt);
+  EXPECT_THAT(q.scales(), ::testing::ElementsAre(7));
+}
+
 TEST(QuantizerObserving, NamesTheQuantizerThatSawNan) {
   Quantizer q("image", activation_quantizer());
   q.start_observing({.method = Calibration::max});
@@ -282,6 +349,15 @@ TEST(QuantizerClone, IsIndependentAndHasNoObservations) {
   copy->set_enabled(true);
   EXPECT_EQ(q.scale(), 2.0f);
   EXPECT_FALSE(q.enabled());
+}
+
+TEST(QuantizerClone, KeepsScalesPerChannel) {
+  Quantizer q("w", kFixedChannels);
+  q.set_scales(Values{1, 2});
+  const auto copy = q.clone();
+  EXPECT_THAT(copy->scales(), ::testing::ElementsAre(1, 2));
+  copy->set_scales(Values{3, 4});
+  EXPECT_THAT(q.scales(), ::testing::ElementsAre(1, 2));
 }
 
 }  // namespace

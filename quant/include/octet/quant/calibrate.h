@@ -29,7 +29,9 @@ struct CalibratedRange {
 
 /// Runs `forward` with every fixed-scale quantizer observing and none
 /// quantizing, without gradients and on this thread alone, then sets the
-/// scales. Dead tensors are warned of too.
+/// scales. Dead tensors are warned of too. Fixed scales per channel, which only
+/// weights have, come from the weight where there are none yet and stay as
+/// they are where fold_batch_norm() or set_scales() gave some.
 /// Throws: ValueError if the model has no quantizers, if one saw no data, or
 /// for NaN or infinity in an activation (naming the quantizer); scales and
 /// switches are then as before.

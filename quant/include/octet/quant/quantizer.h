@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include <octet/quant/observer.h>
@@ -20,7 +21,7 @@ namespace octet::quant {
 
 /// Where the scale of a quantizer comes from.
 enum class ScaleRule {
-  fixed,  ///< set by calibration or by hand, then kept
+  fixed,  ///< set by calibration, by hand or by folding, then kept
   live,   ///< recomputed from the tensor in every forward pass
 };
 
@@ -45,8 +46,7 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
-  /// Throws: ValueError for bits outside [2,8]; UnsupportedError for a
-  /// per-channel quantizer with a fixed scale rule.
+  /// Throws: ValueError for bits outside [2,8].
   Quantizer(std::string name, const QuantizerConfig& config);
 
   const std::string& name() const { return name_; }
@@ -61,20 +61,29 @@ class Quantizer {
   Variable operator()(const Variable& x) const;
 
   /// The grid for a tensor with its channels on `axis`; with the live rule it
-  /// is computed from `x`. Throws: ValueError if there is no scale.
+  /// is computed from `x`. Throws: ValueError if there is no scale; ShapeError
+  /// if there is not one for each channel of `x`.
   Grid grid(const Tensor& x, int axis) const;
   /// grid() of a leaf's value. A live one is kept until the value changes:
   /// inference asks for it once for every few images. Thread-safe.
   Grid weight_grid(const Variable& weight, int axis) const;
 
   bool calibrated() const;
-  /// A fixed scale; empty for the live rule and before calibration.
-  std::optional<float> scale() const { return scale_; }
+  /// A fixed scale per tensor; empty for other rules and before calibration.
+  std::optional<float> scale() const;
+  /// The fixed scales, one or one a channel; empty for the live rule and
+  /// before calibration.
+  std::span<const float> scales() const;
   /// Throws: ValueError unless finite and positive; UnsupportedError for the
-  /// live rule.
+  /// live rule and for scales per channel.
   void set_scale(float scale);
+  /// One scale a channel. Throws: ValueError for none, or unless all are
+  /// finite and positive; UnsupportedError for the live rule and for a scale
+  /// per tensor.
+  void set_scales(std::span<const float> scales);
 
-  /// Starts collecting ranges; with the live rule nothing happens.
+  /// Starts collecting ranges; with the live rule, and with scales per
+  /// channel, which are a weight's, nothing happens.
   void start_observing(const ObserverOptions& options);
   /// Ends it and sets the scale. Returns the range, or nothing if no tensor
   /// was seen (the scale then stays as it was).
@@ -95,9 +104,11 @@ class Quantizer {
   std::shared_ptr<Quantizer> clone() const;
 
  private:
+  void check_scales(std::span<const float> scales, bool per_channel) const;
+
   std::string name_;
   QuantizerConfig config_;
-  std::optional<float> scale_;
+  Tensor scale_;  // [] or [c]; empty without one
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   mutable std::optional<uint64_t> last_observed_;
