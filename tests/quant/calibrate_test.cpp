@@ -318,5 +318,20 @@ TEST(Calibrate, AllowsPredictInItsLoop) {
   EXPECT_EQ(scales(looped), scales(plain));
 }
 
+TEST(Calibrate, GivesFixedWeightsTheScalesOfTheirChannels) {
+  const Model model = quantize_model(
+      quickstart(), {.policy = Policy::toolkit,
+                     .weight = {.narrow_range = true, .per_channel = true}});
+  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
+              HasSubstr("run quant::calibrate first"));
+  calibrate(model, samples(40, {8, 6, 1}));
+  const Tensor kernel =
+      model.layer("quant_dense").parameter("kernel").variable.value();
+  const auto live = Quantizer("w", weight_quantizer()).grid(kernel, -1);
+  EXPECT_THAT(quantizer(model, "dense/kernel")->scales(),
+              ::testing::ElementsAreArray(values(live.scale)));
+  EXPECT_NO_THROW(prepare_qat(model));
+}
+
 }  // namespace
 }  // namespace octet::quant

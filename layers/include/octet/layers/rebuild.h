@@ -25,6 +25,9 @@ class Rebuild {
   SymbolicTensor call(const GraphNode& node,
                       std::vector<SymbolicTensor> inputs);
 
+  /// Of the copies made so far, for a layer that shares objects with them.
+  CloneContext& context() { return context_; }
+
   /// How often the old model reads the output of a node: in other nodes and
   /// as its own output.
   int64_t uses(const GraphNode& node) const;

@@ -3,6 +3,7 @@
 
 #include <octet/quant/calibrate.h>
 #include <octet/quant/conversion.h>
+#include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
 #include <octet/quant/observer.h>

@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/rebuild.h>
+#include <octet/layers/registry.h>
+#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
+
+#include "folded_weights.h"
+
+namespace octet::quant {
+namespace {
+
+const Layer& unwrapped(const Layer& layer) {
+  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
+  return wrapper == nullptr ? layer : wrapper->inner();
+}
+
+const QuantStub* output_stub(const Layer& layer) {
+  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
+  if (wrapper == nullptr || wrapper->stubs().empty()) return nullptr;
+  const QuantStub& last = wrapper->stubs().back();
+  return last.site.kind == SiteKind::output ? &last : nullptr;
+}
+
+const Quantizer* weight_quantizer_of(const Layer& layer,
+                                     std::string_view parameter) {
+  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
+  if (wrapper == nullptr) return nullptr;
+  for (const WeightFakeQuantize& weight : wrapper->weights()) {
+    if (weight.parameter == parameter) return weight.quantizer.get();
+  }
+  return nullptr;
+}
+
+bool quantizes_what_it_reads(const Layer& layer) {
+  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
+  if (wrapper == nullptr) return false;
+  return !wrapper->weights().empty() ||
+         (!wrapper->stubs().empty() &&
+          wrapper->stubs().front().site.kind == SiteKind::input);
+}
+
+bool is_batch_norm(const Layer& layer) {
+  return unwrapped(layer).class_name() == "BatchNormalization";
+}
+
+// A layer that hands its input on in training too. Dropout does not: what it
+// drops would not pass the normalization any more.
+bool does_nothing(const Layer& layer) {
+  if (as_wrapper(layer) != nullptr) return false;
+  const std::string name = layer.class_name();
+  const auto is_zero = [&](const char* field) {
+    return layer.config().at(field).as_number() == 0;
+  };
+  if (name == "Dropout" || name == "SpatialDropout2D") return is_zero("rate");
+  if (name == "GaussianNoise") return is_zero("stddev");
+  return name == "Activation" &&
+         layer.config().at("activation").as_string() == "linear";
+}
+
+// One layer and what it becomes.
+struct Fold {
+  const Layer* layer = nullptr;  // the wrapper, if there is one
+  FoldedLayer folded;
+  const QuantStub* output = nullptr;  // of the last normalization
+};
+
+std::shared_ptr<Layer> wrapped(const Fold& fold, std::shared_ptr<Layer> inner,
+                               CloneContext& context) {
+  const BaseQuantizeWrapper* old = as_wrapper(*fold.layer);
+  if (old == nullptr && fold.output == nullptr) return inner;
+  const auto copy_of = [&](const std::shared_ptr<Quantizer>& quantizer) {
+    return context.shared(*quantizer, [&] { return quantizer->clone(); });
+  };
+  const std::string name =
+      old != nullptr ? old->name() : "quant_" + inner->name();
+  const auto wrapper = make_wrapper(std::move(inner));
+  wrapper->set_name(name);
+  const auto attach = [&](const QuantStub& stub) {
+    wrapper->attach(stub.site, copy_of(stub.quantizer), stub.rule, stub.reason);
+  };
+  if (old != nullptr) {
+    for (const QuantStub& stub : old->stubs()) attach(stub);
+    const std::string_view kernel = folded_parameter(old->inner().class_name());
+    for (const WeightFakeQuantize& weight : old->weights()) {
+      const bool folded = weight.parameter == kernel;
+      wrapper->attach(
+          QdqSite::weight(folded ? fold.folded.kernel : weight.parameter),
+          folded ? fold.folded.quantizer : copy_of(weight.quantizer),
+          weight.rule, weight.reason);
+    }
+  }
+  if (fold.output != nullptr) attach(*fold.output);
+  return wrapper;
+}
+
+class Folding {
+ public:
+  explicit Folding(const Model& model) : model_(model) {
+    for (const auto& node : model.nodes()) {
+      ++calls_[node->layer.get()];
+      for (const SymbolicTensor& x : node->inputs) ++uses_[x.node.get()];
+    }
+    for (const SymbolicTensor& x : model.outputs()) ++uses_[x.node.get()];
+    for (const auto& node : model.nodes()) {
+      if (!is_batch_norm(*node->layer)) continue;
+      const Trace trace = trace_back(*node);
+      if (trace.linear == nullptr) {
+        reasons_[node.get()] = trace.reason;
+      } else {
+        chains_[trace.linear].push_back(node.get());
+        in_chain_.insert(node.get());
+      }
+    }
+    for (const auto& layer : model.layers()) decide(*layer);
+  }
+
+  std::vector<BatchNormFold> report() const {
+    std::vector<BatchNormFold> result;
+    for (const auto& node : model_.nodes()) {
+      if (!is_batch_norm(*node->layer)) continue;
+      const auto fold = folded_into_.find(node.get());
+      if (fold == folded_into_.end()) {
+        result.push_back({node->layer->name(), "", reasons_.at(node.get())});
+      } else {
+        result.push_back({node->layer->name(), fold->second->layer->name(),
+                          fold->second->folded.note});
+      }
+    }
+    return result;
+  }
+
+  Model apply() const {
+    std::map<const Layer*, std::shared_ptr<Layer>> made;
+    const auto rewrite =
+        [&](const GraphNode& node,
+            Rebuild& rebuild) -> std::optional<SymbolicTensor> {
+      if (folded_into_.contains(&node)) return rebuild.at(node.inputs[0]);
+      const auto found = folds_.find(node.layer.get());
+      if (found == folds_.end()) return std::nullopt;
+      const Fold& fold = found->second;
+      std::shared_ptr<Layer>& layer = made[fold.layer];
+      std::shared_ptr<Layer> inner;
+      if (layer == nullptr) {
+        inner = create_layer(fold.folded.class_name, fold.folded.config);
+        inner->set_name(unwrapped(*fold.layer).name());
+        layer = wrapped(fold, inner, rebuild.context());
+      }
+      const SymbolicTensor y = call(layer, {rebuild.at(node.inputs[0])});
+      if (inner != nullptr) {
+        inner->set_parameters(fold.folded.parameters);
+        inner->set_trainable(fold.layer->trainable());
+      }
+      return y;
+    };
+    std::optional<Model> result = model_.rebuild(rewrite);
+    return result ? std::move(*result) : model_.clone();
+  }
+
+ private:
+  struct Trace {
+    const GraphNode* linear = nullptr;  // the call that is normalized
+    std::string reason = {};            // why there is none
+  };
+
+  Trace trace_back(const GraphNode& batch_norm) const {
+    const auto refused = [](std::string reason) {
+      return Trace{nullptr, std::move(reason)};
+    };
+    if (quantizes_what_it_reads(*batch_norm.layer)) {
+      return refused("Q/DQ stands between it and what it reads");
+    }
+    const GraphNode* from = &batch_norm;
+    do {
+      from = from->inputs[0].node.get();
+      if (uses_.at(from) > 1) {
+        return refused(fmt::format("the output of '{}' is used {} times",
+                                   from->layer->name(), uses_.at(from)));
+      }
+      if (output_stub(*from->layer) != nullptr) {
+        return refused(
+            fmt::format("Q/DQ stands behind '{}'", from->layer->name()));
+      }
+    } while (does_nothing(*from->layer) || in_chain_.contains(from));
+    std::string reason = why_not_into(*from->layer);
+    if (!reason.empty()) return refused(std::move(reason));
+    return {from, {}};
+  }
+
+  std::string why_not_into(const Layer& layer) const {
+    const Layer& inner = unwrapped(layer);
+    const std::string inner_class = inner.class_name();
+    if (folded_parameter(inner_class).empty()) {
+      const LayerDef* def = find_layer_def(inner_class);
+      return fmt::format("it reads '{}', of class {}{}", layer.name(),
+                         inner_class,
+                         def != nullptr && def->role == LayerRole::identity
+                             ? ", which changes values in training"
+                             : "");
+    }
+    const std::string activation = inner.config().at("activation").as_string();
+    if (activation != "linear") {
+      return fmt::format("'{}' has an activation, {}", layer.name(),
+                         activation);
+    }
+    if (weight_quantizer_of(layer, "bias") != nullptr) {
+      return fmt::format("the bias of '{}' is quantized", layer.name());
+    }
+    for (const auto& other : model_.layers()) {
+      if (other.get() == &layer) continue;
+      for (const Parameter& theirs : other->parameters()) {
+        for (const Parameter& own : layer.parameters()) {
+          if (theirs.variable.id() != own.variable.id()) continue;
+          return fmt::format("'{}' has '{}' in common with '{}'", layer.name(),
+                             own.name, other->name());
+        }
+      }
+    }
+    return {};
+  }
+
+  // Folds what stands behind all calls of the layer.
+  void decide(const Layer& layer) {
+    std::vector<std::span<const GraphNode* const>> chains;
+    for (const auto& node : model_.nodes()) {
+      const auto chain = chains_.find(node.get());
+      if (node->layer.get() != &layer || chain == chains_.end()) continue;
+      chains.emplace_back(chain->second);
+    }
+    if (chains.empty()) return;
+    size_t common = 0;
+    if (std::ssize(chains) == calls_.at(&layer)) common = chains[0].size();
+    for (const auto chain : chains) {
+      common = std::min(common, chain.size());
+      for (size_t i = 0; i < common; ++i) {
+        if (chain[i]->layer != chains[0][i]->layer) common = i;
+      }
+    }
+    const auto refuse = [&](size_t first, const std::string& reason) {
+      for (const auto chain : chains) {
+        for (const GraphNode* node : chain.subspan(first)) {
+          reasons_[node] = reason;
+        }
+      }
+    };
+    refuse(common, fmt::format("'{}' is called {} times and it does not stand "
+                               "behind each",
+                               layer.name(), calls_.at(&layer)));
+    if (common == 0) return;
+
+    ChannelAffine affine = affine_of(unwrapped(*chains[0][0]->layer));
+    for (const GraphNode* node : chains[0].subspan(1, common - 1)) {
+      affine = in_sequence(affine, affine_of(unwrapped(*node->layer)));
+    }
+    const Layer& inner = unwrapped(layer);
+    const Quantizer* quantizer =
+        weight_quantizer_of(layer, folded_parameter(inner.class_name()));
+    FoldedLayer folded = fold_into(inner, quantizer, affine);
+    if (!folded.problem.empty()) {
+      refuse(0, folded.problem);
+      return;
+    }
+    const Fold& fold =
+        folds_
+            .emplace(&layer, Fold{&layer, std::move(folded),
+                                  output_stub(*chains[0][common - 1]->layer)})
+            .first->second;
+    for (const auto chain : chains) {
+      for (const GraphNode* node : chain.first(common)) {
+        folded_into_[node] = &fold;
+      }
+    }
+  }
+
+  const Model& model_;
+  std::map<const Layer*, int64_t> calls_;
+  std::map<const GraphNode*, int64_t> uses_;
+  std::map<const GraphNode*, std::vector<const GraphNode*>> chains_;
+  std::set<const GraphNode*> in_chain_;
+  std::map<const GraphNode*, std::string> reasons_;
+  std::map<const Layer*, Fold> folds_;
+  std::map<const GraphNode*, const Fold*> folded_into_;
+};
+
+}  // namespace
+
+std::string to_string(std::span<const BatchNormFold> folds) {
+  std::string text;
+  for (const BatchNormFold& fold : folds) {
+    text += fold.into.empty()
+                ? fmt::format("{} stays: {}\n", fold.batch_norm, fold.reason)
+                : fmt::format("{} -> {}{}\n", fold.batch_norm, fold.into,
+                              fold.reason.empty() ? "" : "; " + fold.reason);
+  }
+  return text;
+}
+
+std::vector<BatchNormFold> batch_norm_folds(const Model& model) {
+  return Folding(model).report();
+}
+
+Model fold_batch_norm(const Model& model) { return Folding(model).apply(); }
+
+}  // namespace octet::quant
