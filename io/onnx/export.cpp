@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include <octet/io/onnx.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/quant/fold_batch_norm.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/version.h>
@@ -142,8 +144,11 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
 }
 
-onnx::ModelProto to_proto(const Model& model, const OnnxOptions& options,
+onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
                           int64_t& qdq_pairs) {
+  std::optional<Model> folded;
+  if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
+  const Model& model = folded ? *folded : given;
   onnx::ModelProto proto;
   proto.set_ir_version(options.opset >= 15 ? 8 : 7);
   proto.set_producer_name("octet");
@@ -158,7 +163,7 @@ onnx::ModelProto to_proto(const Model& model, const OnnxOptions& options,
   graph.set_name(model.name().empty() ? "model" : model.name());
 
   GraphBuilder builder(graph);
-  const ValueNames names = reserve_names(model, options, builder);
+  const ValueNames names = reserve_names(given, options, builder);
   Values values;
   for (size_t i = 0; i < names.inputs.size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;

@@ -24,6 +24,9 @@ struct OnnxOptions {
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   std::string description = "";  ///< the model's doc_string
+  /// Writes quant::fold_batch_norm(model), with the names of this one.
+  /// TensorRT folds by itself; other readers may not.
+  bool fold_batch_norm = false;
 };
 
 struct OnnxReport {
@@ -39,8 +42,8 @@ struct OnnxFile {
 
 /// The model as ONNX: inputs and outputs in the model's order, images NCHW,
 /// batch of any size, Conv weights OIHW, Gemm weights [out,in],
-/// BatchNormalization kept as a node. Quantized weights are
-/// FP32 initializers on the grid followed by QuantizeLinear and
+/// BatchNormalization kept as a node unless it is to be folded. Quantized
+/// weights are FP32 initializers on the grid followed by QuantizeLinear and
 /// DequantizeLinear, the form every TensorRT takes. The bytes have passed
 /// onnx::checker and strict shape inference.
 /// Throws: ValueError for an uncalibrated quantizer (naming it), options out

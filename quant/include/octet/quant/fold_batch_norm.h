@@ -40,10 +40,10 @@ std::vector<BatchNormFold> batch_norm_folds(const Model& model);
 ///
 /// Weights on a grid keep their codes: with q the codes and s the scales of
 /// the channels, s' = s * |f|, q' = q * sign(f), W' = s' * q'. The scales are
-/// fixed from then on, one a channel. A channel whose range falls below 2^-100
-/// (gamma 0) gets codes 0 and scale 1. A quantized DepthwiseConv2D with a
-/// multiplier becomes a Conv2D with a group for each channel, which has a scale
-/// for each output.
+/// fixed from then on, one a channel: in further training weights beyond their
+/// range are cut off. A channel whose range falls below 2^-100 (gamma 0) gets
+/// codes 0 and scale 1. A quantized DepthwiseConv2D with a multiplier becomes a
+/// Conv2D with a group for each channel, which has a scale for each output.
 ///
 /// What cannot be folded stays as it is; batch_norm_folds() says why.
 /// Source: Jacob et al., arXiv 1712.05877, section 3.2, whose w_fold is W'.

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Compares folded ONNX files with those of the models before folding.
+
+    compare_folds.py FOLDER
+
+FOLDER is what tests/e2e/fold_export wrote: <name>.onnx, <name>.folded.onnx and
+Octet's inputs and answers before folding in <name>.json; the names of
+quantized ones end in ".int8". Of each linear node the codes of its weight, its
+scales and its bias are computed here from the first file, and looked up in the
+second. Then ONNX Runtime runs both.
+
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from compare_layers import read_golden, run
+
+# The output channels of a weight. Of Dense on tokens, MatMul, they are last.
+CHANNEL_AXIS = {"Conv": 0, "Gemm": 0, "ConvTranspose": 1, "MatMul": 1}
+# Of float32 numbers that are computed in another way: two roundings.
+ROUNDING = 3e-7
+# Of the largest output: sums in another rounding, through 120 layers.
+TOLERANCE = 1e-5
+# Where such a difference falls on the border of two codes a quantized network
+# goes on with the other code, which happens to few samples.
+CODE_TOLERANCE = 0.1
+LEAST_UNMOVED = 0.5
+
+
+class Problem(Exception):
+    """What is wrong with a file."""
+
+
+class Graph:
+    def __init__(self, path):
+        model = onnx.load(path)
+        onnx.checker.check_model(model, full_check=True)
+        self.nodes = list(model.graph.node)
+        self.constants = {
+            tensor.name: numpy_helper.to_array(tensor)
+            for tensor in model.graph.initializer
+        }
+        self.makers = {y: node for node in self.nodes for y in node.output}
+        self.outputs = [value.name for value in model.graph.output]
+
+    def linear(self):
+        return {node.name: node for node in self.nodes
+                if node.op_type in CHANNEL_AXIS}
+
+    def readers(self, value):
+        return [node for node in self.nodes if value in node.input]
+
+    def weight(self, node):
+        """(values or codes, scales or None), the channels first; scales as
+        many as channels."""
+        value = node.input[1]
+        scale = None
+        if value not in self.constants:  # behind Q and DQ
+            quantize = self.makers[self.makers[value].input[0]]
+            value, scale = quantize.input[0], self.constants[quantize.input[1]]
+        w = np.moveaxis(self.constants[value], CHANNEL_AXIS[node.op_type], 0)
+        if scale is None:
+            return w, None
+        scale = np.broadcast_to(scale, len(w))
+        columns = scale.reshape([-1] + [1] * (w.ndim - 1))
+        codes = np.clip(np.rint(w / columns), -128, 127).astype(np.int8)
+        return codes, scale
+
+    def bias(self, node, channels):
+        if node.op_type == "MatMul":  # an Add follows where there is one
+            add = self.readers(node.output[0])[0]
+            if add.op_type != "Add" or add.input[1] not in self.constants:
+                return np.zeros(channels), node.output[0]
+            return self.constants[add.input[1]], add.output[0]
+        if len(node.input) < 3:
+            return np.zeros(channels), node.output[0]
+        return self.constants[node.input[2]], node.output[0]
+
+    def normalization(self, value):
+        """(factor, shift) of BatchNormalization, if it alone reads value."""
+        readers = self.readers(value)
+        # On tokens a Transpose comes before it.
+        if len(readers) == 1 and readers[0].op_type == "Transpose":
+            readers = self.readers(readers[0].output[0])
+        if len(readers) != 1 or value in self.outputs or (
+                readers[0].op_type != "BatchNormalization"):
+            return None
+        node = readers[0]
+        gamma, beta, mean, variance = (
+            self.constants[name].astype(np.float64) for name in node.input[1:])
+        epsilon = next(
+            entry.f for entry in node.attribute if entry.name == "epsilon")
+        factor = gamma / np.sqrt(variance + np.float64(np.float32(epsilon)))
+        return factor, beta - mean * factor
+
+
+def expect_close(what, actual, expected):
+    error = np.abs(actual - expected) > ROUNDING * np.abs(expected) + 1e-30
+    if error.any():
+        first = int(np.argmax(error))
+        raise Problem(f"{what}: expected {expected.flat[first]}, "
+                      f"got {actual.flat[first]} in channel {first}")
+
+
+def compare_weights(before, after):
+    """How many linear nodes took in a normalization, and how many codes were
+    compared."""
+    folded = codes = 0
+    others = after.linear()
+    for name, node in before.linear().items():
+        other = others.get(name)
+        if other is None:
+            raise Problem(f"{name}: expected the node, got none")
+        w, scale = before.weight(node)
+        got, got_scale = after.weight(other)
+        bias, value = before.bias(node, len(w))
+        normalization = before.normalization(value)
+        factor = shift = None
+        if normalization is None:
+            factor, shift = np.ones(len(w)), np.zeros(len(w))
+        else:
+            folded += 1
+            factor, shift = normalization
+        columns = factor.reshape([-1] + [1] * (w.ndim - 1))
+        if scale is None:
+            expect_close(f"{name}: weights", got, w * columns)
+        else:
+            expected = (w * np.sign(columns)).astype(np.int8)
+            if not np.array_equal(got, expected):
+                raise Problem(f"{name}: {np.sum(got != expected)} of "
+                              f"{got.size} codes differ")
+            codes += got.size
+            expect_close(f"{name}: scales", got_scale,
+                         np.where(factor == 0, 1, scale * np.abs(factor)))
+        new_bias = after.bias(other, len(w))[0]
+        wanted = bias * factor + shift
+        # The sum may be small beside its terms.
+        terms = np.abs(bias * factor) + np.abs(shift)
+        error = np.abs(new_bias - wanted) > ROUNDING * terms
+        if error.any():
+            first = int(np.argmax(error))
+            raise Problem(f"{name}: bias: expected {wanted[first]}, got "
+                          f"{new_bias[first]} in channel {first}")
+    left = sum(n.op_type == "BatchNormalization" for n in after.nodes)
+    there = sum(n.op_type == "BatchNormalization" for n in before.nodes)
+    if left != there - folded:
+        raise Problem(f"expected {there - folded} BatchNormalization nodes, "
+                      f"got {left}")
+    return folded, codes
+
+
+def compare_outputs(name, actual, expected):
+    """The difference, of the largest output."""
+    if actual.shape != expected.shape:
+        raise Problem(f"expected {expected.shape}, got {actual.shape}")
+    samples = np.abs(actual - expected).reshape(len(expected), -1).max(axis=1)
+    samples = samples / np.abs(expected).max()
+    difference = float(samples.max())
+    unmoved = float((samples <= TOLERANCE).mean())
+    # A NaN is no agreement.
+    agrees = difference <= TOLERANCE or (
+        name.endswith(".int8") and difference <= CODE_TOLERANCE
+        and unmoved >= LEAST_UNMOVED)
+    if not agrees:
+        raise Problem(f"outputs differ by {difference:.2g}; {unmoved:.0%} of "
+                      "the samples agree")
+    return difference
+
+
+def judge(name, folder):
+    plain, folded = folder / f"{name}.onnx", folder / f"{name}.folded.onnx"
+    _, inputs, octet = read_golden(folder / f"{name}.json")
+    count, codes = compare_weights(Graph(plain), Graph(folded))
+    if count == 0:
+        raise Problem("expected a normalization that was folded, got none")
+    [before], _ = run(plain, inputs)
+    [after], _ = run(folded, inputs)
+    differences = (compare_outputs(name, after, before),
+                   compare_outputs(name, after, octet[0]))
+    return count, codes, max(differences)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="Compare folded ONNX files with those before folding.")
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
+    names = sorted(
+        file.name.removesuffix(".json") for file in folder.glob("*.json"))
+    if not names:
+        print(f"{folder}: expected models, got none", file=sys.stderr)
+        return 2
+    width = max(map(len, names))
+    problems = 0
+    for name in names:
+        try:
+            count, codes, difference = judge(name, folder)
+            print(f"ok    {name:{width}}  {count:3} folded  {codes:8} codes "
+                  f"equal  outputs {difference:.1e}")
+        except Exception as error:  # of onnx or onnxruntime: all the same
+            problems += 1
+            print(f"FAIL  {name:{width}}  "
+                  f"{str(error).strip().splitlines()[0]}")
+    print(f"{len(names)} models, {problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
