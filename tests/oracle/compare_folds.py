@@ -28,10 +28,10 @@ CHANNEL_AXIS = {"Conv": 0, "Gemm": 0, "ConvTranspose": 1, "MatMul": 1}
 ROUNDING = 3e-7
 # Of the largest output: sums in another rounding, through 120 layers.
 TOLERANCE = 1e-5
-# Where such a difference falls on the border of two codes a quantized network
-# goes on with the other code, which happens to few samples.
-CODE_TOLERANCE = 0.1
-LEAST_UNMOVED = 0.5
+# Where such a difference falls on the border of two codes a network with Q/DQ
+# further on goes on with the other code. In DenseNet that happens to most
+# samples and was seen to move an output by 0.009.
+CODE_TOLERANCE = 0.05
 
 
 class Problem(Exception):
@@ -56,6 +56,11 @@ class Graph:
 
     def readers(self, value):
         return [node for node in self.nodes if value in node.input]
+
+    def rounded_activations(self):
+        return sum(node.op_type == "QuantizeLinear"
+                   and node.input[0] not in self.constants
+                   for node in self.nodes)
 
     def weight(self, node):
         """(values or codes, scales or None), the channels first; scales as
@@ -156,34 +161,31 @@ def compare_weights(before, after):
     return folded, codes
 
 
-def compare_outputs(name, actual, expected):
+def compare_outputs(graph, actual, expected):
     """The difference, of the largest output."""
     if actual.shape != expected.shape:
         raise Problem(f"expected {expected.shape}, got {actual.shape}")
-    samples = np.abs(actual - expected).reshape(len(expected), -1).max(axis=1)
-    samples = samples / np.abs(expected).max()
-    difference = float(samples.max())
-    unmoved = float((samples <= TOLERANCE).mean())
-    # A NaN is no agreement.
-    agrees = difference <= TOLERANCE or (
-        name.endswith(".int8") and difference <= CODE_TOLERANCE
-        and unmoved >= LEAST_UNMOVED)
-    if not agrees:
-        raise Problem(f"outputs differ by {difference:.2g}; {unmoved:.0%} of "
-                      "the samples agree")
+    difference = float(np.abs(actual - expected).max() /
+                       np.abs(expected).max())
+    # Only the input's Q reads the same values in both files for certain.
+    rounds_again = graph.rounded_activations() > 1
+    tolerance = CODE_TOLERANCE if rounds_again else TOLERANCE
+    if not difference <= tolerance:  # a NaN is no agreement
+        raise Problem(f"outputs differ by {difference:.2g}")
     return difference
 
 
 def judge(name, folder):
     plain, folded = folder / f"{name}.onnx", folder / f"{name}.folded.onnx"
     _, inputs, octet = read_golden(folder / f"{name}.json")
-    count, codes = compare_weights(Graph(plain), Graph(folded))
+    graph = Graph(folded)
+    count, codes = compare_weights(Graph(plain), graph)
     if count == 0:
         raise Problem("expected a normalization that was folded, got none")
     [before], _ = run(plain, inputs)
     [after], _ = run(folded, inputs)
-    differences = (compare_outputs(name, after, before),
-                   compare_outputs(name, after, octet[0]))
+    differences = (compare_outputs(graph, after, before),
+                   compare_outputs(graph, after, octet[0]))
     return count, codes, max(differences)
 
 

@@ -279,6 +279,15 @@ TEST(FoldBatchNorm, KeepsQuantizersAndTheirGroups) {
   EXPECT_EQ(quantizer(folded, "b")->scale(), quantizer(model, "b")->scale());
 }
 
+TEST(FoldBatchNorm, ShowsTheScalesInTheConfiguration) {
+  const Config config =
+      fold_batch_norm(quantized_with({})).layer("quant_a").config();
+  const Config& weight = config.at("weights").as_list().at(0);
+  EXPECT_EQ(weight.at("rule").as_string(), "fixed");
+  EXPECT_EQ(weight.at("scales").as_list().size(), 4u);
+  EXPECT_EQ(weight.find("scale"), nullptr);
+}
+
 TEST(FoldBatchNorm, KeepsQuantizersShared) {
   const SymbolicTensor x = image();
   const SymbolicTensor y = bn("b")(conv("a")(x));

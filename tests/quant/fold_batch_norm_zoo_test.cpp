@@ -122,7 +122,7 @@ TEST_P(FoldOfNetwork, LeavesTheAnswersOfTheQuantizedNetwork) {
   // As above, but where such a difference falls on the border of two codes
   // the network goes on with the other one.
   EXPECT_LT(difference(fold_batch_norm(model).predict(x), model.predict(x)),
-            0.1);
+            0.05);
 }
 
 /// Two epochs of fine-tuning.
