@@ -38,10 +38,15 @@ int run(CLI::App& app, int argc, char** argv,
     }
     body();
     return 0;
+  } catch (const Error& error) {
+    // One line, whatever the context.
+    std::string text = error.message();
+    for (const std::string& frame : error.context()) text += ", " + frame;
+    std::fprintf(stderr, "error: %s\n", text.c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
   }
+  return 1;
 }
 
 CLI::Option* add_number(CLI::App& app, const char* name, int64_t& value,

@@ -36,12 +36,13 @@ std::string table(const std::vector<std::pair<std::string, Row>>& rows) {
   return text;
 }
 
-SiteKind site_kind(const std::string& text) {
+SiteKind site_kind(const Config& value) {
+  const std::string& text = value.as_string();
   if (text == "input") return SiteKind::input;
   if (text == "weight") return SiteKind::weight;
   if (text == "output") return SiteKind::output;
   throw ValueError(
-      fmt::format("site: expected input, weight or output, got '{}'", text));
+      fmt::format("expected input, weight or output, got '{}'", text));
 }
 
 std::string_view kind_text(SiteKind kind) {
@@ -72,38 +73,67 @@ Config to_config(const QdqPoint& point) {
       .set("group", point.group);
 }
 
-int to_int(const Config& value, std::string_view name, int64_t low,
+// An entry of a point, read by `read`; what is wrong with it is told with its
+// key.
+template <class Read>
+auto entry(const Config& config, std::string_view key, Read read) {
+  const Config& value = config.at(key);
+  return with_context([&] { return fmt::format("at '{}'", key); },
+                      [&] { return read(value); });
+}
+
+std::string text_at(const Config& config, std::string_view key) {
+  return entry(config, key, [](const Config& v) { return v.as_string(); });
+}
+
+bool flag_at(const Config& config, std::string_view key) {
+  return entry(config, key, [](const Config& v) { return v.as_bool(); });
+}
+
+int int_at(const Config& config, std::string_view key, int64_t low,
            int64_t high) {
-  const int64_t number = value.as_int();
-  if (number < low || number > high) {
-    throw ValueError(fmt::format("{}: expected an integer in [{},{}], got {}",
-                                 name, low, high, number));
-  }
-  return static_cast<int>(number);
+  return entry(config, key, [&](const Config& value) {
+    const int64_t number = value.as_int();
+    if (number < low || number > high) {
+      throw ValueError(fmt::format("expected an integer in [{},{}], got {}",
+                                   low, high, number));
+    }
+    return static_cast<int>(number);
+  });
+}
+
+ScaleRule scale_rule(const Config& value) {
+  const std::string& text = value.as_string();
+  if (text == "live") return ScaleRule::live;
+  if (text == "fixed") return ScaleRule::fixed;
+  throw ValueError(fmt::format("expected live or fixed, got '{}'", text));
 }
 
 QdqPoint point_from(const Config& config) {
   QdqPoint point;
-  point.layer = config.at("layer").as_string();
-  point.site.kind = site_kind(config.at("site").as_string());
+  point.layer = text_at(config, "layer");
+  point.site.kind = entry(config, "site", site_kind);
   if (point.site.kind == SiteKind::input) {
-    point.site.index = to_int(config.at("index"), "index", 0, 1 << 20);
+    point.site.index = int_at(config, "index", 0, 1 << 20);
   }
   if (point.site.kind == SiteKind::weight) {
-    point.site.parameter = config.at("parameter").as_string();
+    point.site.parameter = text_at(config, "parameter");
   }
-  point.config.bits = to_int(config.at("bits"), "bits", 2, 8);
-  point.config.narrow_range = config.at("narrow_range").as_bool();
-  point.config.per_channel = config.at("per_channel").as_bool();
-  const std::string& scale = config.at("scale").as_string();
-  if (scale != "live" && scale != "fixed") {
-    throw ValueError(
-        fmt::format("scale: expected live or fixed, got '{}'", scale));
+  point.config.bits = int_at(config, "bits", 2, 8);
+  point.config.narrow_range = flag_at(config, "narrow_range");
+  point.config.per_channel = flag_at(config, "per_channel");
+  point.config.rule = entry(config, "scale", scale_rule);
+  point.rule = text_at(config, "rule");
+  point.reason = text_at(config, "reason");
+  point.group = text_at(config, "group");
+  const Config written = to_config(point);
+  for (const auto& [key, value] : config.as_object()) {
+    if (written.find(key) == nullptr) {
+      throw ValueError(
+          fmt::format("configuration: expected no entry '{}' for site {}", key,
+                      kind_text(point.site.kind)));
+    }
   }
-  point.config.rule = scale == "live" ? ScaleRule::live : ScaleRule::fixed;
-  point.rule = config.at("rule").as_string();
-  point.reason = config.at("reason").as_string();
-  point.group = config.at("group").as_string();
   return point;
 }
 

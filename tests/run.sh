@@ -17,6 +17,7 @@ Installs what is missing, builds and runs the tests. The last line reads
 Other arguments go to ctest:
   tests/run.sh -L unit            tests with the label unit, grad or e2e
   tests/run.sh -R Adam            tests whose name matches
+  tests/run.sh -C long            with the tests that take minutes, too
   tests/run.sh --preset asan -V   with address and undefined sanitizers
 
 With CI=true a skipped test counts as a failure.

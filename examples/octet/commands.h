@@ -7,5 +7,6 @@
 namespace octet::program {
 
 void add_inspect(CLI::App& app);
+void add_plan(CLI::App& app);
 
 }  // namespace octet::program

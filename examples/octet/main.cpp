@@ -5,6 +5,7 @@
 int main(int argc, char** argv) {
   CLI::App app("Trains, quantizes and ships INT8 networks.", "octet");
   octet::program::add_inspect(app);
+  octet::program::add_plan(app);
   app.require_subcommand(1);
   return octet::program::run(app, argc, argv, [] {});
 }

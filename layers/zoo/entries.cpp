@@ -41,7 +41,7 @@ const std::vector<Entry>& table() {
       {"otho", "placement test: two convolutions", flat, 0, 0, otho},
       {"lotho", "placement test: depthwise", flat, 0, 0, lotho},
       {"lobelia", "placement test: dense layers", flat, 10, 0, lobelia},
-      {"bilbo", "placement test: a row of convolutions", flat, 10, 0, bilbo},
+      {"bilbo", "placement test: a row of convolutions", flat, 10, 1, bilbo},
       {"frodo", "placement test: residual blocks", tiny, 10, 0, frodo},
       {"sam", "placement test: more residual blocks", tiny, 10, 0, sam},
       {"merry", "placement test: inception block", flat, 10, 0, merry},

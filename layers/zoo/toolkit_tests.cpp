@@ -106,9 +106,9 @@ Model bilbo(const Options& options) {
     const Kernels kernels = kernels_of(o);
     x = as_image(x, "reshape_0");
     int i = 0;
-    for (const int64_t filters : {516, 252, 126, 64, 32, 16, 8}) {
-      x = kernels.conv(x,
-                       {.filters = filters, .name = fmt::format("conv_{}", i)});
+    for (const double filters : {516, 252, 126, 64, 32, 16, 8}) {
+      x = kernels.conv(x, {.filters = static_cast<int64_t>(filters * o.alpha),
+                           .name = fmt::format("conv_{}", i)});
       x = numbered_relu(x, i++);
     }
     x = MaxPooling2D({.name = "max_pool_0"})(x);

@@ -230,6 +230,18 @@ TEST(Zoo, ScalesTheWidthWithAlpha) {
   EXPECT_EQ(zoo::mobilenet_v2({.alpha = 1.4}).parameter_count(), 6'156'712);
 }
 
+TEST(Zoo, RoundsTheFiltersOfANarrowBilboDown) {
+  const Model model = zoo::bilbo({.alpha = 1.0 / 8});
+  std::vector<int64_t> filters;
+  for (const auto& layer : model.layers()) {
+    if (layer->class_name() != "Conv2D") continue;
+    filters.push_back(layer->parameter("kernel").variable.shape()[3]);
+  }
+  EXPECT_THAT(filters, ElementsAre(64, 31, 15, 8, 4, 2, 1));
+  EXPECT_THAT(error_of<ValueError>([] { zoo::bilbo({.alpha = 0.1}); }),
+              HasSubstr("filters: expected at least 1, got 0"));
+}
+
 TEST(Zoo, SuggestsNamesForAnUnknownOne) {
   EXPECT_THAT(error_of<NotFoundError>([] { zoo::make("mobilenet_v3"); }),
               HasSubstr("expected a known network, got 'mobilenet_v3'; did you "

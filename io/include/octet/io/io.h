@@ -9,5 +9,6 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/io/placement_files.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/train_test.h>

@@ -109,7 +109,7 @@ Model otho(const Options& options = {});
 Model lotho(const Options& options = {});
 /// Two dense layers.
 Model lobelia(const Options& options = {});
-/// Seven convolutions in a row.
+/// Seven convolutions in a row, of 516 filters to 8 times alpha, rounded down.
 Model bilbo(const Options& options = {});
 /// Residual blocks without batch normalization.
 Model frodo(const Options& options = {});

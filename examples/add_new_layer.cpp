@@ -1,0 +1,57 @@
+// Q/DQ for a layer class that has none: GlobalMaxPool2D, as Keras calls
+// GlobalMaxPooling2D too, with a quantize wrapper of one's own.
+#include <iostream>
+
+#include <octet/octet.h>
+
+using namespace octet;
+
+namespace {
+
+// The name tells the layer class. What the base does is enough here: Q/DQ at
+// the input. WeightedBaseQuantizeWrapper takes the name of the weight as well,
+// MultiInputBaseQuantizeWrapper quantizes every input; where none of them
+// fits, derive from BaseQuantizeWrapper and say which sites get Q/DQ.
+class GlobalMaxPool2DQuantizeWrapper
+    : public quant::NonWeightedBaseQuantizeWrapper {
+ public:
+  using NonWeightedBaseQuantizeWrapper::NonWeightedBaseQuantizeWrapper;
+};
+
+Model make_model() {
+  const auto image = input({12, 10, 3});
+  auto x = Conv2D({.filters = 8, .activation = "relu"})(image);
+  x = GlobalMaxPooling2D({.name = "pool"})(x);
+  return Model(image, Dense({.units = 4})(x));
+}
+
+quant::QdqPlan show(const char* title, const Model& model) {
+  const quant::QdqPlan plan =
+      quant::place(model, {.policy = quant::Policy::toolkit}).plan;
+  std::cout << title << '\n'
+            << plan.to_string() << quant::count_pairs(plan, model).to_string()
+            << "\n\n";
+  return plan;
+}
+
+}  // namespace
+
+int main() try {
+  const Model model = make_model();
+  show("Without the wrapper, GlobalMaxPooling2D stays as it is:", model);
+
+  quant::register_wrapper<GlobalMaxPool2DQuantizeWrapper>(
+      "GlobalMaxPool2DQuantizeWrapper");
+  const quant::QdqPlan plan = show("With the wrapper:", model);
+
+  const Model quantized = quant::apply(plan, model);
+  Tensor images({64, 12, 10, 3});
+  Rng(1).fill_uniform(images, -1, 1);
+  quant::calibrate(quantized, [&](const Model& m) { m.predict(images); });
+  io::export_onnx(quantized, "add_new_layer.onnx");
+  std::cout << quantized.layer("quant_pool").describe()
+            << " is in add_new_layer.onnx\n";
+} catch (const Error& error) {
+  std::cerr << "error: " << error.what() << '\n';
+  return 1;
+}

@@ -1,0 +1,238 @@
+// octet plan: where Q/DQ goes in a network, and why.
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/json.h>
+#include <octet/io/placement_files.h>
+#include <octet/quant/quantize_model.h>
+#include <octet/runtime/error.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "read_model.h"
+
+namespace octet::program {
+namespace {
+
+constexpr std::string_view kExamples = R"(Output:
+  One line a Q/DQ point: layer, site, configuration, rule, reason. The last line
+  counts: A activation points, W weight points, T = A + W, and S, the pairs of
+  the exported file, where readers of one tensor share one. Conflicts between
+  --spec, --case and the policy are warned of on standard error.
+
+A spec file:
+  {"spec": [{"name": "conv1", "quantize_weight": false},
+            {"name": "conv2_block1_add", "quantization_index": [0]},
+            {"name": "conv5_.*", "target": "pattern", "quantize_input": false,
+             "quantize_weight": false},
+            {"name": "MaxPooling2D", "target": "class"}]}
+
+Examples:
+  octet plan zoo:resnet50
+  octet plan zoo:resnet50 --policy toolkit --case ResNetV1
+  octet plan zoo:frodo --mode partial --spec spec.json --explain
+  octet plan zoo:mobilenet_v2 --diff toolkit
+  octet plan zoo:merry --save plan.json
+)";
+
+struct Options {
+  std::string model;
+  std::string mode = "full";
+  std::string policy = "tensorrt";
+  std::string on_unknown = "error";
+  std::vector<std::string> cases;
+  std::string spec;
+  std::string diff;
+  std::string save;
+  bool explain = false;
+  bool json = false;
+};
+
+// A word of the command line as a value.
+template <class T, size_t N>
+T choice(std::string_view option, const std::string& word,
+         const std::array<std::pair<std::string_view, T>, N>& choices) {
+  std::vector<std::string_view> words;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    words.push_back(name);
+  }
+  throw ValueError(fmt::format("{}: expected {}, got '{}'", option,
+                               fmt::join(words, " or "), word));
+}
+
+quant::QuantizeOptions quantize_options(const Options& o) {
+  using quant::OnUnknown;
+  using quant::QuantizationMode;
+  quant::QuantizeOptions options;
+  options.mode =
+      choice<QuantizationMode, 2>("--mode", o.mode,
+                                  {{{"full", QuantizationMode::full},
+                                    {"partial", QuantizationMode::partial}}});
+  options.on_unknown = choice<OnUnknown, 2>(
+      "--on-unknown", o.on_unknown,
+      {{{"error", OnUnknown::error}, {"warn", OnUnknown::warn}}});
+  for (const std::string& name : o.cases) {
+    options.cases.push_back(quant::insertion_case(name));
+  }
+  if (!o.spec.empty()) options.spec = io::load_spec(o.spec);
+  return options;
+}
+
+quant::Placement placed_by(const std::string& policy, const Model& model,
+                           quant::QuantizeOptions options) {
+  options.policy =
+      choice<quant::Policy, 2>("--policy", policy,
+                               {{{"tensorrt", quant::Policy::tensorrt},
+                                 {"toolkit", quant::Policy::toolkit}}});
+  return quant::place(model, options);
+}
+
+// Silent: what there is to say of the model is said once.
+quant::QdqPlan other_plan(const Options& o, const Model& model,
+                          const quant::QuantizeOptions& options) {
+  if (o.diff.ends_with(".json")) return io::load_plan(o.diff);
+  WarningSink before = set_warning_sink({});
+  try {
+    quant::QdqPlan plan = placed_by(o.diff, model, options).plan;
+    set_warning_sink(std::move(before));
+    return plan;
+  } catch (...) {
+    set_warning_sink(std::move(before));
+    throw;
+  }
+}
+
+// Points that stand at the same place in the same configuration count as the
+// same, whoever put them there.
+std::string differences(quant::QdqPlan from, const quant::QdqPlan& to) {
+  for (quant::QdqPoint& point : from.points) {
+    for (const quant::QdqPoint& same : to.points) {
+      if (same.layer == point.layer && same.site == point.site &&
+          same.config == point.config) {
+        point = same;
+      }
+    }
+  }
+  return quant::diff(from, to);
+}
+
+bool is_conflict(const quant::PlacementNote& note) {
+  return note.kind == quant::PlacementNote::Kind::conflict;
+}
+
+std::string as_text(const quant::PlacementNote& note) {
+  return fmt::format("# {}: {}, {} ({})\n", note.layer,
+                     is_conflict(note) ? "conflict" : "left alone", note.text,
+                     note.rule);
+}
+
+std::string as_json(const Model& model, const quant::Placement& placement,
+                    const quant::PairCount& pairs) {
+  Config::List notes;
+  for (const quant::PlacementNote& note : placement.notes) {
+    notes.push_back(
+        Config()
+            .set("kind", is_conflict(note) ? "conflict" : "left_alone")
+            .set("layer", note.layer)
+            .set("rule", note.rule)
+            .set("text", note.text));
+  }
+  return io::to_json(
+             Config()
+                 .set("model", model.name())
+                 .set("points", to_config(placement.plan).at("plan"))
+                 .set("notes", std::move(notes))
+                 .set("pairs", Config()
+                                   .set("activations", pairs.activations)
+                                   .set("weights", pairs.weights)
+                                   .set("per_edge", pairs.per_edge())
+                                   .set("shared", pairs.shared))) +
+         "\n";
+}
+
+void plan(const Options& o) {
+  const quant::QuantizeOptions options = quantize_options(o);
+  const Model model = read_model(o.model);
+  const quant::Placement placement = placed_by(o.policy, model, options);
+  const quant::PairCount pairs = count_pairs(placement.plan, model);
+  std::string text;
+  if (o.json) {
+    text = as_json(model, placement, pairs);
+  } else {
+    text = o.diff.empty()
+               ? placement.plan.to_string()
+               : differences(other_plan(o, model, options), placement.plan);
+    for (const quant::PlacementNote& note : placement.notes) {
+      if (o.explain) text += as_text(note);
+    }
+    text += pairs.to_string() + "\n";
+  }
+  if (!o.save.empty()) io::save_plan(placement.plan, o.save);
+  for (const quant::PlacementNote& note : placement.notes) {
+    if (is_conflict(note)) {
+      warn(fmt::format("{}: {}", note.layer, note.text));
+    }
+  }
+  print(text);
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App* command = app.add_subcommand(
+      "plan", "Show where Q/DQ pairs go in a network, and why");
+  command->add_option("model", o.model, "zoo:NAME, as in `octet inspect zoo:`")
+      ->required();
+  command
+      ->add_option("--mode", o.mode,
+                   "full: all layers that the policy takes; partial: only "
+                   "those that --spec and --case name")
+      ->type_name("full|partial")
+      ->capture_default_str();
+  command->add_option("--spec", o.spec, "what to do with layers and classes")
+      ->type_name("FILE.json");
+  command
+      ->add_option("--case", o.cases,
+                   "an insertion case, may be given several times: ResNetV1, "
+                   "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
+                   "BN, MaxPool")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--policy", o.policy,
+                   "who decides on the rest: the fusions of TensorRT or the "
+                   "class defaults of NVIDIA's toolkit")
+      ->type_name("tensorrt|toolkit")
+      ->capture_default_str();
+  command
+      ->add_option("--on-unknown", o.on_unknown,
+                   "about names that the network does not have")
+      ->type_name("error|warn")
+      ->capture_default_str();
+  command->add_flag("--explain", o.explain,
+                    "also what was left alone, and conflicts, as lines that "
+                    "begin with #");
+  CLI::Option* diff =
+      command
+          ->add_option("--diff", o.diff,
+                       "instead of all points those where another policy or a "
+                       "saved plan differs: - only there, + only here")
+          ->type_name("POLICY|FILE.json");
+  command->add_flag("--json", o.json, "print points, notes and pairs as JSON")
+      ->excludes(diff);
+  command->add_option("--save", o.save, "write the plan")
+      ->type_name("FILE.json");
+  command->footer(std::string(kExamples));
+  command->callback([options] { plan(*options); });
+}
+
+}  // namespace octet::program

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <octet/io/json.h>
+#include <octet/io/placement_files.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+namespace octet::io {
+namespace {
+
+// The plan of a network of a thousand layers takes half a megabyte. A tree of
+// values is many times as large as its text.
+constexpr int64_t kLargest = int64_t{16} << 20;
+
+template <class Body>
+auto in_file(const std::filesystem::path& path, Body body) {
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); }, body);
+}
+
+void save(const Config& config, const std::filesystem::path& path) {
+  const std::string text = to_json(config) + "\n";
+  in_file(path, [&] {
+    // JSON would hold such a name with other characters in it.
+    if (from_json(text) == config) return;
+    throw ValueError("JSON: expected names in UTF-8, got others");
+  });
+  write_file(path, text);
+}
+
+template <class FromConfig>
+auto load(const std::filesystem::path& path, FromConfig from_config) {
+  const std::string text = read_file(path, kLargest);
+  return in_file(path, [&] { return from_config(from_json(text)); });
+}
+
+}  // namespace
+
+void save_spec(const quant::QuantizationSpec& spec,
+               const std::filesystem::path& path) {
+  save(to_config(spec), path);
+}
+
+quant::QuantizationSpec load_spec(const std::filesystem::path& path) {
+  return load(path, quant::spec_from_config);
+}
+
+void save_plan(const quant::QdqPlan& plan, const std::filesystem::path& path) {
+  save(to_config(plan), path);
+}
+
+quant::QdqPlan load_plan(const std::filesystem::path& path) {
+  return load(path, quant::plan_from_config);
+}
+
+}  // namespace octet::io

@@ -1,0 +1,211 @@
+// placement_export FOLDER: trains Frodo, Merry and Pippin for an epoch,
+// quantizes each in every way there is, trains that for an epoch and writes
+// FOLDER/<network>.<way>.onnx beside what Octet answers. Bilbo, too large to
+// train here, is calibrated and exported. FOLDER/cases.json tells
+// tests/oracle/compare_placements.py what there is.
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/fashion_mnist.h>
+#include <octet/io/json.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/train/train.h>
+
+#include "images.h"
+
+namespace octet {
+namespace {
+
+using quant::Policy;
+using quant::QuantizationMode;
+
+constexpr int64_t kTrainingImages = 3000;
+constexpr int64_t kFineTuningImages = 2000;
+constexpr int64_t kTestImages = 2000;
+
+struct Way {
+  std::string name;
+  quant::QuantizeOptions options = {};
+  /// Pairs of the exported file, as counted for the toolkit; 0: not counted.
+  /// Source: NVIDIA tensorflow-quantization 0.2.0, replayed by hand.
+  int64_t pairs = 0;
+};
+
+quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
+  return {.mode = QuantizationMode::partial,
+          .spec = std::move(spec),
+          .policy = Policy::toolkit};
+}
+
+std::vector<Way> ways_of(std::string_view network) {
+  const quant::QuantizeOptions toolkit{.policy = Policy::toolkit};
+  quant::QuantizeOptions with_case = toolkit;
+  quant::QuantizationSpec spec;
+  if (network == "frodo") {
+    spec.add({"conv2d_2", "dense"});
+    with_case.cases = {quant::ResNetV1QDQCase()};
+    return {{"toolkit", toolkit, 17},
+            {"toolkit_case", with_case, 18},
+            {"partial", partial(spec), 4},
+            {"tensorrt"}};
+  }
+  if (network == "merry") {
+    spec.add("concatenate",
+             {.quantize_weight = false, .quantization_index = {0}});
+    with_case.cases = {quant::InceptionQDQCase()};
+    return {{"toolkit", toolkit, 13},
+            {"toolkit_case", with_case, 14},
+            {"partial", partial(spec), 1},
+            {"tensorrt"}};
+  }
+  if (network == "pippin") {
+    spec.add("Conv2D", {.is_keras_class = true});
+    with_case.cases = {quant::ResNetV1QDQCase()};
+    return {{"toolkit", toolkit, 17},
+            {"toolkit_case", with_case, 18},
+            {"partial", partial(spec), 13},
+            {"tensorrt"}};
+  }
+  return {{"toolkit", toolkit, 18}, {"tensorrt"}};
+}
+
+std::string_view bytes_of(const Tensor& t) {
+  return {static_cast<const char*>(t.raw()), static_cast<size_t>(t.bytes())};
+}
+
+/// Shapes: logits [n,classes], labels [n].
+double right_answers(const Tensor& logits, const Tensor& labels) {
+  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto wanted = labels.data<int64_t>();
+  int64_t right = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const auto row = logits.f32().subspan(i * classes, classes);
+    right += std::ranges::max_element(row) - row.begin() == wanted[i];
+  }
+  return static_cast<double>(right) / static_cast<double>(wanted.size());
+}
+
+void train_epoch(const Model& model, const Dataset& data, float rate) {
+  train::fit(
+      model, data,
+      {.batch_size = 16, .optimizer = train::Adam({.learning_rate = rate})});
+}
+
+class Writer {
+ public:
+  explicit Writer(std::filesystem::path folder) : folder_(std::move(folder)) {
+    // Nothing of an earlier run may pass for a result of this one.
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+  }
+
+  void write_images(const std::string& network, const Batch& batch) const {
+    const bool is_image = batch.inputs.shape().rank() == 4;
+    write_file(folder_ / (network + ".inputs.f32"),
+               bytes_of(is_image ? batch.inputs.transposed({0, 3, 1, 2})
+                                 : batch.inputs));
+    write_file(folder_ / (network + ".labels.i64"), bytes_of(batch.labels));
+  }
+
+  /// Returns the share of right answers.
+  double write_case(const std::string& network, const Way& way,
+                    const Model& quantized, const Batch& batch) {
+    const std::string name = network + "." + way.name;
+    const Tensor logits = quantized.predict(batch.inputs);
+    write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
+    const io::OnnxReport report =
+        io::export_onnx(quantized, folder_ / (name + ".onnx"));
+    cases_.push_back(
+        Config()
+            .set("name", name)
+            .set("network", network)
+            .set("partial", way.options.mode == QuantizationMode::partial)
+            .set("pairs", way.pairs));
+    const double accuracy = right_answers(logits, batch.labels);
+    fmt::print("{:<20}  {:>3} Q/DQ pairs  {:6.2f} %\n", name, report.qdq_pairs,
+               100 * accuracy);
+    return accuracy;
+  }
+
+  void finish() const {
+    write_file(folder_ / "cases.json", io::to_json(cases_));
+  }
+
+ private:
+  std::filesystem::path folder_;
+  Config::List cases_;
+};
+
+void write_trained(Writer& writer, const std::string& network,
+                   const io::TrainTest& data) {
+  const Model model = zoo::make(network, {.seed = 1});
+  const Dataset train_set = images_for(model, data.train, kTrainingImages);
+  const Dataset test_set = images_for(model, data.test, kTestImages);
+  const Batch test = test_set.batch(0, test_set.size());
+  writer.write_images(network, test);
+  train_epoch(model, train_set, 1e-3f);
+  for (const Way& way : ways_of(network)) {
+    const Model quantized = quant::quantize_model(model, way.options);
+    quant::calibrate(quantized, train_set.take(512));
+    quant::prepare_qat(quantized);
+    train_epoch(quantized, train_set.take(kFineTuningImages), 3e-4f);
+    const double accuracy = writer.write_case(network, way, quantized, test);
+    // Chance is 0.1; batch statistics of so few steps are far from settled.
+    if (accuracy < 0.4) {
+      throw ValueError(
+          fmt::format("{}: expected {} to learn, got an accuracy of {:.2f} %",
+                      network, way.name, 100 * accuracy));
+    }
+  }
+}
+
+void write_untrained(Writer& writer, const std::string& network,
+                     const io::TrainTest& data) {
+  const Model model = zoo::make(network, {.seed = 1});
+  const Dataset few = images_for(model, data.test, 16);
+  const Batch batch = few.batch(0, few.size());
+  writer.write_images(network, batch);
+  for (const Way& way : ways_of(network)) {
+    const Model quantized = quant::quantize_model(model, way.options);
+    quant::calibrate(quantized, few);
+    writer.write_case(network, way, quantized, batch);
+  }
+}
+
+void write_all(const std::filesystem::path& folder) {
+  const io::TrainTest data = io::fashion_mnist();
+  Writer writer(folder);
+  for (const char* network : {"frodo", "merry", "pippin"}) {
+    with_context([&] { return fmt::format("in network '{}'", network); },
+                 [&] { write_trained(writer, network, data); });
+  }
+  write_untrained(writer, "bilbo", data);
+  writer.finish();
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: placement_export FOLDER\n");
+    return 2;
+  }
+  try {
+    octet::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "placement_export: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

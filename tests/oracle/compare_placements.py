@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Runs the networks of the placement tests in ONNX Runtime.
+
+    compare_placements.py FOLDER
+
+FOLDER is what tests/e2e/placement_export wrote: cases.json, for each network
+its test images and labels, for each case <name>.onnx and Octet's logits. The
+bounds are those of the main job, and of compare_zoo for the logits.
+
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+
+import numpy as np
+import onnx
+
+import compare_onnx
+from compare_onnx import UsageError
+from compare_zoo import CODE_TOLERANCE, LEAST_UNMOVED, TOLERANCE
+
+# What the agreement allows: two of 2,000 images.
+MIN_AGREEMENT = 0.999
+MAX_ACCURACY_DIFFERENCE = 0.1
+
+
+def inputs_shape(model_path, samples):
+    """[samples, ...] as the file says."""
+    [model_input] = onnx.load(model_path).graph.input
+    dims = model_input.type.tensor_type.shape.dim
+    return [samples] + [dim.dim_value for dim in dims[1:]]
+
+
+def judge(case, folder):
+    """The problems of one case; prints its figures."""
+    name = case["name"]
+    model = str(folder / f"{name}.onnx")
+    labels = str(folder / f"{case['network']}.labels.i64")
+    print(name)
+    problems, pairs = compare_onnx.check_model(
+        model, quantized=True, partial=case["partial"])
+    print(f"  Q/DQ pairs                {pairs}")
+    if case["pairs"] not in (0, pairs):
+        problems.append(f"Q/DQ pairs: expected {case['pairs']}, got {pairs}")
+    octet, ort = compare_onnx.compare(
+        argparse.Namespace(
+            model=model,
+            inputs=str(folder / f"{case['network']}.inputs.f32"),
+            shape=inputs_shape(model, os.path.getsize(labels) // 8),
+            labels=labels,
+            logits=str(folder / f"{name}.logits.f32"),
+            max_logit_difference=None,
+            min_agreement=MIN_AGREEMENT,
+            max_accuracy_difference=MAX_ACCURACY_DIFFERENCE,
+            batch=500,
+        ), problems)
+    moved = np.abs(octet - ort).max(axis=1) / np.abs(octet).max()
+    unmoved = float((moved <= TOLERANCE).mean())
+    print(f"  images of equal logits    {100 * unmoved:.1f} %")
+    if not (moved.max() <= CODE_TOLERANCE and unmoved >= LEAST_UNMOVED):
+        problems.append(
+            f"logits: expected most to agree, got {100 * unmoved:.1f} % and a "
+            f"difference of {moved.max():.2g}")
+    return problems
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description="Compare quantized networks in ONNX Runtime with Octet.")
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
+    failed = 0
+    try:
+        cases = json.loads((folder / "cases.json").read_text())
+        for case in cases:
+            problems = judge(case, folder)
+            failed += bool(problems)
+            for problem in problems:
+                print(f"FAILED: {case['name']}: {problem}", file=sys.stderr)
+    except (OSError, UsageError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{len(cases)} networks, {failed} problems")
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
