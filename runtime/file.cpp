@@ -177,6 +177,7 @@ FileSet::FileSet() = default;
 FileSet::~FileSet() = default;
 
 void FileSet::add(const fs::path& path, std::string_view contents) {
+  if (path.empty()) throw IoError("file: expected a path, got an empty one");
   files_.push_back(std::make_unique<File>(path, contents));
 }
 

@@ -1,6 +1,8 @@
 // octet plan: where Q/DQ goes in a network, and why.
 #include <array>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +12,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/placement_files.h>
+#include <octet/quant/insert_qdq.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
 
@@ -38,6 +41,7 @@ Examples:
   octet plan zoo:resnet50 --policy toolkit --case ResNetV1
   octet plan zoo:frodo --mode partial --spec spec.json --explain
   octet plan zoo:mobilenet_v2 --diff toolkit
+  octet plan zoo:vit_tiny --policy patterns --explain
   octet plan zoo:merry --save plan.json
 )";
 
@@ -47,9 +51,9 @@ struct Options {
   std::string policy = "tensorrt";
   std::string on_unknown = "error";
   std::vector<std::string> cases;
-  std::string spec;
-  std::string diff;
-  std::string save;
+  std::optional<std::string> spec;
+  std::optional<std::string> diff;  // a policy or a file
+  std::optional<std::string> save;
   bool explain = false;
   bool json = false;
 };
@@ -81,32 +85,60 @@ quant::QuantizeOptions quantize_options(const Options& o) {
   for (const std::string& name : o.cases) {
     options.cases.push_back(quant::insertion_case(name));
   }
-  if (!o.spec.empty()) options.spec = io::load_spec(o.spec);
+  if (o.spec) options.spec = io::load_spec(*o.spec);
   return options;
 }
 
-quant::Placement placed_by(const std::string& policy, const Model& model,
-                           quant::QuantizeOptions options) {
-  options.policy =
-      choice<quant::Policy, 2>("--policy", policy,
-                               {{{"tensorrt", quant::Policy::tensorrt},
-                                 {"toolkit", quant::Policy::toolkit}}});
-  return quant::place(model, options);
+struct Placed {
+  quant::Placement placement;
+  /// What the plan is for, where the pattern route made another model.
+  std::optional<Model> model = {};
+  std::vector<quant::TransformReport::Converted> conversions = {};
+};
+
+Placed placed_by(std::string_view option, const std::string& policy,
+                 const Model& model, quant::QuantizeOptions options) {
+  using quant::Policy;
+  const auto chosen =
+      choice<std::optional<Policy>, 3>(option, policy,
+                                       {{{"tensorrt", Policy::tensorrt},
+                                         {"toolkit", Policy::toolkit},
+                                         {"patterns", std::nullopt}}});
+  if (chosen) {
+    options.policy = *chosen;
+    return {.placement = quant::place(model, options)};
+  }
+  if (!options.spec.empty() || !options.cases.empty() ||
+      options.mode == quant::QuantizationMode::partial) {
+    throw UnsupportedError(
+        fmt::format("{} patterns: expected no --spec, no --case and full mode, "
+                    "as patterns decide alone, got some of these",
+                    option));
+  }
+  quant::PatternPlacement placed = quant::place_by_patterns(model);
+  return {std::move(placed.placement), std::move(placed.model),
+          std::move(placed.report.conversions)};
 }
 
-// Silent: what there is to say of the model is said once.
-quant::QdqPlan other_plan(const Options& o, const Model& model,
+// What there is to say of the model is said once.
+class Silence {
+ public:
+  Silence() : before_(set_warning_sink({})) {}
+  ~Silence() { set_warning_sink(std::move(before_)); }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+
+ private:
+  WarningSink before_;
+};
+
+quant::QdqPlan other_plan(const std::string& what, const Model& model,
                           const quant::QuantizeOptions& options) {
-  if (o.diff.ends_with(".json")) return io::load_plan(o.diff);
-  WarningSink before = set_warning_sink({});
-  try {
-    quant::QdqPlan plan = placed_by(o.diff, model, options).plan;
-    set_warning_sink(std::move(before));
-    return plan;
-  } catch (...) {
-    set_warning_sink(std::move(before));
-    throw;
+  if (what.ends_with(".json") || std::filesystem::exists(what)) {
+    return io::load_plan(what);
   }
+  const Silence silence;
+  return placed_by("--diff", what, model, options).placement.plan;
 }
 
 // Points that stand at the same place in the same configuration count as the
@@ -133,10 +165,28 @@ std::string as_text(const quant::PlacementNote& note) {
                      note.rule);
 }
 
-std::string as_json(const Model& model, const quant::Placement& placement,
+std::string explanation(const Placed& placed) {
+  std::string text;
+  for (const auto& converted : placed.conversions) {
+    text += fmt::format("# {}: converted by {}\n", converted.layer,
+                        converted.conversion);
+  }
+  for (const quant::PlacementNote& note : placed.placement.notes) {
+    text += as_text(note);
+  }
+  return text;
+}
+
+std::string as_json(const std::string& name, const Placed& placed,
                     const quant::PairCount& pairs) {
+  Config::List conversions;
+  for (const auto& converted : placed.conversions) {
+    conversions.push_back(Config()
+                              .set("conversion", converted.conversion)
+                              .set("layer", converted.layer));
+  }
   Config::List notes;
-  for (const quant::PlacementNote& note : placement.notes) {
+  for (const quant::PlacementNote& note : placed.placement.notes) {
     notes.push_back(
         Config()
             .set("kind", is_conflict(note) ? "conflict" : "left_alone")
@@ -144,42 +194,47 @@ std::string as_json(const Model& model, const quant::Placement& placement,
             .set("rule", note.rule)
             .set("text", note.text));
   }
-  return io::to_json(
-             Config()
-                 .set("model", model.name())
-                 .set("points", to_config(placement.plan).at("plan"))
-                 .set("notes", std::move(notes))
-                 .set("pairs", Config()
-                                   .set("activations", pairs.activations)
-                                   .set("weights", pairs.weights)
-                                   .set("per_edge", pairs.per_edge())
-                                   .set("shared", pairs.shared))) +
-         "\n";
+  Config counts;
+  counts.set("activations", pairs.activations)
+      .set("weights", pairs.weights)
+      .set("per_edge", pairs.per_edge())
+      .set("shared", pairs.shared);
+  Config document;
+  document.set("model", name)
+      .set("conversions", std::move(conversions))
+      .set("points", to_config(placed.placement.plan).at("plan"))
+      .set("notes", std::move(notes))
+      .set("pairs", std::move(counts));
+  return io::to_json(document) + "\n";
+}
+
+void warn_of(const Placed& placed, bool saved) {
+  for (const quant::PlacementNote& note : placed.placement.notes) {
+    if (is_conflict(note)) warn(fmt::format("{}: {}", note.layer, note.text));
+  }
+  if (saved && !placed.conversions.empty()) {
+    warn("the plan is for the network as transform() converts it");
+  }
 }
 
 void plan(const Options& o) {
   const quant::QuantizeOptions options = quantize_options(o);
   const Model model = read_model(o.model);
-  const quant::Placement placement = placed_by(o.policy, model, options);
-  const quant::PairCount pairs = count_pairs(placement.plan, model);
+  const Placed placed = placed_by("--policy", o.policy, model, options);
+  const quant::QdqPlan& plan = placed.placement.plan;
+  const quant::PairCount pairs =
+      count_pairs(plan, placed.model ? *placed.model : model);
   std::string text;
   if (o.json) {
-    text = as_json(model, placement, pairs);
+    text = as_json(model.name(), placed, pairs);
   } else {
-    text = o.diff.empty()
-               ? placement.plan.to_string()
-               : differences(other_plan(o, model, options), placement.plan);
-    for (const quant::PlacementNote& note : placement.notes) {
-      if (o.explain) text += as_text(note);
-    }
+    text = o.diff ? differences(other_plan(*o.diff, model, options), plan)
+                  : plan.to_string();
+    if (o.explain) text += explanation(placed);
     text += pairs.to_string() + "\n";
   }
-  if (!o.save.empty()) io::save_plan(placement.plan, o.save);
-  for (const quant::PlacementNote& note : placement.notes) {
-    if (is_conflict(note)) {
-      warn(fmt::format("{}: {}", note.layer, note.text));
-    }
-  }
+  if (o.save) io::save_plan(plan, *o.save);
+  warn_of(placed, o.save.has_value());
   print(text);
 }
 
@@ -209,9 +264,10 @@ void add_plan(CLI::App& app) {
       ->allow_extra_args(false);
   command
       ->add_option("--policy", o.policy,
-                   "who decides on the rest: the fusions of TensorRT or the "
-                   "class defaults of NVIDIA's toolkit")
-      ->type_name("tensorrt|toolkit")
+                   "who decides on the rest: the fusions of TensorRT, the "
+                   "class defaults of NVIDIA's toolkit, or patterns, which "
+                   "decide alone")
+      ->type_name("tensorrt|toolkit|patterns")
       ->capture_default_str();
   command
       ->add_option("--on-unknown", o.on_unknown,

@@ -217,17 +217,42 @@ TEST(OctetPlan, WritesNothingAtAllWhereItCannotSave) {
   expect_refused("zoo:otho --save /nowhere/at/all.json", {"/nowhere/at/all"});
 }
 
+TEST(OctetPlan, TakesPatterns) {
+  const Said said = plan("zoo:pippin --policy patterns");
+  ASSERT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("  pattern ConvBN"));
+  EXPECT_THAT(said.last(), StartsWith("pairs: "));
+  EXPECT_EQ(said.err, "");
+}
+
+TEST(OctetPlan, ExplainsWhatPatternsConvertAndLeaveAlone) {
+  const Said said = plan("zoo:vit_tiny --policy patterns --explain");
+  ASSERT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("\n# "));
+}
+
+TEST(OctetPlan, LeavesPatternsToThemselves) {
+  for (const char* more : {"--mode partial", "--case Residual"}) {
+    expect_refused(std::string("zoo:pippin --policy patterns ") + more,
+                   {"--policy patterns", "decide alone"});
+  }
+}
+
 TEST(OctetPlan, RefusesUnknownWords) {
   expect_refused("zoo:resnet9", {"expected a known network", "'resnet8'"});
   expect_refused("zoo:", {"expected a known network"});
   expect_refused("resnet50", {"did you mean 'zoo:resnet50'?"});
   expect_refused("zoo:otho --case ResNet", {"expected one of", "ResNetV1"});
-  expect_refused("zoo:otho --policy nvidia",
-                 {"--policy: expected tensorrt or toolkit", "got 'nvidia'"});
+  expect_refused(
+      "zoo:otho --policy nvidia",
+      {"--policy: expected tensorrt or toolkit or patterns", "got 'nvidia'"});
   expect_refused("zoo:otho --mode half",
                  {"--mode: expected full or partial, got 'half'"});
   expect_refused("zoo:otho --on-unknown ask", {"--on-unknown"});
-  expect_refused("zoo:otho --diff nvidia", {"nvidia"});
+  expect_refused("zoo:otho --diff nvidia", {"--diff: expected ", "'nvidia'"});
+  for (const char* option : {"--spec", "--diff", "--save", "--case"}) {
+    expect_refused(fmt::format("zoo:otho {} ''", option), {});
+  }
 }
 
 TEST(OctetPlan, RefusesModelsItCannotRead) {

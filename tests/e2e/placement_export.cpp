@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,11 +36,28 @@ constexpr int64_t kTestImages = 2000;
 
 struct Way {
   std::string name;
-  quant::QuantizeOptions options = {};
+  /// Empty: the pattern route.
+  std::optional<quant::QuantizeOptions> options;
   /// Pairs of the exported file, as counted for the toolkit; 0: not counted.
   /// Source: NVIDIA tensorflow-quantization 0.2.0, replayed by hand.
   int64_t pairs = 0;
+
+  Model quantize(const Model& model) const {
+    if (options) return quant::quantize_model(model, *options);
+    const quant::TransformResult result = quant::transform(model);
+    return quant::insert_qdq(result.model, result.matches);
+  }
+  /// Whether convolutions or dense layers may be without Q/DQ.
+  bool partial() const {
+    return !options || options->mode == QuantizationMode::partial;
+  }
 };
+
+quant::QuantizeOptions toolkit() { return {.policy = Policy::toolkit}; }
+
+quant::QuantizeOptions toolkit_with(quant::InsertionCase insertion_case) {
+  return {.cases = {std::move(insertion_case)}, .policy = Policy::toolkit};
+}
 
 quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
   return {.mode = QuantizationMode::partial,
@@ -48,35 +66,35 @@ quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
 }
 
 std::vector<Way> ways_of(std::string_view network) {
-  const quant::QuantizeOptions toolkit{.policy = Policy::toolkit};
-  quant::QuantizeOptions with_case = toolkit;
+  const Way tensorrt{"tensorrt", quant::QuantizeOptions()};
+  const Way patterns{"patterns", std::nullopt};
   quant::QuantizationSpec spec;
   if (network == "frodo") {
     spec.add({"conv2d_2", "dense"});
-    with_case.cases = {quant::ResNetV1QDQCase()};
-    return {{"toolkit", toolkit, 17},
-            {"toolkit_case", with_case, 18},
+    return {{"toolkit", toolkit(), 17},
+            {"toolkit_case", toolkit_with(quant::ResNetV1QDQCase()), 18},
             {"partial", partial(spec), 4},
-            {"tensorrt"}};
+            tensorrt,
+            patterns};
   }
   if (network == "merry") {
     spec.add("concatenate",
              {.quantize_weight = false, .quantization_index = {0}});
-    with_case.cases = {quant::InceptionQDQCase()};
-    return {{"toolkit", toolkit, 13},
-            {"toolkit_case", with_case, 14},
+    return {{"toolkit", toolkit(), 13},
+            {"toolkit_case", toolkit_with(quant::InceptionQDQCase()), 14},
             {"partial", partial(spec), 1},
-            {"tensorrt"}};
+            tensorrt,
+            patterns};
   }
   if (network == "pippin") {
     spec.add("Conv2D", {.is_keras_class = true});
-    with_case.cases = {quant::ResNetV1QDQCase()};
-    return {{"toolkit", toolkit, 17},
-            {"toolkit_case", with_case, 18},
+    return {{"toolkit", toolkit(), 17},
+            {"toolkit_case", toolkit_with(quant::ResNetV1QDQCase()), 18},
             {"partial", partial(spec), 13},
-            {"tensorrt"}};
+            tensorrt,
+            patterns};
   }
-  return {{"toolkit", toolkit, 18}, {"tensorrt"}};
+  return {{"toolkit", toolkit(), 18}, tensorrt, patterns};
 }
 
 std::string_view bytes_of(const Tensor& t) {
@@ -125,12 +143,11 @@ class Writer {
     write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
     const io::OnnxReport report =
         io::export_onnx(quantized, folder_ / (name + ".onnx"));
-    cases_.push_back(
-        Config()
-            .set("name", name)
-            .set("network", network)
-            .set("partial", way.options.mode == QuantizationMode::partial)
-            .set("pairs", way.pairs));
+    cases_.push_back(Config()
+                         .set("name", name)
+                         .set("network", network)
+                         .set("partial", way.partial())
+                         .set("pairs", way.pairs));
     const double accuracy = right_answers(logits, batch.labels);
     fmt::print("{:<20}  {:>3} Q/DQ pairs  {:6.2f} %\n", name, report.qdq_pairs,
                100 * accuracy);
@@ -155,7 +172,7 @@ void write_trained(Writer& writer, const std::string& network,
   writer.write_images(network, test);
   train_epoch(model, train_set, 1e-3f);
   for (const Way& way : ways_of(network)) {
-    const Model quantized = quant::quantize_model(model, way.options);
+    const Model quantized = way.quantize(model);
     quant::calibrate(quantized, train_set.take(512));
     quant::prepare_qat(quantized);
     train_epoch(quantized, train_set.take(kFineTuningImages), 3e-4f);
@@ -176,7 +193,7 @@ void write_untrained(Writer& writer, const std::string& network,
   const Batch batch = few.batch(0, few.size());
   writer.write_images(network, batch);
   for (const Way& way : ways_of(network)) {
-    const Model quantized = quant::quantize_model(model, way.options);
+    const Model quantized = way.quantize(model);
     quant::calibrate(quantized, few);
     writer.write_case(network, way, quantized, batch);
   }

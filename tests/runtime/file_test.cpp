@@ -1,5 +1,6 @@
 #include <filesystem>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include <octet/runtime/file.h>
 
 #include "tests/e2e/command.h"
+#include "tests/support.h"
 
 namespace octet {
 namespace {
@@ -16,6 +18,11 @@ namespace fs = std::filesystem;
 
 int64_t entries(const fs::path& folder) {
   return std::distance(fs::directory_iterator(folder), {});
+}
+
+TEST(WriteFile, RefusesAnEmptyPath) {
+  EXPECT_THAT(error_of<IoError>([] { write_file("", "x"); }),
+              ::testing::HasSubstr("expected a path, got an empty one"));
 }
 
 TEST(WriteFile, WritesWhatIsReadBack) {
