@@ -245,8 +245,7 @@ void add_plan(CLI::App& app) {
   Options& o = *options;
   CLI::App* command = app.add_subcommand(
       "plan", "Show where Q/DQ pairs go in a network, and why");
-  command->add_option("model", o.model, "zoo:NAME, as in `octet inspect zoo:`")
-      ->required();
+  command->add_option("model", o.model, kModelHelp)->required();
   command
       ->add_option("--mode", o.mode,
                    "full: all layers that the policy takes; partial: only "

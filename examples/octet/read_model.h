@@ -1,4 +1,4 @@
-// Models as the command line names them.
+// The models that the commands take: by the name of a network or of a file.
 #pragma once
 
 #include <string>
@@ -7,8 +7,17 @@
 
 namespace octet::program {
 
-/// `what` is zoo:NAME. Throws: NotFoundError for an unknown network;
-/// UnsupportedError for files, which are not read into a Model yet.
+/// How the commands call it in their help.
+inline constexpr const char* kModelHelp =
+    "zoo:NAME, or a Keras file (.h5, .keras)";
+
+/// Whether `what` names a network of the zoo or a file of Keras, by its
+/// contents or, where these say nothing, by its name.
+bool is_model(const std::string& what);
+
+/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras.
+/// Throws: NotFoundError for an unknown network; IoError; FormatError;
+/// UnsupportedError for what is no model, or one that cannot be run.
 Model read_model(const std::string& what);
 
 }  // namespace octet::program
