@@ -16,21 +16,31 @@ std::vector<const LayerDef*>& user_defs() {
   return defs;
 }
 
+// Sources: keras_export of the layers' classes in Keras 2 and 3;
+// keras/legacy/layers.py of Keras 2.2; tensorflow/python/keras/layers of 1.13.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"AtrousConvolution2D", "Conv2D"},
+    {"AvgPool2D", "AveragePooling2D"},
+    {"BatchNormalizationV1", "BatchNormalization"},
+    {"BatchNormalizationV2", "BatchNormalization"},
+    {"Convolution2D", "Conv2D"},
+    {"Convolution2DTranspose", "Conv2DTranspose"},
+    {"Deconvolution2D", "Conv2DTranspose"},
+    {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+    {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+    {"MaxPool2D", "MaxPooling2D"},
+    {"SeparableConvolution2D", "SeparableConv2D"},
+    {"SyncBatchNormalization", "BatchNormalization"},
+};
+
 }  // namespace
 
 std::string_view canonical_class_name(std::string_view name) {
-  static constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-      {"AvgPool2D", "AveragePooling2D"},
-      {"Convolution2D", "Conv2D"},
-      {"Convolution2DTranspose", "Conv2DTranspose"},
-      {"DepthwiseConvolution2D", "DepthwiseConv2D"},
-      {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
-      {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
-      {"MaxPool2D", "MaxPooling2D"},
-      {"SeparableConvolution2D", "SeparableConv2D"},
-  };
+  if (const size_t package = name.rfind('>'); package != name.npos) {
+    name.remove_prefix(package + 1);
+  }
   for (const auto& [alias, canonical] : kAliases) {
-    if (alias == name) return canonical;
+    if (name == alias) return canonical;
   }
   return name;
 }

@@ -45,6 +45,28 @@ TEST(Registry, FindsAClassByItsExactName) {
   EXPECT_EQ(find_layer_def(""), nullptr);
 }
 
+TEST(Registry, KnowsTheOtherNamesOfAClass) {
+  const std::map<std::string_view, std::string_view> names{
+      {"MaxPool2D", "MaxPooling2D"},
+      {"AvgPool2D", "AveragePooling2D"},
+      {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
+      {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
+      {"Convolution2D", "Conv2D"},
+      {"BatchNormalizationV1", "BatchNormalization"},
+      {"Custom>Conv2D", "Conv2D"},
+      {"pkg>MaxPool2D", "MaxPooling2D"}};
+  for (const auto& [name, canonical] : names) {
+    EXPECT_EQ(canonical_class_name(name), canonical) << name;
+    EXPECT_NE(find_layer_def(canonical_class_name(name)), nullptr) << name;
+  }
+  for (const LayerDef* def : layer_defs()) {
+    EXPECT_EQ(canonical_class_name(def->class_name), def->class_name);
+  }
+  EXPECT_EQ(canonical_class_name("Nonsense"), "Nonsense");
+  EXPECT_EQ(canonical_class_name("pkg>"), "");
+  EXPECT_EQ(canonical_class_name(""), "");
+}
+
 TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
   const std::map<std::string_view, std::string_view> weights{
       {"AveragePooling2D", ""},

@@ -10,9 +10,9 @@
 
 namespace octet {
 
-/// The class behind one of Keras' other names ("MaxPool2D" is MaxPooling2D);
-/// any other name is returned as it is.
-/// Source: the export decorators of keras/src/layers, version 3.15.
+/// The name of the registry for a class that Keras, or an older version of it,
+/// calls otherwise: "MaxPool2D" and "pkg>MaxPool2D" are "MaxPooling2D". Other
+/// names come back as they are, without a package before a '>'.
 std::string_view canonical_class_name(std::string_view name);
 
 /// The class of that name, or of another name that Keras has for it. Null if
