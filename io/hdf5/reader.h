@@ -11,15 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/io/file_limits.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
-
-enum class Isolation {
-  child_process,
-  none,  ///< libhdf5 in this process: for files that can be trusted
-};
 
 struct Hdf5Options {
   Isolation isolation = Isolation::child_process;

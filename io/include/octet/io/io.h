@@ -3,10 +3,12 @@
 
 #include <octet/io/cifar.h>
 #include <octet/io/fashion_mnist.h>
+#include <octet/io/file_limits.h>
 #include <octet/io/idx.h>
 #include <octet/io/image.h>
 #include <octet/io/image_folder.h>
 #include <octet/io/json.h>
+#include <octet/io/keras.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/io/placement_files.h>

@@ -1,0 +1,113 @@
+// The forms in which Keras writes an activation: null, a name, a layer, a
+// function that was registered.
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+
+#include "keras/steps.h"
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+constexpr size_t kLongestName = 100;
+
+std::string without_package(const std::string& name) {
+  return name.substr(name.rfind('>') + 1);
+}
+
+// Until Keras 3 it was clip(0.2 x + 0.5, 0, 1); now it is clip(x / 6 + 0.5).
+// Sources: keras/backend/tensorflow_backend.py of Keras 2;
+// keras/src/activations/activations.py of Keras 3.
+std::vector<Step> old_hard_sigmoid() {
+  return {{"/hard_sigmoid_slope", "Rescaling",
+           Config().set("scale", 0.2).set("offset", 0.5)},
+          {"/hard_sigmoid", "ReLU", Config().set("max_value", 1.0)}};
+}
+
+bool is_octets(const std::string& name) {
+  try {
+    (void)create_layer("Activation", Config().set("activation", name));
+    return true;
+  } catch (const ValueError&) {
+    return false;
+  }
+}
+
+KerasLayer layer_of(const Config& value) {
+  KerasLayer layer;
+  const std::string& written = value.at("class_name").as_string();
+  layer.written_class = without_package(written);
+  layer.class_name = canonical_class_name(written);
+  if (const Config* registered = value.find("registered_name")) {
+    if (registered->is_string()) layer.registered = registered->as_string();
+  }
+  if (written != layer.written_class) layer.registered = written;
+  layer.config = value.at("config");
+  const Config* name =
+      layer.config.is_object() ? layer.config.find("name") : nullptr;
+  layer.name = name != nullptr && name->is_string() ? name->as_string()
+                                                    : layer.written_class;
+  return layer;
+}
+
+ActivationForm from_name(const std::string& written,
+                         const KerasDialect& dialect,
+                         const KerasOptions& options) {
+  KerasLayer users;
+  users.registered = written;
+  users.written_class = users.class_name = without_package(written);
+  users.config = Config::Object();
+  if (const KerasLayerFactory* factory = find_factory(options, users)) {
+    return {"linear",
+            {{"/" + users.class_name, users.class_name, users.config, factory,
+              users.class_name}}};
+  }
+  const std::string name = users.class_name;
+  if (name.size() > kLongestName) {
+    throw FormatError(
+        fmt::format("activation: expected a name, got '{}'", printable(name)));
+  }
+  if (name == "hard_sigmoid" && dialect.major < 3) {
+    return {"linear", old_hard_sigmoid()};
+  }
+  if (is_octets(name)) return {name, {}};
+  if (find_layer_def(name) != nullptr) {
+    return {"linear", {{"/" + name, name, Config::Object(), nullptr, name}}};
+  }
+  try {
+    (void)create_layer("Activation", Config().set("activation", name));
+  } catch (const ValueError& error) {
+    throw UnsupportedError(error.message());
+  }
+  return {name, {}};
+}
+
+}  // namespace
+
+ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
+                             const KerasOptions& options) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return from_name(value.as_string(), dialect, options);
+  const KerasLayer layer = layer_of(value);
+  if (layer.written_class == "function") {
+    return from_name(layer.config.as_string(), dialect, options);
+  }
+  if (layer.class_name == "Activation" && layer.config.is_object()) {
+    return activation_of(layer.config.at("activation"), dialect, options);
+  }
+  if (!is_known(layer, options) || layer.operation) {
+    throw UnsupportedError(fmt::format(
+        "activation: expected a function or layer that Octet has, got {}",
+        text_of(layer)));
+  }
+  ActivationForm form{"linear", steps_of(layer, dialect, options)};
+  for (Step& step : form.steps) {
+    step.suffix = "/" + layer.name + step.suffix;
+    step.own_name = layer.name;
+  }
+  return form;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,315 @@
+#include "keras/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+
+#include "keras/attention.h"
+#include "keras/errors.h"
+#include "keras/operation.h"
+
+namespace octet::io {
+namespace {
+
+class GraphBuilder;
+
+std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
+                                         const std::string& name,
+                                         BuildState& state);
+
+/// The layers of one graph, made at their first call.
+class GraphBuilder {
+ public:
+  GraphBuilder(const KerasGraph& graph, std::string prefix, BuildState& state)
+      : graph_(graph),
+        prefix_(std::move(prefix)),
+        state_(state),
+        builders_(graph.layers.size()) {}
+
+  /// `inputs` are those of the graph, in its order.
+  std::vector<Value> call(const std::vector<Value>& inputs) {
+    // [layer][call][output]
+    std::vector<std::vector<std::vector<Value>>> values(graph_.layers.size());
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      values[graph_.inputs[i].index] = {{inputs[i]}};
+    }
+    for (size_t i = 0; i < graph_.layers.size(); ++i) {
+      const KerasLayer& layer = graph_.layers[i];
+      if (!layer.is_input()) values[i].resize(layer.calls.size());
+    }
+    const auto at = [&](const KerasTensor& t) -> const Value& {
+      return values[t.index][static_cast<size_t>(t.call)]
+                   [static_cast<size_t>(t.output)];
+    };
+    for (const auto& [index, number] : graph_.order) {
+      const KerasLayer& layer = graph_.layers[index];
+      if (layer.is_input()) {
+        if (values[index].empty()) {
+          throw FormatError(
+              fmt::format("input_layers: expected all of the model's, got none "
+                          "for {}",
+                          text_of(layer)));
+        }
+        continue;
+      }
+      std::vector<BuiltArgument> arguments;
+      for (const KerasArgument& argument : layer.calls[number]) {
+        BuiltArgument built{argument.name, {}, argument.constant};
+        if (argument.tensor) built.value = at(*argument.tensor);
+        arguments.push_back(std::move(built));
+      }
+      in_file([&] { return "in " + text_of(layer); },
+              [&] {
+                auto& builder = builders_[index];
+                if (builder == nullptr) {
+                  builder = builder_of(layer, prefix_ + layer.name, state_);
+                }
+                values[index][number] = builder->call(arguments, number);
+              });
+    }
+    std::vector<Value> outputs;
+    for (const KerasTensor& t : graph_.outputs) outputs.push_back(at(t));
+    return outputs;
+  }
+
+  std::vector<TargetLayer> targets() const {
+    std::vector<TargetLayer> targets;
+    for (size_t i = 0; i < builders_.size(); ++i) {
+      const KerasLayer& layer = graph_.layers[i];
+      // Operations are not among Keras' layers.
+      if (builders_[i] == nullptr || layer.operation) continue;
+      targets.push_back(builders_[i]->targets());
+    }
+    return targets;
+  }
+
+ private:
+  const KerasGraph& graph_;
+  std::string prefix_;
+  BuildState& state_;
+  std::vector<std::unique_ptr<LayerBuilder>> builders_;
+};
+
+/// Sizes that an InputLayer leaves open are kAnySize; nothing if it says
+/// nothing.
+std::optional<Shape> stated_shape(const KerasLayer& layer) {
+  for (const char* key : {"batch_input_shape", "batch_shape", "input_shape",
+                          "shape", "input_dim"}) {
+    const Config* value = layer.config.find(key);
+    if (value == nullptr || value->is_null()) continue;
+    const bool with_batch = std::string_view(key).starts_with("batch");
+    std::vector<int64_t> dims;
+    if (!with_batch) dims.push_back(Shape::kAnySize);
+    if (value->is_int()) {
+      dims.push_back(value->as_int());
+    } else {
+      for (const Config& dim : value->as_list()) {
+        dims.push_back(dim.is_null() ? Shape::kAnySize : dim.as_int());
+        const bool is_batch = with_batch && dims.size() == 1;
+        if (!dim.is_null() && dims.back() < 1 && !is_batch) {
+          throw FormatError(fmt::format(
+              "{}: expected sizes >= 1 or null, got {}", key, dims.back()));
+        }
+      }
+    }
+    if (dims.empty()) {
+      throw FormatError(
+          fmt::format("{}: expected a batch and sizes, got none", key));
+    }
+    dims[0] = Shape::kAnySize;
+    return Shape(dims);
+  }
+  return std::nullopt;
+}
+
+/// A model in the place of a layer.
+class NestedBuilder final : public LayerBuilder {
+ public:
+  NestedBuilder(const KerasLayer& layer, const std::string& name,
+                BuildState& state)
+      : layer_(layer), state_(state), graph_(*layer.graph, name + "/", state) {}
+
+  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
+                          size_t) override {
+    const std::vector<Value> inputs = only_tensors(arguments);
+    const KerasGraph& graph = *layer_.graph;
+    if (inputs.size() != graph.inputs.size()) {
+      throw FormatError(fmt::format("inbound_nodes: expected {} inputs, got {}",
+                                    graph.inputs.size(), inputs.size()));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const KerasLayer& input = graph.layers[graph.inputs[i].index];
+      check_fits(keras_shape(inputs[i]), stated_shape(input), input.name);
+    }
+    const bool outer = state_.statistics_frozen;
+    for (const BuiltArgument& argument : arguments) {
+      if (argument.name == "training" && argument.constant == Config(false)) {
+        state_.statistics_frozen = true;
+      }
+    }
+    std::vector<Value> outputs = graph_.call(inputs);
+    state_.statistics_frozen = outer;
+    return outputs;
+  }
+
+  TargetLayer targets() const override {
+    return {.name = layer_.name,
+            .class_name = layer_.written_class,
+            .is_model = true,
+            .parts = graph_.targets()};
+  }
+
+ private:
+  static void check_fits(const Shape& x, const std::optional<Shape>& wanted,
+                         const std::string& name) {
+    if (!wanted) return;
+    bool fits = x.rank() == wanted->rank();
+    for (int axis = 1; fits && axis < x.rank(); ++axis) {
+      fits = (*wanted)[axis] == Shape::kAnySize || (*wanted)[axis] == x[axis];
+    }
+    if (fits) return;
+    throw FormatError(fmt::format("input '{}': expected {}, got {}", name,
+                                  wanted->to_string(), x.to_string()));
+  }
+
+  const KerasLayer& layer_;
+  BuildState& state_;
+  GraphBuilder graph_;
+};
+
+std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
+                                         const std::string& name,
+                                         BuildState& state) {
+  if (layer.graph != nullptr) {
+    return std::make_unique<NestedBuilder>(layer, name, state);
+  }
+  const bool users = find_factory(state.options, layer) != nullptr;
+  const bool operation = layer.operation || is_called_as_operation(layer) ||
+                         (find_layer_def(layer.class_name) == nullptr &&
+                          is_known_operation(layer));
+  if (!users && operation) return operation_builder(layer, name, state);
+  if (!users && layer.class_name == kAttentionClass) {
+    return attention_builder(layer, name, state);
+  }
+  return chain_builder(layer, name,
+                       steps_of(layer, state.dialect, state.options), state);
+}
+
+/// Whether what each layer leads to wants channels first: the next layers that
+/// say. Layers that do not care pass on what those behind them want.
+std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
+                                                      const BuildState& state) {
+  std::vector<std::optional<bool>> behind(graph.layers.size());
+  for (auto at = graph.order.rbegin(); at != graph.order.rend(); ++at) {
+    const KerasLayer& layer = graph.layers[at->first];
+    if (layer.is_input()) continue;
+    std::optional<bool> wanted;
+    const Step step{
+        "", layer.class_name, {}, find_factory(state.options, layer)};
+    const OrderRule rule = order_rule(step);
+    if (layer.graph != nullptr) {
+      const auto inside = wants_channels_first(*layer.graph, state);
+      for (const KerasTensor& input : layer.graph->inputs) {
+        if (!wanted) wanted = inside[input.index];
+      }
+    } else if (rule == OrderRule::image && layer.class_name != "Flatten") {
+      wanted = has_channels_first(layer);
+    } else if (rule == OrderRule::neutral || layer.operation) {
+      wanted = behind[at->first];
+    }
+    if (!wanted) continue;
+    for (const KerasArgument& argument : layer.calls[at->second]) {
+      if (argument.tensor) behind[argument.tensor->index] = wanted;
+    }
+  }
+  return behind;
+}
+
+/// What an InputLayer takes, as Octet has it.
+Value input_value(const KerasLayer& layer, size_t number,
+                  bool may_have_channels_first, const BuildState& state) {
+  for (const char* key : {"sparse", "ragged"}) {
+    const Config* value = layer.config.find(key);
+    if (value == nullptr || value->is_null() || *value == Config(false) ||
+        *value == Config(0)) {
+      continue;
+    }
+    throw UnsupportedError(
+        fmt::format("{}: expected a dense input, got another", key));
+  }
+  const std::optional<Shape> stated = stated_shape(layer);
+  const Order order{.channels_first = (!stated || stated->rank() == 4) &&
+                                      may_have_channels_first};
+  std::optional<Shape> sample;
+  if (stated) {
+    const Shape& s = *stated;
+    sample =
+        order.channels_first ? Shape{s[2], s[3], s[1]} : s.slice(1, s.rank());
+  }
+  const std::vector<Shape>& given = state.options.input_shapes;
+  if (number < given.size()) {
+    bool fits = !sample || sample->rank() == given[number].rank();
+    for (int axis = 0; fits && sample && axis < sample->rank(); ++axis) {
+      fits = (*sample)[axis] == Shape::kAnySize ||
+             (*sample)[axis] == given[number][axis];
+    }
+    if (!fits) {
+      throw ValueError(fmt::format(
+          "KerasOptions::input_shapes: expected {}, as the file says, got {}",
+          sample->to_string(), given[number].to_string()));
+    }
+    sample = given[number];
+  }
+  const bool open =
+      !sample || std::ranges::find(sample->dims(), Shape::kAnySize) !=
+                     sample->dims().end();
+  if (open) {
+    throw UnsupportedError(
+        fmt::format("input shape: expected known sizes, got {}; give them in "
+                    "KerasOptions::input_shapes",
+                    sample ? sample->to_string() : "none"));
+  }
+  return {input(*sample, layer.name), sample->rank() == 3 ? order : Order{}};
+}
+
+}  // namespace
+
+BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
+  if (state.options.input_shapes.size() > graph.inputs.size()) {
+    throw ValueError(fmt::format(
+        "KerasOptions::input_shapes: expected at most {}, one for each input, "
+        "got {}",
+        graph.inputs.size(), state.options.input_shapes.size()));
+  }
+  const std::vector<std::optional<bool>> channels_first =
+      wants_channels_first(graph, state);
+  std::vector<Value> inputs;
+  std::vector<SymbolicTensor> input_tensors;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const size_t index = graph.inputs[i].index;
+    inputs.push_back(in_file(
+        [&] { return "in " + text_of(graph.layers[index]); },
+        [&] {
+          return input_value(graph.layers[index], i,
+                             channels_first[index].value_or(false), state);
+        }));
+    input_tensors.push_back(inputs.back().tensor);
+  }
+  GraphBuilder builder(graph, "", state);
+  std::vector<SymbolicTensor> outputs;
+  for (const Value& y : builder.call(inputs)) {
+    // Images stay as they are; features come in Keras' order.
+    const bool image = y.order.channels_first;
+    outputs.push_back(image ? y.tensor : arranged(y, {}).tensor);
+  }
+  ModelOptions options;
+  if (!graph.name.empty()) options.name = graph.name;
+  return {Model(std::move(input_tensors), std::move(outputs), options),
+          builder.targets()};
+}
+
+}  // namespace octet::io

@@ -1,0 +1,188 @@
+// Keras layers that are one layer in Octet, or a few one behind the other.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+
+#include "keras/builder.h"
+#include "keras/kernels.h"
+
+namespace octet::io {
+namespace {
+
+bool is_nothing(const Config& value) {
+  if (value.is_list()) return value.as_list().empty();
+  if (value.is_object()) return value.as_object().empty();
+  return value.is_null() || value == Config(false);
+}
+
+const Config* constant(const std::vector<BuiltArgument>& arguments,
+                       std::string_view name) {
+  for (const BuiltArgument& argument : arguments) {
+    if (argument.name == name && !argument.value) return &argument.constant;
+  }
+  return nullptr;
+}
+
+bool is_frozen(const KerasLayer& layer) {
+  const Config* trainable = layer.config.find("trainable");
+  return trainable != nullptr &&
+         (*trainable == Config(false) || *trainable == Config(0));
+}
+
+class ChainBuilder final : public LayerBuilder {
+ public:
+  ChainBuilder(const KerasLayer& origin, std::string name,
+               std::vector<Step> steps, BuildState& state)
+      : origin_(origin), name_(std::move(name)), state_(state) {
+    for (Step& step : steps) links_.push_back({std::move(step), {}, {}});
+  }
+
+  std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
+                          size_t) override {
+    std::vector<Value> values = only_tensors(arguments);
+    if (values.empty()) {
+      throw FormatError("inbound_nodes: expected a tensor, got none");
+    }
+    for (Link& link : links_) values = {run(link, std::move(values))};
+    const Config* training = constant(arguments, "training");
+    if (state_.statistics_frozen ||
+        (training != nullptr && *training == Config(false))) {
+      for (const Link& link : links_) link.layer->freeze_statistics(true);
+    }
+    return values;
+  }
+
+  TargetLayer targets() const override {
+    TargetLayer result{.name = origin_.name,
+                       .class_name = origin_.written_class};
+    for (const Link& link : links_) {
+      if (link.layer == nullptr) continue;
+      std::vector<WeightTarget> weights = weights_of(link);
+      if (weights.empty()) continue;
+      if (link.step.own_name.empty()) {
+        result.weights = std::move(weights);
+      } else {
+        result.parts.push_back({.name = link.step.own_name,
+                                .class_name = link.step.class_name,
+                                .attribute = "activation",
+                                .weights = std::move(weights)});
+      }
+    }
+    return result;
+  }
+
+ private:
+  struct Link {
+    Step step;
+    std::shared_ptr<Layer> layer;
+    Order order;  // of its inputs
+  };
+
+  Value run(Link& link, std::vector<Value> inputs) {
+    const int rank = inputs[0].tensor.shape().rank();
+    const bool first = link.layer == nullptr;
+    if (first) link.order = order_for(link.step, inputs);
+    for (Value& x : inputs) x = arranged(x, link.order);
+    if (first) {
+      link.layer = make_layer(link.step, config_in(link.order, link.step, rank),
+                              name_ + link.step.suffix, origin_);
+    }
+    const SymbolicTensor y = call_within(link.layer, inputs, state_);
+    return {y, order_after(link.order, link.step, inputs[0].tensor)};
+  }
+
+  std::vector<WeightTarget> weights_of(const Link& link) const {
+    std::vector<WeightTarget> weights = io::weights_of(*link.layer);
+    for (WeightTarget& weight : weights) {
+      WeightOrder order =
+          weight_order(link.order, link.step, weight.name, weight.shape);
+      weight.shape = order.keras;
+      weight.to_octet = std::move(order.to_octet);
+      as_old_kernel(weight, origin_, state_.dialect);
+    }
+    return weights;
+  }
+
+  const KerasLayer& origin_;
+  std::string name_;
+  BuildState& state_;
+  std::vector<Link> links_;
+};
+
+}  // namespace
+
+std::unique_ptr<LayerBuilder> chain_builder(const KerasLayer& layer,
+                                            std::string name,
+                                            std::vector<Step> steps,
+                                            BuildState& state) {
+  return std::make_unique<ChainBuilder>(layer, std::move(name),
+                                        std::move(steps), state);
+}
+
+std::vector<Value> only_tensors(const std::vector<BuiltArgument>& arguments) {
+  std::vector<Value> values;
+  for (const BuiltArgument& argument : arguments) {
+    const bool positional = argument.name.empty() || argument.name == "inputs";
+    if (argument.value && positional) {
+      values.push_back(*argument.value);
+    } else if (argument.value || (!is_nothing(argument.constant) &&
+                                  argument.name != "training")) {
+      throw UnsupportedError(
+          fmt::format("inbound_nodes: expected calls on tensors alone, got {}",
+                      argument.name.empty()
+                          ? std::string("a constant")
+                          : fmt::format("the argument '{}'", argument.name)));
+    } else if (argument.constant == Config(true)) {
+      throw UnsupportedError(
+          "inbound_nodes: expected a call that follows the model's mode, got "
+          "training=True");
+    }
+  }
+  return values;
+}
+
+std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
+                                  const std::string& name,
+                                  const KerasLayer& origin) {
+  std::shared_ptr<Layer> layer;
+  if (step.factory != nullptr) {
+    layer = (*step.factory)(config);
+    if (layer == nullptr) {
+      throw ValueError("KerasOptions::layers: expected a layer, got none");
+    }
+  } else {
+    layer = create_layer(step.class_name, config);
+  }
+  layer->set_name(name);
+  if (is_frozen(origin)) layer->set_trainable(false);
+  return layer;
+}
+
+SymbolicTensor call_within(const std::shared_ptr<Layer>& layer,
+                           const std::vector<Value>& inputs,
+                           BuildState& state) {
+  std::vector<SymbolicTensor> tensors;
+  std::vector<Shape> shapes;
+  for (const Value& x : inputs) {
+    tensors.push_back(x.tensor);
+    shapes.push_back(x.tensor.shape());
+  }
+  if (!layer->built()) {
+    (void)layer->output_shape(shapes);  // refuses inputs that do not fit
+    const double bytes = 4 * parameter_count(*layer, shapes);
+    if (bytes > state.bytes_left) {
+      throw FormatError(fmt::format(
+          "weights: expected no more than the file or the limit holds, got "
+          "{:.4g} bytes asked for with {:.4g} left",
+          bytes, state.bytes_left));
+    }
+    state.bytes_left -= bytes;
+  }
+  return call(layer, std::move(tensors));
+}
+
+}  // namespace octet::io

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/json.h>
+#include <octet/io/keras.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "hdf5/reader.h"
+#include "keras/archive.h"
+#include "keras/builder.h"
+#include "keras/errors.h"
+#include "keras/stored.h"
+#include "zip.h"
+
+namespace octet::io {
+namespace {
+
+// Far above the largest network's; each byte may become forty in memory.
+constexpr int64_t kMostJson = int64_t{16} << 20;
+// Deflate packs at most 1032 bytes in one, and weights have two bytes or more:
+// this many float32 bytes can come of a byte.
+constexpr double kMostBytesPerByte = 1032.0 / 2 * 4;
+
+constexpr const char* kWeightsGroup = "model_weights";
+
+Hdf5Options hdf5_options(const FileLimits& limits) {
+  return {.isolation = limits.isolation,
+          .memory_limit = limits.memory_limit,
+          .time_limit = limits.time_limit};
+}
+
+/// What is in a file, taken apart.
+struct Source {
+  Hdf5Reader weights;
+  double weight_bytes = 0;  ///< of the HDF5 file
+  bool is_weights_h5 = false;
+  std::string group = {};    ///< of the weights by layer name
+  std::string version = {};  ///< of Keras
+  std::string backend = {};
+  std::string architecture = {};  ///< JSON, empty if there is none
+};
+
+std::string text_attribute(const Hdf5Reader& file, const std::string& object,
+                           const char* name) {
+  const auto value = file.attribute(object, name);
+  return value && value->is_string() ? value->as_string() : "";
+}
+
+void expect_json_size(const std::string& json) {
+  if (static_cast<int64_t>(json.size()) > kMostJson) {
+    throw FormatError(
+        fmt::format("architecture: expected at most {} bytes of JSON, got {}",
+                    kMostJson, json.size()));
+  }
+}
+
+Source open_hdf5(std::string contents, const std::string& name,
+                 const FileLimits& limits) {
+  const auto bytes = static_cast<double>(contents.size());
+  Source source{
+      .weights = Hdf5Reader(std::move(contents), name, hdf5_options(limits)),
+      .weight_bytes = bytes};
+  const Hdf5Reader& file = source.weights;
+  if (file.kind(kWeightsGroup) == Hdf5Kind::group) {
+    source.group = kWeightsGroup;
+  } else if (is_weights_h5(file)) {
+    source.is_weights_h5 = true;
+  }
+  if (const auto config = file.attribute("", "model_config")) {
+    if (!config->is_string()) {
+      throw FormatError(
+          "model_config: expected a string of JSON, got another type");
+    }
+    source.architecture = config->as_string();
+    expect_json_size(source.architecture);
+  }
+  // Beside the weights first: that is where Keras 1 has none.
+  for (const std::string& object : {source.group, std::string()}) {
+    if (source.version.empty()) {
+      source.version = text_attribute(file, object, "keras_version");
+    }
+    if (source.backend.empty()) {
+      source.backend = text_attribute(file, object, "backend");
+    }
+  }
+  return source;
+}
+
+Source open_archive(std::string_view contents, const FileLimits& limits) {
+  KerasArchive archive = read_archive(contents);
+  Source source =
+      open_hdf5(std::move(archive.weights), kArchiveWeights, limits);
+  if (!source.is_weights_h5) {
+    throw FormatError(fmt::format("{}: expected a group 'layers', got none",
+                                  kArchiveWeights));
+  }
+  expect_json_size(archive.config);
+  source.architecture = std::move(archive.config);
+  if (!archive.metadata.empty()) {
+    in_file([] { return "in metadata.json"; },
+            [&] {
+              const Config metadata = from_json(archive.metadata);
+              if (const Config* version = metadata.find("keras_version")) {
+                source.version = version->as_string();
+              }
+            });
+  }
+  return source;
+}
+
+Source open_source(const std::filesystem::path& path,
+                   const KerasOptions& options) {
+  std::string contents = read_file(path);
+  Source source = is_zip(contents) ? open_archive(contents, options.limits)
+                                   : open_hdf5(std::move(contents),
+                                               path.string(), options.limits);
+  if (!options.architecture.empty()) {
+    source.architecture = read_file(options.architecture, kMostJson);
+  }
+  if (source.backend.empty()) source.backend = options.backend;
+  return source;
+}
+
+/// Whether the JSON has what only Keras 3 writes.
+bool looks_like_keras_3(const Config& architecture) {
+  if (architecture.find("module") != nullptr) return true;
+  const Config& config = architecture.at("config");
+  const Config* layers = config.is_object() ? config.find("layers") : nullptr;
+  return layers != nullptr && layers->is_list() && !layers->as_list().empty() &&
+         layers->as_list()[0].is_object() &&
+         layers->as_list()[0].find("module") != nullptr;
+}
+
+int major_version(const std::string& version, const Config& architecture,
+                  bool is_weights_h5) {
+  std::string text = version;
+  if (text.empty()) {
+    const Config* written = architecture.find("keras_version");
+    if (written != nullptr && written->is_string()) text = written->as_string();
+  }
+  int major = 0;
+  std::from_chars(text.data(), text.data() + text.size(), major);
+  if (major > 0) return major;
+  // Keras 1 did not say.
+  return is_weights_h5 || looks_like_keras_3(architecture) ? 3 : 1;
+}
+
+/// Whether a layer has a kernel whose direction Keras 1 left to the backend.
+bool has_old_kernels(const KerasGraph& graph) {
+  return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
+    if (layer.graph != nullptr) return has_old_kernels(*layer.graph);
+    return layer.class_name == "Conv2D" && has_channels_first(layer);
+  });
+}
+
+std::vector<Assignment> match(const Source& source,
+                              std::vector<TargetLayer>& targets,
+                              const KerasOptions& options) {
+  if (source.is_weights_h5) {
+    return match_weights_h5(source.weights, targets, options);
+  }
+  return match_legacy(source.weights, source.group, targets, options);
+}
+
+/// Names the file in every error.
+template <class Body>
+decltype(auto) reading(const std::filesystem::path& path, Body body) {
+  try {
+    return in_file([&] { return fmt::format("in file '{}'", path.string()); },
+                   body);
+  } catch (const std::bad_alloc&) {
+    throw FormatError(fmt::format(
+        "file '{}': expected a model that fits into memory", path.string()));
+  }
+}
+
+Model load(const std::filesystem::path& path, const KerasOptions& options) {
+  Source source = open_source(path, options);
+  if (source.architecture.empty()) {
+    throw FormatError(
+        "model_config: expected the architecture in the file, got weights "
+        "alone; give it in KerasOptions::architecture, or use "
+        "load_keras_weights");
+  }
+  const Config architecture =
+      in_file([] { return "in the architecture"; },
+              [&] { return unwrapped(from_json(source.architecture)); });
+  KerasDialect dialect;
+  dialect.backend = source.backend;
+  dialect.knows = [&](const KerasLayer& layer) {
+    return is_known(layer, options);
+  };
+  dialect.major = in_file([] { return "in the architecture"; },
+                          [&] {
+                            return major_version(source.version, architecture,
+                                                 source.is_weights_h5);
+                          });
+  const KerasGraph graph = parse_graph(architecture, dialect);
+  BuildState state{
+      .dialect = dialect,
+      .options = options,
+      .bytes_left = std::min(static_cast<double>(options.limits.memory_limit),
+                             kMostBytesPerByte * source.weight_bytes)};
+  BuiltModel built = build_model(graph, state);
+  if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
+    warn(fmt::format(
+        "'{}': Keras 1 with channels first does not say who trained it; with "
+        "Theano its kernels are turned: KerasOptions{{.backend = \"theano\"}}",
+        path.string()));
+  }
+  KerasOptions whole = options;
+  whole.partial = false;
+  assign_all(source.weights, match(source, built.targets, whole));
+  return std::move(built.model);
+}
+
+}  // namespace
+
+bool is_keras_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  constexpr std::streamoff kMostOffset = std::streamoff{1} << 31;
+  for (std::streamoff at = 0; at < kMostOffset; at = at == 0 ? 512 : 2 * at) {
+    std::string start(8, '\0');
+    file.seekg(at);
+    if (!file.read(start.data(), 8)) return false;
+    if (is_hdf5(start) || (at == 0 && is_zip(start))) return true;
+  }
+  return false;
+}
+
+Model load_keras(const std::filesystem::path& path,
+                 const KerasOptions& options) {
+  return reading(path, [&] { return load(path, options); });
+}
+
+void load_keras_weights(const Model& model, const std::filesystem::path& path,
+                        const KerasOptions& options) {
+  reading(path, [&] {
+    Source source = open_source(path, options);
+    std::vector<TargetLayer> targets = targets_of(model);
+    assign_all(source.weights, match(source, targets, options));
+  });
+}
+
+}  // namespace octet::io

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <octet/runtime/near_names.h>
+
+#include "keras/stored.h"
+
+namespace octet::io {
+namespace {
+
+bool upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool lower(char c) { return c >= 'a' && c <= 'z'; }
+
+}  // namespace
+
+std::vector<std::string> components(const std::string& name) {
+  std::vector<std::string> result{""};
+  for (const char c : name) {
+    if (c == '/') {
+      result.emplace_back();
+    } else {
+      result.back() += c;
+    }
+  }
+  return result;
+}
+
+// Source: keras/src/utils/naming.py, to_snake_case: two substitutions, of
+// (.)([A-Z][a-z]+) and then of ([a-z])([A-Z]), each without overlaps.
+std::string keras_snake_case(const std::string& class_name) {
+  std::string words;
+  for (const char c : class_name) {
+    const bool word =
+        upper(c) || lower(c) || (c >= '0' && c <= '9') || c == '_';
+    if (word) words += c;
+  }
+  std::string first;
+  for (size_t i = 0; i < words.size();) {
+    first += words[i++];
+    if (i + 1 >= words.size() || !upper(words[i]) || !lower(words[i + 1])) {
+      continue;
+    }
+    first += '_';
+    first += words[i++];
+    while (i < words.size() && lower(words[i])) first += words[i++];
+  }
+  std::string result;
+  for (size_t i = 0; i < first.size(); ++i) {
+    result += first[i];
+    if (lower(first[i]) && i + 1 < first.size() && upper(first[i + 1])) {
+      result += '_';
+      result += first[++i];
+    }
+  }
+  for (char& c : result) {
+    if (upper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string suggestions(const std::string& wanted,
+                        const std::vector<std::string>& names) {
+  constexpr size_t kMost = 1000;
+  constexpr size_t kLongest = 200;
+  if (names.size() > kMost || wanted.size() > kLongest) return "";
+  const bool long_name = std::ranges::any_of(
+      names, [](const std::string& name) { return name.size() > kLongest; });
+  return long_name ? "" : suggest_names(wanted, names);
+}
+
+void regroup(std::vector<TargetLayer>& targets,
+             const std::vector<std::string>& names) {
+  const std::unordered_set<std::string> there(names.begin(), names.end());
+  std::vector<TargetLayer> result;
+  std::unordered_map<std::string, size_t> models;
+  for (TargetLayer& target : targets) {
+    std::string model = target.name;
+    while (!model.empty() && !there.contains(model)) {
+      const size_t slash = model.rfind('/');
+      model.resize(slash == model.npos ? 0 : slash);
+    }
+    if (model.empty() || model == target.name) {
+      result.push_back(std::move(target));
+      continue;
+    }
+    const auto [at, added] = models.emplace(model, result.size());
+    if (added) {
+      result.push_back(
+          {.name = model, .class_name = "Functional", .is_model = true});
+    }
+    target.name.erase(0, model.size() + 1);
+    result[at->second].parts.push_back(std::move(target));
+  }
+  targets = std::move(result);
+}
+
+}  // namespace octet::io

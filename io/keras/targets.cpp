@@ -1,0 +1,142 @@
+#include "keras/targets.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <octet/layers/layer.h>
+
+#include "keras/attention.h"
+
+namespace octet::io {
+namespace {
+
+void append(const TargetLayer& layer, std::vector<std::string>& path,
+            std::vector<PlacedTarget>& targets) {
+  for (const WeightTarget& weight : layer.weights) {
+    path.push_back(weight.name);
+    targets.push_back({path, &weight});
+    path.pop_back();
+  }
+  for (const TargetLayer& part : layer.parts) {
+    path.push_back(part.name);
+    append(part, path, targets);
+    path.pop_back();
+  }
+}
+
+// Source: keras/src/ops/function.py, map_graph and its helpers: layers by
+// their distance from the outputs, the farthest first, and those of one
+// distance as a walk from the outputs meets them.
+std::vector<const Layer*> in_keras_order(const Model& model) {
+  std::unordered_map<const Layer*, size_t> met;
+  std::vector<const GraphNode*> finished;  // after their inputs
+  std::unordered_set<const GraphNode*> seen;
+  struct Visit {
+    const GraphNode* node;
+    size_t next;
+  };
+  std::vector<Visit> stack;
+  const auto enter = [&](const SymbolicTensor& tensor) {
+    const GraphNode* node = tensor.node.get();
+    if (!seen.insert(node).second) return;
+    met.emplace(node->layer.get(), met.size());
+    stack.push_back({node, 0});
+  };
+  for (const SymbolicTensor& output : model.outputs()) {
+    enter(output);
+    while (!stack.empty()) {
+      Visit& visit = stack.back();
+      if (visit.next < visit.node->inputs.size()) {
+        enter(visit.node->inputs[visit.next++]);
+      } else {
+        finished.push_back(visit.node);
+        stack.pop_back();
+      }
+    }
+  }
+  std::unordered_map<const GraphNode*, size_t> node_depth;
+  std::unordered_map<const Layer*, size_t> depth;
+  for (auto node = finished.rbegin(); node != finished.rend(); ++node) {
+    size_t& at = depth[(*node)->layer.get()];
+    at = std::max(at, node_depth[*node]);
+    node_depth[*node] = at;
+    for (const SymbolicTensor& input : (*node)->inputs) {
+      size_t& before = node_depth[input.node.get()];
+      before = std::max(before, at + 1);
+    }
+  }
+  std::vector<const Layer*> layers;
+  for (const auto& layer : model.layers()) {
+    if (met.contains(layer.get())) layers.push_back(layer.get());
+  }
+  std::ranges::stable_sort(layers, [&](const Layer* a, const Layer* b) {
+    if (depth[a] != depth[b]) return depth[a] > depth[b];
+    return met[a] < met[b];
+  });
+  return layers;
+}
+
+}  // namespace
+
+bool has_weights(const TargetLayer& layer) {
+  return !layer.weights.empty() ||
+         std::ranges::any_of(layer.parts, has_weights);
+}
+
+std::vector<PlacedTarget> flattened(const TargetLayer& layer) {
+  std::vector<PlacedTarget> targets;
+  std::vector<std::string> path;
+  append(layer, path, targets);
+  std::ranges::stable_partition(
+      targets, [](const PlacedTarget& t) { return t.target->trainable; });
+  return targets;
+}
+
+std::vector<WeightTarget> weights_of(const Layer& layer) {
+  std::vector<WeightTarget> weights;
+  for (const Parameter& p : layer.parameters()) {
+    weights.push_back({.name = p.name,
+                       .shape = p.variable.shape(),
+                       .variable = p.variable,
+                       .trainable = p.trainable && p.variable.requires_grad(),
+                       .integer = layer.class_name() == "Normalization" &&
+                                  p.name == "count"});
+  }
+  return weights;
+}
+
+std::vector<TargetLayer> targets_of(const Model& model) {
+  std::unordered_map<std::string, const Layer*> by_name;
+  for (const auto& layer : model.layers()) by_name[layer->name()] = layer.get();
+  // The projections of an attention block, by the name of the block.
+  std::unordered_map<const Layer*, std::string> block_of;
+  std::unordered_map<std::string, AttentionLayers> blocks;
+  for (const auto& layer : model.layers()) {
+    const std::optional<std::string> name = attention_block(*layer);
+    if (!name) continue;
+    const std::optional<AttentionLayers> found = find_attention(by_name, *name);
+    if (!found) continue;
+    blocks.emplace(*name, *found);
+    for (const Layer* part :
+         {found->query, found->key, found->value, found->output}) {
+      block_of[part] = *name;
+    }
+  }
+  std::vector<TargetLayer> targets;
+  std::unordered_set<std::string> done;
+  for (const Layer* layer : in_keras_order(model)) {
+    const auto block = block_of.find(layer);
+    if (block == block_of.end()) {
+      targets.push_back({.name = layer->name(),
+                         .class_name = layer->class_name(),
+                         .weights = weights_of(*layer)});
+    } else if (done.insert(block->second).second) {
+      targets.push_back(
+          attention_targets(block->second, blocks.at(block->second)));
+    }
+  }
+  return targets;
+}
+
+}  // namespace octet::io
