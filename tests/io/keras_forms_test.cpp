@@ -1,0 +1,431 @@
+// The many forms in which versions of Keras write the same thing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/layers/registry.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "../support.h"
+#include "keras_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// A model of layers without weights.
+Model loaded(const std::string& architecture, const KerasOptions& options = {},
+             const std::string& version = "2.15.0") {
+  const TempFolder folder;
+  KerasFile(architecture, version).write(folder / "m.h5");
+  return load_keras(folder / "m.h5", options);
+}
+
+std::vector<std::string> classes(const Model& model) {
+  std::vector<std::string> result;
+  for (const auto& node : model.nodes()) {
+    result.push_back(node->layer->class_name());
+  }
+  return result;
+}
+
+/// The values of the one layer for 0, 1, 2, ...
+std::vector<float> computed(const std::string& layer,
+                            const std::string& shape = "[null,6]",
+                            const KerasOptions& options = {},
+                            const std::string& version = "2.15.0") {
+  const Model model = loaded(keras_sequential({keras_input("i", shape), layer}),
+                             options, version);
+  return values(model.predict(counting(model.inputs()[0].shape().with(0, 1))));
+}
+
+// --- inputs ------------------------------------------------------------------
+
+TEST(KerasInput, ComesInManyForms) {
+  const Shape expected{-1, 4, 3, 2};
+  const std::string relu = R"({"class_name":"ReLU","config":{"name":"r",)";
+  for (const std::string& architecture :
+       {keras_sequential(
+            {keras_input("i", "[null,4,3,2]"), keras_layer("ReLU", "r")}),
+        keras_sequential(
+            {keras_layer("InputLayer", "i", R"("batch_shape":[8,4,3,2])"),
+             keras_layer("ReLU", "r")}),
+        // A bare list, as before Keras 2.2.3.
+        R"({"class_name":"Sequential","config":[)" + relu +
+            R"("batch_input_shape":[null,4,3,2]}}]})",
+        R"({"class_name":"Sequential","config":{"name":"s","layers":[)" + relu +
+            R"("input_shape":[4,3,2]}}]}})",
+        R"({"class_name":"Sequential","config":{"name":"s",)"
+        R"("build_input_shape":[null,4,3,2],"layers":[)" +
+            relu + R"("trainable":true}}]}})",
+        R"({"class_name":"Sequential","config":{"name":"s",)"
+        R"("build_input_shape":{"class_name":"__tuple__",)"
+        R"("items":[null,4,3,2]},"layers":[)" +
+            relu + R"("trainable":true}}]}})"}) {
+    EXPECT_EQ(loaded(architecture).inputs()[0].shape(), expected)
+        << architecture;
+  }
+  EXPECT_EQ(loaded(keras_sequential(
+                       {keras_layer("Flatten", "f", R"("input_dim":5)")}))
+                .inputs()[0]
+                .shape(),
+            (Shape{-1, 5}));
+}
+
+TEST(KerasInput, SizesThatAreOpenCanBeGiven) {
+  const std::string architecture = keras_sequential(
+      {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")});
+  const Model model = loaded(architecture, {.input_shapes = {{5, 4, 3}}});
+  EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 5, 4, 3}));
+  EXPECT_THAT(error_of<FormatError>([&] {
+                (void)loaded(architecture, {.input_shapes = {{5, 4, 1}}});
+              }),
+              HasSubstr("expected [N,N,3], as the file says, got [5,4,1]"));
+  EXPECT_EQ(loaded(keras_sequential({keras_layer("ReLU", "r")}),
+                   {.input_shapes = {{7}}})
+                .outputs()[0]
+                .shape(),
+            (Shape{-1, 7}));
+}
+
+TEST(KerasInput, ASequentialMayBeginWithAModel) {
+  std::string inner = keras_sequential(
+      {keras_input("x", "[null,4]"), keras_layer("ReLU", "r")});
+  inner = inner.substr(0, inner.size() - 2) + R"(},"name":"base"})";
+  const Model model =
+      loaded(keras_sequential({inner, keras_layer("Softmax", "s2")}));
+  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "ReLU", "Softmax"));
+  EXPECT_NO_THROW((void)model.layer("base/r"));
+}
+
+// --- calls -------------------------------------------------------------------
+
+/// A functional model i -> r -> a(r, i) with the calls written in a form.
+std::string in_form(const std::string& of_r, const std::string& of_a,
+                    const std::string& inputs, const std::string& outputs) {
+  return keras_functional(
+      {keras_input("i", "[null,3]"), keras_layer("ReLU", "r", "", of_r),
+       keras_layer("Add", "a", "", of_a)},
+      inputs, outputs);
+}
+
+TEST(KerasCalls, ComeInTheFormsOfAllVersions) {
+  const auto tensor = [](const char* layer) {
+    return fmt::format(
+        R"({{"class_name":"__keras_tensor__","config":{{"shape":[null,3],)"
+        R"("dtype":"float32","keras_history":["{}",0,0]}}}})",
+        layer);
+  };
+  const std::string both = R"([["i",0,0]])";
+  const std::string a = R"([["a",0,0]])";
+  for (const std::string& architecture :
+       {in_form(R"([[["i",0,0]]])", R"([[["r",0,0],["i",0,0]]])", both, a),
+        in_form(R"([[["i",0,0,{}]]])", R"([[["r",0,0,{}],["i",0,0,{}]]])", both,
+                a),
+        in_form(R"([["i",0,0,{}]])", R"([[["r",0,0,{}],["i",0,0,{}]]])",
+                R"(["i",0,0])", R"(["a",0,0])"),
+        in_form(R"(["i",0,0])", R"([[["r",0,0],["i",0,0]]])", both,
+                R"({"out":["a",0,0]})"),
+        in_form(fmt::format(R"([{{"args":[{}],"kwargs":{{"mask":null}}}}])",
+                            tensor("i")),
+                fmt::format(R"([{{"args":[[{},{}]],"kwargs":{{}}}}])",
+                            tensor("r"), tensor("i")),
+                R"(["i",0,0])", R"([["a",0,0]])"),
+        in_form(
+            fmt::format(R"([{{"args":[],"kwargs":{{"inputs":{}}}}}])",
+                        tensor("i")),
+            fmt::format(R"([{{"args":[[{},{}]]}}])", tensor("r"), tensor("i")),
+            R"({"x":["i",0,0]})", R"(["a",0,0])")}) {
+    const Model model = loaded(architecture);
+    EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {-1, 0, 2}))),
+              (std::vector<float>{-1, 0, 4}))
+        << architecture;
+  }
+}
+
+TEST(KerasCalls, ADictionaryOfOutputsIsInTheOrderOfItsKeys) {
+  const Model model =
+      loaded(in_form(R"([[["i",0,0]]])", R"([[["r",0,0],["i",0,0]]])",
+                     R"([["i",0,0]])", R"({"z":["r",0,0],"b":["a",0,0]})"));
+  ASSERT_EQ(model.outputs().size(), 2u);
+  EXPECT_EQ(model.outputs()[0].node->layer->name(), "a");
+  EXPECT_EQ(model.outputs()[1].node->layer->name(), "r");
+}
+
+/// A nested model that is called on i and on what it gives, with the second
+/// call as the output.
+std::string called_twice(const std::string& first, const std::string& output,
+                         bool sequential, bool new_form) {
+  std::string inner =
+      sequential
+          ? R"({"class_name":"Sequential","name":"n","config":{)"
+            R"("name":"n","layers":[)" +
+                keras_input("x", "[null,3]") + "," +
+                keras_layer("Rescaling", "scale", R"("scale":2.0)") + "]}}"
+          : keras_functional(
+                {keras_input("x", "[null,3]"),
+                 keras_layer("Rescaling", "scale", R"("scale":2.0)",
+                             R"([[["x",0,0]]])")},
+                R"([["x",0,0]])", R"([["scale",0,0]])", "n");
+  inner.pop_back();
+  const auto tensor = [](const std::string& ref) {
+    return R"({"class_name":"__keras_tensor__","config":{"keras_history":)" +
+           ref + "}}";
+  };
+  inner += R"(,"inbound_nodes":[)";
+  inner += new_form ? R"({"args":[)" + tensor(R"(["i",0,0])") +
+                          R"(],"kwargs":{}},{"args":[)" + tensor(first) +
+                          R"(],"kwargs":{}}])"
+                    : R"([["i",0,0,{}]],[)" +
+                          (first.substr(0, first.size() - 1) + ",{}]") + "]]";
+  inner += "}";
+  return keras_functional({keras_input("i", "[null,3]"), inner},
+                          R"([["i",0,0]])", output);
+}
+
+TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
+  // Keras 2: the model's own making is call 0.
+  // Keras 3: in output_layers only, and not of a Sequential.
+  for (const auto& [first, output, sequential, new_form] :
+       std::vector<std::tuple<std::string, std::string, bool, bool>>{
+           {R"(["n",1,0])", R"([["n",2,0]])", false, false},
+           {R"(["n",1,0])", R"([["n",2,0]])", true, false},
+           {R"(["n",0,0])", R"([["n",2,0]])", false, true},
+           {R"(["n",0,0])", R"([["n",1,0]])", true, true}}) {
+    const Model model =
+        loaded(called_twice(first, output, sequential, new_form));
+    EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
+              (std::vector<float>{4, 8, 12}))
+        << first << output;
+  }
+  // The first call as the output, which only the version tells apart.
+  const Model model =
+      loaded(called_twice(R"(["n",1,0])", R"([["n",1,0]])", false, false));
+  EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
+            (std::vector<float>{2, 4, 6}));
+}
+
+TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
+  const auto call = [](const std::string& function, const std::string& node) {
+    const Model model = loaded(keras_functional(
+        {keras_input("i", "[null,3]"),
+         keras_layer("TFOpLambda", "op",
+                     fmt::format(R"("function":"{}")", function),
+                     "[" + node + "]")},
+        R"([["i",0,0]])", R"([["op",0,0]])"));
+    return values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 4})));
+  };
+  using V = std::vector<float>;
+  EXPECT_EQ(call("__operators__.add", R"(["i",0,0,{"y":3.0,"name":null}])"),
+            (V{4, 5, 7}));
+  EXPECT_EQ(call("math.subtract", R"(["i",0,0,{"y":[1,2,3],"name":null}])"),
+            (V{0, 0, 1}));
+  EXPECT_EQ(call("math.subtract",
+                 R"(["_CONSTANT_VALUE",-1,3.0,{"y":["i",0,0],"name":null}])"),
+            (V{2, 1, -1}));
+  EXPECT_EQ(call("math.multiply", R"(["i",0,0,{"y":["i",0,0]}])"),
+            (V{1, 4, 16}));
+  EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":4}])"), (V{0.25, 0.5, 1}));
+  EXPECT_EQ(call("nn.relu6", R"(["i",0,0,{"name":null}])"), (V{1, 2, 4}));
+  const auto refused = [&](const std::string& function,
+                           const std::string& node) {
+    return error_of<UnsupportedError>([&] { (void)call(function, node); });
+  };
+  EXPECT_THAT(refused("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"),
+              HasSubstr("'op' (TFOpLambda)"));
+  EXPECT_THAT(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
+              HasSubstr("TFOpLambda of math.reduce_mean"));
+  EXPECT_THAT(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
+              HasSubstr("math.multiply"));
+}
+
+TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
+  const std::string bn = keras_layer("BatchNormalization", "bn",
+                                     R"("axis":[1],"scale":0,"center":0)",
+                                     R"([[["i",0,0,{"training":false}]]])");
+  const TempFolder folder;
+  KerasFile(keras_functional({keras_input("i", "[null,2]"), bn},
+                             R"([["i",0,0]])", R"([["bn",0,0]])"))
+      .layer("bn", {{"moving_mean:0", Tensor::of<float>({2}, {1, 2})},
+                    {"moving_variance:0", Tensor::of<float>({2}, {3, 4})}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  (void)model(Variable(noise({8, 2})), Mode::training);
+  EXPECT_EQ(values(model.layer("bn").parameter("moving_mean").variable),
+            (std::vector<float>{1, 2}));
+}
+
+// --- options -----------------------------------------------------------------
+
+TEST(KerasOptionForms, ActivationsComeInManyForms) {
+  using V = std::vector<float>;
+  const auto activation = [](const std::string& value,
+                             const std::string& version = "2.15.0") {
+    return computed(
+        keras_layer("Activation", "act", R"("activation":)" + value),
+        "[null,6]", {}, version);
+  };
+  const V same{0, 1, 2, 3, 4, 5};
+  EXPECT_EQ(activation("null"), same);
+  EXPECT_EQ(activation(R"("linear")"), same);
+  EXPECT_EQ(activation(R"("Custom>relu")"), same);
+  EXPECT_EQ(activation(R"({"class_name":"function","config":"relu",)"
+                       R"("module":"builtins","registered_name":"relu"})"),
+            same);
+  EXPECT_EQ(activation(R"({"class_name":"ReLU","config":{"name":"r",)"
+                       R"("max_value":2.0}})"),
+            (V{0, 1, 2, 2, 2, 2}));
+  EXPECT_EQ(activation(R"({"class_name":"Activation","config":{"name":"x",)"
+                       R"("activation":"relu"}})"),
+            same);
+  // Slopes of 0.2 and of 1/6.
+  EXPECT_FLOAT_EQ(activation(R"("hard_sigmoid")")[1], 0.7f);
+  EXPECT_FLOAT_EQ(activation(R"("hard_sigmoid")", "3.3.3")[1], 4.0f / 6);
+  EXPECT_EQ(activation(R"("hard_sigmoid")", "1.2.2")[3], 1.0f);
+}
+
+TEST(KerasOptionForms, ClassesHaveOtherNames) {
+  const auto class_of = [](const std::string& name,
+                           const std::string& options) {
+    const Model model = loaded(
+        keras_sequential({keras_input("i"), keras_layer(name, "x", options)}));
+    return model.layer("x").class_name();
+  };
+  EXPECT_EQ(class_of("MaxPool2D", R"("pool_size":2)"), "MaxPooling2D");
+  EXPECT_EQ(class_of("AvgPool2D", R"("pool_size":[2,2],"strides":null)"),
+            "AveragePooling2D");
+  EXPECT_EQ(class_of("GlobalAvgPool2D", R"("keepdims":0)"),
+            "GlobalAveragePooling2D");
+  EXPECT_EQ(class_of("Custom>GlobalMaxPool2D", ""), "GlobalMaxPooling2D");
+  EXPECT_EQ(class_of("ThresholdedReLU", R"("theta":0.5)"), "ReLU");
+}
+
+TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
+  using V = std::vector<float>;
+  EXPECT_EQ(computed(keras_layer("LeakyReLU", "x", R"("alpha":0.5)")),
+            computed(keras_layer("LeakyReLU", "x", R"("negative_slope":0.5)")));
+  EXPECT_EQ(
+      computed(keras_layer("Rescaling", "x", R"("scale":[[1,2]],"offset":0.5)"),
+               "[null,2]"),
+      (V{0.5, 2.5}));
+  EXPECT_EQ(
+      computed(keras_layer(
+                   "Normalization", "x",
+                   R"("axis":[-1],"mean":{"class_name":"__numpy__","config":{)"
+                   R"("value":[[1.0,2.0]],"dtype":"float32"}},)"
+                   R"("variance":[[4.0,4.0]])"),
+               "[null,2]"),
+      (V{-0.5, -0.5}));
+  EXPECT_EQ(computed(keras_layer("Softmax", "x", R"("axis":[-1])"), "[null,1]"),
+            (V{1}));
+}
+
+TEST(KerasOptionForms, InitializersAndRegularizersOfOnesOwnAreLeftOut) {
+  const TempFolder folder;
+  KerasFile(
+      keras_sequential(
+          {keras_input("i", "[null,3]"),
+           keras_layer("PReLU", "x",
+                       R"("alpha_constraint":{"a":1},"alpha_regularizer":"l2",)"
+                       R"("alpha_initializer":{"class_name":"Mine",)"
+                       R"("config":{}})")}))
+      .layer("x", {{"alpha:0", Tensor::of<float>({3}, {1, 2, 3})}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  EXPECT_EQ(values(model.predict(Tensor::full({1, 3}, -1))),
+            (std::vector<float>{-1, -2, -3}));
+}
+
+TEST(KerasOptionForms, WhatTrainingNeedsIsKept) {
+  const std::string dense = keras_layer(
+      "Dense", "d",
+      R"("units":2,"trainable":false,)"
+      R"("kernel_regularizer":{"class_name":"L2","config":{"l2":0.5}},)"
+      R"("kernel_initializer":{"class_name":"HeNormal","config":{}})");
+  const TempFolder folder;
+  KerasFile(keras_sequential({keras_input("i", "[null,1]"), dense}))
+      .layer("d", {{"kernel:0", Tensor::of<float>({1, 2}, {1, 2})},
+                   {"bias:0", Tensor::of<float>({2}, {3, 4})}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  const Layer& layer = model.layer("d");
+  EXPECT_FALSE(layer.trainable());
+  EXPECT_EQ(layer.parameter("kernel").regularizer.l2, 0.5f);
+  EXPECT_EQ(layer.config().at("kernel_initializer").at("class_name"),
+            Config("HeNormal"));
+}
+
+// --- layers of the user's ----------------------------------------------------
+
+/// x * factor, for each channel.
+class ScaleLayer final : public Layer {
+ public:
+  std::string class_name() const override { return "UserScale"; }
+  Config config() const override { return Config::Object(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+  void build(std::span<const Shape> inputs) override {
+    factor_ = add_parameter("factor", {inputs[0][-1]});
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    return multiply(inputs[0], context.read(at(factor_)));
+  }
+
+ private:
+  size_t factor_ = 0;
+};
+
+TEST(KerasHook, MakesLayersOfTheUsersClasses) {
+  const TempFolder folder;
+  KerasFile(keras_sequential({keras_input("i", "[null,2]"),
+                              keras_layer("pkg>Scale", "s1", R"("power":3)"),
+                              keras_layer("ReLU", "r")}))
+      .layer("s1", {{"anything:0", Tensor::of<float>({2}, {2, -1})}})
+      .write(folder / "m.h5");
+  EXPECT_THAT(
+      error_of<UnsupportedError>([&] { (void)load_keras(folder / "m.h5"); }),
+      HasSubstr("'s1' (Scale)"));
+  for (const char* name : {"Scale", "pkg>Scale"}) {
+    int64_t power = 0;
+    KerasOptions options;
+    options.layers[name] = [&](const Config& config) {
+      power = config.at("power").as_int();
+      return std::make_shared<ScaleLayer>();
+    };
+    const Model model = load_keras(folder / "m.h5", options);
+    EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 2}, {3, 3}))),
+              (std::vector<float>{6, 0}));
+    EXPECT_EQ(power, 3);
+    EXPECT_EQ(model.layers()[1]->name(), "s1");
+  }
+}
+
+TEST(KerasHook, ComesBeforeOctetsOwnAndServesAsActivation) {
+  KerasOptions options;
+  options.layers["mish"] = [](const Config&) {
+    return create_layer("Rescaling", Config().set("scale", 3.0));
+  };
+  options.layers["Flatten"] = [](const Config&) {
+    return create_layer("Rescaling", Config().set("scale", 5.0));
+  };
+  EXPECT_EQ(computed(keras_layer("Activation", "a", R"("activation":"mish")"),
+                     "[null,3]", options),
+            (std::vector<float>{0, 3, 6}));
+  EXPECT_EQ(computed(keras_layer("Flatten", "a"), "[null,3]", options),
+            (std::vector<float>{0, 5, 10}));
+  options.layers["Flatten"] = [](const Config&) { return nullptr; };
+  EXPECT_THAT(error_of<FormatError>([&] {
+                (void)computed(keras_layer("Flatten", "a"), "[null,3]",
+                               options);
+              }),
+              HasSubstr("expected a layer, got none"));
+}
+
+}  // namespace
+}  // namespace octet::io

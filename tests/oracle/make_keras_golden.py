@@ -1,0 +1,285 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/keras: files of Keras with what their models compute.
+
+For developers; tests only read the files. Each version writes its own:
+
+    python3 -m venv v3 && v3/bin/pip install keras==3.15.1 jax==0.10.2 h5py
+    KERAS_BACKEND=jax v3/bin/python tests/oracle/make_keras_golden.py
+
+and the same with keras==3.0.5 "jax<0.5" h5py, and with tensorflow-cpu==2.15.1
+"numpy<2", which brings Keras 2. Files of Keras 1 are written by the first, in
+the form that its source describes (keras_1_files.py), for models that Keras 3
+computes.
+"""
+
+import os
+import pathlib
+import shutil
+import zipfile
+
+os.environ.setdefault("KERAS_BACKEND", "jax")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+
+import keras_files
+from keras_files import fill, flat, numbers, write_outputs
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden" / "keras"
+VERSION = keras.__version__
+layers = keras.layers
+
+
+def origin():
+    return f"Keras {VERSION}"
+
+
+def computed(model, inputs):
+    feed = inputs[0] if len(inputs) == 1 else inputs
+    outputs = model.predict(feed, verbose=0)
+    return flat(outputs)
+
+
+def record(name, model, samples=2):
+    """The outputs for some inputs. Images are written as [n,h,w,c]."""
+    first = keras.config.image_data_format() if VERSION[0] == "3" else ""
+    inputs = [numbers(f"{name} input {i}", (samples, *x.shape[1:]))
+              for i, x in enumerate(model.inputs)]
+    outputs = computed(model, inputs)
+    if first == "channels_first":
+        nhwc = lambda a: a.transpose(0, 2, 3, 1) if a.ndim == 4 else a
+        inputs, outputs = [[nhwc(np.asarray(a)) for a in group]
+                           for group in (inputs, outputs)]
+    write_outputs(GOLDEN / f"{name}.json", origin(), inputs, outputs)
+
+
+def save(model, name, suffixes):
+    for suffix in suffixes:
+        path = GOLDEN / (name + suffix)
+        if suffix == ".weights.h5":
+            model.save_weights(path)
+        elif suffix == ".architecture.json":
+            path.write_text(model.to_json())
+        elif suffix == ".legacy_weights.h5":
+            save_legacy_weights(model, path)
+        elif suffix == ".deflated.keras":
+            path = GOLDEN / (name + ".keras")
+            model.save(path)
+            deflate(path)
+        else:
+            model.save(path)
+
+
+def save_legacy_weights(model, path):
+    if VERSION[0] == "2":
+        model.save_weights(path, save_format="h5")
+        return
+    import h5py
+    from keras.src.legacy.saving import legacy_h5_format
+    with h5py.File(path, "w") as file:
+        legacy_h5_format.save_weights_to_hdf5_group(file, model)
+
+
+def deflate(path):
+    """Packs the members of an archive, which Keras only stores."""
+    with zipfile.ZipFile(path) as old:
+        members = {name: old.read(name) for name in old.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, contents in members.items():
+            new.writestr(name, contents)
+
+
+# --- models ------------------------------------------------------------------
+
+def encoder(name="encoder", shape=(6, 5, 3)):
+    x = image = keras.Input(shape, name="image")
+    x = layers.Conv2D(4, 3, name="conv1")(x)
+    x = layers.BatchNormalization(name="bn1")(x)
+    x = layers.Conv2D(4, 3, padding="same", strides=2, name="conv2")(x)
+    return keras.Model(image, x, name=name)
+
+
+def functional(outputs_as_dict):
+    """Nested models called twice, one in another, a shared layer, arithmetic
+    on tensors, layers as activations, attention, several ends."""
+    inner = encoder()
+    middle_input = keras.Input((6, 5, 3), name="picture")
+    middle = keras.Model(
+        middle_input,
+        layers.Activation("relu", name="act")(inner(middle_input)),
+        name="middle")
+    a = keras.Input((6, 5, 3), name="a")
+    b = keras.Input((6, 5, 3), name="b")
+    x, y = middle(a), middle(b)
+    shared = layers.Conv2D(4, 1, activation=layers.LeakyReLU(0.125),
+                           name="shared")
+    z = layers.Add(name="sum")([shared(x), shared(y)])
+    w = (x * 2.0 + y) / 4.0 - 0.5
+    w = 1.0 - w
+    z = layers.Concatenate(name="both")([z, w])
+    head = keras.Sequential(
+        [keras.Input((2, 2, 8)), layers.Flatten(), layers.Dropout(0.5),
+         layers.Dense(6, activation="tanh", name="dense_in_head")],
+        name="head")
+    z = head(z)
+    t = layers.Reshape((3, 2), name="tokens")(z)
+    t = layers.Dense(8, activation="hard_sigmoid", name="wide")(t)
+    t = layers.MultiHeadAttention(2, 3, value_dim=5, dropout=0.1,
+                                  name="attention")(t, t)
+    t = layers.LayerNormalization(name="norm")(t)
+    z = layers.Dense(3, activation="softmax", name="scores")(z)
+    ends = {"z": z, "t": t} if outputs_as_dict else [t, z]
+    return keras.Model([a, b], ends, name="outer")
+
+
+def sequence():
+    """A chain of layers with weights and constants of every kind."""
+    return keras.Sequential([
+        keras.Input((8, 6, 3)),
+        layers.Rescaling([0.5, 0.25, 1.0], offset=-0.125),
+        layers.Normalization(mean=[0.1, -0.2, 0.3], variance=[1.0, 4.0, 0.5]),
+        layers.Normalization(axis=-1, name="learned"),
+        layers.Conv2D(6, 3, groups=3, padding="same", activation="relu6"),
+        layers.DepthwiseConv2D(3, depth_multiplier=2, use_bias=False),
+        layers.BatchNormalization(scale=False, epsilon=1e-4),
+        layers.PReLU(shared_axes=[1, 2]),
+        layers.SeparableConv2D(5, 2, activation="elu"),
+        layers.Conv2DTranspose(4, 3, strides=2, padding="same"),
+        layers.UpSampling2D(2, interpolation="bilinear"),
+        layers.Cropping2D(((1, 2), (0, 3))),
+        layers.ZeroPadding2D((1, 0)),
+        layers.AveragePooling2D(3, strides=2, padding="same"),
+        layers.SpatialDropout2D(0.25),
+        layers.Permute((2, 1, 3)),
+        layers.GlobalMaxPooling2D(keepdims=True),
+        layers.Flatten(),
+        layers.Dense(4),
+        layers.Softmax(),
+    ], name="sequence")
+
+
+def branches():
+    """Layers of equal shape on branches of different lengths: their order in
+    a file is that of Keras, not that in which they were made."""
+    x = stem = keras.Input((6, 6, 2), name="x")
+    for name in ("s1", "s2"):
+        x = layers.Conv2D(2, 1, name=f"{name}_shortcut")(stem)
+        y = layers.Conv2D(2, 3, padding="same", name=f"{name}_first")(stem)
+        y = layers.Conv2D(2, 1, name=f"{name}_second")(y)
+        stem = layers.Add(name=f"{name}_add")([x, y])
+    return keras.Model(keras.utils.get_source_inputs(stem), stem,
+                       name="branches")
+
+
+def channels_first():
+    x = image = keras.Input((3, 8, 6), name="image")
+    x = layers.BatchNormalization(axis=1, name="bn0")(x)
+    x = layers.Conv2D(4, 3, padding="same", strides=(1, 2), name="conv")(x)
+    x = layers.BatchNormalization(axis=1, name="bn")(x)
+    x = layers.PReLU(name="each")(x)
+    x = layers.PReLU(shared_axes=[2, 3], name="by_channel")(x)
+    p = layers.MaxPooling2D(2, name="pool")(x)
+    q = layers.AveragePooling2D(2, name="mean")(x)
+    x = layers.Concatenate(axis=1, name="both")([p, q])
+    x = layers.ZeroPadding2D(((1, 0), (0, 2)), name="pad")(x)
+    x = layers.DepthwiseConv2D(2, name="depthwise")(x)
+    x = layers.UpSampling2D((1, 2), name="up")(x)
+    x = layers.Cropping2D(((0, 1), (1, 0)), name="crop")(x)
+    soft = layers.Softmax(axis=1, name="soft")(x)
+    rows = layers.Flatten(data_format="channels_last", name="rows")(x)
+    rows = layers.BatchNormalization(name="row_bn")(rows)
+    rows = layers.Dropout(0.5, name="drop")(rows)
+    rows = layers.Dense(4, name="row_dense")(rows)
+    pixels = layers.Dense(3, name="pixel_dense")(
+        layers.Flatten(name="pixels")(x))
+    mean = layers.GlobalAveragePooling2D(name="gap")(x)
+    gate = layers.Reshape((8, 1, 1), name="gate")(mean)
+    gated = layers.Multiply(name="gated")([soft, gate])
+    wide = layers.Dense(2, name="wide")(x)
+    turned = layers.Permute((3, 1, 2), name="turned")(wide)
+    vector = layers.Flatten(data_format="channels_last", name="vector")(gated)
+    return keras.Model(
+        image, [rows, pixels, mean, gated, layers.Flatten(
+            data_format="channels_last", name="flat_turned")(turned), vector],
+        name="channels_first")
+
+
+# --- versions ----------------------------------------------------------------
+
+def keras_2():
+    model = functional(outputs_as_dict=False)
+    fill(model)
+    save(model, "k2_functional",
+         [".h5", ".legacy_weights.h5", ".architecture.json", ".deflated.keras"])
+    record("k2_functional", model)
+    model = sequence()
+    fill(model)
+    save(model, "k2_sequence", [".h5"])
+    record("k2_sequence", model)
+
+
+def keras_3_old():
+    model = functional(outputs_as_dict=True)
+    fill(model)
+    save(model, "k30_functional", [".deflated.keras"])
+    record("k30_functional", model)
+    model = branches()
+    fill(model)
+    save(model, "k30_branches", [".weights.h5"])
+    record("k30_branches", model)
+
+
+def keras_3():
+    model = functional(outputs_as_dict=True)
+    fill(model)
+    save(model, "k3_functional",
+         [".deflated.keras", ".h5", ".weights.h5", ".legacy_weights.h5",
+          ".architecture.json"])
+    record("k3_functional", model)
+    model = sequence()
+    fill(model)
+    save(model, "k3_sequence", [".deflated.keras"])
+    record("k3_sequence", model)
+    bfloat16()
+    keras.config.set_image_data_format("channels_first")
+    model = channels_first()
+    fill(model)
+    save(model, "k3_channels_first", [".deflated.keras", ".h5"])
+    record("k3_channels_first", model)
+    keras.config.set_image_data_format("channels_last")
+    import keras_1_files
+    keras_1_files.write(GOLDEN, origin())
+
+
+def bfloat16():
+    """Weights of two bytes, and what a model of float32 computes with the
+    same numbers."""
+    def small(policy):
+        return keras.Sequential(
+            [keras.Input((5,)), layers.Dense(4, activation="relu",
+                                             dtype=policy, name="first"),
+             layers.Dense(2, dtype=policy, name="second")], name="small")
+    rounded = lambda w: (w.view(np.uint32) & 0xFFFF0000).view(np.float32)
+    plain, half = small("float32"), small("bfloat16")
+    fill(plain)
+    plain.set_weights([rounded(np.array(w)) for w in plain.get_weights()])
+    half.set_weights(plain.get_weights())
+    save(half, "k3_bfloat16", [".keras"])
+    record("k3_bfloat16", plain)
+
+
+def main():
+    GOLDEN.mkdir(parents=True, exist_ok=True)
+    keras.utils.set_random_seed(1)
+    if VERSION[0] == "2":
+        keras_2()
+    elif VERSION.startswith("3.0."):
+        keras_3_old()
+    else:
+        keras_3()
+    shutil.rmtree(GOLDEN / "__pycache__", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
