@@ -6,7 +6,9 @@
 
 namespace octet::program {
 
+void add_convert(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_plan(CLI::App& app);
+void add_predict(CLI::App& app);
 
 }  // namespace octet::program

@@ -6,16 +6,18 @@
 
 #include "../program.h"
 #include "commands.h"
-#include "inspect_zoo.h"
+#include "list_zoo.h"
+#include "model_text.h"
+#include "read_model.h"
 
 namespace octet::program {
 namespace {
 
-constexpr std::string_view kZoo = "zoo:";
-
 std::string inspected(const std::string& what, bool json) {
-  if (what.starts_with(kZoo)) {
-    return inspect_zoo(std::string_view(what).substr(kZoo.size()), json);
+  if (what == "zoo:") return list_zoo(json);
+  if (is_model(what)) {
+    const Model model = read_model(what);
+    return json ? io::to_json(to_config(model)) + "\n" : model.summary();
   }
   const io::OnnxSummary summary = io::inspect_onnx(what);
   return json ? io::to_json(io::to_config(summary)) + "\n"
@@ -32,11 +34,14 @@ void add_inspect(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "inspect",
-      "Check an ONNX file and show its nodes, shapes and scales, or show a "
-      "network of the zoo");
+      "Read a Keras file completely and show its layers and sizes, check an "
+      "ONNX file and show its nodes, shapes and scales, or show a network of "
+      "the zoo");
   command
-      ->add_option("what", options->what,
-                   "the ONNX file, zoo:NAME, or zoo: for all networks")
+      ->add_option(
+          "what", options->what,
+          "a Keras file (.h5, .keras), an ONNX file, zoo:NAME, or zoo: "
+          "for all networks")
       ->required();
   command->add_flag("--json", options->json, "print JSON instead of a table");
   command->callback(

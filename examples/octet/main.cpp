@@ -6,6 +6,8 @@ int main(int argc, char** argv) {
   CLI::App app("Trains, quantizes and ships INT8 networks.", "octet");
   octet::program::add_inspect(app);
   octet::program::add_plan(app);
+  octet::program::add_predict(app);
+  octet::program::add_convert(app);
   app.require_subcommand(1);
   return octet::program::run(app, argc, argv, [] {});
 }

@@ -1,9 +1,11 @@
 #include "read_model.h"
 
+#include <filesystem>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include <octet/io/keras.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -13,20 +15,33 @@ namespace {
 
 constexpr std::string_view kZoo = "zoo:";
 
+bool is_named_like_keras(const std::filesystem::path& path) {
+  const auto extension = path.extension();
+  return extension == ".h5" || extension == ".hdf5" || extension == ".keras";
+}
+
 }  // namespace
 
-bool is_model(const std::string& what) { return what.starts_with(kZoo); }
+bool is_model(const std::string& what) {
+  return what.starts_with(kZoo) || io::is_keras_file(what) ||
+         is_named_like_keras(what);
+}
 
 Model read_model(const std::string& what) {
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
   }
+  if (is_model(what)) return io::load_keras(what);
   // One that is missing or cannot be read has a reason of its own.
-  (void)read_file(what);
-  throw UnsupportedError(
-      fmt::format("'{}': expected zoo:NAME, got a file, whose kind Octet does "
-                  "not read into a model yet",
-                  what));
+  const std::string contents = read_file(what);
+  if (contents.starts_with('{')) {
+    throw UnsupportedError(
+        fmt::format("'{}': expected a model with its weights, got JSON", what));
+  }
+  throw UnsupportedError(fmt::format(
+      "'{}': expected {}, got another file; an ONNX file can be inspected, but "
+      "Octet does not run it",
+      what, kModelHelp));
 }
 
 }  // namespace octet::program

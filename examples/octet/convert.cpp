@@ -1,0 +1,39 @@
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "read_model.h"
+
+namespace octet::program {
+
+void add_convert(CLI::App& app) {
+  struct Options {
+    std::string from;
+    std::string to;
+  };
+  const auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("convert", "Write a model as an ONNX file");
+  command->add_option("model", options->from, kModelHelp)->required();
+  command->add_option("onnx", options->to, "the file to write, OUT.onnx")
+      ->required()
+      ->check([](const std::string& path) {
+        return path.ends_with(".onnx") ? std::string()
+                                       : "expected the name of an .onnx file, "
+                                         "got '" +
+                                             path + "'";
+      });
+  command->callback([options] {
+    const io::OnnxReport report =
+        io::export_onnx(read_model(options->from), options->to);
+    print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
+                      report.nodes, report.qdq_pairs, report.bytes));
+  });
+}
+
+}  // namespace octet::program
