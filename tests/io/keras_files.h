@@ -14,6 +14,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
 #include "hdf5/writer.h"

@@ -1,0 +1,189 @@
+// The `octet` program on Keras files.
+#include <cmath>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/octet.h>
+
+#include "../io/keras_files.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+const std::string kOctet = quoted(OCTET_BIN "/octet");
+
+CommandResult octet(const std::string& arguments) {
+  return run_command(kOctet + " " + arguments);
+}
+
+std::string golden(const char* name) { return quoted(io::keras_golden(name)); }
+
+TEST(OctetInspect, ShowsKerasModels) {
+  for (const char* name : {"k2_functional.h5", "k3_functional.keras"}) {
+    const CommandResult r = octet("inspect " + golden(name));
+    EXPECT_EQ(r.exit_code, 0);
+    EXPECT_THAT(r.output, AllOf(HasSubstr("middle/encoder/conv1"),
+                                HasSubstr("ScaledDotProductAttention"),
+                                HasSubstr("[N,3]")))
+        << name;
+  }
+  const CommandResult json =
+      octet("inspect --json " + golden("k2_functional.h5"));
+  ASSERT_EQ(json.exit_code, 0);
+  const Config model = io::from_json(json.output);
+  EXPECT_EQ(model.at("name"), Config("outer"));
+  EXPECT_EQ(model.at("inputs").as_list().size(), 2u);
+  EXPECT_EQ(model.at("outputs").as_list().size(), 2u);
+}
+
+TEST(OctetInspect, KnowsAFileByItsContents) {
+  const TemporaryFolder folder;
+  write_file(folder / "model.onnx",
+             read_file(io::keras_golden("k3_bfloat16.keras")));
+  EXPECT_EQ(octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
+}
+
+TEST(OctetInspect, ReadsTheWeightsToo) {
+  // One value of the last kernel is not a number.
+  std::string bytes = read_file(io::keras_golden("k1_tf.h5"));
+  const Tensor kernel = io::load_keras(io::keras_golden("k1_tf.h5"))
+                            .layer("dense")
+                            .parameter("kernel")
+                            .variable.value();
+  const size_t at =
+      bytes.find(std::string(static_cast<const char*>(kernel.raw()), 16));
+  ASSERT_NE(at, bytes.npos);
+  const float nan = NAN;
+  bytes.replace(at, 4, reinterpret_cast<const char*>(&nan), 4);
+  const TemporaryFolder folder;
+  write_file(folder / "nan.h5", bytes);
+  const CommandResult r = octet("inspect " + quoted(folder / "nan.h5"));
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, AllOf(HasSubstr("error: "), HasSubstr("nan.h5"),
+                              HasSubstr("'kernel' of layer 'dense' (Dense)"),
+                              HasSubstr("finite")));
+}
+
+TEST(OctetInspect, GivesTheReasonOnStandardErrorOnly) {
+  const TemporaryFolder folder;
+  write_file(folder / "empty.h5", "");
+  const std::string command =
+      fmt::format("{} inspect {}", kOctet, quoted(folder / "empty.h5"));
+  const CommandResult errors = run_command("(" + command + " >/dev/null)");
+  EXPECT_EQ(errors.exit_code, 1);
+  EXPECT_THAT(errors.output, HasSubstr("an empty file"));
+  EXPECT_EQ(run_command("(" + command + " 2>/dev/null)").output, "");
+}
+
+/// Runs `octet predict` on x and reads what it wrote.
+struct Predicted {
+  CommandResult result;
+  Tensor y;
+};
+Predicted predicted(const std::string& model, const Tensor& x,
+                    const std::string& options = "") {
+  const TemporaryFolder folder;
+  io::write_npy(folder / "x.npy", x);
+  Predicted p{octet(fmt::format("predict {} --input {} --output {} {}", model,
+                                quoted(folder / "x.npy"),
+                                quoted(folder / "y.npy"), options)),
+              {}};
+  if (p.result.exit_code == 0) p.y = io::read_npy(folder / "y.npy");
+  return p;
+}
+
+TEST(OctetPredict, WritesWhatKerasComputes) {
+  const io::KerasCase expected = io::keras_case("k2_sequence");
+  for (const char* options : {"", "--batch 1"}) {
+    const Predicted p =
+        predicted(golden("k2_sequence.h5"), expected.inputs[0], options);
+    ASSERT_EQ(p.result.exit_code, 0) << p.result.output;
+    ASSERT_EQ(p.y.shape(), expected.outputs[0].shape());
+    EXPECT_LE(io::largest_difference(p.y, expected.outputs[0]), 1e-5f);
+  }
+}
+
+TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
+  const auto refusal = [&](const Tensor& x) {
+    const Predicted p = predicted(golden("k2_sequence.h5"), x);
+    EXPECT_EQ(p.result.exit_code, 1);
+    return p.result.output;
+  };
+  EXPECT_THAT(refusal(Tensor::zeros({2, 3, 8, 6})),
+              AllOf(HasSubstr("x.npy"), HasSubstr("[N,8,6,3]"),
+                    HasSubstr("[2,3,8,6]"), HasSubstr("NCHW")));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 6, 8, 3})),
+              HasSubstr("the same sizes in another order"));
+  EXPECT_THAT(refusal(Tensor::zeros({8, 6, 3})),
+              HasSubstr("the axis of the samples"));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 5})), HasSubstr("got [2,5]"));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 8, 6, 3}, DType::u8)),
+              HasSubstr("expected float32, got u8"));
+  EXPECT_THAT(refusal(Tensor::zeros({0, 8, 6, 3})), HasSubstr("x.npy"));
+}
+
+TEST(OctetPredict, RefusesModelsThatItCannotRun) {
+  const TemporaryFolder folder;
+  io::export_onnx(io::load_keras(io::keras_golden("k3_bfloat16.keras")),
+                  folder / "m.onnx");
+  const Predicted onnx =
+      predicted(quoted(folder / "m.onnx"), Tensor::zeros({1, 5}));
+  EXPECT_EQ(onnx.result.exit_code, 1);
+  EXPECT_THAT(onnx.result.output,
+              AllOf(HasSubstr("m.onnx"), HasSubstr("does not run")));
+  const Predicted several =
+      predicted(golden("k2_functional.h5"), Tensor::zeros({1, 6, 5, 3}));
+  EXPECT_EQ(several.result.exit_code, 1);
+  EXPECT_THAT(several.result.output, HasSubstr("one input and one output"));
+  EXPECT_EQ(octet("predict " + golden("k2_sequence.h5")).exit_code, 2);
+  EXPECT_EQ(octet(fmt::format("predict {} --input x --output y --batch 0",
+                              golden("k2_sequence.h5")))
+                .exit_code,
+            2);
+}
+
+TEST(OctetConvert, WritesOnnx) {
+  const TemporaryFolder folder;
+  const std::string out = quoted(folder / "m.onnx");
+  const CommandResult r =
+      octet(fmt::format("convert {} {}", golden("k2_sequence.h5"), out));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(octet("inspect " + out).exit_code, 0);
+  EXPECT_EQ(octet(fmt::format("convert {} {}", golden("k2_sequence.h5"),
+                              quoted(folder / "m.txt")))
+                .exit_code,
+            2);
+  write_file(folder / "bad.h5", "no model");
+  const CommandResult bad =
+      octet(fmt::format("convert {} {}", quoted(folder / "bad.h5"), out));
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.output, HasSubstr("bad.h5"));
+}
+
+TEST(OctetInspect, ReadsOrRefusesTheCorpusOfBadFiles) {
+  const auto folder = io::shared_testdata("bad_inputs");
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << "needs ../shared/testdata";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".h5")) continue;
+    const CommandResult r = octet("inspect " + quoted(entry.path()));
+    EXPECT_LE(r.exit_code, 1) << name;
+    if (!name.starts_with("fuzz_")) {
+      EXPECT_EQ(r.exit_code, name.starts_with("ok_") ? 0 : 1) << name;
+    }
+    EXPECT_EQ(r.output.starts_with("error: "), r.exit_code == 1) << r.output;
+  }
+}
+
+}  // namespace
+}  // namespace octet
