@@ -13,13 +13,13 @@ namespace octet::program {
 
 void add_convert(CLI::App& app) {
   struct Options {
-    std::string from;
+    ModelSource from;
     std::string to;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("convert", "Write a model as an ONNX file");
-  command->add_option("model", options->from, kModelHelp)->required();
+  add_model(*command, options->from, kModelHelp);
   command->add_option("onnx", options->to, "the file to write, OUT.onnx")
       ->required()
       ->check([](const std::string& path) {

@@ -13,10 +13,11 @@
 namespace octet::program {
 namespace {
 
-std::string inspected(const std::string& what, bool json) {
+std::string inspected(const ModelSource& source, bool json) {
+  const std::string& what = source.what;
   if (what == "zoo:") return list_zoo(json);
   if (is_model(what)) {
-    const Model model = read_model(what);
+    const Model model = read_model(source);
     return json ? io::to_json(to_config(model)) + "\n" : model.summary();
   }
   const io::OnnxSummary summary = io::inspect_onnx(what);
@@ -28,7 +29,7 @@ std::string inspected(const std::string& what, bool json) {
 
 void add_inspect(CLI::App& app) {
   struct Options {
-    std::string what;
+    ModelSource source;
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
@@ -37,15 +38,12 @@ void add_inspect(CLI::App& app) {
       "Read a Keras file completely and show its layers and sizes, check an "
       "ONNX file and show its nodes, shapes and scales, or show a network of "
       "the zoo");
-  command
-      ->add_option(
-          "what", options->what,
-          "a Keras file (.h5, .keras), an ONNX file, zoo:NAME, or zoo: "
-          "for all networks")
-      ->required();
+  add_model(*command, options->source,
+            "a Keras file (.h5, .keras), an ONNX file, zoo:NAME, or zoo: for "
+            "all networks");
   command->add_flag("--json", options->json, "print JSON instead of a table");
   command->callback(
-      [options] { print(inspected(options->what, options->json)); });
+      [options] { print(inspected(options->source, options->json)); });
 }
 
 }  // namespace octet::program

@@ -46,7 +46,7 @@ Examples:
 )";
 
 struct Options {
-  std::string model;
+  ModelSource model;
   std::string mode = "full";
   std::string policy = "tensorrt";
   std::string on_unknown = "error";
@@ -245,7 +245,7 @@ void add_plan(CLI::App& app) {
   Options& o = *options;
   CLI::App* command = app.add_subcommand(
       "plan", "Show where Q/DQ pairs go in a network, and why");
-  command->add_option("model", o.model, kModelHelp)->required();
+  add_model(*command, o.model, kModelHelp);
   command
       ->add_option("--mode", o.mode,
                    "full: all layers that the policy takes; partial: only "

@@ -16,7 +16,7 @@ namespace octet::program {
 namespace {
 
 struct Options {
-  std::string model;
+  ModelSource model;
   std::string input;
   std::string output;
   int64_t batch = 256;
@@ -87,7 +87,7 @@ void add_predict(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "predict", "Run a model on the samples of a .npy file");
-  command->add_option("model", options->model, kModelHelp)->required();
+  add_model(*command, options->model, kModelHelp);
   command
       ->add_option("--input", options->input,
                    "X.npy: float32 [N,...], images NHWC")

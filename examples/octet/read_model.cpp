@@ -22,16 +22,26 @@ bool is_named_like_keras(const std::filesystem::path& path) {
 
 }  // namespace
 
+void add_model(CLI::App& command, ModelSource& source, const char* help) {
+  command.add_option("model", source.what, help)->required();
+  command.add_option("--architecture", source.architecture,
+                     "the JSON of model.to_json(), where a file has weights "
+                     "alone");
+}
+
 bool is_model(const std::string& what) {
   return what.starts_with(kZoo) || io::is_keras_file(what) ||
          is_named_like_keras(what);
 }
 
-Model read_model(const std::string& what) {
+Model read_model(const ModelSource& source) {
+  const std::string& what = source.what;
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
   }
-  if (is_model(what)) return io::load_keras(what);
+  if (is_model(what)) {
+    return io::load_keras(what, {.architecture = source.architecture});
+  }
   // One that is missing or cannot be read has a reason of its own.
   const std::string contents = read_file(what);
   if (contents.starts_with('{')) {

@@ -3,9 +3,20 @@
 
 #include <string>
 
+#include <CLI/CLI.hpp>
+
 #include <octet/layers/model.h>
 
 namespace octet::program {
+
+/// What a command line says of a model.
+struct ModelSource {
+  std::string what;          ///< "zoo:NAME" or a file
+  std::string architecture;  ///< a JSON file, for weights without one
+};
+
+/// Adds the positional argument `model` and its options to a command.
+void add_model(CLI::App& command, ModelSource& source, const char* help);
 
 /// How the commands call it in their help.
 inline constexpr const char* kModelHelp =
@@ -18,6 +29,6 @@ bool is_model(const std::string& what);
 /// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras.
 /// Throws: NotFoundError for an unknown network; IoError; FormatError;
 /// UnsupportedError for what is no model, or one that cannot be run.
-Model read_model(const std::string& what);
+Model read_model(const ModelSource& source);
 
 }  // namespace octet::program

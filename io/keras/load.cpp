@@ -117,6 +117,11 @@ Source open_archive(std::string_view contents, const FileLimits& limits) {
 Source open_source(const std::filesystem::path& path,
                    const KerasOptions& options) {
   std::string contents = read_file(path);
+  if (contents.starts_with('{')) {
+    throw FormatError(
+        "file: expected weights, got JSON; give it as "
+        "KerasOptions::architecture beside the file of the weights");
+  }
   Source source = is_zip(contents) ? open_archive(contents, options.limits)
                                    : open_hdf5(std::move(contents),
                                                path.string(), options.limits);
@@ -185,7 +190,7 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   if (source.architecture.empty()) {
     throw FormatError(
         "model_config: expected the architecture in the file, got weights "
-        "alone; give it in KerasOptions::architecture, or use "
+        "alone; give it as JSON (KerasOptions::architecture), or use "
         "load_keras_weights");
   }
   const Config architecture =

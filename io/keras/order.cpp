@@ -86,9 +86,19 @@ Order for_channels(const Step& step, const Value& x) {
   return rank == 2 ? x.order : kPlain;
 }
 
-bool is_list(const Config& config, const char* key) {
-  const Config* value = config.find(key);
-  return value != nullptr && value->is_list() && value->as_list().size() > 1;
+// Lists of numbers are for the last axis. Keras 3 has them for the channels
+// where these come first, which only its settings say, not the file.
+// Source: keras/src/layers/preprocessing/rescaling.py, call().
+Order for_numbers(const Step& step, const Value& x) {
+  for (const char* key : {"scale", "offset"}) {
+    const Config* value = step.config.find(key);
+    if (value == nullptr || !value->is_list()) continue;
+    const auto size = static_cast<int64_t>(value->as_list().size());
+    const bool channels =
+        x.order.channels_first && size == x.tensor.shape()[-1];
+    if (size > 1 && !channels) return kPlain;
+  }
+  return x.order;
 }
 
 Order for_merge(std::span<const Value> inputs) {
@@ -181,11 +191,7 @@ Order order_for(const Step& step, std::span<const Value> inputs) {
       const Order order = for_merge(inputs);
       return order.channels_first ? order : kPlain;
     }
-    if (name == "Rescaling") {
-      const bool channels =
-          is_list(step.config, "scale") || is_list(step.config, "offset");
-      return channels ? kPlain : x.order;
-    }
+    if (name == "Rescaling") return for_numbers(step, x);
     if (name == "Dropout") {
       return step.config.find("noise_shape") == nullptr ? x.order : kPlain;
     }

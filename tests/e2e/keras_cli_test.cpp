@@ -51,6 +51,18 @@ TEST(OctetInspect, KnowsAFileByItsContents) {
   EXPECT_EQ(octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
 }
 
+TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
+  const std::string weights =
+      "inspect " + golden("k2_functional.legacy_weights.h5");
+  const CommandResult alone = octet(weights);
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_THAT(alone.output, HasSubstr("got weights alone"));
+  const CommandResult r = octet(weights + " --architecture " +
+                                golden("k2_functional.architecture.json"));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("middle/encoder/conv1"));
+}
+
 TEST(OctetInspect, ReadsTheWeightsToo) {
   // One value of the last kernel is not a number.
   std::string bytes = read_file(io::keras_golden("k1_tf.h5"));

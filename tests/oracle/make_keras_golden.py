@@ -173,7 +173,10 @@ def branches():
 
 
 def channels_first():
-    x = image = keras.Input((3, 8, 6), name="image")
+    image = keras.Input((3, 8, 6), name="image")
+    x = layers.Normalization(axis=1, mean=[0.1, -0.2, 0.3],
+                             variance=[1.0, 4.0, 0.5], name="given")(image)
+    x = layers.Normalization(axis=1, name="learned")(x)
     x = layers.BatchNormalization(axis=1, name="bn0")(x)
     x = layers.Conv2D(4, 3, padding="same", strides=(1, 2), name="conv")(x)
     x = layers.BatchNormalization(axis=1, name="bn")(x)
@@ -196,6 +199,8 @@ def channels_first():
     mean = layers.GlobalAveragePooling2D(name="gap")(x)
     gate = layers.Reshape((8, 1, 1), name="gate")(mean)
     gated = layers.Multiply(name="gated")([soft, gate])
+    x = layers.LayerNormalization(axis=1, name="ln")(x)
+    x = layers.Rescaling(np.arange(1, 9) / 4, name="scale")(x)
     wide = layers.Dense(2, name="wide")(x)
     turned = layers.Permute((3, 1, 2), name="turned")(wide)
     vector = layers.Flatten(data_format="channels_last", name="vector")(gated)
