@@ -129,6 +129,7 @@ class BatchNormalizationLayer final : public Layer {
   }
 
   void freeze_statistics(bool frozen) override { frozen_ = frozen; }
+  bool statistics_frozen() const override { return frozen_; }
 
  private:
   Options o_;

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <octet/layers/layer.h>
@@ -7,6 +9,29 @@
 #include <octet/runtime/ops.h>
 
 namespace octet {
+namespace {
+
+thread_local ParameterLimit* parameter_limit = nullptr;
+
+}  // namespace
+
+ParameterLimit::ParameterLimit(int64_t elements)
+    : left_(elements), before_(std::exchange(parameter_limit, this)) {}
+
+ParameterLimit::~ParameterLimit() { parameter_limit = before_; }
+
+void ParameterLimit::take(const Shape& shape) {
+  for (ParameterLimit* limit = parameter_limit; limit != nullptr;
+       limit = limit->before_) {
+    const int64_t size = shape.size();
+    if (size > limit->left_) {
+      throw ValueError(
+          fmt::format("parameters: expected at most {} more elements, got {}",
+                      limit->left_, shape.to_string()));
+    }
+    limit->left_ -= size;
+  }
+}
 
 Variable ForwardContext::read(const Parameter& parameter) const {
   if (weights != nullptr) {
@@ -127,6 +152,7 @@ bool Layer::trainable() const {
 
 size_t Layer::add_parameter(std::string name, const Shape& shape,
                             const ParameterOptions& options) {
+  ParameterLimit::take(shape);
   parameters_.push_back(
       {std::move(name),
        Variable(Tensor::zeros(shape), options.trainable && trainable_),

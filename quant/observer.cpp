@@ -2,6 +2,10 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,6 +16,34 @@
 
 namespace octet::quant {
 namespace {
+
+struct Method {
+  Calibration method;
+  std::string_view name;
+};
+constexpr Method kMethods[] = {{Calibration::max, "max"},
+                               {Calibration::ema, "ema"},
+                               {Calibration::percentile, "percentile"}};
+
+/// A magnitude as state() gives it.
+float magnitude_from(const Config& value) {
+  const auto magnitude = static_cast<float>(value.as_number());
+  if (!(magnitude >= 0) || std::isinf(magnitude)) {
+    throw ValueError(fmt::format(
+        "observer: expected a finite magnitude >= 0, got {}", magnitude));
+  }
+  return magnitude;
+}
+
+Config to_config(const std::optional<float>& range) {
+  return Config().set("range", range ? Config(*range) : Config());
+}
+
+std::optional<float> range_from(const Config& state) {
+  const Config& range = state.at("range");
+  if (range.is_null()) return std::nullopt;
+  return magnitude_from(range);
+}
 
 float finite_absmax(const Tensor& x) {
   const float top = absmax(x);
@@ -28,6 +60,8 @@ class MaxObserver final : public RangeObserver {
     range_ = std::max(range_.value_or(0), finite_absmax(x));
   }
   std::optional<float> range() const override { return range_; }
+  Config state() const override { return to_config(range_); }
+  void restore(const Config& state) override { range_ = range_from(state); }
 
  private:
   std::optional<float> range_;
@@ -42,6 +76,8 @@ class EmaObserver final : public RangeObserver {
     range_ = range_ ? *range_ + rate_ * (top - *range_) : top;
   }
   std::optional<float> range() const override { return range_; }
+  Config state() const override { return to_config(range_); }
+  void restore(const Config& state) override { range_ = range_from(state); }
 
  private:
   float rate_;
@@ -80,6 +116,44 @@ class PercentileObserver final : public RangeObserver {
     return top_;
   }
 
+  // Bins that hold something, as [bin, count, bin, count, ...].
+  Config state() const override {
+    Config::List bins;
+    for (size_t bin = 0; bin < counts_.size(); ++bin) {
+      if (counts_[bin] == 0) continue;
+      bins.emplace_back(static_cast<int64_t>(bin));
+      bins.emplace_back(counts_[bin]);
+    }
+    return Config().set("top", top_).set("bins", std::move(bins));
+  }
+  void restore(const Config& state) override {
+    const float top = magnitude_from(state.at("top"));
+    const Config::List& bins = state.at("bins").as_list();
+    if (bins.size() % 2 != 0) {
+      throw ValueError(
+          fmt::format("observer: expected bins with a count each, got {} "
+                      "numbers",
+                      bins.size()));
+    }
+    std::vector<int64_t> counts(bins.empty() ? 0 : kBins);
+    int64_t total = 0;
+    for (size_t i = 0; i < bins.size(); i += 2) {
+      const int64_t bin = bins[i].as_int();
+      const int64_t count = bins[i + 1].as_int();
+      if (bin < 0 || bin >= int64_t{kBins} || count < 1 ||
+          __builtin_add_overflow(total, count, &total)) {
+        throw ValueError(
+            fmt::format("observer: expected counts >= 1 of bins in [0,{}), got "
+                        "{} of bin {}",
+                        kBins, count, bin));
+      }
+      counts[static_cast<size_t>(bin)] = count;
+    }
+    top_ = top;
+    total_ = total;
+    counts_ = std::move(counts);
+  }
+
  private:
   static constexpr uint32_t kDropped = 15;  // of the mantissa's 23 bits
   static constexpr uint32_t kBins = uint32_t{1} << (31 - kDropped);
@@ -91,6 +165,16 @@ class PercentileObserver final : public RangeObserver {
 };
 
 }  // namespace
+
+Config RangeObserver::state() const {
+  throw UnsupportedError(
+      "observer: expected one whose state can be kept, got one without");
+}
+
+void RangeObserver::restore(const Config&) {
+  throw UnsupportedError(
+      "observer: expected one whose state can be kept, got one without");
+}
 
 std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options) {
   switch (options.method) {
@@ -112,6 +196,27 @@ std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options) {
       return std::make_unique<PercentileObserver>(options.percentile);
   }
   throw InternalError("make_observer: unknown method");
+}
+
+Config to_config(const ObserverOptions& options) {
+  Config config;
+  for (const auto& [method, name] : kMethods) {
+    if (method == options.method) config.set("method", name);
+  }
+  return config.set("percentile", options.percentile)
+      .set("ema_rate", options.ema_rate);
+}
+
+ObserverOptions observer_options_from(const Config& config) {
+  const std::string& wanted = config.at("method").as_string();
+  const auto* found = std::ranges::find(kMethods, wanted, &Method::name);
+  if (found == std::end(kMethods)) {
+    throw ValueError(
+        fmt::format("calibration: expected a method, got '{}'", wanted));
+  }
+  return {.method = found->method,
+          .percentile = static_cast<float>(config.at("percentile").as_number()),
+          .ema_rate = static_cast<float>(config.at("ema_rate").as_number())};
 }
 
 }  // namespace octet::quant

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/plan.h>
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
@@ -145,7 +146,7 @@ Model apply(const QdqPlan& plan, const Model& model) {
           wrapper->attach(point->site, quantizer_of(*point), point->rule,
                           point->reason);
         }
-        wrapper->set_name("quant_" + layer.name());
+        wrapper->set_name(quantized_name(layer.name()));
         return wrapper;
       });
 }

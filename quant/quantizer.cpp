@@ -1,4 +1,7 @@
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -135,6 +138,7 @@ void Quantizer::check_scales(std::span<const float> scales,
 void Quantizer::start_observing(const ObserverOptions& options) {
   if (config_.rule == ScaleRule::live || config_.per_channel) return;
   observer_ = make_observer(options);
+  observer_options_ = options;
   last_observed_.reset();
 }
 
@@ -156,6 +160,55 @@ std::shared_ptr<Quantizer> Quantizer::clone() const {
   copy->scale_ = scale_;
   copy->enabled_ = enabled_;
   return copy;
+}
+
+Config Quantizer::state() const {
+  Config state;
+  state.set("enabled", enabled_);
+  if (const auto single = scale()) {
+    state.set("scale", *single);
+  } else if (!scales().empty()) {
+    Config::List list;
+    for (const float s : scales()) list.emplace_back(s);
+    state.set("scales", std::move(list));
+  }
+  if (observer_ != nullptr) {
+    state.set("observer",
+              to_config(observer_options_).set("state", observer_->state()));
+  }
+  return state;
+}
+
+void Quantizer::restore(const Config& state) {
+  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
+               [&] {
+                 Quantizer made(name_, config_);
+                 made.set_enabled(state.at("enabled").as_bool());
+                 if (const Config* scale = state.find("scale")) {
+                   made.set_scale(static_cast<float>(scale->as_number()));
+                 }
+                 if (const Config* list = state.find("scales")) {
+                   std::vector<float> scales;
+                   for (const Config& s : list->as_list()) {
+                     scales.push_back(static_cast<float>(s.as_number()));
+                   }
+                   made.set_scales(scales);
+                 }
+                 if (const Config* observer = state.find("observer")) {
+                   made.start_observing(observer_options_from(*observer));
+                   if (made.observing())
+                     made.observer_->restore(observer->at("state"));
+                 }
+                 scale_ = made.scale_;
+                 enabled_ = made.enabled_;
+                 observer_ = std::move(made.observer_);
+                 observer_options_ = made.observer_options_;
+                 last_observed_.reset();
+                 // No variable has this id.
+                 if (observer_ != nullptr && observer_->range()) {
+                   last_observed_ = std::numeric_limits<uint64_t>::max();
+                 }
+               });
 }
 
 }  // namespace octet::quant

@@ -253,6 +253,10 @@ void BaseQuantizeWrapper::freeze_statistics(bool frozen) {
   inner_->freeze_statistics(frozen);
 }
 
+bool BaseQuantizeWrapper::statistics_frozen() const {
+  return inner_->statistics_frozen();
+}
+
 std::span<const Parameter> BaseQuantizeWrapper::parameters() const {
   return inner_->parameters();
 }

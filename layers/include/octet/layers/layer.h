@@ -4,6 +4,7 @@
 // at once under NoGradGuard.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,6 +115,24 @@ class CloneContext {
   std::map<const void*, std::shared_ptr<void>> copies_;
 };
 
+/// While it lives, the layers that this thread builds may declare parameters
+/// of `elements` in all; more are refused before memory is taken. For graphs
+/// that come from files.
+class ParameterLimit {
+ public:
+  explicit ParameterLimit(int64_t elements);
+  ~ParameterLimit();
+  ParameterLimit(const ParameterLimit&) = delete;
+  ParameterLimit& operator=(const ParameterLimit&) = delete;
+
+ private:
+  friend class Layer;
+  static void take(const Shape& shape);
+
+  int64_t left_;
+  ParameterLimit* before_;
+};
+
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -158,6 +177,7 @@ class Layer {
   /// Whether running statistics (batch normalization) are kept as they are
   /// and used even in training. Layers without any ignore it.
   virtual void freeze_statistics(bool) {}
+  virtual bool statistics_frozen() const { return false; }
 
   virtual std::span<const Parameter> parameters() const { return parameters_; }
   /// Throws: NotFoundError listing the parameters there are.

@@ -28,6 +28,7 @@
 #include <octet/layers/maximum.h>
 #include <octet/layers/minimum.h>
 #include <octet/layers/model.h>
+#include <octet/layers/model_config.h>
 #include <octet/layers/multi_head_attention.h>
 #include <octet/layers/multiply.h>
 #include <octet/layers/normalization.h>

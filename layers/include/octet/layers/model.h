@@ -57,6 +57,8 @@ class Model {
   Model& operator=(const Model&) = delete;
 
   const std::string& name() const { return options_.name; }
+  /// Of the initial weights and of what random layers draw in training.
+  uint64_t seed() const { return options_.seed; }
 
   /// Runs the graph. Throws: ShapeError if x does not fit the input; ValueError
   /// for another number of inputs, or of outputs where one is returned; errors

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::quant {
@@ -31,9 +32,19 @@ class RangeObserver {
   virtual void observe(const Tensor& x) = 0;
   /// Largest magnitude to represent; nothing before the first observation.
   virtual std::optional<float> range() const = 0;
+
+  /// What it remembers, and the same put back into one that was made with the
+  /// same options. Throws: UnsupportedError by default; ValueError and
+  /// NotFoundError for what state() does not give.
+  virtual Config state() const;
+  virtual void restore(const Config& state);
 };
 
 /// Throws: ValueError for options out of range.
 std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options);
+
+Config to_config(const ObserverOptions& options);
+/// Throws: ValueError, NotFoundError.
+ObserverOptions observer_options_from(const Config& config);
 
 }  // namespace octet::quant

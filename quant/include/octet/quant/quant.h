@@ -6,6 +6,7 @@
 #include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
+#include <octet/quant/model_state.h>
 #include <octet/quant/observer.h>
 #include <octet/quant/pattern.h>
 #include <octet/quant/plan.h>
@@ -14,5 +15,6 @@
 #include <octet/quant/quantizer.h>
 #include <octet/quant/spec.h>
 #include <octet/quant/transform.h>
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>

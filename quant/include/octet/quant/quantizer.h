@@ -14,6 +14,7 @@
 #include <string>
 
 #include <octet/quant/observer.h>
+#include <octet/runtime/config.h>
 #include <octet/runtime/grid.h>
 #include <octet/runtime/variable.h>
 
@@ -103,6 +104,12 @@ class Quantizer {
   /// An independent copy without observations.
   std::shared_ptr<Quantizer> clone() const;
 
+  /// What changes in its life: scale, switches, observations.
+  Config state() const;
+  /// Puts it back, all of it or nothing.
+  /// Throws: ValueError, NotFoundError for what state() does not give.
+  void restore(const Config& state);
+
  private:
   void check_scales(std::span<const float> scales, bool per_channel) const;
 
@@ -111,6 +118,7 @@ class Quantizer {
   Tensor scale_;  // [] or [c]; empty without one
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
+  ObserverOptions observer_options_;
   mutable std::optional<uint64_t> last_observed_;
 
   struct LiveGrid {

@@ -72,6 +72,7 @@ class BaseQuantizeWrapper : public Layer {
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
+  bool statistics_frozen() const override;
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;
