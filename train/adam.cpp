@@ -26,6 +26,17 @@ class AdamRule final : public UpdateRule {
     return {options_.weight_decay, options_.decay_min_rank};
   }
 
+  Config config() const override {
+    return Config()
+        .set("class_name", "Adam")
+        .set("learning_rate", options_.learning_rate)
+        .set("beta1", options_.beta1)
+        .set("beta2", options_.beta2)
+        .set("epsilon", options_.epsilon)
+        .set("weight_decay", options_.weight_decay)
+        .set("decay_min_rank", options_.decay_min_rank);
+  }
+
   // Epsilon is added outside the root and after the bias correction is moved
   // into the rate ("epsilon hat" of the paper, section 2).
   // Source: keras/src/optimizers/adam.py, Adam.update_step.

@@ -35,6 +35,17 @@ class Checkpoint final : public Callback {
     save_(progress.training->model(), progress);
   }
 
+  std::string state_name() const override {
+    return monitor_ ? "checkpoint" : "";
+  }
+  State state() const override {
+    if (!monitor_) return {};
+    return {Config().set("best", monitor_->best())};
+  }
+  void restore(const State& state, const Progress&) override {
+    if (monitor_) monitor_->set_best(state.values.at("best").as_number());
+  }
+
  private:
   std::function<void(const Model&, const Progress&)> save_;
   int64_t every_;

@@ -35,6 +35,7 @@ class CsvLog final : public Callback {
       : path_(std::move(path)), options_(options) {}
 
   void on_train_begin(const Progress& progress) override {
+    if (progress.resumed) return;  // restore() puts the rows back
     std::string header = "epoch";
     for (const std::string& name : progress.training->names()) {
       header += ',';
@@ -68,6 +69,13 @@ class CsvLog final : public Callback {
     contents_ += ',';
     contents_ += field(progress.seconds);
     contents_ += '\n';
+    write_file(path_, contents_);
+  }
+
+  std::string state_name() const override { return "csv_log"; }
+  State state() const override { return {Config().set("rows", contents_)}; }
+  void restore(const State& state, const Progress&) override {
+    contents_ = state.values.at("rows").as_string();
     write_file(path_, contents_);
   }
 

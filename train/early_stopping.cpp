@@ -1,26 +1,31 @@
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
 #include <octet/train/callbacks.h>
 
 #include "checks.h"
 #include "monitor.h"
+#include "named_parameters.h"
 
 namespace octet::train {
 namespace {
 
 /// Every parameter of a model, statistics too, with a copy of its value.
 struct Kept {
+  std::string name;
   Variable variable;
   Tensor value;
 };
 
 std::vector<Kept> keep_parameters(const Model& model) {
   std::vector<Kept> kept;
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& parameter : layer->parameters()) {
-      kept.push_back({parameter.variable, parameter.variable.value().clone()});
-    }
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    const Variable& variable = parameter.variable;
+    kept.push_back({name, variable, variable.value().clone()});
   }
   return kept;
 }
@@ -58,6 +63,32 @@ class EarlyStopping final : public Callback {
   void on_train_end(const Progress&) override {
     for (const Kept& kept : best_) kept.variable.assign(kept.value);
     best_.clear();
+  }
+
+  std::string state_name() const override { return "early_stopping"; }
+  State state() const override {
+    State state{Config().set("best", monitor_.best()).set("waited", waited_)};
+    for (const Kept& kept : best_) state.tensors.emplace(kept.name, kept.value);
+    return state;
+  }
+  void restore(const State& state, const Progress& progress) override {
+    std::vector<Kept> best;
+    if (!state.tensors.empty()) {
+      best = keep_parameters(progress.training->model());
+      for (Kept& kept : best) {
+        const auto found = state.tensors.find(kept.name);
+        if (found == state.tensors.end() ||
+            found->second.shape() != kept.value.shape()) {
+          throw ValueError(fmt::format(
+              "early_stopping: expected a value of '{}' {}, got none",
+              kept.name, kept.value.shape().to_string()));
+        }
+        kept.value = found->second.clone();
+      }
+    }
+    monitor_.set_best(state.values.at("best").as_number());
+    waited_ = state.values.at("waited").as_int();
+    best_ = std::move(best);
   }
 
  private:

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <octet/train/loader.h>
 
 #include "checks.h"
+#include "fit_checkpoints.h"
 #include "fit_options.h"
 #include "metric_sums.h"
 
@@ -66,10 +68,19 @@ class Run {
       throw ValueError(
           fmt::format("fit: expected fewer epochs, got {}", options.epochs));
     }
+    FitCheckpoints& checkpoints = checkpoints_.emplace(
+        model, options, parts_, batch_size_, metrics_, updates_);
+    progress_.resumed = checkpoints.resumes();
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();
     training_.optimizer().attach(parameters_);
+    standing_.metric_sums = sums_.sums();
+    if (checkpoints.resumes()) {
+      resume();
+    } else {
+      checkpoints.begin(training_, standing_);
+    }
   }
 
   History run();
@@ -91,12 +102,16 @@ class Run {
                                     .prefetch = options_.prefetch,
                                     .workers = options_.workers});
   }
-  EpochResult run_epoch(int64_t epoch);
+  void resume();
+  void begin_epoch(int64_t epoch);
+  void run_epoch();
+  void show_means();
+  void count(int64_t samples, double loss, double seconds);
   void weight_classes(Batch& batch) const;
   double compute_gradients(Batch batch, float share);
   void choose_rate();
   void move_parameters();
-  void finish_epoch(EpochResult& result);
+  void finish_epoch();
 
   const Model& model_;
   const FitOptions& options_;
@@ -108,8 +123,24 @@ class Run {
   MetricSums sums_;
   int64_t updates_ = 0;  // of an epoch
   float factor_ = 1;     // of the schedule, for the next update
-  Progress progress_;
+  Standing standing_;
+  Progress& progress_ = standing_.progress;
+  std::optional<FitCheckpoints> checkpoints_;
 };
+
+void Run::resume() {
+  checkpoints_->restore(training_, standing_);
+  sums_.set(standing_.metric_sums, progress_.samples);
+  show_means();
+}
+
+void Run::show_means() {
+  if (progress_.samples == 0) return;
+  progress_.loss =
+      standing_.loss_total / static_cast<double>(progress_.samples);
+  progress_.metrics = sums_.values();
+  progress_.accuracy = accuracy_of(progress_.metrics);
+}
 
 /// Multiplies the samples' weights by those of their classes.
 void Run::weight_classes(Batch& batch) const {
@@ -167,6 +198,7 @@ double Run::compute_gradients(Batch batch, float share) {
 void Run::choose_rate() {
   const Optimizer& optimizer = training_.optimizer();
   factor_ = options_.schedule(optimizer.steps(), progress_.epochs * updates_);
+  standing_.factors.add(factor_);
   progress_.learning_rate = double{optimizer.learning_rate()} * double{factor_};
 }
 
@@ -180,7 +212,7 @@ void Run::move_parameters() {
   training_.optimizer().step(factor_);
 }
 
-void Run::finish_epoch(EpochResult& result) {
+void Run::finish_epoch() {
   // The loss of the next step would tell, but the last epoch has none.
   if (const std::string name = first_bad_parameter(model_); !name.empty()) {
     throw ValueError(
@@ -188,6 +220,11 @@ void Run::finish_epoch(EpochResult& result) {
                     "parameter '{}' that is not. Hint: lower the learning rate",
                     progress_.epoch + 1, name));
   }
+  EpochResult result{.loss = progress_.loss,
+                     .accuracy = progress_.accuracy,
+                     .seconds = progress_.seconds,
+                     .learning_rate = progress_.learning_rate,
+                     .metrics = progress_.metrics};
   if (parts_.validation) {
     result.validation.push_back(
         evaluate(model_, *parts_.validation,
@@ -198,9 +235,12 @@ void Run::finish_epoch(EpochResult& result) {
   }
   call(&Callback::on_epoch_end);
   progress_.validation = nullptr;
+  standing_.history.push_back(std::move(result));
+  standing_.epoch_done = true;
+  checkpoints_->after_epoch(training_, standing_);
 }
 
-EpochResult Run::run_epoch(int64_t epoch) {
+void Run::begin_epoch(int64_t epoch) {
   progress_.epoch = epoch;
   progress_.step = 0;
   progress_.samples = 0;
@@ -208,18 +248,30 @@ EpochResult Run::run_epoch(int64_t epoch) {
   progress_.accuracy = 0;
   progress_.metrics.clear();
   progress_.seconds = 0;
+  standing_.loss_total = 0;
+  standing_.epoch_done = false;
   sums_.clear();
   call(&Callback::on_epoch_begin);
+}
 
+void Run::count(int64_t samples, double loss, double seconds) {
+  progress_.samples += samples;
+  standing_.loss_total += loss * static_cast<double>(samples);
+  progress_.seconds = seconds;
+  show_means();
+}
+
+/// The batches of the epoch that are not done yet, and its end.
+void Run::run_epoch() {
   const Clock::time_point start = Clock::now();
+  const double earlier = progress_.seconds;
   const int64_t steps = progress_.steps;
   const int64_t size = parts_.training.size();
-  double loss_total = 0;
-  auto next = loader(epoch).begin();
-  for (int64_t i = 0; i < steps; ++i, ++next) {
+  auto next = loader(progress_.epoch).from(progress_.step);
+  for (int64_t i = progress_.step; i < steps; ++i, ++next) {
     const Batch batch = *next;
     ++progress_.step;
-    const int64_t count = batch.inputs.shape()[0];
+    const int64_t samples = batch.inputs.shape()[0];
     // The batches [first, last) make one step together, in which every sample
     // counts the same.
     const int64_t first = i - i % options_.accumulate;
@@ -227,41 +279,37 @@ EpochResult Run::run_epoch(int64_t epoch) {
     const int64_t together =
         std::min(last * batch_size_, size) - first * batch_size_;
     const float share =
-        static_cast<float>(count) / static_cast<float>(together);
+        static_cast<float>(samples) / static_cast<float>(together);
     if (i == first) choose_rate();
     const double loss = compute_gradients(batch, share);
     if (i + 1 == last) move_parameters();
 
-    progress_.samples += count;
-    loss_total += loss * static_cast<double>(count);
-    progress_.loss = loss_total / static_cast<double>(progress_.samples);
-    progress_.metrics = sums_.values();
-    progress_.accuracy = accuracy_of(progress_.metrics);
-    progress_.seconds = seconds_since(start);
+    count(samples, loss, earlier + seconds_since(start));
     call(&Callback::on_step);
     // Here, so that an epoch that has begun has a step to report.
     if (training_.stopped()) break;
+    // The end of the epoch is saved, too.
+    if (i + 1 == last && last < steps) {
+      standing_.metric_sums = sums_.sums();
+      checkpoints_->after_step(training_, standing_);
+    }
   }
   // Of a step that was not completed.
   clear_gradients();
-
-  EpochResult result{.loss = progress_.loss,
-                     .accuracy = progress_.accuracy,
-                     .seconds = progress_.seconds,
-                     .learning_rate = progress_.learning_rate,
-                     .metrics = progress_.metrics};
-  finish_epoch(result);
-  return result;
+  standing_.metric_sums = sums_.sums();
+  finish_epoch();
 }
 
 History Run::run() {
-  History history;
-  for (int64_t epoch = 0; epoch < options_.epochs && !training_.stopped();
-       ++epoch) {
-    history.push_back(run_epoch(epoch));
+  bool midway = !standing_.epoch_done && progress_.step > 0;
+  int64_t epoch = progress_.epoch + (standing_.epoch_done ? 1 : 0);
+  for (; midway || (epoch < options_.epochs && !training_.stopped()); ++epoch) {
+    if (!midway) begin_epoch(epoch);
+    run_epoch();
+    midway = false;
   }
   call(&Callback::on_train_end);
-  return history;
+  return std::move(standing_.history);
 }
 
 }  // namespace

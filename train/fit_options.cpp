@@ -106,6 +106,11 @@ void check_options(const Model& model, const FitOptions& options) {
   check_bound("clip_value", options.clip_value);
   check_metrics("fit", options.metrics.empty() ? options.loss.metrics()
                                                : options.metrics);
+  if (options.resume && options.checkpoints == nullptr) {
+    throw ValueError(
+        "fit: expected checkpoints to resume from, got none. Hint: set "
+        "checkpoints = io::checkpoint_folder(...)");
+  }
   if (!options.schedule) {
     throw ValueError("fit: expected a schedule, got an empty function");
   }

@@ -116,15 +116,22 @@ Loader::Iterator& Loader::Iterator::operator++() {
   return *this;
 }
 
-Loader::Iterator Loader::begin() const {
+Loader::Iterator Loader::begin() const { return from(0); }
+
+Loader::Iterator Loader::from(int64_t batch) const {
+  if (batch < 0 || batch > batches()) {
+    throw ValueError(
+        fmt::format("loader: expected to begin at a batch in [0,{}], got {}",
+                    batches(), batch));
+  }
   const LoaderOptions& options = epoch_->options();
   std::shared_ptr<Prefetcher> prefetcher;
-  if (options.prefetch > 0 && batches() > 0) {
+  if (options.prefetch > 0 && batch < batches()) {
     prefetcher = std::make_shared<Prefetcher>(
-        [epoch = epoch_](int64_t index) { return epoch->batch(index); },
+        [epoch = epoch_](int64_t index) { return epoch->batch(index); }, batch,
         batches(), options.prefetch, options.workers);
   }
-  return {epoch_, std::move(prefetcher), 0};
+  return {epoch_, std::move(prefetcher), batch};
 }
 
 Loader::Iterator Loader::end() const { return {epoch_, nullptr, batches()}; }

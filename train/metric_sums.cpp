@@ -33,6 +33,11 @@ void MetricSums::clear() {
   samples_ = 0;
 }
 
+void MetricSums::set(std::vector<double> sums, int64_t samples) {
+  sums_ = std::move(sums);
+  samples_ = samples;
+}
+
 std::vector<MetricValue> MetricSums::values() const {
   std::vector<MetricValue> result;
   result.reserve(metrics_.size());

@@ -20,6 +20,11 @@ class MetricSums {
   /// The means over all samples so far.
   std::vector<MetricValue> values() const;
 
+  /// One for each metric.
+  const std::vector<double>& sums() const { return sums_; }
+  /// REQUIRES: a sum for each metric.
+  void set(std::vector<double> sums, int64_t samples);
+
  private:
   Metrics metrics_;
   std::vector<double> sums_;

@@ -21,6 +21,10 @@ class Monitor {
   /// it is the best. The first that is not NaN is better.
   bool improves(const Progress& progress);
 
+  /// The best so far.
+  double best() const { return best_; }
+  void set_best(double best) { best_ = best; }
+
  private:
   std::string subject_;
   std::string name_;

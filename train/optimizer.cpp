@@ -13,11 +13,8 @@
 
 namespace octet::train {
 
-struct Optimizer::State {
+struct Optimizer::State : OptimizerState {
   std::vector<Variable> parameters;
-  std::vector<std::vector<Tensor>> slots;  // of each parameter
-  int64_t steps = 0;
-  std::optional<float> learning_rate;  // in place of the rule's
 };
 
 Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule)
@@ -109,5 +106,46 @@ void Optimizer::set_learning_rate(float rate) {
 }
 
 int64_t Optimizer::steps() const { return state_->steps; }
+
+OptimizerState Optimizer::state() const { return *state_; }
+
+void Optimizer::restore(const OptimizerState& state) {
+  const auto& slots = state_->slots;
+  if (state.steps < 0 || state.slots.size() != slots.size()) {
+    throw ValueError(fmt::format(
+        "optimizer: expected the state of {} parameters, got that of {} after "
+        "{} steps",
+        slots.size(), state.slots.size(), state.steps));
+  }
+  if (state.learning_rate) {
+    check_learning_rate("optimizer", *state.learning_rate);
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (state.slots[i].size() != slots[i].size()) {
+      throw ValueError(
+          fmt::format("optimizer: expected {} tensors for parameter {}, got {}",
+                      slots[i].size(), i, state.slots[i].size()));
+    }
+    for (size_t slot = 0; slot < slots[i].size(); ++slot) {
+      const Tensor& given = state.slots[i][slot];
+      const Shape& shape = slots[i][slot].shape();
+      if (given.empty() || given.dtype() != DType::f32 ||
+          given.shape() != shape) {
+        throw ShapeError(fmt::format(
+            "optimizer: expected a tensor f32 {} for parameter {}, got {}",
+            shape.to_string(), i,
+            given.empty() ? "none" : given.shape().to_string()));
+      }
+    }
+  }
+  std::vector<std::vector<Tensor>> copies;
+  for (const auto& tensors : state.slots) {
+    auto& to = copies.emplace_back();
+    for (const Tensor& tensor : tensors) to.push_back(tensor.clone());
+  }
+  state_->steps = state.steps;
+  state_->learning_rate = state.learning_rate;
+  state_->slots = std::move(copies);
+}
 
 }  // namespace octet::train

@@ -7,8 +7,13 @@
 namespace octet::train {
 
 Loader::Prefetcher::Prefetcher(std::function<Batch(int64_t)> make,
-                               int64_t count, int64_t ahead, int64_t workers)
-    : make_(std::move(make)), count_(count), ahead_(ahead) {
+                               int64_t first, int64_t count, int64_t ahead,
+                               int64_t workers)
+    : make_(std::move(make)),
+      count_(count),
+      ahead_(ahead),
+      claimed_(first),
+      current_(first) {
   for (int64_t i = 0; i < workers; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { work(stop); });
   }

@@ -15,13 +15,13 @@
 
 namespace octet::train {
 
-/// Makes batches 0, 1, ... `count` - 1, at most `ahead` beyond the one in
+/// Makes batches `first`, ... `count` - 1, at most `ahead` beyond the one in
 /// use. One thread at a time takes them; destruction waits for the batches
 /// that are in the making.
 class Loader::Prefetcher {
  public:
-  Prefetcher(std::function<Batch(int64_t)> make, int64_t count, int64_t ahead,
-             int64_t workers);
+  Prefetcher(std::function<Batch(int64_t)> make, int64_t first, int64_t count,
+             int64_t ahead, int64_t workers);
 
   /// Waits for the batch. Throws: what making it threw.
   Batch get(int64_t index);
@@ -43,8 +43,8 @@ class Loader::Prefetcher {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::map<int64_t, Made> ready_;
-  int64_t claimed_ = 0;  // batches below are made or in the making
-  int64_t current_ = 0;  // the batch in use
+  int64_t claimed_;  // batches below are made or in the making
+  int64_t current_;  // the batch in use
 
   std::vector<std::jthread> threads_;  // last: these stop first
 };

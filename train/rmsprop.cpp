@@ -28,6 +28,18 @@ class RmspropRule final : public UpdateRule {
     return {options_.weight_decay, options_.decay_min_rank};
   }
 
+  Config config() const override {
+    return Config()
+        .set("class_name", "RMSprop")
+        .set("learning_rate", options_.learning_rate)
+        .set("rho", options_.rho)
+        .set("momentum", options_.momentum)
+        .set("epsilon", options_.epsilon)
+        .set("centered", options_.centered)
+        .set("weight_decay", options_.weight_decay)
+        .set("decay_min_rank", options_.decay_min_rank);
+  }
+
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
               int64_t /*step*/) const override {

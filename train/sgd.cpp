@@ -25,6 +25,16 @@ class SgdRule final : public UpdateRule {
     return {options_.weight_decay, options_.decay_min_rank};
   }
 
+  Config config() const override {
+    return Config()
+        .set("class_name", "SGD")
+        .set("learning_rate", options_.learning_rate)
+        .set("momentum", options_.momentum)
+        .set("nesterov", options_.nesterov)
+        .set("weight_decay", options_.weight_decay)
+        .set("decay_min_rank", options_.decay_min_rank);
+  }
+
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
               int64_t /*step*/) const override {

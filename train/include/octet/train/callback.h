@@ -12,6 +12,7 @@
 #include <octet/layers/model.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/optimizer.h>
+#include <octet/train/training_state.h>
 
 namespace octet::train {
 
@@ -27,6 +28,7 @@ class Training {
   /// The model in training: its parameters may be read and assigned.
   const Model& model() const { return model_; }
   Optimizer& optimizer() { return optimizer_; }
+  const Optimizer& optimizer() const { return optimizer_; }
   /// What Progress::logs() names at the end of an epoch, known beforehand.
   std::span<const std::string> names() const { return names_; }
 
@@ -58,12 +60,17 @@ struct Progress {
   const Evaluation* validation = nullptr;  ///< at the end of an epoch, if any
   std::vector<MetricValue> metrics = {};   ///< all, of this epoch so far
   Training* training = nullptr;            ///< set in every callback of a fit
+  /// Whether the fit goes on from a checkpoint: restore() comes after
+  /// on_train_begin(), for callbacks that have a state.
+  bool resumed = false;
 
   /// "loss", the metrics, with validation "val_loss" and "val_<metric>", and
   /// "learning_rate", in this order.
   std::vector<MetricValue> logs() const;
 };
 
+/// What a callback remembers from one step to another belongs to its state, so
+/// that a fit that goes on from a checkpoint ends like one that never stopped.
 class Callback {
  public:
   virtual ~Callback() = default;
@@ -76,6 +83,16 @@ class Callback {
   virtual void on_epoch_end(const Progress&) {}
   /// After the last epoch, unless an exception ended the fit.
   virtual void on_train_end(const Progress&) {}
+
+  /// Under which name the state is kept: "early_stopping". Empty: there is
+  /// none. Constant.
+  virtual std::string state_name() const { return {}; }
+  /// Asked between two steps. Tensors may share memory with the callback.
+  virtual State state() const { return {}; }
+  /// Takes up what state() gave in a fit with the same options. What would have
+  /// come next there comes next here.
+  /// Throws: ValueError, NotFoundError for a state that does not fit.
+  virtual void restore(const State&, const Progress&) {}
 };
 
 using Callbacks = std::vector<std::shared_ptr<Callback>>;

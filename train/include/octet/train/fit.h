@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <octet/runtime/dataset.h>
 #include <octet/train/augment.h>
 #include <octet/train/callback.h>
+#include <octet/train/checkpointer.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/loss.h>
 #include <octet/train/optimizer.h>
@@ -51,13 +53,22 @@ struct FitOptions {
   Augmentation augmentation = {};
   int64_t prefetch = 0;  ///< batches made ahead; see LoaderOptions
   int64_t workers = 1;   ///< threads that make them ahead
+  /// Where states of the fit are kept; io::checkpoint_folder makes one.
+  std::shared_ptr<Checkpointer> checkpoints = {};
+  /// Go on from the newest whole state there, or begin if there is none.
+  bool resume = false;
 };
 
 /// Trains in place. Same seed and data: the same bits, whatever the number of
-/// threads.
+/// threads. So does a fit that was ended at any moment and is resumed, in
+/// weights and history (seconds apart). A fit that had come to its end returns
+/// at once, with what it returned. A state that cannot be saved is a warning,
+/// but for the first one.
 /// Throws: ValueError for options out of range, a batch size above the number
 /// of samples, data or augmentation that does not fit the model or the loss, or
-/// a loss that is not finite (naming the step and what else is not).
+/// a loss that is not finite (naming the step and what else is not);
+/// checkpoints without `resume` where there are states, or states of another
+/// model, data or options, listing what differs. IoError: see Checkpointer.
 History fit(const Model& model, const Dataset& data,
             const FitOptions& options = {});
 

@@ -29,10 +29,10 @@ struct LoaderOptions {
 /// order is a function of seed and epoch only, and so are the batches,
 /// whatever `prefetch` and `workers` are.
 ///
-/// Each begin() with prefetch starts threads, which end with the last copy of
-/// that iterator; an iterator that is left early waits for the batch in the
-/// making. What making a batch throws is thrown where the batch is asked for.
-/// Throws: ValueError for options out of range.
+/// Each begin() or from() with prefetch starts threads, which end with the last
+/// copy of that iterator; an iterator that is left early waits for the batch in
+/// the making. What making a batch throws is thrown where the batch is asked
+/// for. Throws: ValueError for options out of range.
 class Loader {
  public:
   Loader(Dataset data, const LoaderOptions& options);
@@ -70,6 +70,9 @@ class Loader {
     int64_t index_;
   };
   Iterator begin() const;
+  /// The range from a batch in [0, batches()] on; those before are not made.
+  /// Throws: ValueError for another one.
+  Iterator from(int64_t batch) const;
   Iterator end() const;
 
  private:

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include <octet/runtime/config.h>
 #include <octet/runtime/variable.h>
 
 namespace octet::train {
@@ -31,11 +33,21 @@ class UpdateRule {
   virtual float learning_rate() const = 0;
   /// What Optimizer does to the parameters before update().
   virtual WeightDecay weight_decay() const { return {}; }
+  /// Its name and options, which checkpoints compare.
+  virtual Config config() const { return {}; }
   /// Moves `value` against `gradient`; `step` counts from 1. The slots start
   /// as zeros.
   virtual void update(std::span<float> value, std::span<const float> gradient,
                       std::span<Tensor> slots, float learning_rate,
                       int64_t step) const = 0;
+};
+
+/// What an Optimizer remembers from step to step.
+struct OptimizerState {
+  int64_t steps = 0;
+  std::optional<float> learning_rate = {};  ///< in place of the rule's
+  /// Of each attached parameter, in their order.
+  std::vector<std::vector<Tensor>> slots = {};
 };
 
 class Optimizer {
@@ -56,6 +68,14 @@ class Optimizer {
   /// Throws: ValueError unless the rate is finite and >= 0.
   void set_learning_rate(float rate);
   int64_t steps() const;
+  /// The rule's.
+  Config config() const { return rule_->config(); }
+
+  /// The tensors are the optimizer's own: clone what is kept.
+  OptimizerState state() const;
+  /// After attach() to as many parameters of the same shapes.
+  /// Throws: ValueError, ShapeError for what does not fit; nothing is changed.
+  void restore(const OptimizerState& state);
 
  private:
   struct State;

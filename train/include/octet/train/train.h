@@ -4,6 +4,7 @@
 #include <octet/train/augment.h>
 #include <octet/train/callback.h>
 #include <octet/train/callbacks.h>
+#include <octet/train/checkpointer.h>
 #include <octet/train/clip.h>
 #include <octet/train/confusion_matrix.h>
 #include <octet/train/evaluate.h>
@@ -15,3 +16,4 @@
 #include <octet/train/optimizer.h>
 #include <octet/train/progress_bar.h>
 #include <octet/train/schedule.h>
+#include <octet/train/training_state.h>

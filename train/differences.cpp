@@ -1,0 +1,131 @@
+#include "differences.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace octet::train {
+namespace {
+
+constexpr size_t kMostListed = 6;
+constexpr size_t kLongestText = 60;
+
+std::string text_of(const Config& value) {
+  std::string text;
+  if (value.is_null()) {
+    text = "nothing";
+  } else if (value.is_bool()) {
+    text = value.as_bool() ? "true" : "false";
+  } else if (value.is_int()) {
+    text = fmt::format("{}", value.as_int());
+  } else if (value.is_number()) {
+    text = fmt::format("{}", value.as_number());
+  } else if (value.is_string()) {
+    text = fmt::format("'{}'", value.as_string());
+  } else if (value.is_list()) {
+    for (const Config& entry : value.as_list()) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", text_of(entry));
+      if (text.size() > kLongestText) break;
+    }
+    text = fmt::format("[{}]", text);
+  } else {
+    text = fmt::format("{} entries", value.as_object().size());
+  }
+  if (text.size() > kLongestText) text = text.substr(0, kLongestText) + "...";
+  return text;
+}
+
+bool is_plain(const Config& value) {
+  if (value.is_object()) return false;
+  if (!value.is_list()) return true;
+  return std::ranges::all_of(value.as_list(), [](const Config& entry) {
+    return !entry.is_object() && !entry.is_list();
+  });
+}
+
+/// An entry of a list under its name, or its index.
+std::string label_of(const Config& entry, size_t index) {
+  const Config* name = entry.is_object() ? entry.find("name") : nullptr;
+  if (name != nullptr && name->is_string()) {
+    return fmt::format("'{}'", name->as_string());
+  }
+  return fmt::format("{}", index);
+}
+
+using Entries = std::vector<std::pair<std::string, const Config*>>;
+
+Entries entries_of(const Config& value) {
+  Entries entries;
+  if (value.is_object()) {
+    for (const auto& [name, entry] : value.as_object()) {
+      entries.emplace_back(name, &entry);
+    }
+  } else {
+    const Config::List& list = value.as_list();
+    for (size_t i = 0; i < list.size(); ++i) {
+      entries.emplace_back(label_of(list[i], i), &list[i]);
+    }
+  }
+  return entries;
+}
+
+class Comparison {
+ public:
+  void compare(const std::string& path, const Config& there,
+               const Config& here) {
+    if (there == here) return;
+    const bool trees = !is_plain(there) && !is_plain(here) &&
+                       there.is_object() == here.is_object();
+    if (!trees) {
+      found.push_back(fmt::format("{}: {} there, {} here", path, text_of(there),
+                                  text_of(here)));
+      return;
+    }
+    const size_t before = found.size();
+    const Entries theirs = entries_of(there);
+    const Entries ours = entries_of(here);
+    std::map<std::string, const Config*> by_name(ours.begin(), ours.end());
+    const Config nothing;
+    const auto go_on = [&](const std::string& name, const Config& a,
+                           const Config& b) {
+      compare(path.empty() ? name : fmt::format("{} {}", path, name), a, b);
+    };
+    for (const auto& [name, entry] : theirs) {
+      const auto at = by_name.find(name);
+      go_on(name, *entry, at == by_name.end() ? nothing : *at->second);
+      if (at != by_name.end()) by_name.erase(at);
+    }
+    for (const auto& [name, entry] : ours) {
+      if (by_name.contains(name)) go_on(name, nothing, *entry);
+    }
+    // The same entries, then, in another order.
+    if (found.size() == before) {
+      found.push_back(fmt::format("{}: another order", path));
+    }
+  }
+
+  std::vector<std::string> found;
+};
+
+}  // namespace
+
+std::vector<std::string> differences(const Config& there, const Config& here) {
+  Comparison comparison;
+  comparison.compare("", there, here);
+  return comparison.found;
+}
+
+std::string list_of(const std::vector<std::string>& differences) {
+  std::string text;
+  const size_t count = std::min(differences.size(), kMostListed);
+  for (size_t i = 0; i < count; ++i) {
+    text += fmt::format("{}{}", i == 0 ? "" : "; ", differences[i]);
+  }
+  if (differences.size() > count) {
+    text += fmt::format("; and {} more", differences.size() - count);
+  }
+  return text;
+}
+
+}  // namespace octet::train

@@ -1,0 +1,129 @@
+#include "fit_standing.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "metric_sums.h"
+
+namespace octet::train {
+namespace {
+
+Config to_config(const std::vector<MetricValue>& values) {
+  Config::List list;
+  for (const MetricValue& each : values) {
+    list.push_back(Config().set("name", each.name).set("value", each.value));
+  }
+  return list;
+}
+
+std::vector<MetricValue> values_from(const Config& config) {
+  std::vector<MetricValue> values;
+  for (const Config& each : config.as_list()) {
+    values.push_back(
+        {each.at("name").as_string(), each.at("value").as_number()});
+  }
+  return values;
+}
+
+Config to_config(const Evaluation& evaluation) {
+  return Config()
+      .set("loss", evaluation.loss)
+      .set("accuracy", evaluation.accuracy)
+      .set("samples", evaluation.samples)
+      .set("metrics", to_config(evaluation.metrics));
+}
+
+Evaluation evaluation_from(const Config& config) {
+  return {.loss = config.at("loss").as_number(),
+          .accuracy = config.at("accuracy").as_number(),
+          .samples = config.at("samples").as_int(),
+          .metrics = values_from(config.at("metrics"))};
+}
+
+Config to_config(const EpochResult& epoch) {
+  Config::List validation;
+  for (const Evaluation& each : epoch.validation) {
+    validation.push_back(to_config(each));
+  }
+  return Config()
+      .set("loss", epoch.loss)
+      .set("accuracy", epoch.accuracy)
+      .set("seconds", epoch.seconds)
+      .set("learning_rate", epoch.learning_rate)
+      .set("metrics", to_config(epoch.metrics))
+      .set("validation", std::move(validation));
+}
+
+EpochResult epoch_from(const Config& config) {
+  EpochResult epoch{.loss = config.at("loss").as_number(),
+                    .accuracy = config.at("accuracy").as_number(),
+                    .seconds = config.at("seconds").as_number(),
+                    .learning_rate = config.at("learning_rate").as_number(),
+                    .metrics = values_from(config.at("metrics"))};
+  for (const Config& each : config.at("validation").as_list()) {
+    epoch.validation.push_back(evaluation_from(each));
+  }
+  return epoch;
+}
+
+}  // namespace
+
+Config to_config(const Standing& standing) {
+  const Progress& progress = standing.progress;
+  Config::List history;
+  for (const EpochResult& epoch : standing.history) {
+    history.push_back(to_config(epoch));
+  }
+  return Config()
+      .set("epoch", progress.epoch)
+      .set("batch", progress.step)
+      .set("epoch_done", standing.epoch_done)
+      .set("samples", progress.samples)
+      .set("seconds", progress.seconds)
+      .set("learning_rate", progress.learning_rate)
+      .set("loss_sum", standing.loss_total)
+      .set("metric_sums", Config::List(standing.metric_sums.begin(),
+                                       standing.metric_sums.end()))
+      .set("factors", standing.factors.value())
+      .set("history", std::move(history));
+}
+
+void standing_from(const Config& config, Standing& standing) {
+  Progress progress = standing.progress;
+  progress.epoch = config.at("epoch").as_int();
+  progress.step = config.at("batch").as_int();
+  progress.samples = config.at("samples").as_int();
+  progress.seconds = config.at("seconds").as_number();
+  progress.learning_rate = config.at("learning_rate").as_number();
+  std::vector<double> sums;
+  for (const Config& sum : config.at("metric_sums").as_list()) {
+    sums.push_back(sum.as_number());
+  }
+  History history;
+  for (const Config& epoch : config.at("history").as_list()) {
+    history.push_back(epoch_from(epoch));
+  }
+  const bool done = config.at("epoch_done").as_bool();
+  const int64_t epochs = progress.epoch + (done ? 1 : 0);
+  if (progress.step < 0 || progress.step > progress.steps ||
+      sums.size() != standing.metric_sums.size() ||
+      std::ssize(history) != epochs) {
+    throw ValueError(fmt::format(
+        "checkpoint: expected at most {} batches, {} metrics and {} epochs, "
+        "got {}, {} and {}",
+        progress.steps, standing.metric_sums.size(), epochs, progress.step,
+        sums.size(), history.size()));
+  }
+  const double loss_total = config.at("loss_sum").as_number();
+  standing.factors = Digest(config.at("factors").as_int());
+  standing.progress = std::move(progress);
+  standing.loss_total = loss_total;
+  standing.metric_sums = std::move(sums);
+  standing.epoch_done = done;
+  standing.history = std::move(history);
+}
+
+}  // namespace octet::train
