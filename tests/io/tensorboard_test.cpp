@@ -15,7 +15,7 @@
 
 #include "idx_files.h"
 #include "support.h"
-#include "tensorboard/crc32c.h"
+#include "crc32c.h"
 #include "tensorboard/event.h"
 
 namespace octet::io {

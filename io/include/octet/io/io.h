@@ -1,6 +1,7 @@
 // All of input and output.
 #pragma once
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/file_limits.h>

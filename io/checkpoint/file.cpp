@@ -1,0 +1,316 @@
+#include "file.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/version.h>
+
+#include "hdf5/reader.h"
+#include "hdf5/writer.h"
+#include "seal.h"
+#include "values.h"
+
+namespace octet::io {
+namespace {
+
+constexpr int64_t kFormat = 1;
+constexpr const char* kWeights = "model_weights";
+constexpr const char* kOctet = "octet";
+constexpr const char* kTraining = "octet/training";
+constexpr const char* kTensors = "octet/training/tensors";
+
+// Keras 1 reads kernels in another order than later versions, and takes a file
+// without a version as its own.
+constexpr const char* kKerasVersion = "2.15.0";
+constexpr const char* kBackend = "tensorflow";
+
+// ---- writing
+
+/// Keras' path of a weight in its layer's group.
+std::string weight_name(const quant::Weight& weight) {
+  return fmt::format("{}/{}:0", weight.layer, weight.name);
+}
+
+void write_layer(Hdf5Writer& writer, const std::string& layer,
+                 const std::vector<const quant::Weight*>& weights) {
+  const std::string group = fmt::format("{}/{}", kWeights, layer);
+  writer.group(group);
+  Config::List names;
+  // Keras' order, which those rely on who go by it.
+  for (const bool trainable : {true, false}) {
+    for (const quant::Weight* weight : weights) {
+      if (weight->trainable != trainable) continue;
+      names.emplace_back(weight_name(*weight));
+      writer.dataset(fmt::format("{}/{}", group, weight_name(*weight)),
+                     weight->value);
+    }
+  }
+  writer.attribute(group, "weight_names", std::move(names));
+}
+
+void write_weights(Hdf5Writer& writer, const quant::ModelState& model) {
+  writer.group(kWeights);
+  Config::List layers;
+  auto next = model.weights.begin();
+  for (const Config& layer : model.graph.at("layers").as_list()) {
+    const std::string& name = layer.at("name").as_string();
+    std::vector<const quant::Weight*> weights;
+    for (; next != model.weights.end() && next->layer == name; ++next) {
+      weights.push_back(&*next);
+    }
+    write_layer(writer, name, weights);
+    layers.emplace_back(name);
+  }
+  if (next != model.weights.end()) {
+    throw ValueError(
+        fmt::format("model state: expected the weights in the order of the "
+                    "layers, got those of '{}' elsewhere",
+                    next->layer));
+  }
+  writer.attribute(kWeights, "layer_names", std::move(layers));
+  writer.attribute(kWeights, "backend", kBackend);
+  writer.attribute(kWeights, "keras_version", kKerasVersion);
+}
+
+void write_model(Hdf5Writer& writer, const quant::ModelState& model) {
+  write_weights(writer, model);
+  writer.group(kOctet);
+  writer.attribute(kOctet, "format", kFormat);
+  writer.attribute(kOctet, "version", version());
+  writer.attribute(kOctet, "graph", to_text(model.graph));
+  if (!model.plan.is_null()) {
+    writer.attribute(kOctet, "plan", to_text(model.plan));
+  }
+  writer.attribute(kOctet, "status", to_text(model.status));
+}
+
+void write_tensors(Hdf5Writer& writer, const train::NamedTensors& tensors) {
+  Config::List index;
+  for (const auto& [name, tensor] : tensors) {
+    if (tensor.empty() ||
+        (tensor.dtype() != DType::f32 && tensor.dtype() != DType::i64)) {
+      throw ValueError(fmt::format(
+          "checkpoint: expected a tensor of f32 or i64 as '{}', "
+          "got {}",
+          name, tensor.empty() ? "none" : to_string(tensor.dtype())));
+    }
+    writer.dataset(fmt::format("{}/{}", kTensors, name), tensor);
+    const auto dims = tensor.shape().dims();
+    index.push_back(Config()
+                        .set("name", name)
+                        .set("type", to_string(tensor.dtype()))
+                        .set("shape", Config::List(dims.begin(), dims.end())));
+  }
+  writer.attribute(kTraining, "tensors", to_text(std::move(index)));
+}
+
+template <class Write>
+std::string file_with(const Write& write) {
+  return with_context([] { return std::string("in a checkpoint"); },
+                      [&] {
+                        Hdf5Writer writer;
+                        write(writer);
+                        return sealed(writer.finish());
+                      });
+}
+
+// ---- reading
+
+/// Runs `body`; what it finds wrong with values is the file's fault.
+template <class Body>
+auto in_file(const std::string& name, Body body) {
+  try {
+    return body();
+  } catch (Error& error) {
+    const ErrorKind kind = error.kind();
+    if (kind != ErrorKind::value && kind != ErrorKind::not_found &&
+        kind != ErrorKind::shape) {
+      error.add_context(fmt::format("in '{}'", name));
+      throw;
+    }
+    FormatError fault(error.message());
+    for (const std::string& frame : error.context()) fault.add_context(frame);
+    fault.add_context(fmt::format("in '{}'", name));
+    throw fault;
+  }
+}
+
+/// A file whose checksum is right, and how much of it may still be asked for:
+/// nothing in it is compressed.
+class File {
+ public:
+  File(std::string_view image, const std::string& name)
+      : left_(static_cast<int64_t>(image.size())),
+        reader_(std::string(image), name) {
+    if (reader_.kind(kOctet) != Hdf5Kind::group) {
+      throw FormatError(
+          "file: expected a group 'octet', got none; it is not one of Octet's. "
+          "Hint: load_keras reads those of Keras");
+    }
+    const int64_t format = value(kOctet, "format").as_int();
+    if (format < 1) {
+      throw FormatError(
+          fmt::format("format: expected a number from 1 on, got {}", format));
+    }
+    if (format > kFormat) {
+      throw UnsupportedError(fmt::format(
+          "format: expected at most {}, got {}, which Octet {} wrote; read it "
+          "with that version",
+          kFormat, format, value(kOctet, "version").as_string()));
+    }
+  }
+
+  Config text(const char* object, const char* attribute) const {
+    return with_context(
+        [&] { return fmt::format("in '{}' of '{}'", attribute, object); },
+        [&] { return from_text(value(object, attribute).as_string()); });
+  }
+  bool has(const char* object, const char* attribute) const {
+    return reader_.attribute(object, attribute).has_value();
+  }
+  bool has_group(const char* path) const {
+    return reader_.kind(path) == Hdf5Kind::group;
+  }
+  std::vector<std::string> names(const std::string& object,
+                                 const char* attribute) const {
+    auto list = reader_.strings(object, attribute);
+    if (!list) {
+      throw FormatError(
+          fmt::format("'{}': expected the attribute '{}', got "
+                      "none",
+                      object, attribute));
+    }
+    return std::move(*list);
+  }
+  Tensor weight(const std::string& path) {
+    return tensor(path, reader_.shape(path), DType::f32);
+  }
+  Tensor tensor(const std::string& path, const Shape& shape, DType type) {
+    const int64_t size = shape.size();
+    if (size > left_ / size_of(type)) {
+      throw FormatError(
+          fmt::format("'{}': expected no more than the file holds, got {} {}",
+                      path, to_string(type), shape.to_string()));
+    }
+    left_ -= size * size_of(type);
+    return type == DType::i64 ? reader_.i64(path, shape)
+                              : reader_.f32(path, shape);
+  }
+
+ private:
+  Config value(const char* object, const char* attribute) const {
+    std::optional<Config> found = reader_.attribute(object, attribute);
+    if (!found) {
+      throw FormatError(
+          fmt::format("'{}': expected the attribute '{}', got "
+                      "none",
+                      object, attribute));
+    }
+    return std::move(*found);
+  }
+
+  int64_t left_;
+  Hdf5Reader reader_;
+};
+
+quant::Weight read_weight(File& file, const std::string& layer,
+                          const std::string& path) {
+  const std::string prefix = layer + "/";
+  if (!path.starts_with(prefix) || !path.ends_with(":0") ||
+      path.size() <= prefix.size() + 2) {
+    throw FormatError(fmt::format(
+        "weight_names: expected '{}<weight>:0', got '{}'", prefix, path));
+  }
+  return {.layer = layer,
+          .name = path.substr(prefix.size(), path.size() - prefix.size() - 2),
+          .value = file.weight(fmt::format("{}/{}/{}", kWeights, layer, path))};
+}
+
+quant::ModelState read_model(File& file) {
+  quant::ModelState model{
+      .graph = file.text(kOctet, "graph"),
+      .plan = file.has(kOctet, "plan") ? file.text(kOctet, "plan") : Config(),
+      .status = file.text(kOctet, "status"),
+      .weights = {}};
+  for (const std::string& layer : file.names(kWeights, "layer_names")) {
+    const std::string group = fmt::format("{}/{}", kWeights, layer);
+    for (const std::string& path : file.names(group, "weight_names")) {
+      model.weights.push_back(read_weight(file, layer, path));
+    }
+  }
+  return model;
+}
+
+Shape shape_from(const Config& config) {
+  std::vector<int64_t> dims;
+  for (const Config& dim : config.as_list()) dims.push_back(dim.as_int());
+  return Shape(dims);
+}
+
+train::NamedTensors read_tensors(File& file) {
+  train::NamedTensors tensors;
+  for (const Config& entry : file.text(kTraining, "tensors").as_list()) {
+    const std::string& name = entry.at("name").as_string();
+    const std::string& type = entry.at("type").as_string();
+    if (type != "f32" && type != "i64") {
+      throw FormatError(
+          fmt::format("tensors: expected f32 or i64, got '{}'", type));
+    }
+    tensors.emplace(name, file.tensor(fmt::format("{}/{}", kTensors, name),
+                                      shape_from(entry.at("shape")),
+                                      type == "i64" ? DType::i64 : DType::f32));
+  }
+  return tensors;
+}
+
+template <class Read>
+auto read_file_with(const std::string& contents, const std::string& name,
+                    const Read& read) {
+  return in_file(name, [&] {
+    File file(unsealed(contents), name);
+    return read(file);
+  });
+}
+
+}  // namespace
+
+std::string file_of(const quant::ModelState& model) {
+  return file_with([&](Hdf5Writer& writer) { write_model(writer, model); });
+}
+
+std::string file_of(const train::TrainingState& state) {
+  return file_with([&](Hdf5Writer& writer) {
+    write_model(writer, state.model);
+    writer.group(kTraining);
+    writer.attribute(kTraining, "setup", to_text(state.setup));
+    writer.attribute(kTraining, "progress", to_text(state.progress));
+    write_tensors(writer, state.tensors);
+  });
+}
+
+quant::ModelState model_in(const std::string& contents,
+                           const std::string& name) {
+  return read_file_with(contents, name,
+                        [](File& file) { return read_model(file); });
+}
+
+train::TrainingState state_in(const std::string& contents,
+                              const std::string& name) {
+  return read_file_with(contents, name, [](File& file) {
+    if (!file.has_group(kTraining)) {
+      throw FormatError(
+          "file: expected the state of a training, got a model alone");
+    }
+    return train::TrainingState{.model = read_model(file),
+                                .setup = file.text(kTraining, "setup"),
+                                .progress = file.text(kTraining, "progress"),
+                                .tensors = read_tensors(file)};
+  });
+}
+
+}  // namespace octet::io

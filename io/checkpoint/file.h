@@ -1,0 +1,22 @@
+// Octet's HDF5 files as bytes. Internal to io.
+#pragma once
+
+#include <string>
+
+#include <octet/train/training_state.h>
+
+namespace octet::io {
+
+/// A whole file with the model, or all of a state.
+/// Throws: ValueError for what cannot be written.
+std::string file_of(const quant::ModelState& model);
+std::string file_of(const train::TrainingState& state);
+
+/// What is in the contents of a file; `name` is for messages.
+/// Throws: FormatError, UnsupportedError.
+quant::ModelState model_in(const std::string& contents,
+                           const std::string& name);
+train::TrainingState state_in(const std::string& contents,
+                              const std::string& name);
+
+}  // namespace octet::io

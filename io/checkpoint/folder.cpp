@@ -1,0 +1,189 @@
+// States of a fit in the files of a folder.
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "checkpoint-";
+constexpr std::string_view kSuffix = ".h5";
+constexpr size_t kDigits = 12;
+
+std::string file_name(int64_t steps) {
+  return fmt::format("{}{:0{}}{}", kPrefix, steps, kDigits, kSuffix);
+}
+
+/// The steps in a name that file_name() gives.
+std::optional<int64_t> steps_in(const std::string& name) {
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
+  const char* first = name.data() + kPrefix.size();
+  const char* last = name.data() + name.size() - kSuffix.size();
+  int64_t steps = 0;
+  const auto [end, error] = std::from_chars(first, last, steps);
+  if (error != std::errc() || end != last || file_name(steps) != name) {
+    return {};
+  }
+  return steps;
+}
+
+struct Entry {
+  int64_t steps;
+  fs::path path;
+};
+
+/// Files of states, the newest first. None if there is no folder.
+std::vector<Entry> entries_in(const fs::path& folder) {
+  std::vector<Entry> entries;
+  std::error_code error;
+  fs::directory_iterator at(folder, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    if (const auto steps = steps_in(at->path().filename().string())) {
+      entries.push_back({*steps, at->path()});
+    }
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw IoError(fmt::format("{}: cannot list the folder: {}", folder.string(),
+                              error.message()));
+  }
+  std::ranges::sort(entries, std::ranges::greater(), &Entry::steps);
+  return entries;
+}
+
+/// What a process that was killed may have left: a file before its renaming.
+void remove_leftovers(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator at(folder, ignored);
+       !ignored && at != fs::directory_iterator(); at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(fmt::format(".{}", kPrefix)) &&
+        name.find(fmt::format("{}.", kSuffix)) != std::string::npos) {
+      found.push_back(at->path());
+    }
+  }
+  for (const fs::path& path : found) fs::remove(path, ignored);
+}
+
+/// The newest state that can be read; `damaged` hears of those that cannot.
+template <class Damaged>
+std::optional<std::pair<fs::path, train::TrainingState>> newest_in(
+    const fs::path& folder, const Damaged& damaged) {
+  for (const Entry& entry : entries_in(folder)) {
+    try {
+      return std::pair(entry.path, load_checkpoint(entry.path));
+    } catch (const FormatError& error) {
+      damaged(entry.path, error);
+    }
+  }
+  return std::nullopt;
+}
+
+class CheckpointFolder final : public train::Checkpointer {
+ public:
+  CheckpointFolder(fs::path folder, const CheckpointFolderOptions& options)
+      : folder_(std::move(folder)), options_(options) {
+    if (folder_.empty()) {
+      throw ValueError(
+          "checkpoint_folder: expected a folder, got an empty path");
+    }
+    if (options.every_steps < 0) {
+      throw ValueError(
+          fmt::format("checkpoint_folder: expected every_steps >= 0, got {}",
+                      options.every_steps));
+    }
+    if (options.keep < 1) {
+      throw ValueError(fmt::format(
+          "checkpoint_folder: expected keep >= 1, got {}", options.keep));
+    }
+  }
+
+  std::string name() const override { return folder_.string(); }
+
+  std::shared_ptr<void> claim() override {
+    ensure_writable_folder(folder_);
+    auto lock = std::make_shared<FolderLock>(folder_);
+    remove_leftovers(folder_);
+    return lock;
+  }
+
+  bool empty() const override { return entries_in(folder_).empty(); }
+
+  std::optional<train::TrainingState> latest() const override {
+    auto newest = newest_in(folder_, set_aside);
+    if (!newest) return std::nullopt;
+    return std::move(newest->second);
+  }
+
+  bool wanted(int64_t steps) const override {
+    return options_.every_steps > 0 && steps % options_.every_steps == 0;
+  }
+
+  void save(const train::TrainingState& state) override {
+    const int64_t steps = state.progress.at("steps").as_int();
+    save_checkpoint(state, folder_ / file_name(steps));
+    remove_older(steps);
+  }
+
+ private:
+  static void set_aside(const fs::path& path, const FormatError& error) {
+    fs::path aside = path;
+    aside += ".damaged";
+    std::error_code failed;
+    fs::rename(path, aside, failed);
+    warn(fmt::format(
+        "{}: a damaged checkpoint, going on from the one before it{}: {}",
+        path.string(),
+        failed ? std::string()
+               : fmt::format(" (renamed to '{}')", aside.filename().string()),
+        error.what()));
+  }
+
+  /// What was written last is whole, and stays.
+  void remove_older(int64_t written) const {
+    int64_t kept = 0;
+    for (const Entry& entry : entries_in(folder_)) {
+      if (entry.steps > written || ++kept <= options_.keep) continue;
+      std::error_code error;
+      fs::remove(entry.path, error);
+      if (error) {
+        warn(fmt::format("{}: cannot remove an old checkpoint: {}",
+                         entry.path.string(), error.message()));
+      }
+    }
+  }
+
+  fs::path folder_;
+  CheckpointFolderOptions options_;
+};
+
+}  // namespace
+
+std::shared_ptr<train::Checkpointer> checkpoint_folder(
+    fs::path folder, const CheckpointFolderOptions& options) {
+  return std::make_shared<CheckpointFolder>(std::move(folder), options);
+}
+
+fs::path newest_checkpoint(const fs::path& folder) {
+  const auto newest =
+      newest_in(folder, [](const fs::path&, const FormatError&) {});
+  if (!newest) {
+    throw NotFoundError(
+        fmt::format("{}: expected a folder with a whole checkpoint, got none",
+                    folder.string()));
+  }
+  return newest->first;
+}
+
+}  // namespace octet::io

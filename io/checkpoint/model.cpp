@@ -1,0 +1,74 @@
+// Models and states in files.
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/layers/layer.h>
+#include <octet/quant/model_state.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "file.h"
+
+namespace octet::io {
+namespace {
+
+constexpr int64_t kLargestFile = int64_t{1} << 38;
+
+quant::ModelState read_model(const std::filesystem::path& path) {
+  return model_in(read_file(path, kLargestFile), path.string());
+}
+
+/// A model whose layers ask for no more weights than the file has.
+Model build(const quant::ModelState& state) {
+  int64_t elements = 0;
+  for (const quant::Weight& weight : state.weights) {
+    elements += weight.value.size();
+  }
+  // apply() builds each layer again.
+  const ParameterLimit limit(elements * (state.plan.is_null() ? 1 : 2));
+  return quant::rebuild(state);
+}
+
+}  // namespace
+
+void save_model(const Model& model, const std::filesystem::path& path) {
+  write_file(path, file_of(quant::state_of(model)));
+}
+
+Model load_model(const std::filesystem::path& path) {
+  const quant::ModelState state = read_model(path);
+  try {
+    Model model = build(state);
+    quant::restore(model, state);
+    return model;
+  } catch (Error& error) {
+    const std::string frame = fmt::format("in '{}'", path.string());
+    if (error.kind() == ErrorKind::unsupported) {
+      error.add_context(frame);
+      throw;
+    }
+    FormatError fault(error.message());
+    for (const std::string& inner : error.context()) fault.add_context(inner);
+    fault.add_context(frame);
+    throw fault;
+  }
+}
+
+void load_weights(const Model& model, const std::filesystem::path& path) {
+  const quant::ModelState state = read_model(path);
+  with_context([&] { return fmt::format("in '{}'", path.string()); },
+               [&] { quant::assign_weights(model, state.weights); });
+}
+
+void save_checkpoint(const train::TrainingState& state,
+                     const std::filesystem::path& path) {
+  write_file(path, file_of(state));
+}
+
+train::TrainingState load_checkpoint(const std::filesystem::path& path) {
+  return state_in(read_file(path, kLargestFile), path.string());
+}
+
+}  // namespace octet::io

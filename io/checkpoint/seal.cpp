@@ -1,0 +1,75 @@
+#include "seal.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "crc32c.h"
+
+namespace octet::io {
+namespace {
+
+constexpr std::string_view kMagic = "OCTETSUM";
+constexpr size_t kSumBytes = 4;
+constexpr size_t kSealBytes = kMagic.size() + 8 + kSumBytes;
+
+void append(std::string& to, uint64_t value, size_t bytes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    to += static_cast<char>(value >> 8 * i & 0xff);
+  }
+}
+
+uint64_t number_in(std::string_view bytes) {
+  uint64_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string sealed(std::string image) {
+  const uint64_t length = image.size();
+  image += kMagic;
+  append(image, length, 8);
+  append(image, crc32c(image), kSumBytes);
+  return image;
+}
+
+std::string_view unsealed(std::string_view contents) {
+  if (contents.size() < kSealBytes) {
+    throw FormatError(fmt::format(
+        "checksum: expected a file of at least {} bytes, got {}; it is cut "
+        "short, or not one of Octet's",
+        kSealBytes, contents.size()));
+  }
+  const std::string_view image =
+      contents.substr(0, contents.size() - kSealBytes);
+  const std::string_view seal = contents.substr(image.size());
+  if (!seal.starts_with(kMagic)) {
+    throw FormatError(
+        "checksum: expected one at the end of the file, got none; the file is "
+        "cut short, was changed by another program, or is not one of Octet's");
+  }
+  const uint64_t length = number_in(seal.substr(kMagic.size(), 8));
+  if (length != image.size()) {
+    throw FormatError(fmt::format(
+        "checksum: expected {} bytes before it, got {}", length, image.size()));
+  }
+  const uint64_t sum = number_in(seal.substr(seal.size() - kSumBytes));
+  const uint32_t found =
+      crc32c(contents.substr(0, contents.size() - kSumBytes));
+  if (sum != found) {
+    throw FormatError(fmt::format(
+        "checksum: expected {:08x} as the file says, got {:08x} from its "
+        "contents; they are damaged",
+        sum, found));
+  }
+  return image;
+}
+
+}  // namespace octet::io

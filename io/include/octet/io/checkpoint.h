@@ -1,0 +1,66 @@
+// Octet's own files: a model, float or quantized, with its weights, and in a
+// checkpoint all that its training needs to go on. HDF5 that Keras and h5py
+// read; a checksum of the whole tells damaged files. The format is described
+// in io/README.md.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <octet/layers/model.h>
+#include <octet/train/checkpointer.h>
+
+namespace octet::io {
+
+/// Writes a model with its plan and the state of its quantizers, beside `path`
+/// and then renamed over it.
+/// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
+/// no UTF-8) or that two layers or quantizers have.
+void save_model(const Model& model, const std::filesystem::path& path);
+
+/// The model in a file of save_model(), or a checkpoint. Layers are made by
+/// create_layer(), wrappers as apply() makes them. The file is not trusted:
+/// libhdf5 runs in a child process.
+/// Throws: IoError; FormatError for a file that is damaged, malicious or not
+/// Octet's; UnsupportedError for one of a newer version, or naming all layers
+/// whose class is not known.
+Model load_model(const std::filesystem::path& path);
+
+/// Puts the weights of such a file into an equal model or its float or
+/// quantized twin: all, or nothing. Scales stay as they are.
+/// Throws: as load_model(); ValueError naming the weights that one side lacks,
+/// ShapeError.
+void load_weights(const Model& model, const std::filesystem::path& path);
+
+/// A state in a file, and back. Throws: as save_model() and load_model().
+void save_checkpoint(const train::TrainingState& state,
+                     const std::filesystem::path& path);
+train::TrainingState load_checkpoint(const std::filesystem::path& path);
+
+struct CheckpointFolderOptions {
+  /// Steps of the optimizer from one state to the next, besides those at the
+  /// ends of epochs; 0: only these.
+  int64_t every_steps = 0;
+  int64_t keep = 3;  ///< newest files that stay, >= 1
+};
+
+/// States of one fit in a folder, as `checkpoint-<steps>.h5`:
+///
+///   train::fit(model, data, {
+///       .checkpoints = io::checkpoint_folder("runs/a", {.every_steps = 200}),
+///       .resume = true});
+///
+/// The folder is made when the fit begins and is its alone until it ends; other
+/// files in it are left alone. A file that is damaged is warned of and renamed
+/// to `<name>.damaged`, and the one before it is used.
+/// Throws: ValueError for options out of range.
+std::shared_ptr<train::Checkpointer> checkpoint_folder(
+    std::filesystem::path folder, const CheckpointFolderOptions& options = {});
+
+/// The newest file of a checkpoint_folder() that is whole.
+/// Throws: IoError; NotFoundError if there is none.
+std::filesystem::path newest_checkpoint(const std::filesystem::path& folder);
+
+}  // namespace octet::io
