@@ -56,8 +56,11 @@ void write_all(int fd, std::string_view contents, const fs::path& path) {
 // A rename is only durable once the folder is on the disk. Some file systems
 // cannot sync folders; the file itself is safe then.
 void sync_folder(const fs::path& folder) {
-  const Descriptor descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY));
-  if (descriptor.get() >= 0) ::fsync(descriptor.get());
+  const Descriptor descriptor(
+      ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.get() < 0 || ::fsync(descriptor.get()) == 0) return;
+  const bool cannot = errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+  if (!cannot) fail(folder, "write the folder", errno);
 }
 
 fs::path folder_of(const fs::path& path) {
@@ -118,17 +121,7 @@ struct FileSet::File {
   File& operator=(const File&) = delete;
 
   void put_in_place() {
-    if (temporary.empty()) {
-      temporary = temporary_name();
-      const std::string self =
-          fmt::format("/proc/self/fd/{}", descriptor.get());
-      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, temporary.c_str(),
-                   AT_SYMLINK_FOLLOW) != 0) {
-        const int error = errno;
-        temporary.clear();
-        fail(path, "create a file beside it", error);
-      }
-    }
+    if (temporary.empty()) make_named();
     if (::rename(temporary.c_str(), path.c_str()) != 0) {
       fail(path, "put it in place", errno);
     }
@@ -145,6 +138,25 @@ struct FileSet::File {
 #else
     return -1;
 #endif
+  }
+
+  // A process of this number that was killed may have left a file.
+  void make_named() {
+    constexpr int kMostTries = 100;
+    const std::string self = fmt::format("/proc/self/fd/{}", descriptor.get());
+    for (int attempt = 0;; ++attempt) {
+      const std::string name =
+          attempt == 0 ? temporary_name()
+                       : fmt::format("{}.{}", temporary_name(), attempt);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
+                   AT_SYMLINK_FOLLOW) == 0) {
+        temporary = name;
+        return;
+      }
+      if (errno != EEXIST || attempt == kMostTries) {
+        fail(path, "create a file beside it", errno);
+      }
+    }
   }
 
   void make_temporary() {
@@ -215,8 +227,13 @@ void ensure_writable_folder(const fs::path& folder) {
   if (folder.empty())
     throw IoError("folder: expected a path, got an empty one");
   std::error_code error;
-  fs::create_directories(folder, error);
   std::error_code ignored;
+  std::vector<fs::path> made;
+  for (fs::path each = folder; !each.empty() && !fs::exists(each, ignored);
+       each = each.parent_path()) {
+    made.push_back(each);
+  }
+  fs::create_directories(folder, error);
   if (error && !fs::is_directory(folder, ignored)) {
     throw IoError(fmt::format("{}: cannot create the folder: {}",
                               folder.string(), error.message()));
@@ -225,6 +242,7 @@ void ensure_writable_folder(const fs::path& folder) {
   const Descriptor probe(::mkstemp(pattern.data()));
   if (probe.get() < 0) fail(folder, "write to the folder", errno);
   ::unlink(pattern.c_str());
+  for (const fs::path& each : made) sync_folder(folder_of(each));
 }
 
 }  // namespace octet

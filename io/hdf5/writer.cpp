@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -220,8 +221,11 @@ Hdf5Writer::Hdf5Writer() {
   const Handle access =
       made(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "make a file");
   must(H5Pset_fapl_core(access.get(), kGrowth, 0), "make a file in memory");
+  // The library takes two open files of one name for the same.
+  static uint64_t number = 0;
+  const std::string name = fmt::format("octet-{}.h5", number++);
   Handle file =
-      made(H5Fcreate("octet.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
+      made(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
            H5Fclose, "make a file in memory");
   Handle links = made(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "make links");
   must(H5Pset_create_intermediate_group(links.get(), 1), "make links");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -61,6 +62,19 @@ TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
   ::signal(SIGXFSZ, handler);
   EXPECT_EQ(read_file(folder / "f"), "old");
   EXPECT_EQ(entries(folder.path()), 1);
+}
+
+TEST(WriteFile, PassesOverWhatAKilledProcessOfItsNumberLeft) {
+  const TemporaryFolder folder;
+  const auto left = [&](int descriptor) {
+    return folder / fmt::format(".f.{}.{}", ::getpid(), descriptor);
+  };
+  for (int descriptor = 0; descriptor < 64; ++descriptor) {
+    write_file(left(descriptor), "left");
+  }
+  write_file(folder / "f", "new");
+  EXPECT_EQ(read_file(folder / "f"), "new");
+  EXPECT_EQ(read_file(left(9)), "left");
 }
 
 TEST(WriteFile, DoesNotReplaceAFolder) {

@@ -17,9 +17,10 @@ namespace octet {
 std::string read_file(const std::filesystem::path& path,
                       int64_t limit = int64_t{1} << 31);
 
-/// Writes beside `path`, flushes to the disk and renames over it, so that a
-/// reader sees the old file or the new one, never a part. On failure (disk
-/// full, no permission) the old file stays and the temporary is removed.
+/// Writes beside `path`, flushes to the disk, renames over it and flushes the
+/// folder, so that a reader sees the old file or the new one, never a part, and
+/// after a power failure, too. On failure (disk full, no permission) the old
+/// file stays and the temporary is removed.
 /// Throws: IoError.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 

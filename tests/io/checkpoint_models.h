@@ -1,0 +1,87 @@
+// Models for the tests of Octet's files, and what h5py says of these.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <octet/io/checkpoint.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/train/train.h>
+
+#include "../e2e/command.h"
+#include "../support.h"
+
+namespace octet::io {
+
+/// Two inputs and outputs, a layer called twice, an Add, batch normalization;
+/// all weights are noise.
+inline Model branches(const std::string& name = "branches") {
+  const SymbolicTensor left = input({6, 5, 2}, "left");
+  const SymbolicTensor right = input({6, 5, 2}, "right");
+  const Conv2D shared({.filters = 3, .name = "shared"});
+  const SymbolicTensor sum =
+      Add({.name = "add"})({shared(left), shared(right)});
+  SymbolicTensor x = BatchNormalization({.name = "norm"})(sum);
+  x = Flatten({.name = "flat"})(ReLU({.name = "relu"})(x));
+  const SymbolicTensor logits = Dense({.units = 3, .name = "logits"})(x);
+  Model model({right, left}, {logits, x}, {.name = name, .seed = 11});
+  uint64_t seed = 100;
+  for (const Parameter& p : model.parameters()) {
+    Tensor value = noise(p.variable.shape(), seed++);
+    // Variances are not negative.
+    for (float& v : value.f32()) {
+      if (p.name == "moving_variance") v = 1.5f + v;
+    }
+    p.variable.assign(value);
+  }
+  return model;
+}
+
+/// branches(), calibrated, with a switch, passes and frozen parts.
+inline Model quantized_branches() {
+  Model model = quant::quantize_model(branches());
+  float scale = 0.015625f;
+  for (const auto& quantizer : quant::quantizers(model)) {
+    if (quantizer->config().rule == quant::ScaleRule::live) continue;
+    quantizer->set_scale(scale);
+    scale *= 1.3f;
+  }
+  quant::quantizers(model)[0]->set_enabled(false);
+  quant::freeze_bn_stats(model);
+  model.layer("quant_logits").set_trainable(false);
+  model.set_training_passes(1234);
+  return model;
+}
+
+/// All outputs for inputs of noise.
+inline std::vector<std::vector<uint32_t>> outputs_of(const Model& model) {
+  std::vector<Tensor> inputs;
+  for (const SymbolicTensor& input : model.inputs()) {
+    inputs.push_back(noise(input.shape().with(0, 3), 7 + inputs.size()));
+  }
+  std::vector<std::vector<uint32_t>> result;
+  for (const Tensor& output : model.predict(inputs)) {
+    result.push_back(bits(output));
+  }
+  return result;
+}
+
+inline std::vector<std::vector<uint32_t>> weight_bits(const Model& model) {
+  std::vector<std::vector<uint32_t>> result;
+  for (const quant::Weight& weight : quant::weights_of(model)) {
+    result.push_back(bits(weight.value));
+  }
+  return result;
+}
+
+/// Runs a script of tests/oracle with h5py. Exit code 77: there is no h5py.
+inline CommandResult run_h5py_script(const std::string& script,
+                                     const std::filesystem::path& argument) {
+  return run_command(fmt::format(
+      "{} {} {}", quoted(OCTET_SOURCE_DIR "/tests/oracle/h5py_python.sh"),
+      script, quoted(argument)));
+}
+
+}  // namespace octet::io
