@@ -254,7 +254,8 @@ Shape shape_from(const Config& config) {
 
 train::NamedTensors read_tensors(File& file) {
   train::NamedTensors tensors;
-  for (const Config& entry : file.text(kTraining, "tensors").as_list()) {
+  const Config index = file.text(kTraining, "tensors");
+  for (const Config& entry : index.as_list()) {
     const std::string& name = entry.at("name").as_string();
     const std::string& type = entry.at("type").as_string();
     if (type != "f32" && type != "i64") {

@@ -1,0 +1,439 @@
+// checkpoint_folder: which files stay, and what becomes of damaged ones.
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <octet/runtime/file.h>
+
+#include "../train/checkpoints.h"
+#include "checkpoint/file.h"
+#include "checkpoint/seal.h"
+#include "checkpoint_models.h"
+#include "hdf5/writer.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using train::History;
+
+class WarningsHeard {
+ public:
+  WarningsHeard()
+      : before_(set_warning_sink(
+            [this](std::string_view text) { all.emplace_back(text); })) {}
+  ~WarningsHeard() { set_warning_sink(before_); }
+  WarningsHeard(const WarningsHeard&) = delete;
+  WarningsHeard& operator=(const WarningsHeard&) = delete;
+  std::vector<std::string> all;
+
+ private:
+  WarningSink before_;
+};
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string name_of(int64_t steps) {
+  return fmt::format("checkpoint-{:012}.h5", steps);
+}
+
+struct Trained {
+  std::string history;
+  std::vector<float> weights;
+  bool operator==(const Trained&) const = default;
+};
+
+/// Three epochs of seven steps.
+Trained train_in(std::shared_ptr<train::Checkpointer> checkpoints, bool resume,
+                 const std::function<void(train::FitOptions&)>& change = {}) {
+  const Model model = train::image_network();
+  const Dataset data = train::images(50, 1);
+  const Dataset validation = train::images(20, 2);
+  train::FitOptions options{
+      .epochs = 3,
+      .batch_size = 8,
+      .schedule = train::cosine(),
+      .validation = &validation,
+      .callbacks = {train::early_stopping({.monitor = "val_accuracy",
+                                           .patience = 9,
+                                           .restore_best_weights = true}),
+                    train::reduce_on_plateau({.monitor = "loss"})},
+      .checkpoints = std::move(checkpoints),
+      .resume = resume};
+  if (change) change(options);
+  const History history = fit(model, data, options);
+  return {train::text_of(history), train::weights_of(model)};
+}
+
+void damage(const fs::path& path, size_t at) {
+  std::string contents = read_file(path);
+  contents.at(at) = static_cast<char>(contents.at(at) ^ 0x10);
+  write_file(path, contents);
+}
+
+/// Ends a fit by an exception, after a number of batches.
+class Breaker final : public train::Callback {
+ public:
+  explicit Breaker(int64_t batches) : left_(batches) {}
+  void on_step(const train::Progress&) override {
+    if (left_-- == 0) throw ValueError("breaker: expected a break");
+  }
+
+ private:
+  int64_t left_;
+};
+
+void train_until(int64_t batches,
+                 std::shared_ptr<train::Checkpointer> checkpoints,
+                 bool resume = true) {
+  EXPECT_THROW(train_in(std::move(checkpoints), resume,
+                        [&](train::FitOptions& options) {
+                          options.callbacks.push_back(
+                              std::make_shared<Breaker>(batches));
+                        }),
+               ValueError);
+}
+
+TEST(CheckpointFolder, LetsAFitGoOnFromEveryFile) {
+  const TempFolder folder;
+  const Trained expected = train_in({}, false);
+  const auto all =
+      checkpoint_folder(folder / "all", {.every_steps = 2, .keep = 1000});
+  EXPECT_EQ(train_in(all, false), expected);
+  const std::vector<std::string> names = names_in(folder / "all");
+  EXPECT_EQ(names.size(), 13u);  // 0, 2, 4, 6, 7, 8, 10, ...
+  for (const std::string& name : names) {
+    SCOPED_TRACE(name);
+    fs::create_directory(folder / name);
+    fs::copy(folder / "all" / name, folder / name / name);
+    EXPECT_EQ(train_in(checkpoint_folder(folder / name), true), expected);
+  }
+}
+
+TEST(CheckpointFolder, KeepsTheNewestAndLeavesOtherFilesAlone) {
+  const TempFolder folder;
+  for (const char* name :
+       {"notes.txt", "checkpoint-1.h5", "checkpoint-000000000002.h5.old",
+        "checkpoint-00000000000x.h5", ".checkpoint-000000000003"}) {
+    write_file(folder / name, "mine");
+  }
+  train_in(checkpoint_folder(folder.path(), {.every_steps = 3, .keep = 2}),
+           true);
+  EXPECT_THAT(
+      names_in(folder.path()),
+      ElementsAre(".checkpoint-000000000003", "checkpoint-000000000002.h5.old",
+                  "checkpoint-00000000000x.h5", name_of(18), name_of(21),
+                  "checkpoint-1.h5", "notes.txt"));
+  EXPECT_EQ(newest_checkpoint(folder.path()), folder / name_of(21));
+}
+
+TEST(CheckpointFolder, SavesEpochsAloneUnlessToldOtherwise) {
+  const TempFolder folder;
+  train_in(checkpoint_folder(folder / "a" / "b"), true);
+  EXPECT_THAT(names_in(folder / "a" / "b"),
+              ElementsAre(name_of(7), name_of(14), name_of(21)));
+}
+
+TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
+  const TempFolder folder;
+  const Trained expected = train_in({}, false);
+  const auto checkpoints =
+      checkpoint_folder(folder.path(), {.every_steps = 1, .keep = 3});
+  train_until(10, checkpoints);
+  ASSERT_THAT(names_in(folder.path()),
+              ElementsAre(name_of(8), name_of(9), name_of(10)));
+  damage(folder / name_of(10), 1000);
+  fs::resize_file(folder / name_of(9), 5000);
+  WarningsHeard warnings;
+  train_until(1, checkpoints);
+  EXPECT_THAT(names_in(folder.path()),
+              ElementsAre(name_of(8), name_of(9), name_of(9) + ".damaged",
+                          name_of(10) + ".damaged"));
+  ASSERT_EQ(warnings.all.size(), 2u);
+  EXPECT_THAT(warnings.all[0],
+              AllOf(HasSubstr((folder / name_of(10)).string()),
+                    HasSubstr("a damaged checkpoint, going on from the one "
+                              "before it (renamed to 'checkpoint-000000000010"
+                              ".h5.damaged'): checksum: expected ")));
+  EXPECT_THAT(warnings.all[1],
+              AllOf(HasSubstr(name_of(9)), HasSubstr("the file is cut short")));
+  EXPECT_EQ(train_in(checkpoints, true), expected);
+  EXPECT_EQ(warnings.all.size(), 2u);
+}
+
+TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
+  const TempFolder folder;
+  const Trained expected = train_in({}, false);
+  const auto checkpoints = checkpoint_folder(folder.path(), {.keep = 2});
+  train_until(16, checkpoints);
+  for (const std::string& name : names_in(folder.path())) {
+    damage(folder / name, 99);
+  }
+  const WarningsHeard warnings;
+  EXPECT_EQ(train_in(checkpoints, true), expected);
+  EXPECT_EQ(warnings.all.size(), 2u);
+}
+
+TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
+  const TempFolder folder;
+  const auto checkpoints = checkpoint_folder(folder.path());
+  train_until(16, checkpoints);
+  Hdf5Writer writer;
+  writer.group("octet");
+  writer.attribute("octet", "format", 2);
+  writer.attribute("octet", "version", "9.9.9");
+  write_file(folder / name_of(15), sealed(writer.finish()));
+  EXPECT_THAT(
+      error_of<UnsupportedError>([&] { train_in(checkpoints, true); }),
+      AllOf(HasSubstr("format: expected at most 1, got 2, which Octet 9.9.9 "
+                      "wrote"),
+            HasSubstr(name_of(15))));
+  EXPECT_TRUE(fs::exists(folder / name_of(15)));
+}
+
+TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
+  const TempFolder folder;
+  const auto checkpoints = checkpoint_folder(folder.path());
+  train_until(16, checkpoints);
+  train::TrainingState state = load_checkpoint(folder / name_of(14));
+  // What a checksum cannot tell: a state of something else.
+  state.progress.set("epoch", "two");
+  save_checkpoint(state, folder / name_of(14));
+  EXPECT_THAT(error_of<ValueError>([&] { train_in(checkpoints, true); }),
+              AllOf(HasSubstr("expected an integer, got a string"),
+                    HasSubstr("in the checkpoints of '")));
+  EXPECT_TRUE(fs::exists(folder / name_of(14)));
+}
+
+TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
+  const TempFolder folder;
+  const auto checkpoints = checkpoint_folder(folder.path());
+  {
+    const auto claim = checkpoints->claim();
+    EXPECT_THAT(error_of<IoError>(
+                    [&] { train_in(checkpoint_folder(folder.path()), true); }),
+                HasSubstr("expected to be the only one to write here"));
+    EXPECT_TRUE(folder.empty());
+    // In another process, too.
+    const pid_t child = ::fork();
+    if (child == 0) {
+      try {
+        (void)checkpoint_folder(folder.path())->claim();
+        ::_exit(0);
+      } catch (const IoError&) {
+        ::_exit(7);
+      }
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 7);
+  }
+  train_in(checkpoints, true);
+}
+
+TEST(CheckpointFolder, RemovesWhatAKilledRunLeft) {
+  const TempFolder folder;
+  write_file(folder / ".checkpoint-000000000007.h5.4711.5", "part");
+  write_file(folder / ".checkpoint-000000000007.h5.4711.5.Ab3xyz", "part");
+  write_file(folder / ".checkpoint", "mine");
+  (void)checkpoint_folder(folder.path())->claim();
+  EXPECT_THAT(names_in(folder.path()), ElementsAre(".checkpoint"));
+}
+
+TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
+  const TempFolder folder;
+  write_file(folder / "file", "in the way");
+  const auto refusal = [](const fs::path& path) {
+    return error_of<IoError>([&] { train_in(checkpoint_folder(path), true); });
+  };
+  EXPECT_THAT(refusal(folder / "file"), HasSubstr("file"));
+  EXPECT_THAT(refusal(folder / "file" / "b"), HasSubstr("cannot create"));
+  EXPECT_THAT(refusal("/proc/octet"), HasSubstr("/proc/octet"));
+  if (::geteuid() == 0) return;  // who may write anywhere
+  fs::create_directory(folder / "closed");
+  fs::permissions(folder / "closed",
+                  fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_THAT(refusal(folder / "closed"), HasSubstr("cannot write"));
+  fs::permissions(folder / "closed", fs::perms::owner_all);
+}
+
+/// Lets no file become larger than some bytes, as a full disk does in the
+/// middle of a write, from a number of batches on.
+class SmallDisk final : public train::Callback {
+ public:
+  explicit SmallDisk(int64_t batches) : left_(batches) {
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+  }
+  ~SmallDisk() override {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  void on_step(const train::Progress&) override {
+    const rlimit small{4096, before_.rlim_max};
+    if (left_-- == 0) ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+
+ private:
+  int64_t left_;
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+TEST(CheckpointFolder, SurvivesAFullDisk) {
+  const TempFolder folder;
+  const Trained expected = train_in({}, false);
+  const WarningsHeard warnings;
+  const auto checkpoints =
+      checkpoint_folder(folder.path(), {.every_steps = 2, .keep = 2});
+  const Trained trained =
+      train_in(checkpoints, true, [](train::FitOptions& options) {
+        options.callbacks.push_back(std::make_shared<SmallDisk>(10));
+      });
+  EXPECT_EQ(trained, expected);
+  // Nothing is there of steps 12, 14 and so on.
+  EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
+  ASSERT_FALSE(warnings.all.empty());
+  EXPECT_THAT(warnings.all[0],
+              AllOf(HasSubstr("fit: cannot save a checkpoint, going on without "
+                              "it: "),
+                    HasSubstr("cannot write: ")));
+  EXPECT_EQ(train_in(checkpoints, true), expected);
+}
+
+TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
+  EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder(""); }),
+              HasSubstr("expected a folder, got an empty path"));
+  EXPECT_THAT(
+      error_of<ValueError>([] { checkpoint_folder("a", {.every_steps = -1}); }),
+      HasSubstr("checkpoint_folder: expected every_steps >= 0, got -1"));
+  EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder("a", {.keep = 0}); }),
+              HasSubstr("checkpoint_folder: expected keep >= 1, got 0"));
+  EXPECT_THAT(
+      error_of<NotFoundError>([] { (void)newest_checkpoint("/nowhere"); }),
+      HasSubstr("/nowhere: expected a folder with a whole checkpoint"));
+}
+
+TEST(CheckpointFolder, HoldsModelsThatLoad) {
+  const TempFolder folder;
+  const auto checkpoints = checkpoint_folder(folder.path());
+  const Model model = train::image_network();
+  const Dataset data = train::images(50, 1);
+  train::fit(model, data,
+             {.epochs = 2, .batch_size = 8, .checkpoints = checkpoints});
+  const Model loaded = load_model(newest_checkpoint(folder.path()));
+  EXPECT_EQ(train::weights_of(loaded), train::weights_of(model));
+}
+
+// ---- every kind of damage
+
+class DamagedFile : public ::testing::Test {
+ protected:
+  static std::string whole() {
+    static const std::string contents = [] {
+      train::MemoryCheckpoints memory;
+      const Model model = train::image_network();
+      train::fit(model, train::images(50, 1),
+                 {.batch_size = 25,
+                  .checkpoints = std::shared_ptr<train::Checkpointer>(
+                      &memory, [](train::Checkpointer*) {})});
+      return file_of(memory.states.back());
+    }();
+    return contents;
+  }
+  static bool is_refused(const std::string& contents) {
+    try {
+      (void)state_in(contents, "a.h5");
+      return false;
+    } catch (const FormatError&) {
+      return true;
+    }
+  }
+};
+
+TEST_F(DamagedFile, IsWholeToBeginWith) { EXPECT_FALSE(is_refused(whole())); }
+
+TEST_F(DamagedFile, IsRefusedAtEveryLength) {
+  const std::string contents = whole();
+  for (size_t length = 0; length < contents.size(); ++length) {
+    ASSERT_TRUE(is_refused(contents.substr(0, length))) << length;
+  }
+  for (const size_t more : {1, 20, 512, 4096}) {
+    EXPECT_TRUE(is_refused(contents + std::string(more, '\0'))) << more;
+    EXPECT_TRUE(is_refused(contents + contents.substr(0, more))) << more;
+  }
+}
+
+TEST_F(DamagedFile, IsRefusedWithAnyBitFlipped) {
+  const std::string contents = whole();
+  std::mt19937_64 random(4);
+  for (int i = 0; i < 3000; ++i) {
+    std::string flipped = contents;
+    const size_t flips = i % 10 == 0 ? 1 + random() % 8 : 1;
+    std::set<std::pair<size_t, int>> places;
+    for (size_t k = 0; k < flips; ++k) {
+      places.emplace(random() % contents.size(), random() % 8);
+    }
+    for (const auto& [at, bit] : places) {
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+    }
+    ASSERT_TRUE(is_refused(flipped)) << "flip " << i;
+  }
+  // The checksum itself.
+  for (size_t at = contents.size() - 20; at < contents.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = contents;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+      ASSERT_TRUE(is_refused(flipped)) << at << " bit " << bit;
+    }
+  }
+}
+
+TEST_F(DamagedFile, IsRefusedWithPartsLostOrSwapped) {
+  const std::string contents = whole();
+  constexpr size_t kBlock = 512;
+  const size_t blocks = contents.size() / kBlock;
+  ASSERT_GT(blocks, 10u);
+  for (size_t block = 0; block < blocks; ++block) {
+    const std::string lost = std::string(kBlock, '\0');
+    const std::string before = contents.substr(block * kBlock, kBlock);
+    if (before == lost) continue;
+    std::string zeroed = contents;
+    zeroed.replace(block * kBlock, kBlock, lost);
+    EXPECT_TRUE(is_refused(zeroed)) << block;
+    const size_t other = (block + 1) % blocks;
+    if (before == contents.substr(other * kBlock, kBlock)) continue;
+    std::string swapped = contents;
+    swapped.replace(block * kBlock, kBlock,
+                    contents.substr(other * kBlock, kBlock));
+    swapped.replace(other * kBlock, kBlock, before);
+    EXPECT_TRUE(is_refused(swapped)) << block;
+  }
+}
+
+}  // namespace
+}  // namespace octet::io
