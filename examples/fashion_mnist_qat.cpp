@@ -9,6 +9,7 @@
 
 #include <octet/octet.h>
 
+#include "checkpoint_options.h"
 #include "program.h"
 
 using namespace octet;
@@ -26,6 +27,7 @@ struct Options {
   int64_t threads = 0;  // 0: all cores
   std::string data = std::string(io::kFashionMnistFolder);
   std::string out = "build/out";
+  program::CheckpointOptions checkpoint;
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -51,6 +53,7 @@ void declare(CLI::App& app, Options& o) {
   };
   folder("--data", o.data, "folder of the four IDX files");
   folder("--out", o.out, "folder for the results");
+  program::add_checkpoint_options(app, o.checkpoint);
 }
 
 SymbolicTensor block(SymbolicTensor x, int64_t filters) {
@@ -122,6 +125,9 @@ void run(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const std::filesystem::path out = o.out;
   const auto seed = static_cast<uint64_t>(o.seed);
+  // A phase that had come to its end is not trained again.
+  const auto fp32_states = program::checkpoints_of(o.checkpoint, "fp32");
+  const auto qat_states = program::checkpoints_of(o.checkpoint, "qat");
   io::TrainTest data = io::fashion_mnist(o.data);
   ensure_writable_folder(out);
   const FolderLock lock(out);
@@ -144,7 +150,9 @@ void run(const Options& o) {
                   .schedule = train::cosine({.floor = 0.01f}),
                   .seed = seed,
                   .validation = &data.test,
-                  .callbacks = {train::progress_bar("fp32")}});
+                  .callbacks = {train::progress_bar("fp32")},
+                  .checkpoints = fp32_states,
+                  .resume = o.checkpoint.resume});
   const train::Evaluation fp32 = train::evaluate(model, data.test);
 
   const Model qat = quant::quantize_model(model);
@@ -162,7 +170,9 @@ void run(const Options& o) {
        .schedule = train::cosine({.floor = 0.01f}),
        .seed = seed + 1,
        .validation = &data.test,
-       .callbacks = {train::progress_bar("qat")}});
+       .callbacks = {train::progress_bar("qat")},
+       .checkpoints = qat_states,
+       .resume = o.checkpoint.resume});
   const train::Evaluation int8 = train::evaluate(qat, data.test);
 
   const io::OnnxFile fp32_file =

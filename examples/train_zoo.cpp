@@ -9,6 +9,7 @@
 
 #include <octet/octet.h>
 
+#include "checkpoint_options.h"
 #include "program.h"
 
 using namespace octet;
@@ -27,6 +28,7 @@ struct Options {
   int64_t threads = 0;  // 0: all cores
   std::string data = std::string(io::kFashionMnistFolder);
   std::string out = "build/out";
+  program::CheckpointOptions checkpoint;
 };
 
 void declare(CLI::App& app, Options& o) {
@@ -49,6 +51,7 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--out", o.out, "folder for the results")
       ->type_name("DIR")
       ->capture_default_str();
+  program::add_checkpoint_options(app, o.checkpoint);
 }
 
 double percent(double share) { return std::round(1e4 * share) / 100; }
@@ -57,6 +60,7 @@ void run(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const auto seed = static_cast<uint64_t>(o.seed);
   const std::filesystem::path out = o.out;
+  const auto checkpoints = program::checkpoints_of(o.checkpoint, o.network);
   io::TrainTest data = io::fashion_mnist(o.data);
   if (o.limit > 0) data.train = data.train.take(o.limit);
   const Model model = zoo::make(o.network, {.input = data.train.input_shape(),
@@ -86,7 +90,9 @@ void run(const Options& o) {
        .callbacks = {train::progress_bar(o.network),
                      train::csv_log(out / (o.network + ".csv"))},
        .augmentation = {train::random_flip(),
-                        train::random_crop({.padding = 2})}});
+                        train::random_crop({.padding = 2})},
+       .checkpoints = checkpoints,
+       .resume = o.checkpoint.resume});
 
   const train::Evaluation test = train::evaluate(model, data.test);
   double seconds = 0;

@@ -110,7 +110,7 @@ class Job {
     std::string history;
     std::vector<float> weights;
     std::string rows;
-    std::vector<std::string> frozen;
+    Config status;  // passes in training, what is frozen, quantizers
     bool operator==(const Result&) const = default;
   };
 
@@ -124,9 +124,7 @@ class Job {
     result.history = text_of(fit(trained, data, chosen));
     result.weights = weights_of(trained);
     result.rows = rows();
-    for (const auto& layer : trained.layers()) {
-      if (!layer->trainable()) result.frozen.push_back(layer->name());
-    }
+    result.status = quant::state_of(trained).status;
     return result;
   }
 
@@ -157,7 +155,7 @@ void expect_same_end_from_every_state(const Job& job) {
     EXPECT_EQ(result.history, expected.history) << "from state " << i;
     EXPECT_EQ(result.weights, expected.weights) << "from state " << i;
     EXPECT_EQ(result.rows, expected.rows) << "from state " << i;
-    EXPECT_EQ(result.frozen, expected.frozen) << "from state " << i;
+    EXPECT_EQ(result.status, expected.status) << "from state " << i;
     EXPECT_EQ(checkpoints->states.size(), states.size()) << "from state " << i;
   }
 }
@@ -260,6 +258,69 @@ TEST(FitCheckpoints, RememberThatAFitWasStopped) {
   const auto epochs = std::ranges::count(expected.history, '\n');
   ASSERT_LT(epochs, 9) << "nothing was stopped";
   expect_same_end_from_every_state(job);
+}
+
+TEST(FitCheckpoints, RememberPlateausAndRates) {
+  Job job;
+  job.change = [](FitOptions& options) {
+    options.epochs = 9;
+    options.schedule = constant();
+    // Nothing is ever better by so much.
+    options.callbacks = {reduce_on_plateau({.monitor = "loss",
+                                            .factor = 0.5f,
+                                            .patience = 2,
+                                            .min_delta = 100,
+                                            .cooldown = 1})};
+  };
+  expect_same_end_from_every_state(job);
+}
+
+/// What is seen at the end of a fit.
+class EndSeer final : public Callback {
+ public:
+  void on_train_end(const Progress& progress) override {
+    seen = fmt::format("{} {} {} {} {} {} {}", progress.epoch, progress.step,
+                       progress.samples, progress.loss, progress.accuracy,
+                       progress.learning_rate, progress.metrics.size());
+  }
+  std::string seen;
+};
+
+TEST(FitCheckpoints, ShowTheEndOfAFitThatHadEnded) {
+  Job job;
+  std::string seen[2];
+  const auto checkpoints = std::make_shared<MemoryCheckpoints>(1000);
+  for (std::string& each : seen) {
+    const auto seer = std::make_shared<EndSeer>();
+    job.change = [&](FitOptions& options) {
+      options.callbacks.push_back(seer);
+    };
+    job.run(checkpoints, true);
+    each = seer->seen;
+  }
+  EXPECT_THAT(seen[0], testing::StartsWith("3 7 50 "));
+  EXPECT_EQ(seen[0], seen[1]);
+}
+
+/// Fails before the first step.
+class Refuser final : public Callback {
+ public:
+  void on_train_begin(const Progress&) override {
+    throw ValueError("refuser: expected another day");
+  }
+};
+
+TEST(FitCheckpoints, LeaveTheLogWhereAnotherCallbackRefusesToBegin) {
+  Job job;
+  const auto checkpoints = std::make_shared<MemoryCheckpoints>();
+  job.run(checkpoints);
+  const std::string log = read_file(job.log);
+  checkpoints->states.resize(6);
+  job.change = [](FitOptions& options) {
+    options.callbacks.push_back(std::make_shared<Refuser>());
+  };
+  EXPECT_THROW(job.run(checkpoints, true), ValueError);
+  EXPECT_EQ(read_file(job.log), log);
 }
 
 TEST(FitCheckpoints, GoOnAfterAnException) {

@@ -1,0 +1,40 @@
+#include "checkpoint_options.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/runtime/error.h>
+
+namespace octet::program {
+
+void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
+  CLI::Option* const folder =
+      app.add_option("--checkpoint", options.folder,
+                     "keep states of the training here, to go on from")
+          ->type_name("DIR")
+          ->check([](const std::string& word) {
+            return word.empty() ? "expected a folder, got an empty name" : "";
+          });
+  app.add_flag("--resume", options.resume,
+               "go on from the newest state in --checkpoint, or begin")
+      ->needs(folder);
+}
+
+std::shared_ptr<train::Checkpointer> checkpoints_of(
+    const CheckpointOptions& options, const std::string& phase) {
+  if (options.folder.empty()) return nullptr;
+  auto checkpoints = io::checkpoint_folder(
+      std::filesystem::path(options.folder) / phase, {.every_steps = 200});
+  if (!options.resume && !checkpoints->empty()) {
+    throw ValueError(fmt::format(
+        "--checkpoint: expected a folder without states of an earlier run, got "
+        "some in '{}'. Hint: add --resume to go on from them, or choose "
+        "another folder",
+        checkpoints->name()));
+  }
+  return checkpoints;
+}
+
+}  // namespace octet::program

@@ -1,0 +1,27 @@
+// --checkpoint DIR and --resume, as the training programs take them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <octet/train/checkpointer.h>
+
+namespace octet::program {
+
+struct CheckpointOptions {
+  std::string folder;
+  bool resume = false;
+};
+
+void add_checkpoint_options(CLI::App& app, CheckpointOptions& options);
+
+/// Where the states of one phase of the program are kept; null without
+/// --checkpoint.
+/// Throws: ValueError, before anything is trained, where there are states of
+/// an earlier run and no --resume.
+std::shared_ptr<train::Checkpointer> checkpoints_of(
+    const CheckpointOptions& options, const std::string& phase);
+
+}  // namespace octet::program
