@@ -137,6 +137,63 @@ TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
+  const DataFolder data(150);
+  const TemporaryFolder folder;
+  const std::string small = data.argument() + kSmall;
+  const auto run = [&](const std::string& out, const std::string& more) {
+    return job(small + " --out " + quoted(folder / out) + more);
+  };
+  const std::string kept = " --checkpoint " + quoted(folder / "kept");
+  ASSERT_EQ(run("expected", "").exit_code, 0);
+  ASSERT_EQ(run("first", kept).exit_code, 0);
+  const auto expect_same = [&](const std::string& out) {
+    for (const char* name : {"int8.onnx", "fp32.onnx", "int8_logits.f32"}) {
+      EXPECT_EQ(read_file(folder / out / name),
+                read_file(folder / "expected" / name))
+          << out << " " << name;
+    }
+  };
+  expect_same("first");
+  // Both phases had come to their ends.
+  const CommandResult second = run("second", kept + " --resume");
+  ASSERT_EQ(second.exit_code, 0) << second.output;
+  EXPECT_EQ(second.output.find("epoch"), std::string::npos) << second.output;
+  expect_same("second");
+  // Only the first had, and of the second one a damaged state is left.
+  for (const auto& entry : fs::directory_iterator(folder / "kept" / "qat")) {
+    fs::resize_file(entry.path(), 3000);
+  }
+  const CommandResult third = run("third", kept + " --resume");
+  ASSERT_EQ(third.exit_code, 0) << third.output;
+  EXPECT_EQ(third.output.find("fp32  epoch"), std::string::npos);
+  EXPECT_NE(third.output.find("qat  epoch 1/1"), std::string::npos);
+  EXPECT_NE(third.output.find("a damaged checkpoint"), std::string::npos);
+  expect_same("third");
+}
+
+TEST(MainJob, RefusesCheckpointsThatAreNotItsOwn) {
+  const DataFolder data(150);
+  const TemporaryFolder folder;
+  const std::string kept = " --checkpoint " + quoted(folder / "kept");
+  const auto run = [&](const std::string& more) {
+    return job(data.argument() + kSmall + " --out " + quoted(folder / "out") +
+               more);
+  };
+  ASSERT_EQ(run(kept).exit_code, 0);
+  const auto expect_refused = [&](const std::string& more, int code,
+                                  const std::string& words) {
+    const CommandResult r = run(more);
+    EXPECT_EQ(r.exit_code, code) << r.output;
+    EXPECT_NE(r.output.find(words), std::string::npos) << r.output;
+    EXPECT_EQ(r.output.find("epoch 1/1"), std::string::npos) << r.output;
+  };
+  expect_refused(kept, 1, "Hint: add --resume to go on from them");
+  expect_refused(" --resume", 2, "--resume requires --checkpoint");
+  expect_refused(" --checkpoint ''", 2, "expected a folder");
+  expect_refused(kept + " --resume --seed 4", 1, "fit seed: 1 there, 4 here");
+}
+
 TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
   const DataFolder data;
   const TemporaryFolder out;
