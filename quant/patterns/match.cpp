@@ -8,7 +8,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "../placement/branch_length.h"
+#include "../placement/ancestor.h"
 #include "chain.h"
 
 namespace octet::quant {
@@ -28,8 +28,8 @@ Candidate candidate_of(const GraphIndex& graph, Chain chain) {
     if (link.input < 0 || link.node->inputs.size() < 2) continue;
     result.merge = link.node;
     result.input = link.input;
-    result.length =
-        branch_lengths(graph, *link.node)[static_cast<size_t>(link.input)];
+    result.length = paths_to_ancestor(graph, *link.node)
+                        .layers[static_cast<size_t>(link.input)];
     break;
   }
   return result;

@@ -55,13 +55,4 @@ struct ConvBranch {
 };
 ConvBranch conv_branch(const GraphIndex& graph, const SymbolicTensor& x);
 
-/// Where the inputs of a node come together, going back.
-struct Paths {
-  const GraphNode* ancestor = nullptr;  ///< null: nowhere
-  std::vector<int64_t> layers;  ///< on the longest way there from each input
-};
-/// The ancestor is the latest node in the model's order that all inputs come
-/// from. Walks no further back than that.
-Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node);
-
 }  // namespace octet::quant

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "../ancestor.h"
 #include "chains.h"
 #include "rules.h"
 
