@@ -53,13 +53,28 @@ TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
   expect_equal(loaded, model);
   EXPECT_FALSE(quant::quantizers(loaded)[0]->enabled());
   EXPECT_EQ(loaded.training_passes(), 1234u);
-  EXPECT_TRUE(loaded.layer("norm").statistics_frozen());
+  EXPECT_TRUE(loaded.layer("quant_norm").statistics_frozen());
   EXPECT_FALSE(loaded.layer("quant_logits").trainable());
   // Random layers and the next pass in training are the same, too.
   const Tensor x = noise({2, 6, 5, 2});
   const Variable inputs[] = {Variable(x), Variable(x)};
   EXPECT_EQ(bits(loaded(inputs, Mode::training)[0]),
             bits(model(inputs, Mode::training)[0]));
+}
+
+TEST(ModelFile, KeepsFixedScalesPerChannel) {
+  const TempFolder folder;
+  const Model model =
+      quant::quantize_model(zoo::make("resnet8", {.input = {16, 16, 3}}));
+  for (const auto& quantizer : quant::quantizers(model)) {
+    if (!quantizer->calibrated()) quantizer->set_scale(0.05f);
+  }
+  const Model folded = quant::fold_batch_norm(model);
+  save_model(folded, folder / "a.h5");
+  const Model loaded = load_model(folder / "a.h5");
+  const Tensor x = noise({2, 16, 16, 3});
+  EXPECT_EQ(bits(Variable(loaded.predict(x))),
+            bits(Variable(folded.predict(x))));
 }
 
 TEST(ModelFile, GivesNetworksOfTheZooBack) {
