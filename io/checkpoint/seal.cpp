@@ -8,6 +8,7 @@
 #include <octet/runtime/error.h>
 
 #include "crc32c.h"
+#include "elements.h"
 
 namespace octet::io {
 namespace {
@@ -20,14 +21,6 @@ void append(std::string& to, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
     to += static_cast<char>(value >> 8 * i & 0xff);
   }
-}
-
-uint64_t number_in(std::string_view bytes) {
-  uint64_t value = 0;
-  for (size_t i = bytes.size(); i-- > 0;) {
-    value = value << 8 | static_cast<unsigned char>(bytes[i]);
-  }
-  return value;
 }
 
 }  // namespace
@@ -55,12 +48,13 @@ std::string_view unsealed(std::string_view contents) {
         "checksum: expected one at the end of the file, got none; the file is "
         "cut short, was changed by another program, or is not one of Octet's");
   }
-  const uint64_t length = number_in(seal.substr(kMagic.size(), 8));
+  const auto length = element<uint64_t>(seal.data() + kMagic.size(), false);
   if (length != image.size()) {
     throw FormatError(fmt::format(
         "checksum: expected {} bytes before it, got {}", length, image.size()));
   }
-  const uint64_t sum = number_in(seal.substr(seal.size() - kSumBytes));
+  const auto sum =
+      element<uint32_t>(seal.data() + seal.size() - kSumBytes, false);
   const uint32_t found =
       crc32c(contents.substr(0, contents.size() - kSumBytes));
   if (sum != found) {

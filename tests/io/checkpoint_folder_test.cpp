@@ -271,12 +271,38 @@ TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
   EXPECT_THAT(refusal(folder / "file"), HasSubstr("file"));
   EXPECT_THAT(refusal(folder / "file" / "b"), HasSubstr("cannot create"));
   EXPECT_THAT(refusal("/proc/octet"), HasSubstr("/proc/octet"));
-  if (::geteuid() == 0) return;  // who may write anywhere
-  fs::create_directory(folder / "closed");
-  fs::permissions(folder / "closed",
-                  fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_THAT(refusal(folder / "closed"), HasSubstr("cannot write"));
-  fs::permissions(folder / "closed", fs::perms::owner_all);
+}
+
+TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
+  const TempFolder folder;
+  const fs::path closed = folder / "closed";
+  fs::create_directory(closed);
+  const fs::perms read_only =
+      fs::perms::all & ~(fs::perms::owner_write | fs::perms::group_write |
+                         fs::perms::others_write);
+  fs::permissions(folder.path(), read_only | fs::perms::owner_write);
+  fs::permissions(closed, read_only);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root may write anywhere.
+    constexpr uid_t kNobody = 65534;
+    if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(9);
+    try {
+      (void)checkpoint_folder(closed)->claim();
+      ::_exit(0);
+    } catch (const IoError& error) {
+      const std::string_view text = error.what();
+      const bool told = text.find(
+                            "cannot write to the folder: Permission "
+                            "denied") != std::string_view::npos;
+      ::_exit(told ? 7 : 8);
+    }
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  fs::permissions(closed, fs::perms::owner_all);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 /// Lets no file become larger than some bytes, as a full disk does in the

@@ -1,6 +1,9 @@
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <string>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
@@ -10,6 +13,8 @@
 
 namespace octet::train {
 namespace {
+
+using ::testing::HasSubstr;
 
 /// Adds the rate to its slot and takes it from the value; keeps the steps.
 class CountingRule final : public UpdateRule {
@@ -168,6 +173,68 @@ TEST(Optimizer, DecaysKernelsButNotBiases) {
   step({.learning_rate = 0.5f, .weight_decay = 0.5f, .decay_min_rank = 0});
   EXPECT_EQ(values(kernel)[0], 7.0f);
   EXPECT_EQ(values(bias)[0], 7.0f);
+}
+
+TEST(Optimizer, GoesOnFromItsState) {
+  const auto move = [](Optimizer& optimizer, const Variable& w, int steps) {
+    for (int i = 0; i < steps; ++i) {
+      give_gradient(w, {1.0f + values(w)[0], -3});
+      optimizer.step();
+    }
+  };
+  const Variable whole = parameter({1, 2});
+  Adam first({.learning_rate = 0.1f});
+  first.attach({whole});
+  move(first, whole, 3);
+  first.set_learning_rate(0.05f);
+  const Tensor value = whole.value().clone();
+  OptimizerState state = first.state();
+  for (Tensor& slot : state.slots[0]) slot = slot.clone();
+  EXPECT_EQ(state.steps, 3);
+  move(first, whole, 2);
+
+  const Variable resumed = parameter({0, 0});
+  resumed.assign(value);
+  Adam second({.learning_rate = 0.1f});
+  second.attach({resumed});
+  second.restore(state);
+  EXPECT_EQ(second.steps(), 3);
+  EXPECT_EQ(second.learning_rate(), 0.05f);
+  move(second, resumed, 2);
+  EXPECT_EQ(values(resumed), values(whole));
+}
+
+TEST(Optimizer, RefusesAStateThatIsNotItsOwn) {
+  Adam optimizer({.learning_rate = 0.5f});
+  optimizer.attach({parameter({1, 2, 3})});
+  const OptimizerState good = optimizer.state();
+  const auto refusal = [&](const std::function<void(OptimizerState&)>& change) {
+    OptimizerState state = good;
+    state.steps = 9;
+    change(state);
+    std::string text = "no error";
+    try {
+      optimizer.restore(state);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_EQ(optimizer.learning_rate(), 0.5f);
+    return text;
+  };
+  EXPECT_THAT(refusal([](OptimizerState& s) { s.slots.clear(); }),
+              HasSubstr("expected the state of 1 parameters, got that of 0"));
+  EXPECT_THAT(refusal([](OptimizerState& s) { s.steps = -1; }),
+              HasSubstr("after -1 steps"));
+  EXPECT_THAT(refusal([](OptimizerState& s) { s.slots[0].pop_back(); }),
+              HasSubstr("expected 2 tensors for parameter 0, got 1"));
+  EXPECT_THAT(
+      refusal([](OptimizerState& s) { s.slots[0][1] = Tensor::zeros({4}); }),
+      HasSubstr("expected a tensor f32 [3] for parameter 0, got [4]"));
+  EXPECT_THAT(refusal([](OptimizerState& s) { s.slots[0][1] = {}; }),
+              HasSubstr("got none"));
+  EXPECT_THAT(refusal([](OptimizerState& s) { s.learning_rate = -1.0f; }),
+              HasSubstr("-1"));
+  EXPECT_EQ(optimizer.steps(), 0);
 }
 
 TEST(Optimizer, TakesAnotherLearningRateForGood) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -75,6 +76,32 @@ TEST(Prefetch, GivesTheSameBatchesAsNone) {
     }
   }
   EXPECT_THAT(runs, Each(runs[0]));
+}
+
+TEST(Prefetch, BeginsAtAnyBatchWithoutReadingThoseBefore) {
+  for (const int64_t prefetch : {0, 3}) {
+    const auto source = std::make_shared<CountingSource>(103);
+    const Loader loader(Dataset(source), {.batch_size = 10,
+                                          .augmentation = {random_flip()},
+                                          .prefetch = prefetch,
+                                          .workers = 2});
+    for (const int64_t first : {0, 1, 7, 10, 11}) {
+      source->reads = 0;
+      int64_t index = first;
+      for (auto at = loader.from(first); at != loader.end(); ++at, ++index) {
+        const Batch batch = *at;
+        const Batch same = loader.batch(index);
+        EXPECT_EQ(std::ranges::equal(batch.labels.data<int64_t>(),
+                                     same.labels.data<int64_t>()),
+                  true);
+      }
+      EXPECT_EQ(index, 11);
+      EXPECT_EQ(source->reads, 2 * (11 - first));
+    }
+    for (const int64_t beyond : {-1, 12}) {
+      EXPECT_THROW((void)loader.from(beyond), ValueError);
+    }
+  }
 }
 
 TEST(Prefetch, AugmentsSamplesAlikeWhateverTheBatchSize) {
