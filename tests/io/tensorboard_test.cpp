@@ -13,9 +13,9 @@
 #include <octet/runtime/file.h>
 #include <octet/train/fit.h>
 
+#include "crc32c.h"
 #include "idx_files.h"
 #include "support.h"
-#include "crc32c.h"
 #include "tensorboard/event.h"
 
 namespace octet::io {
