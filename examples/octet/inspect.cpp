@@ -35,12 +35,13 @@ void add_inspect(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "inspect",
-      "Read a Keras file completely and show its layers and sizes, check an "
+      "Read a model's file completely and show its layers and sizes, check an "
       "ONNX file and show its nodes, shapes and scales, or show a network of "
       "the zoo");
-  add_model(*command, options->source,
-            "a Keras file (.h5, .keras), an ONNX file, zoo:NAME, or zoo: for "
-            "all networks");
+  add_model(
+      *command, options->source,
+      "a file of Keras or Octet (.h5, .keras), an ONNX file, zoo:NAME, or "
+      "zoo: for all networks");
   command->add_flag("--json", options->json, "print JSON instead of a table");
   command->callback(
       [options] { print(inspected(options->source, options->json)); });

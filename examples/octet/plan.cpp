@@ -273,9 +273,10 @@ void add_plan(CLI::App& app) {
                    "about names that the network does not have")
       ->type_name("error|warn")
       ->capture_default_str();
-  command->add_flag("--explain", o.explain,
-                    "also what was left alone, and conflicts, as lines that "
-                    "begin with #");
+  command->add_flag(
+      "--explain", o.explain,
+      "also conflicts, and what the tensorrt policy left alone, as lines that "
+      "begin with #");
   CLI::Option* diff =
       command
           ->add_option("--diff", o.diff,

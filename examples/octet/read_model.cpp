@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/keras.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
@@ -36,9 +37,16 @@ bool is_model(const std::string& what) {
 
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
+  if (!source.architecture.empty() &&
+      (what.starts_with(kZoo) || io::is_octet_file(what))) {
+    throw ValueError(fmt::format(
+        "--architecture: expected weights of Keras without one, got '{}'",
+        what));
+  }
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
   }
+  if (io::is_octet_file(what)) return io::load_model(what);
   if (is_model(what)) {
     return io::load_keras(what, {.architecture = source.architecture});
   }

@@ -20,13 +20,14 @@ void add_model(CLI::App& command, ModelSource& source, const char* help);
 
 /// How the commands call it in their help.
 inline constexpr const char* kModelHelp =
-    "zoo:NAME, or a Keras file (.h5, .keras)";
+    "zoo:NAME, or a file of Keras or Octet (.h5, .keras)";
 
-/// Whether `what` names a network of the zoo or a file of Keras, by its
-/// contents or, where these say nothing, by its name.
+/// Whether `what` names a network of the zoo or a file of Keras or Octet, by
+/// its contents or, where these say nothing, by its name.
 bool is_model(const std::string& what);
 
-/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras.
+/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras or
+/// Octet.
 /// Throws: NotFoundError for an unknown network; IoError; FormatError;
 /// UnsupportedError for what is no model, or one that cannot be run.
 Model read_model(const ModelSource& source);

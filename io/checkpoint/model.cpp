@@ -1,5 +1,7 @@
 // Models and states in files.
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include <octet/runtime/file.h>
 
 #include "file.h"
+#include "seal.h"
 
 namespace octet::io {
 namespace {
@@ -35,6 +38,14 @@ Model build(const quant::ModelState& state) {
 
 void save_model(const Model& model, const std::filesystem::path& path) {
   write_file(path, file_of(quant::state_of(model)));
+}
+
+bool is_octet_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(-static_cast<std::streamoff>(kSealBytes), std::ios::end);
+  std::string end(kSealBytes, '\0');
+  return file.read(end.data(), static_cast<std::streamsize>(end.size())) &&
+         is_sealed(end);
 }
 
 Model load_model(const std::filesystem::path& path) {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kMagic = "OCTETSUM";
 constexpr size_t kSumBytes = 4;
-constexpr size_t kSealBytes = kMagic.size() + 8 + kSumBytes;
 
 void append(std::string& to, uint64_t value, size_t bytes) {
   for (size_t i = 0; i < bytes; ++i) {
@@ -24,6 +23,13 @@ void append(std::string& to, uint64_t value, size_t bytes) {
 }
 
 }  // namespace
+
+const size_t kSealBytes = kMagic.size() + 8 + kSumBytes;
+
+bool is_sealed(std::string_view contents) {
+  return contents.size() >= kSealBytes &&
+         contents.substr(contents.size() - kSealBytes).starts_with(kMagic);
+}
 
 std::string sealed(std::string image) {
   const uint64_t length = image.size();
@@ -43,7 +49,7 @@ std::string_view unsealed(std::string_view contents) {
   const std::string_view image =
       contents.substr(0, contents.size() - kSealBytes);
   const std::string_view seal = contents.substr(image.size());
-  if (!seal.starts_with(kMagic)) {
+  if (!is_sealed(contents)) {
     throw FormatError(
         "checksum: expected one at the end of the file, got none; the file is "
         "cut short, was changed by another program, or is not one of Octet's");

@@ -13,5 +13,9 @@ std::string sealed(std::string image);
 
 /// The image in sealed contents. Throws: FormatError saying what is wrong.
 std::string_view unsealed(std::string_view contents);
+/// Whether `contents` end as sealed() leaves them, damaged or not.
+bool is_sealed(std::string_view contents);
+/// The bytes of such an end.
+extern const size_t kSealBytes;
 
 }  // namespace octet::io

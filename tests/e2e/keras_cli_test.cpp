@@ -51,6 +51,22 @@ TEST(OctetInspect, KnowsAFileByItsContents) {
   EXPECT_EQ(octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
 }
 
+TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
+  const TemporaryFolder folder;
+  const Model model = quant::quantize_model(zoo::lenet());
+  io::save_model(model, folder / "lenet.h5");
+  const std::string file = quoted(folder / "lenet.h5");
+  const CommandResult r = octet("inspect " + file);
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(r.output, model.summary());
+  std::string bytes = read_file(folder / "lenet.h5");
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(folder / "lenet.h5", bytes);
+  const CommandResult damaged = octet("inspect " + file);
+  EXPECT_EQ(damaged.exit_code, 1);
+  EXPECT_THAT(damaged.output, HasSubstr("they are damaged"));
+}
+
 TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
   const std::string weights =
       "inspect " + golden("k2_functional.legacy_weights.h5");

@@ -20,6 +20,9 @@ namespace octet::io {
 /// no UTF-8) or that two layers or quantizers have.
 void save_model(const Model& model, const std::filesystem::path& path);
 
+/// Whether the file ends as save_model() and checkpoints do, damaged or not.
+bool is_octet_file(const std::filesystem::path& path);
+
 /// The model in a file of save_model(), or a checkpoint. Layers are made by
 /// create_layer(), wrappers as apply() makes them. The file is not trusted:
 /// libhdf5 runs in a child process.
