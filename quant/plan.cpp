@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
+#include "placement/decisions.h"
 #include "placement/graph_index.h"
 
 namespace octet::quant {
@@ -25,6 +26,24 @@ const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
 
 std::string describe(const QdqPoint& point) {
   return fmt::format("plan, {} {}", point.layer, to_string(point.site));
+}
+
+// The plan with a group at every point whose layer and input there are.
+QdqPlan grouped(QdqPlan plan, const Model& model) {
+  const GraphIndex graph(model);
+  for (QdqPoint& point : plan.points) {
+    if (!point.group.empty()) continue;
+    for (const auto& node : model.nodes()) {
+      const bool reads =
+          point.site.kind != SiteKind::input ||
+          (point.site.index >= 0 &&
+           static_cast<size_t>(point.site.index) < node->inputs.size());
+      if (node->layer->name() != point.layer || !reads) continue;
+      point.group = group_of(graph, *node, point.site);
+      break;
+    }
+  }
+  return plan;
 }
 
 void check(const QdqPlan& plan, const Model& model) {
@@ -102,7 +121,8 @@ void check(const QdqPlan& plan, const Model& model) {
 
 }  // namespace
 
-PairCount count_pairs(const QdqPlan& plan, const Model& model) {
+PairCount count_pairs(const QdqPlan& given, const Model& model) {
+  const QdqPlan plan = grouped(given, model);
   check(plan, model);
   const GraphIndex graph(model);
   PairCount count;
@@ -122,7 +142,8 @@ PairCount count_pairs(const QdqPlan& plan, const Model& model) {
   return count;
 }
 
-Model apply(const QdqPlan& plan, const Model& model) {
+Model apply(const QdqPlan& given, const Model& model) {
+  const QdqPlan plan = grouped(given, model);
   check(plan, model);
   std::map<std::string, std::vector<const QdqPoint*>> by_layer;
   for (const QdqPoint& point : plan.points) {

@@ -21,6 +21,8 @@ int order(const QdqSite& site) {
   return 1 << 21;
 }
 
+}  // namespace
+
 std::string group_of(const GraphIndex& graph, const GraphNode& node,
                      const QdqSite& site) {
   const std::string& layer = node.layer->name();
@@ -39,8 +41,6 @@ std::string group_of(const GraphIndex& graph, const GraphNode& node,
                 : graph.tensor_name(
                       *node.inputs[static_cast<size_t>(site.index)].node);
 }
-
-}  // namespace
 
 QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
                           const QuantizerConfig& activation,

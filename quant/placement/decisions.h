@@ -36,6 +36,11 @@ Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed);
 Decisions tensorrt_policy(const GraphIndex& graph, const Decisions& fixed,
                           const TensorrtPolicy& options);
 
+/// The group of a site: that of its tensor, of the layer where it is called
+/// several times, or of the weight.
+std::string group_of(const GraphIndex& graph, const GraphNode& node,
+                     const QdqSite& site);
+
 /// The plan of decisions, in the model's order. Readers of one tensor get one
 /// group; a layer that is called several times gets groups of its own.
 QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,

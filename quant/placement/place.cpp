@@ -97,7 +97,8 @@ void check_layer(const Model& model, const SpecEntry& entry,
     unknown.report<NotFoundError>(
         fmt::format("{}: expected a layer '{}' in '{}'{}", author.rule,
                     entry.name, model.name(),
-                    is_class ? "; a class is named with is_keras_class"
+                    is_class ? "; a class is named with is_keras_class, in a "
+                               "file with \"target\": \"class\""
                              : suggest_names(entry.name, layer_names(model))));
     return;
   }
@@ -190,12 +191,34 @@ Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
   return decisions;
 }
 
-std::string sites_text(const Decision* decision) {
-  if (decision == nullptr || decision->sites.empty()) return "nothing";
-  std::vector<std::string> names;
-  for (const PlacedSite& placed : decision->sites) {
-    names.push_back(to_string(placed.site));
+// The pad that has the Q/DQ of a layer's data (P20), or null.
+const GraphNode* pad_of(const GraphIndex& graph, const Layer& layer,
+                        const Decisions& decisions) {
+  const auto calls = graph.calls(layer);
+  if (calls.size() > 1 || calls[0]->inputs.size() != 1) return nullptr;
+  const GraphNode* node = &graph.source(calls[0]->inputs[0]);
+  while (GraphIndex::is(*node, "ZeroPadding2D")) {
+    const auto found = decisions.find(node->layer.get());
+    if (found == decisions.end()) return nullptr;
+    if (!found->second.sites.empty()) return node;
+    node = &graph.source(node->inputs[0]);
   }
+  return nullptr;
+}
+
+// `pad` is that of the layer's data, if there is one.
+std::string sites_text(const Decision* decision,
+                       const GraphNode* pad = nullptr) {
+  std::vector<std::string> names;
+  if (pad != nullptr) {
+    names.push_back(fmt::format("input 0 before {}", pad->layer->name()));
+  }
+  if (decision != nullptr) {
+    for (const PlacedSite& placed : decision->sites) {
+      names.push_back(to_string(placed.site));
+    }
+  }
+  if (names.empty()) return "nothing";
   std::ranges::sort(names);
   return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -218,13 +241,15 @@ std::string rule_of(const Decision* decision, std::string_view otherwise) {
   return decision->rule.empty() ? std::string(otherwise) : decision->rule;
 }
 
-void add_conflicts(const Layer& layer, const Ranking& authors,
-                   const Decisions* policy, std::string_view policy_name,
+void add_conflicts(const GraphIndex& graph, const Layer& layer,
+                   const Ranking& authors, const Decisions* policy,
+                   std::string_view policy_name,
                    std::vector<PlacementNote>& notes) {
   const Decision* winner = nullptr;
-  const auto compare = [&](const Decision* other, const std::string& rule) {
+  const auto compare = [&](const Decision* other, const std::string& rule,
+                           const GraphNode* pad = nullptr) {
     const std::string won = sites_text(winner);
-    const std::string lost = sites_text(other);
+    const std::string lost = sites_text(other, pad);
     if (won == lost) return;
     notes.push_back(
         {.kind = PlacementNote::Kind::conflict,
@@ -245,7 +270,9 @@ void add_conflicts(const Layer& layer, const Ranking& authors,
   if (winner == nullptr || policy == nullptr) return;
   // A policy without a decision has nothing against that of others.
   if (const Decision* decision = find(*policy, layer)) {
-    compare(decision, rule_of(decision, policy_name));
+    const GraphNode* pad = pad_of(graph, layer, *policy);
+    compare(decision, pad != nullptr ? "P20" : rule_of(decision, policy_name),
+            pad);
   }
 }
 
@@ -303,8 +330,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   const std::string_view policy_name =
       options.policy == Policy::toolkit ? "toolkit policy" : "tensorrt policy";
   for (const auto& layer : model.layers()) {
-    add_conflicts(*layer, authors, alone ? &*alone : nullptr, policy_name,
-                  placement.notes);
+    add_conflicts(graph, *layer, authors, alone ? &*alone : nullptr,
+                  policy_name, placement.notes);
     const Decision* decision = find(all, *layer);
     if (decision == nullptr || !decision->sites.empty()) continue;
     placement.notes.push_back({.kind = PlacementNote::Kind::left_alone,

@@ -65,11 +65,6 @@ Decision decide_normalization(const Draft& draft, const GraphNode& node) {
     return left_alone("P02",
                       fmt::format("fuses with {}", graph.tensor_name(*before)));
   }
-  if (const GraphNode* add = draft.fused_into(node)) {
-    return left_alone("P02", fmt::format("between {} and a linear layer that "
-                                         "fuses with it",
-                                         graph.tensor_name(*add)));
-  }
   const GraphNode* reader = draft.ahead(node).unmerged;
   if (reader == nullptr) {
     return left_alone("P03", "nothing behind it is quantized");

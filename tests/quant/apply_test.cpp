@@ -224,5 +224,16 @@ TEST(Apply, TakesPointsAtAnyLayer) {
   EXPECT_EQ(plan_of(quantized), plan);
 }
 
+TEST(Apply, GroupsPointsWithoutAGroupByTheirTensor) {
+  const Model model = quickstart();
+  const QdqPlan plan = plan_for(model);
+  QdqPlan by_hand = plan;
+  for (QdqPoint& point : by_hand.points) point.group.clear();
+  EXPECT_EQ(plan_of(apply(by_hand, model)), plan);
+  EXPECT_EQ(count_pairs(by_hand, model), count_pairs(plan, model));
+  by_hand.points[0].site = QdqSite::input(3);
+  EXPECT_THROW((void)apply(by_hand, model), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::quant

@@ -66,7 +66,7 @@ TEST(PlaceRefuses, AnUnknownLayerAndListsNearNames) {
 TEST(PlaceRefuses, AClassThatIsNamedAsALayer) {
   EXPECT_EQ(refusal<NotFoundError>(spec_of("Add")),
             "user: expected a layer 'Add' in 'net'; a class is named with "
-            "is_keras_class");
+            "is_keras_class, in a file with \"target\": \"class\"");
 }
 
 TEST(PlaceRefuses, AnUnknownClassAndListsNearOnes) {

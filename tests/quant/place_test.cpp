@@ -296,5 +296,28 @@ TEST(Place, GivesAModelWithSharedLayersThatRuns) {
   }
 }
 
+TEST(Place, TellsWhereAPadHadTheQdqThatTheUserDecidesOn) {
+  const SymbolicTensor image = input({6, 5, 3}, "image");
+  const Model model(image,
+                    Conv2D({.filters = 2, .name = "conv"})(ZeroPadding2D(
+                        {.padding = {1, 1, 1, 1}, .name = "pad"})(image)));
+  const auto texts = [&](const SpecOptions& options) {
+    Strings result;
+    for (const PlacementNote& note :
+         place(model, {.spec = spec_of("conv", options)}).notes) {
+      if (note.kind == PlacementNote::Kind::conflict) {
+        result.push_back(note.text);
+      }
+    }
+    return result;
+  };
+  EXPECT_THAT(texts({.quantize_input = false}),
+              ElementsAre("user wants kernel, P20 input 0 before pad, kernel; "
+                          "user wins"));
+  EXPECT_THAT(texts({}),
+              ElementsAre("user wants input 0, kernel, P20 input 0 before pad, "
+                          "kernel; user wins"));
+}
+
 }  // namespace
 }  // namespace octet::quant

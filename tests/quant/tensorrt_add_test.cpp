@@ -42,6 +42,21 @@ TEST(TensorrtAdd, LeavesTheBranchOfTheConvolutionUnquantized) {
   EXPECT_EQ(point_at(plan, "add").group, point_at(plan, "conv").group);
 }
 
+TEST(TensorrtAdd, TakesNoNormalizationBehindAnActivationForABranch) {
+  const Branches b;
+  const SymbolicTensor late = norm(relu(conv(b.x, "c"), "r"), "late");
+  EXPECT_EQ(add_edges(b.image, add({b.x, late})),
+            (Strings{"add 0 P06", "add 1 P06"}));
+  const SymbolicTensor inside = norm(Conv2D({.filters = 4,
+                                             .kernel_size = {3, 3},
+                                             .padding = Padding::same,
+                                             .activation = "relu",
+                                             .name = "with_relu"})(b.x),
+                                     "behind");
+  EXPECT_EQ(add_edges(b.image, add({b.x, inside})),
+            (Strings{"add 0 P06", "add 1 P06"}));
+}
+
 class FusedBranch : public ::testing::TestWithParam<
                         std::function<SymbolicTensor(const SymbolicTensor&)>> {
 };

@@ -71,12 +71,19 @@ TEST(TensorrtNormalization, HasQdqBehindALayerWithAnActivationOfItsOwn) {
 
 TEST(TensorrtNormalization, HasNoneInsideABranchThatFusesWithAnAdd) {
   const SymbolicTensor x = image();
-  const SymbolicTensor branch = norm(relu(conv(x, "conv"), "relu"), "norm");
+  const SymbolicTensor branch = relu(norm(conv(x, "conv"), "norm"), "relu");
   const Model model(x, conv(add({x, branch}), "end"));
   EXPECT_EQ(edges_for(model),
             (Strings{"conv 0 P01", "add 0 P04", "end 0 P01"}));
-  EXPECT_EQ(note_of(model, "norm"),
-            "P02: between add and a linear layer that fuses with it");
+  EXPECT_EQ(note_of(model, "norm"), "P02: fuses with conv");
+}
+
+TEST(TensorrtNormalization, HasQdqBehindAnActivationBeforeAnAdd) {
+  const SymbolicTensor x = image();
+  const SymbolicTensor late = norm(relu(conv(x, "conv"), "relu"), "norm");
+  EXPECT_EQ(edges_for(Model(x, conv(add({x, late}), "end"))),
+            (Strings{"conv 0 P01", "norm 0 P03", "add 0 P06", "add 1 P06",
+                     "end 0 P01"}));
 }
 
 TEST(TensorrtNormalization, HasNoneBeforeAFloatMergeButBeforeSilu) {

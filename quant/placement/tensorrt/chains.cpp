@@ -109,15 +109,20 @@ const GraphNode* absorbing(const GraphIndex& graph, const SymbolicTensor& x) {
 
 ConvBranch conv_branch(const GraphIndex& graph, const SymbolicTensor& x) {
   ConvBranch branch;
+  // A linear layer absorbs normalization right behind it only.
+  bool normalized = false;
   const GraphNode* node = &graph.source(x);
   int64_t own = 1;  // readers that belong to the branch
   while (true) {
     if (graph.uses(*node) > own) branch.used_more = node;
     if (graph.role(*node) == LayerRole::linear && !is_softmax(*node)) {
+      if (normalized && activation_of(*node) != "linear") return {};
       branch.linear = node;
       return branch;
     }
-    branch.way.push_back(node);
+    const bool is_norm = graph.role(*node) == LayerRole::normalization;
+    if (normalized && !is_norm) return {};
+    normalized = is_norm;
     own = 1;
     if (const GraphNode* gate = silu_gate(graph, *node)) {
       if (graph.uses(*gate) > 1) branch.used_more = gate;

@@ -44,11 +44,10 @@ class LinearNeighbours {
 /// The linear layer that absorbs a normalization which reads `x`, or null.
 const GraphNode* absorbing(const GraphIndex& graph, const SymbolicTensor& x);
 
-/// A tensor as a linear layer makes it, through normalizations and
+/// A tensor as a linear layer makes it, through normalizations and then
 /// activations of any class, x * sigmoid(x) among them.
 struct ConvBranch {
   const GraphNode* linear = nullptr;     ///< null: it comes from elsewhere
-  std::vector<const GraphNode*> way;     ///< between, from the end
   const GraphNode* used_more = nullptr;  ///< of these, read elsewhere too (P08)
 
   bool fuses() const { return linear != nullptr && used_more == nullptr; }

@@ -104,15 +104,6 @@ const Ahead& Draft::ahead(const GraphNode& node) const {
   return ahead_.at(&graph_.source(node));
 }
 
-void Draft::fuse(const GraphNode& node, const GraphNode& add) {
-  fused_.emplace(&node, &add);
-}
-
-const GraphNode* Draft::fused_into(const GraphNode& node) const {
-  const auto found = fused_.find(&node);
-  return found == fused_.end() ? nullptr : found->second;
-}
-
 Decisions Draft::decisions() const {
   Decisions result;
   for (const auto& layer : graph_.model().layers()) {

@@ -44,11 +44,6 @@ class Draft {
   void look_ahead(const GraphNode& node);
   const Ahead& ahead(const GraphNode& node) const;
 
-  /// Says that a linear layer fuses with an Add and all between them.
-  void fuse(const GraphNode& node, const GraphNode& add);
-  /// The Add that a node fuses with, or null.
-  const GraphNode* fused_into(const GraphNode& node) const;
-
   /// By layer, without what is fixed.
   Decisions decisions() const;
 
@@ -58,7 +53,6 @@ class Draft {
   std::map<const GraphNode*, Decision> drafts_;
   std::set<const GraphNode*> behind_pads_;
   std::map<const GraphNode*, Ahead> ahead_;
-  std::map<const GraphNode*, const GraphNode*> fused_;
 };
 
 /// A layer without Q/DQ, and why.

@@ -130,9 +130,6 @@ Decision decide_add(Draft& draft, const GraphNode& node,
                                         reader));
   }
   const Choice choice = choose(graph, node, branches, candidates);
-  for (const GraphNode* fused : branches[choice.input].way) {
-    draft.fuse(*fused, node);
-  }
   return residual(graph, node, branches, choice);
 }
 

@@ -21,7 +21,8 @@ struct QdqPoint {
   /// placement rule ("P04") or "pattern ConvBNReLU".
   std::string rule;
   std::string reason;  ///< in words
-  /// Points of one group read the same tensor and share one quantizer.
+  /// Points of one group read the same tensor and share one quantizer. Empty
+  /// in a plan made by hand: that of the tensor, with all who read it.
   std::string group;
   bool operator==(const QdqPoint&) const = default;
 };
