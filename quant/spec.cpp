@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <regex>
 #include <set>
 
 #include <fmt/format.h>
@@ -7,6 +6,8 @@
 #include <octet/layers/registry.h>
 #include <octet/quant/spec.h>
 #include <octet/runtime/error.h>
+
+#include "name_pattern.h"
 
 namespace octet::quant {
 namespace {
@@ -17,15 +18,7 @@ void check(const SpecEntry& entry) {
   if (entry.name.empty()) {
     throw ValueError("spec: expected the name of a layer or class, got ''");
   }
-  if (entry.target == SpecTarget::pattern) {
-    try {
-      (void)std::regex(entry.name);
-    } catch (const std::regex_error& e) {
-      throw ValueError(
-          fmt::format("spec: expected a regular expression, got '{}': {}",
-                      entry.name, e.what()));
-    }
-  }
+  if (entry.target == SpecTarget::pattern) check_name_pattern(entry.name);
   std::set<int> seen;
   for (const int index : entry.request.quantization_index) {
     if (index < 0 || !seen.insert(index).second) {
@@ -166,8 +159,7 @@ const SpecEntry* QuantizationSpec::find(std::string_view layer,
         fits = entry.name == layer;
         break;
       case SpecTarget::pattern:
-        fits = std::regex_match(layer.begin(), layer.end(),
-                                std::regex(entry.name));
+        fits = matches_name(entry.name, layer);
         break;
       case SpecTarget::class_:
         fits = canonical_class_name(entry.name) ==

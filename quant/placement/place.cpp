@@ -1,7 +1,6 @@
 // place(): the user's spec, the cases and the policy become one plan.
 #include <algorithm>
 #include <optional>
-#include <regex>
 
 #include <fmt/format.h>
 
@@ -13,6 +12,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
+#include "../name_pattern.h"
 #include "decisions.h"
 
 namespace octet::quant {
@@ -66,11 +66,10 @@ void check_class(const SpecEntry& entry, const Author& author,
 
 void check_pattern(const Model& model, const SpecEntry& entry,
                    const Author& author, const Unknown& unknown) {
-  const std::regex pattern(entry.name);
   bool matches = false;
   bool fits = false;
   for (const auto& layer : model.layers()) {
-    if (!std::regex_match(layer->name(), pattern)) continue;
+    if (!matches_name(entry.name, layer->name())) continue;
     matches = true;
     fits = fits || !asks(entry.request) ||
            !wrapper_info(layer->class_name()).name.empty();
