@@ -20,7 +20,8 @@ Other arguments go to ctest:
   tests/run.sh -C long            with the tests that take minutes, too
   tests/run.sh --preset asan -V   with address and undefined sanitizers
 
-With CI=true a skipped test counts as a failure.
+With CI=true a skipped test counts as a failure. OCTET_TESTDATA names the
+folder of the shared test data, which is ../shared/testdata otherwise.
 END
 }
 

@@ -197,9 +197,9 @@ TEST(OctetConvert, WritesOnnx) {
 }
 
 TEST(OctetInspect, ReadsOrRefusesTheCorpusOfBadFiles) {
-  const auto folder = io::shared_testdata("bad_inputs");
+  const auto folder = testdata("bad_inputs");
   if (!std::filesystem::exists(folder)) {
-    GTEST_SKIP() << "needs ../shared/testdata";
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();

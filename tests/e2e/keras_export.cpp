@@ -1,5 +1,5 @@
 // keras_export FOLDER: imports the files of tests/golden/keras, and of
-// ../shared/testdata where that is, and writes each model as
+// the shared test data where they are, and writes each model as
 // FOLDER/<name>.onnx beside what Keras answers in FOLDER/<name>.json.
 // tests/oracle/compare_keras.py runs the first and compares it with the second.
 #include <exception>
@@ -53,11 +53,11 @@ int write_all(const std::filesystem::path& folder) {
   for (const auto& [name, input, classes] :
        {Published{"pretrainedResnet", {2, 32, 32, 3}, 10},
         Published{"kws_ref_model_converted", {2, 49, 10, 1}, 12}}) {
-    const auto path = io::shared_testdata(fmt::format("models/{}.h5", name));
+    const auto path = testdata(fmt::format("models/{}.h5", name));
     if (!std::filesystem::exists(path)) continue;
     const auto raw = [&](const char* end, const Shape& shape) {
-      return io::raw_floats(
-          io::shared_testdata(fmt::format("golden/{}.h5{}", name, end)), shape);
+      return io::raw_floats(testdata(fmt::format("golden/{}.h5{}", name, end)),
+                            shape);
     };
     write_model(io::load_keras(path), name,
                 {{raw(".in.f32", input)}, {raw(".out.f32", {2, classes})}},

@@ -18,6 +18,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "../testdata.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
 #include "hdf5_files.h"
@@ -133,17 +134,13 @@ std::string own_file() {
   return image.finish();
 }
 
-std::filesystem::path testdata() {
-  return OCTET_SOURCE_DIR "/../shared/testdata";
-}
-
 std::vector<std::string> seeds() {
   std::vector<std::string> files = {own_file()};
   for (const char* name :
        {"bad_inputs/ok_plain.h5", "models/pretrainedResnet.h5",
         "models/kws_ref_model_converted.h5"}) {
-    if (std::filesystem::exists(testdata() / name)) {
-      files.push_back(read_file(testdata() / name));
+    if (std::filesystem::exists(testdata(name))) {
+      files.push_back(read_file(testdata(name)));
     }
   }
   return files;
@@ -260,7 +257,7 @@ TEST(Hdf5Mutation, GivesValuesOrErrors) {
 }
 
 TEST(Hdf5Corpus, GivesValuesOrErrors) {
-  const std::filesystem::path folder = testdata() / "bad_inputs";
+  const std::filesystem::path folder = testdata("bad_inputs");
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << folder << ": expected the hostile files, got no folder";
   }

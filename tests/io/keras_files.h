@@ -17,6 +17,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "../layers/golden.h"
+#include "../testdata.h"
 #include "hdf5/writer.h"
 
 namespace octet::io {
@@ -25,38 +27,20 @@ inline std::filesystem::path keras_golden(const std::string& name) {
   return std::filesystem::path(OCTET_SOURCE_DIR) / "tests/golden/keras" / name;
 }
 
-/// Files too large to be kept here; they lie beside the repository.
-inline std::filesystem::path shared_testdata(const std::string& name = "") {
-  return std::filesystem::path(OCTET_SOURCE_DIR) / "../shared/testdata" / name;
-}
-
 struct KerasCase {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
 };
-
-inline Tensor array_of(const Config& from) {
-  std::vector<int64_t> dims;
-  for (const Config& dim : from.at("shape").as_list()) {
-    dims.push_back(dim.as_int());
-  }
-  std::vector<float> values;
-  for (const Config& value : from.at("values").as_list()) {
-    values.push_back(static_cast<float>(value.as_number()));
-  }
-  return Tensor::of<float>(Shape(std::span<const int64_t>(dims)),
-                           std::span<const float>(values));
-}
 
 /// What Keras computes, tests/golden/keras/NAME.json.
 inline KerasCase keras_case(const std::string& name) {
   const Config file = from_json(read_file(keras_golden(name + ".json")));
   KerasCase result;
   for (const Config& x : file.at("inputs").as_list()) {
-    result.inputs.push_back(array_of(x));
+    result.inputs.push_back(golden_array(x).value);
   }
   for (const Config& y : file.at("outputs").as_list()) {
-    result.outputs.push_back(array_of(y));
+    result.outputs.push_back(golden_array(y).value);
   }
   return result;
 }

@@ -138,14 +138,14 @@ TEST(KerasModel, ReadsWholeNumbersWhereKerasHasThem) {
 class SharedModels : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(shared_testdata())) {
-      GTEST_SKIP() << "needs ../shared/testdata";
+    if (!std::filesystem::exists(testdata())) {
+      GTEST_SKIP() << testdata() << ": expected the shared test data";
     }
   }
   static KerasCase published(const std::string& name, const Shape& input,
                              int64_t classes) {
     const auto raw = [&](const char* end, const Shape& shape) {
-      return raw_floats(shared_testdata("golden/" + name + end), shape);
+      return raw_floats(testdata("golden/" + name + end), shape);
     };
     return {{raw(".in.f32", input.with(0, 2))},
             {raw(".out.f32", {2, classes})}};
@@ -154,24 +154,22 @@ class SharedModels : public ::testing::Test {
 
 TEST_F(SharedModels, ResNet8GivesThePublishedOutputs) {
   const std::string name = "pretrainedResnet.h5";
-  const Model model = load_keras(shared_testdata("models/" + name));
+  const Model model = load_keras(testdata("models/" + name));
   expect_computes(model, published(name, {-1, 32, 32, 3}, 10), kTolerance);
   EXPECT_EQ(model.parameter_count(), 78666);
 }
 
 TEST_F(SharedModels, DsCnnGivesThePublishedOutputs) {
   const std::string name = "kws_ref_model_converted.h5";
-  const Model model = load_keras(shared_testdata("models/" + name));
+  const Model model = load_keras(testdata("models/" + name));
   expect_computes(model, published(name, {-1, 49, 10, 1}, 12), kTolerance);
 }
 
 TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
-  const Model model =
-      load_keras(shared_testdata("models/kws_ref_model_converted.h5"));
+  const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const std::string codes =
-      read_file(shared_testdata("kws01/features_int8_1000x49x10.bin"));
-  const std::string labels =
-      read_file(shared_testdata("kws01/labels_u8_1000.bin"));
+      read_file(testdata("kws01/features_int8_1000x49x10.bin"));
+  const std::string labels = read_file(testdata("kws01/labels_u8_1000.bin"));
   ASSERT_EQ(labels.size(), 1000u);
   Tensor x({1000, 49, 10, 1});
   ASSERT_EQ(static_cast<int64_t>(codes.size()), x.size());
@@ -189,8 +187,7 @@ TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
   EXPECT_EQ(correct, 913);
 
   // What the published float model answers for the first of them.
-  std::ifstream csv(
-      shared_testdata("kws01/expected_float_softmax_first16.csv"));
+  std::ifstream csv(testdata("kws01/expected_float_softmax_first16.csv"));
   std::string line;
   size_t compared = 0;
   while (std::getline(csv, line) && compared < 16 * 12) {
@@ -207,8 +204,8 @@ TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
 TEST_F(SharedModels, WeightsOfAFileFitTheNetworkOfTheZoo) {
   // The zoo's network ends before the softmax.
   const Model zoo = zoo::make("resnet8");
-  load_keras_weights(zoo, shared_testdata("models/pretrainedResnet.h5"));
-  const Model model = load_keras(shared_testdata("models/pretrainedResnet.h5"));
+  load_keras_weights(zoo, testdata("models/pretrainedResnet.h5"));
+  const Model model = load_keras(testdata("models/pretrainedResnet.h5"));
   const KerasCase expected =
       published("pretrainedResnet.h5", {-1, 32, 32, 3}, 10);
   const SymbolicTensor x = input({10});

@@ -24,12 +24,10 @@ class BadInputs : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(folder())) {
-      GTEST_SKIP() << "needs ../shared/testdata";
+      GTEST_SKIP() << testdata() << ": expected the shared test data";
     }
   }
-  static std::filesystem::path folder() {
-    return shared_testdata("bad_inputs");
-  }
+  static std::filesystem::path folder() { return testdata("bad_inputs"); }
   static std::vector<std::filesystem::path> files(const std::string& start) {
     std::vector<std::filesystem::path> result;
     for (const auto& entry : std::filesystem::directory_iterator(folder())) {
