@@ -57,6 +57,23 @@ std::string error_of(Body body) {
   return "no error";
 }
 
+/// Keeps warnings while it lives.
+class WarningsKept {
+ public:
+  WarningsKept()
+      : before_(set_warning_sink([this](std::string_view message) {
+          messages.emplace_back(message);
+        })) {}
+  ~WarningsKept() { set_warning_sink(before_); }
+  WarningsKept(const WarningsKept&) = delete;
+  WarningsKept& operator=(const WarningsKept&) = delete;
+
+  std::vector<std::string> messages;
+
+ private:
+  WarningSink before_;
+};
+
 class ThreadsRestored {
  public:
   ThreadsRestored() : before_(num_threads()) {}

@@ -31,20 +31,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using train::History;
 
-class WarningsHeard {
- public:
-  WarningsHeard()
-      : before_(set_warning_sink(
-            [this](std::string_view text) { all.emplace_back(text); })) {}
-  ~WarningsHeard() { set_warning_sink(before_); }
-  WarningsHeard(const WarningsHeard&) = delete;
-  WarningsHeard& operator=(const WarningsHeard&) = delete;
-  std::vector<std::string> all;
-
- private:
-  WarningSink before_;
-};
-
 std::vector<std::string> names_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -165,21 +151,21 @@ TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
               ElementsAre(name_of(8), name_of(9), name_of(10)));
   damage(folder / name_of(10), 1000);
   fs::resize_file(folder / name_of(9), 5000);
-  WarningsHeard warnings;
+  WarningsKept warnings;
   train_until(1, checkpoints);
   EXPECT_THAT(names_in(folder.path()),
               ElementsAre(name_of(8), name_of(9), name_of(9) + ".damaged",
                           name_of(10) + ".damaged"));
-  ASSERT_EQ(warnings.all.size(), 2u);
-  EXPECT_THAT(warnings.all[0],
+  ASSERT_EQ(warnings.messages.size(), 2u);
+  EXPECT_THAT(warnings.messages[0],
               AllOf(HasSubstr((folder / name_of(10)).string()),
                     HasSubstr("a damaged checkpoint, going on from the one "
                               "before it (renamed to 'checkpoint-000000000010"
                               ".h5.damaged'): checksum: expected ")));
-  EXPECT_THAT(warnings.all[1],
+  EXPECT_THAT(warnings.messages[1],
               AllOf(HasSubstr(name_of(9)), HasSubstr("the file is cut short")));
   EXPECT_EQ(train_in(checkpoints, true), expected);
-  EXPECT_EQ(warnings.all.size(), 2u);
+  EXPECT_EQ(warnings.messages.size(), 2u);
 }
 
 TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
@@ -190,9 +176,9 @@ TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
   for (const std::string& name : names_in(folder.path())) {
     damage(folder / name, 99);
   }
-  const WarningsHeard warnings;
+  const WarningsKept warnings;
   EXPECT_EQ(train_in(checkpoints, true), expected);
-  EXPECT_EQ(warnings.all.size(), 2u);
+  EXPECT_EQ(warnings.messages.size(), 2u);
 }
 
 TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
@@ -333,7 +319,7 @@ class SmallDisk final : public train::Callback {
 TEST(CheckpointFolder, SurvivesAFullDisk) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
-  const WarningsHeard warnings;
+  const WarningsKept warnings;
   const auto checkpoints =
       checkpoint_folder(folder.path(), {.every_steps = 2, .keep = 2});
   const Trained trained =
@@ -343,8 +329,8 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
   EXPECT_EQ(trained, expected);
   // Nothing is there of steps 12, 14 and so on.
   EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
-  ASSERT_FALSE(warnings.all.empty());
-  EXPECT_THAT(warnings.all[0],
+  ASSERT_FALSE(warnings.messages.empty());
+  EXPECT_THAT(warnings.messages[0],
               AllOf(HasSubstr("fit: cannot save a checkpoint, going on without "
                               "it: "),
                     HasSubstr("cannot write: ")));

@@ -120,21 +120,4 @@ inline float on_grid(float x, float scale, int low = -128, int high = 127) {
                           static_cast<float>(high));
 }
 
-/// Keeps warnings while it lives.
-class WarningsKept {
- public:
-  WarningsKept()
-      : before_(set_warning_sink([this](std::string_view message) {
-          messages.emplace_back(message);
-        })) {}
-  ~WarningsKept() { set_warning_sink(before_); }
-  WarningsKept(const WarningsKept&) = delete;
-  WarningsKept& operator=(const WarningsKept&) = delete;
-
-  std::vector<std::string> messages;
-
- private:
-  WarningSink before_;
-};
-
 }  // namespace octet

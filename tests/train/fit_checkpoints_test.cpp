@@ -22,21 +22,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Keeps warnings while it lives.
-class Warnings {
- public:
-  Warnings()
-      : before_(set_warning_sink(
-            [this](std::string_view text) { all.emplace_back(text); })) {}
-  ~Warnings() { set_warning_sink(before_); }
-  Warnings(const Warnings&) = delete;
-  Warnings& operator=(const Warnings&) = delete;
-  std::vector<std::string> all;
-
- private:
-  WarningSink before_;
-};
-
 /// Changes what a model is while it trains, and remembers nothing.
 class Freezer final : public Callback {
  public:
@@ -545,11 +530,11 @@ TEST(FitCheckpoints, ThatCannotBeSavedLaterAreAWarning) {
   job.change = [&](FitOptions& options) {
     options.callbacks.push_back(std::make_shared<Filler>(*checkpoints, true));
   };
-  const Warnings warnings;
+  const WarningsKept warnings;
   EXPECT_EQ(job.run(checkpoints), expected);
   EXPECT_EQ(checkpoints->states.size(), 4u);  // the beginning, three steps
-  ASSERT_EQ(warnings.all.size(), 13u);        // all others
-  EXPECT_THAT(warnings.all[0],
+  ASSERT_EQ(warnings.messages.size(), 13u);   // all others
+  EXPECT_THAT(warnings.messages[0],
               HasSubstr("fit: cannot save a checkpoint, going on without it: "
                         "memory: cannot write"));
 }
