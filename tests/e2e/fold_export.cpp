@@ -29,7 +29,7 @@ void write_both(const Model& model, const std::filesystem::path& folder,
 void write_network(const std::string& name, const zoo::Options& options,
                    const std::filesystem::path& folder) {
   const Model model = zoo::make(name, options);
-  disturb(model);
+  disturb_signs(model);
   write_both(model, folder, name);
   const Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized,

@@ -17,6 +17,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/train/optimizer.h>
 
+#include "../disturb.h"
 #include "exported_case.h"
 
 namespace octet {
@@ -54,21 +55,6 @@ std::vector<Family> families() {
       {"pippin", {}},
       {"sam", {.input = {20, 24, 3}}},
   };
-}
-
-/// Moves biases, scales and statistics from the 0 and 1 they begin with,
-/// where a mistake in their export would not show.
-void disturb(const Model& model) {
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& p : layer->parameters()) {
-      if (p.variable.shape().rank() != 1) continue;
-      Tensor change(p.variable.shape());
-      Rng rng = Rng(1).child(layer->name() + "/" + p.name);
-      rng.fill_uniform(change, -0.2f, 0.2f);
-      const auto value = p.variable.mutable_value().f32();
-      for (size_t i = 0; i < value.size(); ++i) value[i] += change.f32()[i];
-    }
-  }
 }
 
 void train_one_step(const Model& model, const Tensor& x) {

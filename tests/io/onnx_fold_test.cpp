@@ -135,7 +135,7 @@ TEST(ExportFolding, KeepsTheNamesOfOutputs) {
 TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
   for (const char* name : {"resnet8", "ds_cnn", "pippin"}) {
     const Model real = zoo::make(name);
-    disturb(real);
+    disturb_signs(real);
     const Model model =
         quant::quantize_model(real, {.policy = quant::Policy::toolkit});
     quant::calibrate(model, [](const Model& m) {

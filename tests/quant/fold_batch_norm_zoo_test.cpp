@@ -28,7 +28,7 @@ class FoldOfNetwork : public ::testing::TestWithParam<Network> {
  protected:
   static Model make() {
     Model model = zoo::make(GetParam().name, GetParam().options);
-    disturb(model);
+    disturb_signs(model);
     return model;
   }
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../disturb.h"
 #include "support.h"
 
 namespace octet {
@@ -161,20 +162,14 @@ inline Model normalized(const LinearKind& kind, bool use_bias = true) {
   return model;
 }
 
-/// Moves biases, scales and statistics from the 0 and 1 they begin with, and
-/// turns the sign of every fifth gamma.
-inline void disturb(const Model& model) {
+/// disturb(), and the sign of every fifth gamma turned.
+inline void disturb_signs(const Model& model) {
+  disturb(model);
   for (const auto& layer : model.layers()) {
     for (const Parameter& p : layer->parameters()) {
-      if (p.variable.shape().rank() != 1) continue;
-      Tensor change(p.variable.shape());
-      Rng rng = Rng(1).child(layer->name() + "/" + p.name);
-      rng.fill_uniform(change, -0.2f, 0.2f);
+      if (p.name != "gamma") continue;
       const auto value = p.variable.mutable_value().f32();
-      for (size_t i = 0; i < value.size(); ++i) {
-        value[i] += change.f32()[i];
-        if (p.name == "gamma" && i % 5 == 0) value[i] *= -1;
-      }
+      for (size_t i = 0; i < value.size(); i += 5) value[i] *= -1;
     }
   }
 }

@@ -58,7 +58,7 @@ class QatOf : public ::testing::TestWithParam<Way> {
  protected:
   static Model real() {
     Model model = zoo::make(GetParam().network, GetParam().options);
-    disturb(model);
+    disturb_signs(model);
     return model;
   }
   static Tensor images(const Model& model, int64_t count) {

@@ -1,0 +1,24 @@
+// Weights that are not what they begin with.
+#pragma once
+
+#include <octet/layers/model.h>
+#include <octet/runtime/rng.h>
+
+namespace octet {
+
+/// Moves biases, scales and statistics from the 0 and 1 they begin with, where
+/// a mistake would not show.
+inline void disturb(const Model& model) {
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& p : layer->parameters()) {
+      if (p.variable.shape().rank() != 1) continue;
+      Tensor change(p.variable.shape());
+      Rng rng = Rng(1).child(layer->name() + "/" + p.name);
+      rng.fill_uniform(change, -0.2f, 0.2f);
+      const auto value = p.variable.mutable_value().f32();
+      for (size_t i = 0; i < value.size(); ++i) value[i] += change.f32()[i];
+    }
+  }
+}
+
+}  // namespace octet
