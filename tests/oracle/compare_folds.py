@@ -12,8 +12,6 @@ second. Then ONNX Runtime runs both.
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
 
-import argparse
-import pathlib
 import sys
 
 import numpy as np
@@ -21,6 +19,7 @@ import onnx
 from onnx import numpy_helper
 
 from compare_layers import read_golden, run
+from verdicts import Disagreement, judge_folder
 
 # The output channels of a weight. Of Dense on tokens, MatMul, they are last.
 CHANNEL_AXIS = {"Conv": 0, "Gemm": 0, "ConvTranspose": 1, "MatMul": 1}
@@ -32,10 +31,6 @@ TOLERANCE = 1e-5
 # further on goes on with the other code. In DenseNet that happens to most
 # samples and was seen to move an output by 0.009.
 CODE_TOLERANCE = 0.05
-
-
-class Problem(Exception):
-    """What is wrong with a file."""
 
 
 class Graph:
@@ -110,7 +105,7 @@ def expect_close(what, actual, expected):
     error = np.abs(actual - expected) > ROUNDING * np.abs(expected) + 1e-30
     if error.any():
         first = int(np.argmax(error))
-        raise Problem(f"{what}: expected {expected.flat[first]}, "
+        raise Disagreement(f"{what}: expected {expected.flat[first]}, "
                       f"got {actual.flat[first]} in channel {first}")
 
 
@@ -122,7 +117,7 @@ def compare_weights(before, after):
     for name, node in before.linear().items():
         other = others.get(name)
         if other is None:
-            raise Problem(f"{name}: expected the node, got none")
+            raise Disagreement(f"{name}: expected the node, got none")
         w, scale = before.weight(node)
         got, got_scale = after.weight(other)
         bias, value = before.bias(node, len(w))
@@ -139,7 +134,7 @@ def compare_weights(before, after):
         else:
             expected = (w * np.sign(columns)).astype(np.int8)
             if not np.array_equal(got, expected):
-                raise Problem(f"{name}: {np.sum(got != expected)} of "
+                raise Disagreement(f"{name}: {np.sum(got != expected)} of "
                               f"{got.size} codes differ")
             codes += got.size
             expect_close(f"{name}: scales", got_scale,
@@ -151,12 +146,12 @@ def compare_weights(before, after):
         error = np.abs(new_bias - wanted) > ROUNDING * terms
         if error.any():
             first = int(np.argmax(error))
-            raise Problem(f"{name}: bias: expected {wanted[first]}, got "
+            raise Disagreement(f"{name}: bias: expected {wanted[first]}, got "
                           f"{new_bias[first]} in channel {first}")
     left = sum(n.op_type == "BatchNormalization" for n in after.nodes)
     there = sum(n.op_type == "BatchNormalization" for n in before.nodes)
     if left != there - folded:
-        raise Problem(f"expected {there - folded} BatchNormalization nodes, "
+        raise Disagreement(f"expected {there - folded} BatchNormalization nodes, "
                       f"got {left}")
     return folded, codes
 
@@ -164,14 +159,14 @@ def compare_weights(before, after):
 def compare_outputs(graph, actual, expected):
     """The difference, of the largest output."""
     if actual.shape != expected.shape:
-        raise Problem(f"expected {expected.shape}, got {actual.shape}")
+        raise Disagreement(f"expected {expected.shape}, got {actual.shape}")
     difference = float(np.abs(actual - expected).max() /
                        np.abs(expected).max())
     # Only the input's Q reads the same values in both files for certain.
     rounds_again = graph.rounded_activations() > 1
     tolerance = CODE_TOLERANCE if rounds_again else TOLERANCE
     if not difference <= tolerance:  # a NaN is no agreement
-        raise Problem(f"outputs differ by {difference:.2g}")
+        raise Disagreement(f"outputs differ by {difference:.2g}")
     return difference
 
 
@@ -181,38 +176,15 @@ def judge(name, folder):
     graph = Graph(folded)
     count, codes = compare_weights(Graph(plain), graph)
     if count == 0:
-        raise Problem("expected a normalization that was folded, got none")
+        raise Disagreement("expected a normalization that was folded, got none")
     [before], _ = run(plain, inputs)
     [after], _ = run(folded, inputs)
     differences = (compare_outputs(graph, after, before),
                    compare_outputs(graph, after, octet[0]))
-    return count, codes, max(differences)
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description="Compare folded ONNX files with those before folding.")
-    parser.add_argument("folder", type=pathlib.Path)
-    folder = parser.parse_args().folder
-    names = sorted(
-        file.name.removesuffix(".json") for file in folder.glob("*.json"))
-    if not names:
-        print(f"{folder}: expected models, got none", file=sys.stderr)
-        return 2
-    width = max(map(len, names))
-    problems = 0
-    for name in names:
-        try:
-            count, codes, difference = judge(name, folder)
-            print(f"ok    {name:{width}}  {count:3} folded  {codes:8} codes "
-                  f"equal  outputs {difference:.1e}")
-        except Exception as error:  # of onnx or onnxruntime: all the same
-            problems += 1
-            print(f"FAIL  {name:{width}}  "
-                  f"{str(error).strip().splitlines()[0]}")
-    print(f"{len(names)} models, {problems} problems")
-    return 1 if problems else 0
+    return (f"{count:3} folded  {codes:8} codes equal  "
+            f"outputs {max(differences):.1e}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_folder(
+        "Compare folded ONNX files with those before folding.", judge))

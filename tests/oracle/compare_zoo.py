@@ -10,13 +10,12 @@ FOLDER is what tests/e2e/zoo_export wrote: Octet's inputs and outputs in
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
 
-import argparse
-import pathlib
 import sys
 
 import numpy as np
 
 from compare_layers import read_golden, run
+from verdicts import Disagreement, judge_folder
 
 # Of the largest output. Float32 sums in another order, through 120 layers,
 # differ by 2e-6.
@@ -31,15 +30,12 @@ LEAST_UNMOVED = 0.25
 
 
 def judge(name, folder):
-    """(nodes, difference, problem) of one network."""
+    """The figures of one network."""
     _, inputs, expected = read_golden(folder / f"{name}.json")
-    try:
-        outputs, nodes = run(folder / f"{name}.onnx", inputs)
-    except Exception as error:  # of onnx or onnxruntime: all the same
-        return 0, None, str(error).strip().splitlines()[0]
+    outputs, nodes = run(folder / f"{name}.onnx", inputs)
     [y], [e] = outputs, expected
     if y.shape != e.shape:
-        return len(nodes), None, f"expected {e.shape}, got {y.shape}"
+        raise Disagreement(f"expected {e.shape}, got {y.shape}")
     samples = np.abs(y - e).reshape(len(e), -1).max(axis=1) / np.abs(e).max()
     difference = float(samples.max())
     unmoved = float((samples <= TOLERANCE).mean())
@@ -48,32 +44,11 @@ def judge(name, folder):
         agrees = difference <= CODE_TOLERANCE and unmoved >= LEAST_UNMOVED
     else:
         agrees = difference <= TOLERANCE
-    problem = "" if agrees else (
-        f"differs by {difference:.2g}; {unmoved:.0%} of the samples agree")
-    return len(nodes), difference, problem
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description="Compare exported networks in ONNX Runtime with Octet.")
-    parser.add_argument("folder", type=pathlib.Path)
-    folder = parser.parse_args().folder
-    names = sorted(
-        file.name.removesuffix(".json") for file in folder.glob("*.json"))
-    if not names:
-        print(f"{folder}: expected networks, got none", file=sys.stderr)
-        return 2
-    width = max(map(len, names))
-    problems = 0
-    for name in names:
-        nodes, difference, problem = judge(name, folder)
-        problems += bool(problem)
-        shown = "-" if difference is None else f"{difference:.1e}"
-        print(f"{'FAIL' if problem else 'ok':4}  {name:{width}}  {shown:>8}  "
-              f"{problem or f'{nodes} nodes'}")
-    print(f"{len(names)} networks, {problems} problems")
-    return 1 if problems else 0
+    if not agrees:
+        raise Disagreement(
+            f"differs by {difference:.2g}; {unmoved:.0%} of the samples agree")
+    return f"{difference:8.1e}  {len(nodes)} nodes"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(judge_folder("Compare exported networks in ONNX Runtime with Octet.", judge))
