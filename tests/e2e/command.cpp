@@ -8,6 +8,16 @@
 #include <sys/wait.h>
 
 namespace octet {
+namespace {
+
+CommandResult run_oracle(const std::string& python, const std::string& script,
+                         const std::filesystem::path& argument) {
+  const std::filesystem::path folder = OCTET_SOURCE_DIR "/tests/oracle";
+  return run_command(quoted(folder / python) + " " + script + " " +
+                     quoted(argument));
+}
+
+}  // namespace
 
 CommandResult run_command(const std::string& command) {
   FILE* pipe = ::popen((command + " 2>&1").c_str(), "r");
@@ -33,6 +43,16 @@ std::string quoted(const std::filesystem::path& word) {
     }
   }
   return text + "'";
+}
+
+CommandResult run_venv_script(const std::string& script,
+                              const std::filesystem::path& argument) {
+  return run_oracle("venv_python.sh", script, argument);
+}
+
+CommandResult run_h5py_script(const std::string& script,
+                              const std::filesystem::path& argument) {
+  return run_oracle("h5py_python.sh", script, argument);
 }
 
 TemporaryFolder::TemporaryFolder() {

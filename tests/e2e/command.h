@@ -18,6 +18,13 @@ CommandResult run_command(const std::string& command);
 /// A path or word as the shell takes it, whatever it contains.
 std::string quoted(const std::filesystem::path& word);
 
+/// Runs a script of tests/oracle with the Python of build/venv, or with the one
+/// that has h5py. Exit code 77: there is none.
+CommandResult run_venv_script(const std::string& script,
+                              const std::filesystem::path& argument);
+CommandResult run_h5py_script(const std::string& script,
+                              const std::filesystem::path& argument);
+
 /// A folder of the test's own, removed at the end.
 class TemporaryFolder {
  public:

@@ -27,9 +27,7 @@ TEST(TensorBoard, ReadsScalarsAndHistogramsOfTwoRuns) {
     io::TensorBoardWriter writer(folder.path());
     writer.scalar("loss", 0.125, 2);
   }
-  const CommandResult result =
-      run_command(quoted(OCTET_SOURCE_DIR "/tests/oracle/run_read_events.sh") +
-                  " " + quoted(folder.path()));
+  const CommandResult result = run_venv_script("read_events.py", folder.path());
   if (result.exit_code == 77) GTEST_SKIP() << result.output;
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output, HasSubstr("scalars loss 0 0.5\n"

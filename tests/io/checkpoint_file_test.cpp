@@ -14,6 +14,7 @@
 #include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
 
+#include "../e2e/command.h"
 #include "checkpoint/seal.h"
 #include "checkpoint/values.h"
 #include "checkpoint_models.h"

@@ -10,7 +10,6 @@
 #include <octet/quant/quant.h>
 #include <octet/train/train.h>
 
-#include "../e2e/command.h"
 #include "../support.h"
 
 namespace octet::io {
@@ -74,14 +73,6 @@ inline std::vector<std::vector<uint32_t>> weight_bits(const Model& model) {
     result.push_back(bits(weight.value));
   }
   return result;
-}
-
-/// Runs a script of tests/oracle with h5py. Exit code 77: there is no h5py.
-inline CommandResult run_h5py_script(const std::string& script,
-                                     const std::filesystem::path& argument) {
-  return run_command(fmt::format(
-      "{} {} {}", quoted(OCTET_SOURCE_DIR "/tests/oracle/h5py_python.sh"),
-      script, quoted(argument)));
 }
 
 }  // namespace octet::io

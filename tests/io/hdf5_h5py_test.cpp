@@ -26,17 +26,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-CommandResult run_h5py(const std::string& script,
-                       const std::filesystem::path& argument) {
-  return run_command(fmt::format(
-      "{} {} {}", quoted(OCTET_SOURCE_DIR "/tests/oracle/h5py_python.sh"),
-      script, quoted(argument)));
-}
-
 class FileOfH5py : public ::testing::Test {
  protected:
   void SetUp() override {
-    const CommandResult made = run_h5py("make_hdf5.py", folder_.path());
+    const CommandResult made = run_h5py_script("make_hdf5.py", folder_.path());
     if (made.exit_code == 77) GTEST_SKIP() << made.output;
     ASSERT_EQ(made.exit_code, 0) << made.output;
   }
@@ -191,7 +184,7 @@ TEST(FileOfOctet, IsReadByH5py) {
   writer.attribute("a/b/f32", "no_names", Config::List{});
   const TempFolder folder;
   write_file(folder / "a.h5", writer.finish());
-  const CommandResult result = run_h5py("read_hdf5.py", folder / "a.h5");
+  const CommandResult result = run_h5py_script("read_hdf5.py", folder / "a.h5");
   if (result.exit_code == 77) GTEST_SKIP() << result.output;
   EXPECT_EQ(result.output,
             "/ group\n"
