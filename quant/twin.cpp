@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <octet/quant/model_state.h>
 #include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
@@ -22,16 +20,21 @@ std::string_view float_name(std::string_view layer) {
   return layer;
 }
 
-std::optional<size_t> find_twin(std::string_view layer,
-                                std::span<const std::string> names) {
-  auto found = std::ranges::find(names, layer);
-  if (found == names.end()) {
-    found = std::ranges::find_if(names, [&](const std::string& name) {
-      return float_name(name) == float_name(layer);
-    });
+TwinNames::TwinNames(std::span<const std::string> names) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    names_.emplace(names[i], i);
+    float_names_.emplace(float_name(names[i]), i);
   }
-  if (found == names.end()) return std::nullopt;
-  return static_cast<size_t>(found - names.begin());
+}
+
+std::optional<size_t> TwinNames::find(std::string_view layer) const {
+  if (const auto found = names_.find(std::string(layer));
+      found != names_.end()) {
+    return found->second;
+  }
+  const auto found = float_names_.find(std::string(float_name(layer)));
+  if (found == float_names_.end()) return std::nullopt;
+  return found->second;
 }
 
 const Layer& float_layer(const Layer& layer) {

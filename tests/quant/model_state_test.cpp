@@ -262,11 +262,12 @@ TEST(Twin, HasTheSameNamesButForAPrefix) {
 TEST(Twin, IsFoundByItsOwnNameFirst) {
   const std::vector<std::string> names = {"quant_conv", "conv", "quant_dense",
                                           "add"};
-  EXPECT_EQ(find_twin("conv", names), 1u);
-  EXPECT_EQ(find_twin("quant_conv", names), 0u);
-  EXPECT_EQ(find_twin("dense", names), 2u);
-  EXPECT_EQ(find_twin("quant_add", names), 3u);
-  EXPECT_EQ(find_twin("relu", names), std::nullopt);
+  const TwinNames twins(names);
+  EXPECT_EQ(twins.find("conv"), 1u);
+  EXPECT_EQ(twins.find("quant_conv"), 0u);
+  EXPECT_EQ(twins.find("dense"), 2u);
+  EXPECT_EQ(twins.find("quant_add"), 3u);
+  EXPECT_EQ(twins.find("relu"), std::nullopt);
 }
 
 TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include <octet/layers/model.h>
 
@@ -18,10 +19,18 @@ std::string quantized_name(std::string_view layer);
 /// "conv1" for "quant_conv1"; a name without the prefix as it is.
 std::string_view float_name(std::string_view layer);
 
-/// Where among `names` the layer is, in its own model or in a twin: the very
-/// name, or else the first that is the same without the prefix.
-std::optional<size_t> find_twin(std::string_view layer,
-                                std::span<const std::string> names);
+/// The names of a model's layers, to look up those of a twin.
+class TwinNames {
+ public:
+  explicit TwinNames(std::span<const std::string> names);
+  /// Where among the names the layer is: the very name, or else the first that
+  /// is the same without the prefix.
+  std::optional<size_t> find(std::string_view layer) const;
+
+ private:
+  std::unordered_map<std::string, size_t> names_;
+  std::unordered_map<std::string, size_t> float_names_;
+};
 
 /// The layer in a wrapper, or the layer itself.
 const Layer& float_layer(const Layer& layer);
