@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/version.h>
 
+#include "file_errors.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
 #include "seal.h"
@@ -121,32 +122,14 @@ std::string file_with(const Write& write) {
 
 // ---- reading
 
-/// Runs `body`; what it finds wrong with values is the file's fault.
-template <class Body>
-auto in_file(const std::string& name, Body body) {
-  try {
-    return body();
-  } catch (Error& error) {
-    const ErrorKind kind = error.kind();
-    if (kind != ErrorKind::value && kind != ErrorKind::not_found &&
-        kind != ErrorKind::shape) {
-      error.add_context(fmt::format("in '{}'", name));
-      throw;
-    }
-    FormatError fault(error.message());
-    for (const std::string& frame : error.context()) fault.add_context(frame);
-    fault.add_context(fmt::format("in '{}'", name));
-    throw fault;
-  }
-}
-
 /// A file whose checksum is right, and how much of it may still be asked for:
 /// nothing in it is compressed.
 class File {
  public:
-  File(std::string_view image, const std::string& name)
+  File(std::string_view image, const std::string& name,
+       const FileLimits& limits)
       : left_(static_cast<int64_t>(image.size())),
-        reader_(std::string(image), name) {
+        reader_(std::string(image), name, limits) {
     if (reader_.kind(kOctet) != Hdf5Kind::group) {
       throw FormatError(
           "file: expected a group 'octet', got none; it is not one of Octet's. "
@@ -271,11 +254,12 @@ train::NamedTensors read_tensors(File& file) {
 
 template <class Read>
 auto read_file_with(const std::string& contents, const std::string& name,
-                    const Read& read) {
-  return in_file(name, [&] {
-    File file(unsealed(contents), name);
-    return read(file);
-  });
+                    const FileLimits& limits, const Read& read) {
+  return in_file([&] { return fmt::format("in file '{}'", name); },
+                 [&] {
+                   File file(unsealed(contents), name, limits);
+                   return read(file);
+                 });
 }
 
 }  // namespace
@@ -294,15 +278,16 @@ std::string file_of(const train::TrainingState& state) {
   });
 }
 
-quant::ModelState model_in(const std::string& contents,
-                           const std::string& name) {
-  return read_file_with(contents, name,
+quant::ModelState model_in(const std::string& contents, const std::string& name,
+                           const FileLimits& limits) {
+  return read_file_with(contents, name, limits,
                         [](File& file) { return read_model(file); });
 }
 
 train::TrainingState state_in(const std::string& contents,
-                              const std::string& name) {
-  return read_file_with(contents, name, [](File& file) {
+                              const std::string& name,
+                              const FileLimits& limits) {
+  return read_file_with(contents, name, limits, [](File& file) {
     if (!file.has_group(kTraining)) {
       throw FormatError(
           "file: expected the state of a training, got a model alone");

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <octet/io/file_limits.h>
 #include <octet/train/training_state.h>
 
 namespace octet::io {
@@ -14,9 +15,10 @@ std::string file_of(const train::TrainingState& state);
 
 /// What is in the contents of a file; `name` is for messages.
 /// Throws: FormatError, UnsupportedError.
-quant::ModelState model_in(const std::string& contents,
-                           const std::string& name);
+quant::ModelState model_in(const std::string& contents, const std::string& name,
+                           const FileLimits& limits);
 train::TrainingState state_in(const std::string& contents,
-                              const std::string& name);
+                              const std::string& name,
+                              const FileLimits& limits);
 
 }  // namespace octet::io

@@ -12,6 +12,7 @@
 #include <octet/runtime/file.h>
 
 #include "file.h"
+#include "file_errors.h"
 #include "seal.h"
 
 namespace octet::io {
@@ -19,8 +20,13 @@ namespace {
 
 constexpr int64_t kLargestFile = int64_t{1} << 38;
 
-quant::ModelState read_model(const std::filesystem::path& path) {
-  return model_in(read_file(path, kLargestFile), path.string());
+quant::ModelState read_model(const std::filesystem::path& path,
+                             const FileLimits& limits) {
+  return model_in(read_file(path, kLargestFile), path.string(), limits);
+}
+
+std::string frame_of(const std::filesystem::path& path) {
+  return fmt::format("in file '{}'", path.string());
 }
 
 /// A model whose layers ask for no more weights than the file has.
@@ -48,28 +54,20 @@ bool is_octet_file(const std::filesystem::path& path) {
          is_sealed(end);
 }
 
-Model load_model(const std::filesystem::path& path) {
-  const quant::ModelState state = read_model(path);
-  try {
-    Model model = build(state);
-    quant::restore(model, state);
-    return model;
-  } catch (Error& error) {
-    const std::string frame = fmt::format("in '{}'", path.string());
-    if (error.kind() == ErrorKind::unsupported) {
-      error.add_context(frame);
-      throw;
-    }
-    FormatError fault(error.message());
-    for (const std::string& inner : error.context()) fault.add_context(inner);
-    fault.add_context(frame);
-    throw fault;
-  }
+Model load_model(const std::filesystem::path& path, const FileLimits& limits) {
+  const quant::ModelState state = read_model(path, limits);
+  return in_file([&] { return frame_of(path); },
+                 [&] {
+                   Model model = build(state);
+                   quant::restore(model, state);
+                   return model;
+                 });
 }
 
-void load_weights(const Model& model, const std::filesystem::path& path) {
-  const quant::ModelState state = read_model(path);
-  with_context([&] { return fmt::format("in '{}'", path.string()); },
+void load_weights(const Model& model, const std::filesystem::path& path,
+                  const FileLimits& limits) {
+  const quant::ModelState state = read_model(path, limits);
+  with_context([&] { return frame_of(path); },
                [&] { quant::assign_weights(model, state.weights); });
 }
 
@@ -78,8 +76,9 @@ void save_checkpoint(const train::TrainingState& state,
   write_file(path, file_of(state));
 }
 
-train::TrainingState load_checkpoint(const std::filesystem::path& path) {
-  return state_in(read_file(path, kLargestFile), path.string());
+train::TrainingState load_checkpoint(const std::filesystem::path& path,
+                                     const FileLimits& limits) {
+  return state_in(read_file(path, kLargestFile), path.string(), limits);
 }
 
 }  // namespace octet::io

@@ -26,16 +26,15 @@ using Status = AnswerHead::Status;
 constexpr uint64_t kLongestValue = uint64_t{1} << 28;
 constexpr uint64_t kLongestError = uint64_t{1} << 16;
 
-void check_options(const Hdf5Options& options) {
-  if (!(options.time_limit > 0)) {
-    throw ValueError(
-        fmt::format("time_limit: expected more than 0 seconds, got {}",
-                    options.time_limit));
+void check_limits(const FileLimits& limits) {
+  if (!(limits.time_limit > 0)) {
+    throw ValueError(fmt::format(
+        "time_limit: expected more than 0 seconds, got {}", limits.time_limit));
   }
-  if (options.memory_limit <= 0) {
+  if (limits.memory_limit <= 0) {
     throw ValueError(
         fmt::format("memory_limit: expected more than 0 bytes, got {}",
-                    options.memory_limit));
+                    limits.memory_limit));
   }
 }
 
@@ -72,9 +71,10 @@ auto Hdf5Child::timed(Body body) {
   return body();
 }
 
-Hdf5Child::Hdf5Child(std::string contents, const Hdf5Options& options)
-    : time_limit_(options.time_limit), time_left_(options.time_limit) {
-  check_options(options);
+Hdf5Child::Hdf5Child(std::string contents, const FileLimits& limits,
+                     Hdf5Hook before_answer)
+    : time_limit_(limits.time_limit), time_left_(limits.time_limit) {
+  check_limits(limits);
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     fail_to_start();
@@ -83,7 +83,7 @@ Hdf5Child::Hdf5Child(std::string contents, const Hdf5Options& options)
     // No thread is inside the library while the process is copied.
     const std::scoped_lock lock(hdf5_mutex());
     process_ = fork();
-    if (process_ == 0) serve_file(ends[1], contents, options);
+    if (process_ == 0) serve_file(ends[1], contents, limits, before_answer);
   }
   close(ends[1]);
   socket_ = ends[0];

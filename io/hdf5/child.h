@@ -15,7 +15,8 @@ class Hdf5Child : public Hdf5Backend {
  public:
   /// Throws: FormatError if the file cannot be opened, IoError if there can
   /// be no process.
-  Hdf5Child(std::string contents, const Hdf5Options& options);
+  Hdf5Child(std::string contents, const FileLimits& limits,
+            Hdf5Hook before_answer);
   ~Hdf5Child() override;
   Hdf5Child(const Hdf5Child&) = delete;
   Hdf5Child& operator=(const Hdf5Child&) = delete;

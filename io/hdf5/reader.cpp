@@ -46,16 +46,18 @@ class InThisProcess : public Hdf5Backend {
 };
 
 std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
-                                         const Hdf5Options& options) {
+                                         const FileLimits& limits,
+                                         Hdf5Hook before_answer) {
   if (!is_hdf5(contents)) {
     throw FormatError(fmt::format(
         "HDF5 file: expected its signature, got {}",
         contents.empty() ? "an empty file" : "a file of another format"));
   }
-  if (options.isolation == Isolation::none) {
+  if (limits.isolation == Isolation::none) {
     return std::make_unique<InThisProcess>(std::move(contents));
   }
-  return std::make_unique<Hdf5Child>(std::move(contents), options);
+  return std::make_unique<Hdf5Child>(std::move(contents), limits,
+                                     before_answer);
 }
 
 // Answers may come from a process that a file has taken over.
@@ -86,10 +88,13 @@ bool is_hdf5(std::string_view contents) {
 }
 
 Hdf5Reader::Hdf5Reader(std::string contents, std::string name,
-                       const Hdf5Options& options)
+                       const FileLimits& limits, Hdf5Hook before_answer)
     : name_(std::move(name)) {
   with_context([&] { return fmt::format("in file '{}'", name_); },
-               [&] { backend_ = backend_for(std::move(contents), options); });
+               [&] {
+                 backend_ =
+                     backend_for(std::move(contents), limits, before_answer);
+               });
 }
 
 Hdf5Reader::~Hdf5Reader() = default;

@@ -17,13 +17,8 @@
 
 namespace octet::io {
 
-struct Hdf5Options {
-  Isolation isolation = Isolation::child_process;
-  int64_t memory_limit = int64_t{4} << 30;  ///< bytes, of the child
-  double time_limit = 120;  ///< seconds, for all that is asked of the file
-  /// Tests let the child misbehave here, before it answers about `path`.
-  void (*before_answer)(std::string_view path) = nullptr;
-};
+/// Tests let the child misbehave here, before it answers about `path`.
+using Hdf5Hook = void (*)(std::string_view path);
 
 enum class Hdf5Kind { absent, group, dataset };
 
@@ -38,11 +33,12 @@ class Hdf5Backend;
 /// UnsupportedError for a filter (compression) that is not available.
 class Hdf5Reader {
  public:
-  /// `contents` is a whole file, `name` what messages call it.
-  /// Throws: FormatError (not HDF5, or broken), ValueError (options), IoError
+  /// `contents` is a whole file, `name` what messages call it. The memory is
+  /// the child's, the time that for all that is asked of the file.
+  /// Throws: FormatError (not HDF5, or broken), ValueError (limits), IoError
   /// (no process can be started).
   Hdf5Reader(std::string contents, std::string name,
-             const Hdf5Options& options = {});
+             const FileLimits& limits = {}, Hdf5Hook before_answer = nullptr);
   ~Hdf5Reader();
   Hdf5Reader(Hdf5Reader&&) noexcept;
   Hdf5Reader& operator=(Hdf5Reader&&) noexcept;

@@ -74,16 +74,16 @@ void close_files(int socket) {
   for (int fd = kSocket + 1; fd < most; ++fd) close(fd);
 }
 
-void give_up_rights(const Hdf5Options& options) {
+void give_up_rights(const FileLimits& limits) {
   if (!kSanitized) {
     if (const rlim_t mapped = mapped_bytes(); mapped > 0) {
-      limit(RLIMIT_AS, mapped + static_cast<rlim_t>(options.memory_limit));
+      limit(RLIMIT_AS, mapped + static_cast<rlim_t>(limits.memory_limit));
     }
     limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
   }
   // The parent keeps the time; this is for a child that it cannot stop.
   constexpr double kLongest = 1e9;
-  const double seconds = std::ceil(std::min(options.time_limit, kLongest));
+  const double seconds = std::ceil(std::min(limits.time_limit, kLongest));
   limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + 1);
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_CORE, 0);
@@ -102,7 +102,7 @@ void send_answer(AnswerHead::Status status, std::string_view bytes) {
 
 /// Sends what `body` sends, or the error that it throws.
 template <class Body>
-bool answer_or_refuse(const Hdf5Options& options, Body body) {
+bool answer_or_refuse(const FileLimits& limits, Body body) {
   try {
     body();
     return true;
@@ -114,14 +114,15 @@ bool answer_or_refuse(const Hdf5Options& options, Body body) {
     send_answer(AnswerHead::Status::format_error,
                 fmt::format("HDF5 file: expected one that is read within {} "
                             "MiB, got one that takes more",
-                            options.memory_limit >> 20));
+                            limits.memory_limit >> 20));
   }
   return false;
 }
 
-void serve(std::string_view contents, const Hdf5Options& options) {
+void serve(std::string_view contents, const FileLimits& limits,
+           Hdf5Hook before_answer) {
   std::optional<Hdf5File> file;
-  const bool is_open = answer_or_refuse(options, [&] {
+  const bool is_open = answer_or_refuse(limits, [&] {
     silence_library();
     file.emplace(contents);
     send_answer(AnswerHead::Status::value, to_wire(Config()));
@@ -133,8 +134,8 @@ void serve(std::string_view contents, const Hdf5Options& options) {
     std::string asked(bytes, '\0');
     if (receive_all(kSocket, asked.data(), bytes) != Transfer::done) return;
     const Hdf5Question question = question_from_wire(asked);
-    if (options.before_answer != nullptr) options.before_answer(question.path);
-    answer_or_refuse(options, [&] {
+    if (before_answer != nullptr) before_answer(question.path);
+    answer_or_refuse(limits, [&] {
       if (question.op != Hdf5Question::Op::read) {
         send_answer(AnswerHead::Status::value, to_wire(file->answer(question)));
         return;
@@ -148,12 +149,12 @@ void serve(std::string_view contents, const Hdf5Options& options) {
 
 }  // namespace
 
-void serve_file(int socket, std::string_view contents,
-                const Hdf5Options& options) noexcept {
+void serve_file(int socket, std::string_view contents, const FileLimits& limits,
+                Hdf5Hook before_answer) noexcept {
   reset_signals();
   close_files(socket);
-  give_up_rights(options);
-  serve(contents, options);
+  give_up_rights(limits);
+  serve(contents, limits, before_answer);
   _exit(0);  // no destructors: they are the parent's
 }
 

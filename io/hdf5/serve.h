@@ -12,6 +12,7 @@ namespace octet::io {
 /// had locked stays locked: it uses the heap (glibc keeps that sound), libhdf5
 /// and the socket, and none of Octet's threads, tensors or warnings.
 [[noreturn]] void serve_file(int socket, std::string_view contents,
-                             const Hdf5Options& options) noexcept;
+                             const FileLimits& limits,
+                             Hdf5Hook before_answer) noexcept;
 
 }  // namespace octet::io

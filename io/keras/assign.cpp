@@ -4,7 +4,7 @@
 
 #include <octet/runtime/error.h>
 
-#include "keras/errors.h"
+#include "file_errors.h"
 #include "keras/stored.h"
 
 namespace octet::io {

@@ -8,8 +8,8 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "file_errors.h"
 #include "keras/attention.h"
-#include "keras/errors.h"
 #include "keras/operation.h"
 
 namespace octet::io {

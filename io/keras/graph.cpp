@@ -5,15 +5,16 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include <octet/layers/registry.h>
+#include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
 
-#include "keras/errors.h"
-#include "keras/stored.h"
+#include "file_errors.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -61,6 +62,7 @@ struct Parser {
                 connect(graph, config, layers.as_list());
               }
               resolve(graph);
+              take_float_names(graph);
             });
     return graph;
   }
@@ -101,11 +103,28 @@ struct Parser {
               } else {
                 (void)config.as_object();
                 layer.config = config;
-                if (!layer.is_input() && !dialect.knows(layer)) note(layer);
+                if (is_wrapped(layer)) {
+                  layer = unwrapped_layer(std::move(layer));
+                } else if (!layer.is_input() && !dialect.knows(layer)) {
+                  note(layer);
+                }
               }
               refuse_quantized(config);
             });
     return layer;
+  }
+
+  // Of NVIDIA's tensorflow-quantization. What it quantizes shows in the
+  // ranges among the weights alone.
+  bool is_wrapped(const KerasLayer& layer) const {
+    return layer.written_class.ends_with("QuantizeWrapper") &&
+           layer.config.find("layer") != nullptr && !dialect.knows(layer);
+  }
+  KerasLayer unwrapped_layer(KerasLayer wrapper) {
+    KerasLayer inner = layer(wrapper.config.at("layer"));
+    inner.name = std::move(wrapper.name);
+    inner.is_wrapped = true;
+    return inner;
   }
 
   // Keras' own int8 weights, which come with scales.
@@ -181,6 +200,17 @@ struct Parser {
            std::ranges::any_of(nodes.as_list(), [](const Config& node) {
              return node.is_object() && node.find("args") != nullptr;
            });
+  }
+
+  // Calls refer to layers in wrappers as "quant_conv1".
+  static void take_float_names(KerasGraph& graph) {
+    std::set<std::string, std::less<>> taken;
+    for (const KerasLayer& layer : graph.layers) taken.insert(layer.name);
+    for (KerasLayer& layer : graph.layers) {
+      if (!layer.is_wrapped) continue;
+      const std::string name(quant::float_name(layer.name));
+      if (taken.insert(name).second) layer.name = name;
+    }
   }
 
   // Calls each layer on the one before it.

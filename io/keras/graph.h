@@ -40,7 +40,8 @@ struct KerasLayer {
   std::string written_class;  ///< as in the file, without a package
   std::string registered;     ///< "pkg>X", if there is one
   Config config;
-  bool operation = false;             ///< a function of TensorFlow or Keras 3
+  bool operation = false;   ///< a function of TensorFlow or Keras 3
+  bool is_wrapped = false;  ///< was in a quantize wrapper of the toolkit
   std::unique_ptr<KerasGraph> graph;  ///< of a nested model
   std::vector<KerasCall> calls;
 

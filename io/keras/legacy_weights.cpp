@@ -1,6 +1,4 @@
-// Weights as Keras 1, Keras 2 and the .h5 of Keras 3 have them.
-// Sources: keras/engine/topology.py of Keras 1.2, keras/engine/saving.py of
-// Keras 2.2, keras/src/legacy/saving/legacy_h5_format.py of Keras 3.
+// Which weight of a legacy file belongs to which parameter.
 #include <algorithm>
 #include <optional>
 #include <span>
@@ -9,23 +7,16 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
 
-#include "keras/errors.h"
+#include "file_errors.h"
+#include "keras/names.h"
 #include "keras/stored.h"
 #include "printable.h"
 
 namespace octet::io {
 namespace {
-
-struct StoredWeight {
-  std::vector<std::string> path;  // {"conv1", "kernel"}
-  std::string dataset;
-};
-struct StoredLayer {
-  std::string name;
-  std::vector<StoredWeight> weights;
-};
 
 // What Keras called a weight, and what Octet does.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
@@ -38,72 +29,15 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"running_variance", "moving_variance"},
 };
 
-StoredWeight stored_weight(const std::string& layer, const std::string& name,
-                           const std::string& group) {
-  if (name.empty()) {
-    throw FormatError("weight_names: expected names, got an empty one");
-  }
-  StoredWeight weight{components(name), group + "/" + name};
-  std::string& leaf = weight.path.back();
-  if (leaf.ends_with(":0")) leaf.resize(leaf.size() - 2);
-  // Keras 1: "conv1_W".
-  if (leaf.starts_with(layer + "_")) leaf.erase(0, layer.size() + 1);
-  return weight;
-}
-
-std::vector<StoredLayer> stored_layers(const Hdf5Reader& file,
-                                       const std::string& group) {
-  const auto names = file.strings(group, "layer_names");
-  if (!names) {
-    throw FormatError(fmt::format(
-        "layer_names: expected the names of the layers on group '{}', got none",
-        group.empty() ? "/" : group));
-  }
-  std::vector<StoredLayer> layers;
-  for (const std::string& name : *names) {
-    in_file(
-        [&] {
-          return fmt::format("in the weights of layer '{}'", printable(name));
-        },
-        [&] {
-          if (name.empty()) {
-            throw FormatError("layer_names: expected names, got an empty one");
-          }
-          const std::string at = group.empty() ? name : group + "/" + name;
-          if (file.kind(at) != Hdf5Kind::group) {
-            throw FormatError(fmt::format(
-                "layer_names: expected a group '{}' for each, got none", at));
-          }
-          const auto weights = file.strings(at, "weight_names");
-          if (!weights) {
-            throw FormatError(fmt::format(
-                "weight_names: expected a list on group '{}', got none", at));
-          }
-          StoredLayer layer{name, {}};
-          for (const std::string& weight : *weights) {
-            layer.weights.push_back(stored_weight(name, weight, at));
-          }
-          if (!layer.weights.empty()) layers.push_back(std::move(layer));
-        });
-  }
-  return layers;
-}
-
-template <class Items, class Text>
-std::string listed(const Items& items, Text text) {
-  constexpr size_t kMost = 20;
-  std::string result;
-  for (size_t i = 0; i < std::min(items.size(), kMost); ++i) {
-    result += fmt::format("{}{}", i == 0 ? "" : ", ", text(items[i]));
-  }
-  if (items.size() > kMost) {
-    result += fmt::format(", ... ({} in all)", items.size());
-  }
-  return result.empty() ? "none" : result;
-}
-
 std::string joined(std::span<const std::string> path) {
   return fmt::format("{}", fmt::join(path, "/"));
+}
+
+std::vector<std::string> joined(
+    const std::vector<std::vector<std::string>>& paths) {
+  std::vector<std::string> result;
+  for (const auto& path : paths) result.push_back(joined(path));
+  return result;
 }
 
 // The stored weights by their names from any part on, under every name that
@@ -193,13 +127,12 @@ void match_layer(const TargetLayer& layer, const StoredLayer& stored,
     wanted.push_back(std::move(path));
   }
   if (targets.size() != stored.weights.size()) {
+    std::vector<std::vector<std::string>> there;
+    for (const StoredWeight& w : stored.weights) there.push_back(w.path);
     throw FormatError(fmt::format(
         "weights of layer '{}' ({}): expected {} ({}), got {} ({})", layer.name,
-        layer.class_name, targets.size(),
-        listed(wanted, [](const auto& path) { return joined(path); }),
-        stored.weights.size(),
-        listed(stored.weights,
-               [](const StoredWeight& w) { return joined(w.path); })));
+        layer.class_name, targets.size(), listed(joined(wanted)),
+        stored.weights.size(), listed(joined(there))));
   }
   const auto order = by_names(wanted, stored.weights);
   for (size_t i = 0; i < targets.size(); ++i) {
@@ -220,79 +153,89 @@ std::vector<const TargetLayer*> with_weights(
   return result;
 }
 
-std::string quoted_name(const std::string& name) {
-  return fmt::format("'{}'", printable(name));
+std::vector<const StoredLayer*> with_weights(
+    const std::vector<StoredLayer>& layers) {
+  std::vector<const StoredLayer*> result;
+  for (const StoredLayer& layer : layers) {
+    if (!layer.weights.empty()) result.push_back(&layer);
+  }
+  return result;
+}
+
+std::vector<std::string> quoted(std::vector<std::string> names) {
+  for (std::string& name : names) name = fmt::format("'{}'", printable(name));
+  return names;
+}
+
+std::vector<std::string> names_of(
+    const std::vector<const StoredLayer*>& layers) {
+  std::vector<std::string> names;
+  for (const StoredLayer* layer : layers) names.push_back(layer->name);
+  return names;
 }
 
 std::vector<Assignment> match_by_order(
     const std::vector<const TargetLayer*>& targets,
-    const std::vector<StoredLayer>& stored) {
+    const std::vector<const StoredLayer*>& stored) {
   if (targets.size() != stored.size()) {
     throw FormatError(fmt::format(
         "layers with weights: expected {}, as the model has, got {} ({})",
-        targets.size(), stored.size(), listed(stored, [](const StoredLayer& s) {
-          return quoted_name(s.name);
-        })));
+        targets.size(), stored.size(), listed(quoted(names_of(stored)))));
   }
   std::vector<Assignment> assignments;
   for (size_t i = 0; i < targets.size(); ++i) {
     in_file(
         [&] {
           return fmt::format("by order: layer '{}' of the file",
-                             stored[i].name);
+                             stored[i]->name);
         },
-        [&] { match_layer(*targets[i], stored[i], assignments); });
+        [&] { match_layer(*targets[i], *stored[i], assignments); });
   }
   return assignments;
 }
 
 std::vector<Assignment> match_by_name(
     const std::vector<const TargetLayer*>& targets,
-    const std::vector<StoredLayer>& stored, bool partial) {
-  std::unordered_map<std::string_view, const StoredLayer*> by_name;
-  for (const StoredLayer& layer : stored) {
-    if (!by_name.emplace(layer.name, &layer).second) {
-      throw FormatError(fmt::format(
-          "layer_names: expected each name once, got '{}' twice", layer.name));
-    }
-  }
+    const std::vector<const StoredLayer*>& stored, bool partial) {
+  const std::vector<std::string> names = names_of(stored);
+  const quant::TwinNames by_name(names);
+  std::vector<bool> used(stored.size());
   std::vector<Assignment> assignments;
   std::vector<std::string> missing;
   for (const TargetLayer* target : targets) {
-    const auto found = by_name.find(target->name);
-    if (found == by_name.end()) {
+    const std::optional<size_t> found = by_name.find(target->name);
+    if (!found || used[*found]) {
       missing.push_back(target->name);
       continue;
     }
-    match_layer(*target, *found->second, assignments);
-    by_name.erase(found);
+    match_layer(*target, *stored[*found], assignments);
+    used[*found] = true;
   }
   std::vector<std::string> left;
-  for (const StoredLayer& layer : stored) {
-    if (by_name.contains(layer.name)) left.push_back(layer.name);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    if (!used[i]) left.push_back(names[i]);
   }
   if (partial || (missing.empty() && left.empty())) return assignments;
   throw FormatError(fmt::format(
       "layers with weights: expected the same in model and file, got {} only "
       "in the model and {} only in the file; KerasOptions::match takes them by "
       "order",
-      listed(missing, quoted_name), listed(left, quoted_name)));
+      listed(quoted(missing)), listed(quoted(left))));
 }
 
 }  // namespace
 
-std::vector<Assignment> match_legacy(const Hdf5Reader& file,
-                                     const std::string& group,
+std::vector<Assignment> match_legacy(const std::vector<StoredLayer>& stored,
                                      std::vector<TargetLayer>& targets,
                                      const KerasOptions& options) {
-  const std::vector<StoredLayer> stored = stored_layers(file, group);
+  if (options.match == KerasMatch::by_order) {
+    return match_by_order(with_weights(targets), with_weights(stored));
+  }
   std::vector<std::string> names;
   for (const StoredLayer& layer : stored) names.push_back(layer.name);
-  if (options.match == KerasMatch::by_order) {
-    return match_by_order(with_weights(targets), stored);
-  }
   regroup(targets, names);
-  return match_by_name(with_weights(targets), stored, options.partial);
+  return match_by_name(with_weights(targets), with_weights(stored),
+                       options.partial);
 }
 
 }  // namespace octet::io

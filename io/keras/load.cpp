@@ -8,13 +8,15 @@
 
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "file_errors.h"
 #include "hdf5/reader.h"
 #include "keras/archive.h"
 #include "keras/builder.h"
-#include "keras/errors.h"
+#include "keras/ranges.h"
 #include "keras/stored.h"
 #include "zip.h"
 
@@ -28,12 +30,6 @@ constexpr int64_t kMostJson = int64_t{16} << 20;
 constexpr double kMostBytesPerByte = 1032.0 / 2 * 4;
 
 constexpr const char* kWeightsGroup = "model_weights";
-
-Hdf5Options hdf5_options(const FileLimits& limits) {
-  return {.isolation = limits.isolation,
-          .memory_limit = limits.memory_limit,
-          .time_limit = limits.time_limit};
-}
 
 /// What is in a file, taken apart.
 struct Source {
@@ -63,9 +59,8 @@ void expect_json_size(const std::string& json) {
 Source open_hdf5(std::string contents, const std::string& name,
                  const FileLimits& limits) {
   const auto bytes = static_cast<double>(contents.size());
-  Source source{
-      .weights = Hdf5Reader(std::move(contents), name, hdf5_options(limits)),
-      .weight_bytes = bytes};
+  Source source{.weights = Hdf5Reader(std::move(contents), name, limits),
+                .weight_bytes = bytes};
   const Hdf5Reader& file = source.weights;
   if (file.kind(kWeightsGroup) == Hdf5Kind::group) {
     source.group = kWeightsGroup;
@@ -164,13 +159,29 @@ bool has_old_kernels(const KerasGraph& graph) {
   });
 }
 
-std::vector<Assignment> match(const Source& source,
-                              std::vector<TargetLayer>& targets,
-                              const KerasOptions& options) {
+/// What a file has for a model.
+struct Stored {
+  std::vector<Assignment> weights;
+  std::vector<StoredScales> scales;  ///< of the toolkit's quantizers
+};
+
+Stored match(const Source& source, std::vector<TargetLayer>& targets,
+             const KerasOptions& options) {
   if (source.is_weights_h5) {
-    return match_weights_h5(source.weights, targets, options);
+    return {match_weights_h5(source.weights, targets, options), {}};
   }
-  return match_legacy(source.weights, source.group, targets, options);
+  const std::vector<StoredLayer> layers =
+      stored_layers(source.weights, source.group);
+  return {match_legacy(layers, targets, options),
+          read_scales(source.weights, layers)};
+}
+
+/// The model with quantizers where the file has scales, if it has any.
+Model quantized(Model model, const std::vector<StoredScales>& scales) {
+  if (scales.empty()) return model;
+  model = quant::apply(plan_of(scales, model), model);
+  ScaleAssignment(model, scales, false).put_in_place();
+  return model;
 }
 
 /// Names the file in every error.
@@ -221,8 +232,9 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   }
   KerasOptions whole = options;
   whole.partial = false;
-  assign_all(source.weights, match(source, built.targets, whole));
-  return std::move(built.model);
+  const Stored stored = match(source, built.targets, whole);
+  assign_all(source.weights, stored.weights);
+  return quantized(std::move(built.model), stored.scales);
 }
 
 }  // namespace
@@ -249,7 +261,14 @@ void load_keras_weights(const Model& model, const std::filesystem::path& path,
   reading(path, [&] {
     Source source = open_source(path, options);
     std::vector<TargetLayer> targets = targets_of(model);
-    assign_all(source.weights, match(source, targets, options));
+    const Stored stored = match(source, targets, options);
+    // A float model has no use for them, nor has one that keeps its own.
+    const bool use =
+        !stored.scales.empty() && !quant::quantizers(model).empty();
+    std::optional<ScaleAssignment> scales;
+    if (use) scales.emplace(model, stored.scales, options.partial);
+    assign_all(source.weights, stored.weights);
+    if (scales) scales->put_in_place();
   });
 }
 

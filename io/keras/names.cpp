@@ -1,10 +1,10 @@
+#include "keras/names.h"
+
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+
+#include <fmt/format.h>
 
 #include <octet/runtime/near_names.h>
-
-#include "keras/stored.h"
 
 namespace octet::io {
 namespace {
@@ -69,30 +69,13 @@ std::string suggestions(const std::string& wanted,
   return long_name ? "" : suggest_names(wanted, names);
 }
 
-void regroup(std::vector<TargetLayer>& targets,
-             const std::vector<std::string>& names) {
-  const std::unordered_set<std::string> there(names.begin(), names.end());
-  std::vector<TargetLayer> result;
-  std::unordered_map<std::string, size_t> models;
-  for (TargetLayer& target : targets) {
-    std::string model = target.name;
-    while (!model.empty() && !there.contains(model)) {
-      const size_t slash = model.rfind('/');
-      model.resize(slash == model.npos ? 0 : slash);
-    }
-    if (model.empty() || model == target.name) {
-      result.push_back(std::move(target));
-      continue;
-    }
-    const auto [at, added] = models.emplace(model, result.size());
-    if (added) {
-      result.push_back(
-          {.name = model, .class_name = "Functional", .is_model = true});
-    }
-    target.name.erase(0, model.size() + 1);
-    result[at->second].parts.push_back(std::move(target));
-  }
-  targets = std::move(result);
+std::string listed(const std::vector<std::string>& items) {
+  constexpr size_t kMost = 20;
+  if (items.empty()) return "none";
+  if (items.size() <= kMost) return fmt::format("{}", fmt::join(items, ", "));
+  return fmt::format("{}, ... ({} in all)",
+                     fmt::join(items.begin(), items.begin() + kMost, ", "),
+                     items.size());
 }
 
 }  // namespace octet::io

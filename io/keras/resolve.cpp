@@ -9,7 +9,7 @@
 #include <octet/runtime/error.h>
 
 #include "keras/graph.h"
-#include "keras/stored.h"
+#include "keras/names.h"
 #include "printable.h"
 
 namespace octet::io {

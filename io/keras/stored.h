@@ -8,6 +8,7 @@
 #include <octet/io/keras.h>
 
 #include "hdf5/reader.h"
+#include "keras/stored_layers.h"
 #include "keras/targets.h"
 
 namespace octet::io {
@@ -19,12 +20,11 @@ struct Assignment {
   std::string what;  ///< "weight 'kernel' of layer 'conv1'"
 };
 
-/// Weights under `group` as Keras 1 and 2 write them: a group for each of its
-/// `layer_names`. `targets` may be regrouped: layers of nested models by the
-/// name of their model, as the file has them. They must outlive the result.
+/// Weights of a legacy file. `targets` may be regrouped: layers of nested
+/// models by the name of their model, as the file has them. They must outlive
+/// the result.
 /// Throws: FormatError where names or counts disagree.
-std::vector<Assignment> match_legacy(const Hdf5Reader& file,
-                                     const std::string& group,
+std::vector<Assignment> match_legacy(const std::vector<StoredLayer>& stored,
                                      std::vector<TargetLayer>& targets,
                                      const KerasOptions& options);
 
@@ -40,22 +40,5 @@ bool is_weights_h5(const Hdf5Reader& file);
 /// Throws: FormatError for another shape or values that are not finite.
 void assign_all(const Hdf5Reader& file,
                 const std::vector<Assignment>& assignments);
-
-/// Puts layers "encoder/conv1" as "conv1" into a layer "encoder" where
-/// `names` has that and not the full name.
-void regroup(std::vector<TargetLayer>& targets,
-             const std::vector<std::string>& names);
-
-/// The parts of a name between slashes.
-std::vector<std::string> components(const std::string& name);
-
-/// Keras' snake_case: "GlobalAveragePooling2D" is
-/// "global_average_pooling2d", "ReLU" is "re_lu".
-std::string keras_snake_case(const std::string& class_name);
-
-/// "; there are 'a', 'b'" or "; did you mean 'a'?", for lists and names that
-/// are not too long to compare.
-std::string suggestions(const std::string& wanted,
-                        const std::vector<std::string>& names);
 
 }  // namespace octet::io

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include <octet/layers/layer.h>
+#include <octet/quant/twin.h>
 
 #include "keras/attention.h"
 
@@ -108,11 +109,14 @@ std::vector<WeightTarget> weights_of(const Layer& layer) {
 
 std::vector<TargetLayer> targets_of(const Model& model) {
   std::unordered_map<std::string, const Layer*> by_name;
-  for (const auto& layer : model.layers()) by_name[layer->name()] = layer.get();
+  for (const auto& layer : model.layers()) {
+    const Layer& plain = quant::float_layer(*layer);
+    by_name[plain.name()] = &plain;
+  }
   // The projections of an attention block, by the name of the block.
   std::unordered_map<const Layer*, std::string> block_of;
   std::unordered_map<std::string, AttentionLayers> blocks;
-  for (const auto& layer : model.layers()) {
+  for (const auto& [layer_name, layer] : by_name) {
     const std::optional<std::string> name = attention_block(*layer);
     if (!name) continue;
     const std::optional<AttentionLayers> found = find_attention(by_name, *name);
@@ -125,7 +129,8 @@ std::vector<TargetLayer> targets_of(const Model& model) {
   }
   std::vector<TargetLayer> targets;
   std::unordered_set<std::string> done;
-  for (const Layer* layer : in_keras_order(model)) {
+  for (const Layer* given : in_keras_order(model)) {
+    const Layer* layer = &quant::float_layer(*given);
     const auto block = block_of.find(layer);
     if (block == block_of.end()) {
       targets.push_back({.name = layer->name(),
@@ -137,6 +142,32 @@ std::vector<TargetLayer> targets_of(const Model& model) {
     }
   }
   return targets;
+}
+
+void regroup(std::vector<TargetLayer>& targets,
+             const std::vector<std::string>& names) {
+  const std::unordered_set<std::string> there(names.begin(), names.end());
+  std::vector<TargetLayer> result;
+  std::unordered_map<std::string, size_t> models;
+  for (TargetLayer& target : targets) {
+    std::string model = target.name;
+    while (!model.empty() && !there.contains(model)) {
+      const size_t slash = model.rfind('/');
+      model.resize(slash == model.npos ? 0 : slash);
+    }
+    if (model.empty() || model == target.name) {
+      result.push_back(std::move(target));
+      continue;
+    }
+    const auto [at, added] = models.emplace(model, result.size());
+    if (added) {
+      result.push_back(
+          {.name = model, .class_name = "Functional", .is_model = true});
+    }
+    target.name.erase(0, model.size() + 1);
+    result[at->second].parts.push_back(std::move(target));
+  }
+  targets = std::move(result);
 }
 
 }  // namespace octet::io

@@ -48,7 +48,13 @@ std::vector<PlacedTarget> flattened(const TargetLayer& layer);
 std::vector<WeightTarget> weights_of(const Layer& layer);
 
 /// The layers of a model that Octet made, in the order in which Keras would
-/// have them. The parts of a multi_head_attention with a name are one layer.
+/// have them; of a quantized model, those in its wrappers. The parts of a
+/// multi_head_attention with a name are one layer.
 std::vector<TargetLayer> targets_of(const Model& model);
+
+/// Puts layers "encoder/conv1" as "conv1" into a layer "encoder" where
+/// `names` has that and not the full name.
+void regroup(std::vector<TargetLayer>& targets,
+             const std::vector<std::string>& names);
 
 }  // namespace octet::io

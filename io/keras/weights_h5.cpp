@@ -9,7 +9,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "keras/errors.h"
+#include "file_errors.h"
+#include "keras/names.h"
 #include "keras/stored.h"
 #include "printable.h"
 

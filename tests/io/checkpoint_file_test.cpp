@@ -110,6 +110,21 @@ TEST(ModelFile, KeepsWhatNestedModelsHaveInCommon) {
   EXPECT_EQ(loaded.parameter_count(), model.parameter_count());
 }
 
+TEST(ModelFile, IsReadWithinTheLimitsThatAreGiven) {
+  const TempFolder folder;
+  const Model model = quantized_branches();
+  save_model(model, folder / "a.h5");
+  expect_equal(load_model(folder / "a.h5", {.isolation = Isolation::none}),
+               model);
+  const FileLimits no_time{.time_limit = 1e-9};
+  EXPECT_THAT(error_of<FormatError>(
+                  [&] { (void)load_model(folder / "a.h5", no_time); }),
+              HasSubstr("took more than 1e-09 s"));
+  EXPECT_THAT(error_of<FormatError>(
+                  [&] { load_weights(model, folder / "a.h5", no_time); }),
+              HasSubstr("took more than 1e-09 s"));
+}
+
 TEST(ModelFile, IsTheSameBytesForTheSameModel) {
   const TempFolder folder;
   save_model(quantized_branches(), folder / "a.h5");

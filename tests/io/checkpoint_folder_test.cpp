@@ -379,7 +379,7 @@ class DamagedFile : public ::testing::Test {
   }
   static bool is_refused(const std::string& contents) {
     try {
-      (void)state_in(contents, "a.h5");
+      (void)state_in(contents, "a.h5", {});
       return false;
     } catch (const FormatError&) {
       return true;

@@ -44,14 +44,13 @@ std::string small_file() {
   return image.finish();
 }
 
-Hdf5Reader reader_with(Hook hook, Hdf5Options options = {}) {
-  options.before_answer = hook;
-  return Hdf5Reader(small_file(), "a.h5", options);
+Hdf5Reader reader_with(Hook hook, const FileLimits& limits = {}) {
+  return Hdf5Reader(small_file(), "a.h5", limits, hook);
 }
 
-std::string refusal(Hook hook, Hdf5Options options = {}) {
+std::string refusal(Hook hook, const FileLimits& limits = {}) {
   return error_of<FormatError>(
-      [&] { reader_with(hook, options).f32("w", {2}); });
+      [&] { reader_with(hook, limits).f32("w", {2}); });
 }
 
 ptrdiff_t open_files() {
@@ -81,15 +80,15 @@ TEST(Hdf5Child, GivesTheSameErrorEverAfter) {
 }
 
 TEST(Hdf5Child, IsStoppedWhenItTakesTooLong) {
-  const Hdf5Options options{.time_limit = 0.2};
+  const FileLimits limits{.time_limit = 0.2};
   EXPECT_THAT(refusal(
                   [](std::string_view) {
                     while (std::getenv("OCTET_NEVER_SET") == nullptr) {
                     }
                   },
-                  options),
+                  limits),
               HasSubstr("took more than 0.2 s"));
-  EXPECT_THAT(refusal([](std::string_view) { pause(); }, options),
+  EXPECT_THAT(refusal([](std::string_view) { pause(); }, limits),
               HasSubstr("took more than 0.2 s"));
 }
 
@@ -131,7 +130,7 @@ TEST(Hdf5Child, WorksBesideOthersInThreads) {
 }
 
 TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
-  const Hdf5Options options{.memory_limit = 64 << 20};
+  const FileLimits limits{.memory_limit = 64 << 20};
   EXPECT_THAT(
       refusal(
           [](std::string_view) {
@@ -143,7 +142,7 @@ TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
             }
             _exit(taken > 32 && taken <= 64 ? 42 : 1);
           },
-          options),
+          limits),
       HasSubstr("exit code 42"));
   Hdf5Image image;
   const Handle packed = chunked({1 << 20});
@@ -340,13 +339,13 @@ TEST(Hdf5Wire, RefusesEveryTruncationAndWhatIsNoValue) {
   }
 }
 
-TEST(Hdf5Options, AreChecked) {
-  for (const Hdf5Options& options :
-       {Hdf5Options{.time_limit = 0}, Hdf5Options{.time_limit = -1},
-        Hdf5Options{.time_limit = std::nan("")}}) {
-    EXPECT_THAT(error_of<ValueError>(
-                    [&] { Hdf5Reader(small_file(), "a.h5", options); }),
-                HasSubstr("time_limit"));
+TEST(Hdf5Limits, AreChecked) {
+  for (const FileLimits& limits :
+       {FileLimits{.time_limit = 0}, FileLimits{.time_limit = -1},
+        FileLimits{.time_limit = std::nan("")}}) {
+    EXPECT_THAT(
+        error_of<ValueError>([&] { Hdf5Reader(small_file(), "a.h5", limits); }),
+        HasSubstr("time_limit"));
   }
   EXPECT_THAT(error_of<ValueError>([&] {
                 Hdf5Reader(small_file(), "a.h5", {.memory_limit = 0});

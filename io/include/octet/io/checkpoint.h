@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
 #include <octet/train/checkpointer.h>
 
@@ -28,19 +29,22 @@ bool is_octet_file(const std::filesystem::path& path);
 /// libhdf5 runs in a child process.
 /// Throws: IoError; FormatError for a file that is damaged, malicious or not
 /// Octet's; UnsupportedError for one of a newer version, or naming all layers
-/// whose class is not known.
-Model load_model(const std::filesystem::path& path);
+/// whose class is not known; ValueError for limits out of range.
+Model load_model(const std::filesystem::path& path,
+                 const FileLimits& limits = {});
 
 /// Puts the weights of such a file into an equal model or its float or
 /// quantized twin: all, or nothing. Scales stay as they are.
 /// Throws: as load_model(); ValueError naming the weights that one side lacks,
 /// ShapeError.
-void load_weights(const Model& model, const std::filesystem::path& path);
+void load_weights(const Model& model, const std::filesystem::path& path,
+                  const FileLimits& limits = {});
 
 /// A state in a file, and back. Throws: as save_model() and load_model().
 void save_checkpoint(const train::TrainingState& state,
                      const std::filesystem::path& path);
-train::TrainingState load_checkpoint(const std::filesystem::path& path);
+train::TrainingState load_checkpoint(const std::filesystem::path& path,
+                                     const FileLimits& limits = {});
 
 struct CheckpointFolderOptions {
   /// Steps of the optimizer from one state to the next, besides those at the

@@ -11,6 +11,7 @@ enum class Isolation {
   none,           ///< in this process, for files that can be trusted
 };
 
+/// Of what parses the file, not of the model that comes of it.
 struct FileLimits {
   Isolation isolation = Isolation::child_process;
   int64_t memory_limit = int64_t{4} << 30;  ///< bytes

@@ -55,7 +55,10 @@ bool is_keras_file(const std::filesystem::path& path);
 /// .keras archive; the contents decide, not the name. Nested models become
 /// part of the one graph, under names like "encoder/conv2d". A model in the
 /// order channels_first becomes one of NHWC images: its kernels, its axes and
-/// the rows of a Dense layer behind a Flatten are rearranged.
+/// the rows of a Dense layer behind a Flatten are rearranged. A model that
+/// NVIDIA's tensorflow-quantization quantized is one here, with Q/DQ where the
+/// file has ranges and fixed scales of these, for weights too:
+/// s = max(min / -127, max / 127).
 /// Throws: IoError; FormatError naming file, layer and reason for a file that
 /// is damaged, malicious or does not fit together; UnsupportedError naming
 /// all layers whose class is not known, or the one with an option that Octet
@@ -65,8 +68,12 @@ Model load_keras(const std::filesystem::path& path,
 
 /// Loads weights onto a model: from any of these files, from HDF5 with weights
 /// alone, or from a .weights.h5 of Keras 3. All names, counts, shapes and
-/// values are checked before the first one is assigned.
-/// Throws: as load_keras(); FormatError naming the layers that one side lacks.
+/// values are checked before the first one is assigned. Layers of a float
+/// model are found under "quant_<name>", and the other way round; ranges of the
+/// toolkit set the scales of a quantized model's quantizers, but for those that
+/// follow the weights.
+/// Throws: as load_keras(); FormatError naming the layers or quantizers that
+/// one side lacks.
 void load_keras_weights(const Model& model, const std::filesystem::path& path,
                         const KerasOptions& options = {});
 

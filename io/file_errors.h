@@ -1,5 +1,5 @@
 // How what Octet says of a wrong option becomes an error of the file that
-// asked for it. Internal to io/keras.
+// asked for it. Internal to io.
 #pragma once
 
 #include <algorithm>

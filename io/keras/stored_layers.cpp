@@ -1,0 +1,148 @@
+// Sources: keras/engine/topology.py of Keras 1.2, keras/engine/saving.py of
+// Keras 2.2, keras/src/legacy/saving/legacy_h5_format.py of Keras 3;
+// quantize_wrappers.py of tensorflow-quantization 0.2.0.
+#include "keras/stored_layers.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "file_errors.h"
+#include "keras/names.h"
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+StoredWeight stored_weight(const std::string& layer, const std::string& name,
+                           const std::string& group) {
+  if (name.empty()) {
+    throw FormatError("weight_names: expected names, got an empty one");
+  }
+  StoredWeight weight{components(name), group + "/" + name};
+  std::string& leaf = weight.path.back();
+  if (leaf.ends_with(":0")) leaf.resize(leaf.size() - 2);
+  // Keras 1: "conv1_W".
+  if (leaf.starts_with(layer + "_")) leaf.erase(0, layer.size() + 1);
+  return weight;
+}
+
+const std::string& leaf(const StoredWeight& weight) {
+  return weight.path.back();
+}
+
+/// "kernel" for "kernel_min" and the end "_min".
+std::optional<std::string_view> without(std::string_view name,
+                                        std::string_view end) {
+  if (!name.ends_with(end)) return std::nullopt;
+  name.remove_suffix(end.size());
+  return name;
+}
+
+/// Which of the quantized inputs "ip", "ip2", "add_ip2" is.
+std::optional<int> input_of(std::string_view name) {
+  const size_t at = name.rfind("ip");
+  if (at == name.npos || (at > 0 && name[at - 1] != '_')) return std::nullopt;
+  const std::string_view number = name.substr(at + 2);
+  if (number.empty()) return 0;
+  int input = 0;
+  const auto [end, error] =
+      std::from_chars(number.data(), number.data() + number.size(), input);
+  if (error != std::errc() || end != number.data() + number.size()) {
+    return std::nullopt;
+  }
+  return input;
+}
+
+StoredRange range_of(std::string_view name, const StoredWeight& min,
+                     const std::vector<StoredWeight>& all) {
+  const std::string wanted = std::string(name) + "_max";
+  const auto max = std::ranges::find(all, wanted, leaf);
+  if (max == all.end()) {
+    throw FormatError(
+        fmt::format("weight_names: expected '{}' beside '{}', got none",
+                    printable(wanted), printable(leaf(min))));
+  }
+  const std::optional<int> input = input_of(name);
+  return {.parameter = input ? "" : std::string(name),
+          .input = input.value_or(0),
+          .min = min.dataset,
+          .max = max->dataset};
+}
+
+/// Takes the ranges from among the weights of a layer. Each wrapper has a
+/// variable `optimizer_step` that nothing reads; no layer of Keras has.
+void take_ranges(StoredLayer& layer) {
+  const std::vector<StoredWeight>& all = layer.weights;
+  if (std::ranges::find(all, "optimizer_step", leaf) == all.end()) return;
+  std::vector<StoredWeight> weights;
+  for (const StoredWeight& weight : all) {
+    if (const auto name = without(leaf(weight), "_min")) {
+      layer.ranges.push_back(range_of(*name, weight, all));
+    } else if (leaf(weight) != "optimizer_step" &&
+               !without(leaf(weight), "_max")) {
+      weights.push_back(weight);
+    }
+  }
+  layer.weights = std::move(weights);
+  std::ranges::stable_sort(layer.ranges, {}, &StoredRange::input);
+}
+
+StoredLayer stored_layer(const Hdf5Reader& file, const std::string& name,
+                         const std::string& group) {
+  if (name.empty()) {
+    throw FormatError("layer_names: expected names, got an empty one");
+  }
+  const std::string at = group.empty() ? name : group + "/" + name;
+  if (file.kind(at) != Hdf5Kind::group) {
+    throw FormatError(fmt::format(
+        "layer_names: expected a group '{}' for each, got none", at));
+  }
+  const auto weights = file.strings(at, "weight_names");
+  if (!weights) {
+    throw FormatError(fmt::format(
+        "weight_names: expected a list on group '{}', got none", at));
+  }
+  StoredLayer layer{name, {}};
+  for (const std::string& weight : *weights) {
+    layer.weights.push_back(stored_weight(name, weight, at));
+  }
+  take_ranges(layer);
+  return layer;
+}
+
+}  // namespace
+
+std::vector<StoredLayer> stored_layers(const Hdf5Reader& file,
+                                       const std::string& group) {
+  const auto names = file.strings(group, "layer_names");
+  if (!names) {
+    throw FormatError(fmt::format(
+        "layer_names: expected the names of the layers on group '{}', got none",
+        group.empty() ? "/" : group));
+  }
+  std::vector<StoredLayer> layers;
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& name : *names) {
+    StoredLayer layer = in_file(
+        [&] {
+          return fmt::format("in the weights of layer '{}'", printable(name));
+        },
+        [&] { return stored_layer(file, name, group); });
+    if (layer.weights.empty() && layer.ranges.empty()) continue;
+    if (!seen.insert(name).second) {
+      throw FormatError(fmt::format(
+          "layer_names: expected each name once, got '{}' twice", name));
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,348 @@
+// Files of NVIDIA's tensorflow-quantization: weights and ranges.
+// tests/oracle/make_toolkit_golden.py had TensorFlow write and compute them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
+#include <octet/layers/model_config.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+
+#include "../support.h"
+#include "keras_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Sums in float32 of products of grid values, in another order.
+constexpr float kTolerance = 1e-5f;
+
+/// The plan as "layer site" lines.
+std::vector<std::string> sites(const Model& model) {
+  std::vector<std::string> lines;
+  for (const quant::QdqPoint& point : quant::plan_of(model).points) {
+    lines.push_back(point.layer + " " + to_string(point.site));
+  }
+  return lines;
+}
+
+/// The float model that a quantized one was made of, with other weights.
+Model float_twin(const Model& model) {
+  return model_from_config(octet::to_config(model, quant::float_layer));
+}
+
+const quant::Quantizer& weight_quantizer_of(const Model& model,
+                                            const std::string& layer) {
+  const auto* wrapper = quant::as_wrapper(model.layer("quant_" + layer));
+  if (wrapper == nullptr) throw NotFoundError(layer + ": no wrapper");
+  return *wrapper->weights().front().quantizer;
+}
+
+TEST(ToolkitFile, ComputesWhatTensorFlowDoes) {
+  for (const char* name : {"toolkit_residual", "toolkit_sequence"}) {
+    SCOPED_TRACE(name);
+    const Model model = load_keras(keras_golden(std::string(name) + ".h5"));
+    expect_computes(model, keras_case(name), kTolerance);
+  }
+}
+
+TEST(ToolkitFile, QuantizesWhereItHasRanges) {
+  const Model model = load_keras(keras_golden("toolkit_residual.h5"));
+  EXPECT_THAT(sites(model),
+              ElementsAre("conv input 0", "conv kernel", "depthwise input 0",
+                          "depthwise depthwise_kernel", "project input 0",
+                          "project kernel", "add input 1", "preact input 0",
+                          "max_pool input 0", "average_pool input 0",
+                          "concatenate input 0", "concatenate input 1",
+                          "gate_pool input 0", "gate input 0", "gate kernel",
+                          "multiply input 0", "multiply input 1",
+                          "logits input 0", "logits kernel"));
+  EXPECT_EQ(quant::plan_of(model).points.front().rule, "file");
+}
+
+TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
+  // The weights moved by 3 % after their ranges were taken.
+  const Model model = load_keras(keras_golden("toolkit_sequence.h5"));
+  const quant::Quantizer& quantizer = weight_quantizer_of(model, "conv");
+  const Tensor& kernel =
+      model.layer("quant_conv").parameter("kernel").variable.value();
+  ASSERT_EQ(quantizer.scales().size(), 3u);
+  for (size_t channel = 0; channel < 3; ++channel) {
+    float largest = 0;
+    for (size_t i = channel; i < kernel.f32().size(); i += 3) {
+      largest = std::max(largest, std::fabs(kernel.f32()[i]));
+    }
+    const float ratio = largest / (127 * quantizer.scales()[channel]);
+    EXPECT_NEAR(std::fabs(std::log(ratio)), std::log(1.03f), 1e-4f);
+  }
+}
+
+TEST(ToolkitFile, IsExportedWithOnePairATensor) {
+  const Model model = load_keras(keras_golden("toolkit_residual.h5"));
+  const quant::PairCount count =
+      quant::count_pairs(quant::plan_of(model), float_twin(model));
+  // `relu` and `preact` are each read by two of the 13 quantized inputs, and
+  // `concatenate` by two.
+  EXPECT_EQ(count.to_string(),
+            "pairs: 14 activations + 5 weights = 19 per edge, 17 shared");
+  EXPECT_EQ(to_onnx(model).report.qdq_pairs, count.shared);
+}
+
+TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
+  const TempFolder folder;
+  const std::string architecture = keras_sequential(
+      {keras_input("image", "[null,6,5]"),
+       keras_layer("Reshape", "reshape", R"("target_shape":[6,5,1])"),
+       keras_layer("Conv2D", "conv",
+                   R"("filters":3,"kernel_size":[3,3],"activation":"relu")"),
+       keras_layer("Flatten", "flatten"),
+       keras_layer("Dense", "dense", R"("units":4)")});
+  write_file(folder / "float.json", architecture);
+  const Model model =
+      load_keras(keras_golden("toolkit_sequence.legacy_weights.h5"),
+                 {.architecture = folder / "float.json"});
+  expect_computes(model, keras_case("toolkit_sequence"), kTolerance);
+}
+
+TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
+  const Model original = load_keras(keras_golden("toolkit_residual.h5"));
+  const Model model =
+      quant::apply(quant::plan_of(original), float_twin(original));
+  load_keras_weights(model, keras_golden("toolkit_residual.legacy_weights.h5"));
+  expect_computes(model, keras_case("toolkit_residual"), kTolerance);
+}
+
+TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
+  const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
+  const Model model = quant::quantize_model(float_twin(original),
+                                            {.policy = quant::Policy::toolkit});
+  load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
+  EXPECT_TRUE(weight_quantizer_of(model, "conv").scales().empty());
+  for (const quant::QuantStub& stub : quant::quant_stubs(model)) {
+    EXPECT_TRUE(stub.quantizer->calibrated()) << stub.quantizer->name();
+  }
+  // 3 % of 127 codes are less than 4.
+  const KerasCase expected = keras_case("toolkit_sequence");
+  const Tensor y = model.predict(expected.inputs[0]);
+  EXPECT_LT(largest_difference(y, expected.outputs[0]), 0.1f);
+}
+
+TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
+  const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
+  const Model model = float_twin(original);
+  load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
+  EXPECT_THAT(quant::quantizers(model), IsEmpty());
+  for (const char* layer : {"conv", "dense"}) {
+    for (const char* weight : {"kernel", "bias"}) {
+      EXPECT_EQ(bits(model.layer(layer).parameter(weight).variable),
+                bits(original.layer(std::string("quant_") + layer)
+                         .parameter(weight)
+                         .variable));
+    }
+  }
+}
+
+TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
+  const Model original = load_keras(keras_golden("toolkit_residual.h5"));
+  const Model model = quant::quantize_model(float_twin(original));
+  const auto load = [&](bool partial) {
+    load_keras_weights(model, keras_golden("toolkit_residual.h5"),
+                       {.partial = partial});
+  };
+  EXPECT_THAT(
+      error_of<FormatError>([&] { load(false); }),
+      AllOf(HasSubstr("quantizers: expected the same in model and file"),
+            HasSubstr("input range 0 of layer 'quant_max_pool'"),
+            HasSubstr("Policy::toolkit")));
+  EXPECT_FALSE(quant::quant_stubs(model).front().quantizer->calibrated());
+  load(true);
+  EXPECT_TRUE(quant::quant_stubs(model).front().quantizer->calibrated());
+}
+
+// One Dense layer in a wrapper, with any weights.
+struct Weights {
+  std::vector<std::pair<std::string, Tensor>> list = {
+      {"bias:0", Tensor::of<float>({1}, {0.5f})},
+      {"kernel:0", Tensor::of<float>({2, 1}, {1, -2})},
+      {"kernel_min:0", Tensor::of<float>({1}, {-2})},
+      {"kernel_max:0", Tensor::of<float>({1}, {2})},
+      {"d_ip_min:0", Tensor::scalar(-4)},
+      {"d_ip_max:0", Tensor::scalar(4)},
+      {"optimizer_step:0", Tensor::of<int64_t>({}, {-1})},
+  };
+  Weights& set(const std::string& name, Tensor value) {
+    at(name)->second = std::move(value);
+    return *this;
+  }
+  Weights& rename(const std::string& name, const std::string& to) {
+    at(name)->first = to;
+    return *this;
+  }
+  Weights& remove(const std::string& name) {
+    list.erase(at(name));
+    return *this;
+  }
+
+ private:
+  decltype(list)::iterator at(const std::string& name) {
+    return std::ranges::find(list, name,
+                             &std::pair<std::string, Tensor>::first);
+  }
+};
+
+Model loaded(const Weights& weights) {
+  const TempFolder folder;
+  const std::string wrapped =
+      keras_layer("Custom>DenseQuantizeWrapper", "quant_d",
+                  R"("quantize_config":null,"layer":)" +
+                      keras_layer("Dense", "d", R"("units":1)"));
+  KerasFile(keras_sequential({keras_input("x", "[null,2]"), wrapped}))
+      .layer("quant_d", weights.list)
+      .write(folder / "q.h5");
+  return load_keras(folder / "q.h5");
+}
+
+TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedTwin) {
+  const TempFolder folder;
+  KerasFile("")
+      .layer("d", {{"kernel:0", Tensor::of<float>({2, 1}, {3, -4})},
+                   {"bias:0", Tensor::of<float>({1}, {5})}})
+      .write(folder / "w.h5");
+  const Model model = loaded(Weights());
+  load_keras_weights(model, folder / "w.h5");
+  EXPECT_THAT(model.layer("quant_d").parameter("kernel").variable.value().f32(),
+              ElementsAre(3, -4));
+  EXPECT_EQ(quant::quantizers(model)[0]->scale(), 4.0f / 127);
+}
+
+TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
+  const Model model = loaded(Weights()
+                                 .set("d_ip_min:0", Tensor::scalar(-12.7f))
+                                 .set("d_ip_max:0", Tensor::scalar(1)));
+  const auto quantizers = quant::quantizers(model);
+  ASSERT_EQ(quantizers.size(), 2u);
+  EXPECT_FLOAT_EQ(quantizers[0]->scale().value(), 0.1f);
+  EXPECT_THAT(quantizers[1]->scales(), ElementsAre(2.0f / 127));
+  EXPECT_EQ(model.layer("quant_d").class_name(), "DenseQuantizeWrapper");
+}
+
+TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
+  const Model model = loaded(Weights()
+                                 .set("d_ip_min:0", Tensor::scalar(0))
+                                 .set("d_ip_max:0", Tensor::scalar(0)));
+  EXPECT_EQ(quant::quantizers(model)[0]->scale(), 1.0f);
+}
+
+TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
+  const WarningsKept warnings;
+  (void)loaded(Weights()
+                   .set("kernel_min:0", Tensor::of<float>({1}, {-6}))
+                   .set("kernel_max:0", Tensor::of<float>({1}, {6}))
+                   .set("d_ip_min:0", Tensor::scalar(-6))
+                   .set("d_ip_max:0", Tensor::scalar(6)));
+  EXPECT_THAT(warnings.messages,
+              ElementsAre(HasSubstr("got [-6, 6] everywhere")));
+}
+
+TEST(ToolkitRange, ThatCannotBeIsRefused) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor two = Tensor::of<float>({2}, {-1, -1});
+  const Tensor ones = Tensor::of<float>({2}, {1, 1});
+  const struct {
+    Weights weights;
+    std::vector<std::string> messages;
+  } cases[] = {
+      {Weights().remove("kernel_max:0"),
+       {"'kernel_max' beside 'kernel_min'", "got none"}},
+      {Weights().set("d_ip_min:0", Tensor::scalar(nan)),
+       {"input range 0 of layer 'quant_d'", "finite ends", "nan"}},
+      {Weights().set("d_ip_min:0", Tensor::scalar(1)),
+       {"input range 0", "0 between them, got [1, 4]"}},
+      {Weights().set("d_ip_min:0", two), {"expected shape [], got [2]"}},
+      {Weights().set("d_ip_max:0", two), {"d_ip_max", "[2]"}},
+      {Weights().set("kernel_min:0", two).set("kernel_max:0", ones),
+       {"range of 'kernel'", "expected 1 scales, got 2"}},
+      {Weights()
+           .rename("d_ip_min:0", "d_ip1_min:0")
+           .rename("d_ip_max:0", "d_ip1_max:0"),
+       {"expected input ranges 0, 1, ..., got no 0"}},
+      {Weights()
+           .rename("kernel_min:0", "beta_min:0")
+           .rename("kernel_max:0", "beta_max:0"),
+       {"beta"}},
+      {Weights().remove("bias:0"), {"weights of layer 'd' (Dense)"}},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.messages[0]);
+    const std::string error =
+        error_of<FormatError>([&] { (void)loaded(c.weights); });
+    for (const std::string& message : c.messages) {
+      EXPECT_THAT(error, HasSubstr(message));
+    }
+  }
+}
+
+/// Three tensors of four features, `merge` of them, and a range for each of
+/// `sizes`.
+Model merged(const std::string& merge, const std::vector<float>& sizes) {
+  const TempFolder folder;
+  const auto dense = [](const std::string& name) {
+    return keras_layer("Dense", name, R"("units":4,"use_bias":false)",
+                       R"([[["x",0,0,{}]]])");
+  };
+  const std::string wrapped =
+      keras_layer(merge + "QuantizeWrapper", "quant_m",
+                  R"("layer":)" + keras_layer(merge, "m"),
+                  R"([[["a",0,0,{}],["b",0,0,{}],["b",0,0,{}]]])");
+  KerasFile file(keras_functional(
+      {keras_input("x", "[null,2]"), dense("a"), dense("b"), wrapped},
+      R"([["x",0,0]])", R"([["quant_m",0,0]])"));
+  for (const char* name : {"a", "b"}) {
+    file.layer(name, {{"kernel:0", Tensor::zeros({2, 4})}});
+  }
+  std::vector<std::pair<std::string, Tensor>> ranges;
+  for (size_t k = 0; k < sizes.size(); ++k) {
+    ranges.emplace_back(fmt::format("m_ip{}_min:0", k),
+                        Tensor::scalar(-sizes[k]));
+    ranges.emplace_back(fmt::format("m_ip{}_max:0", k),
+                        Tensor::scalar(sizes[k]));
+  }
+  ranges.emplace_back("optimizer_step:0", Tensor::zeros({}));
+  file.layer("quant_m", ranges).write(folder / "m.h5");
+  return load_keras(folder / "m.h5");
+}
+
+TEST(ToolkitRange, OfOneTensorReadTwiceIsTheLarger) {
+  const WarningsKept warnings;
+  const Model model = merged("Concatenate", {1, 2, 3});
+  const auto quantizers = quant::quantizers(model);
+  ASSERT_EQ(quantizers.size(), 2u);
+  EXPECT_EQ(quantizers[0]->scale(), 1.0f / 127);
+  EXPECT_EQ(quantizers[1]->scale(), 3.0f / 127);
+  EXPECT_THAT(warnings.messages,
+              ElementsAre(HasSubstr("input range 2 of layer 'quant_m'")));
+}
+
+TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                (void)merged("Concatenate", {1, 2});
+              }),
+              AllOf(HasSubstr("layer 'm'"), HasSubstr("a range for each input"),
+                    HasSubstr("load_keras_weights")));
+}
+
+}  // namespace
+}  // namespace octet::io
