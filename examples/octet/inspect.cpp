@@ -18,7 +18,7 @@ std::string inspected(const ModelSource& source, bool json) {
   if (what == "zoo:") return list_zoo(json);
   if (is_model(what)) {
     const Model model = read_model(source);
-    return json ? io::to_json(to_config(model)) + "\n" : model.summary();
+    return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
   }
   const io::OnnxSummary summary = io::inspect_onnx(what);
   return json ? io::to_json(io::to_config(summary)) + "\n"

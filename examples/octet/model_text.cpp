@@ -1,9 +1,95 @@
 #include "model_text.h"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <octet/quant/plan.h>
+#include <octet/quant/wrapper.h>
+
 namespace octet::program {
+namespace {
+
+struct Site {
+  quant::QdqPoint point;
+  std::shared_ptr<quant::Quantizer> quantizer;
+};
+
+std::vector<Site> sites_of(const Model& model) {
+  const std::vector<std::shared_ptr<quant::Quantizer>> quantizers =
+      quant::quantizers(model);
+  std::vector<Site> sites;
+  for (const quant::QdqPoint& point : quant::plan_of(model).points) {
+    const auto found =
+        std::ranges::find(quantizers, point.group, &quant::Quantizer::name);
+    sites.push_back({point, *found});
+  }
+  return sites;
+}
+
+/// "0.01", "0.01 .. 0.02 (16)", "live", "none".
+std::string scale_text(const quant::Quantizer& quantizer) {
+  if (quantizer.config().rule == quant::ScaleRule::live) return "live";
+  const std::span<const float> scales = quantizer.scales();
+  if (scales.empty()) return "none";
+  if (scales.size() == 1) return fmt::format("{:.6g}", scales[0]);
+  const auto [low, high] = std::ranges::minmax(scales);
+  return fmt::format("{:.6g} .. {:.6g} ({})", low, high, scales.size());
+}
+
+std::string sites_text(const std::vector<Site>& sites) {
+  std::vector<std::array<std::string, 4>> rows = {
+      {"layer", "Q/DQ at", "scale", "codes"}};
+  for (const Site& site : sites) {
+    rows.push_back({site.point.layer, to_string(site.point.site),
+                    scale_text(*site.quantizer), to_string(site.point.config)});
+  }
+  std::array<size_t, 3> widths{};
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], row[i].size());
+    }
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", row[0], widths[0], row[1],
+                        widths[1], row[2], widths[2], row[3]);
+  }
+  return text;
+}
+
+Config scales_of(const quant::Quantizer& quantizer) {
+  Config::List scales;
+  for (const float scale : quantizer.scales()) scales.emplace_back(scale);
+  return scales;
+}
+
+Config to_config(const Site& site) {
+  Config entry;
+  entry.set("layer", site.point.layer);
+  entry.set("site", to_string(site.point.site));
+  entry.set("codes", to_string(site.point.config));
+  entry.set("quantizer", site.point.group);
+  entry.set("scales", scales_of(*site.quantizer));
+  return entry;
+}
+
+}  // namespace
+
+std::string to_text(const Model& model) {
+  const std::vector<Site> sites = sites_of(model);
+  if (sites.empty()) return model.summary();
+  const size_t weights = quant::weight_fake_quantizes(model).size();
+  return fmt::format(
+      "{}\n{}{} weights and {} inputs are quantized, by {} quantizers\n",
+      model.summary(), sites_text(sites), weights, sites.size() - weights,
+      quant::quantizers(model).size());
+}
 
 Config to_config(const Shape& shape) {
   Config::List dims;
@@ -36,12 +122,15 @@ Config to_config(const Model& model) {
     }
     return list;
   };
+  Config::List qdq;
+  for (const Site& site : sites_of(model)) qdq.push_back(to_config(site));
   return Config()
       .set("name", model.name())
       .set("input", to_config(model.inputs()[0].shape()))
       .set("inputs", shapes(model.inputs()))
       .set("outputs", shapes(model.outputs()))
       .set("layers", std::move(layers))
+      .set("qdq", std::move(qdq))
       .set("parameters", total.parameters)
       .set("trainable", total.trainable)
       .set("multiply_adds", total.multiply_adds);

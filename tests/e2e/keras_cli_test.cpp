@@ -16,7 +16,9 @@ namespace octet {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 const std::string kOctet = quoted(OCTET_BIN "/octet");
 
@@ -58,13 +60,25 @@ TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
   const std::string file = quoted(folder / "lenet.h5");
   const CommandResult r = octet("inspect " + file);
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_EQ(r.output, model.summary());
+  EXPECT_THAT(r.output, StartsWith(model.summary()));
+  EXPECT_THAT(r.output, HasSubstr("5 weights and 5 inputs are quantized"));
   std::string bytes = read_file(folder / "lenet.h5");
   bytes[bytes.size() / 2] ^= 1;
   write_file(folder / "lenet.h5", bytes);
   const CommandResult damaged = octet("inspect " + file);
   EXPECT_EQ(damaged.exit_code, 1);
   EXPECT_THAT(damaged.output, HasSubstr("they are damaged"));
+}
+
+TEST(OctetInspect, ShowsTheScalesOfAQuantizedModel) {
+  const std::string file = golden("toolkit_sequence.h5");
+  const CommandResult r = octet("inspect " + file);
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, ContainsRegex("dense +input 0 +0\\.0[0-9]+ +int8"));
+  EXPECT_THAT(r.output, ContainsRegex("conv +kernel .* \\.\\. .* \\(3\\)"));
+  const Config json = io::from_json(octet("inspect --json " + file).output);
+  EXPECT_EQ(json.at("qdq").as_list().size(), 4u);
+  EXPECT_EQ(json.at("qdq").as_list()[1].at("scales").as_list().size(), 3u);
 }
 
 TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
