@@ -1,7 +1,5 @@
 // Octet's own files: models that come back, in Keras' layout.
-#include <charconv>
 #include <filesystem>
-#include <limits>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -10,17 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <octet/layers/registry.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/file.h>
 
 #include "../e2e/command.h"
-#include "checkpoint/seal.h"
 #include "checkpoint/values.h"
 #include "checkpoint_models.h"
-#include "crc32c.h"
 #include "hdf5/reader.h"
-#include "hdf5/writer.h"
 #include "support.h"
 
 namespace octet::io {
@@ -29,15 +23,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-void expect_equal(const Model& loaded, const Model& model) {
-  EXPECT_EQ(to_config(loaded), to_config(model));
-  EXPECT_EQ(weight_bits(loaded), weight_bits(model));
-  EXPECT_EQ(outputs_of(loaded), outputs_of(model));
-  EXPECT_EQ(quant::state_of(loaded).status, quant::state_of(model).status);
-  EXPECT_EQ(quant::plan_of(loaded), quant::plan_of(model));
-  EXPECT_EQ(loaded.summary(), model.summary());
-}
 
 TEST(ModelFile, GivesAFloatModelBack) {
   const TempFolder folder;
@@ -274,215 +259,6 @@ TEST(ModelFile, RefusesNamesThatItCannotHold) {
   EXPECT_EQ(refusal("caf\xc3\xa9 0 ' \" \n"), "");
   EXPECT_EQ(load_model(folder / "a.h5").layers()[1]->name(),
             "caf\xc3\xa9 0 ' \" \n");
-}
-
-// ---- files that others made
-
-/// A sealed file of Octet's with one attribute of `octet` replaced.
-std::string with_attribute(const Model& model, const std::string& name,
-                           const Config& value) {
-  const quant::ModelState state = quant::state_of(model);
-  Hdf5Writer writer;
-  writer.group("model_weights");
-  Config::List layers;
-  for (const Config& layer : state.graph.at("layers").as_list()) {
-    const std::string& layer_name = layer.at("name").as_string();
-    Config::List names;
-    for (const quant::Weight& weight : state.weights) {
-      if (weight.layer != layer_name) continue;
-      const std::string path =
-          fmt::format("{}/{}:0", weight.layer, weight.name);
-      names.emplace_back(path);
-      writer.dataset(fmt::format("model_weights/{}/{}", layer_name, path),
-                     weight.value);
-    }
-    writer.group("model_weights/" + layer_name);
-    writer.attribute("model_weights/" + layer_name, "weight_names", names);
-    layers.emplace_back(layer_name);
-  }
-  writer.attribute("model_weights", "layer_names", layers);
-  writer.group("octet");
-  const auto put = [&](const std::string& key, const Config& otherwise) {
-    writer.attribute("octet", key, key == name ? value : otherwise);
-  };
-  put("format", 1);
-  put("version", "0.1.0");
-  put("graph", to_text(state.graph));
-  put("status", to_text(state.status));
-  return sealed(writer.finish());
-}
-
-class ForeignFile : public ::testing::Test {
- protected:
-  template <class E = FormatError>
-  std::string refusal(const std::string& contents) {
-    write_file(folder_ / "a.h5", contents);
-    return error_of<E>([&] { (void)load_model(folder_ / "a.h5"); });
-  }
-  /// Of a model with a changed graph.
-  template <class E = FormatError>
-  std::string graph_refusal(const std::function<void(Config&)>& change) {
-    Config graph = to_config(branches());
-    change(graph);
-    return refusal<E>(with_attribute(branches(), "graph", to_text(graph)));
-  }
-
-  TempFolder folder_;
-};
-
-TEST_F(ForeignFile, IsReadIfItIsAsDocumented) {
-  write_file(folder_ / "a.h5", with_attribute(branches(), "", {}));
-  expect_equal(load_model(folder_ / "a.h5"), branches());
-}
-
-TEST_F(ForeignFile, OfANewerVersionIsToldApart) {
-  EXPECT_THAT(
-      refusal<UnsupportedError>(with_attribute(branches(), "format", 2)),
-      AllOf(HasSubstr("format: expected at most 1, got 2, which Octet "
-                      "0.1.0 wrote"),
-            HasSubstr("a.h5")));
-  EXPECT_THAT(refusal(with_attribute(branches(), "format", 0)),
-              HasSubstr("format: expected a number from 1 on, got 0"));
-  EXPECT_THAT(refusal(with_attribute(branches(), "format", "x")),
-              HasSubstr("expected an integer"));
-}
-
-TEST_F(ForeignFile, WithoutWhatIsNeededIsRefused) {
-  Hdf5Writer writer;
-  writer.dataset("weights", Tensor::zeros({3}));
-  EXPECT_THAT(refusal(sealed(writer.finish())),
-              HasSubstr("expected a group 'octet', got none"));
-  EXPECT_THAT(refusal(sealed("no HDF5 at all")), HasSubstr("HDF5"));
-  EXPECT_THAT(refusal("no HDF5 at all, and no checksum"),
-              HasSubstr("checksum: expected one at the end of the file"));
-  EXPECT_THAT(refusal(""), HasSubstr("of at least 20 bytes, got 0"));
-  EXPECT_THAT(
-      refusal(with_attribute(branches(), "graph", "{")),
-      AllOf(HasSubstr("JSON, line 1"), HasSubstr("in 'graph' of 'octet'")));
-  EXPECT_THAT(refusal(with_attribute(branches(), "graph", "[]")),
-              HasSubstr("expected an object"));
-}
-
-TEST_F(ForeignFile, WithAGraphThatCannotBeIsRefused) {
-  const auto entry = [](Config& graph, const char* list,
-                        size_t index) -> Config& {
-    auto& entries = const_cast<Config::List&>(graph.at(list).as_list());
-    return entries.at(index);
-  };
-  EXPECT_THAT(graph_refusal([&](Config& graph) {
-                entry(graph, "calls", 0).set("layer", "nobody");
-              }),
-              HasSubstr("expected a layer of the list, got 'nobody'"));
-  EXPECT_THAT(graph_refusal([&](Config& graph) {
-                entry(graph, "calls", 2).set("inputs", Config::List{99});
-              }),
-              HasSubstr("expected the index of a call in [0,2), got 99"));
-  EXPECT_THAT(graph_refusal([&](Config& graph) {
-                entry(graph, "calls", 2).set("inputs", Config::List{-1});
-              }),
-              HasSubstr("got -1"));
-  EXPECT_THAT(graph_refusal([&](Config& graph) {
-                entry(graph, "layers", 2).set("name", "left");
-              }),
-              HasSubstr("expected a name of its own for each, got 'left'"));
-  EXPECT_THAT(graph_refusal(
-                  [&](Config& graph) { graph.set("outputs", Config::List{}); }),
-              HasSubstr("at least one input and one output"));
-  EXPECT_THAT(graph_refusal([&](Config& graph) {
-                entry(graph, "layers", 7).set("shares", "shared");
-              }),
-              HasSubstr("expected the parameters of an earlier layer of equal "
-                        "shapes, got those of 'shared'"));
-  EXPECT_THAT(graph_refusal<UnsupportedError>([&](Config& graph) {
-                entry(graph, "layers", 3).set("class_name", "Foo");
-                entry(graph, "layers", 5).set("class_name", "Bar");
-              }),
-              HasSubstr("got 'add' (Foo), 'relu' (Bar)"));
-}
-
-TEST_F(ForeignFile, ThatAsksForMoreWeightsThanItHasIsRefused) {
-  // 2^35 elements, more than 100 GB.
-  EXPECT_THAT(
-      graph_refusal([&](Config& graph) {
-        auto& layers = const_cast<Config::List&>(graph.at("layers").as_list());
-        layers.at(7).set("config", Config().set("units", int64_t{1} << 30));
-      }),
-      AllOf(HasSubstr("parameters: expected at most"),
-            HasSubstr("in layer 'logits' (Dense)")));
-}
-
-TEST_F(ForeignFile, WithAStatusThatCannotBeIsRefused) {
-  const Model model = branches();
-  Config status = quant::state_of(model).status;
-  status.set("training_passes", "many");
-  EXPECT_THAT(refusal(with_attribute(model, "status", to_text(status))),
-              HasSubstr("expected an integer, got a string"));
-  EXPECT_THAT(refusal(with_attribute(model, "status", "{}")),
-              HasSubstr("expected an entry 'training_passes'"));
-}
-
-// ---- values
-
-TEST(CheckpointValues, ReadBackAsTheSameBits) {
-  const double nan = std::numeric_limits<double>::quiet_NaN();
-  const double inf = std::numeric_limits<double>::infinity();
-  const Config values =
-      Config()
-          .set("nan", nan)
-          .set("list", Config::List{inf, -inf, 0.1, -0.0, 1, 1.0, 5e-324})
-          .set("text", "caf\xc3\xa9 \"\n\t")
-          .set("none", Config())
-          .set("empty", Config::Object{})
-          .set("int", std::numeric_limits<int64_t>::min());
-  const Config back = from_text(to_text(values));
-  EXPECT_TRUE(std::isnan(back.at("nan").as_number()));
-  const Config::List& list = back.at("list").as_list();
-  EXPECT_EQ(list[0].as_number(), inf);
-  EXPECT_EQ(list[1].as_number(), -inf);
-  EXPECT_EQ(list[2].as_number(), 0.1);
-  EXPECT_TRUE(std::signbit(list[3].as_number()));
-  EXPECT_TRUE(list[4].is_int());
-  EXPECT_FALSE(list[5].is_int());
-  EXPECT_EQ(list[6].as_number(), 5e-324);
-  EXPECT_EQ(back.at("text"), values.at("text"));
-  EXPECT_TRUE(back.at("none").is_null());
-  EXPECT_EQ(back.at("empty"), values.at("empty"));
-  EXPECT_EQ(back.at("int"), values.at("int"));
-}
-
-TEST(CheckpointValues, LeaveOtherObjectsAlone) {
-  const Config values =
-      Config()
-          .set("a", Config().set("number", "seven"))
-          .set("b", Config().set("number", 7))
-          .set("c", Config().set("number", "nan").set("x", 1));
-  EXPECT_EQ(from_text(to_text(values)), values);
-}
-
-TEST(Seal, IsTheOneThatIsDocumented) {
-  const std::string contents = sealed("image");
-  EXPECT_EQ(contents.substr(0, 5), "image");
-  EXPECT_EQ(contents.substr(5, 16),
-            std::string("OCTETSUM\5\0\0\0\0\0\0\0", 16));
-  const uint32_t sum = crc32c(contents.substr(0, 21));
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(static_cast<unsigned char>(contents[21 + i]),
-              sum >> 8 * i & 0xff);
-  }
-  EXPECT_EQ(unsealed(contents), "image");
-}
-
-TEST(Crc32c, TakesEightBytesAtATimeAsOneByOne) {
-  std::string bytes;
-  uint32_t crc = ~0u;
-  for (int i = 0; i < 100; ++i) {
-    bytes += static_cast<char>(i * 37);
-    crc ^= static_cast<unsigned char>(bytes.back());
-    for (int bit = 0; bit < 8; ++bit) {
-      crc = crc >> 1 ^ ((crc & 1) != 0 ? 0x82f63b78u : 0u);
-    }
-    EXPECT_EQ(crc32c(bytes), ~crc) << i;
-  }
 }
 
 }  // namespace

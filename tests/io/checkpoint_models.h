@@ -75,4 +75,14 @@ inline std::vector<std::vector<uint32_t>> weight_bits(const Model& model) {
   return result;
 }
 
+/// All that a model is.
+inline void expect_equal(const Model& loaded, const Model& model) {
+  EXPECT_EQ(to_config(loaded), to_config(model));
+  EXPECT_EQ(weight_bits(loaded), weight_bits(model));
+  EXPECT_EQ(outputs_of(loaded), outputs_of(model));
+  EXPECT_EQ(quant::state_of(loaded).status, quant::state_of(model).status);
+  EXPECT_EQ(quant::plan_of(loaded), quant::plan_of(model));
+  EXPECT_EQ(loaded.summary(), model.summary());
+}
+
 }  // namespace octet::io
