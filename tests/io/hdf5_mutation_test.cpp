@@ -1,14 +1,8 @@
 // Damaged files: whatever they make libhdf5 do in its child, the reader gives
-// values or an error. OCTET_FUZZ_SECONDS says for how long (3).
+// values or an error.
 #include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <iterator>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -22,6 +16,7 @@
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
 #include "hdf5_files.h"
+#include "mutator.h"
 #include "support.h"
 
 namespace octet::io {
@@ -146,93 +141,17 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-class Mutator {
- public:
-  explicit Mutator(uint64_t seed) : random_(seed) {}
-
-  std::string damage(std::string bytes) {
-    const uint64_t changes = 1 + below(8);
-    for (uint64_t i = 0; i < changes; ++i) change(bytes);
-    if (below(20) == 0) bytes.resize(below(bytes.size()));
-    return bytes;
-  }
-
- private:
-  uint64_t below(uint64_t end) { return random_() % end; }
-
-  /// Mostly near what describes the data, rather than in the data.
-  size_t place(const std::string& bytes) {
-    static constexpr const char* kMarks[] = {"TREE", "HEAP", "SNOD", "GCOL"};
-    size_t at = below(bytes.size());
-    if (below(4) != 0) {
-      const size_t mark = bytes.find(kMarks[below(std::size(kMarks))], at);
-      // The headers of objects have no mark, but lie around these.
-      if (mark != std::string::npos) at = mark - std::min(mark, below(600));
-      at += below(300);
-    } else if (below(2) != 0) {
-      at = below(std::min<size_t>(bytes.size(), 4096));
-    }
-    return std::min(at, bytes.size() - 1);
-  }
-
-  void change(std::string& bytes) {
-    const size_t at = place(bytes);
-    const size_t room = bytes.size() - at;
-    switch (below(5)) {
-      case 0:
-        bytes[at] = static_cast<char>(bytes[at] ^ (1 << below(8)));
-        break;
-      case 1:
-        bytes[at] = static_cast<char>(below(256));
-        break;
-      case 2: {
-        static constexpr uint64_t kNumbers[] = {0,
-                                                1,
-                                                8,
-                                                0x7fffffff,
-                                                0x80000000,
-                                                0xffffffff,
-                                                0x7fffffffffffffff,
-                                                ~uint64_t{0},
-                                                1 << 20};
-        const uint64_t number = kNumbers[below(std::size(kNumbers))];
-        const size_t width = std::min<size_t>(size_t{1} << below(4), room);
-        std::memcpy(bytes.data() + at, &number, width);
-        break;
-      }
-      case 3:
-        std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(at),
-                    std::min<size_t>(below(32), room),
-                    below(2) == 0 ? '\0' : '\xff');
-        break;
-      case 4: {
-        const size_t from = place(bytes);
-        const size_t count =
-            std::min({size_t{8} << below(4), room, bytes.size() - from});
-        std::memmove(bytes.data() + at, bytes.data() + from, count);
-        break;
-      }
-    }
-  }
-
-  std::mt19937_64 random_;
-};
-
 TEST(Hdf5Mutation, GivesValuesOrErrors) {
-  const char* wanted = std::getenv("OCTET_FUZZ_SECONDS");
-  const std::chrono::duration<double> budget(
-      wanted == nullptr ? 3.0 : std::atof(wanted));
   const std::vector<std::string> files = seeds();
   for (const std::string& file : files) {
     const Visit whole = visit(file, "whole");
     EXPECT_GT(whole.values, 10);
     EXPECT_EQ(whole.failures, 0);
   }
-  const auto start = std::chrono::steady_clock::now();
   Visit all;
   int refused = 0;
   uint64_t seed = 0;
-  for (; std::chrono::steady_clock::now() - start < budget; ++seed) {
+  for (const FuzzTime time; time.left(); ++seed) {
     const std::string name = fmt::format("mutant {}", seed);
     SCOPED_TRACE(name);
     // The real models take ten times as long.

@@ -127,6 +127,9 @@ def train_ranges(model, x, share):
 def save(model, name, x):
     model.save(GOLDEN / f"{name}.h5", save_format="h5", include_optimizer=False)
     model.save_weights(GOLDEN / f"{name}.legacy_weights.h5", save_format="h5")
+    if name == "toolkit_residual":
+        GOLDEN.joinpath(f"{name}.architecture.json").write_text(
+            model.to_json())
     y = model.predict(x, verbose=0)
     write_outputs(GOLDEN / f"{name}.json",
                   f"TensorFlow {tf.__version__}, wrapped as by "
