@@ -105,8 +105,8 @@ std::vector<CalibratedRange> calibrate(
   for (const auto& quantizer : switches.all()) {
     const std::optional<float> range = quantizer->finish_observing();
     if (!range) continue;
-    result.push_back(
-        {quantizer->name(), *range, *quantizer->scale(), *range < 0x1p-100f});
+    result.push_back({quantizer->name(), *range, *quantizer->scale(),
+                      *range < kSmallestRange});
   }
   for (const CalibratedRange& range : result) {
     if (!range.dead) continue;

@@ -84,7 +84,7 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
         static_cast<float>(std::as_const(grid.scale).f32()[channel / repeats] *
                            std::fabs(factor[channel]));
     // The rule of scale_of_range() for what has no range.
-    const bool dead = scale * static_cast<float>(grid.high) < 0x1p-100f;
+    const bool dead = scale * static_cast<float>(grid.high) < kSmallestRange;
     result.scales.push_back(dead ? 1.0f : scale);
     sign.push_back(dead ? 0 : factor[channel] < 0 ? -1 : 1);
   }

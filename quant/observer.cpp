@@ -101,7 +101,8 @@ class PercentileObserver final : public RangeObserver {
     total_ += x.size();
   }
 
-  // The upper edge of the first bin at which the share is reached.
+  // The upper edge of the first bin at which the share is reached. If these are
+  // zeros alone, the share says nothing of what else there is.
   std::optional<float> range() const override {
     if (counts_.empty()) return std::nullopt;
     const double wanted = static_cast<double>(total_) * percentile_ / 100.0;
@@ -110,7 +111,7 @@ class PercentileObserver final : public RangeObserver {
       below += counts_[bin];
       if (static_cast<double>(below) >= wanted) {
         const auto edge = std::bit_cast<float>((bin + 1) << kDropped);
-        return std::min(edge, top_);
+        return bin == 0 ? top_ : std::min(edge, top_);
       }
     }
     return top_;
@@ -140,11 +141,12 @@ class PercentileObserver final : public RangeObserver {
     for (size_t i = 0; i < bins.size(); i += 2) {
       const int64_t bin = bins[i].as_int();
       const int64_t count = bins[i + 1].as_int();
-      if (bin < 0 || bin >= int64_t{kBins} || count < 1 ||
+      const bool known = bin >= 0 && bin < int64_t{kBins};
+      if (!known || counts[static_cast<size_t>(bin)] != 0 || count < 1 ||
           __builtin_add_overflow(total, count, &total)) {
         throw ValueError(
-            fmt::format("observer: expected counts >= 1 of bins in [0,{}), got "
-                        "{} of bin {}",
+            fmt::format("observer: expected counts >= 1 of bins in [0,{}), "
+                        "each once, got {} of bin {}",
                         kBins, count, bin));
       }
       counts[static_cast<size_t>(bin)] = count;

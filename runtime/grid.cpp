@@ -80,7 +80,7 @@ float scale_of_range(float absmax, int high) {
     throw ValueError(
         fmt::format("range: expected a finite magnitude >= 0, got {}", absmax));
   }
-  return absmax >= 0x1p-100f ? absmax / static_cast<float>(high) : 1.0f;
+  return absmax >= kSmallestRange ? absmax / static_cast<float>(high) : 1.0f;
 }
 
 float absmax(const Tensor& x) {

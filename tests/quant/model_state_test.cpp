@@ -243,7 +243,9 @@ TEST(QuantizerState, RefusesWhatNoObserverHas) {
   EXPECT_THAT(refusal("bins", Config::List{1}),
               HasSubstr("expected bins with a count each, got 1 numbers"));
   EXPECT_THAT(refusal("bins", Config::List{65536, 1}),
-              HasSubstr("bins in [0,65536), got 1 of bin 65536"));
+              HasSubstr("bins in [0,65536), each once, got 1 of bin 65536"));
+  EXPECT_THAT(refusal("bins", Config::List{7, 1, 7, 1}),
+              HasSubstr("each once, got 1 of bin 7"));
   EXPECT_THAT(refusal("bins", Config::List{-1, 1}), HasSubstr("of bin -1"));
   EXPECT_THAT(refusal("bins", Config::List{7, 0}), HasSubstr("got 0 of bin 7"));
   EXPECT_THAT(refusal("bins", Config::List{7, INT64_MAX, 8, INT64_MAX}),

@@ -13,9 +13,11 @@ namespace octet::quant {
 /// Source of the rules: NVIDIA, "Integer Quantization for Deep Learning
 /// Inference", arXiv 2004.09602, section 4.
 enum class Calibration {
-  max,         ///< largest magnitude seen
-  ema,         ///< moving average of the batches' largest magnitudes
-  percentile,  ///< magnitude below which a given share of the values lies
+  max,  ///< largest magnitude seen
+  ema,  ///< moving average of the batches' largest magnitudes
+  /// magnitude below which a given share of the values lies; the largest where
+  /// these are zeros alone
+  percentile,
 };
 
 struct ObserverOptions {

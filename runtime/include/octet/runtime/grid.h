@@ -32,8 +32,12 @@ struct Grid {
 /// Range: [low, high], NaN for NaN.
 float quantize(float x, float scale, int low, int high);
 
-/// absmax / high; an empty range (absmax < 2^-100) gives 1, since every value
-/// then has code 0 under any scale. Throws: ValueError if absmax is NaN,
+/// Magnitudes below this are none: a scale of them would be as small as the
+/// smallest floats.
+inline constexpr float kSmallestRange = 0x1p-100f;
+
+/// absmax / high; an empty range (absmax < kSmallestRange) gives 1, since every
+/// value then has code 0 under any scale. Throws: ValueError if absmax is NaN,
 /// infinite or negative.
 float scale_of_range(float absmax, int high);
 
