@@ -8,6 +8,9 @@
 
 namespace octet::io {
 
+/// Bytes that a file may have.
+inline constexpr int64_t kLargestFile = int64_t{1} << 38;
+
 /// A whole file with the model, or all of a state.
 /// Throws: ValueError for what cannot be written.
 std::string file_of(const quant::ModelState& model);

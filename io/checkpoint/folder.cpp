@@ -12,6 +12,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "file.h"
+#include "seal.h"
+
 namespace octet::io {
 namespace {
 
@@ -76,13 +79,22 @@ void remove_leftovers(const fs::path& folder) {
   for (const fs::path& path : found) fs::remove(path, ignored);
 }
 
-/// The newest state that can be read; `damaged` hears of those that cannot.
+/// Throws: FormatError for a file that was not written to its end or has
+/// changed since.
+void check_seal(const fs::path& path) {
+  (void)unsealed(read_file(path, kLargestFile));
+}
+
+/// The newest file that is whole; `damaged` hears of those that are not. What
+/// is whole and cannot be read, for want of memory or because a newer version
+/// wrote it, is not damaged.
 template <class Damaged>
-std::optional<std::pair<fs::path, train::TrainingState>> newest_in(
-    const fs::path& folder, const Damaged& damaged) {
+std::optional<fs::path> newest_in(const fs::path& folder,
+                                  const Damaged& damaged) {
   for (const Entry& entry : entries_in(folder)) {
     try {
-      return std::pair(entry.path, load_checkpoint(entry.path));
+      check_seal(entry.path);
+      return entry.path;
     } catch (const FormatError& error) {
       damaged(entry.path, error);
     }
@@ -121,9 +133,9 @@ class CheckpointFolder final : public train::Checkpointer {
   bool empty() const override { return entries_in(folder_).empty(); }
 
   std::optional<train::TrainingState> latest() const override {
-    auto newest = newest_in(folder_, set_aside);
+    const auto newest = newest_in(folder_, set_aside);
     if (!newest) return std::nullopt;
-    return std::move(newest->second);
+    return load_checkpoint(*newest, options_.limits);
   }
 
   bool wanted(int64_t steps) const override {
@@ -143,8 +155,7 @@ class CheckpointFolder final : public train::Checkpointer {
     std::error_code failed;
     fs::rename(path, aside, failed);
     warn(fmt::format(
-        "{}: a damaged checkpoint, going on from the one before it{}: {}",
-        path.string(),
+        "{}: a damaged checkpoint, passed over{}: {}", path.string(),
         failed ? std::string()
                : fmt::format(" (renamed to '{}')", aside.filename().string()),
         error.what()));
@@ -183,7 +194,7 @@ fs::path newest_checkpoint(const fs::path& folder) {
         fmt::format("{}: expected a folder with a whole checkpoint, got none",
                     folder.string()));
   }
-  return newest->first;
+  return *newest;
 }
 
 }  // namespace octet::io

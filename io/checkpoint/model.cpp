@@ -1,6 +1,5 @@
 // Models and states in files.
 #include <fstream>
-#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -17,8 +16,6 @@
 
 namespace octet::io {
 namespace {
-
-constexpr int64_t kLargestFile = int64_t{1} << 38;
 
 quant::ModelState read_model(const std::filesystem::path& path,
                              const FileLimits& limits) {

@@ -1,7 +1,6 @@
 #include "seal.h"
 
 #include <cstdint>
-#include <utility>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include <octet/io/json.h>
 #include <octet/runtime/error.h>

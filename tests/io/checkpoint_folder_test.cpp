@@ -156,9 +156,9 @@ TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
   ASSERT_EQ(warnings.messages.size(), 2u);
   EXPECT_THAT(warnings.messages[0],
               AllOf(HasSubstr((folder / name_of(10)).string()),
-                    HasSubstr("a damaged checkpoint, going on from the one "
-                              "before it (renamed to 'checkpoint-000000000010"
-                              ".h5.damaged'): checksum: expected ")));
+                    HasSubstr("a damaged checkpoint, passed over (renamed to "
+                              "'checkpoint-000000000010.h5.damaged'): "
+                              "checksum: expected ")));
   EXPECT_THAT(warnings.messages[1],
               AllOf(HasSubstr(name_of(9)), HasSubstr("the file is cut short")));
   EXPECT_EQ(train_in(checkpoints, true), expected);
@@ -193,6 +193,17 @@ TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
                       "wrote"),
             HasSubstr(name_of(15))));
   EXPECT_TRUE(fs::exists(folder / name_of(15)));
+}
+
+TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatCannotBeRead) {
+  const TempFolder folder;
+  train_until(16, checkpoint_folder(folder.path()));
+  const std::vector<std::string> before = names_in(folder.path());
+  const auto hasty =
+      checkpoint_folder(folder.path(), {.limits = {.time_limit = 1e-9}});
+  EXPECT_THAT(error_of<FormatError>([&] { train_in(hasty, true); }),
+              AllOf(HasSubstr("took more than"), HasSubstr(before.back())));
+  EXPECT_EQ(names_in(folder.path()), before);
 }
 
 TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {

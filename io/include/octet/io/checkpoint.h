@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 
 #include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
@@ -50,7 +49,8 @@ struct CheckpointFolderOptions {
   /// Steps of the optimizer from one state to the next, besides those at the
   /// ends of epochs; 0: only these.
   int64_t every_steps = 0;
-  int64_t keep = 3;  ///< newest files that stay, >= 1
+  int64_t keep = 3;        ///< newest files that stay, >= 1
+  FileLimits limits = {};  ///< when a fit resumes
 };
 
 /// States of one fit in a folder, as `checkpoint-<steps>.h5`:
@@ -60,8 +60,9 @@ struct CheckpointFolderOptions {
 ///       .resume = true});
 ///
 /// The folder is made when the fit begins and is its alone until it ends; other
-/// files in it are left alone. A file that is damaged is warned of and renamed
-/// to `<name>.damaged`, and the one before it is used.
+/// files in it are left alone. A file whose checksum is wrong is warned of and
+/// renamed to `<name>.damaged`, and the one before it is used. One that is
+/// whole and cannot be read stays, and is an error when the fit resumes.
 /// Throws: ValueError for options out of range.
 std::shared_ptr<train::Checkpointer> checkpoint_folder(
     std::filesystem::path folder, const CheckpointFolderOptions& options = {});

@@ -11,11 +11,12 @@ enum class Isolation {
   none,           ///< in this process, for files that can be trusted
 };
 
-/// Of what parses the file, not of the model that comes of it.
 struct FileLimits {
   Isolation isolation = Isolation::child_process;
-  int64_t memory_limit = int64_t{4} << 30;  ///< bytes
-  double time_limit = 120;                  ///< seconds
+  /// Bytes that what parses the file may take, and also the weights of a model
+  /// whose configuration comes from it.
+  int64_t memory_limit = int64_t{4} << 30;
+  double time_limit = 120;  ///< seconds
 };
 
 }  // namespace octet::io
