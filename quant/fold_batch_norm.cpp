@@ -9,6 +9,7 @@
 #include <octet/layers/rebuild.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 
@@ -16,11 +17,6 @@
 
 namespace octet::quant {
 namespace {
-
-const Layer& unwrapped(const Layer& layer) {
-  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
-  return wrapper == nullptr ? layer : wrapper->inner();
-}
 
 const QuantStub* output_stub(const Layer& layer) {
   const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
@@ -48,7 +44,7 @@ bool quantizes_what_it_reads(const Layer& layer) {
 }
 
 bool is_batch_norm(const Layer& layer) {
-  return unwrapped(layer).class_name() == "BatchNormalization";
+  return float_layer(layer).class_name() == "BatchNormalization";
 }
 
 // A layer that hands its input on in training too. Dropout does not: what it
@@ -80,7 +76,7 @@ std::shared_ptr<Layer> wrapped(const Fold& fold, std::shared_ptr<Layer> inner,
     return context.shared(*quantizer, [&] { return quantizer->clone(); });
   };
   const std::string name =
-      old != nullptr ? old->name() : "quant_" + inner->name();
+      old != nullptr ? old->name() : quantized_name(inner->name());
   const auto wrapper = make_wrapper(std::move(inner));
   wrapper->set_name(name);
   const auto attach = [&](const QuantStub& stub) {
@@ -150,7 +146,7 @@ class Folding {
       std::shared_ptr<Layer> inner;
       if (layer == nullptr) {
         inner = create_layer(fold.folded.class_name, fold.folded.config);
-        inner->set_name(unwrapped(*fold.layer).name());
+        inner->set_name(float_layer(*fold.layer).name());
         layer = wrapped(fold, inner, rebuild.context());
       }
       const SymbolicTensor y = call(layer, {rebuild.at(node.inputs[0])});
@@ -195,7 +191,7 @@ class Folding {
   }
 
   std::string why_not_into(const Layer& layer) const {
-    const Layer& inner = unwrapped(layer);
+    const Layer& inner = float_layer(layer);
     const std::string inner_class = inner.class_name();
     if (folded_parameter(inner_class).empty()) {
       const LayerDef* def = find_layer_def(inner_class);
@@ -255,11 +251,11 @@ class Folding {
                                layer.name(), calls_.at(&layer)));
     if (common == 0) return;
 
-    ChannelAffine affine = affine_of(unwrapped(*chains[0][0]->layer));
+    ChannelAffine affine = affine_of(float_layer(*chains[0][0]->layer));
     for (const GraphNode* node : chains[0].subspan(1, common - 1)) {
-      affine = in_sequence(affine, affine_of(unwrapped(*node->layer)));
+      affine = in_sequence(affine, affine_of(float_layer(*node->layer)));
     }
-    const Layer& inner = unwrapped(layer);
+    const Layer& inner = float_layer(layer);
     const Quantizer* quantizer =
         weight_quantizer_of(layer, folded_parameter(inner.class_name()));
     FoldedLayer folded = fold_into(inner, quantizer, affine);

@@ -68,8 +68,8 @@ void check(const QdqPlan& plan, const Model& model) {
           point.layer, model.name(), suggest_names(point.layer, names)));
     }
     if (!seen.emplace(point.layer, to_string(point.site)).second) {
-      throw ValueError(
-          fmt::format("{}: expected each point once", describe(point)));
+      throw ValueError(fmt::format("{}: expected each point once, got a second",
+                                   describe(point)));
     }
     const auto [first, added] = groups.emplace(point.group, &point);
     if (!added && !(first->second->config == point.config)) {
@@ -94,8 +94,9 @@ void check(const QdqPlan& plan, const Model& model) {
       const int count = static_cast<int>(call->inputs.size());
       if (point.site.kind == SiteKind::input &&
           (point.site.index < 0 || point.site.index >= count)) {
-        throw ValueError(fmt::format("{}: expected an input index in [0,{})",
-                                     describe(point), count));
+        throw ValueError(
+            fmt::format("{}: expected an input index in [0,{}), got {}",
+                        describe(point), count, point.site.index));
       }
       tensors[point.group].insert(&tensor_at(graph, *call, point.site));
     }

@@ -158,18 +158,30 @@ std::string diff(const QdqPlan& from, const QdqPlan& to) {
   const auto has = [](const QdqPlan& plan, const QdqPoint& point) {
     return std::ranges::find(plan.points, point) != plan.points.end();
   };
+  // The group is said where nothing else differs.
+  const auto row_beside = [&](QdqPoint point, const QdqPlan& other) {
+    const std::string group = point.group;
+    for (const QdqPoint& twin : other.points) {
+      point.group = twin.group;
+      if (point == twin) {
+        point.reason += fmt::format(" (quantizer '{}')", group);
+        break;
+      }
+    }
+    return row_of(point);
+  };
   size_t next = 0;
   const auto add_new = [&](size_t end) {
     for (; next < end; ++next) {
       if (!has(from, to.points[next])) {
-        rows.emplace_back("+ ", row_of(to.points[next]));
+        rows.emplace_back("+ ", row_beside(to.points[next], from));
       }
     }
   };
   for (const QdqPoint& point : from.points) {
     const auto at = std::ranges::find(to.points, point);
     if (at == to.points.end()) {
-      rows.emplace_back("- ", row_of(point));
+      rows.emplace_back("- ", row_beside(point, to));
     } else {
       const auto end = static_cast<size_t>(at - to.points.begin());
       if (end >= next) add_new(end + 1);

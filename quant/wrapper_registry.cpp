@@ -140,4 +140,10 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
   return std::make_shared<BaseQuantizeWrapper>(std::move(inner));
 }
 
+std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
+                              int inputs) {
+  CloneContext context;
+  return make_wrapper(layer.clone(context))->sites(request, inputs);
+}
+
 }  // namespace octet::quant

@@ -190,11 +190,9 @@ class Reader {
   std::vector<QdqSite> weights_of(const Layer& layer) const {
     const std::string name = layer.class_name();
     if (skipped_.contains(canonical_class_name(name))) return {};
-    CloneContext context;
     auto sites =
-        make_wrapper(layer.clone(context))
-            ->sites({.quantize_input = false},
-                    static_cast<int>(graph_.calls(layer)[0]->inputs.size()));
+        sites_of(layer, {.quantize_input = false},
+                 static_cast<int>(graph_.calls(layer)[0]->inputs.size()));
     std::erase_if(sites, [](const QdqSite& site) {
       return site.kind != SiteKind::weight;
     });

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/insertion_case.h>
+#include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
 
 #include "graph_index.h"
@@ -15,8 +16,7 @@ namespace octet::quant {
 namespace {
 
 bool has_class(const GraphNode& node, std::string_view part) {
-  return GraphIndex::unwrapped(node).class_name().find(part) !=
-         std::string::npos;
+  return float_layer(*node.layer).class_name().find(part) != std::string::npos;
 }
 
 // Whether `node` is of the first class, its parent of the second, and so on.

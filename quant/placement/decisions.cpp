@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/wrapper_registry.h>
+
 namespace octet::quant {
 namespace {
 
@@ -22,6 +24,17 @@ int order(const QdqSite& site) {
 }
 
 }  // namespace
+
+std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
+                                      const std::string& rule,
+                                      const std::string& reason) {
+  std::vector<PlacedSite> result;
+  for (QdqSite& site :
+       sites_of(*node.layer, {}, static_cast<int>(node.inputs.size()))) {
+    result.push_back({std::move(site), rule, reason});
+  }
+  return result;
+}
 
 std::string group_of(const GraphIndex& graph, const GraphNode& node,
                      const QdqSite& site) {

@@ -19,6 +19,11 @@ struct PlacedSite {
   std::string reason;
 };
 
+/// The sites that the wrapper of a layer's class gives Q/DQ.
+std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
+                                      const std::string& rule,
+                                      const std::string& reason);
+
 /// A layer without a decision is left alone, and so is one without sites.
 struct Decision {
   std::vector<PlacedSite> sites = {};

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/registry.h>
-#include <octet/quant/wrapper.h>
+#include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
 
 namespace octet::quant {
@@ -14,12 +14,13 @@ GraphIndex::GraphIndex(const Model& model) : model_(model) {
     const size_t call = calls.size();
     calls.push_back(node.get());
     Entry entry;
-    const LayerDef* def = find_layer_def(unwrapped(*node).class_name());
+    const LayerDef* def =
+        find_layer_def(float_layer(*node->layer).class_name());
     if (def != nullptr) entry.role = def->role;
     const bool passes =
         entry.role == LayerRole::identity && node->inputs.size() == 1;
     entry.source = passes ? &source(node->inputs[0]) : node.get();
-    const std::string& name = unwrapped(*node).name();
+    const std::string& name = float_layer(*node->layer).name();
     entry.tensor = call == 0 ? name : fmt::format("{}:{}", name, call);
     if (!passes) {
       for (size_t i = 0; i < node->inputs.size(); ++i) {
@@ -76,13 +77,8 @@ LayerRole GraphIndex::role(const GraphNode& node) const {
   return at(node).role;
 }
 
-const Layer& GraphIndex::unwrapped(const GraphNode& node) {
-  const BaseQuantizeWrapper* wrapper = as_wrapper(*node.layer);
-  return wrapper == nullptr ? *node.layer : wrapper->inner();
-}
-
 bool GraphIndex::is(const GraphNode& node, std::string_view class_name) {
-  return unwrapped(node).class_name() == class_name;
+  return float_layer(*node.layer).class_name() == class_name;
 }
 
 }  // namespace octet::quant

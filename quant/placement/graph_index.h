@@ -42,7 +42,6 @@ class GraphIndex {
 
   /// Of the layer, or of the layer inside a wrapper.
   LayerRole role(const GraphNode& node) const;
-  static const Layer& unwrapped(const GraphNode& node);
   static bool is(const GraphNode& node, std::string_view class_name);
 
  private:

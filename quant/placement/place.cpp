@@ -144,17 +144,16 @@ std::string reason_of(const SpecEntry& entry, const Author& author) {
 Decision decision_of(const SpecEntry& entry, const GraphNode& node,
                      const Author& author, const Unknown& unknown) {
   const int inputs = static_cast<int>(node.inputs.size());
-  CloneContext context;
-  const auto wrapper = make_wrapper(node.layer->clone(context));
+  const Layer& layer = *node.layer;
   QdqRequest request = entry.request;
   // The wrapper knows which indices there are.
   std::erase_if(request.quantization_index, [&](int index) {
     try {
-      (void)wrapper->sites({.quantization_index = {index}}, inputs);
+      (void)sites_of(layer, {.quantization_index = {index}}, inputs);
       return false;
     } catch (const ValueError& error) {
-      unknown.report<ValueError>(fmt::format(
-          "{}: {}: {}", author.rule, node.layer->describe(), error.what()));
+      unknown.report<ValueError>(fmt::format("{}: {}: {}", author.rule,
+                                             layer.describe(), error.what()));
       return true;
     }
   });
@@ -164,7 +163,7 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
     request.quantize_input = false;
     decision.reason = "asks for inputs that there are not";
   }
-  for (const QdqSite& site : wrapper->sites(request, inputs)) {
+  for (const QdqSite& site : sites_of(layer, request, inputs)) {
     decision.sites.push_back({site, author.rule, reason_of(entry, author)});
   }
   return decision;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper_registry.h>
 
 #include "decisions.h"
@@ -24,8 +25,7 @@ std::optional<Decision> decide(Draft& draft, const GraphNode& node,
   const auto is = [&](std::string_view name) {
     return GraphIndex::is(node, name);
   };
-  const WrapperInfo info =
-      wrapper_info(GraphIndex::unwrapped(node).class_name());
+  const WrapperInfo info = wrapper_info(float_layer(*node.layer).class_name());
   if (info.user_defined) {
     const std::string reason = fmt::format("{} is {} by default", info.name,
                                            info.enabled ? "on" : "off");
@@ -57,24 +57,6 @@ std::optional<Decision> decide(Draft& draft, const GraphNode& node,
 }
 
 }  // namespace
-
-Decision decide_normalization(const Draft& draft, const GraphNode& node) {
-  const GraphIndex& graph = draft.graph();
-  const SymbolicTensor& x = node.inputs[0];
-  if (const GraphNode* before = absorbing(graph, x)) {
-    return left_alone("P02",
-                      fmt::format("fuses with {}", graph.tensor_name(*before)));
-  }
-  const GraphNode* reader = draft.ahead(node).unmerged;
-  if (reader == nullptr) {
-    return left_alone("P03", "nothing behind it is quantized");
-  }
-  return quantized_input(
-      0, "P03",
-      fmt::format("{} is no linear layer that absorbs it; {} reads it",
-                  graph.tensor_name(graph.source(x)),
-                  graph.tensor_name(*reader)));
-}
 
 Decisions tensorrt_policy(const GraphIndex& graph, const Decisions& fixed,
                           const TensorrtPolicy& options) {

@@ -33,15 +33,11 @@ Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed) {
     if (fixed.contains(&layer) || decisions.contains(&layer)) continue;
     const std::string layer_class = layer.class_name();
     if (!on_by_default(layer_class)) continue;
-    CloneContext context;
-    const auto wrapper = make_wrapper(layer.clone(context));
-    Decision decision{.rule = "default"};
-    for (QdqSite& site :
-         wrapper->sites({}, static_cast<int>(node->inputs.size()))) {
-      decision.sites.push_back({std::move(site), "default",
-                                fmt::format("default of {}", layer_class)});
-    }
-    decisions.emplace(&layer, std::move(decision));
+    decisions.emplace(&layer,
+                      Decision{.sites = wrapper_sites(
+                                   *node, "default",
+                                   fmt::format("default of {}", layer_class)),
+                               .rule = "default"});
   }
   return decisions;
 }

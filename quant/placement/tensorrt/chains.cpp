@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/twin.h>
+
 namespace octet::quant {
 namespace {
 
@@ -36,7 +38,7 @@ std::string name_list(const std::vector<std::string>& names) {
 }
 
 std::string activation_of(const GraphNode& node) {
-  const Config config = GraphIndex::unwrapped(node).config();
+  const Config config = float_layer(*node.layer).config();
   const Config* found =
       config.is_object() ? config.find("activation") : nullptr;
   return found != nullptr && found->is_string() ? found->as_string() : "linear";
@@ -44,7 +46,7 @@ std::string activation_of(const GraphNode& node) {
 
 bool stays_float(const GraphIndex& graph, const GraphNode& node) {
   if (graph.role(node) == LayerRole::activation) return is_softmax(node);
-  const std::string name = GraphIndex::unwrapped(node).class_name();
+  const std::string name = float_layer(*node.layer).class_name();
   return std::ranges::find(kFloating, name) != kFloating.end();
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper_registry.h>
 
 #include "chains.h"
@@ -23,9 +24,8 @@ struct ConvShape {
 
 // Of a depthwise kernel [h,w,c,m].
 ConvShape depthwise_shape(const GraphNode& node) {
-  const Shape kernel = GraphIndex::unwrapped(node)
-                           .parameter("depthwise_kernel")
-                           .variable.shape();
+  const Shape kernel =
+      float_layer(*node.layer).parameter("depthwise_kernel").variable.shape();
   return {.in = kernel[2],
           .out = kernel[2] * kernel[3],
           .groups = kernel[2],
@@ -46,7 +46,7 @@ std::vector<ConvShape> conv_shapes(const GraphNode& node) {
   const bool conv = GraphIndex::is(node, "Conv2D");
   if (!conv && !GraphIndex::is(node, "Conv2DTranspose")) return {};
   const Shape kernel =
-      GraphIndex::unwrapped(node).parameter("kernel").variable.shape();
+      float_layer(*node.layer).parameter("kernel").variable.shape();
   return {{.in = in,
            .out = out,
            .groups = conv ? in / kernel[2] : 1,
@@ -138,19 +138,6 @@ bool moves_to_pad(const Draft& draft, const GraphIndex::Reader& reader) {
 
 }  // namespace
 
-std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
-                                      const std::string& rule,
-                                      const std::string& reason) {
-  CloneContext context;
-  const auto wrapper = make_wrapper(node.layer->clone(context));
-  std::vector<PlacedSite> result;
-  for (QdqSite& site :
-       wrapper->sites({}, static_cast<int>(node.inputs.size()))) {
-    result.push_back({std::move(site), rule, reason});
-  }
-  return result;
-}
-
 void decide_linear(Draft& draft, const TensorrtPolicy& options) {
   const GraphIndex& graph = draft.graph();
   const LinearNeighbours linear(graph);
@@ -159,7 +146,7 @@ void decide_linear(Draft& draft, const TensorrtPolicy& options) {
       continue;
     }
     const WrapperInfo info =
-        wrapper_info(GraphIndex::unwrapped(*node).class_name());
+        wrapper_info(float_layer(*node->layer).class_name());
     if (info.name.empty()) continue;
     draft.decide(*node, decide(graph, *node, info, !linear.before(*node),
                                !linear.behind(*node), options));

@@ -89,7 +89,7 @@ Decision residual(const GraphIndex& graph, const GraphNode& node,
 
 }  // namespace
 
-Decision decide_add(Draft& draft, const GraphNode& node,
+Decision decide_add(const Draft& draft, const GraphNode& node,
                     const TensorrtPolicy& options) {
   if (!options.residual) {
     return left_alone("P04", "residual = false leaves Adds alone");

@@ -6,11 +6,6 @@
 
 namespace octet::quant {
 
-/// The sites that the wrapper of a layer's class gives Q/DQ.
-std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
-                                      const std::string& rule,
-                                      const std::string& reason);
-
 /// All linear layers (P01, A06, P24 to P26).
 void decide_linear(Draft& draft, const TensorrtPolicy& options);
 /// Q/DQ of linear layers that read a ZeroPadding2D goes before it (P20).
@@ -23,7 +18,7 @@ void move_before_pads(Draft& draft);
 /// BatchNormalization (P02, P03).
 Decision decide_normalization(const Draft& draft, const GraphNode& node);
 /// Add (P04, P06 to P08, P17, P22).
-Decision decide_add(Draft& draft, const GraphNode& node,
+Decision decide_add(const Draft& draft, const GraphNode& node,
                     const TensorrtPolicy& options);
 /// Multiply (P15).
 Decision decide_multiply(const Draft& draft, const GraphNode& node,

@@ -32,6 +32,7 @@ struct ModelState {
 /// The tensors are the model's own: clone what is kept for later.
 /// Throws: ValueError for layers or quantizers of one name.
 ModelState state_of(const Model& model);
+/// Its weights alone. The tensors are the model's own, too.
 std::vector<Weight> weights_of(const Model& model);
 
 /// A new model from graph and plan, with initial weights.

@@ -11,6 +11,7 @@
 #include <octet/quant/pattern.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/qat.h>
+#include <octet/quant/qdq_site.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/spec.h>

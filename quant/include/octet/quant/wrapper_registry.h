@@ -56,4 +56,9 @@ WrapperInfo wrapper_info(std::string_view layer_class);
 /// one without sites of its own, which takes quantizers anywhere.
 std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 
+/// The sites that make_wrapper() of a layer would give Q/DQ; the layer stays
+/// as it is. Throws: as BaseQuantizeWrapper::sites().
+std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
+                              int inputs);
+
 }  // namespace octet::quant
