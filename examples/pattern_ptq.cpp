@@ -44,7 +44,9 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--keep-float", o.keep_float,
                  "layers whose matches are not applied")
       ->type_name("LAYER");
-  app.add_option("--out", o.out)->type_name("FILE")->capture_default_str();
+  app.add_option("--out", o.out, "what to write")
+      ->type_name("FILE")
+      ->capture_default_str();
 }
 
 Dataset images(const Options& o) {

@@ -1,8 +1,6 @@
 #include "zip.h"
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 #include <set>
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 #include <cmath>
-#include <optional>
 #include <unordered_set>
 #include <utility>
 

@@ -3,7 +3,10 @@
 #include "commands.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains, quantizes and ships INT8 networks.", "octet");
+  CLI::App app(
+      "Looks into neural networks, places Q/DQ in them, runs and converts "
+      "them.",
+      "octet");
   octet::program::add_inspect(app);
   octet::program::add_plan(app);
   octet::program::add_predict(app);

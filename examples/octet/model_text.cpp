@@ -86,7 +86,7 @@ std::string to_text(const Model& model) {
   if (sites.empty()) return model.summary();
   const size_t weights = quant::weight_fake_quantizes(model).size();
   return fmt::format(
-      "{}\n{}{} weights and {} inputs are quantized, by {} quantizers\n",
+      "{}\n{}{} weights and {} activations are quantized, by {} quantizers\n",
       model.summary(), sites_text(sites), weights, sites.size() - weights,
       quant::quantizers(model).size());
 }

@@ -141,13 +141,13 @@ quant::QdqPlan other_plan(const std::string& what, const Model& model,
   return placed_by("--diff", what, model, options).placement.plan;
 }
 
-// Points that stand at the same place in the same configuration count as the
+// Points that stand at the same place with the same quantizer count as the
 // same, whoever put them there.
 std::string differences(quant::QdqPlan from, const quant::QdqPlan& to) {
   for (quant::QdqPoint& point : from.points) {
     for (const quant::QdqPoint& same : to.points) {
       if (same.layer == point.layer && same.site == point.site &&
-          same.config == point.config) {
+          same.config == point.config && same.group == point.group) {
         point = same;
       }
     }
@@ -275,8 +275,8 @@ void add_plan(CLI::App& app) {
       ->capture_default_str();
   command->add_flag(
       "--explain", o.explain,
-      "also conflicts, and what the tensorrt policy left alone, as lines that "
-      "begin with #");
+      "also conflicts, and what the policies tensorrt and patterns left alone, "
+      "as lines that begin with #");
   CLI::Option* diff =
       command
           ->add_option("--diff", o.diff,

@@ -3,7 +3,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <limits>
 
 #include <fmt/format.h>
 

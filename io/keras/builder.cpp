@@ -15,8 +15,6 @@
 namespace octet::io {
 namespace {
 
-class GraphBuilder;
-
 std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
                                          const std::string& name,
                                          BuildState& state);

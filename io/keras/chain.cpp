@@ -1,5 +1,4 @@
 // Keras layers that are one layer in Octet, or a few one behind the other.
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>

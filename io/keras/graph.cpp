@@ -186,8 +186,10 @@ struct Parser {
     graph.inputs = tensors("input_layers");
     graph.outputs = tensors("output_layers");
     if (graph.inputs.empty() || graph.outputs.empty()) {
-      throw FormatError(
-          "input_layers, output_layers: expected at least one of each");
+      throw FormatError(fmt::format(
+          "input_layers, output_layers: expected at least one of each, got {} "
+          "and {}",
+          graph.inputs.size(), graph.outputs.size()));
     }
     if (graph.inputs.size() > kMostInputs) {
       throw FormatError(fmt::format("input_layers: expected at most {}, got {}",

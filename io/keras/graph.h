@@ -62,7 +62,7 @@ struct KerasGraph {
 
 /// What must be known beside the JSON.
 struct KerasDialect {
-  int major = 0;        ///< version of Keras, 0 if the file does not say
+  int major = 0;        ///< version of Keras, found by its form if need be
   std::string backend;  ///< "tensorflow", "theano", ..., or empty
   /// Whether a layer of the class can be made, by any of its names.
   std::function<bool(const KerasLayer&)> knows;

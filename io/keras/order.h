@@ -2,6 +2,7 @@
 // a value remembers in which order Keras has it. Internal to io/keras.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 

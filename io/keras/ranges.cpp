@@ -13,6 +13,7 @@
 #include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/grid.h>
 
 #include "file_errors.h"
 #include "keras/names.h"
@@ -25,8 +26,6 @@ using quant::QdqSite;
 
 /// What wrappers begin with, before a first step of training.
 constexpr float kFirstEnd = 6;
-/// Below this there were zeros alone.
-constexpr float kDead = 0x1p-100f;
 
 std::string text_of(const StoredScales& scales) {
   const std::string site = scales.parameter.empty()
@@ -36,14 +35,12 @@ std::string text_of(const StoredScales& scales) {
 }
 
 float scale_of(float min, float max) {
-  constexpr float kHigh = 127;
   if (!std::isfinite(min) || !std::isfinite(max) || min > 0 || max < 0) {
     throw FormatError(fmt::format(
         "range: expected finite ends with 0 between them, got [{}, {}]", min,
         max));
   }
-  const float size = std::max(-min, max);
-  return size < kDead ? 1 : size / kHigh;
+  return scale_of_range(std::max(-min, max), 127);
 }
 
 StoredScales read_one(const Hdf5Reader& file, const std::string& layer,
@@ -167,10 +164,7 @@ size_t channels_at(const Layer& layer, const StoredScales& site,
   if (!config.per_channel) return 1;
   const Parameter& parameter = layer.parameter(site.parameter);
   const Shape& shape = parameter.variable.shape();
-  const int axis = parameter.channel_axis < 0
-                       ? parameter.channel_axis + shape.rank()
-                       : parameter.channel_axis;
-  return static_cast<size_t>(shape[axis]);
+  return static_cast<size_t>(shape[parameter.channel_axis]);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
   const CommandResult r = octet("inspect " + file);
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, StartsWith(model.summary()));
-  EXPECT_THAT(r.output, HasSubstr("5 weights and 5 inputs are quantized"));
+  EXPECT_THAT(r.output, HasSubstr("5 weights and 5 activations are quantized"));
   std::string bytes = read_file(folder / "lenet.h5");
   bytes[bytes.size() / 2] ^= 1;
   write_file(folder / "lenet.h5", bytes);

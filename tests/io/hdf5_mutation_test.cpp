@@ -151,7 +151,7 @@ TEST(Hdf5Mutation, GivesValuesOrErrors) {
   Visit all;
   int refused = 0;
   uint64_t seed = 0;
-  for (const FuzzTime time; time.left(); ++seed) {
+  for (const FuzzRuns runs(100); runs.more(seed); ++seed) {
     const std::string name = fmt::format("mutant {}", seed);
     SCOPED_TRACE(name);
     // The real models take ten times as long.

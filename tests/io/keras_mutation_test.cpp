@@ -68,7 +68,7 @@ TEST(KerasMutation, IsReadOrRefused) {
   const WarningsKept warnings;
   Tally tally;
   uint64_t seed = 0;
-  for (const FuzzTime time; time.left(); ++seed) {
+  for (const FuzzRuns runs(150); runs.more(seed); ++seed) {
     SCOPED_TRACE(seed);
     write_file(folder / "m", Mutator(seed).damage(files[seed % files.size()]));
     // libhdf5 itself does not come to an end with some.
@@ -98,7 +98,7 @@ TEST(KerasMutation, OfAnArchitectureIsReadOrRefused) {
   const WarningsKept warnings;
   Tally tally;
   uint64_t seed = 0;
-  for (const FuzzTime time; time.left(); ++seed) {
+  for (const FuzzRuns runs(600); runs.more(seed); ++seed) {
     SCOPED_TRACE(seed);
     const Seed& from = seeds[seed % seeds.size()];
     write_file(folder / "m.json", JsonMutator(seed).damage(from.architecture));

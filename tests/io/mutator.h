@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -14,22 +15,25 @@
 
 namespace octet::io {
 
-/// How long a test goes on: OCTET_FUZZ_SECONDS, or 3.
-class FuzzTime {
+/// How long a test goes on: as many runs as it says, or OCTET_FUZZ_SECONDS.
+class FuzzRuns {
  public:
-  bool left() const {
-    return std::chrono::steady_clock::now() - start_ < budget_;
+  explicit FuzzRuns(uint64_t runs) : runs_(runs) {
+    if (const char* wanted = std::getenv("OCTET_FUZZ_SECONDS")) {
+      seconds_ = std::atof(wanted);
+    }
+  }
+  bool more(uint64_t done) const {
+    if (!seconds_) return done < runs_;
+    return std::chrono::steady_clock::now() - start_ <
+           std::chrono::duration<double>(*seconds_);
   }
 
  private:
-  static double seconds() {
-    const char* wanted = std::getenv("OCTET_FUZZ_SECONDS");
-    return wanted == nullptr ? 3 : std::atof(wanted);
-  }
-
+  uint64_t runs_;
+  std::optional<double> seconds_;
   std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
-  std::chrono::duration<double> budget_{seconds()};
 };
 
 /// Of HDF5 and other binary files.
