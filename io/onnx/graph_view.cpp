@@ -55,6 +55,29 @@ const std::vector<const onnx::NodeProto*>& GraphView::readers(
   return found == readers_.end() ? kNone : found->second;
 }
 
+OnnxTensorInfo GraphView::info(const std::string& value) const {
+  return {value, type(value), shape(value)};
+}
+
+std::vector<OnnxTensorInfo> GraphView::inputs() const {
+  std::vector<OnnxTensorInfo> infos;
+  for (const auto& input : graph_.input()) {
+    // Before IR 4 every initializer was listed as an input too.
+    const bool initialized =
+        constant(input.name()) != nullptr && maker(input.name()) == nullptr;
+    if (!initialized) infos.push_back(info(input.name()));
+  }
+  return infos;
+}
+
+std::vector<OnnxTensorInfo> GraphView::outputs() const {
+  std::vector<OnnxTensorInfo> infos;
+  for (const auto& output : graph_.output()) {
+    infos.push_back(info(output.name()));
+  }
+  return infos;
+}
+
 std::optional<std::vector<int64_t>> GraphView::dims(
     const std::string& value) const {
   if (const auto* tensor = constant(value)) {

@@ -28,6 +28,10 @@ class GraphView {
   const std::vector<const onnx::NodeProto*>& readers(
       const std::string& value) const;
 
+  /// In the file's order, without initializers that are listed as inputs.
+  std::vector<OnnxTensorInfo> inputs() const;
+  std::vector<OnnxTensorInfo> outputs() const;
+
   /// Dimensions, -1 where unknown; nothing if the rank is unknown.
   std::optional<std::vector<int64_t>> dims(const std::string& value) const;
   OnnxShape shape(const std::string& value) const;
@@ -35,6 +39,8 @@ class GraphView {
   std::string type(const std::string& value) const;
 
  private:
+  OnnxTensorInfo info(const std::string& value) const;
+
   const onnx::GraphProto& graph_;
   std::unordered_map<std::string, const onnx::TensorProto*> constants_;
   std::unordered_map<std::string, const onnx::TypeProto*> types_;

@@ -24,22 +24,6 @@ std::string producer_of(const onnx::ModelProto& model) {
   return text;
 }
 
-std::vector<OnnxTensorInfo> tensors_of(
-    const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values,
-    const GraphView& view) {
-  std::vector<OnnxTensorInfo> infos;
-  for (const auto& value : values) {
-    // Before IR 4 every initializer was listed as an input too.
-    if (view.constant(value.name()) != nullptr &&
-        view.maker(value.name()) == nullptr) {
-      continue;
-    }
-    infos.push_back(
-        {value.name(), view.type(value.name()), view.shape(value.name())});
-  }
-  return infos;
-}
-
 OnnxNodeInfo node_info(const onnx::NodeProto& node, const GraphView& view) {
   return {node.op_type(),
           node.name(),
@@ -97,8 +81,8 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
   summary.opset = opset_of(model);
   summary.producer = producer_of(model);
   summary.description = model.doc_string();
-  summary.inputs = tensors_of(model.graph().input(), view);
-  summary.outputs = tensors_of(model.graph().output(), view);
+  summary.inputs = view.inputs();
+  summary.outputs = view.outputs();
   for (const auto& node : model.graph().node()) {
     summary.nodes.push_back(node_info(node, view));
   }

@@ -1,0 +1,151 @@
+// Activation functions.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <octet/runtime/parallel.h>
+
+#include "map.h"
+#include "operators.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kSoftmaxAxis = 13;  // the opset since it is one axis only
+
+// The sizes before, along and behind what is normalized at a time.
+struct Runs {
+  int64_t outer = 1;
+  int64_t length = 1;
+  int64_t inner = 1;
+};
+
+Runs softmax_runs(const NodeContext& context, const Shape& shape) {
+  const bool one_axis = context.opset() >= kSoftmaxAxis;
+  const int axis =
+      context.axis(context.integer("axis", one_axis ? -1 : 1), shape.rank());
+  Runs runs;
+  for (int d = 0; d < shape.rank(); ++d) {
+    int64_t& part = d < axis                 ? runs.outer
+                    : d == axis || !one_axis ? runs.length
+                                             : runs.inner;
+    part *= shape[d];
+  }
+  return runs;
+}
+
+// Calls body(from, to, length, stride) for each run.
+template <class Body>
+Tensor for_each_run(const NodeContext& context, Body body) {
+  const Tensor& x = context.input(0);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const Runs runs = softmax_runs(context, x.shape());
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  if (y.size() == 0) return y;
+  parallel_chunks(
+      runs.outer * runs.inner, [&](int64_t first, int64_t last, int64_t) {
+        for (int64_t i = first; i < last; ++i) {
+          const int64_t at =
+              i / runs.inner * runs.length * runs.inner + i % runs.inner;
+          body(from + at, to + at, runs.length, runs.inner);
+        }
+      });
+  return y;
+}
+
+float largest(const float* x, int64_t length, int64_t stride) {
+  float largest = x[0];
+  for (int64_t i = 1; i < length; ++i) {
+    largest = std::max(largest, x[i * stride]);
+  }
+  return largest;
+}
+
+}  // namespace
+
+Values relu(const NodeContext& context) {
+  return map_numbers(context, []<class T>(T x) { return x < T{} ? T{} : x; });
+}
+
+Values leaky_relu(const NodeContext& context) {
+  const float alpha = context.number("alpha", 0.01f);
+  return map_floats(context, [=](float x) { return x < 0 ? alpha * x : x; });
+}
+
+Values elu(const NodeContext& context) {
+  const float alpha = context.number("alpha", 1);
+  return map_floats(context,
+                    [=](float x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+Values selu(const NodeContext& context) {
+  const float alpha = context.number("alpha", 1.67326319217681884765625f);
+  const float gamma = context.number("gamma", 1.05070102214813232421875f);
+  return map_floats(context, [=](float x) {
+    return gamma * (x < 0 ? alpha * std::expm1(x) : x);
+  });
+}
+
+Values sigmoid(const NodeContext& context) {
+  return map_floats(context, [](float x) { return 1 / (1 + std::exp(-x)); });
+}
+
+Values hard_sigmoid(const NodeContext& context) {
+  const float alpha = context.number("alpha", 0.2f);
+  const float beta = context.number("beta", 0.5f);
+  return map_floats(context, [=](float x) {
+    return std::clamp(alpha * x + beta, 0.0f, 1.0f);
+  });
+}
+
+Values hard_swish(const NodeContext& context) {
+  return map_floats(context, [](float x) {
+    return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
+  });
+}
+
+Values tanh(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::tanh(x); });
+}
+
+// log(1 + e^x) without an overflow.
+Values softplus(const NodeContext& context) {
+  return map_floats(context, [](float x) {
+    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+  });
+}
+
+Values softsign(const NodeContext& context) {
+  return map_floats(context, [](float x) { return x / (1 + std::fabs(x)); });
+}
+
+Values softmax(const NodeContext& context) {
+  return {for_each_run(
+      context, [](const float* x, float* y, int64_t length, int64_t stride) {
+        const float top = largest(x, length, stride);
+        double sum = 0;
+        for (int64_t i = 0; i < length; ++i) {
+          sum += y[i * stride] = std::exp(x[i * stride] - top);
+        }
+        for (int64_t i = 0; i < length; ++i) {
+          y[i * stride] = static_cast<float>(y[i * stride] / sum);
+        }
+      })};
+}
+
+Values log_softmax(const NodeContext& context) {
+  return {for_each_run(
+      context, [](const float* x, float* y, int64_t length, int64_t stride) {
+        const float top = largest(x, length, stride);
+        double sum = 0;
+        for (int64_t i = 0; i < length; ++i)
+          sum += std::exp(x[i * stride] - top);
+        const auto log_sum = static_cast<float>(std::log(sum));
+        for (int64_t i = 0; i < length; ++i) {
+          y[i * stride] = x[i * stride] - top - log_sum;
+        }
+      })};
+}
+
+}  // namespace octet::io::run

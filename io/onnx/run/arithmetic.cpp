@@ -1,0 +1,141 @@
+// Operators of two or more numbers, broadcast.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "numbers.h"
+#include "operators.h"
+#include "walk.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kNumpyBroadcast = 7;  // the opset it came with
+
+// Before, the second operand lay at the attribute `axis` of the first.
+Tensor second_operand(const NodeContext& context) {
+  const Tensor& a = context.input(0);
+  const Tensor& b = context.input(1);
+  if (context.opset() >= kNumpyBroadcast || !context.has_attribute("axis")) {
+    return b;
+  }
+  const int64_t rank = a.shape().rank();
+  const int64_t after =
+      rank - b.shape().rank() - context.axis(context.integer("axis", 0), rank);
+  if (after < 0) {
+    context.refuse(fmt::format("expected an axis where {} fits {}, got {}",
+                               b.shape().to_string(), a.shape().to_string(),
+                               context.integer("axis", 0)));
+  }
+  Dims dims = dims_of(b);
+  dims.insert(dims.end(), static_cast<size_t>(after), 1);
+  return context.reshaped(b, dims);
+}
+
+template <class F>
+Values binary(const NodeContext& context, F f) {
+  const Tensor& a = context.input(0);
+  const Tensor b = second_operand(context);
+  return {visit_number(context, a.dtype(), [&]<class T>(T) {
+    return combine<T, T, T>(context, a, b, f);
+  })};
+}
+
+// f over all inputs, from the first to the last.
+template <class F>
+Tensor folded(const NodeContext& context, F f) {
+  Tensor y = context.input(0);
+  for (size_t i = 1; i < context.inputs().size(); ++i) {
+    y = visit_number(context, y.dtype(), [&]<class T>(T) {
+      return combine<T, T, T>(context, y, context.input(i), f);
+    });
+  }
+  return y;
+}
+
+// Integers are cut towards zero.
+template <class T, class E>
+T power(T x, E exponent) {
+  if constexpr (std::is_same_v<T, float> && std::is_same_v<E, float>) {
+    return std::pow(x, exponent);
+  } else {
+    const double y =
+        std::pow(static_cast<double>(x), static_cast<double>(exponent));
+    if constexpr (std::is_same_v<T, float>) return static_cast<T>(y);
+    return saturated<T>(std::trunc(y));
+  }
+}
+
+}  // namespace
+
+Values add(const NodeContext& context) {
+  return binary(context, [](auto a, auto b) { return plus(a, b); });
+}
+
+Values sub(const NodeContext& context) {
+  return binary(context, [](auto a, auto b) { return minus(a, b); });
+}
+
+Values mul(const NodeContext& context) {
+  return binary(context, [](auto a, auto b) { return times(a, b); });
+}
+
+Values div(const NodeContext& context) {
+  return binary(context, [&]<class T>(T a, T b) -> T {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) context.refuse("expected divisors other than 0, got 0");
+      // The smallest number has no opposite.
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return minus(T{}, a);
+    }
+    return static_cast<T>(a / b);
+  });
+}
+
+Values pow(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor exponent = second_operand(context);
+  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
+    return visit_number(context, exponent.dtype(), [&]<class E>(E) {
+      return combine<T, T, E>(context, x, exponent, power<T, E>);
+    });
+  })};
+}
+
+Values prelu(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  Tensor slope = context.input(1);
+  if (context.opset() < kNumpyBroadcast && x.shape().rank() > 2 &&
+      slope.size() > 1) {  // one for each channel
+    Dims dims(static_cast<size_t>(x.shape().rank()) - 1, 1);
+    dims[0] = slope.size();
+    slope = context.reshaped(slope, dims);
+  }
+  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
+    return combine<T, T, T>(context, x, slope,
+                            [](T a, T s) { return a < 0 ? times(a, s) : a; });
+  })};
+}
+
+Values sum(const NodeContext& context) {
+  return {folded(context, [](auto a, auto b) { return plus(a, b); })};
+}
+
+Values mean(const NodeContext& context) {
+  Tensor y = folded(context, [](auto a, auto b) { return plus(a, b); });
+  const Tensor count =
+      Tensor::scalar(static_cast<float>(context.inputs().size()));
+  return {combine<float, float, float>(context, y, count,
+                                       [](float a, float b) { return a / b; })};
+}
+
+Values max(const NodeContext& context) {
+  return {folded(context, [](auto a, auto b) { return larger(a, b); })};
+}
+
+Values min(const NodeContext& context) {
+  return {folded(context, [](auto a, auto b) { return smaller(a, b); })};
+}
+
+}  // namespace octet::io::run

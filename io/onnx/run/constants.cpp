@@ -1,0 +1,118 @@
+#include "constants.h"
+
+#include <cstring>
+#include <span>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../tensors.h"
+
+namespace octet::io::run {
+namespace {
+
+using T = onnx::TensorProto;
+
+struct Type {
+  int32_t onnx;
+  DType octet;
+};
+constexpr Type kTypes[] = {
+    {T::FLOAT, DType::f32}, {T::INT8, DType::i8},   {T::UINT8, DType::u8},
+    {T::INT32, DType::i32}, {T::INT64, DType::i64}, {T::BOOL, DType::boolean},
+};
+
+template <class To, class Field>
+void copy_field(Tensor& to, const Field& field) {
+  auto value = field.begin();
+  for (To& element : to.data<To>()) element = static_cast<To>(*value++);
+}
+
+void copy_raw(Tensor& to, const std::string& bytes) {
+  if (bytes.empty()) return;
+  if (to.dtype() == DType::boolean) {
+    // Any byte but 0 is true; a bool of C++ must not hold another.
+    copy_field<bool>(to, bytes);
+    return;
+  }
+  std::memcpy(to.raw(), bytes.data(), bytes.size());
+}
+
+}  // namespace
+
+std::optional<DType> dtype_of(int32_t data_type) {
+  for (const Type& type : kTypes) {
+    if (type.onnx == data_type) return type.octet;
+  }
+  return std::nullopt;
+}
+
+std::string type_name(DType type) {
+  for (const Type& t : kTypes) {
+    if (t.octet == type) return io::type_name(t.onnx);
+  }
+  throw InternalError("type_name: unknown element type");
+}
+
+Tensor constant(const onnx::TensorProto& from) {
+  if (from.dims_size() > Shape::kMaxRank) {
+    throw UnsupportedError(
+        fmt::format("tensor '{}': expected at most {} dimensions, got {}",
+                    printable(from.name()), static_cast<int>(Shape::kMaxRank),
+                    dims_text(from)));
+  }
+  const Shape shape(
+      std::span(from.dims().data(), static_cast<size_t>(from.dims_size())));
+  Tensor to(shape, dtype_of(from.data_type()).value());
+  if (from.has_raw_data()) {
+    copy_raw(to, from.raw_data());
+    return to;
+  }
+  switch (to.dtype()) {
+    case DType::f32:
+      copy_field<float>(to, from.float_data());
+      break;
+    case DType::i8:
+      copy_field<int8_t>(to, from.int32_data());
+      break;
+    case DType::u8:
+      copy_field<uint8_t>(to, from.int32_data());
+      break;
+    case DType::i32:
+      copy_field<int32_t>(to, from.int32_data());
+      break;
+    case DType::i64:
+      copy_field<int64_t>(to, from.int64_data());
+      break;
+    case DType::boolean:
+      copy_field<bool>(to, from.int32_data());
+      break;
+  }
+  return to;
+}
+
+bool has_constant(const onnx::NodeProto& node) {
+  if (node.attribute_size() != 1) return false;
+  const onnx::AttributeProto& value = node.attribute(0);
+  const std::string& name = value.name();
+  return (name == "value" && dtype_of(value.t().data_type())) ||
+         name == "value_float" || name == "value_floats" ||
+         name == "value_int" || name == "value_ints";
+}
+
+Tensor constant(const onnx::NodeProto& node) {
+  const onnx::AttributeProto& value = node.attribute(0);
+  const auto list = [](const auto& values) {
+    const auto count = static_cast<size_t>(values.size());
+    return Tensor::of(Shape{values.size()}, std::span(values.data(), count));
+  };
+  const std::string& name = value.name();
+  if (name == "value_float") return Tensor::scalar(value.f());
+  if (name == "value_floats") return list(value.floats());
+  if (name == "value_int") return Tensor::of<int64_t>(Shape{}, {value.i()});
+  if (name == "value_ints") return list(value.ints());
+  return constant(value.t());
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,110 @@
+// Runs a program, node by node.
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "constants.h"
+#include "program.h"
+
+namespace octet::io::run {
+namespace {
+
+Values run_step(const Step& step, int64_t opset,
+                const std::vector<Tensor>& values) {
+  std::vector<Tensor> inputs;
+  for (const size_t value : step.inputs) {
+    inputs.push_back(value == kNoValue ? Tensor() : values[value]);
+  }
+  const NodeContext context(step.node, opset, inputs);
+  try {
+    return step.run(context);
+  } catch (const ShapeError& error) {
+    context.refuse(error.message());
+  } catch (const ValueError& error) {  // another type than the node takes
+    context.refuse(error.message());
+  }
+}
+
+[[noreturn]] void refuse_shape(const OnnxTensorInfo& input, const Tensor& x,
+                               const std::string& reason) {
+  throw ShapeError(fmt::format("input '{}': expected shape {}, got {}{}",
+                               input.name, to_text(input.shape),
+                               x.shape().to_string(), reason));
+}
+
+// `sizes` are those of open dimensions so far, by name.
+void check_shape(const OnnxTensorInfo& input, const Tensor& x,
+                 std::map<std::string, int64_t>& sizes) {
+  if (!input.shape) return;
+  const auto dims = x.shape().dims();
+  if (dims.size() != input.shape->size()) refuse_shape(input, x, "");
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const OnnxDim& dim = (*input.shape)[d];
+    if (const auto* size = std::get_if<int64_t>(&dim)) {
+      if (*size != dims[d]) refuse_shape(input, x, "");
+      continue;
+    }
+    const auto& name = std::get<std::string>(dim);
+    if (name == "?") continue;
+    const int64_t before = sizes.emplace(name, dims[d]).first->second;
+    if (before != dims[d]) {
+      refuse_shape(input, x, fmt::format("; {} is {} elsewhere", name, before));
+    }
+  }
+}
+
+}  // namespace
+
+void check_inputs(const Program& program, std::span<const Tensor> inputs) {
+  if (inputs.size() != program.inputs.size()) {
+    throw ValueError(fmt::format("ONNX model: expected {} inputs, got {}",
+                                 program.inputs.size(), inputs.size()));
+  }
+  std::map<std::string, int64_t> sizes;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const OnnxTensorInfo& expected = program.inputs[i];
+    if (inputs[i].empty()) {
+      throw ValueError(fmt::format("input '{}': expected a tensor, got none",
+                                   expected.name));
+    }
+    if (type_name(inputs[i].dtype()) != expected.type) {
+      throw ValueError(fmt::format("input '{}': expected {}, got {}",
+                                   expected.name, expected.type,
+                                   type_name(inputs[i].dtype())));
+    }
+    check_shape(expected, inputs[i], sizes);
+  }
+}
+
+Values run(const Program& program, std::span<const Tensor> inputs) {
+  std::vector<Tensor> values = program.constants;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    values[program.input_values[i]] = inputs[i];
+  }
+  for (const Step& step : program.steps) {
+    Values made = run_step(step, program.opset, values);
+    for (size_t i = 0; i < step.outputs.size(); ++i) {
+      if (step.outputs[i] == kNoValue) continue;
+      if (i >= made.size()) {
+        throw UnsupportedError(fmt::format("{}: expected {} outputs, got {}",
+                                           describe(step.node), made.size(),
+                                           step.outputs.size()));
+      }
+      values[step.outputs[i]] = std::move(made[i]);
+    }
+    for (const size_t value : step.released) values[value] = Tensor();
+  }
+  Values outputs;
+  for (const size_t value : program.output_values) {
+    outputs.push_back(values[value].clone());
+  }
+  return outputs;
+}
+
+}  // namespace octet::io::run

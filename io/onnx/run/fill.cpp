@@ -1,0 +1,59 @@
+// Tensors that are made from nothing but a shape or bounds.
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "../tensors.h"
+#include "channels.h"
+#include "constants.h"
+#include "numbers.h"
+#include "operators.h"
+
+namespace octet::io::run {
+
+Values constant_of_shape(const NodeContext& context) {
+  const onnx::TensorProto* value = context.tensor("value");
+  if (value != nullptr && !dtype_of(value->data_type())) {
+    context.unsupported("expected a type that Octet has, got " +
+                        io::type_name(value->data_type()));
+  }
+  const Tensor fill = value == nullptr ? Tensor::scalar(0) : constant(*value);
+  if (fill.size() != 1) {
+    context.refuse("expected a value of one element, got " +
+                   fill.shape().to_string());
+  }
+  Tensor y = context.make(context.integers_of(0), fill.dtype());
+  visit_any(context, fill.dtype(), [&]<class T>(T) {
+    for (T& element : y.data<T>()) element = fill.data<T>()[0];
+  });
+  return {y};
+}
+
+// From the first input up to the second, without it, in steps of the third.
+Values range(const NodeContext& context) {
+  const DType type = context.input(0).dtype();
+  return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
+    const T start = scalar<T>(context, 0);
+    const T limit = scalar<T>(context, 1);
+    const T delta = scalar<T>(context, 2);
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                  static_cast<double>(delta));
+    // So that the count is a number; make() knows which are too many.
+    if (delta == 0 || !std::isfinite(count)) {
+      context.refuse(
+          fmt::format("expected finite bounds and a step other than "
+                      "0, got {}, {} and {}",
+                      start, limit, delta));
+    }
+    Tensor y = context.make({saturated<int64_t>(count < 0 ? 0 : count)}, type);
+    for (int64_t i = 0; i < y.size(); ++i) {
+      y.data<T>()[static_cast<size_t>(i)] =
+          plus(start, times(static_cast<T>(i), delta));
+    }
+    return y;
+  })};
+}
+
+}  // namespace octet::io::run

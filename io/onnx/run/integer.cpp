@@ -1,0 +1,97 @@
+// Operators on codes: sums are int32, modulo 2^32.
+#include <fmt/format.h>
+
+#include "channels.h"
+#include "convolve.h"
+#include "numbers.h"
+#include "operators.h"
+
+namespace octet::io::run {
+namespace {
+
+// The inputs that say how a sum of products becomes a code.
+struct Scales {
+  size_t a, b, y, zero;
+};
+
+// Codes for sums of products; input scales.b has one scale, or one for each
+// index of an axis.
+Tensor requantized(const NodeContext& context, const Tensor& sums,
+                   const Scales& inputs, int64_t axis) {
+  const double a = scalar<float>(context, inputs.a);
+  const double y = scalar<float>(context, inputs.y);
+  const Tensor& b = context.input(inputs.b);
+  const Channels channels = channels_of(context, sums, b, axis);
+  const DType codes = context.input(inputs.zero).dtype();
+  Tensor result = context.make(dims_of(sums), codes);
+  visit<int8_t, uint8_t>(context, codes, [&]<class T>(T) {
+    const T zero = scalar<T>(context, inputs.zero);
+    const int32_t* from = sums.data<int32_t>().data();
+    T* to = result.data<T>().data();
+    channels.for_each([&](int64_t c, int64_t first) {
+      const double scale = a * b.f32()[static_cast<size_t>(c)] / y;
+      for (int64_t i = first; i < first + channels.inner; ++i) {
+        to[i] = quantized<T>(from[i] * scale, zero);
+      }
+    });
+  });
+  return result;
+}
+
+Tensor integer_convolution(const NodeContext& context, size_t x, size_t x_zero,
+                           size_t w, size_t w_zero, const int32_t* bias) {
+  // Per channel or not, a zero point of the image is one number.
+  if (context.has_input(x_zero) && context.input(x_zero).size() != 1) {
+    context.refuse("expected one zero point for the image, got " +
+                   context.input(x_zero).shape().to_string());
+  }
+  const Tensor image = centered(context, context.input(x), x_zero, 1);
+  const Tensor weight = centered(context, context.input(w), w_zero, 0);
+  const Convolution g = convolution_of(context, image, weight);
+  Tensor y = context.make(output_dims(image, g.outputs, g.windows), DType::i32);
+  convolve(g, image.data<int32_t>().data(), weight.data<int32_t>().data(), bias,
+           y.data<int32_t>().data());
+  return y;
+}
+
+Tensor integer_product(const NodeContext& context, size_t a, size_t a_zero,
+                       size_t b, size_t b_zero) {
+  const Tensor left = centered(context, context.input(a), a_zero, -2);
+  const Tensor right = centered(context, context.input(b), b_zero, -1);
+  return multiply<int32_t>(context, product_of(context, left, right), left,
+                           right);
+}
+
+}  // namespace
+
+Values conv_integer(const NodeContext& context) {
+  return {integer_convolution(context, 0, 2, 1, 3, nullptr)};
+}
+
+Values matmul_integer(const NodeContext& context) {
+  return {integer_product(context, 0, 2, 1, 3)};
+}
+
+// x, its scale and zero point; w, the same; those of y; bias.
+Values qlinear_conv(const NodeContext& context) {
+  const int32_t* bias = nullptr;
+  if (context.has_input(8)) {
+    const Tensor& b = context.input(8);
+    const Tensor& w = context.input(3);
+    if (w.shape().rank() == 0 || b.size() != w.shape()[0]) {
+      context.refuse(fmt::format("expected a bias for weights {}, got {}",
+                                 w.shape().to_string(), b.shape().to_string()));
+    }
+    bias = b.data<int32_t>().data();
+  }
+  const Tensor sums = integer_convolution(context, 0, 2, 3, 5, bias);
+  return {requantized(context, sums, {.a = 1, .b = 4, .y = 6, .zero = 7}, 1)};
+}
+
+// a, its scale and zero point; b, the same; those of y.
+Values qlinear_matmul(const NodeContext& context) {
+  const Tensor sums = integer_product(context, 0, 2, 3, 5);
+  return {requantized(context, sums, {.a = 1, .b = 4, .y = 6, .zero = 7}, -1)};
+}
+
+}  // namespace octet::io::run

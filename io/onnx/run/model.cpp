@@ -1,0 +1,58 @@
+// OnnxModel: the public face of a program.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "../check.h"
+#include "program.h"
+
+namespace octet::io {
+
+struct OnnxModel::Graph {
+  run::Program program;
+};
+
+OnnxModel::OnnxModel(std::shared_ptr<const Graph> graph)
+    : graph_(std::move(graph)) {}
+
+const std::vector<OnnxTensorInfo>& OnnxModel::inputs() const {
+  return graph_->program.inputs;
+}
+
+const std::vector<OnnxTensorInfo>& OnnxModel::outputs() const {
+  return graph_->program.outputs;
+}
+
+std::vector<Tensor> OnnxModel::predict(std::span<const Tensor> inputs) const {
+  run::check_inputs(graph_->program, inputs);
+  return run::run(graph_->program, inputs);
+}
+
+Tensor OnnxModel::predict(const Tensor& input) const {
+  if (inputs().size() != 1 || outputs().size() != 1) {
+    throw ValueError(fmt::format(
+        "ONNX model: expected one input and one output, got {} and {}",
+        inputs().size(), outputs().size()));
+  }
+  return predict(std::span(&input, 1)).front();
+}
+
+OnnxModel onnx_from_bytes(const std::string& bytes) {
+  onnx::ModelProto model = parse_onnx(bytes);
+  check_onnx(model);
+  return OnnxModel(std::make_shared<const OnnxModel::Graph>(
+      OnnxModel::Graph{run::program_of(std::move(model))}));
+}
+
+OnnxModel load_onnx(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] { return onnx_from_bytes(bytes); });
+}
+
+}  // namespace octet::io

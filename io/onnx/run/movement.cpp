@@ -1,0 +1,239 @@
+// Operators that copy elements to other places.
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "../tensors.h"
+#include "operators.h"
+#include "walk.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kSplitAsInput = 13;
+constexpr int64_t kSliceInputs = 10;
+
+// Copies `rows` runs of `bytes` each, which lie further apart.
+void copy_rows(const void* from, int64_t from_stride, void* to,
+               int64_t to_stride, int64_t bytes, int64_t rows) {
+  if (bytes == 0) return;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(static_cast<char*>(to) + row * to_stride,
+                static_cast<const char*>(from) + row * from_stride,
+                static_cast<size_t>(bytes));
+  }
+}
+
+// Bytes of one index of an axis.
+int64_t bytes_behind(const Tensor& x, int axis) {
+  return x.shape().slice(axis + 1, x.shape().rank()).size() *
+         size_of(x.dtype());
+}
+
+// What Slice takes of one axis.
+struct Slice {
+  int64_t start = 0;
+  int64_t count = 0;
+  int64_t step = 1;
+};
+
+// Any numbers will do; a step must not be 0.
+Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
+  // A longer step takes one element as well.
+  step = std::clamp(step, -size - 1, size + 1);
+  const bool back = step < 0;
+  // Behind the last, or before the first one, are ends as well.
+  const auto position = [&](int64_t at) {
+    return std::clamp<int64_t>(at < 0 ? at + size : at, back ? -1 : 0,
+                               back ? size - 1 : size);
+  };
+  start = position(start);
+  const int64_t span = back ? start - position(end) : position(end) - start;
+  const int64_t pace = back ? -step : step;
+  return {start, span > 0 ? (span + pace - 1) / pace : 0, step};
+}
+
+// One for each axis of x.
+std::vector<Slice> slices_of(const NodeContext& context, const Tensor& x) {
+  const Dims starts = context.integers_since(kSliceInputs, 1, "starts");
+  const Dims ends = context.integers_since(kSliceInputs, 2, "ends");
+  Dims axes = context.integers_since(kSliceInputs, 3, "axes");
+  Dims steps = context.integers_since(kSliceInputs, 4, "steps");
+  if (axes.empty()) {
+    axes.resize(starts.size());
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  if (steps.empty()) steps = Dims(starts.size(), 1);
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    context.refuse(fmt::format(
+        "expected as many starts, ends, axes and steps, got {}, {}, {} and {}",
+        starts.size(), ends.size(), axes.size(), steps.size()));
+  }
+  std::vector<Slice> slices;
+  for (const int64_t size : dims_of(x)) slices.push_back({0, size, 1});
+  std::vector<bool> seen(slices.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const int axis = context.axis(axes[i], x.shape().rank());
+    const auto at = static_cast<size_t>(axis);
+    if (steps[i] == 0 || seen[at]) {
+      context.refuse(
+          fmt::format("expected steps other than 0 and axes that "
+                      "differ, got {} and {}",
+                      dims_text(steps), dims_text(axes)));
+    }
+    seen[at] = true;
+    slices[at] = slice_of(x.shape()[axis], starts[i], ends[i], steps[i]);
+  }
+  return slices;
+}
+
+}  // namespace
+
+Values concat(const NodeContext& context) {
+  const Tensor& first = context.input(0);
+  const int axis =
+      context.axis(context.integer("axis", 1), first.shape().rank());
+  int64_t total = 0;
+  for (size_t i = 0; i < context.inputs().size(); ++i) {
+    const Tensor& x = context.input(i);
+    if (x.dtype() != first.dtype() ||
+        x.shape().rank() != first.shape().rank() ||
+        x.shape().with(axis, 1) != first.shape().with(axis, 1)) {
+      context.refuse(fmt::format(
+          "expected tensors that differ in axis {} only, got {} and {}", axis,
+          first.shape().to_string(), x.shape().to_string()));
+    }
+    total += x.shape()[axis];
+  }
+  Dims dims = dims_of(first);
+  dims[static_cast<size_t>(axis)] = total;
+  Tensor y = context.make(dims, first.dtype());
+  const int64_t rows = y.shape().slice(0, axis).size();
+  const int64_t behind = bytes_behind(y, axis);
+  char* to = static_cast<char*>(y.raw());
+  for (const Tensor& x : context.inputs()) {
+    const int64_t bytes = x.shape()[axis] * behind;
+    copy_rows(x.raw(), bytes, to, total * behind, bytes, rows);
+    to += bytes;
+  }
+  return {y};
+}
+
+Values split(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
+  const int64_t total = x.shape()[axis];
+  const auto parts = static_cast<int64_t>(context.output_count());
+  Dims sizes = context.integers_since(kSplitAsInput, 1, "split");
+  if (sizes.empty() && total % parts == 0) {
+    sizes = Dims(static_cast<size_t>(parts), total / parts);
+  }
+  // Each within the whole, so that their sum cannot overflow.
+  const bool sound =
+      static_cast<int64_t>(sizes.size()) == parts &&
+      std::ranges::all_of(sizes,
+                          [&](int64_t s) { return s >= 0 && s <= total; }) &&
+      std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == total;
+  if (!sound) {
+    context.refuse(fmt::format("expected {} parts of {} together, got {}",
+                               parts, total, dims_text(sizes)));
+  }
+  const int64_t rows = x.shape().slice(0, axis).size();
+  const int64_t behind = bytes_behind(x, axis);
+  const char* from = static_cast<const char*>(x.raw());
+  Values values;
+  for (const int64_t size : sizes) {
+    Dims dims = dims_of(x);
+    dims[static_cast<size_t>(axis)] = size;
+    Tensor y = context.make(dims, x.dtype());
+    copy_rows(from, total * behind, y.raw(), size * behind, size * behind,
+              rows);
+    from += size * behind;
+    values.push_back(std::move(y));
+  }
+  return values;
+}
+
+Values slice(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const std::vector<Slice> slices = slices_of(context, x);
+  Dims dims = dims_of(x);
+  Dims strides = strides_of(dims);
+  int64_t base = 0;
+  for (size_t axis = 0; axis < slices.size(); ++axis) {
+    dims[axis] = slices[axis].count;
+    base += slices[axis].start * strides[axis];
+    strides[axis] *= slices[axis].step;
+  }
+  return {strided_copy(context, x, dims, strides, base)};
+}
+
+Values gather(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Tensor& indices = context.input(1);
+  const int axis = context.axis(context.integer("axis", 0), x.shape().rank());
+  const int64_t size = x.shape()[axis];
+  const Dims own = dims_of(x);
+  const Dims chosen = dims_of(indices);
+  Dims dims(own.begin(), own.begin() + axis);
+  dims.insert(dims.end(), chosen.begin(), chosen.end());
+  dims.insert(dims.end(), own.begin() + axis + 1, own.end());
+  Tensor y = context.make(dims, x.dtype());
+  const int64_t rows = x.shape().slice(0, axis).size();
+  const int64_t bytes = bytes_behind(x, axis);
+  visit<int64_t, int32_t>(context, indices.dtype(), [&]<class T>(T) {
+    char* to = static_cast<char*>(y.raw());
+    for (const T index : indices.data<T>()) {
+      if (index < -size || index >= size) {
+        context.refuse(fmt::format("expected indices from {} to {}, got {}",
+                                   -size, size - 1, index));
+      }
+      const int64_t at = index < 0 ? index + size : index;
+      copy_rows(static_cast<const char*>(x.raw()) + at * bytes, size * bytes,
+                to, indices.size() * bytes, bytes, rows);
+      to += bytes;
+    }
+  });
+  return {y};
+}
+
+Values transpose(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims own = dims_of(x);
+  const Dims own_strides = strides_of(own);
+  Dims order(own.size());
+  std::iota(order.rbegin(), order.rend(), 0);
+  order = context.integers("perm", order);
+  Dims sorted = order;
+  std::ranges::sort(sorted);
+  Dims all(own.size());
+  std::iota(all.begin(), all.end(), 0);
+  if (sorted != all) {
+    context.refuse(fmt::format("expected an order of {} axes, got {}",
+                               own.size(), dims_text(order)));
+  }
+  Dims dims, strides;
+  for (const int64_t axis : order) {
+    dims.push_back(own[static_cast<size_t>(axis)]);
+    strides.push_back(own_strides[static_cast<size_t>(axis)]);
+  }
+  return {strided_copy(context, x, dims, strides)};
+}
+
+Values expand(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims wanted = context.integers_of(1);
+  for (const int64_t dim : wanted) {
+    if (dim < 0) {
+      context.refuse("expected dimensions >= 0, got " + dims_text(wanted));
+    }
+  }
+  const Dims dims = broadcast_dims(context, {dims_of(x), wanted});
+  return {strided_copy(context, x, dims, broadcast_strides(dims_of(x), dims))};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,214 @@
+// Normalization, and Dropout as it is after training. Statistics are summed in
+// double.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/parallel.h>
+
+#include "channels.h"
+#include "operators.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kTrainingMode = 14;  // the opset of this attribute
+constexpr int64_t kNoIsTest = 7;       // and the one that removed this
+
+struct Statistics {
+  double mean = 0;
+  double variance = 0;  // of the values, not an estimate
+};
+
+// Of `runs` of `count` values that are `stride` apart.
+Statistics statistics_of(const float* x, int64_t runs, int64_t count,
+                         int64_t stride) {
+  const auto total = static_cast<double>(runs * count);
+  Statistics s;
+  for (int64_t r = 0; r < runs; ++r) {
+    for (int64_t i = 0; i < count; ++i) s.mean += x[r * stride + i];
+  }
+  s.mean /= total;
+  for (int64_t r = 0; r < runs; ++r) {
+    for (int64_t i = 0; i < count; ++i) {
+      const double difference = x[r * stride + i] - s.mean;
+      s.variance += difference * difference;
+    }
+  }
+  s.variance /= total;
+  return s;
+}
+
+// Input i: a number for each channel.
+const float* per_channel(const NodeContext& context, size_t i,
+                         int64_t channels) {
+  if (context.input(i).size() != channels) {
+    context.refuse(fmt::format("expected {} values as input {}, got {}",
+                               channels, i,
+                               context.input(i).shape().to_string()));
+  }
+  return context.input(i).f32().data();
+}
+
+Channels image_channels(const NodeContext& context, const Tensor& x) {
+  if (x.shape().rank() < 2) {
+    context.refuse("expected [n,c,...], got " + x.shape().to_string());
+  }
+  return {x.shape()[0], x.shape()[1],
+          x.shape().slice(2, x.shape().rank()).size()};
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias of one run.
+struct Affine {
+  float mean, root, scale, bias;
+  void operator()(const float* x, float* y, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) {
+      y[i] = (x[i] - mean) / root * scale + bias;
+    }
+  }
+};
+
+float root_of(double variance, float epsilon) {
+  return static_cast<float>(std::sqrt(variance + epsilon));
+}
+
+// Statistics of this batch, and those that run along.
+Values train_batch_normalization(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const float momentum = context.number("momentum", 0.9f);
+  const float* scale = per_channel(context, 1, channels.count);
+  const float* bias = per_channel(context, 2, channels.count);
+  const float* mean = per_channel(context, 3, channels.count);
+  const float* variance = per_channel(context, 4, channels.count);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  Tensor means = context.make({channels.count}, DType::f32);
+  Tensor variances = context.make({channels.count}, DType::f32);
+  const int64_t stride = channels.count * channels.inner;
+  for (int64_t c = 0; c < channels.count; ++c) {
+    const float* from = x.f32().data() + c * channels.inner;
+    const Statistics s =
+        statistics_of(from, channels.outer, channels.inner, stride);
+    const Affine affine{static_cast<float>(s.mean),
+                        root_of(s.variance, epsilon), scale[c], bias[c]};
+    for (int64_t n = 0; n < channels.outer; ++n) {
+      affine(from + n * stride,
+             y.f32().data() + c * channels.inner + n * stride, channels.inner);
+    }
+    const auto running = [momentum](float before, double now) {
+      return before * momentum + static_cast<float>(now) * (1 - momentum);
+    };
+    const auto at = static_cast<size_t>(c);
+    means.f32()[at] = running(mean[c], s.mean);
+    variances.f32()[at] = running(variance[c], s.variance);
+  }
+  return {y, means, variances};
+}
+
+}  // namespace
+
+Values batch_normalization(const NodeContext& context) {
+  if (context.integer("training_mode", 0) != 0) {
+    return train_batch_normalization(context);
+  }
+  if (context.opset() < kTrainingMode &&
+      (context.output_count() > 1 ||
+       (context.opset() < kNoIsTest && context.integer("is_test", 0) == 0))) {
+    context.unsupported("expected a node for inference, got one for training");
+  }
+  if (context.integer("spatial", 1) == 0) {
+    context.unsupported("expected spatial = 1, got 0");
+  }
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const float* scale = per_channel(context, 1, channels.count);
+  const float* bias = per_channel(context, 2, channels.count);
+  const float* mean = per_channel(context, 3, channels.count);
+  const float* variance = per_channel(context, 4, channels.count);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(channels.outer * channels.count, [&](int64_t i) {
+    const int64_t c = i % channels.count;
+    Affine{mean[c], root_of(variance[c], epsilon), scale[c], bias[c]}(
+        from + i * channels.inner, to + i * channels.inner, channels.inner);
+  });
+  return {y};
+}
+
+Values instance_normalization(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const float* scale = per_channel(context, 1, channels.count);
+  const float* bias = per_channel(context, 2, channels.count);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(channels.outer * channels.count, [&](int64_t i) {
+    const float* image = from + i * channels.inner;
+    const Statistics s = statistics_of(image, 1, channels.inner, 0);
+    const int64_t c = i % channels.count;
+    Affine{static_cast<float>(s.mean), root_of(s.variance, epsilon), scale[c],
+           bias[c]}(image, to + i * channels.inner, channels.inner);
+  });
+  return {y};
+}
+
+Values layer_normalization(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const int rank = x.shape().rank();
+  const int axis = context.axis(context.integer("axis", -1), rank);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const int64_t rows = x.shape().slice(0, axis).size();
+  const int64_t width = x.shape().slice(axis, rank).size();
+  const float* scale = per_channel(context, 1, width);
+  const float* bias =
+      context.has_input(2) ? per_channel(context, 2, width) : nullptr;
+  Dims kept = dims_of(x);
+  for (int d = axis; d < rank; ++d) kept[static_cast<size_t>(d)] = 1;
+  Tensor y = context.make(dims_of(x), DType::f32);
+  Tensor means = context.make(kept, DType::f32);
+  Tensor inverses = context.make(kept, DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(rows, [&](int64_t row) {
+    const float* source = from + row * width;
+    float* target = to + row * width;
+    const Statistics s = statistics_of(source, 1, width, 0);
+    const auto mean = static_cast<float>(s.mean);
+    const float inverse = 1 / root_of(s.variance, epsilon);
+    for (int64_t i = 0; i < width; ++i) {
+      target[i] = (source[i] - mean) * inverse * scale[i];
+      if (bias != nullptr) target[i] += bias[i];
+    }
+    means.f32()[static_cast<size_t>(row)] = mean;
+    inverses.f32()[static_cast<size_t>(row)] = inverse;
+  });
+  return {y, means, inverses};
+}
+
+// Keeps everything: the mask, which came to be boolean, is all ones.
+Values dropout(const NodeContext& context) {
+  constexpr int64_t kBooleanMask = 10, kInputs = 12;
+  const Tensor& x = context.input(0);
+  const bool training = context.opset() < kNoIsTest
+                            ? context.integer("is_test", 0) == 0
+                            : context.opset() >= kInputs &&
+                                  context.has_input(2) &&
+                                  scalar<bool>(context, 2);
+  if (training) {
+    context.unsupported("expected a node for inference, got one for training");
+  }
+  if (!context.wants(1)) return {x};
+  Tensor mask = context.make(
+      dims_of(x), context.opset() < kBooleanMask ? x.dtype() : DType::boolean);
+  visit<bool, float>(context, mask.dtype(), [&]<class T>(T) {
+    for (T& kept : mask.data<T>()) kept = T{1};
+  });
+  return {x, mask};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,114 @@
+// Pad: cells around a tensor, or cropped from it.
+#include <fmt/format.h>
+
+#include "../tensors.h"
+#include "channels.h"
+#include "operators.h"
+#include "walk.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kPadInputs = 11;
+constexpr int64_t kOutside = -1;
+
+enum class Mode { constant, edge, reflect };
+
+Mode mode_of(const NodeContext& context) {
+  const std::string mode = context.text("mode", "constant");
+  if (mode == "constant") return Mode::constant;
+  if (mode == "edge") return Mode::edge;
+  if (mode == "reflect") return Mode::reflect;
+  context.refuse("expected the mode constant, edge or reflect, got '" +
+                 printable(mode) + "'");
+}
+
+// Cells before and behind one axis of `size`; below 0 they are cropped.
+struct Padding {
+  int64_t size = 0;
+  int64_t before = 0;
+  int64_t after = 0;
+
+  // The index in the input of output i.
+  int64_t source(int64_t i, Mode mode) const {
+    i -= before;
+    if (i >= 0 && i < size) return i;
+    if (mode == Mode::constant) return kOutside;
+    if (mode == Mode::edge) return i < 0 ? 0 : size - 1;
+    return i < 0 ? -i : 2 * (size - 1) - i;
+  }
+};
+
+void check(const NodeContext& context, const Padding& p, Mode mode) {
+  const int64_t most = mode == Mode::reflect ? p.size - 1 : kMostBytes;
+  if (p.before > most || p.after > most || p.before < -p.size ||
+      p.after < -p.size || (p.size == 0 && mode != Mode::constant)) {
+    context.refuse(fmt::format("expected pads from {} to {}, got {} and {}",
+                               -p.size, most, p.before, p.after));
+  }
+}
+
+std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
+                                 Mode mode) {
+  // At first the attribute had another name.
+  const Dims pads = context.opset() < 2
+                        ? context.integers("paddings")
+                        : context.integers_since(kPadInputs, 1, "pads");
+  const Dims dims = dims_of(x);
+  if (pads.size() != 2 * dims.size()) {
+    context.refuse(fmt::format("expected {} pads for {}, got {}",
+                               2 * dims.size(), x.shape().to_string(),
+                               dims_text(pads)));
+  }
+  std::vector<Padding> result;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    result.push_back({dims[d], pads[d], pads[d + dims.size()]});
+    check(context, result.back(), mode);
+  }
+  return result;
+}
+
+template <class T>
+T fill_value(const NodeContext& context) {
+  if (context.opset() < kPadInputs) {
+    return static_cast<T>(context.number("value", 0));
+  }
+  return context.has_input(2) ? scalar<T>(context, 2) : T{};
+}
+
+// Where output element i of a tensor is in the input, or kOutside.
+int64_t source_of(int64_t i, const std::vector<Padding>& paddings,
+                  const Dims& dims, const Dims& strides, Mode mode) {
+  int64_t offset = 0;
+  for (size_t d = dims.size(); d-- > 0;) {
+    const int64_t at = paddings[d].source(i % dims[d], mode);
+    if (at == kOutside) return kOutside;
+    offset += at * strides[d];
+    i /= dims[d];
+  }
+  return offset;
+}
+
+}  // namespace
+
+Values pad(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Mode mode = mode_of(context);
+  const auto paddings = paddings_of(context, x, mode);
+  Dims dims;
+  for (const Padding& p : paddings) dims.push_back(p.size + p.before + p.after);
+  const Dims strides = strides_of(dims_of(x));
+  Tensor y = context.make(dims, x.dtype());
+  visit_any(context, x.dtype(), [&]<class T>(T) {
+    const T fill = fill_value<T>(context);
+    const T* from = x.data<T>().data();
+    T* to = y.data<T>().data();
+    for (int64_t i = 0; i < y.size(); ++i) {
+      const int64_t at = source_of(i, paddings, dims, strides, mode);
+      to[i] = at == kOutside ? fill : from[at];
+    }
+  });
+  return {y};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,137 @@
+#include "program.h"
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../graph_view.h"
+#include "../tensors.h"
+#include "constants.h"
+#include "supported.h"
+
+namespace octet::io::run {
+namespace {
+
+// Numbers the values of a graph by name.
+class Builder {
+ public:
+  explicit Builder(Program& program) : program_(program) {}
+
+  void add_constants(onnx::GraphProto& graph) {
+    for (auto& tensor : *graph.mutable_initializer()) {
+      const size_t value = define(tensor.name());
+      program_.constants[value] = constant(tensor);
+      tensor.Clear();  // one copy is enough
+    }
+  }
+
+  void add_input(const std::string& name) {
+    program_.input_values.push_back(define(name));
+  }
+
+  void add(onnx::NodeProto& node) {
+    if (node.op_type() == "Constant") {
+      const size_t value = define(node.output(0));
+      program_.constants[value] = constant(node);
+      return;
+    }
+    Step step;
+    step.run = find_operator(node.op_type());
+    for (const auto& name : node.input()) {
+      step.inputs.push_back(name.empty() ? kNoValue : find(name, node));
+    }
+    for (const auto& name : node.output()) {
+      step.outputs.push_back(name.empty() ? kNoValue : define(name));
+    }
+    step.node.Swap(&node);
+    program_.steps.push_back(std::move(step));
+  }
+
+  void add_output(const std::string& name) {
+    const auto found = values_.find(name);
+    if (found == values_.end()) {
+      throw FormatError(
+          fmt::format("graph output '{}': expected a node that makes it, got "
+                      "none",
+                      printable(name)));
+    }
+    program_.output_values.push_back(found->second);
+  }
+
+  // Each value goes behind its last reader; one that is never read, behind
+  // the node that makes it.
+  void plan_releases() {
+    std::vector<size_t> last(program_.constants.size(), kNoValue);
+    for (size_t s = 0; s < program_.steps.size(); ++s) {
+      for (const auto* values :
+           {&program_.steps[s].inputs, &program_.steps[s].outputs}) {
+        for (const size_t value : *values) {
+          if (value != kNoValue) last[value] = s;
+        }
+      }
+    }
+    for (const size_t value : program_.output_values) last[value] = kNoValue;
+    for (size_t value = 0; value < last.size(); ++value) {
+      if (last[value] == kNoValue) continue;
+      program_.steps[last[value]].released.push_back(value);
+    }
+  }
+
+ private:
+  size_t define(const std::string& name) {
+    const size_t value = program_.constants.size();
+    if (!values_.emplace(name, value).second) {
+      throw FormatError(
+          fmt::format("value '{}': expected it to be made once, got a second "
+                      "time",
+                      printable(name)));
+    }
+    program_.constants.emplace_back();
+    return value;
+  }
+
+  size_t find(const std::string& name, const onnx::NodeProto& node) const {
+    const auto found = values_.find(name);
+    if (found == values_.end()) {
+      throw FormatError(
+          fmt::format("{}: expected an input that comes before it, got '{}'",
+                      describe(node), printable(name)));
+    }
+    return found->second;
+  }
+
+  Program& program_;
+  std::unordered_map<std::string, size_t> values_;
+};
+
+}  // namespace
+
+Program program_of(onnx::ModelProto model) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  check_supported(graph);
+  Program program;
+  program.opset = opset_of(model);
+  {
+    const GraphView view(graph);
+    program.inputs = view.inputs();
+    program.outputs = view.outputs();
+  }
+  Builder builder(program);
+  for (const OnnxTensorInfo& input : program.inputs) {
+    builder.add_input(input.name);
+  }
+  builder.add_constants(graph);
+  for (auto& node : *graph.mutable_node()) builder.add(node);
+  for (const OnnxTensorInfo& output : program.outputs) {
+    builder.add_output(output.name);
+  }
+  builder.plan_releases();
+  return program;
+}
+
+}  // namespace octet::io::run

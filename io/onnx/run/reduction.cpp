@@ -1,0 +1,180 @@
+// Sums, means and extremes along axes. Floats are summed in double.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include <octet/runtime/parallel.h>
+
+#include "numbers.h"
+#include "operators.h"
+#include "walk.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kAxesAsInput = 13;  // of ReduceSum
+
+// What a sum of T is held in.
+template <class T>
+using SumOf = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+
+// The axes of a tensor, in those that go and those that stay.
+struct Axes {
+  Dims kept, kept_strides;
+  Dims gone, gone_strides;
+  Dims result;
+};
+
+Axes axes_of(const NodeContext& context, const Tensor& x, const Dims& listed,
+             bool keep_dims) {
+  const Dims dims = dims_of(x);
+  const Dims strides = strides_of(dims);
+  std::vector<bool> goes(dims.size(), listed.empty());
+  for (const int64_t axis : listed) {
+    goes[static_cast<size_t>(context.axis(axis, x.shape().rank()))] = true;
+  }
+  Axes axes;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    (goes[d] ? axes.gone : axes.kept).push_back(dims[d]);
+    (goes[d] ? axes.gone_strides : axes.kept_strides).push_back(strides[d]);
+    if (!goes[d]) {
+      axes.result.push_back(dims[d]);
+    } else if (keep_dims) {
+      axes.result.push_back(1);
+    }
+  }
+  return axes;
+}
+
+int64_t count_of(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1},
+                         std::multiplies<>());
+}
+
+// start(first element), f(sum, x) over the elements that go, finish(sum).
+template <class T, class Start, class F, class Finish>
+Tensor reduced(const NodeContext& context, const Axes& axes, Start start, F f,
+               Finish finish) {
+  const Tensor& x = context.input(0);
+  Tensor y = context.make(axes.result, x.dtype());
+  const Walk walk(axes.gone, {axes.gone_strides});
+  const T* from = x.data<T>().data();
+  T* to = y.data<T>().data();
+  parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      const T* base = from + offset_at(i, axes.kept, axes.kept_strides);
+      auto sum = start(base);
+      for (int64_t row = 0; row < walk.rows(); ++row) {
+        const T* source = base + walk.offset(0, row);
+        for (int64_t k = 0; k < walk.width(); ++k) {
+          sum = f(sum, source[k * walk.step(0)]);
+        }
+      }
+      to[i] = finish(sum);
+    }
+  });
+  return y;
+}
+
+bool keeps_dims(const NodeContext& context) {
+  return context.integer("keepdims", 1) != 0;
+}
+
+Axes attribute_axes(const NodeContext& context) {
+  return axes_of(context, context.input(0), context.integers("axes"),
+                 keeps_dims(context));
+}
+
+template <class F>
+Values extreme(const NodeContext& context, F f) {
+  const Tensor& x = context.input(0);
+  const Axes axes = attribute_axes(context);
+  if (count_of(axes.gone) == 0) {
+    context.refuse("expected elements to choose from, got " +
+                   x.shape().to_string());
+  }
+  return {visit_number(context, x.dtype(), [&]<class T>(T) {
+    return reduced<T>(
+        context, axes, [](const T* first) { return *first; }, f,
+        [](T best) { return best; });
+  })};
+}
+
+}  // namespace
+
+Values reduce_sum(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims listed = context.integers_since(kAxesAsInput, 1, "axes");
+  if (listed.empty() && context.integer("noop_with_empty_axes", 0) != 0) {
+    return {x};
+  }
+  const Axes axes = axes_of(context, x, listed, keeps_dims(context));
+  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
+    using Sum = SumOf<T>;
+    return reduced<T>(
+        context, axes, [](const T*) { return Sum{}; },
+        [](Sum sum, T value) { return plus(sum, static_cast<Sum>(value)); },
+        [](Sum sum) { return static_cast<T>(sum); });
+  })};
+}
+
+Values reduce_mean(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Axes axes = attribute_axes(context);
+  const int64_t count = count_of(axes.gone);
+  if (count == 0) {
+    context.refuse("expected elements to average, got " +
+                   x.shape().to_string());
+  }
+  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
+    using Sum = std::conditional_t<std::is_same_v<T, float>, double, int64_t>;
+    return reduced<T>(
+        context, axes, [](const T*) { return Sum{}; },
+        [](Sum sum, T value) { return plus(sum, static_cast<Sum>(value)); },
+        [=](Sum sum) { return static_cast<T>(sum / static_cast<Sum>(count)); });
+  })};
+}
+
+Values reduce_l2(const NodeContext& context) {
+  return {reduced<float>(
+      context, attribute_axes(context), [](const float*) { return 0.0; },
+      [](double sum, float x) { return sum + double{x} * double{x}; },
+      [](double sum) { return static_cast<float>(std::sqrt(sum)); })};
+}
+
+Values reduce_max(const NodeContext& context) {
+  return extreme(context, [](auto a, auto b) { return larger(a, b); });
+}
+
+Values reduce_min(const NodeContext& context) {
+  return extreme(context, [](auto a, auto b) { return smaller(a, b); });
+}
+
+Values arg_max(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const bool last_wins = context.integer("select_last_index", 0) != 0;
+  const Axes axes =
+      axes_of(context, x, {context.integer("axis", 0)}, keeps_dims(context));
+  if (count_of(axes.gone) == 0) {
+    context.refuse("expected elements to choose from, got " +
+                   x.shape().to_string());
+  }
+  Tensor y = context.make(axes.result, DType::i64);
+  visit_number(context, x.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < y.size(); ++i) {
+      const T* base =
+          x.data<T>().data() + offset_at(i, axes.kept, axes.kept_strides);
+      int64_t best = 0;
+      for (int64_t k = 1; k < axes.gone[0]; ++k) {
+        const T value = base[k * axes.gone_strides[0]];
+        const T top = base[best * axes.gone_strides[0]];
+        if (value > top || (last_wins && value == top)) best = k;
+      }
+      y.data<int64_t>()[static_cast<size_t>(i)] = best;
+    }
+  });
+  return {y};
+}
+
+}  // namespace octet::io::run

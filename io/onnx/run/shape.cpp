@@ -1,0 +1,132 @@
+// Operators that change or tell a shape and leave the elements alone.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "../tensors.h"
+#include "operators.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kShapeAsInput = 5;  // of Reshape
+constexpr int64_t kAxesAsInput = 13;  // of Squeeze and Unsqueeze
+
+// The axes that input 1 or the attribute lists, of `rank` dimensions, sorted.
+std::vector<bool> listed_axes(const NodeContext& context, const Dims& axes,
+                              int64_t rank) {
+  std::vector<bool> listed(static_cast<size_t>(rank));
+  for (const int64_t axis : axes) {
+    const auto at = static_cast<size_t>(context.axis(axis, rank));
+    if (listed[at]) {
+      context.refuse("expected axes that differ, got " + dims_text(axes));
+    }
+    listed[at] = true;
+  }
+  return listed;
+}
+
+// The one -1 of `dims` stands for what is left.
+void complete(const NodeContext& context, const Tensor& x, Dims& dims) {
+  const auto open = std::find(dims.begin(), dims.end(), -1);
+  if (open == dims.end()) return;
+  *open = 1;
+  // Dimensions of foreign files: their product may be anything.
+  int64_t others = 1;
+  bool fits = true;
+  for (const int64_t dim : dims) {
+    fits = fits && dim >= 0 && !__builtin_mul_overflow(others, dim, &others);
+  }
+  if (!fits || others == 0 || x.size() % others != 0) {
+    *open = -1;
+    context.refuse(fmt::format("expected a shape for {}, got {}",
+                               x.shape().to_string(), dims_text(dims)));
+  }
+  *open = x.size() / others;
+}
+
+}  // namespace
+
+Values identity(const NodeContext& context) { return {context.input(0)}; }
+
+Values reshape(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  Dims dims = context.integers_since(kShapeAsInput, 1, "shape");
+  if (context.integer("allowzero", 0) == 0) {
+    for (size_t d = 0; d < dims.size(); ++d) {
+      if (dims[d] != 0) continue;
+      if (d >= dims_of(x).size()) {
+        context.refuse(
+            fmt::format("expected a 0 where {} has a dimension, got "
+                        "{}",
+                        x.shape().to_string(), dims_text(dims)));
+      }
+      dims[d] = x.shape()[static_cast<int>(d)];
+    }
+  }
+  complete(context, x, dims);
+  return {context.reshaped(x, dims)};
+}
+
+Values flatten(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const int64_t rank = x.shape().rank();
+  const int64_t axis = context.integer("axis", 1);
+  // One behind the last is an axis here.
+  const int at =
+      axis == rank ? static_cast<int>(rank) : context.axis(axis, rank);
+  return {context.reshaped(
+      x, {x.shape().slice(0, at).size(),
+          x.shape().slice(at, static_cast<int>(rank)).size()})};
+}
+
+Values squeeze(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims axes = context.integers_since(kAxesAsInput, 1, "axes");
+  const auto listed = listed_axes(context, axes, x.shape().rank());
+  Dims dims;
+  for (size_t d = 0; d < listed.size(); ++d) {
+    const int64_t dim = x.shape()[static_cast<int>(d)];
+    if (listed[d] && dim != 1) {
+      context.refuse(fmt::format("expected axes of size 1, got {} of {}",
+                                 dims_text(axes), x.shape().to_string()));
+    }
+    if (axes.empty() ? dim != 1 : !listed[d]) dims.push_back(dim);
+  }
+  return {context.reshaped(x, dims)};
+}
+
+Values unsqueeze(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims axes = context.integers_since(kAxesAsInput, 1, "axes");
+  const auto rank = x.shape().rank() + static_cast<int64_t>(axes.size());
+  const auto listed = listed_axes(context, axes, rank);
+  Dims dims;
+  int next = 0;
+  for (const bool added : listed) {
+    dims.push_back(added ? 1 : x.shape()[next++]);
+  }
+  return {context.reshaped(x, dims)};
+}
+
+Values shape(const NodeContext& context) {
+  const Dims dims = dims_of(context.input(0));
+  const auto rank = static_cast<int64_t>(dims.size());
+  const auto bound = [&](const char* name, int64_t otherwise) {
+    const int64_t at = context.integer(name, otherwise);
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const int64_t start = bound("start", 0);
+  const int64_t end = std::max(start, bound("end", rank));
+  return {
+      Tensor::of(Shape{end - start},
+                 std::span(dims).subspan(static_cast<size_t>(start),
+                                         static_cast<size_t>(end - start)))};
+}
+
+Values size(const NodeContext& context) {
+  return {Tensor::of<int64_t>(Shape{}, {context.input(0).size()})};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,12 @@
+// What of a file Octet does not run.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io::run {
+
+/// Throws: UnsupportedError listing all operators, with a node of each, and
+/// all element types, with a value of each.
+void check_supported(const onnx::GraphProto& graph);
+
+}  // namespace octet::io::run

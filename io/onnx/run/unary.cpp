@@ -1,0 +1,137 @@
+// Operators of one number; Clip and Cast.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../tensors.h"
+#include "constants.h"
+#include "map.h"
+#include "numbers.h"
+#include "operators.h"
+
+namespace octet::io::run {
+namespace {
+
+constexpr int64_t kClipInputs = 11;  // the opset they came with
+
+// One of Clip's bounds.
+template <class T>
+T bound(const NodeContext& context, size_t i, const std::string& name,
+        T otherwise) {
+  if (context.opset() < kClipInputs) {
+    if (!context.has_attribute(name)) return otherwise;
+    const float value = context.number(name, 0);
+    if constexpr (std::is_same_v<T, float>) return value;
+    return saturated<T>(value);
+  }
+  if (!context.has_input(i)) return otherwise;
+  const auto value = context.input(i).data<T>();
+  if (value.size() != 1) {
+    context.refuse(fmt::format("expected one number as {}, got {}", name,
+                               context.input(i).shape().to_string()));
+  }
+  return value[0];
+}
+
+// Towards zero; ONNX leaves open what becomes of numbers out of range.
+template <class To, class From>
+To converted(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From{};
+  } else if constexpr (std::is_integral_v<To> && std::is_same_v<From, float>) {
+    return saturated<To>(std::trunc(x));
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+}  // namespace
+
+Values abs(const NodeContext& context) {
+  return map_numbers(context, []<class T>(T x) -> T {
+    if constexpr (std::is_integral_v<T>) {
+      return x < 0 ? minus(T{}, x) : x;
+    } else {
+      return std::fabs(x);
+    }
+  });
+}
+
+Values neg(const NodeContext& context) {
+  return map_numbers(context, []<class T>(T x) -> T {
+    if constexpr (std::is_integral_v<T>) {
+      return minus(T{}, x);
+    } else {
+      return -x;
+    }
+  });
+}
+
+Values floor(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::floor(x); });
+}
+
+Values ceil(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::ceil(x); });
+}
+
+// Halves to even.
+Values round(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::nearbyint(x); });
+}
+
+Values sqrt(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::sqrt(x); });
+}
+
+Values exp(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::exp(x); });
+}
+
+Values log(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::log(x); });
+}
+
+Values erf(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::erf(x); });
+}
+
+Values reciprocal(const NodeContext& context) {
+  return map_floats(context, [](float x) { return 1 / x; });
+}
+
+Values clip(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  return {visit_number(context, x.dtype(), [&]<class T>(T) {
+    using Limits = std::numeric_limits<T>;
+    const T low = bound<T>(context, 1, "min", Limits::lowest());
+    const T high = bound<T>(context, 2, "max", Limits::max());
+    // Where the bounds cross, all becomes the upper one.
+    return map<T, T>(context, x, [&](T value) {
+      const T raised = value < low ? low : value;
+      return high < raised ? high : raised;
+    });
+  })};
+}
+
+Values cast(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const auto number = static_cast<int32_t>(context.integer("to", 0));
+  const auto to = dtype_of(number);
+  if (!to) {
+    context.unsupported(fmt::format("expected a type that Octet has, got {}",
+                                    io::type_name(number)));
+  }
+  return {visit_any(context, x.dtype(), [&]<class From>(From) {
+    return visit_any(context, *to, [&]<class To>(To) {
+      return map<To, From>(context, x, converted<To, From>);
+    });
+  })};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,73 @@
+// The elements of a result, row by row, beside tensors that lie under it with
+// strides of their own: 0 where a dimension is broadcast.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "node.h"
+
+namespace octet::io::run {
+
+class Walk {
+ public:
+  /// `strides[t]` has one entry for each of `dims`, in elements. Dimensions
+  /// that all tensors run through alike become one.
+  Walk(const Dims& dims, const std::vector<Dims>& strides);
+
+  int64_t rows() const { return rows_; }
+  /// Elements of a row.
+  int64_t width() const { return dims_.back(); }
+  /// Where a row of tensor t begins, in elements.
+  int64_t offset(size_t t, int64_t row) const;
+  /// From one element of a row to the next.
+  int64_t step(size_t t) const { return strides_[t].back(); }
+
+ private:
+  Dims dims_;
+  std::vector<Dims> strides_;
+  int64_t rows_ = 1;
+};
+
+/// Of a contiguous tensor.
+Dims strides_of(const Dims& dims);
+
+/// Where element `index` of a tensor of `dims` lies under other strides.
+int64_t offset_at(int64_t index, const Dims& dims, const Dims& strides);
+
+/// The common shape under NumPy's rules. Throws: FormatError if there is none.
+Dims broadcast_dims(const NodeContext& context,
+                    const std::vector<Dims>& shapes);
+/// The strides of a tensor of `own` dimensions under a shape that it
+/// broadcasts to.
+Dims broadcast_strides(const Dims& own, const Dims& dims);
+
+/// A copy of elements of x: result element i of axis a is `strides[a] * i`
+/// elements further in x, beginning at `base`.
+/// REQUIRES: all of them lie in x.
+Tensor strided_copy(const NodeContext& context, const Tensor& x,
+                    const Dims& dims, const Dims& strides, int64_t base = 0);
+
+/// f(a, b) for each pair of elements, broadcast.
+/// Throws: FormatError for shapes that do not fit.
+template <class R, class A, class B, class F>
+Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
+               F f) {
+  const Dims dims = broadcast_dims(context, {dims_of(a), dims_of(b)});
+  Tensor y = context.make(dims, DTypeOf<R>::value);
+  const Walk walk(dims, {broadcast_strides(dims_of(a), dims),
+                         broadcast_strides(dims_of(b), dims)});
+  R* out = y.data<R>().data();
+  const int64_t step_a = walk.step(0), step_b = walk.step(1);
+  for (int64_t row = 0; row < walk.rows(); ++row) {
+    const A* x = a.data<A>().data() + walk.offset(0, row);
+    const B* z = b.data<B>().data() + walk.offset(1, row);
+    for (int64_t i = 0; i < walk.width(); ++i) {
+      *out++ = f(x[i * step_a], z[i * step_b]);
+    }
+  }
+  return y;
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,132 @@
+// The conformance tests of the ONNX project: one node or a few each, with
+// inputs and the outputs that the specification asks for.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "../testdata.h"
+#include "onnx/run/constants.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Those of ONNX' own runner: numbers were computed by NumPy.
+constexpr float kRelative = 1e-3f;
+constexpr float kAbsolute = 1e-7f;
+
+// What Octet refuses, and what its message names.
+const std::map<std::string, std::string>& refused() {
+  static const std::map<std::string, std::string> all{
+      {"test_cast_DOUBLE_to_FLOAT", "float64"},
+      {"test_cast_DOUBLE_to_FLOAT16", "float64"},
+      {"test_cast_FLOAT16_to_FLOAT", "float16"},
+      {"test_cast_FLOAT_to_FLOAT16", "float16"},
+  };
+  return all;
+}
+
+std::filesystem::path folder() { return testdata("onnx_node_tests"); }
+
+// Sorted; one empty name where there is no test data.
+std::vector<std::string> names() {
+  if (!std::filesystem::exists(folder())) return {""};
+  std::vector<std::string> result;
+  for (const auto& entry : std::filesystem::directory_iterator(folder())) {
+    if (entry.is_directory()) result.push_back(entry.path().filename());
+  }
+  std::ranges::sort(result);
+  return result;
+}
+
+// NAME_0.pb, NAME_1.pb, ...
+std::vector<Tensor> tensors(const std::filesystem::path& data,
+                            const std::string& name) {
+  std::vector<Tensor> result;
+  for (int i = 0;; ++i) {
+    const auto path = data / fmt::format("{}_{}.pb", name, i);
+    if (!std::filesystem::exists(path)) return result;
+    onnx::TensorProto tensor;
+    EXPECT_TRUE(tensor.ParseFromString(read_file(path))) << path;
+    result.push_back(run::constant(tensor));
+  }
+}
+
+void expect_equal(const Tensor& y, const Tensor& expected) {
+  ASSERT_EQ(y.shape(), expected.shape());
+  ASSERT_EQ(y.dtype(), expected.dtype());
+  if (y.dtype() != DType::f32) {
+    const auto* a = static_cast<const char*>(y.raw());
+    const auto* b = static_cast<const char*>(expected.raw());
+    EXPECT_TRUE(std::equal(a, a + y.bytes(), b));
+    return;
+  }
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    const float a = y.f32()[i], b = expected.f32()[i];
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    ASSERT_LE(std::fabs(a - b), kAbsolute + kRelative * std::fabs(b))
+        << "at " << i << ": " << a << " for " << b;
+  }
+}
+
+class OnnxNode : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam().empty()) {
+      GTEST_SKIP() << testdata() << ": expected the shared test data";
+    }
+  }
+};
+
+TEST_P(OnnxNode, ComputesWhatTheSpecificationSays) {
+  const auto path = folder() / GetParam() / "model.onnx";
+  if (const auto reason = refused().find(GetParam());
+      reason != refused().end()) {
+    EXPECT_THAT(error_of<UnsupportedError>([&] { load_onnx(path); }),
+                HasSubstr(reason->second));
+    return;
+  }
+  const OnnxModel model = load_onnx(path);
+  const auto data = folder() / GetParam() / "test_data_set_0";
+  const std::vector<Tensor> expected = tensors(data, "output");
+  const std::vector<Tensor> outputs = model.predict(tensors(data, "input"));
+  ASSERT_EQ(outputs.size(), expected.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    SCOPED_TRACE(model.outputs()[i].name);
+    expect_equal(outputs[i], expected[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Conformance, OnnxNode, ::testing::ValuesIn(names()),
+                         [](const auto& test) {
+                           return test.param.empty() ? std::string("absent")
+                                                     : test.param;
+                         });
+
+TEST(OnnxNodes, AreAllThere) {
+  if (!std::filesystem::exists(folder())) {
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
+  }
+  const auto found = names();
+  EXPECT_EQ(found.size(), 263u);
+  for (const auto& [name, reason] : refused()) {
+    EXPECT_THAT(found, ::testing::Contains(name));
+  }
+}
+
+}  // namespace
+}  // namespace octet::io
