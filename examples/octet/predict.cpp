@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,29 +13,86 @@
 
 #include "../program.h"
 #include "commands.h"
-#include "read_model.h"
+#include "runnable.h"
 
 namespace octet::program {
 namespace {
+
+constexpr int64_t kBatch = 256;
+
+constexpr const char* kRunnableHelp =
+    "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
+
+constexpr std::string_view kExamples = R"(Layouts:
+  Models of Keras and Octet take images NHWC. An ONNX file takes what its graph
+  says, NCHW as a rule: octet inspect MODEL.onnx. Where its first size is
+  fixed, the samples must be a multiple of it.
+
+Examples:
+  octet predict model.keras --input x.npy --output y.npy
+  octet predict int8.onnx --input x_nchw.npy --output y.npy --batch 32
+)";
 
 struct Options {
   ModelSource model;
   std::string input;
   std::string output;
-  int64_t batch = 256;
+  int64_t batch = 0;  // 0: as the model has it
 };
 
+// As NumPy calls it.
+std::string_view type_name(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "float32";
+    case DType::i8:
+      return "int8";
+    case DType::u8:
+      return "uint8";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::boolean:
+      return "bool";
+  }
+  throw InternalError("type_name: unknown element type");
+}
+
 Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
+
+// Whether `given` has the sizes that are not open.
+bool fits(const Shape& given, const Shape& wanted) {
+  return std::ranges::equal(
+      given.dims(), wanted.dims(), [](int64_t size, int64_t expected) {
+        return expected == Shape::kAnySize || size == expected;
+      });
+}
+
+// A way to exchange images with the channels first and last.
+struct Transposition {
+  std::array<int, 3> order;  // of a sample's axes
+  std::string_view text;
+};
+constexpr Transposition kTranspositions[] = {
+    {{1, 2, 0},
+     "these are images with the channels first (NCHW), the model takes them "
+     "last (NHWC): x.transpose(0, 2, 3, 1)"},
+    {{2, 0, 1},
+     "these are images with the channels last (NHWC), the model takes them "
+     "first (NCHW): x.transpose(0, 3, 1, 2)"},
+};
 
 /// What a wrong shape might have come from, or nothing.
 std::string hint(const Shape& wanted, const Shape& x) {
   const Shape s = sample(wanted);
-  if (x == s) return "; add the axis of the samples: x[None]";
+  if (fits(x, s)) return "; add the axis of the samples: x[None]";
   if (x.rank() != wanted.rank()) return "";
   const Shape given = sample(x);
-  if (s.rank() == 3 && given == Shape{s[2], s[0], s[1]}) {
-    return "; these are images with the channels first (NCHW), Octet takes "
-           "them last (NHWC): x.transpose(0, 2, 3, 1)";
+  for (const auto& [order, text] : kTranspositions) {
+    if (s.rank() != 3) break;
+    const Shape moved{given[order[0]], given[order[1]], given[order[2]]};
+    if (fits(moved, s)) return fmt::format("; {}", text);
   }
   std::vector<int64_t> a(s.dims().begin(), s.dims().end());
   std::vector<int64_t> b(given.dims().begin(), given.dims().end());
@@ -41,23 +101,17 @@ std::string hint(const Shape& wanted, const Shape& x) {
   return a == b ? "; these are the same sizes in another order" : "";
 }
 
-void check_input(const Tensor& x, const Model& model, const std::string& path) {
-  if (model.inputs().size() != 1 || model.outputs().size() != 1) {
-    throw UnsupportedError(fmt::format(
-        "predict: expected a model of one input and one output, got {} and {}",
-        model.inputs().size(), model.outputs().size()));
+void check_input(const Tensor& x, const Runnable& model,
+                 const std::string& path) {
+  if (type_name(x.dtype()) != model.type) {
+    throw FormatError(fmt::format("'{}': expected {}, got {}", path, model.type,
+                                  type_name(x.dtype())));
   }
-  if (x.dtype() != DType::f32) {
-    throw FormatError(fmt::format("'{}': expected float32, got {}", path,
-                                  to_string(x.dtype())));
-  }
-  const Shape& wanted = model.inputs()[0].shape();
-  const bool fits = x.shape().rank() == wanted.rank() &&
-                    x.shape().with(0, Shape::kAnySize) == wanted;
-  if (!fits) {
+  if (x.shape().rank() != model.input.rank() ||
+      !fits(sample(x.shape()), sample(model.input))) {
     throw ShapeError(fmt::format("'{}': expected shape {}, got {}{}", path,
-                                 wanted.to_string(), x.shape().to_string(),
-                                 hint(wanted, x.shape())));
+                                 model.input_text, x.shape().to_string(),
+                                 hint(model.input, x.shape())));
   }
   if (x.shape()[0] < 1) {
     throw ShapeError(
@@ -65,17 +119,51 @@ void check_input(const Tensor& x, const Model& model, const std::string& path) {
   }
 }
 
+// Samples at a time.
+int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
+  const int64_t fixed = model.input[0];
+  if (fixed == Shape::kAnySize) {
+    return options.batch == 0 ? kBatch : options.batch;
+  }
+  if (options.batch != 0 && options.batch != fixed) {
+    throw ValueError(
+        fmt::format("--batch: expected {}, which is fixed in '{}', got {}",
+                    fixed, options.model.what, options.batch));
+  }
+  if (fixed < 1 || n % fixed != 0) {
+    throw ShapeError(fmt::format(
+        "'{}': expected a multiple of the {} samples that are fixed in '{}', "
+        "got {}",
+        options.input, fixed, options.model.what, n));
+  }
+  return fixed;
+}
+
+// Puts the results for samples from `first` on into their place in y.
+void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
+           Tensor& y) {
+  if (part.shape().rank() < 1 || part.shape()[0] != count ||
+      (!y.empty() && sample(y.shape()) != sample(part.shape()))) {
+    throw UnsupportedError(fmt::format(
+        "predict: expected an output of equal results for each sample, got {} "
+        "for {} samples",
+        part.shape().to_string(), count));
+  }
+  if (y.empty()) y = Tensor(part.shape().with(0, n), part.dtype());
+  std::memcpy(y.slice(first, count).raw(), part.raw(),
+              static_cast<size_t>(part.bytes()));
+}
+
 void predict(const Options& options) {
-  const Model model = read_model(options.model);
+  const Runnable model = read_runnable(options.model);
   const Tensor x = io::read_npy(options.input);
   check_input(x, model, options.input);
   const int64_t n = x.shape()[0];
-  Tensor y(model.outputs()[0].shape().with(0, n));
-  for (int64_t first = 0; first < n; first += options.batch) {
-    const int64_t count = std::min(options.batch, n - first);
-    const Tensor part = model.predict(x.slice(first, count));
-    std::memcpy(y.slice(first, count).raw(), part.raw(),
-                static_cast<size_t>(part.bytes()));
+  const int64_t batch = batch_of(options, model, n);
+  Tensor y;
+  for (int64_t first = 0; first < n; first += batch) {
+    const int64_t count = std::min(batch, n - first);
+    place(model.predict(x.slice(first, count)), first, count, n, y);
   }
   io::write_npy(options.output, y);
   print(fmt::format("{}: {}\n", options.output, y.shape().to_string()));
@@ -87,15 +175,16 @@ void add_predict(CLI::App& app) {
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "predict", "Run a model on the samples of a .npy file");
-  add_model(*command, options->model, kModelHelp);
+  add_model(*command, options->model, kRunnableHelp);
   command
       ->add_option("--input", options->input,
-                   "X.npy: float32 [N,...], images NHWC")
+                   "X.npy: [N,...] in the model's type and layout")
       ->required();
   command->add_option("--output", options->output, "Y.npy: what to write")
       ->required();
   add_number(*command, "--batch", options->batch, 1, 1 << 20,
-             "samples at a time [256]");
+             "samples at a time [256, or what an ONNX file fixes]");
+  command->footer(std::string(kExamples));
   command->callback([options] { predict(*options); });
 }
 

@@ -7,6 +7,7 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/keras.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -24,6 +25,7 @@ bool is_named_like_keras(const std::filesystem::path& path) {
 }  // namespace
 
 void add_model(CLI::App& command, ModelSource& source, const char* help) {
+  source.expected = help;
   command.add_option("model", source.what, help)->required();
   command.add_option("--architecture", source.architecture,
                      "the JSON of model.to_json(), where a file has weights "
@@ -35,13 +37,23 @@ bool is_model(const std::string& what) {
          is_named_like_keras(what);
 }
 
+bool is_onnx(const std::string& what) {
+  return !is_model(what) &&
+         (std::filesystem::path(what).extension() == ".onnx" ||
+          io::is_onnx_file(what));
+}
+
+void check_no_architecture(const ModelSource& source) {
+  if (source.architecture.empty()) return;
+  throw ValueError(fmt::format(
+      "--architecture: expected weights of Keras without one, got '{}'",
+      source.what));
+}
+
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
-  if (!source.architecture.empty() &&
-      (what.starts_with(kZoo) || io::is_octet_file(what))) {
-    throw ValueError(fmt::format(
-        "--architecture: expected weights of Keras without one, got '{}'",
-        what));
+  if (what.starts_with(kZoo) || io::is_octet_file(what)) {
+    check_no_architecture(source);
   }
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
@@ -57,9 +69,10 @@ Model read_model(const ModelSource& source) {
         fmt::format("'{}': expected a model with its weights, got JSON", what));
   }
   throw UnsupportedError(fmt::format(
-      "'{}': expected {}, got another file; an ONNX file can be inspected, but "
-      "Octet does not run it",
-      what, kModelHelp));
+      "'{}': expected {}, got {}", what, source.expected,
+      is_onnx(what) ? "an ONNX file, which has operators and no layers; "
+                      "octet predict runs it, octet inspect shows it"
+                    : "another file"));
 }
 
 }  // namespace octet::program

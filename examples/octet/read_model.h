@@ -9,22 +9,31 @@
 
 namespace octet::program {
 
-/// What a command line says of a model.
-struct ModelSource {
-  std::string what;          ///< "zoo:NAME" or a file
-  std::string architecture;  ///< a JSON file, for weights without one
-};
-
-/// Adds the positional argument `model` and its options to a command.
-void add_model(CLI::App& command, ModelSource& source, const char* help);
-
-/// How the commands call it in their help.
+/// How the commands call a model in their help.
 inline constexpr const char* kModelHelp =
     "zoo:NAME, or a file of Keras or Octet (.h5, .keras)";
+
+/// What a command line says of a model.
+struct ModelSource {
+  std::string what;           ///< "zoo:NAME" or a file
+  std::string architecture;   ///< a JSON file, for weights without one
+  std::string expected = "";  ///< what the command takes, for messages
+};
+
+/// Adds the positional argument `model`, which `help` explains, and its options
+/// to a command.
+void add_model(CLI::App& command, ModelSource& source, const char* help);
 
 /// Whether `what` names a network of the zoo or a file of Keras or Octet, by
 /// its contents or, where these say nothing, by its name.
 bool is_model(const std::string& what);
+
+/// Whether `what` is something else and an ONNX file, sound or not: by its name
+/// or by its contents.
+bool is_onnx(const std::string& what);
+
+/// Throws: ValueError if an architecture is given for a model that has its own.
+void check_no_architecture(const ModelSource& source);
 
 /// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras or
 /// Octet.

@@ -168,19 +168,11 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
               HasSubstr("the axis of the samples"));
   EXPECT_THAT(refusal(Tensor::zeros({2, 5})), HasSubstr("got [2,5]"));
   EXPECT_THAT(refusal(Tensor::zeros({2, 8, 6, 3}, DType::u8)),
-              HasSubstr("expected float32, got u8"));
+              HasSubstr("expected float32, got uint8"));
   EXPECT_THAT(refusal(Tensor::zeros({0, 8, 6, 3})), HasSubstr("x.npy"));
 }
 
 TEST(OctetPredict, RefusesModelsThatItCannotRun) {
-  const TemporaryFolder folder;
-  io::export_onnx(io::load_keras(io::keras_golden("k3_bfloat16.keras")),
-                  folder / "m.onnx");
-  const Predicted onnx =
-      predicted(quoted(folder / "m.onnx"), Tensor::zeros({1, 5}));
-  EXPECT_EQ(onnx.result.exit_code, 1);
-  EXPECT_THAT(onnx.result.output,
-              AllOf(HasSubstr("m.onnx"), HasSubstr("does not run")));
   const Predicted several =
       predicted(golden("k2_functional.h5"), Tensor::zeros({1, 6, 5, 3}));
   EXPECT_EQ(several.result.exit_code, 1);

@@ -41,6 +41,15 @@ Tensor OnnxModel::predict(const Tensor& input) const {
   return predict(std::span(&input, 1)).front();
 }
 
+bool is_onnx_file(const std::filesystem::path& path) {
+  try {
+    const onnx::ModelProto model = parse_onnx(read_file(path));
+    return model.ir_version() > 0 && model.has_graph();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 OnnxModel onnx_from_bytes(const std::string& bytes) {
   onnx::ModelProto model = parse_onnx(bytes);
   check_onnx(model);

@@ -16,10 +16,12 @@
 
 namespace octet::io {
 
-/// A graph of standard operators, opsets 1 to 17, that computes what
-/// the ONNX operator specification says, in float32 and in the order of the
-/// file's nodes; nothing is fused or folded. Copies share the graph;
-/// predict() may be called from several threads at once.
+/// A graph of standard operators, opsets 1 to 17, that computes what the ONNX
+/// operator specification says, in the order of the file's nodes; nothing is
+/// fused or folded. Sums of float32 are float32 in convolutions and matrix
+/// products and float64 in statistics; the same for any number of threads.
+/// Copies share the graph; predict() may be called from several threads at
+/// once. io/README.md lists the operators.
 class OnnxModel {
  public:
   /// In the file's order, without initializers that are listed as inputs.
@@ -30,23 +32,28 @@ class OnnxModel {
   /// a dimension of the same name is the same everywhere. Returns the outputs.
   /// Throws: ValueError for another number of tensors or another type;
   /// ShapeError naming the input, what it expects and what it got;
-  /// FormatError naming the node where sizes that only show now do not fit.
+  /// FormatError naming the node where sizes that only show now do not fit, or
+  /// a value would take more than 2 GiB; UnsupportedError for what of an
+  /// operator is left out (images of three axes, training).
   std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
   /// Of a model with one input and one output. Throws: the same; ValueError for
   /// other models.
   Tensor predict(const Tensor& input) const;
 
  private:
-  friend OnnxModel load_onnx(const std::filesystem::path& path);
   friend OnnxModel onnx_from_bytes(const std::string& bytes);
   struct Graph;
   explicit OnnxModel(std::shared_ptr<const Graph> graph);
   std::shared_ptr<const Graph> graph_;
 };
 
+/// Whether a file's contents are those of a model, sound or not. False for a
+/// file that cannot be read.
+bool is_onnx_file(const std::filesystem::path& path);
+
 /// Reads and checks a file, as inspect_onnx() does. Throws: IoError;
 /// FormatError; UnsupportedError listing all operators, with a node of each,
-/// and element types that Octet does not run.
+/// and all element types that Octet does not run.
 OnnxModel load_onnx(const std::filesystem::path& path);
 /// The same for a file's contents, such as OnnxFile::bytes.
 OnnxModel onnx_from_bytes(const std::string& bytes);

@@ -1,0 +1,59 @@
+#include "runnable.h"
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+
+namespace octet::program {
+namespace {
+
+void check_ends(size_t inputs, size_t outputs) {
+  if (inputs == 1 && outputs == 1) return;
+  throw UnsupportedError(fmt::format(
+      "predict: expected a model of one input and one output, got {} and {}",
+      inputs, outputs));
+}
+
+Runnable runnable(Model read) {
+  const auto model = std::make_shared<const Model>(std::move(read));
+  check_ends(model->inputs().size(), model->outputs().size());
+  const Shape& input = model->inputs()[0].shape();
+  return {"float32", input, input.to_string(),
+          [model](const Tensor& x) { return model->predict(x); }};
+}
+
+Runnable runnable(const io::OnnxModel& model, const std::string& path) {
+  check_ends(model.inputs().size(), model.outputs().size());
+  const io::OnnxTensorInfo& input = model.inputs()[0];
+  std::vector<int64_t> dims;
+  for (const io::OnnxDim& dim : input.shape.value()) {
+    const auto* size = std::get_if<int64_t>(&dim);
+    dims.push_back(size == nullptr ? Shape::kAnySize : *size);
+  }
+  if (dims.empty()) {
+    throw UnsupportedError(fmt::format(
+        "'{}': expected an input with an axis of samples, got one number",
+        path));
+  }
+  return {input.type, Shape(std::span(dims)), io::to_text(input.shape),
+          [model, path](const Tensor& x) {
+            return with_context([&] { return fmt::format("in '{}'", path); },
+                                [&] { return model.predict(x); });
+          }};
+}
+
+}  // namespace
+
+Runnable read_runnable(const ModelSource& source) {
+  if (!is_onnx(source.what)) return runnable(read_model(source));
+  check_no_architecture(source);
+  return runnable(io::load_onnx(source.what), source.what);
+}
+
+}  // namespace octet::program

@@ -1,0 +1,178 @@
+// The `octet` program on ONNX files.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/npy.h>
+#include <octet/octet.h>
+
+#include "../io/onnx_models.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+CommandResult octet(const std::string& arguments) {
+  return run_command(quoted(OCTET_BIN "/octet") + " " + arguments);
+}
+
+// A convolution and a Dense layer, with H != W != C.
+Model small() {
+  const auto image = input({6, 4, 3}, "image");
+  auto x = Conv2D({.filters = 5, .padding = Padding::same})(image);
+  x = Flatten()(ReLU()(x));
+  return Model(image, Dense({.units = 2})(x));
+}
+
+class PredictOnnx : public ::testing::Test {
+ protected:
+  /// Runs `octet predict` on x; y_ is what it wrote.
+  CommandResult predict(const std::string& model, const Tensor& x,
+                        const std::string& options = "") {
+    io::write_npy(folder_ / "x.npy", x);
+    const CommandResult result = octet(fmt::format(
+        "predict {} --input {} --output {} {}", quoted(folder_ / model),
+        quoted(folder_ / "x.npy"), quoted(folder_ / "y.npy"), options));
+    if (result.exit_code == 0) y_ = io::read_npy(folder_ / "y.npy");
+    return result;
+  }
+  std::string refusal(const std::string& model, const Tensor& x,
+                      const std::string& options = "") {
+    const CommandResult result = predict(model, x, options);
+    EXPECT_EQ(result.exit_code, 1) << result.output;
+    return result.output;
+  }
+  void save(const std::string& name, const std::string& graph) {
+    io::save(io::model_of(graph), folder_ / name);
+  }
+
+  TemporaryFolder folder_;
+  Tensor y_;
+};
+
+TEST_F(PredictOnnx, ComputesWhatTheExportedModelDoes) {
+  const Model model = small();
+  io::export_onnx(model, folder_ / "m.onnx");
+  Tensor x({5, 6, 4, 3});
+  Rng(1).fill_normal(x, 0, 1);
+  const Tensor expected = model.predict(x);
+  for (const char* options : {"", "--batch 2"}) {
+    const CommandResult r =
+        predict("m.onnx", x.transposed({0, 3, 1, 2}), options);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_THAT(r.output, HasSubstr("y.npy: [5,2]"));
+    ASSERT_EQ(y_.shape(), expected.shape());
+    for (size_t i = 0; i < expected.f32().size(); ++i) {
+      EXPECT_NEAR(y_.f32()[i], expected.f32()[i], 1e-5f);
+    }
+  }
+}
+
+TEST_F(PredictOnnx, NamesTheTranspositionThatALayoutNeeds) {
+  io::export_onnx(small(), folder_ / "nchw.onnx");
+  EXPECT_THAT(
+      refusal("nchw.onnx", Tensor::zeros({2, 6, 4, 3})),
+      AllOf(HasSubstr("x.npy"), HasSubstr("[N,3,6,4]"), HasSubstr("[2,6,4,3]"),
+            HasSubstr("x.transpose(0, 3, 1, 2)")));
+  save("nhwc.onnx",
+       "g (float[N,6,4,3] x) => (float[N,6,4,3] y) {\n  y = Relu (x)\n}");
+  EXPECT_THAT(refusal("nhwc.onnx", Tensor::zeros({2, 3, 6, 4})),
+              HasSubstr("x.transpose(0, 2, 3, 1)"));
+  save("open.onnx",
+       "g (float[N,3,H,W] x) => (float[N,3,H,W] y) {\n  y = Relu (x)\n}");
+  EXPECT_THAT(
+      refusal("open.onnx", Tensor::zeros({2, 6, 4, 3})),
+      AllOf(HasSubstr("[N,3,H,W]"), HasSubstr("x.transpose(0, 3, 1, 2)")));
+  EXPECT_EQ(predict("open.onnx", Tensor::zeros({2, 3, 6, 4})).exit_code, 0);
+  EXPECT_THAT(refusal("nchw.onnx", Tensor::zeros({3, 6, 4})),
+              HasSubstr("the axis of the samples"));
+}
+
+TEST_F(PredictOnnx, HonoursABatchThatTheFileFixes) {
+  save("m.onnx", "g (float[2,3] x) => (float[2,3] y) {\n  y = Neg (x)\n}");
+  Tensor x({6, 3});
+  Rng(1).fill_uniform(x, -1, 1);
+  for (const char* options : {"", "--batch 2"}) {
+    const CommandResult r = predict("m.onnx", x, options);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    ASSERT_EQ(y_.shape(), x.shape());
+    for (size_t i = 0; i < x.f32().size(); ++i) {
+      EXPECT_EQ(y_.f32()[i], -x.f32()[i]);
+    }
+  }
+  EXPECT_THAT(refusal("m.onnx", Tensor::zeros({5, 3})),
+              HasSubstr("a multiple of the 2 samples"));
+  EXPECT_THAT(refusal("m.onnx", x, "--batch 3"),
+              AllOf(HasSubstr("--batch"), HasSubstr("got 3")));
+}
+
+TEST_F(PredictOnnx, TakesAndGivesTheTypesOfTheGraph) {
+  save("m.onnx",
+       "g (uint8[N,2] x) => (int64[N,2] y) {\n  y = Cast <to = 7> (x)\n}");
+  const CommandResult r =
+      predict("m.onnx", Tensor::of<uint8_t>({2, 2}, {0, 1, 200, 255}));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(y_.data<int64_t>(), ::testing::ElementsAre(0, 1, 200, 255));
+  EXPECT_THAT(refusal("m.onnx", Tensor::zeros({2, 2})),
+              HasSubstr("expected uint8, got float32"));
+}
+
+TEST_F(PredictOnnx, KnowsAFileByItsContents) {
+  io::export_onnx(small(), folder_ / "model");
+  EXPECT_EQ(predict("model", Tensor::zeros({1, 3, 6, 4})).exit_code, 0);
+}
+
+TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
+  const Tensor x = Tensor::zeros({1, 3});
+  write_file(folder_ / "text.onnx", "this is no model");
+  EXPECT_THAT(refusal("text.onnx", x),
+              AllOf(HasSubstr("text.onnx"), HasSubstr("no ONNX file")));
+  write_file(folder_ / "text", "this is no model");
+  EXPECT_THAT(refusal("text", x),
+              AllOf(HasSubstr(".onnx"), HasSubstr("got another file")));
+  EXPECT_THAT(refusal("missing.onnx", x), HasSubstr("cannot open"));
+  save("hardmax.onnx",
+       "g (float[N,3] x) => (float[N,3] y) {\n  y = Hardmax (x)\n}");
+  EXPECT_THAT(
+      refusal("hardmax.onnx", x),
+      AllOf(HasSubstr("hardmax.onnx"), HasSubstr("Hardmax (node 'y')")));
+  save("two.onnx",
+       "g (float[N,3] a, float[N,3] b) => (float[N,3] y) {\n"
+       "  y = Add (a, b)\n"
+       "}");
+  EXPECT_THAT(refusal("two.onnx", x),
+              HasSubstr("one input and one output, got 2 and 1"));
+  save("sum.onnx",
+       "g (float[N,3] x) => (float y) {\n"
+       "  y = ReduceMean <keepdims = 0> (x)\n"
+       "}");
+  EXPECT_THAT(refusal("sum.onnx", x), HasSubstr("results for each sample"));
+}
+
+TEST_F(PredictOnnx, NamesTheNodeWhereAModelFails) {
+  save("m.onnx",
+       "g (float[N,3] x) => (float[M,2] y) {\n"
+       "  s = Constant <value = int64[2] {5, 2}> ()\n"
+       "  y = Reshape (x, s)\n"
+       "}");
+  EXPECT_THAT(refusal("m.onnx", Tensor::zeros({1, 3})),
+              AllOf(HasSubstr("m.onnx"), HasSubstr("node 'y' (Reshape)")));
+}
+
+TEST_F(PredictOnnx, ConvertAndPlanSayWhyTheyTakeNone) {
+  io::export_onnx(small(), folder_ / "m.onnx");
+  const std::string file = quoted(folder_ / "m.onnx");
+  for (const std::string& command :
+       {"plan " + file, "convert " + file + " " + quoted(folder_ / "n.onnx")}) {
+    const CommandResult r = octet(command);
+    EXPECT_EQ(r.exit_code, 1);
+    EXPECT_THAT(r.output, AllOf(HasSubstr("operators and no layers"),
+                                HasSubstr("octet predict runs it")));
+  }
+}
+
+}  // namespace
+}  // namespace octet
