@@ -1,0 +1,370 @@
+#!/usr/bin/env python3
+"""Runs single operators in ONNX Runtime and with `octet predict`.
+
+    compare_operators.py OCTET
+
+OCTET is the program. The cases are what the conformance tests of ONNX leave
+open: other strides, pads, groups and dilations, ranks, modes and old opsets.
+All keep the first axis, which is that of the samples for `octet predict`.
+
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+# Of the largest output: sums of float32 in another order.
+TOLERANCE = 1e-5
+
+RANDOM = np.random.default_rng(1)
+
+
+def floats(*shape):
+    return RANDOM.uniform(-2, 2, shape).astype(np.float32)
+
+
+def codes(dtype, *shape):
+    limits = np.iinfo(dtype)
+    return RANDOM.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def integers(*values):
+    return np.array(values, np.int64)
+
+
+def number(value, dtype=np.float32):
+    return np.array(value, dtype)
+
+
+class Case:
+    """y = op(x, *constants); a constant of None is left out."""
+
+    def __init__(self, op, x, *constants, opset=13, **attributes):
+        self.op, self.x, self.constants = op, x, constants
+        self.opset, self.attributes = opset, attributes
+
+    def __str__(self):
+        words = [f"{self.op}-{self.opset}", "x".join(map(str, self.x.shape))]
+        words += [f"{k}={v}" for k, v in self.attributes.items()]
+        words += [str(c.tolist()) if c.size < 9 else str(c.shape)
+                  for c in self.constants if c is not None]
+        return " ".join(words)
+
+    def model(self):
+        names, initializers = ["x"], []
+        for i, value in enumerate(self.constants):
+            names.append("" if value is None else f"c{i}")
+            if value is not None:
+                initializers.append(numpy_helper.from_array(value, f"c{i}"))
+        node = helper.make_node(self.op, names, ["y"], **self.attributes)
+        kind = helper.np_dtype_to_tensor_dtype(self.x.dtype)
+        graph = helper.make_graph(
+            [node], "g", [helper.make_tensor_value_info("x", kind,
+                                                        self.x.shape)],
+            [helper.make_empty_tensor_value_info("y")], initializers)
+        model = helper.make_model(
+            graph, opset_imports=[helper.make_opsetid("", self.opset)],
+            ir_version=8)
+        # Octet wants to know the output's type and shape.
+        return onnx.shape_inference.infer_shapes(model)
+
+
+def convolutions():
+    x = floats(2, 6, 9, 11)
+    for attributes in (
+            {}, {"strides": [2, 3]}, {"pads": [1, 0, 2, 3]},
+            {"dilations": [2, 1], "pads": [2, 2, 0, 1]},
+            {"auto_pad": "SAME_UPPER", "strides": [2, 2]},
+            {"auto_pad": "SAME_LOWER", "strides": [2, 3]},
+            {"auto_pad": "VALID", "strides": [3, 1]}):
+        yield Case("Conv", x, floats(5, 6, 3, 2), floats(5), **attributes)
+        yield Case("Conv", x, floats(6, 3, 2, 3), group=2, **attributes)
+    for group, outputs in ((6, 6), (6, 12), (3, 9)):
+        yield Case("Conv", x, floats(outputs, 6 // group, 3, 3), group=group,
+                   pads=[1, 1, 1, 1])
+    yield Case("Conv", x, floats(7, 6, 1, 1), floats(7))
+    yield Case("Conv", x, floats(7, 6, 1, 1), strides=[2, 2])
+    yield Case("Conv", x, floats(2, 6, 12, 14), pads=[9, 9, 9, 9])
+    yield Case("Conv", floats(2, 4, 15), floats(3, 4, 3), floats(3),
+               strides=[2], pads=[2, 1], dilations=[2])
+
+
+def transposed_convolutions():
+    x = floats(2, 6, 5, 7)
+    for attributes in (
+            {}, {"strides": [2, 3]}, {"pads": [1, 0, 1, 1]},
+            {"strides": [3, 2], "output_padding": [1, 1]},
+            {"dilations": [2, 1], "strides": [2, 2], "pads": [1, 1, 2, 0]},
+            {"auto_pad": "SAME_UPPER", "strides": [2, 2]},
+            {"auto_pad": "SAME_LOWER", "strides": [2, 2]},
+            {"output_shape": [10, 14], "strides": [2, 2]},
+            {"output_shape": [11, 15], "strides": [2, 2],
+             "auto_pad": "SAME_UPPER"}):
+        yield Case("ConvTranspose", x, floats(6, 4, 3, 3), floats(4),
+                   **attributes)
+        yield Case("ConvTranspose", x, floats(6, 2, 3, 3), group=3,
+                   **attributes)
+    yield Case("ConvTranspose", floats(1, 3, 6), floats(3, 2, 4), strides=[3])
+
+
+def pools():
+    x = floats(2, 3, 10, 13)
+    for attributes in (
+            {}, {"strides": [2, 3]}, {"pads": [1, 0, 2, 1]},
+            {"ceil_mode": 1, "strides": [2, 2]},
+            {"ceil_mode": 1, "strides": [3, 2], "pads": [1, 1, 1, 1]},
+            {"auto_pad": "SAME_UPPER", "strides": [2, 2]},
+            {"auto_pad": "SAME_LOWER", "strides": [2, 2]}):
+        shape = {"kernel_shape": [3, 2] if "pads" not in attributes
+                 else [3, 3]}
+        yield Case("MaxPool", x, **shape, **attributes)
+        yield Case("AveragePool", x, **shape, **attributes)
+        yield Case("AveragePool", x, count_include_pad=1, **shape,
+                   **attributes)
+    yield Case("MaxPool", x, kernel_shape=[3, 2], dilations=[2, 3])
+    yield Case("MaxPool", codes(np.int8, 1, 2, 7, 7), kernel_shape=[2, 2])
+    yield Case("MaxPool", floats(2, 3, 9), kernel_shape=[4], strides=[2])
+    yield Case("AveragePool", floats(2, 3, 9), kernel_shape=[4], strides=[2])
+    yield Case("GlobalAveragePool", floats(2, 5, 31, 33))
+    yield Case("GlobalMaxPool", floats(2, 5, 7))
+
+
+def products():
+    yield Case("Gemm", floats(5, 7), floats(7, 3), floats(3))
+    yield Case("Gemm", floats(5, 7), floats(600, 7), floats(5, 1), transB=1,
+               alpha=0.5, beta=-2.0)
+    yield Case("Gemm", floats(4, 4), floats(4, 3), transA=1)
+    yield Case("MatMul", floats(17, 40), floats(40, 70))
+    yield Case("MatMul", floats(2, 3, 4, 5), floats(5, 6))
+    yield Case("MatMul", floats(2, 3, 4, 5), floats(3, 5, 6))
+    yield Case("MatMul", floats(2, 1, 4, 5), floats(3, 5, 6))
+    yield Case("MatMul", floats(2, 4, 5), floats(5))
+    yield Case("MatMulInteger", codes(np.uint8, 4, 9), codes(np.int8, 9, 5),
+               number(7, np.uint8), number(-3, np.int8))
+    yield Case("MatMulInteger", codes(np.uint8, 4, 9), codes(np.int8, 9, 5))
+
+
+def quantization():
+    x = floats(3, 4, 5) * 40
+    for zero in (number(0, np.int8), number(-7, np.int8), number(9, np.uint8)):
+        yield Case("QuantizeLinear", x, number(0.37), zero)
+    ties = np.arange(-300, 300, dtype=np.float32).reshape(6, 100) / 2
+    yield Case("QuantizeLinear", ties, number(1), number(0, np.int8))
+    yield Case("QuantizeLinear", ties, number(1), number(128, np.uint8))
+    wild = np.array([[np.inf, -np.inf, 3e38, -3e38, np.nan, 1e-40]],
+                    np.float32)
+    yield Case("QuantizeLinear", wild, number(0.5), number(0, np.int8))
+    yield Case("QuantizeLinear", wild, number(0.5), number(3, np.uint8))
+    scales = np.array([0.1, 0.7, 2, 31], np.float32)
+    yield Case("QuantizeLinear", x, scales, codes(np.int8, 4), axis=1)
+    yield Case("QuantizeLinear", x, scales, codes(np.uint8, 4), axis=-2)
+    yield Case("DequantizeLinear", codes(np.int8, 3, 4, 5), scales,
+               codes(np.int8, 4), axis=1)
+    yield Case("DequantizeLinear", codes(np.uint8, 9, 4), number(0.1),
+               number(200, np.uint8))
+    yield Case("DequantizeLinear", codes(np.int32, 9, 4), number(1e-4))
+    image = codes(np.uint8, 2, 3, 6, 7)
+    yield Case("ConvInteger", image, codes(np.int8, 4, 3, 3, 3),
+               number(13, np.uint8), number(0, np.int8), opset=10,
+               pads=[1, 1, 1, 1], strides=[2, 1])
+    yield Case("QLinearConv", image, number(0.05), number(13, np.uint8),
+               codes(np.int8, 4, 3, 3, 3),
+               np.array([0.01, 0.02, 0.3, 0.001], np.float32),
+               np.zeros(4, np.int8), number(2.3), number(99, np.uint8),
+               codes(np.int32, 4) // 2**18, opset=10, pads=[1, 0, 1, 2])
+    yield Case("QLinearMatMul", codes(np.uint8, 5, 8), number(0.05),
+               number(13, np.uint8), codes(np.int8, 8, 3), number(0.02),
+               number(0, np.int8), number(0.9), number(99, np.uint8),
+               opset=10)
+
+
+def elementwise():
+    x = floats(3, 4, 5)
+    for op in ("Add", "Sub", "Mul", "Div", "Max", "Min"):
+        yield Case(op, x, floats(4, 1))
+        yield Case(op, x, floats(3, 1, 5))
+    for op in ("Add", "Sub", "Mul", "Div"):
+        yield Case(op, codes(np.int32, 3, 4), codes(np.int32, 4))
+    yield Case("Pow", np.abs(x), floats(5))
+    yield Case("Pow", x, number(3, np.int64))
+    yield Case("Mean", x, floats(5), floats(4, 5))
+    yield Case("PRelu", x, floats(4, 1))
+    for op in ("Abs", "Neg", "Floor", "Ceil", "Round", "Erf", "Exp", "Tanh",
+               "Sigmoid", "Softplus", "Softsign", "Relu", "LeakyRelu", "Elu",
+               "Selu", "HardSigmoid", "Reciprocal"):
+        yield Case(op, x * 5)
+    for op in ("Sqrt", "Log"):
+        yield Case(op, np.abs(x))
+    yield Case("HardSwish", x * 5, opset=14)
+    for op in ("Equal", "Greater", "Less"):
+        yield Case(op, np.round(x), np.round(floats(4, 5)))
+    yield Case("Clip", x, number(-1), None)
+    yield Case("Clip", x, None, number(0.5))
+    yield Case("Clip", x, opset=6, min=-1.0, max=0.5)
+    for kind in (TensorProto.INT32, TensorProto.BOOL, TensorProto.INT64,
+                 TensorProto.INT8):
+        yield Case("Cast", x * 30, to=kind)
+    yield Case("Cast", codes(np.int32, 7), to=TensorProto.UINT8)
+    yield Case("Cast", codes(np.int64, 7), to=TensorProto.FLOAT)
+
+
+def axes():
+    x = floats(3, 4, 5, 2)
+    for opset in (11, 13):
+        for axis in (1, 2, 3, -1, -3):
+            yield Case("Softmax", x, opset=opset, axis=axis)
+            yield Case("LogSoftmax", x, opset=opset, axis=axis)
+    for op in ("ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2"):
+        for listed in ([1], [2, 3], [-1, 1]):
+            yield Case(op, x, opset=11, axes=listed)
+            yield Case(op, x, opset=13, axes=listed, keepdims=0)
+    yield Case("ReduceSum", x, integers(1, -1))
+    yield Case("ReduceSum", x, opset=11, axes=[2], keepdims=0)
+    yield Case("ReduceSum", x, noop_with_empty_axes=1)
+    yield Case("ArgMax", x, axis=2)
+    yield Case("ArgMax", np.round(x), axis=-1, keepdims=0,
+               select_last_index=1)
+    yield Case("LayerNormalization", x, floats(5, 2), floats(5, 2), opset=17,
+               axis=2)
+    yield Case("LayerNormalization", x, floats(2), opset=17)
+    yield Case("InstanceNormalization", x, floats(4), floats(4))
+    for opset in (9, 14):
+        yield Case("BatchNormalization", x, floats(4), floats(4), floats(4),
+                   np.abs(floats(4)), opset=opset, epsilon=1e-3)
+
+
+def movement():
+    x = floats(3, 4, 5, 6)
+    yield Case("Transpose", x, perm=[0, 3, 1, 2])
+    yield Case("Transpose", codes(np.int8, 3, 4, 5), perm=[0, 2, 1])
+    yield Case("Concat", x, floats(3, 2, 5, 6), axis=1)
+    yield Case("Concat", x, floats(3, 4, 5, 1), axis=-1)
+    yield Case("Slice", x, integers(1, -3), integers(4, 100), integers(1, 3))
+    yield Case("Slice", x, integers(-1, 4), integers(-100, 0),
+               integers(1, -1), integers(-2, -1))
+    yield Case("Slice", x, integers(2), integers(2), integers(2))
+    yield Case("Slice", x, opset=9, starts=[1, 0], ends=[3, -2], axes=[1, 2])
+    yield Case("Gather", x, integers(3, 0, -1), axis=1)
+    yield Case("Gather", x, number(-2, np.int64), axis=2)
+    yield Case("Gather", x, integers(1, 0, 2, 3).reshape(2, 2), axis=-1)
+    for pads in ([0, 1, 2, 0, 0, 0, 1, 3], [0, 0, -1, 2, 0, 1, -2, -3]):
+        yield Case("Pad", x, integers(*pads), number(1.5))
+        yield Case("Pad", x, opset=2, pads=pads, value=1.5)
+    for mode in ("edge", "reflect"):
+        yield Case("Pad", x, integers(0, 1, 2, 0, 0, 0, 1, 3), mode=mode)
+    yield Case("Reshape", x, integers(0, -1, 3))
+    yield Case("Reshape", x, integers(3, 0, 30))
+    yield Case("Flatten", x)
+    yield Case("Flatten", floats(3, 4, 5), axis=-2)
+    yield Case("Squeeze", floats(3, 1, 4, 1), integers(1, -1))
+    yield Case("Squeeze", floats(3, 1, 4, 1), opset=11, axes=[3])
+    yield Case("Squeeze", floats(3, 1, 4, 1))
+    yield Case("Unsqueeze", floats(3, 4), integers(-1, 1))
+    yield Case("Unsqueeze", floats(3, 4), opset=11, axes=[1, 3])
+    yield Case("Expand", floats(3, 1, 5), integers(2, 1))
+    yield Case("Where", np.array([[True], [False]]), floats(2, 3), floats(3))
+
+
+def resizes():
+    x = floats(2, 3, 6, 5)
+    empty = np.zeros(0, np.float32)
+    modes = ("half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric")
+    for scales in ((1, 1, 2, 3), (1, 1, 0.5, 1.7), (1, 1, 0.4, 0.6)):
+        scale = np.array(scales, np.float32)
+        for mode in modes:
+            yield Case("Resize", x, empty, scale, mode="linear",
+                       coordinate_transformation_mode=mode)
+            for nearest in ("round_prefer_floor", "round_prefer_ceil", "floor",
+                            "ceil"):
+                yield Case("Resize", x, empty, scale, mode="nearest",
+                           coordinate_transformation_mode=mode,
+                           nearest_mode=nearest)
+        yield Case("Resize", x, scale, opset=10, mode="nearest")
+        yield Case("Resize", x, scale, opset=10, mode="linear")
+    for sizes in ((2, 3, 9, 4), (2, 3, 1, 1), (2, 3, 6, 5)):
+        yield Case("Resize", x, empty, empty, integers(*sizes), mode="linear",
+                   opset=11)
+        yield Case("Resize", x, None, None, integers(*sizes), mode="nearest")
+    yield Case("Resize", codes(np.uint8, 2, 3, 4, 4), None,
+               np.array([1, 1, 2, 2], np.float32), mode="nearest")
+    for mode in ("nearest", "linear"):
+        yield Case("Upsample", x, np.array([1, 1, 2, 3], np.float32), opset=9,
+                   mode=mode)
+        yield Case("Upsample", x, opset=7, mode=mode,
+                   scales=[1.0, 1.0, 3.0, 2.0])
+
+
+def cases():
+    for group in (convolutions, transposed_convolutions, pools, products,
+                  quantization, elementwise, axes, movement, resizes):
+        yield from group()
+
+
+def by_onnx_runtime(model, x):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options,
+        providers=["CPUExecutionProvider"])
+    return session.run(None, {"x": x})[0]
+
+
+def by_octet(octet, model, x, folder):
+    onnx.save(model, folder / "m.onnx")
+    np.save(folder / "x.npy", x)
+    done = subprocess.run(
+        [octet, "predict", "m.onnx", "--input", "x.npy", "--output", "y.npy"],
+        cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return np.load(folder / "y.npy")
+
+
+def problem(y, expected):
+    """What is wrong, or nothing."""
+    if y.dtype != expected.dtype or y.shape != expected.shape:
+        return (f"expected {expected.dtype} {expected.shape}, got {y.dtype} "
+                f"{y.shape}")
+    if y.dtype != np.float32 or y.size == 0:
+        wrong = int((y != expected).sum())
+        return f"{wrong} of {y.size} differ" if wrong else ""
+    difference = float(np.abs(y - expected).max() / max(
+        1e-6, np.abs(expected).max()))
+    # A NaN is no agreement.
+    return "" if difference <= TOLERANCE else f"differs by {difference:.2g}"
+
+
+def main():
+    if len(sys.argv) != 2:
+        print("usage: compare_operators.py OCTET", file=sys.stderr)
+        return 2
+    octet = str(pathlib.Path(sys.argv[1]).resolve())
+    count = problems = 0
+    with tempfile.TemporaryDirectory() as name:
+        for case in cases():
+            count += 1
+            try:
+                model = case.model()
+                text = problem(
+                    by_octet(octet, model, case.x, pathlib.Path(name)),
+                    by_onnx_runtime(model, case.x))
+            except Exception as error:  # of onnx or onnxruntime: all the same
+                text = str(error).strip().splitlines()[0]
+            problems += bool(text)
+            if text:
+                print(f"FAIL  {case}  {text}")
+    print(f"{count} operators, {problems} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
