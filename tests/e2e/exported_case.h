@@ -13,6 +13,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_model.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
@@ -36,23 +37,42 @@ inline std::vector<Tensor> noise_for(const Model& model, int64_t samples) {
   return x;
 }
 
-/// Writes FOLDER/NAME.json, the inputs and the model's outputs in the form of
-/// tests/golden, and FOLDER/NAME.onnx.
+inline Config to_config(std::span<const Tensor> tensors) {
+  Config::List list;
+  for (const Tensor& tensor : tensors) list.push_back(to_config(tensor));
+  return list;
+}
+
+/// What io::OnnxModel makes of an exported file, images NHWC on both sides.
+inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
+                                           std::span<const Tensor> inputs) {
+  std::vector<Tensor> x;
+  for (const Tensor& input : inputs) {
+    x.push_back(input.shape().rank() == 4 ? input.transposed({0, 3, 1, 2})
+                                          : input);
+  }
+  std::vector<Tensor> y = io::load_onnx(path).predict(x);
+  for (Tensor& output : y) {
+    if (output.shape().rank() == 4) output = output.transposed({0, 2, 3, 1});
+  }
+  return y;
+}
+
+/// Writes FOLDER/NAME.onnx, and FOLDER/NAME.json: the inputs and the model's
+/// outputs in the form of tests/golden, and those of the file in
+/// "file_outputs".
 inline void write_case(const Model& model, std::span<const Tensor> inputs,
                        const std::filesystem::path& folder,
                        std::string_view name) {
-  Config::List x;
-  for (const Tensor& input : inputs) x.push_back(to_config(input));
-  Config::List y;
-  for (const Tensor& output : model.predict(inputs)) {
-    y.push_back(to_config(output));
-  }
+  const auto file = folder / fmt::format("{}.onnx", name);
+  io::export_onnx(model, file);
   write_file(folder / fmt::format("{}.json", name),
              io::to_json(Config()
                              .set("class_name", "Model")
-                             .set("inputs", std::move(x))
-                             .set("outputs", std::move(y))));
-  io::export_onnx(model, folder / fmt::format("{}.onnx", name));
+                             .set("inputs", to_config(inputs))
+                             .set("outputs", to_config(model.predict(inputs)))
+                             .set("file_outputs",
+                                  to_config(outputs_of_file(file, inputs)))));
 }
 
 }  // namespace octet

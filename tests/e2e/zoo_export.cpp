@@ -1,8 +1,9 @@
 // zoo_export FOLDER: writes one network of each family of the zoo, on small
-// images, as FOLDER/<name>.onnx with Octet's own answers in
-// FOLDER/<name>.json. FOLDER/<name>.int8.onnx is the same network quantized,
-// calibrated and trained for a step; FOLDER/<name>.patterns.int8.onnx is what
-// the pattern route makes of some. tests/oracle/compare_zoo.py runs them.
+// images, as FOLDER/<name>.onnx with Octet's own answers, by its layers and by
+// running the file, in FOLDER/<name>.json. FOLDER/<name>.int8.onnx is the same
+// network quantized, calibrated and trained for a step;
+// FOLDER/<name>.patterns.int8.onnx is what the pattern route makes of some.
+// tests/oracle/compare_zoo.py runs them.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
