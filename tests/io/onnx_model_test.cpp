@@ -1,0 +1,241 @@
+// ONNX files that run: what they take, give and refuse as a whole.
+#include <cmath>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/quant/quant.h>
+
+#include "../layers/golden.h"
+#include "../support.h"
+#include "onnx_run.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(OnnxModel, TellsItsInputsAndOutputs) {
+  onnx::ModelProto proto = conv_model();
+  // As before IR 4: the initializer is an input, too.
+  *proto.mutable_graph()->add_input() =
+      model_of("g (float[4,3,3,3] w) => (float[4,3,3,3] y) {\n y = Relu (w)\n}")
+          .graph()
+          .input(0);
+  const OnnxModel model = to_run(proto);
+  ASSERT_EQ(model.inputs().size(), 1u);
+  EXPECT_EQ(model.inputs()[0].name, "x");
+  EXPECT_EQ(model.inputs()[0].type, "float32");
+  EXPECT_EQ(to_text(model.inputs()[0].shape), "[N,3,8,8]");
+  ASSERT_EQ(model.outputs().size(), 1u);
+  EXPECT_EQ(to_text(model.outputs()[0].shape), "[N,4,6,6]");
+  EXPECT_EQ(model.predict(Tensor::full({2, 3, 8, 8}, 1)).f32()[7], 13.5f);
+}
+
+TEST(OnnxModel, TakesAnInputForEachOfTheGraph) {
+  const OnnxModel model = to_run(
+      "(float[N,2] a, float[N,2] b) => (float[N,2] y)", "y = Add (a, b)");
+  const Tensor x = Tensor::zeros({3, 2});
+  EXPECT_THAT(error_of<ValueError>([&] { model.predict(std::vector{x}); }),
+              HasSubstr("expected 2 inputs, got 1"));
+  EXPECT_THAT(error_of<ValueError>([&] { model.predict(x); }),
+              HasSubstr("one input and one output, got 2 and 1"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                model.predict(std::vector{x, Tensor()});
+              }),
+              HasSubstr("input 'b': expected a tensor, got none"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                model.predict(std::vector{x, Tensor::zeros({3, 2}, DType::i8)});
+              }),
+              HasSubstr("input 'b': expected float32, got int8"));
+  EXPECT_EQ(model.predict(std::vector{x, x})[0].shape(), (Shape{3, 2}));
+}
+
+TEST(OnnxModel, HoldsShapesAgainstThoseOfTheGraph) {
+  const OnnxModel model = to_run(
+      "(float[N,2,M] a, float[N,M] b) => (float[N,2,M] y)", "y = Identity (a)");
+  const auto refused = [&](const Shape& a, const Shape& b) {
+    return error_of<ShapeError>([&] {
+      model.predict(std::vector{Tensor::zeros(a), Tensor::zeros(b)});
+    });
+  };
+  EXPECT_THAT(refused({3, 2}, {3, 4}),
+              HasSubstr("input 'a': expected shape [N,2,M], got [3,2]"));
+  EXPECT_THAT(refused({3, 5, 4}, {3, 4}), HasSubstr("got [3,5,4]"));
+  EXPECT_THAT(refused({3, 2, 4}, {3, 5}),
+              HasSubstr("input 'b': expected shape [N,M], got [3,5]; M is 4 "
+                        "elsewhere"));
+  EXPECT_EQ(refused({3, 2, 4}, {3, 4}), "");
+}
+
+TEST(OnnxModel, ListsAllThatItDoesNotRun) {
+  onnx::ModelProto model = model_of(
+      "g (float[2,2] x, float16[2] h) => (float[2,2] y) {\n"
+      "  a = Hardmax (x)\n"
+      "  b = Hardmax (a)\n"
+      "  c = Det (x)\n"
+      "  y = Identity (b)\n"
+      "}");
+  auto* node = model.mutable_graph()->add_node();
+  node->set_name("mine");
+  node->set_op_type("Gelu");
+  node->set_domain("com.example");
+  node->add_input("x");
+  node->add_output("z");
+  auto* domain = model.add_opset_import();
+  domain->set_domain("com.example");
+  domain->set_version(1);
+  EXPECT_THAT(
+      error_of<UnsupportedError>([&] { to_run(model); }),
+      AllOf(HasSubstr("Hardmax (node 'a')"), HasSubstr("Det (node 'c')"),
+            HasSubstr("com.example.Gelu (node 'mine')"),
+            HasSubstr("float16 (value 'h')")));
+}
+
+TEST(OnnxModel, RefusesSubgraphs) {
+  onnx::ModelProto model = model_of(
+      "g (bool c) => (float[1] y) {\n"
+      "  y = If (c)\n"
+      "}");
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto* branch = model.mutable_graph()->mutable_node(0)->add_attribute();
+    branch->set_name(name);
+    branch->set_type(onnx::AttributeProto::GRAPH);
+    *branch->mutable_g() = model_of(
+                               "g () => (float[1] b) {\n"
+                               "  b = Constant <value = float[1] {1.0}> ()\n"
+                               "}")
+                               .graph();
+  }
+  EXPECT_THAT(error_of<UnsupportedError>([&] { to_run(model); }),
+              HasSubstr("If (node 'y')"));
+}
+
+TEST(OnnxModel, RefusesFilesThatAreNone) {
+  EXPECT_THAT(error_of<FormatError>([] { onnx_from_bytes(""); }),
+              HasSubstr("empty file"));
+  const TempFolder folder;
+  write_file(folder / "m.onnx", "no model");
+  EXPECT_THAT(error_of<FormatError>([&] { load_onnx(folder / "m.onnx"); }),
+              HasSubstr("m.onnx"));
+  EXPECT_NE(error_of<IoError>([&] { load_onnx(folder / "none.onnx"); }), "");
+  EXPECT_FALSE(is_onnx_file(folder / "m.onnx"));
+  EXPECT_FALSE(is_onnx_file(folder / "none.onnx"));
+  save(conv_model(), folder / "model");
+  EXPECT_TRUE(is_onnx_file(folder / "model"));
+}
+
+TEST(OnnxModel, GivesOutputsThatShareNothing) {
+  const OnnxModel model = to_run(
+      "(float[2] x) => (float[2] same, float[2] twice, float[2] constant)",
+      "c = Constant <value = float[2] {1.0, 2.0}> ()\n"
+      "same = Identity (x)\n"
+      "twice = Identity (same)\n"
+      "constant = Identity (c)");
+  const Tensor x = numbers({3, 4});
+  std::vector<Tensor> y = model.predict(std::vector{x});
+  for (Tensor& output : y) output.f32()[0] = 99;
+  EXPECT_THAT(values_of(x), ElementsAre(3, 4));
+  y = model.predict(std::vector{x});
+  EXPECT_THAT(values_of(y[0]), ElementsAre(3, 4));
+  EXPECT_THAT(values_of(y[1]), ElementsAre(3, 4));
+  EXPECT_THAT(values_of(y[2]), ElementsAre(1, 2));
+}
+
+TEST(OnnxModel, LeavesOutInputsAndOutputsWithoutAName) {
+  const OnnxModel model = to_run("(float[3] x) => (float[3] y)",
+                                 "m = Constant <value_float = 1.5> ()\n"
+                                 "y = Clip (x, , m)");
+  EXPECT_THAT(values_of(model.predict(numbers({-9, 1, 9}))),
+              ElementsAre(-9, 1, 1.5f));
+}
+
+TEST(OnnxModel, TakesEmptyTensors) {
+  const OnnxModel model = to_run(
+      "(float[N,4] x) => (float[N,3] y, float[M,4] z, float[1,4] s)",
+      "r = Relu (x)\n"
+      "w = Constant <value = float[4,3] {1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,1.0,"
+      "1.0,1.0,1.0}> ()\n"
+      "m = MatMul (r, w)\n"
+      "y = Softmax (m)\n"
+      "z = Concat <axis = 0> (x, r)\n"
+      "a = Constant <value = int64[1] {0}> ()\n"
+      "s = ReduceSum (x, a)");
+  const auto y = model.predict(std::vector{Tensor::zeros({0, 4})});
+  EXPECT_EQ(y[0].shape(), (Shape{0, 3}));
+  EXPECT_EQ(y[1].shape(), (Shape{0, 4}));
+  EXPECT_THAT(values_of(y[2]), ElementsAre(0, 0, 0, 0));
+  EXPECT_EQ(to_run(conv_model()).predict(Tensor::zeros({0, 3, 8, 8})).shape(),
+            (Shape{0, 4, 6, 6}));
+}
+
+TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
+  const auto turned = [](const Tensor& x, std::initializer_list<int> order) {
+    return x.shape().rank() == 4 ? x.transposed(order) : x;
+  };
+  int run = 0;
+  for (const auto& path : golden_files("layers")) {
+    SCOPED_TRACE(path.filename().string());
+    const GoldenCase c = read_golden(path);
+    const OnnxModel model = onnx_from_bytes(to_onnx(golden_model(c)).bytes);
+    std::vector<Tensor> inputs;
+    for (const GoldenArray& x : c.inputs) {
+      inputs.push_back(turned(x.value, {0, 3, 1, 2}));
+    }
+    const Tensor y = turned(model.predict(inputs).at(0), {0, 2, 3, 1});
+    ASSERT_EQ(y.shape(), c.output.shape());
+    float largest = 1;
+    for (const float e : c.output.f32()) {
+      largest = std::max(largest, std::fabs(e));
+    }
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      // Float32 against Keras' float64, as in tests/oracle/compare_layers.py.
+      ASSERT_LE(std::fabs(y.f32()[i] - c.output.f32()[i]), 1e-5f * largest);
+    }
+    ++run;
+  }
+  EXPECT_GT(run, 100);
+}
+
+// A convolution, a product and a mean, wide enough for several tasks.
+Model wide() {
+  const auto image = input({17, 19, 3}, "image");
+  auto x = Conv2D({.filters = 23, .kernel_size = {3, 3}})(image);
+  x = BatchNormalization()(ReLU()(x));
+  x = Flatten()(AveragePooling2D({.pool_size = {2, 2}})(x));
+  return Model(image, Dense({.units = 700})(x));
+}
+
+TEST(OnnxModel, GivesTheSameBitsForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  const OnnxModel model = onnx_from_bytes(to_onnx(wide()).bytes);
+  Tensor x({3, 3, 17, 19});
+  Rng(1).fill_normal(x, 0, 1);
+  set_num_threads(1);
+  const std::vector<float> expected = values_of(model.predict(x));
+  for (const int threads : {2, 3, 5}) {
+    set_num_threads(threads);
+    EXPECT_EQ(values_of(model.predict(x)), expected) << threads;
+  }
+}
+
+TEST(OnnxModel, RunsInSeveralThreadsAtOnce) {
+  const OnnxModel model = onnx_from_bytes(to_onnx(wide()).bytes);
+  Tensor x({1, 3, 17, 19});
+  Rng(1).fill_normal(x, 0, 1);
+  const std::vector<float> expected = values_of(model.predict(x));
+  std::vector<std::vector<float>> results(4);
+  std::vector<std::thread> threads;
+  for (auto& result : results) {
+    threads.emplace_back([&] { result = values_of(model.predict(x)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) EXPECT_EQ(result, expected);
+}
+
+}  // namespace
+}  // namespace octet::io

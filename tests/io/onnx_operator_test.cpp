@@ -1,0 +1,183 @@
+// Operators as older opsets have them, and at their edges; the conformance
+// tests and ONNX Runtime judge the rest.
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "onnx_run.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Tensor one(const OnnxModel& model, const std::vector<Tensor>& inputs) {
+  return model.predict(inputs).at(0);
+}
+
+TEST(OnnxOperator, SoftmaxBeforeOpset13IsOverAllAxesFromOneOn) {
+  const std::string ends = "(float[1,2,2] x) => (float[1,2,2] y)";
+  const Tensor x = Tensor::zeros({1, 2, 2});
+  EXPECT_THAT(values_of(to_run(ends, "y = Softmax (x)", 11).predict(x)),
+              ElementsAre(0.25f, 0.25f, 0.25f, 0.25f));
+  EXPECT_THAT(values_of(to_run(ends, "y = Softmax (x)").predict(x)),
+              ElementsAre(0.5f, 0.5f, 0.5f, 0.5f));
+}
+
+TEST(OnnxOperator, AddBeforeOpset7AlignsAtAnAxis) {
+  const OnnxModel model =
+      to_run("(float[1,2,3] x, float[2] b) => (float[1,2,3] y)",
+             "y = Add <broadcast = 1, axis = 1> (x, b)", 6);
+  EXPECT_THAT(
+      values_of(one(model, {Tensor::zeros({1, 2, 3}), numbers({1, 2})})),
+      ElementsAre(1, 1, 1, 2, 2, 2));
+}
+
+TEST(OnnxOperator, MatMulTakesVectors) {
+  EXPECT_THAT(
+      values_of(one(to_run("(float[2] x, float[2,3] w) => (float[3] y)",
+                           "y = MatMul (x, w)"),
+                    {numbers({1, 2}), numbers({2, 3}, {1, 2, 3, 4, 5, 6})})),
+      ElementsAre(9, 12, 15));
+  const Tensor dot =
+      one(to_run("(float[2] x, float[2] w) => (float y)", "y = MatMul (x, w)"),
+          {numbers({1, 2}), numbers({3, 4})});
+  EXPECT_EQ(dot.shape(), Shape());
+  EXPECT_EQ(dot.item(), 11);
+}
+
+TEST(OnnxOperator, QuantizeLinearRoundsHalvesToEvenAndSaturates) {
+  const OnnxModel model = to_run("(float[N] x, float s, int8 z) => (int8[N] y)",
+                                 "y = QuantizeLinear (x, s, z)");
+  const Tensor y = one(
+      model,
+      {numbers({0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 200, -200, kInf, -kInf, NAN}),
+       Tensor::scalar(1), Tensor::of<int8_t>(Shape{}, {0})});
+  EXPECT_THAT(y.data<int8_t>(),
+              ElementsAre(0, 2, 2, 0, -2, 127, -128, 127, -128, -128));
+}
+
+TEST(OnnxOperator, QuantizeLinearMakesUnsignedCodesWithoutAZeroPoint) {
+  const OnnxModel model = to_run("(float[N] x, float s) => (uint8[N] y)",
+                                 "y = QuantizeLinear (x, s)");
+  EXPECT_THAT(one(model, {numbers({-1, 0.6f, 300, NAN}), Tensor::scalar(1)})
+                  .data<uint8_t>(),
+              ElementsAre(0, 1, 255, 0));
+}
+
+TEST(OnnxOperator, IntegersWrapAndSaturateWithoutTraps) {
+  const auto of = [](int32_t a, int32_t b) {
+    return std::vector{Tensor::of<int32_t>({1}, {a}),
+                       Tensor::of<int32_t>({1}, {b})};
+  };
+  const auto result = [&](const char* op, int32_t a, int32_t b) {
+    return one(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
+                      std::string("y = ") + op + " (a, b)"),
+               of(a, b))
+        .data<int32_t>()[0];
+  };
+  EXPECT_EQ(result("Add", INT32_MAX, 1), INT32_MIN);
+  EXPECT_EQ(result("Mul", 1 << 20, 1 << 12), 0);
+  EXPECT_EQ(result("Div", INT32_MIN, -1), INT32_MIN);
+  EXPECT_EQ(result("Div", -7, 2), -3);
+  EXPECT_EQ(result("Pow", 10, 20), INT32_MAX);
+  EXPECT_THAT(refusal(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
+                             "y = Div (a, b)"),
+                      of(1, 0)),
+              HasSubstr("node 'y' (Div): expected divisors other than 0"));
+}
+
+TEST(OnnxOperator, CastBringsNumbersOutOfRangeToTheNearest) {
+  const OnnxModel model =
+      to_run("(float[N] x) => (int8[N] y)", "y = Cast <to = 3> (x)");
+  EXPECT_THAT(
+      model.predict(numbers({-1.9f, 1e30f, -kInf, 127.5f})).data<int8_t>(),
+      ElementsAre(-1, 127, -128, 127));
+}
+
+TEST(OnnxOperator, MaxAndReluKeepNaN) {
+  EXPECT_THAT(values_of(one(to_run("(float[2] a, float[2] b) => (float[2] y)",
+                                   "m = Max (a, b)\ny = Relu (m)"),
+                            {numbers({NAN, 1}), numbers({1, NAN})})),
+              ElementsAre(::testing::IsNan(), ::testing::IsNan()));
+}
+
+TEST(OnnxOperator, SliceTakesTheLargestNumbersForEnds) {
+  const OnnxModel model = to_run(
+      "(float[4] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
+      "(float[M] y)",
+      "y = Slice (x, s, e, a, p)");
+  const auto slice = [&](int64_t start, int64_t end, int64_t step) {
+    return values_of(
+        one(model, {numbers({0, 1, 2, 3}), integers({start}), integers({end}),
+                    integers({0}), integers({step})}));
+  };
+  EXPECT_THAT(slice(INT64_MIN, INT64_MAX, 1), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(slice(INT64_MAX, INT64_MIN, -1), ElementsAre(3, 2, 1, 0));
+  EXPECT_THAT(slice(0, 4, INT64_MAX), ElementsAre(0));
+  EXPECT_THAT(slice(3, INT64_MIN, INT64_MIN), ElementsAre(3));
+  EXPECT_THAT(slice(2, 1, 1), ElementsAre());
+}
+
+TEST(OnnxOperator, MaxPoolTellsWhereItFoundTheLargest) {
+  const OnnxModel model =
+      to_run("(float[1,1,2,4] x) => (float[1,1,1,2] y, int64[1,1,1,2] i)",
+             "y, i = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)");
+  const auto y = model.predict(
+      std::vector{numbers({1, 1, 2, 4}, {1, 2, 8, 3, 4, 3, 6, 7})});
+  EXPECT_THAT(values_of(y[0]), ElementsAre(4, 8));
+  EXPECT_THAT(y[1].data<int64_t>(), ElementsAre(4, 2));
+}
+
+TEST(OnnxOperator, PoolingLeavesOutWindowsThatBeginBehindTheImage) {
+  // Two windows of 1 would begin at 0 and 3, behind the two cells.
+  const OnnxModel model =
+      to_run("(float[1,1,1,3] x) => (float[A,B,C,D] y)",
+             "y = AveragePool <kernel_shape = [1,2], strides = [1,3], pads = "
+             "[0,0,0,1], ceil_mode = 1> (x)");
+  const Tensor y = model.predict(numbers({1, 1, 1, 3}, {1, 3, 5}));
+  EXPECT_EQ(y.shape(), (Shape{1, 1, 1, 1}));
+  EXPECT_EQ(y.item(), 2);
+}
+
+TEST(OnnxOperator, RangeCountsUpAndDown) {
+  const OnnxModel model = to_run("(int64 a, int64 b, int64 c) => (int64[N] y)",
+                                 "y = Range (a, b, c)");
+  const auto range = [&](int64_t a, int64_t b, int64_t c) {
+    const auto of = [](int64_t x) { return Tensor::of<int64_t>(Shape{}, {x}); };
+    const Tensor y = one(model, {of(a), of(b), of(c)});
+    return std::vector<int64_t>(y.data<int64_t>().begin(),
+                                y.data<int64_t>().end());
+  };
+  EXPECT_THAT(range(0, 5, 2), ElementsAre(0, 2, 4));
+  EXPECT_THAT(range(3, 0, -1), ElementsAre(3, 2, 1));
+  EXPECT_THAT(range(0, -5, 1), ElementsAre());
+}
+
+TEST(OnnxOperator, TrainingIsRefused) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                to_run("(float[2] x, float r, bool t) => (float[2] y)",
+                       "y = Dropout (x, r, t)")
+                    .predict(std::vector{numbers({1, 2}), Tensor::scalar(0.5f),
+                                         Tensor::of<bool>(Shape{}, {true})});
+              }),
+              HasSubstr("node 'y' (Dropout)"));
+}
+
+TEST(OnnxOperator, ImagesOfThreeAxesAreRefused) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
+                       "y = MaxPool <kernel_shape = [1,1,1]> (x)")
+                    .predict(Tensor::zeros({1, 1, 2, 2, 2}));
+              }),
+              HasSubstr("node 'y' (MaxPool): expected an image"));
+}
+
+}  // namespace
+}  // namespace octet::io
