@@ -21,20 +21,16 @@ std::string_view float_name(std::string_view layer) {
 }
 
 TwinNames::TwinNames(std::span<const std::string> names) {
-  for (size_t i = 0; i < names.size(); ++i) {
-    names_.emplace(names[i], i);
-    float_names_.emplace(float_name(names[i]), i);
-  }
+  for (size_t i = 0; i < names.size(); ++i) names_.emplace(names[i], i);
 }
 
 std::optional<size_t> TwinNames::find(std::string_view layer) const {
-  if (const auto found = names_.find(std::string(layer));
-      found != names_.end()) {
-    return found->second;
+  for (const std::string& name : {std::string(layer), quantized_name(layer),
+                                  std::string(float_name(layer))}) {
+    const auto found = names_.find(name);
+    if (found != names_.end()) return found->second;
   }
-  const auto found = float_names_.find(std::string(float_name(layer)));
-  if (found == float_names_.end()) return std::nullopt;
-  return found->second;
+  return std::nullopt;
 }
 
 const Layer& float_layer(const Layer& layer) {

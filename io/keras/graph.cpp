@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -20,6 +21,8 @@
 namespace octet::io {
 namespace {
 
+// How classes of wrappers end.
+constexpr std::string_view kWrapper = "QuantizeWrapper";
 // Of names, which are compared with each other.
 constexpr size_t kLongestName = 1000;
 // Of a model; a few is usual.
@@ -95,6 +98,7 @@ struct Parser {
     layer.operation =
         written == "TFOpLambda" || written == "TensorFlowOpLayer" ||
         text_at(entry, "module").find(".ops.") != std::string::npos;
+    std::optional<KerasLayer> inner;
     in_file([&] { return "in " + text_of(layer); },
             [&] {
               if (is_sequential(written) || is_functional(written)) {
@@ -104,25 +108,34 @@ struct Parser {
                 (void)config.as_object();
                 layer.config = config;
                 if (is_wrapped(layer)) {
-                  layer = unwrapped_layer(std::move(layer));
+                  inner = inside(layer);
                 } else if (!layer.is_input() && !dialect.knows(layer)) {
                   note(layer);
                 }
               }
               refuse_quantized(config);
             });
-    return layer;
+    return inner ? std::move(*inner) : std::move(layer);
   }
 
   // Of NVIDIA's tensorflow-quantization. What it quantizes shows in the
   // ranges among the weights alone.
   bool is_wrapped(const KerasLayer& layer) const {
-    return layer.written_class.ends_with("QuantizeWrapper") &&
+    return layer.written_class.ends_with(kWrapper) &&
            layer.config.find("layer") != nullptr && !dialect.knows(layer);
   }
-  KerasLayer unwrapped_layer(KerasLayer wrapper) {
+
+  // The layer in a wrapper, under the wrapper's name.
+  KerasLayer inside(const KerasLayer& wrapper) {
     KerasLayer inner = layer(wrapper.config.at("layer"));
-    inner.name = std::move(wrapper.name);
+    if (inner.written_class + std::string(kWrapper) != wrapper.written_class ||
+        inner.is_wrapped || inner.graph != nullptr || inner.is_input()) {
+      throw FormatError(
+          fmt::format("layer: expected one of the class before '{}' in its "
+                      "name, got {}",
+                      kWrapper, text_of(inner)));
+    }
+    inner.name = wrapper.name;
     inner.is_wrapped = true;
     return inner;
   }

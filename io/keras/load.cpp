@@ -151,6 +151,14 @@ int major_version(const std::string& version, const Config& architecture,
   return is_weights_h5 || looks_like_keras_3(architecture) ? 3 : 1;
 }
 
+/// Whether a layer was in a quantize wrapper of the toolkit.
+bool has_wrapped(const KerasGraph& graph) {
+  return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
+    return layer.is_wrapped ||
+           (layer.graph != nullptr && has_wrapped(*layer.graph));
+  });
+}
+
 /// Whether a layer has a kernel whose direction Keras 1 left to the backend.
 bool has_old_kernels(const KerasGraph& graph) {
   return std::ranges::any_of(graph.layers, [](const KerasLayer& layer) {
@@ -165,15 +173,22 @@ struct Stored {
   std::vector<StoredScales> scales;  ///< of the toolkit's quantizers
 };
 
-Stored match(const Source& source, std::vector<TargetLayer>& targets,
-             const KerasOptions& options) {
+Stored match(const Source& source, const Model& model,
+             std::vector<TargetLayer>& targets, const KerasOptions& options) {
   if (source.is_weights_h5) {
     return {match_weights_h5(source.weights, targets, options), {}};
   }
   const std::vector<StoredLayer> layers =
       stored_layers(source.weights, source.group);
+  const bool ranges = std::ranges::any_of(
+      layers, [](const StoredLayer& layer) { return !layer.ranges.empty(); });
+  if (ranges && options.match == KerasMatch::by_order) {
+    throw UnsupportedError(
+        "KerasOptions::match: expected by_name for a file with the ranges of "
+        "quantizers, which have no order, got by_order");
+  }
   return {match_legacy(layers, targets, options),
-          read_scales(source.weights, layers)};
+          read_scales(source.weights, layers, model, options.partial)};
 }
 
 /// The model with quantizers where the file has scales, if it has any.
@@ -201,8 +216,8 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   if (source.architecture.empty()) {
     throw FormatError(
         "model_config: expected the architecture in the file, got weights "
-        "alone; give it as JSON (KerasOptions::architecture), or use "
-        "load_keras_weights");
+        "alone; give it as JSON (KerasOptions::architecture, --architecture), "
+        "or use load_keras_weights");
   }
   const Config architecture =
       in_file([] { return "in the architecture"; },
@@ -218,6 +233,11 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
                                                  source.is_weights_h5);
                           });
   const KerasGraph graph = parse_graph(architecture, dialect);
+  if (source.is_weights_h5 && has_wrapped(graph)) {
+    throw UnsupportedError(
+        "layers: expected the weights of quantize wrappers by name, as in an "
+        ".h5 file, got a .weights.h5 or .keras, which numbers them");
+  }
   BuildState state{
       .dialect = dialect,
       .options = options,
@@ -232,7 +252,7 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   }
   KerasOptions whole = options;
   whole.partial = false;
-  const Stored stored = match(source, built.targets, whole);
+  const Stored stored = match(source, built.model, built.targets, whole);
   assign_all(source.weights, stored.weights);
   return quantized(std::move(built.model), stored.scales);
 }
@@ -261,7 +281,7 @@ void load_keras_weights(const Model& model, const std::filesystem::path& path,
   reading(path, [&] {
     Source source = open_source(path, options);
     std::vector<TargetLayer> targets = targets_of(model);
-    const Stored stored = match(source, targets, options);
+    const Stored stored = match(source, model, targets, options);
     // A float model has no use for them, nor has one that keeps its own.
     const bool use =
         !stored.scales.empty() && !quant::quantizers(model).empty();

@@ -1,7 +1,7 @@
 #include "keras/ranges.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,6 +12,7 @@
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/grid.h>
 
@@ -26,89 +27,216 @@ using quant::QdqSite;
 
 /// What wrappers begin with, before a first step of training.
 constexpr float kFirstEnd = 6;
+/// Sums of products of codes at such scales are still finite.
+constexpr float kLargestRange = 0x1p50f;
+
+std::string text_of(const std::string& layer, const std::string& parameter,
+                    int input) {
+  const std::string site = parameter.empty()
+                               ? fmt::format("input range {}", input)
+                               : fmt::format("range of '{}'", parameter);
+  return fmt::format("{} of layer '{}'", site, printable(layer));
+}
 
 std::string text_of(const StoredScales& scales) {
-  const std::string site = scales.parameter.empty()
-                               ? fmt::format("input range {}", scales.input)
-                               : fmt::format("range of '{}'", scales.parameter);
-  return fmt::format("{} of layer '{}'", site, printable(scales.layer));
+  return text_of(scales.layer, scales.parameter, scales.input);
 }
 
-float scale_of(float min, float max) {
-  if (!std::isfinite(min) || !std::isfinite(max) || min > 0 || max < 0) {
-    throw FormatError(fmt::format(
-        "range: expected finite ends with 0 between them, got [{}, {}]", min,
-        max));
-  }
-  return scale_of_range(std::max(-min, max), 127);
-}
-
-StoredScales read_one(const Hdf5Reader& file, const std::string& layer,
-                      const StoredRange& range, bool& is_first) {
-  StoredScales scales{layer, range.parameter, range.input, {}};
-  in_file([&] { return "in the " + text_of(scales); },
-          [&] {
-            const Shape shape = file.shape(range.min);
-            if (shape.rank() > (range.parameter.empty() ? 0 : 1)) {
-              throw FormatError(
-                  fmt::format("range: expected shape {}, got {}",
-                              range.parameter.empty() ? "[]" : "[channels]",
-                              shape.to_string()));
-            }
-            const Tensor min = file.f32(range.min, shape);
-            const Tensor max = file.f32(range.max, shape);
-            for (int64_t i = 0; i < min.size(); ++i) {
-              const auto at = static_cast<size_t>(i);
-              const float low = min.f32()[at];
-              const float high = max.f32()[at];
-              scales.values.push_back(scale_of(low, high));
-              is_first &= low == -kFirstEnd && high == kFirstEnd;
-            }
-          });
-  return scales;
-}
-
-/// How many inputs of each layer the file has scales for.
-std::map<std::string, int> inputs_with_scales(
-    const std::vector<StoredScales>& scales) {
-  std::map<std::string, int> counts;
-  for (const StoredScales& each : scales) {
-    if (!each.parameter.empty()) continue;
-    int& count = counts[each.layer];
-    if (each.input != count) {
-      throw FormatError(
-          fmt::format("layer '{}': expected input ranges 0, 1, ..., got no {}",
-                      printable(each.layer), count));
-    }
-    ++count;
-  }
-  return counts;
-}
-
-/// Which inputs of a layer the file's ranges are for. The file says how many
-/// there are, but not which.
-class QuantizedInputs {
+/// The layers of a model by the names that a file has for them.
+class LayerIndex {
  public:
-  explicit QuantizedInputs(const Model& model) : model_(model) {
-    for (const auto& node : model.nodes()) {
-      counts_.emplace(node->layer->name(), node->inputs.size());
-    }
-  }
+  explicit LayerIndex(const Model& model)
+      : model_(model), names_(layer_names(model)) {}
 
-  /// All, or those that the toolkit's residual case chooses.
-  std::vector<int> of(const std::string& layer, size_t count) {
-    std::vector<int> inputs(counts_.at(layer));
-    std::iota(inputs.begin(), inputs.end(), 0);
-    if (inputs.size() != count) inputs = by_case(layer);
-    if (inputs.size() == count) return inputs;
-    throw UnsupportedError(fmt::format(
-        "layer '{}': expected a range for each input, got {}, and the file "
-        "does not say which; quantize the float model as it was and use "
-        "load_keras_weights",
-        printable(layer), count));
+  /// Null if there is none.
+  const Layer* find(const std::string& name) const {
+    const std::optional<size_t> found = names_.find(name);
+    return found ? model_.layers()[*found].get() : nullptr;
   }
 
  private:
+  const Model& model_;
+  quant::TwinNames names_;
+};
+
+/// [channels] of a weight that the toolkit quantizes, or [] of an input.
+Shape range_shape(const Layer& layer, const StoredRange& range) {
+  if (range.parameter.empty()) return {};
+  const QdqSite site = QdqSite::weight(range.parameter);
+  const auto sites = quant::sites_of(layer, {.quantize_input = false}, 1);
+  if (std::ranges::find(sites, site) == sites.end()) {
+    throw FormatError(
+        fmt::format("range: expected a weight that can be quantized, got '{}' "
+                    "of a {}",
+                    printable(range.parameter), layer.class_name()));
+  }
+  const Parameter& parameter = layer.parameter(range.parameter);
+  return Shape{parameter.variable.shape()[parameter.channel_axis]};
+}
+
+float size_of_range(float min, float max) {
+  if (!(min <= 0 && max >= 0 && min >= -kLargestRange &&
+        max <= kLargestRange)) {
+    throw FormatError(
+        fmt::format("range: expected ends of at most {} with 0 between them, "
+                    "got [{}, {}]",
+                    kLargestRange, min, max));
+  }
+  return std::max(-min, max);
+}
+
+/// What is worth a warning.
+struct Remarks {
+  bool all_untrained = true;
+  std::vector<std::string> empty = {};  ///< inputs of zeros alone
+};
+
+StoredScales read_one(const Hdf5Reader& file, const Layer& layer,
+                      const std::string& name, const StoredRange& range,
+                      Remarks& remarks) {
+  StoredScales scales{name, range.parameter, range.input, {}};
+  const Shape shape = range_shape(layer, range);
+  const Tensor min = file.f32(range.min, shape);
+  const Tensor max = file.f32(range.max, shape);
+  for (size_t i = 0; i < min.f32().size(); ++i) {
+    const float low = min.f32()[i];
+    const float high = max.f32()[i];
+    const float size = size_of_range(low, high);
+    remarks.all_untrained &= low == -kFirstEnd && high == kFirstEnd;
+    if (size < kSmallestRange && range.parameter.empty()) {
+      remarks.empty.push_back(text_of(scales));
+    }
+    scales.values.push_back(scale_of_range(size, 127));
+  }
+  return scales;
+}
+
+void warn_of(const Remarks& remarks) {
+  if (remarks.all_untrained) {
+    warn(fmt::format(
+        "ranges: expected those of a training, got [-{0}, {0}] everywhere, "
+        "which the toolkit begins with; calibrate() finds better ones",
+        kFirstEnd));
+  }
+  if (!remarks.empty.empty()) {
+    warn(
+        fmt::format("ranges: expected values, got zeros alone for {}; the "
+                    "scale is 1",
+                    listed(remarks.empty)));
+  }
+}
+
+/// Scales of the quantized inputs of each layer, in their order.
+using InputScales = std::map<std::string, std::vector<float>>;
+
+InputScales input_scales(const std::vector<StoredScales>& scales) {
+  InputScales result;
+  for (const StoredScales& each : scales) {
+    if (!each.parameter.empty()) continue;
+    std::vector<float>& inputs = result[each.layer];
+    if (static_cast<size_t>(each.input) != inputs.size()) {
+      throw FormatError(fmt::format(
+          "layer '{}': expected input ranges 0, 1, ..., got {} as number {}",
+          printable(each.layer), each.input, inputs.size()));
+    }
+    inputs.push_back(each.values[0]);
+  }
+  return result;
+}
+
+/// Which inputs of a layer the file's ranges are for. The file says how many
+/// there are, but not which. What reads one tensor has one range, since all saw
+/// the same values in the last step of training.
+class InputChoice {
+ public:
+  InputChoice(const Model& model, const InputScales& scales) : model_(model) {
+    for (const auto& node : model.nodes()) {
+      calls_.emplace(node->layer->name(), node.get());
+    }
+    const LayerIndex layers(model);
+    for (const auto& [name, values] : scales) {
+      const Layer* layer = layers.find(name);
+      if (layer == nullptr) continue;
+      const GraphNode& node = *calls_.at(layer->name());
+      if (values.size() != node.inputs.size()) continue;
+      for (size_t i = 0; i < values.size(); ++i) {
+        known_.emplace(node.inputs[i].node.get(), values[i]);
+      }
+    }
+  }
+
+  /// All; or the only ones that other ranges of their tensors leave possible or
+  /// speak for; or else those that the toolkit's residual case chooses.
+  std::vector<int> of(const Layer& layer, const std::vector<float>& scales) {
+    const GraphNode& node = *calls_.at(layer.name());
+    const size_t inputs = node.inputs.size();
+    if (scales.size() > inputs) {
+      throw FormatError(
+          fmt::format("layer '{}': expected at most {} input ranges, got {}",
+                      printable(layer.name()), inputs, scales.size()));
+    }
+    if (scales.size() == inputs) return options(inputs, inputs).front();
+    const std::vector<int> chosen = by_case(layer.name());
+    std::vector<std::vector<int>> possible;
+    std::vector<std::vector<int>> confirmed;
+    for (const std::vector<int>& option : options(inputs, scales.size())) {
+      const Evidence evidence = evidence_for(node, option, scales);
+      if (evidence == Evidence::against) continue;
+      possible.push_back(option);
+      if (evidence == Evidence::in_favour) confirmed.push_back(option);
+    }
+    if (possible.size() == 1) return possible.front();
+    if (confirmed.size() == 1) return confirmed.front();
+    if (std::ranges::find(possible, chosen) != possible.end()) {
+      assumed_.push_back(layer.name());
+      return chosen;
+    }
+    throw UnsupportedError(fmt::format(
+        "layer '{}': expected a range for each of {} inputs, got {}, and the "
+        "file does not say which; quantize the float model as it was and use "
+        "load_keras_weights",
+        printable(layer.name()), inputs, scales.size()));
+  }
+
+  /// Layers where nothing but the case told.
+  const std::vector<std::string>& assumed() const { return assumed_; }
+
+ private:
+  enum class Evidence { against, none, in_favour };
+
+  /// Ways to take `count` of [0, inputs), each in ascending order.
+  static std::vector<std::vector<int>> options(size_t inputs, size_t count) {
+    constexpr size_t kMostInputs = 10;
+    std::vector<std::vector<int>> result;
+    if (inputs == count || inputs > kMostInputs) {
+      std::vector<int> all(inputs);
+      std::iota(all.begin(), all.end(), 0);
+      if (inputs == count) result.push_back(all);
+      return result;
+    }
+    for (uint32_t set = 0; set < uint32_t{1} << inputs; ++set) {
+      if (static_cast<size_t>(std::popcount(set)) != count) continue;
+      std::vector<int>& option = result.emplace_back();
+      for (int i = 0; i < static_cast<int>(inputs); ++i) {
+        if ((set >> i & 1) != 0) option.push_back(i);
+      }
+    }
+    return result;
+  }
+
+  Evidence evidence_for(const GraphNode& node, const std::vector<int>& option,
+                        const std::vector<float>& scales) const {
+    Evidence evidence = Evidence::none;
+    for (size_t k = 0; k < option.size(); ++k) {
+      const SymbolicTensor& input = node.inputs[static_cast<size_t>(option[k])];
+      const auto found = known_.find(input.node.get());
+      if (found == known_.end()) continue;
+      if (found->second != scales[k]) return Evidence::against;
+      evidence = Evidence::in_favour;
+    }
+    return evidence;
+  }
+
   std::vector<int> by_case(const std::string& layer) {
     if (!placed_) {
       plan_ = quant::place(model_, {.cases = {quant::EfficientNetQDQCase()},
@@ -125,9 +253,11 @@ class QuantizedInputs {
   }
 
   const Model& model_;
-  std::map<std::string, size_t> counts_;
+  std::map<std::string, const GraphNode*> calls_;  // the first of each layer
+  std::map<const GraphNode*, float> known_;        // by tensor
   bool placed_ = false;
   quant::QdqPlan plan_;
+  std::vector<std::string> assumed_;
 };
 
 quant::QdqPoint point_at(const std::string& layer, const QdqSite& site) {
@@ -158,57 +288,61 @@ std::shared_ptr<quant::Quantizer> quantizer_at(const Layer& layer,
   return nullptr;
 }
 
-/// How many scales a quantizer takes there.
-size_t channels_at(const Layer& layer, const StoredScales& site,
-                   const quant::QuantizerConfig& config) {
-  if (!config.per_channel) return 1;
-  const Parameter& parameter = layer.parameter(site.parameter);
-  const Shape& shape = parameter.variable.shape();
-  return static_cast<size_t>(shape[parameter.channel_axis]);
-}
-
 }  // namespace
 
 std::vector<StoredScales> read_scales(const Hdf5Reader& file,
-                                      const std::vector<StoredLayer>& layers) {
+                                      const std::vector<StoredLayer>& layers,
+                                      const Model& model, bool partial) {
+  const LayerIndex index(model);
   std::vector<StoredScales> scales;
-  bool is_first = true;
-  for (const StoredLayer& layer : layers) {
-    for (const StoredRange& range : layer.ranges) {
-      scales.push_back(read_one(file, layer.name, range, is_first));
+  Remarks remarks;
+  for (const StoredLayer& stored : layers) {
+    const Layer* layer = index.find(stored.name);
+    for (const StoredRange& range : stored.ranges) {
+      if (layer == nullptr && partial) continue;
+      in_file(
+          [&] {
+            return "in the " +
+                   text_of(stored.name, range.parameter, range.input);
+          },
+          [&] {
+            if (layer == nullptr) {
+              throw FormatError(
+                  "range: expected a layer of the model, got one that it does "
+                  "not have, or one inside a model");
+            }
+            scales.push_back(read_one(file, quant::float_layer(*layer),
+                                      stored.name, range, remarks));
+          });
     }
   }
-  if (!scales.empty() && is_first) {
-    warn(fmt::format(
-        "ranges: expected those of a training, got [-{0}, {0}] everywhere, "
-        "which the toolkit begins with; calibrate() finds better ones",
-        kFirstEnd));
-  }
+  if (!scales.empty()) warn_of(remarks);
   return scales;
 }
 
 quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
                        const Model& model) {
-  const std::map<std::string, int> counts = inputs_with_scales(scales);
-  const std::vector<std::string> names = layer_names(model);
-  const quant::TwinNames by_name(names);
-  QuantizedInputs inputs(model);
+  const InputScales by_layer = input_scales(scales);
+  const LayerIndex layers(model);
+  InputChoice choice(model, by_layer);
+  std::map<std::string, std::vector<int>> inputs;
+  for (const auto& [name, values] : by_layer) {
+    inputs[name] = choice.of(*layers.find(name), values);
+  }
+  if (!choice.assumed().empty()) {
+    warn(fmt::format(
+        "layers {}: fewer ranges than inputs, and the file does not say for "
+        "which; taken for those that the toolkit's residual case quantizes",
+        listed(choice.assumed())));
+  }
   quant::QdqPlan plan;
   for (const StoredScales& each : scales) {
-    const std::optional<size_t> found = by_name.find(each.layer);
-    if (!found) {
-      throw FormatError(fmt::format(
-          "{}: expected a layer of the model, got another", text_of(each)));
-    }
-    const std::string& layer = names[*found];
-    if (!each.parameter.empty()) {
-      (void)model.layer(layer).parameter(each.parameter);
-      plan.points.push_back(point_at(layer, QdqSite::weight(each.parameter)));
-      continue;
-    }
-    const auto count = static_cast<size_t>(counts.at(each.layer));
-    const int index = inputs.of(layer, count)[static_cast<size_t>(each.input)];
-    plan.points.push_back(point_at(layer, QdqSite::input(index)));
+    const QdqSite site =
+        each.parameter.empty()
+            ? QdqSite::input(
+                  inputs[each.layer][static_cast<size_t>(each.input)])
+            : QdqSite::weight(each.parameter);
+    plan.points.push_back(point_at(layers.find(each.layer)->name(), site));
   }
   return plan;
 }
@@ -216,22 +350,19 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
 ScaleAssignment::ScaleAssignment(const Model& model,
                                  const std::vector<StoredScales>& scales,
                                  bool partial) {
-  (void)inputs_with_scales(scales);
-  const quant::TwinNames by_name(layer_names(model));
+  (void)input_scales(scales);
+  const LayerIndex layers(model);
   std::vector<std::string> only_in_file;
   for (const StoredScales& each : scales) {
-    const std::optional<size_t> found = by_name.find(each.layer);
-    const Layer* layer = found ? model.layers()[*found].get() : nullptr;
-    const auto quantizer = layer ? quantizer_at(*layer, each) : nullptr;
+    const Layer& layer = *layers.find(each.layer);
+    const auto quantizer = quantizer_at(layer, each);
     if (quantizer == nullptr) {
       only_in_file.push_back(text_of(each));
       continue;
     }
-    const size_t channels = channels_at(*layer, each, quantizer->config());
-    if (each.values.size() != channels) {
-      throw FormatError(fmt::format("{}: expected {} scales, got {}",
-                                    text_of(each), channels,
-                                    each.values.size()));
+    if (!quantizer->config().per_channel && each.values.size() != 1) {
+      throw FormatError(fmt::format("{}: expected one scale, got {}",
+                                    text_of(each), each.values.size()));
     }
     add(quantizer, each);
   }

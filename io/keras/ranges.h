@@ -28,15 +28,19 @@ struct StoredScales {
 /// zeros was seen.
 /// Source: tensorflow-quantization 0.2.0; quantize_and_dequantize_v2 of
 /// TensorFlow with a narrow range; tf2onnx, which writes the same scale.
-/// Throws: FormatError for ranges that are not finite, without 0, or of
-/// another shape than [] or [c].
+/// Ranges of layers that the model does not have are refused, or left out if
+/// `partial`. Shapes are those of the model, before memory is taken.
+/// Throws: FormatError for ranges without 0, above 2^50 or of another shape,
+/// and of weights that cannot be quantized.
 std::vector<StoredScales> read_scales(const Hdf5Reader& file,
-                                      const std::vector<StoredLayer>& layers);
+                                      const std::vector<StoredLayer>& layers,
+                                      const Model& model, bool partial);
 
-/// Where these scales belong in a float model. Weights keep theirs.
-/// Throws: FormatError for a layer or parameter that the model does not have;
-/// UnsupportedError where a layer has more inputs than scales and the
-/// toolkit's residual case does not tell which.
+/// Where these scales belong in a float model, which they were read for. A
+/// layer may have fewer than inputs: then equal ranges of their tensors tell
+/// which, or the toolkit's residual case, with a warning.
+/// Throws: UnsupportedError where neither does; FormatError for more scales
+/// than inputs.
 quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
                        const Model& model);
 
@@ -47,7 +51,8 @@ class ScaleAssignment {
   /// largest, with a warning if they differ. Those that compute their scale
   /// from the weight are left alone.
   /// Throws: FormatError naming the layers where only the model or only the
-  /// file has Q/DQ, unless `partial`, and for another number of channels.
+  /// file has Q/DQ, unless `partial`, and for scales per channel where the
+  /// model has one.
   ScaleAssignment(const Model& model, const std::vector<StoredScales>& scales,
                   bool partial);
   void put_in_place() const;

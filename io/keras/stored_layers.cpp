@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -60,33 +61,57 @@ std::optional<int> input_of(std::string_view name) {
   return input;
 }
 
-StoredRange range_of(std::string_view name, const StoredWeight& min,
-                     const std::vector<StoredWeight>& all) {
-  const std::string wanted = std::string(name) + "_max";
-  const auto max = std::ranges::find(all, wanted, leaf);
-  if (max == all.end()) {
-    throw FormatError(
-        fmt::format("weight_names: expected '{}' beside '{}', got none",
-                    printable(wanted), printable(leaf(min))));
+/// Weights by the last part of their names.
+using ByLeaf = std::unordered_map<std::string_view, const StoredWeight*>;
+
+ByLeaf by_leaf(const StoredLayer& layer) {
+  ByLeaf weights;
+  for (const StoredWeight& weight : layer.weights) {
+    if (weights.emplace(leaf(weight), &weight).second) continue;
+    throw UnsupportedError(fmt::format(
+        "weight_names: expected one quantized layer, got '{}' twice, as of a "
+        "model with several in it",
+        printable(leaf(weight))));
   }
+  return weights;
+}
+
+/// The other end of a range. Throws: FormatError if there is none.
+const StoredWeight& other_end(const ByLeaf& weights, const StoredWeight& end,
+                              const std::string& wanted) {
+  const auto found = weights.find(wanted);
+  if (found != weights.end()) return *found->second;
+  throw FormatError(
+      fmt::format("weight_names: expected '{}' beside '{}', got none",
+                  printable(wanted), printable(leaf(end))));
+}
+
+StoredRange range_of(std::string_view name, const StoredWeight& min,
+                     const StoredWeight& max) {
   const std::optional<int> input = input_of(name);
   return {.parameter = input ? "" : std::string(name),
           .input = input.value_or(0),
           .min = min.dataset,
-          .max = max->dataset};
+          .max = max.dataset};
 }
 
 /// Takes the ranges from among the weights of a layer. Each wrapper has a
 /// variable `optimizer_step` that nothing reads; no layer of Keras has.
 void take_ranges(StoredLayer& layer) {
-  const std::vector<StoredWeight>& all = layer.weights;
-  if (std::ranges::find(all, "optimizer_step", leaf) == all.end()) return;
+  constexpr const char* kStep = "optimizer_step";
+  if (std::ranges::find(layer.weights, kStep, leaf) == layer.weights.end()) {
+    return;
+  }
+  const ByLeaf all = by_leaf(layer);
   std::vector<StoredWeight> weights;
-  for (const StoredWeight& weight : all) {
-    if (const auto name = without(leaf(weight), "_min")) {
-      layer.ranges.push_back(range_of(*name, weight, all));
-    } else if (leaf(weight) != "optimizer_step" &&
-               !without(leaf(weight), "_max")) {
+  for (const StoredWeight& weight : layer.weights) {
+    if (const auto low = without(leaf(weight), "_min")) {
+      const std::string wanted = std::string(*low) + "_max";
+      layer.ranges.push_back(
+          range_of(*low, weight, other_end(all, weight, wanted)));
+    } else if (const auto high = without(leaf(weight), "_max")) {
+      (void)other_end(all, weight, std::string(*high) + "_min");
+    } else if (leaf(weight) != kStep) {
       weights.push_back(weight);
     }
   }

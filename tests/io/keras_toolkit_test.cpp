@@ -240,10 +240,13 @@ TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
 }
 
 TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
+  const WarningsKept warnings;
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(0))
                                  .set("d_ip_max:0", Tensor::scalar(0)));
   EXPECT_EQ(quant::quantizers(model)[0]->scale(), 1.0f);
+  EXPECT_THAT(warnings.messages,
+              ElementsAre(HasSubstr("input range 0 of layer 'quant_d'")));
 }
 
 TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
@@ -268,17 +271,24 @@ TEST(ToolkitRange, ThatCannotBeIsRefused) {
       {Weights().remove("kernel_max:0"),
        {"'kernel_max' beside 'kernel_min'", "got none"}},
       {Weights().set("d_ip_min:0", Tensor::scalar(nan)),
-       {"input range 0 of layer 'quant_d'", "finite ends", "nan"}},
+       {"input range 0 of layer 'quant_d'", "0 between them", "nan"}},
+      {Weights().set("d_ip_max:0", Tensor::scalar(1e22f)), {"1e+22"}},
+      {Weights().remove("d_ip_min:0"), {"'d_ip_min' beside 'd_ip_max'"}},
+      {Weights().remove("kernel_min:0"), {"'kernel_min' beside 'kernel_max'"}},
+      {Weights()
+           .rename("kernel_min:0", "bias_min:0")
+           .rename("kernel_max:0", "bias_max:0"),
+       {"range of 'bias'", "weight that can be quantized, got 'bias'"}},
       {Weights().set("d_ip_min:0", Tensor::scalar(1)),
        {"input range 0", "0 between them, got [1, 4]"}},
       {Weights().set("d_ip_min:0", two), {"expected shape [], got [2]"}},
       {Weights().set("d_ip_max:0", two), {"d_ip_max", "[2]"}},
       {Weights().set("kernel_min:0", two).set("kernel_max:0", ones),
-       {"range of 'kernel'", "expected 1 scales, got 2"}},
+       {"kernel_min", "expected shape [1], got [2]"}},
       {Weights()
            .rename("d_ip_min:0", "d_ip1_min:0")
            .rename("d_ip_max:0", "d_ip1_max:0"),
-       {"expected input ranges 0, 1, ..., got no 0"}},
+       {"expected input ranges 0, 1, ..., got 1 as number 0"}},
       {Weights()
            .rename("kernel_min:0", "beta_min:0")
            .rename("kernel_max:0", "beta_max:0"),
@@ -340,8 +350,90 @@ TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)merged("Concatenate", {1, 2});
               }),
-              AllOf(HasSubstr("layer 'm'"), HasSubstr("a range for each input"),
+              AllOf(HasSubstr("layer 'm'"),
+                    HasSubstr("a range for each of 3 inputs, got 2"),
                     HasSubstr("load_keras_weights")));
+  EXPECT_THAT(error_of<FormatError>([] {
+                (void)merged("Concatenate", {1, 2, 3, 4});
+              }),
+              HasSubstr("at most 3 input ranges, got 4"));
+}
+
+/// conv_a(x) + conv_b(x), one of them quantized, with the range 2; relu(conv_a)
+/// is read by a Dense with the range `other`.
+Model projected(float other) {
+  const TempFolder folder;
+  const std::string wrapped_add = keras_layer(
+      "AddQuantizeWrapper", "quant_m", R"("layer":)" + keras_layer("Add", "m"),
+      R"([[["a",0,0,{}],["b",0,0,{}]]])");
+  const auto conv = [](const std::string& name) {
+    return keras_layer("Conv2D", name,
+                       R"("filters":2,"kernel_size":[1,1],"use_bias":false)",
+                       R"([[["x",0,0,{}]]])");
+  };
+  const std::string pool = keras_layer(
+      "MaxPooling2DQuantizeWrapper", "quant_p",
+      R"("layer":)" + keras_layer("MaxPooling2D", "p", R"("pool_size":2)"),
+      R"([[["a",0,0,{}]]])");
+  const auto range = [](const std::string& name, float size) {
+    return std::vector<std::pair<std::string, Tensor>>{
+        {name + "_min:0", Tensor::scalar(-size)},
+        {name + "_max:0", Tensor::scalar(size)},
+        {"optimizer_step:0", Tensor::zeros({})}};
+  };
+  KerasFile(keras_functional(
+                {keras_input("x"), conv("a"), conv("b"), wrapped_add, pool},
+                R"([["x",0,0]])", R"([["quant_m",0,0],["quant_p",0,0]])"))
+      .layer("a", {{"kernel:0", Tensor::zeros({1, 1, 1, 2})}})
+      .layer("b", {{"kernel:0", Tensor::zeros({1, 1, 1, 2})}})
+      .layer("quant_m", range("m_ip0", 2))
+      .layer("quant_p", range("p_ip", other))
+      .write(folder / "m.h5");
+  return load_keras(folder / "m.h5");
+}
+
+TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
+  const WarningsKept warnings;
+  // Else the residual case leaves a convolution alone that nothing else reads:
+  // b, and takes a.
+  EXPECT_THAT(sites(projected(2)), ElementsAre("m input 0", "p input 0"));
+  EXPECT_THAT(warnings.messages, IsEmpty());
+  // a has another range.
+  EXPECT_THAT(sites(projected(3)), ElementsAre("m input 1", "p input 0"));
+  EXPECT_THAT(warnings.messages, IsEmpty());
+}
+
+TEST(ToolkitRange, GoesByNameAlone) {
+  const Model model =
+      float_twin(load_keras(keras_golden("toolkit_sequence.h5")));
+  EXPECT_THAT(error_of<UnsupportedError>([&] {
+                load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
+                                   {.match = KerasMatch::by_order});
+              }),
+              HasSubstr("expected by_name for a file with the ranges"));
+}
+
+TEST(ToolkitWrapper, HoldsALayerOfItsClass) {
+  const auto refusal = [](const std::string& wrapper,
+                          const std::string& inner) {
+    const TempFolder folder;
+    KerasFile(keras_sequential(
+                  {keras_input("x", "[null,2]"),
+                   keras_layer(wrapper, "quant_d", R"("layer":)" + inner)}))
+        .write(folder / "q.h5");
+    return error_of<FormatError>([&] { (void)load_keras(folder / "q.h5"); });
+  };
+  const std::string dense = keras_layer("Dense", "d", R"("units":1)");
+  EXPECT_THAT(refusal("Conv2DQuantizeWrapper", dense),
+              AllOf(HasSubstr("class before 'QuantizeWrapper' in its name, got "
+                              "layer 'd' (Dense)"),
+                    HasSubstr("'quant_d' (Conv2DQuantizeWrapper)")));
+  EXPECT_THAT(
+      refusal("DenseQuantizeWrapperQuantizeWrapper",
+              keras_layer("DenseQuantizeWrapper", "e", R"("layer":)" + dense)),
+      HasSubstr("got layer 'e' (Dense)"));
+  EXPECT_THAT(refusal("DenseQuantizeWrapper", "7"),
+              HasSubstr("'quant_d' (DenseQuantizeWrapper)"));
 }
 
 }  // namespace

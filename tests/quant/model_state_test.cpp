@@ -270,6 +270,9 @@ TEST(Twin, IsFoundByItsOwnNameFirst) {
   EXPECT_EQ(twins.find("dense"), 2u);
   EXPECT_EQ(twins.find("quant_add"), 3u);
   EXPECT_EQ(twins.find("relu"), std::nullopt);
+  // Of a layer that is called so, and quantized.
+  const std::vector<std::string> clash = {"x", "quant_quant_x"};
+  EXPECT_EQ(TwinNames(clash).find("quant_x"), 1u);
 }
 
 TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {

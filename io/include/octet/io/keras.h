@@ -58,7 +58,8 @@ bool is_keras_file(const std::filesystem::path& path);
 /// the rows of a Dense layer behind a Flatten are rearranged. A model that
 /// NVIDIA's tensorflow-quantization quantized is one here, with Q/DQ where the
 /// file has ranges and fixed scales of these, for weights too:
-/// s = max(min / -127, max / 127).
+/// s = max(min / -127, max / 127). Inputs below -127.5 s get the code -128, as
+/// on the device, where the toolkit has -127.
 /// Throws: IoError; FormatError naming file, layer and reason for a file that
 /// is damaged, malicious or does not fit together; UnsupportedError naming
 /// all layers whose class is not known, or the one with an option that Octet

@@ -23,13 +23,12 @@ std::string_view float_name(std::string_view layer);
 class TwinNames {
  public:
   explicit TwinNames(std::span<const std::string> names);
-  /// Where among the names the layer is: the very name, or else the first that
-  /// is the same without the prefix.
+  /// Where among the names the layer is: the very name, or else that with the
+  /// prefix, or else that without.
   std::optional<size_t> find(std::string_view layer) const;
 
  private:
   std::unordered_map<std::string, size_t> names_;
-  std::unordered_map<std::string, size_t> float_names_;
 };
 
 /// The layer in a wrapper, or the layer itself.
