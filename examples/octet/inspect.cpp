@@ -15,11 +15,12 @@ namespace {
 
 std::string inspected(const ModelSource& source, bool json) {
   const std::string& what = source.what;
-  if (what == "zoo:") return list_zoo(json);
-  if (is_model(what)) {
+  if (what != "zoo:" && is_model(what)) {
     const Model model = read_model(source);
     return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
   }
+  check_no_architecture(source);
+  if (what == "zoo:") return list_zoo(json);
   const io::OnnxSummary summary = io::inspect_onnx(what);
   return json ? io::to_json(io::to_config(summary)) + "\n"
               : io::to_table(summary);

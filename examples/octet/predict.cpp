@@ -29,7 +29,7 @@ constexpr std::string_view kExamples = R"(Layouts:
   fixed, the samples must be a multiple of it.
 
 Examples:
-  octet predict model.keras --input x.npy --output y.npy
+  octet predict model.keras --input x.npy --output y.npy --labels l.npy
   octet predict int8.onnx --input x_nchw.npy --output y.npy --batch 32
 )";
 
@@ -37,7 +37,8 @@ struct Options {
   ModelSource model;
   std::string input;
   std::string output;
-  int64_t batch = 0;  // 0: as the model has it
+  std::string labels;  // may be empty
+  int64_t batch = 0;   // 0: as the model has it
 };
 
 // As NumPy calls it.
@@ -154,11 +155,47 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
               static_cast<size_t>(part.bytes()));
 }
 
+Tensor read_labels(const std::string& path, int64_t n) {
+  Tensor labels = io::read_npy(path);
+  if (labels.dtype() != DType::i64 || labels.shape() != Shape{n}) {
+    throw FormatError(fmt::format("'{}': expected int64 [{}], got {} {}", path,
+                                  n, type_name(labels.dtype()),
+                                  labels.shape().to_string()));
+  }
+  return labels;
+}
+
+// How many samples have their largest score, the first of equal ones, at their
+// label.
+int64_t count_right(const Tensor& y, const Tensor& labels,
+                    const std::string& path) {
+  if (y.dtype() != DType::f32 || y.shape().rank() != 2) {
+    throw UnsupportedError(
+        fmt::format("--labels: expected scores float32 [N,classes], got {} {}",
+                    type_name(y.dtype()), y.shape().to_string()));
+  }
+  const int64_t classes = y.shape()[1];
+  int64_t right = 0;
+  for (int64_t i = 0; i < y.shape()[0]; ++i) {
+    const int64_t label = labels.data<int64_t>()[static_cast<size_t>(i)];
+    if (label < 0 || label >= classes) {
+      throw FormatError(fmt::format("'{}': expected labels in [0,{}), got {}",
+                                    path, classes, label));
+    }
+    const Tensor scores = y.slice(i, 1);
+    const auto best = std::ranges::max_element(scores.f32());
+    right += best - scores.f32().begin() == label ? 1 : 0;
+  }
+  return right;
+}
+
 void predict(const Options& options) {
   const Runnable model = read_runnable(options.model);
   const Tensor x = io::read_npy(options.input);
   check_input(x, model, options.input);
   const int64_t n = x.shape()[0];
+  Tensor labels;
+  if (!options.labels.empty()) labels = read_labels(options.labels, n);
   const int64_t batch = batch_of(options, model, n);
   Tensor y;
   for (int64_t first = 0; first < n; first += batch) {
@@ -167,6 +204,11 @@ void predict(const Options& options) {
   }
   io::write_npy(options.output, y);
   print(fmt::format("{}: {}\n", options.output, y.shape().to_string()));
+  if (labels.empty()) return;
+  const int64_t right = count_right(y, labels, options.labels);
+  print(fmt::format("accuracy: {:.2f} % ({} of {})\n",
+                    100.0 * static_cast<double>(right) / static_cast<double>(n),
+                    right, n));
 }
 
 }  // namespace
@@ -182,6 +224,9 @@ void add_predict(CLI::App& app) {
       ->required();
   command->add_option("--output", options->output, "Y.npy: what to write")
       ->required();
+  command->add_option("--labels", options->labels,
+                      "L.npy: int64 [N], what is right, to print the accuracy "
+                      "of a classifier");
   add_number(*command, "--batch", options->batch, 1, 1 << 20,
              "samples at a time [256, or what an ONNX file fixes]");
   command->footer(std::string(kExamples));

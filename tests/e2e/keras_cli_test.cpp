@@ -91,6 +91,12 @@ TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
                                 golden("k2_functional.architecture.json"));
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, HasSubstr("middle/encoder/conv1"));
+  for (const char* other : {"zoo:", "zoo:lenet"}) {
+    const CommandResult refused =
+        octet(fmt::format("inspect {} --architecture a.json", other));
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_THAT(refused.output, HasSubstr("--architecture: expected weights"));
+  }
 }
 
 TEST(OctetInspect, ReadsTheWeightsToo) {
@@ -151,6 +157,46 @@ TEST(OctetPredict, WritesWhatKerasComputes) {
     ASSERT_EQ(p.y.shape(), expected.outputs[0].shape());
     EXPECT_LE(io::largest_difference(p.y, expected.outputs[0]), 1e-5f);
   }
+}
+
+TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
+  if (!std::filesystem::exists(testdata("kws01"))) {
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
+  }
+  const TemporaryFolder folder;
+  const io::Keywords words = io::keywords();
+  io::write_npy(folder / "l.npy", words.labels);
+  const std::string labels = "--labels " + quoted(folder / "l.npy");
+  const std::string keras =
+      quoted(testdata("models/kws_ref_model_converted.h5"));
+  const Predicted float_model = predicted(keras, words.x, labels);
+  EXPECT_THAT(float_model.result.output,
+              HasSubstr("accuracy: 91.30 % (913 of 1000)"));
+  const std::string onnx = quoted(folder / "kws.onnx");
+  ASSERT_EQ(octet("convert " + keras + " " + onnx).exit_code, 0);
+  const Predicted file =
+      predicted(onnx, words.x.transposed({0, 3, 1, 2}), labels);
+  EXPECT_THAT(file.result.output, HasSubstr("accuracy: 91.30 % (913 of 1000)"));
+  EXPECT_LE(io::largest_difference(file.y, float_model.y), 1e-4f);
+}
+
+TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
+  const TemporaryFolder folder;
+  const Tensor x = io::keras_case("toolkit_sequence").inputs[0];
+  const auto refusal = [&](const Tensor& labels) {
+    io::write_npy(folder / "l.npy", labels);
+    const Predicted p = predicted(golden("toolkit_sequence.h5"), x,
+                                  "--labels " + quoted(folder / "l.npy"));
+    EXPECT_EQ(p.result.exit_code, 1);
+    return p.result.output;
+  };
+  EXPECT_THAT(refusal(Tensor::zeros({3})),
+              AllOf(HasSubstr("l.npy"),
+                    HasSubstr("expected int64 [3], got float32 [3]")));
+  EXPECT_THAT(refusal(Tensor::zeros({2}, DType::i64)),
+              HasSubstr("expected int64 [3], got int64 [2]"));
+  EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),
+              HasSubstr("expected labels in [0,4), got 4"));
 }
 
 TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {

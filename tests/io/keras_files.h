@@ -57,6 +57,30 @@ inline Tensor raw_floats(const std::filesystem::path& path,
   return result;
 }
 
+/// The 1000 real inputs of the shared keyword model, and their labels.
+struct Keywords {
+  Tensor x;       ///< f32 [1000,49,10,1]
+  Tensor labels;  ///< i64 [1000]
+};
+inline Keywords keywords() {
+  const std::string codes =
+      read_file(testdata("kws01/features_int8_1000x49x10.bin"));
+  const std::string classes = read_file(testdata("kws01/labels_u8_1000.bin"));
+  Keywords words{Tensor({1000, 49, 10, 1}), Tensor({1000}, DType::i64)};
+  if (static_cast<int64_t>(codes.size()) != words.x.size() ||
+      static_cast<int64_t>(classes.size()) != words.labels.size()) {
+    throw FormatError("kws01: expected other sizes");
+  }
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<float>(static_cast<int8_t>(codes[i]));
+    words.x.f32()[i] = (code - 83) * 0.5847029f;
+  }
+  for (size_t i = 0; i < classes.size(); ++i) {
+    words.labels.data<int64_t>()[i] = static_cast<uint8_t>(classes[i]);
+  }
+  return words;
+}
+
 /// The largest difference; NaN if there is one.
 inline float largest_difference(const Tensor& a, const Tensor& b) {
   float largest = 0;
