@@ -1,7 +1,6 @@
 // The main job: train a small CNN on Fashion-MNIST in FP32, quantize it,
 // calibrate, fine-tune with QAT, export both as ONNX and look at the files.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -76,8 +75,6 @@ Model build_model(uint64_t seed) {
 }
 
 // Hundredths: accuracies are shares of 10,000 images.
-double percent(double share) { return std::round(1e4 * share) / 100; }
-
 double total_seconds(const train::History& history) {
   double seconds = 0;
   for (const auto& epoch : history) seconds += epoch.seconds;
@@ -113,7 +110,7 @@ Calibrated calibrate(const Model& qat, const io::TrainTest& data) {
   const Calibrated result{methods[first ? 0 : 1].first,
                           train::evaluate(qat, data.test)};
   print(fmt::format("kept {}: test accuracy {:.2f} % before fine-tuning\n",
-                    result.method, percent(result.test.accuracy)));
+                    result.method, program::percent(result.test.accuracy)));
   return result;
 }
 
@@ -184,9 +181,9 @@ void run(const Options& o) {
   const double images =
       static_cast<double>(data.train.size()) * static_cast<double>(o.epochs);
   Config summary;
-  summary.set("fp32_accuracy", percent(fp32.accuracy))
-      .set("ptq_accuracy", percent(ptq.test.accuracy))
-      .set("qat_accuracy", percent(int8.accuracy))
+  summary.set("fp32_accuracy", program::percent(fp32.accuracy))
+      .set("ptq_accuracy", program::percent(ptq.test.accuracy))
+      .set("qat_accuracy", program::percent(int8.accuracy))
       .set("calibration", ptq.method)
       .set("train_seconds", train_seconds)
       .set("qat_seconds", total_seconds(qat_history))
@@ -221,7 +218,7 @@ void run(const Options& o) {
   const auto row = [](std::string_view name, const train::Evaluation& e,
                       const std::string& file) {
     print(fmt::format("{:<16} {:>9.2f} % {:>9.4f}  {}\n", name,
-                      percent(e.accuracy), e.loss, file));
+                      program::percent(e.accuracy), e.loss, file));
   };
   const auto file = [](const char* name, const io::OnnxSummary& s) {
     return fmt::format("{}, {} bytes, {} Q/DQ pairs", name, s.bytes,

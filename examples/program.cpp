@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -80,5 +81,7 @@ void print(std::string_view text) {
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
+
+double percent(double share) { return std::round(1e4 * share) / 100; }
 
 }  // namespace octet::program

@@ -19,6 +19,9 @@ int run(CLI::App& app, int argc, char** argv,
 CLI::Option* add_number(CLI::App& app, const char* name, int64_t& value,
                         int64_t least, int64_t most, const char* help);
 
+/// 91.3 for 0.91299999: two digits behind the point.
+double percent(double share);
+
 /// Writes to standard output at once. A pipe whose reader has left (as in
 /// `octet ... | head`) is no error. Throws: IoError for others.
 void print(std::string_view text);

@@ -1,7 +1,6 @@
 // Trains a network of the zoo on Fashion-MNIST from scratch, with augmentation,
 // and exports it as ONNX.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -54,8 +53,6 @@ void declare(CLI::App& app, Options& o) {
   program::add_checkpoint_options(app, o.checkpoint);
 }
 
-double percent(double share) { return std::round(1e4 * share) / 100; }
-
 void run(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   const auto seed = static_cast<uint64_t>(o.seed);
@@ -105,8 +102,8 @@ void run(const Options& o) {
   print(
       fmt::format("test accuracy {:.2f} %, {} epochs in {:.0f} s, {:.0f} "
                   "images/s; {}\n",
-                  percent(test.accuracy), o.epochs, seconds, images / seconds,
-                  file.string()));
+                  program::percent(test.accuracy), o.epochs, seconds,
+                  images / seconds, file.string()));
 }
 
 }  // namespace

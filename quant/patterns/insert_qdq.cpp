@@ -214,12 +214,7 @@ QdqPlan plan_of_matches(const Model& model,
                         const QuantConfig& config) {
   const QuantizerConfig activation = activation_config(config.activation);
   const QuantizerConfig weight = weight_config(config.weight);
-  if (!quantizers(model).empty()) {
-    throw ValueError(fmt::format(
-        "insert_qdq: expected a float model, got '{}', which is quantized "
-        "already",
-        model.name()));
-  }
+  check_is_float(model, "insert_qdq");
   const GraphIndex graph(model);
   Reader reader(graph, config);
   for (const PatternMatch& match : matches) {

@@ -112,12 +112,7 @@ TransformResult transform(const Model& model,
                           const std::vector<Conversion>& conversions) {
   check(patterns);
   check(conversions);
-  if (!quantizers(model).empty()) {
-    throw ValueError(fmt::format(
-        "transform: expected a float model, got '{}', which is quantized "
-        "already",
-        model.name()));
-  }
+  check_is_float(model, "transform");
   TransformReport report;
   Model converted = Converter(model, report).run(conversions);
   const GraphIndex graph(converted);

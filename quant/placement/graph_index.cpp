@@ -4,9 +4,17 @@
 
 #include <octet/layers/registry.h>
 #include <octet/quant/twin.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 namespace octet::quant {
+
+void check_is_float(const Model& model, std::string_view who) {
+  if (quantizers(model).empty()) return;
+  throw ValueError(fmt::format(
+      "{}: expected a float model, got '{}', which is quantized already", who,
+      model.name()));
+}
 
 GraphIndex::GraphIndex(const Model& model) : model_(model) {
   for (const auto& node : model.nodes()) {

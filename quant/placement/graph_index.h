@@ -11,6 +11,9 @@
 
 namespace octet::quant {
 
+/// Throws: ValueError that begins with `who` for a model that is quantized.
+void check_is_float(const Model& model, std::string_view who);
+
 class GraphIndex {
  public:
   struct Reader {

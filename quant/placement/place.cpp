@@ -284,12 +284,7 @@ Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
 }  // namespace
 
 Placement place(const Model& model, const QuantizeOptions& options) {
-  if (!quantizers(model).empty()) {
-    throw ValueError(fmt::format(
-        "quantize_model: expected a float model, got '{}', which is quantized "
-        "already",
-        model.name()));
-  }
+  check_is_float(model, "quantize_model");
   const bool full = options.mode == QuantizationMode::full;
   const GraphIndex graph(model);
   const Unknown unknown(options.on_unknown);

@@ -110,7 +110,7 @@ void run_undisturbed(const fs::path& checkpoints, const fs::path& out,
 
 TEST(KilledTraining, EndsInTheSameBits) {
   constexpr int kKills = 20;
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const fs::path expected = folder / "expected";
   run_undisturbed("-", expected, 2);
 

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include <stdlib.h>
 #include <sys/wait.h>
 
 namespace octet {
@@ -53,20 +52,6 @@ CommandResult run_venv_script(const std::string& script,
 CommandResult run_h5py_script(const std::string& script,
                               const std::filesystem::path& argument) {
   return run_oracle("h5py_python.sh", script, argument);
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string pattern =
-      (std::filesystem::temp_directory_path() / "octet-test-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw std::runtime_error("mkdtemp failed");
-  }
-  path_ = pattern;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace octet

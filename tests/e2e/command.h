@@ -3,7 +3,8 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
+
+#include "../temp_folder.h"
 
 namespace octet {
 
@@ -24,22 +25,5 @@ CommandResult run_venv_script(const std::string& script,
                               const std::filesystem::path& argument);
 CommandResult run_h5py_script(const std::string& script,
                               const std::filesystem::path& argument);
-
-/// A folder of the test's own, removed at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path operator/(std::string_view name) const {
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace octet

@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Runs an example in `folder`.
-CommandResult example(const std::string& name, const TemporaryFolder& folder) {
+CommandResult example(const std::string& name, const TempFolder& folder) {
   return run_command(
       fmt::format("cd {} && {}", quoted(folder.path()),
                   quoted(std::filesystem::path(OCTET_BIN) / name)));
@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text,
 }
 
 TEST(AddNewLayer, QuantizesTheLayerOnceItsWrapperIsRegistered) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const CommandResult r = example("add_new_layer", folder);
   ASSERT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(
@@ -58,7 +58,7 @@ TEST(AddNewLayer, QuantizesTheLayerOnceItsWrapperIsRegistered) {
 }
 
 TEST(CustomQdqCase, ShowsThePairsOfEachScenario) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const CommandResult r = example("custom_qdq_case", folder);
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const std::vector<std::string> pairs = lines_of(r.output, "pairs: ");

@@ -47,14 +47,14 @@ TEST(OctetInspect, ShowsKerasModels) {
 }
 
 TEST(OctetInspect, KnowsAFileByItsContents) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "model.onnx",
              read_file(io::keras_golden("k3_bfloat16.keras")));
   EXPECT_EQ(octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
 }
 
 TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const Model model = quant::quantize_model(zoo::lenet());
   io::save_model(model, folder / "lenet.h5");
   const std::string file = quoted(folder / "lenet.h5");
@@ -111,7 +111,7 @@ TEST(OctetInspect, ReadsTheWeightsToo) {
   ASSERT_NE(at, bytes.npos);
   const float nan = NAN;
   bytes.replace(at, 4, reinterpret_cast<const char*>(&nan), 4);
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "nan.h5", bytes);
   const CommandResult r = octet("inspect " + quoted(folder / "nan.h5"));
   EXPECT_EQ(r.exit_code, 1);
@@ -121,7 +121,7 @@ TEST(OctetInspect, ReadsTheWeightsToo) {
 }
 
 TEST(OctetInspect, GivesTheReasonOnStandardErrorOnly) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "empty.h5", "");
   const std::string command =
       fmt::format("{} inspect {}", kOctet, quoted(folder / "empty.h5"));
@@ -138,7 +138,7 @@ struct Predicted {
 };
 Predicted predicted(const std::string& model, const Tensor& x,
                     const std::string& options = "") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   io::write_npy(folder / "x.npy", x);
   Predicted p{octet(fmt::format("predict {} --input {} --output {} {}", model,
                                 quoted(folder / "x.npy"),
@@ -163,7 +163,7 @@ TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
   if (!std::filesystem::exists(testdata("kws01"))) {
     GTEST_SKIP() << testdata() << ": expected the shared test data";
   }
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const io::Keywords words = io::keywords();
   io::write_npy(folder / "l.npy", words.labels);
   const std::string labels = "--labels " + quoted(folder / "l.npy");
@@ -181,7 +181,7 @@ TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
 }
 
 TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const Tensor x = io::keras_case("toolkit_sequence").inputs[0];
   const auto refusal = [&](const Tensor& labels) {
     io::write_npy(folder / "l.npy", labels);
@@ -231,7 +231,7 @@ TEST(OctetPredict, RefusesModelsThatItCannotRun) {
 }
 
 TEST(OctetConvert, WritesOnnx) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string out = quoted(folder / "m.onnx");
   const CommandResult r =
       octet(fmt::format("convert {} {}", golden("k2_sequence.h5"), out));

@@ -81,13 +81,13 @@ class DataFolder {
   std::string argument() const { return " --data " + quoted(folder_.path()); }
 
  private:
-  TemporaryFolder folder_;
+  TempFolder folder_;
 };
 
 // Runs on damaged data: exit code 1, the given words, and no results.
 void expect_refused(const DataFolder& data,
                     const std::vector<std::string>& words) {
-  const TemporaryFolder out;
+  const TempFolder out;
   const CommandResult r =
       job(data.argument() + kSmall + " --out " + quoted(out.path()));
   EXPECT_EQ(r.exit_code, 1) << r.output;
@@ -101,7 +101,7 @@ void expect_refused(const DataFolder& data,
 
 TEST(MainJob, WritesItsResultsAndASummary) {
   const DataFolder data(120);
-  const TemporaryFolder out;
+  const TempFolder out;
   const CommandResult r =
       job(data.argument() + kSmall + " --seed 3 --out " + quoted(out.path()));
   ASSERT_EQ(r.exit_code, 0) << r.output;
@@ -124,7 +124,7 @@ TEST(MainJob, WritesItsResultsAndASummary) {
 
 TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
   const DataFolder data(150);
-  const TemporaryFolder out;
+  const TempFolder out;
   for (const int threads : {1, 2, 3}) {
     const CommandResult r =
         job(fmt::format("{}{} --threads {} --out {}", data.argument(), kSmall,
@@ -139,7 +139,7 @@ TEST(MainJob, GivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
   const DataFolder data(150);
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string small = data.argument() + kSmall;
   const auto run = [&](const std::string& out, const std::string& more) {
     return job(small + " --out " + quoted(folder / out) + more);
@@ -174,7 +174,7 @@ TEST(MainJob, GoesOnWhereItsCheckpointsStand) {
 
 TEST(MainJob, RefusesCheckpointsThatAreNotItsOwn) {
   const DataFolder data(150);
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string kept = " --checkpoint " + quoted(folder / "kept");
   const auto run = [&](const std::string& more) {
     return job(data.argument() + kSmall + " --out " + quoted(folder / "out") +
@@ -196,7 +196,7 @@ TEST(MainJob, RefusesCheckpointsThatAreNotItsOwn) {
 
 TEST(MainJob, PrintsPlainLinesWhereThereIsNoTerminal) {
   const DataFolder data;
-  const TemporaryFolder out;
+  const TempFolder out;
   const CommandResult r =
       job(data.argument() + kTiny + " --out " + quoted(out.path()));
   EXPECT_EQ(r.output.find('\r'), std::string::npos);
@@ -248,7 +248,7 @@ TEST(MainJob, RefusesALabelOutOfRange) {
 
 TEST(MainJob, RefusesAnOutputFolderItCannotWriteTo) {
   const DataFolder data;
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "file", "not a folder");
   const CommandResult r =
       job(data.argument() + " --out " + quoted(folder / "file"));
@@ -268,7 +268,7 @@ std::map<std::string, std::string> contents_of(const fs::path& folder) {
 
 TEST(MainJob, KeepsEarlierResultsWhenTheDiskIsFull) {
   const DataFolder data(200);
-  const TemporaryFolder out;
+  const TempFolder out;
   const std::string arguments =
       data.argument() + kSmall + " --out " + quoted(out.path());
   ASSERT_EQ(job(arguments).exit_code, 0);
@@ -290,7 +290,7 @@ TEST(MainJob, KeepsEarlierResultsWhenTheDiskIsFull) {
 
 TEST(MainJob, KeepsASecondRunOutOfItsFolder) {
   const DataFolder data;
-  const TemporaryFolder out;
+  const TempFolder out;
   const FolderLock lock(out.path());
   const CommandResult r =
       job(data.argument() + kSmall + " --out " + quoted(out.path()));
@@ -301,7 +301,7 @@ TEST(MainJob, KeepsASecondRunOutOfItsFolder) {
 
 TEST(MainJob, GoesOnWhenNobodyReadsItsOutput) {
   const DataFolder data;
-  const TemporaryFolder out;
+  const TempFolder out;
   run_command(fmt::format("{} {} {} --out {} | head -1", kJob, data.argument(),
                           kTiny, quoted(out.path())));
   EXPECT_TRUE(fs::exists(out / "summary.json"));
@@ -309,7 +309,7 @@ TEST(MainJob, GoesOnWhenNobodyReadsItsOutput) {
 
 TEST(MainJob, KeepsEarlierResultsWhenInterrupted) {
   const DataFolder data(2000);
-  const TemporaryFolder out;
+  const TempFolder out;
   const std::string arguments =
       data.argument() + " --out " + quoted(out.path());
   ASSERT_EQ(job(arguments + kSmall).exit_code, 0);
@@ -325,7 +325,7 @@ TEST(MainJob, KeepsEarlierResultsWhenInterrupted) {
 class NonsenseOption : public testing::TestWithParam<const char*> {};
 
 TEST_P(NonsenseOption, IsAUsageError) {
-  const TemporaryFolder out;
+  const TempFolder out;
   const CommandResult r =
       job(std::string(GetParam()) + " --out " + quoted(out.path()));
   EXPECT_EQ(r.exit_code, 2) << r.output;

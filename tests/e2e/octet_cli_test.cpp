@@ -29,7 +29,7 @@ void export_small(const std::filesystem::path& path) {
 
 /// What `octet inspect` says of that model.
 CommandResult inspect_small(const std::string& option = "") {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   export_small(folder / "small.onnx");
   return run_command(fmt::format("{} inspect {} {}", kOctet, option,
                                  quoted(folder / "small.onnx")));
@@ -112,7 +112,7 @@ TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
 }
 
 TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "text.onnx", "this is not a model");
   write_file(folder / "empty.onnx", "");
   for (const char* name : {"text.onnx", "empty.onnx", "missing.onnx"}) {

@@ -41,7 +41,7 @@ struct Said {
 };
 
 Said plan(const std::string& arguments) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const CommandResult r = run_command(
       fmt::format("({} plan {} >{} 2>{})", quoted(OCTET_BIN "/octet"),
                   arguments, quoted(folder / "out"), quoted(folder / "err")));
@@ -125,7 +125,7 @@ TEST(OctetPlan, TakesSeveralCases) {
 }
 
 TEST(OctetPlan, FollowsASpecInPartialMode) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "conv2d_2"}, {"name": "dense"}]})");
   const Said said =
@@ -138,7 +138,7 @@ TEST(OctetPlan, FollowsASpecInPartialMode) {
 }
 
 TEST(OctetPlan, WarnsOfConflictsAndExplainsThemInComments) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "conv2d_1", "quantize_input": false}]})");
   const std::string arguments =
@@ -162,7 +162,7 @@ TEST(OctetPlan, WarnsOfConflictsAndExplainsThemInComments) {
 }
 
 TEST(OctetPlan, ExplainsWhatTheUserLeavesAlone) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "dense_1", "quantize_input": false,
                            "quantize_weight": false}]})");
@@ -196,7 +196,7 @@ TEST(OctetPlan, PrintsJson) {
 }
 
 TEST(OctetPlan, SavesAPlanAndFindsNoDifferenceToIt) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string file = quoted(folder / "plan.json");
   const Said saved = plan("zoo:frodo --policy toolkit --save " + file);
   ASSERT_EQ(saved.exit_code, 0) << saved.err;
@@ -255,7 +255,7 @@ TEST(OctetPlan, RefusesUnknownWords) {
 }
 
 TEST(OctetPlan, RefusesModelsItCannotRead) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   expect_refused(quoted(folder / "none.h5"), {"none.h5"});
   write_file(folder / "model.onnx", "x");
   expect_refused(quoted(folder / "model.onnx"), {"model.onnx"});
@@ -264,7 +264,7 @@ TEST(OctetPlan, RefusesModelsItCannotRead) {
 }
 
 TEST(OctetPlan, RefusesBadSpecFiles) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const auto refused = [&](const std::string& text,
                            const std::vector<std::string>& words) {
     write_file(folder / "spec.json", text);
@@ -287,7 +287,7 @@ TEST(OctetPlan, RefusesBadSpecFiles) {
 }
 
 TEST(OctetPlan, WarnsOfUnknownNamesIfAskedTo) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "spec.json",
              R"({"spec": [{"name": "wrong"}, {"name": "dense"}]})");
   const Said said = plan("zoo:frodo --mode partial --on-unknown warn --spec " +

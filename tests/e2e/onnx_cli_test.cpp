@@ -49,7 +49,7 @@ class PredictOnnx : public ::testing::Test {
     io::save(io::model_of(graph), folder_ / name);
   }
 
-  TemporaryFolder folder_;
+  TempFolder folder_;
   Tensor y_;
 };
 

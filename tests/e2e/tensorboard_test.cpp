@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(TensorBoard, ReadsScalarsAndHistogramsOfTwoRuns) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   {
     io::TensorBoardWriter writer(folder.path());
     writer.scalar("loss", 0.5, 0);

@@ -27,7 +27,7 @@ TEST(WriteFile, RefusesAnEmptyPath) {
 }
 
 TEST(WriteFile, WritesWhatIsReadBack) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const std::string contents("a\0b\n", 4);
   write_file(folder / "f", contents);
   EXPECT_EQ(read_file(folder / "f"), contents);
@@ -37,19 +37,19 @@ TEST(WriteFile, WritesWhatIsReadBack) {
 }
 
 TEST(WriteFile, MakesFilesThatOthersMayRead) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "f", "x");
   EXPECT_NE(fs::status(folder / "f").permissions() & fs::perms::group_read,
             fs::perms::none);
 }
 
 TEST(WriteFile, RefusesAMissingFolder) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   EXPECT_THROW(write_file(folder / "no" / "f", "x"), IoError);
 }
 
 TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "f", "old");
   // A limit on file sizes fails in the middle of a write, as a full disk does.
   const auto handler = ::signal(SIGXFSZ, SIG_IGN);
@@ -65,7 +65,7 @@ TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
 }
 
 TEST(WriteFile, PassesOverWhatAKilledProcessOfItsNumberLeft) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   const auto left = [&](int descriptor) {
     return folder / fmt::format(".f.{}.{}", ::getpid(), descriptor);
   };
@@ -78,20 +78,20 @@ TEST(WriteFile, PassesOverWhatAKilledProcessOfItsNumberLeft) {
 }
 
 TEST(WriteFile, DoesNotReplaceAFolder) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   fs::create_directory(folder / "f");
   EXPECT_THROW(write_file(folder / "f", "x"), IoError);
   EXPECT_EQ(entries(folder.path()), 1);
 }
 
 TEST(ReadFile, RefusesWhatIsNoFile) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   EXPECT_THROW((void)read_file(folder / "missing"), IoError);
   EXPECT_THROW((void)read_file(folder.path()), IoError);
 }
 
 TEST(ReadFile, RefusesMoreThanItsLimit) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "f", "12345");
   EXPECT_EQ(read_file(folder / "f", 5), "12345");
   EXPECT_THROW((void)read_file(folder / "f", 4), IoError);
@@ -99,7 +99,7 @@ TEST(ReadFile, RefusesMoreThanItsLimit) {
 }
 
 TEST(FileSetTest, ChangesNothingUntilItIsCommitted) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "a", "old");
   {
     FileSet files;
@@ -120,7 +120,7 @@ TEST(FileSetTest, ChangesNothingUntilItIsCommitted) {
 }
 
 TEST(FolderLockTest, KeepsASecondOneOut) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   {
     const FolderLock lock(folder.path());
     EXPECT_THROW(FolderLock(folder.path()), IoError);
@@ -135,21 +135,21 @@ TEST(ReadFile, RefusesAnEmptyPath) {
 }
 
 TEST(EnsureWritableFolder, RefusesALoopOfLinks) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   fs::create_symlink(folder / "loop", folder / "loop");
   EXPECT_THROW(ensure_writable_folder(folder / "loop"), IoError);
   EXPECT_THROW(ensure_writable_folder(folder / std::string(300, 'x')), IoError);
 }
 
 TEST(EnsureWritableFolder, MakesItWithItsParents) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   ensure_writable_folder(folder / "a" / "b");
   EXPECT_TRUE(fs::is_directory(folder / "a" / "b"));
   EXPECT_EQ(entries(folder / "a" / "b"), 0);
 }
 
 TEST(EnsureWritableFolder, RefusesAFileInTheWay) {
-  const TemporaryFolder folder;
+  const TempFolder folder;
   write_file(folder / "f", "x");
   EXPECT_THROW(ensure_writable_folder(folder / "f"), IoError);
   EXPECT_THROW(ensure_writable_folder(folder / "f" / "g"), IoError);
