@@ -16,7 +16,7 @@
 #include "hdf5/reader.h"
 #include "keras/archive.h"
 #include "keras/builder.h"
-#include "keras/ranges.h"
+#include "keras/quantized.h"
 #include "keras/stored.h"
 #include "zip.h"
 

@@ -1,22 +1,15 @@
-#include "keras/ranges.h"
+#include "keras/quantized.h"
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <numeric>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include <octet/layers/graph_walk.h>
 #include <octet/quant/quantize_model.h>
-#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
-#include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/grid.h>
 
-#include "file_errors.h"
 #include "keras/names.h"
 #include "printable.h"
 
@@ -24,107 +17,6 @@ namespace octet::io {
 namespace {
 
 using quant::QdqSite;
-
-/// What wrappers begin with, before a first step of training.
-constexpr float kFirstEnd = 6;
-/// Sums of products of codes at such scales are still finite.
-constexpr float kLargestRange = 0x1p50f;
-
-std::string text_of(const std::string& layer, const std::string& parameter,
-                    int input) {
-  const std::string site = parameter.empty()
-                               ? fmt::format("input range {}", input)
-                               : fmt::format("range of '{}'", parameter);
-  return fmt::format("{} of layer '{}'", site, printable(layer));
-}
-
-std::string text_of(const StoredScales& scales) {
-  return text_of(scales.layer, scales.parameter, scales.input);
-}
-
-/// The layers of a model by the names that a file has for them.
-class LayerIndex {
- public:
-  explicit LayerIndex(const Model& model)
-      : model_(model), names_(layer_names(model)) {}
-
-  /// Null if there is none.
-  const Layer* find(const std::string& name) const {
-    const std::optional<size_t> found = names_.find(name);
-    return found ? model_.layers()[*found].get() : nullptr;
-  }
-
- private:
-  const Model& model_;
-  quant::TwinNames names_;
-};
-
-/// [channels] of a weight that the toolkit quantizes, or [] of an input.
-Shape range_shape(const Layer& layer, const StoredRange& range) {
-  if (range.parameter.empty()) return {};
-  const QdqSite site = QdqSite::weight(range.parameter);
-  const auto sites = quant::sites_of(layer, {.quantize_input = false}, 1);
-  if (std::ranges::find(sites, site) == sites.end()) {
-    throw FormatError(
-        fmt::format("range: expected a weight that can be quantized, got '{}' "
-                    "of a {}",
-                    printable(range.parameter), layer.class_name()));
-  }
-  const Parameter& parameter = layer.parameter(range.parameter);
-  return Shape{parameter.variable.shape()[parameter.channel_axis]};
-}
-
-float size_of_range(float min, float max) {
-  if (!(min <= 0 && max >= 0 && min >= -kLargestRange &&
-        max <= kLargestRange)) {
-    throw FormatError(
-        fmt::format("range: expected ends of at most {} with 0 between them, "
-                    "got [{}, {}]",
-                    kLargestRange, min, max));
-  }
-  return std::max(-min, max);
-}
-
-/// What is worth a warning.
-struct Remarks {
-  bool all_untrained = true;
-  std::vector<std::string> empty = {};  ///< inputs of zeros alone
-};
-
-StoredScales read_one(const Hdf5Reader& file, const Layer& layer,
-                      const std::string& name, const StoredRange& range,
-                      Remarks& remarks) {
-  StoredScales scales{name, range.parameter, range.input, {}};
-  const Shape shape = range_shape(layer, range);
-  const Tensor min = file.f32(range.min, shape);
-  const Tensor max = file.f32(range.max, shape);
-  for (size_t i = 0; i < min.f32().size(); ++i) {
-    const float low = min.f32()[i];
-    const float high = max.f32()[i];
-    const float size = size_of_range(low, high);
-    remarks.all_untrained &= low == -kFirstEnd && high == kFirstEnd;
-    if (size < kSmallestRange && range.parameter.empty()) {
-      remarks.empty.push_back(text_of(scales));
-    }
-    scales.values.push_back(scale_of_range(size, 127));
-  }
-  return scales;
-}
-
-void warn_of(const Remarks& remarks) {
-  if (remarks.all_untrained) {
-    warn(fmt::format(
-        "ranges: expected those of a training, got [-{0}, {0}] everywhere, "
-        "which the toolkit begins with; calibrate() finds better ones",
-        kFirstEnd));
-  }
-  if (!remarks.empty.empty()) {
-    warn(
-        fmt::format("ranges: expected values, got zeros alone for {}; the "
-                    "scale is 1",
-                    listed(remarks.empty)));
-  }
-}
 
 /// Scales of the quantized inputs of each layer, in their order.
 using InputScales = std::map<std::string, std::vector<float>>;
@@ -289,36 +181,6 @@ std::shared_ptr<quant::Quantizer> quantizer_at(const Layer& layer,
 }
 
 }  // namespace
-
-std::vector<StoredScales> read_scales(const Hdf5Reader& file,
-                                      const std::vector<StoredLayer>& layers,
-                                      const Model& model, bool partial) {
-  const LayerIndex index(model);
-  std::vector<StoredScales> scales;
-  Remarks remarks;
-  for (const StoredLayer& stored : layers) {
-    const Layer* layer = index.find(stored.name);
-    for (const StoredRange& range : stored.ranges) {
-      if (layer == nullptr && partial) continue;
-      in_file(
-          [&] {
-            return "in the " +
-                   text_of(stored.name, range.parameter, range.input);
-          },
-          [&] {
-            if (layer == nullptr) {
-              throw FormatError(
-                  "range: expected a layer of the model, got one that it does "
-                  "not have, or one inside a model");
-            }
-            scales.push_back(read_one(file, quant::float_layer(*layer),
-                                      stored.name, range, remarks));
-          });
-    }
-  }
-  if (!scales.empty()) warn_of(remarks);
-  return scales;
-}
 
 quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
                        const Model& model) {

@@ -1,40 +1,17 @@
-// Ranges that NVIDIA's tensorflow-quantization stores beside the weights, as
-// scales of a model's quantizers. Internal to io/keras.
+// Scales of a file as those of a model's quantizers. Internal to io/keras.
 #pragma once
 
 #include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <octet/layers/model.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/quantizer.h>
 
-#include "hdf5/reader.h"
-#include "keras/stored_layers.h"
+#include "keras/scales.h"
 
 namespace octet::io {
-
-/// The scales at one site of a layer.
-struct StoredScales {
-  std::string layer;      ///< in the file: "quant_conv1"
-  std::string parameter;  ///< empty for an input
-  int input = 0;          ///< among the inputs that are quantized
-  std::vector<float> values;
-};
-
-/// Reads all ranges; s = max(min / -127, max / 127), and 1 where nothing but
-/// zeros was seen.
-/// Source: tensorflow-quantization 0.2.0; quantize_and_dequantize_v2 of
-/// TensorFlow with a narrow range; tf2onnx, which writes the same scale.
-/// Ranges of layers that the model does not have are refused, or left out if
-/// `partial`. Shapes are those of the model, before memory is taken.
-/// Throws: FormatError for ranges without 0, above 2^50 or of another shape,
-/// and of weights that cannot be quantized.
-std::vector<StoredScales> read_scales(const Hdf5Reader& file,
-                                      const std::vector<StoredLayer>& layers,
-                                      const Model& model, bool partial);
 
 /// Where these scales belong in a float model, which they were read for. A
 /// layer may have fewer than inputs: then equal ranges of their tensors tell
