@@ -162,11 +162,16 @@ Tensor read_labels(const std::string& path, int64_t n) {
                                   n, type_name(labels.dtype()),
                                   labels.shape().to_string()));
   }
+  const int64_t least = std::ranges::min(labels.data<int64_t>());
+  if (least < 0) {
+    throw FormatError(
+        fmt::format("'{}': expected labels >= 0, got {}", path, least));
+  }
   return labels;
 }
 
 // How many samples have their largest score, the first of equal ones, at their
-// label.
+// label. Where a score is not a number none is the largest.
 int64_t count_right(const Tensor& y, const Tensor& labels,
                     const std::string& path) {
   if (y.dtype() != DType::f32 || y.shape().rank() != 2) {
@@ -178,11 +183,14 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
   int64_t right = 0;
   for (int64_t i = 0; i < y.shape()[0]; ++i) {
     const int64_t label = labels.data<int64_t>()[static_cast<size_t>(i)];
-    if (label < 0 || label >= classes) {
+    if (label >= classes) {
       throw FormatError(fmt::format("'{}': expected labels in [0,{}), got {}",
                                     path, classes, label));
     }
     const Tensor scores = y.slice(i, 1);
+    if (std::ranges::any_of(scores.f32(), [](float s) { return s != s; })) {
+      continue;
+    }
     const auto best = std::ranges::max_element(scores.f32());
     right += best - scores.f32().begin() == label ? 1 : 0;
   }

@@ -151,7 +151,8 @@ void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
   if (raw > 0 && storage.bytes == 0) {
     throw FormatError(fmt::format("{}: expected strings, got raw bytes", what));
   }
-  if (raw > 0 || (tensor.has_raw_data() && entries == 0)) {
+  // Readers go by whether there are raw bytes, be they none.
+  if (tensor.has_raw_data()) {
     if (entries > 0 || raw != count * storage.bytes) {
       throw FormatError(fmt::format(
           "{}: expected {} bytes for {} {}, got {} bytes and {} values", what,

@@ -197,6 +197,8 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
               HasSubstr("expected int64 [3], got int64 [2]"));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),
               HasSubstr("expected labels in [0,4), got 4"));
+  EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 1, -1})),
+              HasSubstr("expected labels >= 0, got -1"));
 }
 
 TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {

@@ -161,6 +161,12 @@ TEST_F(CheckOnnx, RefusesInitializersShorterOrLongerThanTheirShape) {
                 initializer(model, "w").set_raw_data(std::string(432, '\0'));
               }),
       HasSubstr("and 108 values"));
+  // Readers would take the raw bytes that there are not.
+  EXPECT_THAT(refusal(conv_model(),
+                      [](onnx::ModelProto& model) {
+                        initializer(model, "w").set_raw_data("");
+                      }),
+              HasSubstr("got 0 bytes and 108 values"));
 }
 
 TEST_F(CheckOnnx, RefusesNegativeAndHugeDimensions) {

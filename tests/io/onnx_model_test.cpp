@@ -1,5 +1,6 @@
 // ONNX files that run: what they take, give and refuse as a whole.
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include <gmock/gmock.h>
@@ -127,6 +128,44 @@ TEST(OnnxModel, RefusesFilesThatAreNone) {
   EXPECT_FALSE(is_onnx_file(folder / "none.onnx"));
   save(conv_model(), folder / "model");
   EXPECT_TRUE(is_onnx_file(folder / "model"));
+}
+
+TEST(OnnxModel, BeginsOnTheFirstElementWhereASliceGoesBack) {
+  const OnnxModel slice = to_run(
+      "(float[5] x, int64[1] s, int64[1] e, int64[1] a, int64[1] p) => "
+      "(float[N] y)",
+      "y = Slice (x, s, e, a, p)");
+  const auto sliced = [&](int64_t start, int64_t end, int64_t step) {
+    return values_of(slice.predict(std::vector<Tensor>{
+        numbers({0, 1, 2, 3, 4}), integers({start}), integers({end}),
+        integers({0}), integers({step})})[0]);
+  };
+  // As ONNX Runtime: starts are clamped to [0, size - 1] there.
+  EXPECT_THAT(sliced(-100, -200, -1), ElementsAre(0));
+  EXPECT_THAT(sliced(-100, INT64_MIN, -2), ElementsAre(0));
+  EXPECT_THAT(sliced(100, INT64_MIN, -2), ElementsAre(4, 2, 0));
+  EXPECT_THAT(sliced(3, 0, -1), ElementsAre(3, 2, 1));
+  EXPECT_THAT(sliced(-100, 2, 1), ElementsAre(0, 1));
+}
+
+TEST(OnnxModel, PutsTheSecondOperandAtItsAxisBeforeOpset7) {
+  const OnnxModel less = to_run("(float[2,3] x, float[2] k) => (bool[2,3] y)",
+                                "y = Less <broadcast = 1, axis = 0> (x, k)", 6);
+  const Tensor y = less.predict(std::vector<Tensor>{
+      numbers(Shape{2, 3}, {0, 0, 0, 0, 0, 0}), numbers({-1, 1})})[0];
+  EXPECT_THAT(y.data<bool>(),
+              ElementsAre(false, false, false, true, true, true));
+}
+
+TEST(OnnxModel, LeavesOutATermOfGemmThatBetaTakesAway) {
+  const OnnxModel gemm =
+      to_run("(float[1,2] a, float[2,1] b, float[1,1] c) => (float[1,1] y)",
+             "y = Gemm <beta = 0.0> (a, b, c)");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(values_of(gemm.predict(std::vector<Tensor>{
+                  numbers(Shape{1, 2}, {1, 2}), numbers(Shape{2, 1}, {3, 4}),
+                  numbers(Shape{1, 1}, {nan})})[0]),
+              ElementsAre(11));
 }
 
 TEST(OnnxModel, GivesOutputsThatShareNothing) {

@@ -12,28 +12,6 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kNumpyBroadcast = 7;  // the opset it came with
-
-// Before, the second operand lay at the attribute `axis` of the first.
-Tensor second_operand(const NodeContext& context) {
-  const Tensor& a = context.input(0);
-  const Tensor& b = context.input(1);
-  if (context.opset() >= kNumpyBroadcast || !context.has_attribute("axis")) {
-    return b;
-  }
-  const int64_t rank = a.shape().rank();
-  const int64_t after =
-      rank - b.shape().rank() - context.axis(context.integer("axis", 0), rank);
-  if (after < 0) {
-    context.refuse(fmt::format("expected an axis where {} fits {}, got {}",
-                               b.shape().to_string(), a.shape().to_string(),
-                               context.integer("axis", 0)));
-  }
-  Dims dims = dims_of(b);
-  dims.insert(dims.end(), static_cast<size_t>(after), 1);
-  return context.reshaped(b, dims);
-}
-
 template <class F>
 Values binary(const NodeContext& context, F f) {
   const Tensor& a = context.input(0);

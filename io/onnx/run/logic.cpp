@@ -8,15 +8,16 @@ namespace {
 template <class F>
 Values compare(const NodeContext& context, F f) {
   const Tensor& a = context.input(0);
+  const Tensor b = second_operand(context);
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
-    return combine<bool, T, T>(context, a, context.input(1), f);
+    return combine<bool, T, T>(context, a, b, f);
   })};
 }
 
 template <class F>
 Values logical(const NodeContext& context, F f) {
-  return {combine<bool, bool, bool>(context, context.input(0), context.input(1),
-                                    f)};
+  return {combine<bool, bool, bool>(context, context.input(0),
+                                    second_operand(context), f)};
 }
 
 }  // namespace

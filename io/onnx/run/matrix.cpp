@@ -96,8 +96,9 @@ Values gemm(const NodeContext& context) {
   if (!context.has_input(2)) return {y};
   const float beta = context.number("beta", 1);
   Tensor sum = combine<float, float, float>(
-      context, y, context.input(2),
-      [beta](float product, float c) { return product + beta * c; });
+      context, y, context.input(2), [beta](float product, float c) {
+        return beta == 0 ? product : product + beta * c;
+      });
   if (sum.shape() != y.shape()) {
     context.refuse(fmt::format("expected a term that broadcasts to {}, got {}",
                                y.shape().to_string(),

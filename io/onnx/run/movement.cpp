@@ -42,16 +42,17 @@ struct Slice {
 
 // Any numbers will do; a step must not be 0.
 Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
+  if (size == 0) return {0, 0, 1};
   // A longer step takes one element as well.
   step = std::clamp(step, -size - 1, size + 1);
   const bool back = step < 0;
-  // Behind the last, or before the first one, are ends as well.
-  const auto position = [&](int64_t at) {
-    return std::clamp<int64_t>(at < 0 ? at + size : at, back ? -1 : 0,
-                               back ? size - 1 : size);
-  };
-  start = position(start);
-  const int64_t span = back ? start - position(end) : position(end) - start;
+  if (start < 0) start += size;
+  if (end < 0) end += size;
+  // Going back begins on an element, and ends before the first one.
+  start = std::clamp<int64_t>(start, 0, back ? size - 1 : size);
+  end = back ? std::clamp<int64_t>(end, -1, size - 1)
+             : std::clamp<int64_t>(end, 0, size);
+  const int64_t span = back ? start - end : end - start;
   const int64_t pace = back ? -step : step;
   return {start, span > 0 ? (span + pace - 1) / pace : 0, step};
 }

@@ -121,7 +121,15 @@ Values clip(const NodeContext& context) {
 
 Values cast(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const auto number = static_cast<int32_t>(context.integer("to", 0));
+  constexpr int64_t kNumberedTypes = 6;  // the opset that began them
+  int32_t number = 0;
+  if (context.opset() >= kNumberedTypes) {
+    number = static_cast<int32_t>(context.integer("to", 0));
+  } else {
+    onnx::TensorProto::DataType type = onnx::TensorProto::UNDEFINED;
+    (void)onnx::TensorProto::DataType_Parse(context.text("to", ""), &type);
+    number = type;
+  }
   const auto to = dtype_of(number);
   if (!to) {
     context.unsupported(fmt::format("expected a type that Octet has, got {}",

@@ -49,6 +49,12 @@ Dims broadcast_strides(const Dims& own, const Dims& dims);
 Tensor strided_copy(const NodeContext& context, const Tensor& x,
                     const Dims& dims, const Dims& strides, int64_t base = 0);
 
+/// The opset that NumPy's rules came with.
+inline constexpr int64_t kNumpyBroadcast = 7;
+/// The second of two operands. Before, it lay at the attribute `axis` of the
+/// first.
+Tensor second_operand(const NodeContext& context);
+
 /// f(a, b) for each pair of elements, broadcast.
 /// Throws: FormatError for shapes that do not fit.
 template <class R, class A, class B, class F>

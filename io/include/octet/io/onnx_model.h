@@ -34,7 +34,7 @@ class OnnxModel {
   /// ShapeError naming the input, what it expects and what it got;
   /// FormatError naming the node where sizes that only show now do not fit, or
   /// a value would take more than 2 GiB; UnsupportedError for what of an
-  /// operator is left out (images of three axes, training).
+  /// operator is left out (images of three axes, training of Dropout).
   std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
   /// Of a model with one input and one output. Throws: the same; ValueError for
   /// other models.
