@@ -37,9 +37,10 @@ int write_all(const std::filesystem::path& folder) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   int written = 0;
-  for (const char* file : {"k1_tf.h5", "k2_functional.h5", "k2_sequence.h5",
-                           "k3_channels_first.keras", "k3_functional.keras",
-                           "k3_sequence.keras"}) {
+  for (const char* file :
+       {"k1_tf.h5", "k2_functional.h5", "k2_sequence.h5",
+        "k3_channels_first.keras", "k3_functional.keras", "k3_sequence.keras",
+        "toolkit_residual.h5", "toolkit_sequence.h5"}) {
     const std::string name = std::filesystem::path(file).stem();
     write_model(io::load_keras(io::keras_golden(file)), name,
                 io::keras_case(name), folder);
