@@ -18,7 +18,8 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
+
+from reference import reference_session
 
 # Of the largest number expected, or of 1. Keras computed in float64; both
 # Octet's constants and ONNX Runtime's sums have float32's 6e-8, and its exp
@@ -52,13 +53,7 @@ def run(path, inputs):
     """The outputs in Keras' layout and the nodes of the file."""
     model = onnx.load(path)
     onnx.checker.check_model(model, full_check=True)
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options,
-        providers=["CPUExecutionProvider"])
+    session = reference_session(model.SerializeToString())
     values = session.get_inputs()
     if len(values) != len(inputs):
         raise ValueError(f"expected {len(inputs)} inputs, got {len(values)}")

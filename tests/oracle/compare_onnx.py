@@ -20,6 +20,8 @@ import onnx
 import onnxruntime
 from onnx import numpy_helper
 
+from reference import reference_session
+
 
 class UsageError(Exception):
     """The caller's mistake: exit code 2."""
@@ -260,12 +262,7 @@ def check_model(path, quantized, partial=False):
 
 
 def run_model(path, inputs, batch):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        path, options, providers=["CPUExecutionProvider"])
+    session = reference_session(path)
     [model_input] = session.get_inputs()
     expected = list(model_input.shape)[1:]
     if expected != list(inputs.shape)[1:]:

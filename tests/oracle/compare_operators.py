@@ -17,8 +17,9 @@ import tempfile
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+from reference import reference_session
 
 # Of the largest output: sums of float32 in another order.
 TOLERANCE = 1e-5
@@ -308,13 +309,7 @@ def cases():
 
 
 def by_onnx_runtime(model, x):
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = (
-        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options,
-        providers=["CPUExecutionProvider"])
+    session = reference_session(model.SerializeToString())
     return session.run(None, {"x": x})[0]
 
 
