@@ -22,19 +22,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 
-class Hdf5Attributes : public ::testing::TestWithParam<Isolation> {
+class Hdf5Attributes : public ReadBothWays {
  protected:
-  Hdf5Reader read() {
-    return Hdf5Reader(image_.finish(), "a.h5", {.isolation = GetParam()});
-  }
   std::optional<Config> value(const std::string& name) {
     return read().attribute("", name);
   }
   std::string refusal(const std::string& name) {
     return error_of<FormatError>([&] { value(name); });
   }
-
-  Hdf5Image image_;
 };
 
 INSTANTIATE_TEST_SUITE_P(, Hdf5Attributes,

@@ -106,6 +106,16 @@ class Hdf5Image {
   Handle links_;
 };
 
+/// Both ways of reading end in the same checks; every test runs on both.
+class ReadBothWays : public ::testing::TestWithParam<Isolation> {
+ protected:
+  Hdf5Reader read() {
+    return Hdf5Reader(image_.finish(), "a.h5", {.isolation = GetParam()});
+  }
+
+  Hdf5Image image_;
+};
+
 inline std::string isolation_name(
     const ::testing::TestParamInfo<Isolation>& test) {
   return test.param == Isolation::none ? "InProcess" : "InChild";

@@ -20,17 +20,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Both ways of reading end in the same checks; every test runs on both.
-class Hdf5Reading : public ::testing::TestWithParam<Isolation> {
+class Hdf5Reading : public ReadBothWays {
  protected:
-  Hdf5Reader read() {
-    return Hdf5Reader(image_.finish(), "a.h5", {.isolation = GetParam()});
-  }
   std::string refusal_of_f32(const std::string& path, const Shape& shape) {
     return error_of<FormatError>([&] { read().f32(path, shape); });
   }
-
-  Hdf5Image image_;
 };
 
 INSTANTIATE_TEST_SUITE_P(, Hdf5Reading,
