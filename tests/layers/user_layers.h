@@ -11,7 +11,7 @@
 
 namespace octet {
 
-/// One input, as it is; what the layers below have in common.
+/// Its first input, as it is; what layers of tests have in common.
 class Plain : public Layer {
  public:
   Config config() const override { return Config::Object(); }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../layers/user_layers.h"
 #include "support.h"
 #include "toolkit_table.h"
 
@@ -103,17 +104,9 @@ TEST(ResidualCase, TellsClassesByAPartOfTheirNames) {
 }
 
 /// Of two inputs, called an activation.
-class PairActivation final : public Layer {
+class PairActivation final : public Plain {
  public:
   std::string class_name() const override { return "PairActivation"; }
-  Config config() const override { return Config::Object(); }
-  Shape output_shape(std::span<const Shape> inputs) const override {
-    return inputs[0];
-  }
-  Variable forward(const ForwardContext&,
-                   std::span<const Variable> inputs) const override {
-    return inputs[0];
-  }
 };
 
 TEST(ResidualCase, WalksUpAlongFirstInputs) {
