@@ -25,7 +25,7 @@ void run(const Options& o) {
 
   // 1. Create a simple model.
   auto image = input({28, 28, 1});
-  auto x = Conv2D({.filters = 2, .kernel_size = {3, 3}})(image);
+  auto x = Conv2D({.filters = 2, .kernel_size = 3})(image);
   x = ReLU()(x);
   x = Flatten()(x);
   x = Dense({.units = 10})(x);

@@ -101,16 +101,7 @@ class FieldReader {
   }
   void operator()(const char* name, Padding& value) {
     read(name, [&](const Config& c) {
-      if (c.is_list()) {
-        value = pads(c);
-        return;
-      }
-      const std::string& text = c.as_string();
-      if (text != "same" && text != "valid") {
-        throw ValueError("padding: expected 'valid' or 'same', got '" + text +
-                         "'");
-      }
-      value = text == "same" ? Padding::same : Padding::valid;
+      value = c.is_list() ? Padding(pads(c)) : Padding(c.as_string());
     });
   }
   void operator()(const char* name, Pads& value) {

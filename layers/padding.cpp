@@ -1,6 +1,9 @@
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include <octet/layers/padding.h>
+#include <octet/runtime/error.h>
 
 namespace octet {
 namespace {
@@ -14,6 +17,13 @@ int64_t total_padding(int64_t size, int64_t window, int64_t stride,
 }
 
 }  // namespace
+
+Padding::Padding(const std::string& name)
+    : kind_(name == "same" ? Kind::same : Kind::valid) {
+  if (name == "same" || name == "valid") return;
+  throw ValueError(
+      fmt::format("padding: expected 'valid' or 'same', got '{}'", name));
+}
 
 Pads Padding::pads(Size2 image, Size2 window, Size2 strides,
                    Size2 dilation) const {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -26,7 +27,13 @@ class RescalingLayer final : public Layer {
   explicit RescalingLayer(const RescalingOptions& options)
       : o_(options),
         scale_(vector("scale", o_.scale)),
-        offset_(vector("offset", o_.offset)) {}
+        offset_(vector("offset", o_.offset)) {
+    if (std::ranges::all_of(o_.scale, [](float x) { return x == 0; })) {
+      throw ValueError(
+          "scale: expected a number that is not 0, got 0. Hint: 1 / 255 is 0 "
+          "in C++; write 1 / 255.0f");
+    }
+  }
 
   std::string class_name() const override { return "Rescaling"; }
   Config config() const override { return write_fields(o_); }

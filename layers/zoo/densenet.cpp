@@ -29,7 +29,7 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
                      const std::string& name) {
   SymbolicTensor y = norm_relu(x, name + "_0_bn", name + "_0_relu");
   y = kernels.conv(y, {.filters = 4 * kGrowth,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .use_bias = false,
                        .name = name + "_1_conv"});
   y = norm_relu(y, name + "_1_bn", name + "_1_relu");
@@ -45,7 +45,7 @@ SymbolicTensor transition(const Kernels& kernels, const SymbolicTensor& x,
                           const std::string& name) {
   SymbolicTensor y = norm_relu(x, name + "_bn", name + "_relu");
   y = kernels.conv(y, {.filters = x.shape()[3] / 2,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .use_bias = false,
                        .name = name + "_conv"});
   return AveragePooling2D({.name = name + "_pool"})(y);
@@ -53,16 +53,15 @@ SymbolicTensor transition(const Kernels& kernels, const SymbolicTensor& x,
 
 SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = glorot_uniform()};
-  SymbolicTensor x = ZeroPadding2D({.padding = {3, 3, 3, 3}})(image);
+  SymbolicTensor x = ZeroPadding2D({.padding = 3})(image);
   x = kernels.conv(x, {.filters = 64,
-                       .kernel_size = {7, 7},
-                       .strides = {2, 2},
+                       .kernel_size = 7,
+                       .strides = 2,
                        .use_bias = false,
                        .name = "conv1_conv"});
   x = norm_relu(x, "conv1_bn", "conv1_relu");
-  x = ZeroPadding2D({.padding = {1, 1, 1, 1}})(x);
-  x = MaxPooling2D({.pool_size = {3, 3}, .strides = {2, 2}, .name = "pool1"})(
-      x);
+  x = ZeroPadding2D({.padding = 1})(x);
+  x = MaxPooling2D({.pool_size = 3, .strides = 2, .name = "pool1"})(x);
   int stage = 2;
   for (const int blocks : kBlocks) {
     if (stage > 2) {

@@ -21,14 +21,13 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& spectrogram) {
   SymbolicTensor x =
       norm_relu(kernels.conv(spectrogram, {.filters = kFilters,
                                            .kernel_size = {10, 4},
-                                           .strides = {2, 2},
+                                           .strides = 2,
                                            .padding = Padding::same}));
   x = Dropout({.rate = 0.2f})(x);
   for (int i = 0; i < kBlocks; ++i) {
     x = norm_relu(kernels.depthwise(x, {.padding = Padding::same}));
-    x = norm_relu(kernels.conv(x, {.filters = kFilters,
-                                   .kernel_size = {1, 1},
-                                   .padding = Padding::same}));
+    x = norm_relu(kernels.conv(
+        x, {.filters = kFilters, .kernel_size = 1, .padding = Padding::same}));
   }
   x = Dropout({.rate = 0.4f})(x);
   const Size2 rest{x.shape()[1], x.shape()[2]};

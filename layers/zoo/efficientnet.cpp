@@ -47,12 +47,12 @@ SymbolicTensor excited(const Kernels& kernels, const SymbolicTensor& x,
   y = Reshape({.target_shape = {1, 1, channels}, .name = name + "se_reshape"})(
       y);
   y = kernels.conv(y, {.filters = squeezed,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .activation = "silu",
                        .name = name + "se_reduce"});
   y = kernels.conv(y, {.filters = channels,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .activation = "sigmoid",
                        .name = name + "se_expand"});
@@ -66,7 +66,7 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
   SymbolicTensor y = x;
   if (stage.expansion != 1) {
     y = kernels.conv(y, {.filters = stage.expansion * channels,
-                         .kernel_size = {1, 1},
+                         .kernel_size = 1,
                          .padding = Padding::same,
                          .use_bias = false,
                          .name = name + "expand_conv"});
@@ -85,7 +85,7 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
   y = norm_swish(y, name + "bn", name + "activation");
   y = excited(kernels, y, std::max(int64_t{1}, channels / 4), name);
   y = kernels.conv(y, {.filters = stage.filters,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .use_bias = false,
                        .name = name + "project_conv"});
@@ -113,10 +113,8 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   x = Normalization()(x);
   x = ZeroPadding2D(
       {.padding = pads_of_stride_two(x, 3), .name = "stem_conv_pad"})(x);
-  x = kernels.conv(x, {.filters = 32,
-                       .strides = {2, 2},
-                       .use_bias = false,
-                       .name = "stem_conv"});
+  x = kernels.conv(
+      x, {.filters = 32, .strides = 2, .use_bias = false, .name = "stem_conv"});
   x = norm_swish(x, "stem_bn", "stem_activation");
   int done = 0;
   int number = 0;
@@ -129,7 +127,7 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
     }
   }
   x = kernels.conv(x, {.filters = 1280,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .use_bias = false,
                        .name = "top_conv"});

@@ -10,11 +10,11 @@ namespace {
 SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = glorot_uniform()};
   SymbolicTensor x = kernels.conv(image, {.filters = 6,
-                                          .kernel_size = {5, 5},
+                                          .kernel_size = 5,
                                           .padding = Padding::same,
                                           .name = "conv1"});
   x = MaxPooling2D({.name = "pool1"})(ReLU({.name = "relu1"})(x));
-  x = kernels.conv(x, {.filters = 16, .kernel_size = {5, 5}, .name = "conv2"});
+  x = kernels.conv(x, {.filters = 16, .kernel_size = 5, .name = "conv2"});
   x = MaxPooling2D({.name = "pool2"})(ReLU({.name = "relu2"})(x));
   x = Flatten({.name = "flatten"})(x);
   x = ReLU({.name = "relu3"})(kernels.dense(x, {.units = 120, .name = "fc1"}));

@@ -39,7 +39,7 @@ SymbolicTensor norm_relu6(const SymbolicTensor& x, const std::string& prefix) {
 SymbolicTensor keras_body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = glorot_uniform()};
   SymbolicTensor x = kernels.conv(image, {.filters = scaled(32, o.alpha),
-                                          .strides = {2, 2},
+                                          .strides = 2,
                                           .padding = Padding::same,
                                           .use_bias = false,
                                           .name = "conv1"});
@@ -48,7 +48,7 @@ SymbolicTensor keras_body(const Options& o, const SymbolicTensor& image) {
   for (const auto& [filters, stride] : kBlocks) {
     ++id;
     if (stride == 2) {
-      x = ZeroPadding2D({.padding = {.bottom = 1, .right = 1},
+      x = ZeroPadding2D({.padding = {{0, 1}, {0, 1}},
                          .name = fmt::format("conv_pad_{}", id)})(x);
     }
     const std::string depthwise = fmt::format("conv_dw_{}", id);
@@ -60,7 +60,7 @@ SymbolicTensor keras_body(const Options& o, const SymbolicTensor& image) {
     x = norm_relu6(x, depthwise);
     const std::string pointwise = fmt::format("conv_pw_{}", id);
     x = kernels.conv(x, {.filters = scaled(filters, o.alpha),
-                         .kernel_size = {1, 1},
+                         .kernel_size = 1,
                          .padding = Padding::same,
                          .use_bias = false,
                          .name = pointwise});
@@ -69,7 +69,7 @@ SymbolicTensor keras_body(const Options& o, const SymbolicTensor& image) {
   x = GlobalAveragePooling2D({.keepdims = true})(x);
   x = Dropout({.rate = 1e-3f, .name = "dropout"})(x);
   x = kernels.conv(x, {.filters = o.classes,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .name = "conv_preds"});
   x = Reshape({.target_shape = {o.classes}, .name = "reshape_2"})(x);
@@ -83,15 +83,15 @@ SymbolicTensor norm_relu(const SymbolicTensor& x) {
 // Unlike Keras' own, it has biases and plain ReLU, and pads evenly.
 SymbolicTensor tiny_body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = he_normal()};
-  SymbolicTensor x = kernels.conv(image, {.filters = scaled(32, o.alpha),
-                                          .strides = {2, 2},
-                                          .padding = Padding::same});
+  SymbolicTensor x = kernels.conv(
+      image,
+      {.filters = scaled(32, o.alpha), .strides = 2, .padding = Padding::same});
   x = norm_relu(x);
   for (const auto& [filters, stride] : kBlocks) {
     x = norm_relu(kernels.depthwise(
         x, {.strides = {stride, stride}, .padding = Padding::same}));
     x = norm_relu(kernels.conv(x, {.filters = scaled(filters, o.alpha),
-                                   .kernel_size = {1, 1},
+                                   .kernel_size = 1,
                                    .padding = Padding::same}));
   }
   const Size2 rest{x.shape()[1], x.shape()[2]};

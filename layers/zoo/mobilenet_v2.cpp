@@ -39,7 +39,7 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
   SymbolicTensor y = x;
   if (id > 0) {
     y = kernels.conv(y, {.filters = kExpansion * channels,
-                         .kernel_size = {1, 1},
+                         .kernel_size = 1,
                          .padding = Padding::same,
                          .use_bias = false,
                          .name = prefix + "expand"});
@@ -56,7 +56,7 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
           .name = prefix + "depthwise"});
   y = relu6(norm(y, prefix + "depthwise_BN"), prefix + "depthwise_relu");
   y = kernels.conv(y, {.filters = filters,
-                       .kernel_size = {1, 1},
+                       .kernel_size = 1,
                        .padding = Padding::same,
                        .use_bias = false,
                        .name = prefix + "project"});
@@ -69,7 +69,7 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   const Kernels kernels{.l2 = o.l2, .initializer = glorot_uniform()};
   SymbolicTensor x =
       kernels.conv(image, {.filters = multiple_of_eight(32 * o.alpha),
-                           .strides = {2, 2},
+                           .strides = 2,
                            .padding = Padding::same,
                            .use_bias = false,
                            .name = "Conv1"});
@@ -86,7 +86,7 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   // A narrower network keeps the width of its last convolution.
   x = kernels.conv(
       x, {.filters = o.alpha > 1 ? multiple_of_eight(1280 * o.alpha) : 1280,
-          .kernel_size = {1, 1},
+          .kernel_size = 1,
           .use_bias = false,
           .name = "Conv_1"});
   x = relu6(norm(x, "Conv_1_bn"), "out_relu");

@@ -91,7 +91,7 @@ int64_t multiple_of_eight(double value) {
 Pads pads_of_stride_two(const SymbolicTensor& x, int64_t window) {
   const int64_t end = window / 2;
   const auto begin = [&](int axis) { return end - (1 - x.shape()[axis] % 2); };
-  return {.top = begin(1), .bottom = end, .left = begin(2), .right = end};
+  return {begin(1), end, begin(2), end};
 }
 
 void expect_multiples(const Shape& input, int64_t divisor) {

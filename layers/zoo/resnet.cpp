@@ -69,12 +69,11 @@ Model resnet(std::string_view name, Block kind, std::span<const int> blocks,
     const ResNet net{{.l2 = o.l2, .initializer = glorot_uniform()},
                      kind,
                      kind == Block::bottleneck};
-    x = ZeroPadding2D({.padding = {3, 3, 3, 3}, .name = "conv1_pad"})(x);
+    x = ZeroPadding2D({.padding = 3, .name = "conv1_pad"})(x);
     x = net.conv_norm(x, {64, 7, 2}, "conv1");
     x = Activation("relu", "conv1_relu")(x);
-    x = ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = "pool1_pad"})(x);
-    x = MaxPooling2D(
-        {.pool_size = {3, 3}, .strides = {2, 2}, .name = "pool1_pool"})(x);
+    x = ZeroPadding2D({.padding = 1, .name = "pool1_pad"})(x);
+    x = MaxPooling2D({.pool_size = 3, .strides = 2, .name = "pool1_pool"})(x);
     int64_t filters = 64;
     for (size_t stage = 0; stage < blocks.size(); ++stage, filters *= 2) {
       for (int i = 1; i <= blocks[stage]; ++i) {

@@ -36,26 +36,26 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
   SymbolicTensor shortcut = x;
   if (at.first) {
     shortcut = kernels.conv(preact, {.filters = 4 * at.filters,
-                                     .kernel_size = {1, 1},
+                                     .kernel_size = 1,
                                      .strides = strides,
                                      .name = name + "_0_conv"});
   } else if (at.stride > 1) {
-    shortcut = MaxPooling2D({.pool_size = {1, 1}, .strides = strides})(x);
+    shortcut = MaxPooling2D({.pool_size = 1, .strides = strides})(x);
   }
   SymbolicTensor y = kernels.conv(preact, {.filters = at.filters,
-                                           .kernel_size = {1, 1},
+                                           .kernel_size = 1,
                                            .use_bias = false,
                                            .name = name + "_1_conv"});
   y = norm_relu(y, name + "_1");
-  y = ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = name + "_2_pad"})(y);
+  y = ZeroPadding2D({.padding = 1, .name = name + "_2_pad"})(y);
   y = kernels.conv(y, {.filters = at.filters,
                        .strides = strides,
                        .use_bias = false,
                        .name = name + "_2_conv"});
   y = norm_relu(y, name + "_2");
-  y = kernels.conv(y, {.filters = 4 * at.filters,
-                       .kernel_size = {1, 1},
-                       .name = name + "_3_conv"});
+  y = kernels.conv(
+      y,
+      {.filters = 4 * at.filters, .kernel_size = 1, .name = name + "_3_conv"});
   return Add({.name = name + "_out"})({shortcut, y});
 }
 
@@ -63,14 +63,12 @@ Model resnet_v2(std::string_view name, std::span<const int> blocks,
                 const Options& options) {
   return network(name, options, [&](const Options& o, SymbolicTensor x) {
     const Kernels kernels{.l2 = o.l2, .initializer = glorot_uniform()};
-    x = ZeroPadding2D({.padding = {3, 3, 3, 3}, .name = "conv1_pad"})(x);
-    x = kernels.conv(x, {.filters = 64,
-                         .kernel_size = {7, 7},
-                         .strides = {2, 2},
-                         .name = "conv1_conv"});
-    x = ZeroPadding2D({.padding = {1, 1, 1, 1}, .name = "pool1_pad"})(x);
-    x = MaxPooling2D(
-        {.pool_size = {3, 3}, .strides = {2, 2}, .name = "pool1_pool"})(x);
+    x = ZeroPadding2D({.padding = 3, .name = "conv1_pad"})(x);
+    x = kernels.conv(
+        x,
+        {.filters = 64, .kernel_size = 7, .strides = 2, .name = "conv1_conv"});
+    x = ZeroPadding2D({.padding = 1, .name = "pool1_pad"})(x);
+    x = MaxPooling2D({.pool_size = 3, .strides = 2, .name = "pool1_pool"})(x);
     int64_t filters = 64;
     for (size_t stage = 0; stage < blocks.size(); ++stage, filters *= 2) {
       const bool last_stage = stage + 1 == blocks.size();

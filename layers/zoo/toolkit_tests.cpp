@@ -146,12 +146,11 @@ Model merry(const Options& options) {
     x = norm_relu(kernels.conv(x, {.filters = 12}));
     // The toolkit makes a third branch after these and does not use it.
     const SymbolicTensor one = norm_relu(kernels.conv(
-        x, {.filters = 12, .kernel_size = {1, 1}, .padding = Padding::same}));
+        x, {.filters = 12, .kernel_size = 1, .padding = Padding::same}));
     SymbolicTensor five = kernels.conv(
-        x, {.filters = 12, .kernel_size = {1, 1}, .padding = Padding::same});
+        x, {.filters = 12, .kernel_size = 1, .padding = Padding::same});
     five = norm_relu(kernels.conv(
-        five,
-        {.filters = 24, .kernel_size = {5, 5}, .padding = Padding::same}));
+        five, {.filters = 24, .kernel_size = 5, .padding = Padding::same}));
     return classifier(o, Concatenate()({one, five}));
   });
 }

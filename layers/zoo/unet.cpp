@@ -46,8 +46,8 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
     filters /= 2;
     const std::string name = fmt::format("up{}", level);
     x = Conv2DTranspose({.filters = filters,
-                         .kernel_size = {2, 2},
-                         .strides = {2, 2},
+                         .kernel_size = 2,
+                         .strides = 2,
                          .kernel_initializer = kernels.initializer,
                          .kernel_regularizer = {.l2 = kernels.l2},
                          .name = name + "_deconv"})(x);
@@ -56,7 +56,7 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
     x = twice(kernels, x, filters, name);
   }
   return kernels.conv(
-      x, {.filters = o.classes, .kernel_size = {1, 1}, .name = "predictions"});
+      x, {.filters = o.classes, .kernel_size = 1, .name = "predictions"});
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Padding, SamePadding, ::testing::ValuesIn(kSameCases),
                          [](const auto& test) { return test.param.name; });
 
 TEST(Padding, TreatsRowsAndColumnsByThemselves) {
-  const Pads expected{.top = 0, .bottom = 1, .left = 2, .right = 2};
+  const Pads expected{{0, 1}, {2, 2}};
   EXPECT_EQ(Padding::same.pads({28, 9}, {3, 5}, {2, 1}, {1, 1}), expected);
 }
 

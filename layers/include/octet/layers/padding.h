@@ -1,13 +1,18 @@
 #pragma once
 
+#include <concepts>
+#include <cstddef>
+#include <string>
+
 #include <octet/runtime/ops/window.h>
 
 namespace octet {
 
-/// Padding of windows: Keras' two, or cells given one by one:
+/// Padding of windows: Keras' two, or cells given as Pads are:
 ///
-///   Conv2D({.filters = 8, .padding = Padding::same})
-///   Conv2D({.filters = 8, .padding = Pads{1, 1, 1, 1}})
+///   Conv2D({.filters = 8, .padding = Padding::same})  // or "same"
+///   Conv2D({.filters = 8, .padding = 1})              // at each side
+///   Conv2D({.filters = 8, .padding = Pads{0, 1, 0, 1}})
 class Padding {
  public:
   static const Padding valid;  ///< none
@@ -15,6 +20,14 @@ class Padding {
                                ///< goes to the end
   constexpr Padding() = default;
   constexpr Padding(const Pads& pads) : kind_(Kind::given), given_(pads) {}
+  template <std::integral... N>
+  requires(sizeof...(N) == 1 || sizeof...(N) == 2 ||
+           sizeof...(N) == 4) constexpr Padding(N... cells)
+      : Padding(Pads(cells...)) {}
+  /// "valid" or "same". Throws: ValueError for another name.
+  Padding(const std::string& name);
+  template <size_t Size>
+  Padding(const char (&name)[Size]) : Padding(std::string(name)) {}
 
   /// The cells around an image of h x w.
   /// Source: TensorFlow 'SAME' padding, https://www.tensorflow.org/api_docs/

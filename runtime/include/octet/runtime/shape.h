@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -9,10 +10,17 @@
 
 namespace octet {
 
-/// Rows and columns of a window, a stride or a dilation.
+/// Rows and columns of a window, a stride or a dilation. As in Keras, one
+/// number stands for both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}`
+/// is 0 x 0, which options take for "not given", or refuse.
 struct Size2 {
-  int64_t h = 1;
-  int64_t w = 1;
+  int64_t h = 0;
+  int64_t w = 0;
+
+  constexpr Size2() = default;
+  constexpr Size2(std::integral auto both) : Size2(both, both) {}
+  constexpr Size2(std::integral auto rows, std::integral auto columns)
+      : h(static_cast<int64_t>(rows)), w(static_cast<int64_t>(columns)) {}
   bool operator==(const Size2&) const = default;
 };
 

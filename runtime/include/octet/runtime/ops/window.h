@@ -1,18 +1,41 @@
 // Windows that slide over images: sizes, strides, padding.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #include <octet/runtime/shape.h>
 
 namespace octet {
 
-/// Cells added around an image.
+/// Cells added around an image, or cut off. Written as in Keras: `1` is one at
+/// each side, `{1, 2}` one above and below and two at the left and right,
+/// `{{0, 1}, {2, 3}}` top and bottom, left and right; `{0, 1, 2, 3}` is the
+/// same.
 struct Pads {
   int64_t top = 0;
   int64_t bottom = 0;
   int64_t left = 0;
   int64_t right = 0;
+
+  /// Both ends of an axis.
+  struct Ends {
+    int64_t begin;
+    int64_t end;
+  };
+
+  constexpr Pads() = default;
+  constexpr Pads(std::integral auto all) : Pads(all, all) {}
+  constexpr Pads(std::integral auto rows, std::integral auto columns)
+      : Pads(rows, rows, columns, columns) {}
+  constexpr Pads(Ends rows, Ends columns)
+      : Pads(rows.begin, rows.end, columns.begin, columns.end) {}
+  constexpr Pads(std::integral auto above, std::integral auto below,
+                 std::integral auto before, std::integral auto behind)
+      : top(static_cast<int64_t>(above)),
+        bottom(static_cast<int64_t>(below)),
+        left(static_cast<int64_t>(before)),
+        right(static_cast<int64_t>(behind)) {}
   bool operator==(const Pads&) const = default;
 };
 
