@@ -1,6 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -8,9 +13,13 @@
 
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
 
 namespace octet {
 namespace {
+
+// Samples read at a time for their labels.
+constexpr int64_t kLabelsRead = 256;
 
 /// [n] followed by the dimensions of one sample.
 Shape batch_shape(int64_t n, const Shape& sample) {
@@ -32,6 +41,8 @@ class MemorySource final : public SampleSource {
   Shape input_shape() const override { return input_shape_; }
   DType label_type() const override { return labels_.dtype(); }
   Shape label_shape() const override { return label_shape_; }
+
+  Tensor known_labels() const override { return labels_; }
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
@@ -110,9 +121,12 @@ std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
                     "labels {}",
                     inputs.shape().to_string(), labels.shape().to_string()));
   }
-  if (!std::isfinite(scale)) {
-    throw ValueError(
-        fmt::format("dataset: expected a finite input_scale, got {}", scale));
+  if (!std::isfinite(scale) || scale == 0) {
+    throw ValueError(fmt::format(
+        "dataset: expected a finite input_scale, not 0, got {}{}", scale,
+        scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write "
+                     "1 / 255.0f"
+                   : ""));
   }
   if (inputs.dtype() == DType::f32 && scale != 1.0f) {
     throw ValueError(
@@ -132,6 +146,57 @@ void check_read(std::string_view what, const Tensor& got, const Shape& shape,
         shape.to_string(), to_string(type), got.shape().to_string(),
         to_string(got.dtype())));
   }
+}
+
+/// Rows of a tensor, in the order of `places`.
+Tensor rows_of(const Tensor& from, std::span<const int64_t> places) {
+  const auto count = static_cast<int64_t>(places.size());
+  Tensor rows(from.shape().with(0, count), from.dtype());
+  const auto row_bytes = static_cast<size_t>(
+      from.shape()[0] > 0 ? from.bytes() / from.shape()[0] : 0);
+  auto* to = static_cast<std::byte*>(rows.raw());
+  const auto* values = static_cast<const std::byte*>(from.raw());
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::memcpy(to + i * row_bytes,
+                values + static_cast<size_t>(places[i]) * row_bytes, row_bytes);
+  }
+  return rows;
+}
+
+/// `order` with the samples of a stratified choice of `count` first.
+std::vector<int64_t> stratified_order(std::span<const int64_t> order,
+                                      std::span<const int64_t> labels,
+                                      int64_t count) {
+  std::map<int64_t, std::vector<int64_t>> classes;
+  for (const int64_t i : order) {
+    classes[labels[static_cast<size_t>(i)]].push_back(i);
+  }
+  struct Share {
+    const std::vector<int64_t>* samples;
+    int64_t whole;
+    double fraction;
+  };
+  std::vector<Share> shares;
+  int64_t left = std::min(count, std::ssize(order));
+  const double rate =
+      static_cast<double>(left) / static_cast<double>(order.size());
+  for (const auto& [label, samples] : classes) {
+    const double wanted = rate * static_cast<double>(samples.size());
+    const auto whole = static_cast<int64_t>(wanted);
+    shares.push_back({&samples, whole, wanted - static_cast<double>(whole)});
+    left -= whole;
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &Share::fraction);
+  std::vector<int64_t> first;
+  for (Share& share : shares) {
+    if (left > 0 && share.whole < std::ssize(*share.samples)) {
+      ++share.whole;
+      --left;
+    }
+    first.insert(first.end(), share.samples->begin(),
+                 share.samples->begin() + share.whole);
+  }
+  return first;
 }
 
 /// A source is written by a user: what it returns is checked once, here.
@@ -171,14 +236,7 @@ Batch Dataset::batch(std::span<const int64_t> indices) const {
           "dataset: expected indices in [0,{}), got {}", count_, index));
     }
   }
-  Batch batch;
-  if (first_ == 0) {
-    batch = source_->read(indices);
-  } else {
-    std::vector<int64_t> shifted(indices.begin(), indices.end());
-    for (int64_t& index : shifted) index += first_;
-    batch = source_->read(shifted);
-  }
+  Batch batch = source_->read(in_source(indices));
   check_batch(batch, static_cast<int64_t>(indices.size()), *source_);
   return batch;
 }
@@ -215,6 +273,116 @@ Dataset Dataset::drop(int64_t count) const {
   result.first_ += count;
   result.count_ -= count;
   return result;
+}
+
+std::vector<int64_t> Dataset::in_source(
+    std::span<const int64_t> indices) const {
+  std::vector<int64_t> places(indices.begin(), indices.end());
+  for (int64_t& place : places) {
+    place += first_;
+    if (order_ != nullptr) place = (*order_)[static_cast<size_t>(place)];
+  }
+  return places;
+}
+
+Dataset Dataset::at(std::span<const int64_t> indices) const {
+  Dataset result = *this;
+  result.order_ =
+      std::make_shared<const std::vector<int64_t>>(in_source(indices));
+  result.first_ = 0;
+  result.count_ = static_cast<int64_t>(indices.size());
+  return result;
+}
+
+Dataset Dataset::shuffled(uint64_t seed) const {
+  return at(Rng(seed).child("shuffled").permutation(count_));
+}
+
+Tensor Dataset::labels() const {
+  const Tensor known = source_->known_labels();
+  std::vector<int64_t> indices(static_cast<size_t>(count_));
+  std::iota(indices.begin(), indices.end(), int64_t{0});
+  if (!known.empty()) {
+    check_read("labels", known,
+               batch_shape(source_->size(), source_->label_shape()),
+               source_->label_type());
+    return rows_of(known, in_source(indices));
+  }
+  Tensor all(batch_shape(count_, source_->label_shape()),
+             source_->label_type());
+  for (int64_t first = 0; first < count_; first += kLabelsRead) {
+    const int64_t count = std::min(kLabelsRead, count_ - first);
+    const Tensor part = batch(first, count).labels;
+    std::memcpy(all.slice(first, count).raw(), part.raw(),
+                static_cast<size_t>(part.bytes()));
+  }
+  return all;
+}
+
+bool Dataset::labels_known() const { return !source_->known_labels().empty(); }
+
+/// Without strata the first of a permutation; with them the first of each
+/// class's samples in it, as many as its share, the largest fractions rounded
+/// up (Hamilton's method).
+std::vector<int64_t> Dataset::chosen(int64_t count,
+                                     const SplitOptions& options) const {
+  std::vector<int64_t> order =
+      Rng(options.seed).child("chosen").permutation(count_);
+  if (options.stratified) {
+    if (label_type() != DType::i64) {
+      throw ValueError(fmt::format(
+          "dataset: expected labels of i64 (classes) for stratified parts, got "
+          "{}",
+          to_string(label_type())));
+    }
+    order = stratified_order(order, labels().data<int64_t>(), count);
+  }
+  order.resize(static_cast<size_t>(std::min(count, count_)));
+  std::ranges::sort(order);
+  return order;
+}
+
+Dataset Dataset::sample(int64_t count, const SplitOptions& options) const {
+  if (count < 1) {
+    throw ValueError(
+        fmt::format("dataset: expected a sample of 1 or more, got {}", count));
+  }
+  return at(chosen(count, options));
+}
+
+std::pair<Dataset, Dataset> Dataset::split(double share,
+                                           const SplitOptions& options) const {
+  const double wanted = share * static_cast<double>(count_);
+  const int64_t count = share > 0 && share < 1 ? std::llround(wanted) : 0;
+  if (count < 1 || count >= count_) {
+    throw ValueError(fmt::format(
+        "dataset: expected a share in (0,1) that leaves samples on both sides, "
+        "got {} of {} samples",
+        std::isnan(share) ? "nan" : fmt::format("{}", share), count_));
+  }
+  const std::vector<int64_t> first = chosen(count, options);
+  std::vector<int64_t> all(static_cast<size_t>(count_));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  std::vector<int64_t> rest;
+  std::ranges::set_difference(all, first, std::back_inserter(rest));
+  return {at(first), at(rest)};
+}
+
+std::vector<int64_t> missing_classes(const Dataset& part,
+                                     const Dataset& whole) {
+  if (part.label_type() != DType::i64 || whole.label_type() != DType::i64 ||
+      !part.labels_known() || !whole.labels_known()) {
+    return {};
+  }
+  const auto classes = [](const Dataset& data) {
+    const Tensor labels = data.labels();
+    const auto values = labels.data<int64_t>();
+    return std::set<int64_t>(values.begin(), values.end());
+  };
+  std::vector<int64_t> missing;
+  std::ranges::set_difference(classes(whole), classes(part),
+                              std::back_inserter(missing));
+  return missing;
 }
 
 }  // namespace octet

@@ -28,15 +28,26 @@ Tensor read_resized(const fs::path& path, const ImageFolderOptions& options) {
   return resize_bilinear(read_image(path, options.channels), options.size);
 }
 
+Tensor labels_of(const std::vector<ImageFile>& files) {
+  Tensor labels(Shape{static_cast<int64_t>(files.size())}, DType::i64);
+  std::ranges::transform(files, labels.data<int64_t>().begin(),
+                         &ImageFile::label);
+  return labels;
+}
+
 class FileSource final : public SampleSource {
  public:
   FileSource(std::vector<ImageFile> files, const ImageFolderOptions& options)
-      : files_(std::move(files)), options_(options) {}
+      : files_(std::move(files)),
+        options_(options),
+        labels_(labels_of(files_)) {}
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   Shape input_shape() const override {
     return {options_.size.h, options_.size.w, options_.channels};
   }
+
+  Tensor known_labels() const override { return labels_; }
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
@@ -61,6 +72,7 @@ class FileSource final : public SampleSource {
  private:
   std::vector<ImageFile> files_;
   ImageFolderOptions options_;
+  Tensor labels_;
 };
 
 /// The entries of a folder that are not hidden, sorted by name.
@@ -160,7 +172,6 @@ Dataset decode_all(const std::vector<ImageFile>& files,
   const auto count = static_cast<int64_t>(files.size());
   Tensor images(Shape{count, options.size.h, options.size.w, options.channels},
                 DType::u8);
-  Tensor labels(Shape{count}, DType::i64);
   const int64_t length = options.size.h * options.size.w * options.channels;
   parallel_for(count, [&](int64_t i) {
     const ImageFile& file = files[static_cast<size_t>(i)];
@@ -168,9 +179,8 @@ Dataset decode_all(const std::vector<ImageFile>& files,
     const auto from = image.data<uint8_t>();
     std::copy(from.begin(), from.end(),
               images.data<uint8_t>().data() + i * length);
-    labels.data<int64_t>()[static_cast<size_t>(i)] = file.label;
   });
-  return Dataset(images, labels, kInputScale);
+  return Dataset(images, labels_of(files), kInputScale);
 }
 
 }  // namespace
@@ -188,7 +198,8 @@ ImageFolder load_image_folder(const fs::path& folder,
   Dataset data = options.eager ? decode_all(listing.files, options)
                                : Dataset(std::make_shared<FileSource>(
                                      std::move(listing.files), options));
-  return {std::move(data), std::move(listing.classes)};
+  return {options.shuffle ? data.shuffled(options.seed) : data,
+          std::move(listing.classes)};
 }
 
 }  // namespace octet::io

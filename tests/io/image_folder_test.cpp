@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -49,7 +52,8 @@ TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
   put_two_classes();
   for (const bool eager : {false, true}) {
     const ImageFolder images = load_image_folder(
-        folder_.path(), {.size = {2, 3}, .channels = 3, .eager = eager});
+        folder_.path(),
+        {.size = {2, 3}, .channels = 3, .eager = eager, .shuffle = false});
     EXPECT_THAT(images.classes, ElementsAre("cat", "dog"));
     EXPECT_EQ(images.data.size(), 4);
     EXPECT_EQ(images.data.input_shape(), Shape({2, 3, 3}));
@@ -63,6 +67,35 @@ TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
     EXPECT_NEAR(x[image], 0.2, 1e-6);
     EXPECT_EQ(x[2 * image], 0.0f);
     EXPECT_EQ(x[3 * image], 1.0f);
+  }
+}
+
+// A part of a folder that is sorted by class has few of them.
+TEST_F(LoadImageFolder, ShufflesByTheSeed) {
+  for (const char* name : {"a", "b", "c"}) {
+    for (int i = 0; i < 10; ++i) {
+      put_file(fmt::format("{}/{}.png", name, i), png_bytes({}, {9}));
+    }
+  }
+  const auto labels = [&](const ImageFolderOptions& options) {
+    const Dataset data = load_image_folder(folder_.path(), options).data;
+    const Tensor known = data.labels();
+    const auto values = known.data<int64_t>();
+    // What is known beforehand is what is read.
+    const Batch all = data.batch(0, 30);
+    EXPECT_THAT(all.labels.data<int64_t>(),
+                ::testing::ElementsAreArray(values));
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  const std::vector<int64_t> sorted = labels({.size = 1, .shuffle = false});
+  EXPECT_TRUE(std::ranges::is_sorted(sorted));
+  for (const bool eager : {false, true}) {
+    const std::vector<int64_t> shuffled =
+        labels({.size = 1, .eager = eager, .seed = 4});
+    EXPECT_EQ(std::set(shuffled.begin(), shuffled.begin() + 10).size(), 3u);
+    EXPECT_EQ(labels({.size = 1, .eager = eager, .seed = 4}), shuffled);
+    EXPECT_NE(labels({.size = 1, .eager = eager, .seed = 5}), shuffled);
+    EXPECT_TRUE(std::ranges::is_permutation(shuffled, sorted));
   }
 }
 
@@ -81,8 +114,8 @@ TEST_F(LoadImageFolder, ReadsTheSameBitsEagerlyAndLazily) {
 
 TEST_F(LoadImageFolder, ReadsSamplesInAnyOrder) {
   put_two_classes();
-  const ImageFolder images =
-      load_image_folder(folder_.path(), {.size = {1, 1}, .channels = 1});
+  const ImageFolder images = load_image_folder(
+      folder_.path(), {.size = 1, .channels = 1, .shuffle = false});
   const std::vector<int64_t> indices = {3, 1, 3};
   const Batch batch = images.data.batch(indices);
   EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(1, 0, 1));
@@ -127,7 +160,7 @@ TEST_F(LoadImageFolder, NamesTheOneFileThatCannotBeRead) {
       }),
       names_it);
   const ImageFolder images =
-      load_image_folder(folder_.path(), {.size = {1, 1}});
+      load_image_folder(folder_.path(), {.size = 1, .shuffle = false});
   EXPECT_NO_THROW(images.data.batch(2, 3));
   EXPECT_THAT(error_of<FormatError>([&] { images.data.batch(0, 5); }),
               names_it);

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include <octet/runtime/tensor.h>
 
@@ -30,6 +32,17 @@ class SampleSource {
   virtual Shape label_shape() const { return {}; }
   /// The samples at `indices`, all in [0, size()).
   virtual Batch read(std::span<const int64_t> indices) const = 0;
+  /// The labels of all samples, where they are at hand without reading the
+  /// inputs. Shapes: [size(), ...] of label_type(), or empty.
+  virtual Tensor known_labels() const { return {}; }
+};
+
+/// How samples are chosen by chance.
+struct SplitOptions {
+  uint64_t seed = 0;
+  /// Each class has the same share in every part, as nearly as whole samples
+  /// allow. For labels that are classes.
+  bool stratified = false;
 };
 
 class Dataset {
@@ -52,17 +65,50 @@ class Dataset {
   /// Samples [first, first + count) in order.
   Batch batch(int64_t first, int64_t count) const;
 
-  /// The first `count` samples, or all if there are fewer.
+  /// The first `count` samples, or all if there are fewer. Of data that is
+  /// sorted by class they are of one class: see sample().
   /// Throws: ValueError for count < 1.
-  Dataset take(int64_t count) const;
+  [[nodiscard]] Dataset take(int64_t count) const;
   /// All but the first `count` samples.
   /// Throws: ValueError unless 0 <= count < size().
-  Dataset drop(int64_t count) const;
+  [[nodiscard]] Dataset drop(int64_t count) const;
+
+  /// All samples in an order that depends on the seed alone.
+  [[nodiscard]] Dataset shuffled(uint64_t seed = 0) const;
+  /// `count` samples chosen by chance, in order, or all if there are fewer.
+  /// Throws: ValueError for count < 1, or stratified without classes.
+  [[nodiscard]] Dataset sample(int64_t count,
+                               const SplitOptions& options = {}) const;
+  /// round(share * size()) samples chosen by chance, and the others, each in
+  /// order: `auto [train, validation] = data.split(0.9)`.
+  /// Throws: ValueError unless both parts have samples; as sample().
+  [[nodiscard]] std::pair<Dataset, Dataset> split(
+      double share, const SplitOptions& options = {}) const;
+
+  /// The labels of all samples. They are read with their inputs where the
+  /// source does not have them at hand.
+  /// Shapes: -> [size(), ...]. Throws: what the source does.
+  Tensor labels() const;
+  /// Whether labels() reads nothing.
+  bool labels_known() const;
+  /// All samples of the source that this is a part of.
+  [[nodiscard]] Dataset source() const { return Dataset(source_); }
 
  private:
+  std::vector<int64_t> in_source(std::span<const int64_t> indices) const;
+  Dataset at(std::span<const int64_t> indices) const;
+  std::vector<int64_t> chosen(int64_t count, const SplitOptions& options) const;
+
   std::shared_ptr<const SampleSource> source_;
-  int64_t first_ = 0;
+  /// Places in the source; none: all of it, in order.
+  std::shared_ptr<const std::vector<int64_t>> order_;
+  int64_t first_ = 0;  // of that order
   int64_t count_;
 };
+
+/// The classes that samples of `whole` have and those of `part` lack, in
+/// order; nothing where labels are no classes, or not known without reading
+/// inputs.
+std::vector<int64_t> missing_classes(const Dataset& part, const Dataset& whole);
 
 }  // namespace octet
