@@ -292,11 +292,15 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   for (const SymbolicTensor& output : outputs_) {
     to.push_back(results.emplace_back(output.shape().with(0, n)).f32().data());
   }
-  const int64_t chunks = (n + kPredictChunk - 1) / kPredictChunk;
+  // Layers that observe see all samples at once, as they were given.
+  const bool observing = std::ranges::any_of(
+      layers_, [](const auto& layer) { return layer->observing(); });
+  const int64_t size = observing ? n : std::min(n, kPredictChunk);
+  const int64_t chunks = (n + size - 1) / size;
   const auto run_chunk = [&](int64_t chunk) {
     const NoGradGuard no_grad;
-    const int64_t begin = chunk * kPredictChunk;
-    const int64_t count = std::min(kPredictChunk, n - begin);
+    const int64_t begin = chunk * size;
+    const int64_t count = std::min(size, n - begin);
     std::vector<Variable> x;
     for (const Tensor& input : inputs)
       x.emplace_back(input.slice(begin, count));

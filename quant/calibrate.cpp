@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/parallel.h>
 
 namespace octet::quant {
 namespace {
@@ -67,6 +67,42 @@ std::vector<WeightScales> missing_weight_scales(const Model& model) {
   return result;
 }
 
+bool is_all(const Tensor& tensor, float value) {
+  return std::ranges::all_of(tensor.f32(), [=](float x) { return x == value; });
+}
+
+/// Warns of batch normalization whose statistics are those it was made with.
+void warn_of_untrained_statistics(const Model& model) {
+  int64_t untrained = 0;
+  std::string first;
+  for (const auto& layer : model.layers()) {
+    if (float_layer(*layer).class_name() != "BatchNormalization") continue;
+    if (!is_all(layer->parameter("moving_mean").variable.value(), 0) ||
+        !is_all(layer->parameter("moving_variance").variable.value(), 1)) {
+      continue;
+    }
+    if (untrained++ == 0) first = layer->name();
+  }
+  if (untrained == 0) return;
+  warn(fmt::format(
+      "calibrate: expected a trained model, got the initial statistics in {} "
+      "BatchNormalization layers, the first '{}'. The ranges are not those of "
+      "the trained network, and QAT may not learn with them. Hint: train the "
+      "float model before quantize_model, or load its weights",
+      untrained, first));
+}
+
+/// Warns of samples that lack classes of the data they come from.
+void warn_of_missing_classes(const Dataset& data) {
+  const std::vector<int64_t> missing = missing_classes(data, data.source());
+  if (missing.empty()) return;
+  warn(fmt::format(
+      "calibrate: expected samples of all classes, got none of {} of them, the "
+      "first {}. Hint: calibrate with .samples, or on data.sample(n), which "
+      "choose by chance",
+      missing.size(), missing[0]));
+}
+
 }  // namespace
 
 std::vector<CalibratedRange> calibrate(
@@ -79,15 +115,13 @@ std::vector<CalibratedRange> calibrate(
         "first",
         model.name()));
   }
+  warn_of_untrained_statistics(model);
   for (const auto& quantizer : switches.all()) {
     quantizer->start_observing({.method = options.method,
                                 .percentile = options.percentile,
                                 .ema_rate = options.ema_rate});
   }
   {
-    // Observers see tensors one after another, whatever `forward` calls:
-    // Model::predict would otherwise run them from several threads.
-    const SerialGuard serial;
     const NoGradGuard no_grad;
     forward(model);
   }
@@ -124,12 +158,22 @@ std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
     throw ValueError(fmt::format("calibrate: expected batch_size >= 1, got {}",
                                  options.batch_size));
   }
+  if (options.samples < 0) {
+    throw ValueError(fmt::format("calibrate: expected samples >= 0, got {}",
+                                 options.samples));
+  }
+  const Dataset chosen =
+      options.samples == 0
+          ? data
+          : data.sample(options.samples, {.seed = options.seed});
+  warn_of_missing_classes(chosen);
   return calibrate(
       model,
       [&](const Model& m) {
-        for (int64_t at = 0; at < data.size(); at += options.batch_size) {
-          const int64_t count = std::min(options.batch_size, data.size() - at);
-          m(Variable(data.batch(at, count).inputs), Mode::inference);
+        for (int64_t at = 0; at < chosen.size(); at += options.batch_size) {
+          const int64_t count =
+              std::min(options.batch_size, chosen.size() - at);
+          m(Variable(chosen.batch(at, count).inputs), Mode::inference);
         }
       },
       options);

@@ -190,10 +190,11 @@ std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options) {
       }
       return std::make_unique<EmaObserver>(options.ema_rate);
     case Calibration::percentile:
-      if (!(options.percentile > 0 && options.percentile <= 100)) {
-        throw ValueError(
-            fmt::format("calibration: expected percentile in (0,100], got {}",
-                        options.percentile));
+      if (!(options.percentile >= 50 && options.percentile <= 100)) {
+        throw ValueError(fmt::format(
+            "calibration: expected percentile in [50,100], got {}. Hint: it is "
+            "a percentage; 99.99 leaves out one value in 10,000",
+            options.percentile));
       }
       return std::make_unique<PercentileObserver>(options.percentile);
   }

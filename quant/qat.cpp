@@ -1,3 +1,5 @@
+#include <string>
+
 #include <fmt/format.h>
 
 #include <octet/quant/qat.h>
@@ -13,7 +15,43 @@ void set_enabled(const Model& model, bool enabled) {
   }
 }
 
+// The names of quantizers that cannot quantize.
+std::vector<std::string> uncalibrated(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& quantizer : quantizers(model)) {
+    if (quantizer->enabled() && !quantizer->calibrated() &&
+        !quantizer->observing()) {
+      names.push_back(quantizer->name());
+    }
+  }
+  return names;
+}
+
 }  // namespace
+
+bool needs_calibration(const Model& model) {
+  return !uncalibrated(model).empty();
+}
+
+void expect_calibrated(std::string_view subject, const Model& model) {
+  const std::vector<std::string> names = uncalibrated(model);
+  if (names.empty()) return;
+  throw ValueError(fmt::format(
+      "{}: expected calibrated quantizers, but '{}'{} no scale; run "
+      "quant::calibrate first",
+      subject, names[0],
+      names.size() == 1 ? " has"
+                        : fmt::format(" and {} more have", names.size() - 1)));
+}
+
+ObservingPaused::ObservingPaused(const Model& model)
+    : quantizers_(quantizers(model)) {
+  for (const auto& quantizer : quantizers_) quantizer->pause_observing();
+}
+
+ObservingPaused::~ObservingPaused() {
+  for (const auto& quantizer : quantizers_) quantizer->resume_observing();
+}
 
 void prepare_qat(const Model& model) {
   const auto all = quantizers(model);

@@ -31,7 +31,7 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
 }
 
 void Quantizer::observe(const Variable& x) const {
-  if (observer_ == nullptr || last_observed_ == x.id()) return;
+  if (!observing() || last_observed_ == x.id()) return;
   with_context([&] { return fmt::format("in quantizer '{}'", name_); },
                [&] { observer_->observe(x.value()); });
   last_observed_ = x.id();
@@ -39,7 +39,7 @@ void Quantizer::observe(const Variable& x) const {
 
 Variable Quantizer::operator()(const Variable& x) const {
   observe(x);
-  if (!enabled_ || !calibrated()) return x;
+  if (!rounds()) return x;
   const bool fixed = config_.rule == ScaleRule::fixed && !config_.per_channel;
   return fake_quantize(x, grid(fixed ? Tensor() : x.value(), -1));
 }
@@ -52,9 +52,8 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
         if (config_.rule == ScaleRule::fixed) {
           if (scale_.empty()) {
             throw ValueError(
-                "scale: expected a calibrated quantizer, got one "
-                "without a scale; "
-                "run quant::calibrate first");
+                "scale: expected a calibrated quantizer, got one without a "
+                "scale; run quant::calibrate first");
           }
           if (config_.per_channel && x.shape()[axis] != scale_.size()) {
             throw ShapeError(fmt::format(
@@ -84,6 +83,17 @@ Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
     live_ = LiveGrid{weight.id(), version, axis, grid(weight.value(), axis)};
   }
   return live_->grid;
+}
+
+bool Quantizer::rounds() const {
+  if (!enabled_) return false;
+  if (calibrated()) return true;
+  if (observer_ != nullptr) return false;
+  throw ValueError(
+      fmt::format("quantizer '{}': expected a calibrated quantizer, got one "
+                  "without a scale; run quant::calibrate first, or "
+                  "quant::disable_fake_quant for the float model",
+                  name_));
 }
 
 bool Quantizer::calibrated() const {

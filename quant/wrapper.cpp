@@ -24,9 +24,7 @@ class Hook final : public WeightHook {
       const Quantizer& quantizer = *weight.quantizer;
       if (!exporting_) {
         quantizer.observe(parameter.variable);
-        if (!quantizer.enabled() || !quantizer.calibrated()) {
-          return std::nullopt;
-        }
+        if (!quantizer.rounds()) return std::nullopt;
       }
       return quantizer.weight_grid(parameter.variable, parameter.channel_axis);
     }
@@ -241,6 +239,14 @@ std::shared_ptr<Layer> BaseQuantizeWrapper::clone(CloneContext& context) const {
 int64_t BaseQuantizeWrapper::multiply_adds(
     std::span<const Shape> inputs) const {
   return inner_->multiply_adds(inputs);
+}
+
+bool BaseQuantizeWrapper::observing() const {
+  const auto observes = [](const auto& site) {
+    return site.quantizer->observing();
+  };
+  return std::ranges::any_of(stubs_, observes) ||
+         std::ranges::any_of(weights_, observes);
 }
 
 void BaseQuantizeWrapper::set_trainable(bool trainable) {

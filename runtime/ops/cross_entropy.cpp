@@ -6,6 +6,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/loss.h>
 
+#include "logits.h"
 #include "loss_rows.h"
 
 namespace octet {
@@ -47,12 +48,14 @@ struct SmoothLabel {
 
 }  // namespace
 
-Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
+Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
                                const CrossEntropyOptions& options) {
   constexpr auto kName = "softmax_cross_entropy";
-  loss::check_logits(kName, logits.shape());
-  loss::check_labels(kName, logits.shape(), labels);
+  loss::check_logits(kName, outputs.shape());
+  loss::check_labels(kName, outputs.shape(), labels);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const Variable logits =
+      loss::logits_of(kName, "softmax", outputs, options.from_logits);
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
   const auto label = labels.data<int64_t>();
@@ -66,13 +69,15 @@ Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
       options.weights, options.reduction);
 }
 
-Variable categorical_cross_entropy(const Variable& logits,
+Variable categorical_cross_entropy(const Variable& outputs,
                                    const Tensor& targets,
                                    const CrossEntropyOptions& options) {
   constexpr auto kName = "categorical_cross_entropy";
-  loss::check_logits(kName, logits.shape());
-  loss::check_targets(kName, logits.shape(), targets);
+  loss::check_logits(kName, outputs.shape());
+  loss::check_targets(kName, outputs.shape(), targets);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const Variable logits =
+      loss::logits_of(kName, "softmax", outputs, options.from_logits);
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
   const auto target = targets.f32();
@@ -90,11 +95,13 @@ Variable categorical_cross_entropy(const Variable& logits,
       options.weights, options.reduction);
 }
 
-Variable binary_cross_entropy(const Variable& logits, const Tensor& targets,
+Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
                               const CrossEntropyOptions& options) {
   constexpr auto kName = "binary_cross_entropy";
-  loss::check_targets(kName, logits.shape(), targets);
+  loss::check_targets(kName, outputs.shape(), targets);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
+  const Variable logits =
+      loss::logits_of(kName, "sigmoid", outputs, options.from_logits);
   const auto length =
       static_cast<size_t>(logits.shape().size() / logits.shape()[0]);
   const auto values = logits.value().f32();
@@ -123,13 +130,13 @@ Variable binary_cross_entropy(const Variable& logits, const Tensor& targets,
 // KL(p || q) = sum(p log p) - sum(p log q): a cross-entropy with the teacher's
 // p as target, less the entropy of p. By the chain rule a logit's gradient is
 // alpha * T^2 * (q - p) / T.
-Variable distillation_loss(const Variable& logits, const Tensor& teacher,
+Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const Tensor& labels,
                            const DistillationOptions& options) {
   constexpr auto kName = "distillation_loss";
-  loss::check_logits(kName, logits.shape());
-  loss::check_labels(kName, logits.shape(), labels);
-  loss::check_targets(kName, logits.shape(), teacher);
+  loss::check_logits(kName, outputs.shape());
+  loss::check_labels(kName, outputs.shape(), labels);
+  loss::check_targets(kName, outputs.shape(), teacher);
   loss::check_share(kName, "alpha", options.alpha);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   if (!(options.temperature > 0.0f) || std::isinf(options.temperature)) {
@@ -139,9 +146,13 @@ Variable distillation_loss(const Variable& logits, const Tensor& teacher,
                         ? "nan"
                         : fmt::format("{}", options.temperature)));
   }
+  const Variable logits =
+      loss::logits_of(kName, "softmax", outputs, options.from_logits);
+  const Variable taught = loss::logits_of(kName, "softmax", Variable(teacher),
+                                          options.teacher_from_logits);
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
-  const auto from = teacher.f32();
+  const auto from = taught.value().f32();
   const auto label = labels.data<int64_t>();
   const double t = options.temperature;
   const double alpha = options.alpha;

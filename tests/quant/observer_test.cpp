@@ -116,10 +116,12 @@ TEST(Observer, RefusesARateOutOfRange) {
 }
 
 TEST(Observer, RefusesAPercentileOutOfRange) {
-  for (const float share : {0.0f, -1.0f, 100.1f, kNan}) {
+  // Shares where a percentage is meant are among them.
+  for (const float share : {0.9999f, 1.0f, 49.9f, 0.0f, -1.0f, 100.1f, kNan}) {
     EXPECT_THAT(error_of<ValueError>([&] { percentile(share); }),
-                HasSubstr("expected percentile in (0,100], got "));
+                HasSubstr("expected percentile in [50,100], got "));
   }
+  EXPECT_NO_THROW(percentile(50));
   EXPECT_NO_THROW(percentile(100));
 }
 
@@ -218,7 +220,7 @@ TEST(PercentileObserver, GivesEveryShareOfAnyBatchesWithinOneBin) {
   for (const float top :
        {1e-30f, 1.0f, 1.5f, 3.999f, 4.0f, 4.001f, 10.0f, 1e4f, 1e9f}) {
     const std::vector<Tensor> batches{uniform(1, 3000), uniform(top, 7000)};
-    for (const float share : {10.0f, 50.0f, 99.0f, 99.99f}) {
+    for (const float share : {50.0f, 75.0f, 99.0f, 99.99f}) {
       SCOPED_TRACE(::testing::Message() << share << " % up to " << top);
       const auto o = percentile(share);
       for (const Tensor& batch : batches) o->observe(batch);

@@ -123,12 +123,13 @@ TEST(Quantizer, LiveRefusesWhatHasNoRange) {
   }
 }
 
-TEST(Quantizer, PassesOnWithoutAScaleAndRefusesAGrid) {
+TEST(Quantizer, RefusesToRunWithoutAScale) {
   const Quantizer q("image", activation_quantizer());
   const Variable x(tensor({2}, {0.3f, 1e9f}));
   EXPECT_FALSE(q.calibrated());
   EXPECT_EQ(q.scale(), std::nullopt);
-  EXPECT_EQ(values(q(x)), values(x));
+  EXPECT_THAT(error_of<ValueError>([&] { (void)q(x); }),
+              HasSubstr("run quant::calibrate first"));
   const std::string text =
       error_of<ValueError>([&] { (void)q.grid(x.value(), -1); });
   EXPECT_THAT(text, HasSubstr("expected a calibrated quantizer"));

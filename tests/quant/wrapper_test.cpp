@@ -186,14 +186,20 @@ Model with_fixed_weights() {
   return quantize_model(doubling(), options);
 }
 
-TEST(WrapperForward, PassesAFixedWeightOnUntilItHasAScale) {
+TEST(WrapperForward, RefusesAFixedWeightUntilItHasAScale) {
   const Model model = with_fixed_weights();
-  const Tensor x = noise({2, 3});
-  EXPECT_EQ(bits(model.predict(x)), bits(doubling().predict(x)));
+  quantizer(model, "x")->set_enabled(false);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)model.predict(noise({2, 3}));
+              }),
+              HasSubstr("'first/kernel': expected a calibrated quantizer"));
 }
 
 TEST(WrapperForward, UsesAFixedWeightScale) {
   const Model model = with_fixed_weights();
+  for (const char* name : {"x", "relu"}) {
+    quantizer(model, name)->set_enabled(false);
+  }
   quantizer(model, "first/kernel")->set_scale(0.75f);
   quantizer(model, "second/kernel")->set_scale(1);
   // 2 lies between 1.5 and 2.25 and gets the nearer.
@@ -252,6 +258,7 @@ TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
   options.weight = {.narrow_range = true};
   const Model model = quantize_model(real, options);
   quantizer(model, "d/kernel")->set_scale(1);
+  quantizer(model, "input_layer")->set_enabled(false);
   model(Variable(tensor({1, 4}, {5, 6, 7, 8}))).backward();
   EXPECT_EQ(values(model.layer("quant_d").parameter("kernel").variable.grad()),
             (Values{5, 0, 7, 0}));

@@ -179,6 +179,10 @@ class Layer {
   virtual void freeze_statistics(bool) {}
   virtual bool statistics_frozen() const { return false; }
 
+  /// Whether it collects something of the values it sees, as quantizers do in
+  /// calibration: then they are to be seen by one thread, in order.
+  virtual bool observing() const { return false; }
+
   virtual std::span<const Parameter> parameters() const { return parameters_; }
   /// Throws: NotFoundError listing the parameters there are.
   const Parameter& parameter(std::string_view name) const;

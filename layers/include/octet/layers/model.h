@@ -85,7 +85,8 @@ class Model {
                             const Observer& observer) const;
 
   /// Inference on at least one image, chunks of them in parallel, the same
-  /// bits as the whole batch at once. Thread-safe.
+  /// bits as the whole batch at once. Thread-safe, unless layers observe (see
+  /// Layer::observing): they see the whole batch.
   /// Throws: ShapeError if x does not fit; ValueError for another number of
   /// inputs, or of outputs where one is returned.
   Tensor predict(const Tensor& x) const;

@@ -15,9 +15,12 @@ namespace octet::quant {
 
 struct CalibrationOptions {
   Calibration method = Calibration::percentile;
-  float percentile = 99.99f;  ///< for Calibration::percentile, (0, 100]
+  float percentile = 99.99f;  ///< for Calibration::percentile, [50, 100]
   float ema_rate = 0.01f;     ///< for Calibration::ema, (0, 1]
-  int64_t batch_size = 256;   ///< of the short form
+  // Of the form that takes data:
+  int64_t batch_size = 256;
+  int64_t samples = 0;  ///< as many, chosen by chance; 0: all
+  uint64_t seed = 0;    ///< of that choice
 };
 
 struct CalibratedRange {
@@ -31,7 +34,9 @@ struct CalibratedRange {
 /// quantizing, without gradients and on this thread alone, then sets the
 /// scales. Dead tensors are warned of too. Fixed scales per channel, which only
 /// weights have, come from the weight where there are none yet and stay as
-/// they are where fold_batch_norm() or set_scales() gave some.
+/// they are where fold_batch_norm() or set_scales() gave some. Batch
+/// normalization whose statistics were never trained is warned of: its ranges
+/// are not those of the trained network.
 /// Throws: ValueError if the model has no quantizers, if one saw no data, or
 /// for NaN or infinity in an activation (naming the quantizer); scales and
 /// switches are then as before.
@@ -39,7 +44,8 @@ std::vector<CalibratedRange> calibrate(
     const Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
 
-/// The same over all samples of `data`, in order.
+/// The same over samples of `data`, in order. Warns where they lack classes
+/// that the rest of their source has, as the first samples of sorted data do.
 std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 

@@ -22,7 +22,7 @@ enum class Calibration {
 
 struct ObserverOptions {
   Calibration method = Calibration::percentile;
-  float percentile = 99.99f;  ///< (0, 100]
+  float percentile = 99.99f;  ///< [50, 100], a percentage
   float ema_rate = 0.01f;     ///< share of the new batch, (0, 1]
 };
 

@@ -1,7 +1,12 @@
 // Switches of quantization-aware training.
 #pragma once
 
+#include <memory>
+#include <string_view>
+#include <vector>
+
 #include <octet/layers/model.h>
+#include <octet/quant/quantizer.h>
 
 namespace octet::quant {
 
@@ -9,6 +14,25 @@ namespace octet::quant {
 /// observing. Throws: ValueError naming the first uncalibrated quantizer, or
 /// if there are none.
 void prepare_qat(const Model& model);
+
+/// Throws: ValueError naming `subject` and the first quantizer that is on, has
+/// no scale and collects no ranges to get one. Float models pass.
+void expect_calibrated(std::string_view subject, const Model& model);
+/// Whether there is such a quantizer.
+bool needs_calibration(const Model& model);
+
+/// While it lives, quantizers that collect ranges see nothing: evaluation in
+/// the middle of a training that observes.
+class ObservingPaused {
+ public:
+  explicit ObservingPaused(const Model& model);
+  ~ObservingPaused();
+  ObservingPaused(const ObservingPaused&) = delete;
+  ObservingPaused& operator=(const ObservingPaused&) = delete;
+
+ private:
+  std::vector<std::shared_ptr<Quantizer>> quantizers_;
+};
 
 /// Switches every quantizer on or off. Scales are kept, and export writes
 /// Q/DQ either way.

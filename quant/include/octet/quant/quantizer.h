@@ -6,6 +6,7 @@
 // Under NoGradGuard, with observing off, calls are thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -57,8 +58,11 @@ class Quantizer {
   /// observe it once.
   void observe(const Variable& x) const;
 
-  /// Observes and quantizes x as the switches say. Without a scale it passes
-  /// x on.
+  /// Whether it rounds what it is given: it is on and has a scale.
+  /// Throws: ValueError if it is on, has none and collects no ranges to get
+  /// one.
+  bool rounds() const;
+  /// Observes and quantizes x as the switches say. Throws: as rounds().
   Variable operator()(const Variable& x) const;
 
   /// The grid for a tensor with its channels on `axis`; with the live rule it
@@ -93,8 +97,13 @@ class Quantizer {
   void cancel_observing();
   /// Whether ranges are being collected, and whether a tensor has been seen
   /// since that began.
-  bool observing() const { return observer_ != nullptr; }
+  bool observing() const { return observer_ != nullptr && pauses_ == 0; }
   bool observed() const { return last_observed_.has_value(); }
+
+  /// Between the two it sees nothing and keeps what it has. Pauses nest, and
+  /// may be called from several threads.
+  void pause_observing() { ++pauses_; }
+  void resume_observing() { --pauses_; }
 
   /// Whether x is quantized at all; a switched-off quantizer keeps its scale
   /// and is still exported.
@@ -119,6 +128,7 @@ class Quantizer {
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   ObserverOptions observer_options_;
+  std::atomic<int> pauses_{0};
   mutable std::optional<uint64_t> last_observed_;
 
   struct LiveGrid {

@@ -73,6 +73,7 @@ class BaseQuantizeWrapper : public Layer {
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
   bool statistics_frozen() const override;
+  bool observing() const override;
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;

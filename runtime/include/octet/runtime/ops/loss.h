@@ -23,28 +23,34 @@ struct CrossEntropyOptions {
   float label_smoothing = 0.0f;
   Tensor weights = {};
   Reduction reduction = Reduction::mean;
+  /// Whether softmax (sigmoid in binary_cross_entropy) is still to come; as in
+  /// Keras, but for the default. Without it outputs are probabilities, and the
+  /// gradient goes through the logits that softmax() made them of, or, where
+  /// something else made them, through probabilities clipped at 1e-7.
+  bool from_logits = true;
 };
 
 /// -log softmax(logits)[label].
-/// Shapes: logits [n,classes] (f32), labels [n] (i64) -> [] or [n].
-/// Throws: ShapeError; ValueError for a label outside [0, classes), or
-/// options out of range.
-Variable softmax_cross_entropy(const Variable& logits, const Tensor& labels,
+/// Shapes: outputs [n,classes] (f32), labels [n] (i64) -> [] or [n].
+/// Throws: ShapeError; ValueError for a label outside [0, classes), options
+/// out of range, or from_logits with the output of softmax().
+Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
                                const CrossEntropyOptions& options = {});
 
 /// -sum(targets * log softmax(logits)). The targets of a sample are meant to
 /// sum to 1, but need not.
-/// Shapes: logits [n,classes], targets [n,classes] (f32) -> [] or [n].
-/// Throws: ShapeError; ValueError for options out of range.
-Variable categorical_cross_entropy(const Variable& logits,
+/// Shapes: outputs [n,classes], targets [n,classes] (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for options out of range, or from_logits with
+/// the output of softmax().
+Variable categorical_cross_entropy(const Variable& outputs,
                                    const Tensor& targets,
                                    const CrossEntropyOptions& options = {});
 
 /// The mean over a sample's values of -t log s - (1 - t) log(1 - s), where s
 /// is the sigmoid of a logit and t its target.
-/// Shapes: logits [n,...], targets of the same shape (f32) -> [] or [n].
-/// Throws: as categorical_cross_entropy.
-Variable binary_cross_entropy(const Variable& logits, const Tensor& targets,
+/// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
+/// Throws: as categorical_cross_entropy, of sigmoid().
+Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
                               const CrossEntropyOptions& options = {});
 
 /// The mean over a sample's values of (output - target)^2.
@@ -75,13 +81,15 @@ struct DistillationOptions {
   float label_smoothing = 0.0f;
   Tensor weights = {};
   Reduction reduction = Reduction::mean;
+  bool from_logits = true;          ///< see CrossEntropyOptions
+  bool teacher_from_logits = true;  ///< the same, of `teacher`
 };
 /// (1 - alpha) * softmax_cross_entropy
 ///   + alpha * T^2 * KL(softmax(teacher / T) || softmax(logits / T)).
-/// Shapes: logits and teacher [n,classes], labels [n] (i64) -> [] or [n].
+/// Shapes: outputs and teacher [n,classes], labels [n] (i64) -> [] or [n].
 /// Throws: ShapeError; ValueError for a label or options out of range.
 /// Source: Hinton, Vinyals and Dean, arXiv 1503.02531, section 2.
-Variable distillation_loss(const Variable& logits, const Tensor& teacher,
+Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const Tensor& labels,
                            const DistillationOptions& options = {});
 
