@@ -10,10 +10,10 @@ int main() try {
 
   // 1. Build: a functional graph, Keras names.
   auto image = input({28, 28, 1}, "image");
-  auto x = Conv2D({.filters = 32, .kernel_size = {3, 3}})(image);
+  auto x = Conv2D({.filters = 32, .kernel_size = 3})(image);
   x = BatchNormalization()(x);
   x = ReLU()(x);
-  x = MaxPooling2D({.pool_size = {2, 2}})(x);
+  x = MaxPooling2D({.pool_size = 2})(x);
   x = Flatten()(x);
   auto logits = Dense({.units = 10})(x);
   Model model(image, logits);
@@ -27,8 +27,7 @@ int main() try {
 
   // 3. Wrappers around a clone; `model` is untouched.
   Model qat = quant::quantize_model(model);
-  quant::calibrate(qat, train_set.take(2048),
-                   {.method = quant::Calibration::percentile});
+  quant::calibrate(qat, train_set, {.samples = 2048});
   std::cout << quant::plan_of(qat).to_string();
 
   // 4. Fine-tune on the grid that the device will use.

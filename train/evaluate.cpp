@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/ops/loss.h>
@@ -84,19 +85,23 @@ Evaluation evaluate(const Model& model, const Dataset& data,
                     const EvaluateOptions& options) {
   check_positive("evaluate", "batch_size", options.batch_size);
   check_data("evaluate", model, data);
-  check_targets("evaluate", model, data, options.loss);
-  const Metrics& metrics =
-      options.metrics.empty() ? options.loss.metrics() : options.metrics;
+  quant::expect_calibrated("evaluate", model);
+  const Loss adapted = options.loss.for_model(model);
+  check_targets("evaluate", model, data, adapted);
+  const Metrics metrics = options.metrics.empty()
+                              ? adapted.metrics()
+                              : for_model(options.metrics, model);
   check_metrics("evaluate", metrics);
+  const quant::ObservingPaused paused(model);
   const NoGradGuard no_grad;
   MetricSums sums(metrics);
   double loss = 0;
   for_batches(data, options.batch_size, [&](int64_t first, const Batch& batch) {
     const Tensor outputs = model.predict(batch.inputs);
-    if (options.loss.targets() == Targets::classes) {
+    if (adapted.targets() == Targets::classes) {
       check_labels(batch.labels, outputs.shape()[1], first);
     }
-    loss += loss_sum(options.loss.each(Variable(outputs), batch), batch);
+    loss += loss_sum(adapted.each(Variable(outputs), batch), batch);
     sums.add(outputs, batch);
   });
   Evaluation result{
@@ -115,6 +120,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
 Tensor predict(const Model& model, const Dataset& data, int64_t batch_size) {
   check_positive("predict", "batch_size", batch_size);
   check_data("predict", model, data);
+  quant::expect_calibrated("predict", model);
   Tensor all;
   for_batches(data, batch_size, [&](int64_t first, const Batch& batch) {
     const Tensor outputs = model.predict(batch.inputs);

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/qat.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/clip.h>
@@ -71,6 +73,10 @@ class Run {
     FitCheckpoints& checkpoints = checkpoints_.emplace(
         model, options, parts_, batch_size_, metrics_, updates_);
     progress_.resumed = checkpoints.resumes();
+    if (options.calibrate &&
+        (quant::quantizers(model).empty() || quant::needs_calibration(model))) {
+      quant::calibrate(model, parts_.training, *options.calibrate);
+    }
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();
@@ -316,7 +322,8 @@ History Run::run() {
 
 History fit(const Model& model, const Dataset& data,
             const FitOptions& options) {
-  return Run(model, data, options).run();
+  const FitOptions adapted = options_for(model, data, options);
+  return Run(model, data, adapted).run();
 }
 
 }  // namespace octet::train

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/train/loader.h>
 
@@ -119,21 +120,27 @@ void check_options(const Model& model, const FitOptions& options) {
       throw ValueError("fit: expected callbacks, got a null pointer");
     }
   }
-  if (options.loss.targets() == Targets::classes &&
-      model.outputs()[0].node->layer->class_name() == "Softmax") {
-    warn(fmt::format(
-        "fit: expected a model that ends in logits, got a Softmax at the end "
-        "of model '{}', and the loss applies one again. Hint: end the model "
-        "with Dense",
-        model.name()));
-  }
+  if (!options.calibrate) quant::expect_calibrated("fit", model);
+}
+
+/// Of little use: the classes that were trained are not measured, and early
+/// stopping keeps the best of the others.
+void warn_of_missing_classes(const Parts& parts) {
+  const std::vector<int64_t> missing =
+      missing_classes(*parts.validation, parts.training);
+  if (missing.empty()) return;
+  warn(fmt::format(
+      "fit: expected validation data with all classes of the training data, "
+      "got none of {} of them, the first {}. Hint: data.split(0.9, "
+      "{{.stratified = true}}) makes such parts, and data.shuffled(seed) goes "
+      "with validation_split",
+      missing.size(), missing[0]));
 }
 
 }  // namespace
 
 Parts check_and_split(const Model& model, const Dataset& data,
                       const FitOptions& options) {
-  check_data("fit", model, data);
   check_options(model, options);
   check_targets("fit", model, data, options.loss);
   check_class_weights(model, data, options);
@@ -142,7 +149,18 @@ Parts check_and_split(const Model& model, const Dataset& data,
     check_data("fit, validation", model, *options.validation);
     check_targets("fit, validation", model, *options.validation, options.loss);
   }
-  return split(data, options);
+  const Parts parts = split(data, options);
+  if (parts.validation) warn_of_missing_classes(parts);
+  return parts;
+}
+
+FitOptions options_for(const Model& model, const Dataset& data,
+                       const FitOptions& options) {
+  check_data("fit", model, data);
+  FitOptions adapted = options;
+  adapted.loss = options.loss.for_model(model);
+  adapted.metrics = for_model(options.metrics, model);
+  return adapted;
 }
 
 int64_t batch_size_of(const Dataset& data, const FitOptions& options) {

@@ -16,6 +16,12 @@ struct Parts {
   std::optional<Dataset> validation;
 };
 
+/// The options as they are for the model: its end decides on what loss and
+/// metrics are taken. Throws: as fit, also for data that does not fit the
+/// model.
+FitOptions options_for(const Model& model, const Dataset& data,
+                       const FitOptions& options);
+
 /// Checks everything but the batch size, and cuts off the validation part.
 /// Throws: as fit.
 Parts check_and_split(const Model& model, const Dataset& data,

@@ -5,6 +5,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/loss.h>
+#include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
 
 #include "accuracy.h"
@@ -86,39 +87,109 @@ Variable mean_loss(const Variable& losses, const Tensor& weights) {
       });
 }
 
+Loss Loss::for_model(const Model& model) const {
+  Loss adapted =
+      traits_.adapt
+          ? with_context(
+                [&] {
+                  return fmt::format("at the end of model '{}'", model.name());
+                },
+                [&] { return traits_.adapt(output_activation(model)); })
+          : *this;
+  adapted.traits_.metrics = train::for_model(adapted.traits_.metrics, model);
+  return adapted;
+}
+
 namespace losses {
+namespace {
+
+/// Whether outputs that end in `activation` are logits to a loss whose own is
+/// `wanted`, "softmax" or "sigmoid".
+bool takes_logits(std::string_view loss, std::string_view wanted,
+                  const std::string& activation, std::optional<bool> said) {
+  const std::string_view other = wanted == "softmax" ? "sigmoid" : "softmax";
+  if (activation == other) {
+    throw ValueError(fmt::format(
+        "{}: expected a model that ends in logits or {}, got {}. Hint: {}",
+        loss, wanted, activation,
+        wanted == "softmax"
+            ? "losses::binary_cross_entropy goes with sigmoid"
+            : "losses::sparse_categorical_cross_entropy goes with softmax"));
+  }
+  const bool probabilities = activation == wanted;
+  if (said && probabilities && *said) {
+    throw ValueError(fmt::format(
+        "{}: expected from_logits = false for a model that ends in {}, got "
+        "true, which would put a second one on it. Hint: leave it out, or "
+        "train logits_model(model)",
+        loss, activation));
+  }
+  if (said && activation == "linear" && !*said) {
+    throw ValueError(
+        fmt::format("{}: expected from_logits = true for a model that ends in "
+                    "logits, got false. Hint: leave it out",
+                    loss));
+  }
+  return said.value_or(!probabilities);
+}
+
+using CrossEntropy =
+    std::function<Variable(const Variable& outputs, const Batch& batch,
+                           const octet::CrossEntropyOptions& options)>;
+
+/// A cross-entropy on what comes before `activation`.
+Loss cross_entropy(const std::string& name, const std::string& activation,
+                   const CrossEntropyOptions& options, Targets targets,
+                   const Metric& metric, const CrossEntropy& compute) {
+  const auto made = [=](bool from_logits, LossTraits traits) {
+    return Loss(
+        name,
+        [=](const Variable& y, const Batch& batch) {
+          return compute(y, batch,
+                         {.label_smoothing = options.label_smoothing,
+                          .reduction = Reduction::none,
+                          .from_logits = from_logits});
+        },
+        traits);
+  };
+  const LossTraits fixed{.targets = targets, .metrics = {metric}};
+  LossTraits traits = fixed;
+  traits.adapt = [=](const std::string& end) {
+    return made(takes_logits(name, activation, end, options.from_logits),
+                fixed);
+  };
+  return made(options.from_logits.value_or(true), traits);
+}
+
+}  // namespace
 
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
-  return Loss(
-      "sparse_categorical_cross_entropy",
-      [s = options.label_smoothing](const Variable& y, const Batch& batch) {
-        return softmax_cross_entropy(
-            y, batch.labels,
-            {.label_smoothing = s, .reduction = Reduction::none});
-      },
-      {.targets = Targets::classes, .metrics = {metrics::accuracy()}});
+  return cross_entropy("sparse_categorical_cross_entropy", "softmax", options,
+                       Targets::classes, metrics::accuracy(),
+                       [](const Variable& y, const Batch& batch,
+                          const octet::CrossEntropyOptions& o) {
+                         return softmax_cross_entropy(y, batch.labels, o);
+                       });
 }
 
 Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
-  return Loss(
-      "categorical_cross_entropy",
-      [s = options.label_smoothing](const Variable& y, const Batch& batch) {
-        return octet::categorical_cross_entropy(
-            y, batch.labels,
-            {.label_smoothing = s, .reduction = Reduction::none});
-      },
-      {.targets = Targets::rows, .metrics = {metrics::accuracy()}});
+  return cross_entropy("categorical_cross_entropy", "softmax", options,
+                       Targets::rows, metrics::accuracy(),
+                       [](const Variable& y, const Batch& batch,
+                          const octet::CrossEntropyOptions& o) {
+                         return octet::categorical_cross_entropy(
+                             y, batch.labels, o);
+                       });
 }
 
 Loss binary_cross_entropy(const CrossEntropyOptions& options) {
-  return Loss(
-      "binary_cross_entropy",
-      [s = options.label_smoothing](const Variable& y, const Batch& batch) {
-        return octet::binary_cross_entropy(
-            y, targets_like(y, batch),
-            {.label_smoothing = s, .reduction = Reduction::none});
-      },
-      {.targets = Targets::values, .metrics = {metrics::binary_accuracy()}});
+  return cross_entropy("binary_cross_entropy", "sigmoid", options,
+                       Targets::values, metrics::binary_accuracy(),
+                       [](const Variable& y, const Batch& batch,
+                          const octet::CrossEntropyOptions& o) {
+                         return octet::binary_cross_entropy(
+                             y, targets_like(y, batch), o);
+                       });
 }
 
 Loss mean_squared_error() {
@@ -150,16 +221,32 @@ Loss huber(const HuberOptions& options) {
 }
 
 Loss distillation(const Model& teacher, const DistillationOptions& options) {
-  return Loss("distillation",
-              [&teacher, options](const Variable& y, const Batch& batch) {
-                return distillation_loss(
-                    y, teacher.predict(batch.inputs), batch.labels,
-                    {.temperature = options.temperature,
-                     .alpha = options.alpha,
-                     .label_smoothing = options.label_smoothing,
-                     .reduction = Reduction::none});
-              },
-              {.targets = Targets::classes, .metrics = {metrics::accuracy()}});
+  const bool teacher_logits = takes_logits("distillation, teacher", "softmax",
+                                           output_activation(teacher), {});
+  const auto made = [&teacher, options, teacher_logits](bool from_logits,
+                                                        LossTraits traits) {
+    return Loss(
+        "distillation",
+        [&teacher, options, teacher_logits, from_logits](const Variable& y,
+                                                         const Batch& batch) {
+          return distillation_loss(y, teacher.predict(batch.inputs),
+                                   batch.labels,
+                                   {.temperature = options.temperature,
+                                    .alpha = options.alpha,
+                                    .label_smoothing = options.label_smoothing,
+                                    .reduction = Reduction::none,
+                                    .from_logits = from_logits,
+                                    .teacher_from_logits = teacher_logits});
+        },
+        traits);
+  };
+  const LossTraits fixed{.targets = Targets::classes,
+                         .metrics = {metrics::accuracy()}};
+  LossTraits traits = fixed;
+  traits.adapt = [made, fixed](const std::string& end) {
+    return made(takes_logits("distillation", "softmax", end, {}), fixed);
+  };
+  return made(true, traits);
 }
 
 }  // namespace losses

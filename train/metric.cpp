@@ -5,12 +5,23 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/train/logits_model.h>
 #include <octet/train/metric.h>
 
 #include "accuracy.h"
 #include "checks.h"
 
-namespace octet::train::metrics {
+namespace octet::train {
+
+Metrics for_model(const Metrics& metrics, const Model& model) {
+  Metrics adapted = metrics;
+  for (Metric& metric : adapted) {
+    if (metric.adapt) metric = metric.adapt(output_activation(model));
+  }
+  return adapted;
+}
+
+namespace metrics {
 namespace {
 
 /// Per sample the mean of `term(output, target)` over its numbers.
@@ -53,16 +64,25 @@ Metric top_k_accuracy(int64_t k) {
   return {std::move(name), std::move(each)};
 }
 
-Metric binary_accuracy(float threshold) {
-  return {"binary_accuracy",
-          [threshold](const Tensor& outputs, const Batch& batch) {
-            return means("binary_accuracy", outputs, batch.labels,
-                         [threshold](double y, double t) {
-                           if (std::isnan(y)) return 0.0;
-                           return (y > double{threshold}) == (t > 0.5) ? 1.0
-                                                                       : 0.0;
-                         });
-          }};
+Metric binary_accuracy(std::optional<float> threshold) {
+  const auto above = [](float bound) {
+    return Metric{
+        "binary_accuracy", [bound](const Tensor& outputs, const Batch& batch) {
+          return means("binary_accuracy", outputs, batch.labels,
+                       [bound](double y, double t) {
+                         if (std::isnan(y)) return 0.0;
+                         return (y > double{bound}) == (t > 0.5) ? 1.0 : 0.0;
+                       });
+        }};
+  };
+  Metric metric = above(threshold.value_or(0.0f));
+  if (!threshold) {
+    metric.adapt = [above](const std::string& activation) {
+      const bool shares = activation == "sigmoid" || activation == "softmax";
+      return above(shares ? 0.5f : 0.0f);
+    };
+  }
+  return metric;
 }
 
 Metric mean_absolute_error() {
@@ -81,4 +101,5 @@ Metric mean_squared_error() {
           }};
 }
 
-}  // namespace octet::train::metrics
+}  // namespace metrics
+}  // namespace octet::train

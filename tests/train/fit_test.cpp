@@ -318,18 +318,6 @@ TEST(Fit, RefusesAModelWithoutTrainableParameters) {
   EXPECT_THROW(fit(model, blobs(10)), ValueError);
 }
 
-TEST(Fit, WarnsOfASoftmaxAtTheEnd) {
-  std::vector<std::string> warnings;
-  const WarningSink before = set_warning_sink(
-      [&](std::string_view text) { warnings.emplace_back(text); });
-  const SymbolicTensor x = input({2});
-  const Model model(x, Softmax()(Dense({.units = 2})(x)));
-  fit(model, blobs(10));
-  set_warning_sink(before);
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("ends in logits"));
-}
-
 TEST(Fit, TakesAStepOfAnEpochThatIsStoppedAsItBegins) {
   class StopAt final : public Callback {
    public:

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -71,6 +72,84 @@ TEST(Losses, StayFiniteOnLargeLogits) {
   EXPECT_EQ(
       binary_cross_entropy(y, Tensor::of<float>({1, 2}, {1, 0})).value().item(),
       0.0f);
+}
+
+auto numbers_near(float tolerance, const std::vector<float>& expected) {
+  return testing::Pointwise(testing::FloatNear(tolerance), expected);
+}
+
+/// Losses of samples and the gradient of their sum, flat.
+template <class Loss>
+std::pair<std::vector<float>, std::vector<float>> with_gradient(
+    const Tensor& outputs, const Loss& loss) {
+  const Variable y(outputs, true);
+  const Variable losses = loss(y);
+  sum(losses).backward();
+  const auto values = losses.value().f32();
+  const auto gradient = y.grad().f32();
+  return {{values.begin(), values.end()}, {gradient.begin(), gradient.end()}};
+}
+
+// Numbers of Keras 3.15.1, jax, float64. A row whose share is clipped has no
+// gradient there; here it has that of the shares that are not.
+TEST(Losses, TakeProbabilitiesAsKerasDoes) {
+  const Tensor p =
+      Tensor::of<float>({3, 3}, {0.7f, 0.2f, 0.1f, 0, 1, 0, 0.3f, 0.3f, 0.2f});
+  const octet::CrossEntropyOptions shares{.reduction = Reduction::none,
+                                          .from_logits = false};
+  const auto [sparse, sparse_slope] = with_gradient(p, [&](const Variable& y) {
+    return softmax_cross_entropy(y, Tensor::of<int64_t>({3}, {0, 0, 2}),
+                                 shares);
+  });
+  EXPECT_THAT(sparse,
+              numbers_near(2e-6f, {0.35667494f, 16.11809565f, 1.38629436f}));
+  EXPECT_THAT(std::vector(sparse_slope.begin(), sparse_slope.begin() + 3),
+              numbers_near(1e-6f, {-0.42857143f, 1.0f, 1.0f}));
+  EXPECT_THAT(std::vector(sparse_slope.begin() + 6, sparse_slope.end()),
+              numbers_near(1e-6f, {1.25f, 1.25f, -3.75f}));
+  const Tensor rows = Tensor::of<float>(
+      {3, 3}, {0.9f, 0.1f, 0, 0.5f, 0.5f, 0, 0, 0.25f, 0.75f});
+  const auto [dense, dense_slope] = with_gradient(p, [&](const Variable& y) {
+    return octet::categorical_cross_entropy(y, rows, shares);
+  });
+  EXPECT_THAT(dense,
+              numbers_near(2e-6f, {0.48195124f, 8.05904788f, 1.28492808f}));
+  EXPECT_THAT(std::vector(dense_slope.begin() + 6, dense_slope.end()),
+              numbers_near(1e-6f, {1.25f, 0.41666667f, -2.5f}));
+  const auto [binary, binary_slope] = with_gradient(
+      Tensor::of<float>({2, 2}, {0.9f, 0.25f, 0, 1}), [&](const Variable& y) {
+        return octet::binary_cross_entropy(
+            y, Tensor::of<float>({2, 2}, {1, 0, 0, 0}), shares);
+      });
+  EXPECT_THAT(binary, numbers_near(2e-6f, {0.1965213f, 8.0590477f}));
+  EXPECT_THAT(binary_slope,
+              numbers_near(1e-6f, {-0.55555556f, 0.66666667f, 0, 0}));
+}
+
+// The same bits as on the logits themselves, which a softmax rounds.
+TEST(Losses, GoThroughTheLogitsOfASoftmax) {
+  const Tensor x = Tensor::of<float>({2, 3}, {100, -100, 3, 0.25f, 1, -2});
+  const Tensor labels = Tensor::of<int64_t>({2}, {1, 2});
+  const octet::CrossEntropyOptions none{.reduction = Reduction::none};
+  const auto logits = with_gradient(x, [&](const Variable& y) {
+    return softmax_cross_entropy(y, labels, none);
+  });
+  const auto shares = with_gradient(x, [&](const Variable& y) {
+    return softmax_cross_entropy(
+        softmax(y), labels,
+        {.reduction = Reduction::none, .from_logits = false});
+  });
+  EXPECT_EQ(logits, shares);
+  const Tensor t = Tensor::of<float>({2, 3}, {1, 1, 0, 0, 1, 0});
+  EXPECT_EQ(with_gradient(x,
+                          [&](const Variable& y) {
+                            return octet::binary_cross_entropy(y, t, none);
+                          }),
+            with_gradient(x, [&](const Variable& y) {
+              return octet::binary_cross_entropy(
+                  sigmoid(y), t,
+                  {.reduction = Reduction::none, .from_logits = false});
+            }));
 }
 
 TEST(Losses, PassNanOn) {

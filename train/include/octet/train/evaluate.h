@@ -35,9 +35,11 @@ struct EvaluateOptions {
 };
 
 /// Runs the model in inference on all samples, in order. The same bits for
-/// any batch size if loss and metrics look at each sample alone.
+/// any batch size if loss and metrics look at each sample alone. Quantizers
+/// that collect ranges see nothing of it.
 /// Throws: ValueError for options out of range, data that does not fit the
-/// model or the loss, or labels out of range.
+/// model or the loss, labels out of range, or a quantized model that is not
+/// calibrated.
 Evaluation evaluate(const Model& model, const Dataset& data,
                     const EvaluateOptions& options);
 Evaluation evaluate(const Model& model, const Dataset& data,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
+#include <octet/quant/calibrate.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/augment.h>
 #include <octet/train/callback.h>
@@ -39,7 +40,11 @@ struct FitOptions {
   Callbacks callbacks = {};
   Loss loss = losses::sparse_categorical_cross_entropy();
   Metrics metrics = {};  ///< none: those of the loss
+  /// Calibrate a quantized model on the training data before the first step,
+  /// if it is not: `.calibrate = quant::CalibrationOptions{.samples = 1024}`.
+  std::optional<quant::CalibrationOptions> calibrate = {};
   /// Validate on this last part of the data instead of training on it, [0, 1).
+  /// Not for data sorted by class: see Dataset::split().
   double validation_split = 0;
   int64_t validation_batch_size = 1000;
   /// Weights of the samples by their class, two for a single output of a
@@ -63,12 +68,15 @@ struct FitOptions {
 /// threads. So does a fit that was ended at any moment and is resumed, in
 /// weights and history (seconds apart). A fit that had come to its end returns
 /// at once, with what it returned. A state that cannot be saved is a warning,
-/// but for the first one.
+/// but for the first one. Cross-entropies and metrics see from the end of the
+/// model whether it gives logits or probabilities. Warns where the validation
+/// data lacks classes of the training data.
 /// Throws: ValueError for options out of range, a batch size above the number
-/// of samples, data or augmentation that does not fit the model or the loss, or
-/// a loss that is not finite (naming the step and what else is not);
-/// checkpoints without `resume` where there are states, or states of another
-/// model, data or options, listing what differs. IoError: see Checkpointer.
+/// of samples, data or augmentation that does not fit the model or the loss, a
+/// quantized model that is not calibrated, or a loss that is not finite (naming
+/// the step and what else is not); checkpoints without `resume` where there are
+/// states, or states of another model, data or options, listing what differs.
+/// IoError: see Checkpointer.
 History fit(const Model& model, const Dataset& data,
             const FitOptions& options = {});
 

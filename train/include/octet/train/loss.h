@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
@@ -19,9 +21,14 @@ enum class Targets {
   values,   ///< as many numbers as outputs: f32, or i64 [n]
 };
 
+class Loss;
+
 struct LossTraits {
   Targets targets = Targets::any;
   Metrics metrics = {};  ///< reported unless others are asked for
+  /// The loss for a model that ends in an activation, see
+  /// output_activation(); empty: the same for all.
+  std::function<Loss(const std::string& activation)> adapt = {};
 };
 
 class Loss {
@@ -36,6 +43,12 @@ class Loss {
   const std::string& name() const { return name_; }
   Targets targets() const { return traits_.targets; }
   const Metrics& metrics() const { return traits_.metrics; }
+
+  /// The loss, and the metrics it brings, as they are for the outputs of
+  /// `model`: on logits or on probabilities. fit() and evaluate() ask for it.
+  /// Throws: ValueError for a model that ends in what the loss does not go
+  /// with.
+  [[nodiscard]] Loss for_model(const Model& model) const;
 
   /// sum(weight * loss) / n over a batch's samples, the weights those of the
   /// batch or 1. As Keras' "sum_over_batch_size".
@@ -58,15 +71,21 @@ Variable mean_loss(const Variable& losses, const Tensor& weights = {});
 
 namespace losses {
 
+/// Cross-entropies take what the model gives, logits or probabilities.
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;  ///< [0, 1]
+  /// Whether the outputs are logits, as in Keras. If it is not given, fit() and
+  /// evaluate() see it from the end of the model; a loop of one's own takes
+  /// logits, and refuses the output of a softmax.
+  std::optional<bool> from_logits = {};
 };
 
-/// On logits and class numbers. Metric: accuracy.
+/// On class numbers. Metric: accuracy.
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options = {});
-/// On logits and targets [n,classes]. Metric: accuracy.
+/// On targets [n,classes]. Metric: accuracy.
 Loss categorical_cross_entropy(const CrossEntropyOptions& options = {});
-/// On logits and targets in [0, 1]. Metric: binary_accuracy.
+/// On targets in [0, 1]; with a sigmoid, not a softmax. Metric:
+/// binary_accuracy.
 Loss binary_cross_entropy(const CrossEntropyOptions& options = {});
 
 Loss mean_squared_error();
@@ -84,7 +103,8 @@ struct DistillationOptions {
 };
 /// Cross-entropy mixed with the divergence from what `teacher` says of the
 /// same inputs in inference; see distillation_loss. Keeps a reference: the
-/// teacher must outlive the loss. Metric: accuracy.
+/// teacher must outlive the loss. Either may end in a softmax. Metric:
+/// accuracy.
 Loss distillation(const Model& teacher,
                   const DistillationOptions& options = {});
 

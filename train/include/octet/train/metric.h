@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
 
 namespace octet::train {
@@ -23,9 +25,16 @@ struct Metric {
       std::function<std::vector<double>(const Tensor& outputs, const Batch&)>;
   std::string name;
   Function each;
+  /// The metric for a model that ends in an activation, see
+  /// output_activation(); empty: the same for all.
+  std::function<Metric(const std::string& activation)> adapt = {};
 };
 
 using Metrics = std::vector<Metric>;
+
+/// The metrics as they are for the outputs of `model`: fit() and evaluate() ask
+/// for it.
+Metrics for_model(const Metrics& metrics, const Model& model);
 
 namespace metrics {
 
@@ -41,9 +50,11 @@ Metric accuracy();
 Metric top_k_accuracy(int64_t k = 5);
 
 /// "binary_accuracy": the share of outputs on the same side as their targets:
-/// above `threshold` for targets above 0.5. The default suits logits.
+/// above `threshold` for targets above 0.5. If it is not given, fit() and
+/// evaluate() take 0.5 for a model that ends in a sigmoid or softmax; others,
+/// and loops of one's own, have 0, which suits logits.
 /// Shapes: outputs [n,...]; labels of as many numbers, f32 or i64.
-Metric binary_accuracy(float threshold = 0.0f);
+Metric binary_accuracy(std::optional<float> threshold = {});
 
 /// "mean_absolute_error", "mean_squared_error" over a sample's outputs.
 /// Shapes: outputs [n,...]; labels of as many numbers, f32.

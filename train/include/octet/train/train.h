@@ -10,6 +10,7 @@
 #include <octet/train/evaluate.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
+#include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 #include <octet/train/one_hot.h>

@@ -1,0 +1,241 @@
+// Models that end in probabilities train as those that end in logits: the
+// softmax or sigmoid is found wherever it stands, and never applied twice.
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/train.h>
+
+#include "../support.h"
+#include "blobs.h"
+#include "weights.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A network whose last Dense has this function, under the names and with the
+/// weights of all others here.
+Model ends_in(const std::string& activation, int64_t units = 2) {
+  const SymbolicTensor x = input({2});
+  const SymbolicTensor y =
+      Dense({.units = 8, .activation = "relu", .name = "hidden"})(x);
+  return Model(
+      x, Dense({.units = units, .activation = activation, .name = "last"})(y));
+}
+
+Model ends_in_layer(const LayerHandle& layer) {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y =
+      Dense({.units = 8, .activation = "relu", .name = "hidden"})(x);
+  y = Dense({.units = 2, .name = "last"})(y);
+  return Model(x, layer(y));
+}
+
+Model nested() {
+  const Model inner = ends_in("softmax");
+  const SymbolicTensor x = input({2});
+  return Model(x, inner(x));
+}
+
+Model reshaped() {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y =
+      Dense({.units = 8, .activation = "relu", .name = "hidden"})(x);
+  y = Dense({.units = 2, .activation = "softmax", .name = "last"})(y);
+  y = Reshape({{1, 1, 2}})(y);
+  return Model(x, Dropout({.rate = 0.5})(Flatten()(y)));
+}
+
+Model quantized(const Model& model) {
+  Model result = quant::quantize_model(model);
+  quant::calibrate(result, blobs(64));
+  return result;
+}
+
+std::vector<std::vector<float>> trained(
+    const Model& model,
+    const Loss& loss = losses::sparse_categorical_cross_entropy(),
+    const Dataset& data = blobs(64)) {
+  fit(model, data, {.epochs = 2, .batch_size = 16, .loss = loss});
+  std::vector<std::vector<float>> weights;
+  for (const Parameter& p : model.parameters()) {
+    weights.push_back(values(p.variable));
+  }
+  return weights;
+}
+
+TEST(OutputActivation, IsFoundWhereverItStands) {
+  EXPECT_EQ(output_activation(ends_in("linear")), "linear");
+  EXPECT_EQ(output_activation(ends_in("softmax")), "softmax");
+  EXPECT_EQ(output_activation(ends_in("sigmoid")), "sigmoid");
+  EXPECT_EQ(output_activation(ends_in_layer(Softmax())), "softmax");
+  EXPECT_EQ(output_activation(ends_in_layer(Softmax({.axis = 1}))), "softmax");
+  EXPECT_EQ(
+      output_activation(ends_in_layer(Activation({.activation = "softmax"}))),
+      "softmax");
+  EXPECT_EQ(output_activation(ends_in_layer(ReLU())), "");
+  EXPECT_EQ(output_activation(nested()), "softmax");
+  EXPECT_EQ(output_activation(reshaped()), "softmax");
+  EXPECT_EQ(output_activation(quant::quantize_model(ends_in("softmax"))),
+            "softmax");
+}
+
+TEST(OutputActivation, IsNoSoftmaxOfTheSampleIfThereIsOneAPixel) {
+  const SymbolicTensor x = input({3, 5, 1});
+  const SymbolicTensor y =
+      Conv2D({.filters = 2, .kernel_size = 1, .activation = "softmax"})(x);
+  EXPECT_EQ(output_activation(Model(x, Flatten()(y))), "");
+}
+
+// Bit for bit: the gradient goes through the logits.
+TEST(SoftmaxAtTheEnd, TrainsAsTheLogitsDo) {
+  const auto expected = trained(ends_in("linear"));
+  EXPECT_EQ(trained(ends_in("softmax")), expected);
+  EXPECT_EQ(trained(ends_in_layer(Softmax())), expected);
+  EXPECT_EQ(trained(ends_in_layer(Activation({.activation = "softmax"}))),
+            expected);
+  EXPECT_EQ(trained(nested()), expected);
+}
+
+TEST(SoftmaxAtTheEnd, TrainsAsTheLogitsDoInAWrapper) {
+  const auto expected = trained(quantized(ends_in("linear")));
+  EXPECT_EQ(trained(quantized(ends_in("softmax"))), expected);
+  EXPECT_EQ(trained(quantized(ends_in_layer(Softmax()))), expected);
+}
+
+// Through the probabilities, as something stands between.
+TEST(SoftmaxAtTheEnd, LearnsBeforeAReshape) {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y = Dense({.units = 2, .activation = "softmax"})(x);
+  const Model model(x, Flatten()(Reshape({{1, 2}})(y)));
+  const History history =
+      fit(model, blobs(64),
+          {.epochs = 10, .optimizer = Adam({.learning_rate = 0.05f})});
+  EXPECT_GT(history.back().accuracy, 0.95);
+}
+
+TEST(SoftmaxAtTheEnd, IsEvaluatedAsTheLogitsAre) {
+  const Dataset data = blobs(40);
+  const Evaluation expected = evaluate(ends_in("linear"), data);
+  const Evaluation got = evaluate(ends_in("softmax"), data);
+  EXPECT_EQ(got.accuracy, expected.accuracy);
+  EXPECT_NEAR(got.loss, expected.loss, 1e-6);  // rounding of the softmax
+}
+
+TEST(SoftmaxAtTheEnd, GoesWithClassesAsRows) {
+  const Dataset rows = one_hot(blobs(64), 2);
+  EXPECT_EQ(
+      trained(ends_in("softmax"), losses::categorical_cross_entropy(), rows),
+      trained(ends_in("linear"), losses::categorical_cross_entropy(), rows));
+}
+
+TEST(SoftmaxAtTheEnd, GoesWithDistillation) {
+  const Model teacher = ends_in("linear");
+  const Model same = ends_in("softmax");
+  const auto expected =
+      trained(ends_in("linear"), losses::distillation(teacher));
+  EXPECT_EQ(trained(ends_in("softmax"), losses::distillation(teacher)),
+            expected);
+  // The teacher's logits come back from its probabilities.
+  const auto near = trained(ends_in("linear"), losses::distillation(same));
+  for (size_t i = 0; i < expected.size(); ++i) {
+    for (size_t k = 0; k < expected[i].size(); ++k) {
+      EXPECT_NEAR(near[i][k], expected[i][k], 1e-4);
+    }
+  }
+}
+
+TEST(SigmoidAtTheEnd, TrainsAndIsMeasuredAsTheLogitIs) {
+  const Loss loss = losses::binary_cross_entropy();
+  EXPECT_EQ(trained(ends_in("sigmoid", 1), loss),
+            trained(ends_in("linear", 1), loss));
+  const Dataset data = blobs(40);
+  const Evaluation logits =
+      evaluate(ends_in("linear", 1), data, {.loss = loss});
+  const Evaluation shares =
+      evaluate(ends_in("sigmoid", 1), data, {.loss = loss});
+  EXPECT_EQ(shares.value("binary_accuracy"), logits.value("binary_accuracy"));
+  EXPECT_NEAR(shares.loss, logits.loss, 1e-6);
+  // Also where the metric is asked for.
+  EXPECT_EQ(evaluate(ends_in("sigmoid", 1), data,
+                     {.loss = loss, .metrics = {metrics::binary_accuracy()}})
+                .value("binary_accuracy"),
+            logits.value("binary_accuracy"));
+}
+
+TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
+  const Dataset data = blobs(16);
+  const auto refusal = [&](const Model& model, const Loss& loss) {
+    return error_of<ValueError>([&] { fit(model, data, {.loss = loss}); });
+  };
+  EXPECT_THAT(
+      refusal(ends_in("softmax"),
+              losses::sparse_categorical_cross_entropy({.from_logits = true})),
+      HasSubstr("a second one"));
+  EXPECT_THAT(
+      refusal(ends_in("linear"),
+              losses::sparse_categorical_cross_entropy({.from_logits = false})),
+      HasSubstr("ends in logits"));
+  EXPECT_THAT(
+      refusal(ends_in("sigmoid"), losses::sparse_categorical_cross_entropy()),
+      HasSubstr("binary_cross_entropy goes with sigmoid"));
+  EXPECT_THAT(refusal(ends_in("softmax", 1), losses::binary_cross_entropy()),
+              HasSubstr("goes with softmax"));
+  EXPECT_EQ(
+      trained(ends_in("softmax"),
+              losses::sparse_categorical_cross_entropy({.from_logits = false})),
+      trained(ends_in("linear")));
+}
+
+TEST(FromLogits, IsRefusedInALoopOfOnesOwn) {
+  const Model model = ends_in("softmax");
+  const Batch batch = blobs(8).batch(0, 8);
+  const Variable y = model(Variable(batch.inputs), Mode::training);
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)softmax_cross_entropy(y, batch.labels); }),
+              HasSubstr("from_logits = false"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)losses::sparse_categorical_cross_entropy()(y, batch);
+              }),
+              HasSubstr("got the output of softmax"));
+  EXPECT_NEAR(
+      softmax_cross_entropy(y, batch.labels, {.from_logits = false})
+          .value()
+          .item(),
+      losses::sparse_categorical_cross_entropy({.from_logits = false})(y, batch)
+          .value()
+          .item(),
+      1e-6);
+}
+
+TEST(LogitsModel, GivesWhatTheSoftmaxIsMadeOf) {
+  const Tensor x = noise({5, 2});
+  const Tensor expected = ends_in("linear").predict(x);
+  const auto logits = [&](const Model& model) {
+    return bits(logits_model(model).predict(x));
+  };
+  EXPECT_EQ(logits(ends_in("softmax")), bits(expected));
+  EXPECT_EQ(logits(ends_in("sigmoid")), bits(expected));
+  EXPECT_EQ(logits(ends_in("linear")), bits(expected));
+  EXPECT_EQ(logits(nested()), bits(expected));
+  EXPECT_EQ(logits(ends_in_layer(Softmax())), bits(expected));
+  EXPECT_EQ(logits(reshaped()), bits(expected));
+  const Model qat = quantized(ends_in("softmax"));
+  EXPECT_EQ(bits(logits_model(qat).predict(x)),
+            bits(quantized(ends_in("linear")).predict(x)));
+  EXPECT_THROW((void)logits_model(ends_in_layer(ReLU())), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::train

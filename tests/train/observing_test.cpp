@@ -1,0 +1,101 @@
+// Quantizers that collect ranges while a model trains or predicts: the same
+// bits for any number of threads.
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/parallel.h>
+#include <octet/train/train.h>
+
+#include "../support.h"
+#include "checkpoints.h"
+
+namespace octet::train {
+namespace {
+
+using quant::Calibration;
+
+/// Ranges that quantizers of these ends up with, in the order of the model.
+template <class Run>
+std::vector<float> ranges_after(Calibration method, int threads,
+                                const Run& run) {
+  const ThreadsRestored restored;
+  set_num_threads(threads);
+  const Model model = quant::quantize_model(image_network());
+  for (const auto& q : quant::quantizers(model)) {
+    q->start_observing({.method = method, .percentile = 90});
+  }
+  run(model);
+  std::vector<float> ranges;
+  for (const auto& q : quant::quantizers(model)) {
+    if (const auto range = q->finish_observing()) ranges.push_back(*range);
+  }
+  EXPECT_FALSE(ranges.empty());
+  return ranges;
+}
+
+class Observing : public testing::TestWithParam<Calibration> {};
+
+TEST_P(Observing, IsTheSameForAnyThreadsInPredict) {
+  const auto run = [](const Model& model) {
+    (void)model.predict(images(100, 1).batch(0, 100).inputs);
+  };
+  const auto expected = ranges_after(GetParam(), 1, run);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(ranges_after(GetParam(), 4, run), expected);
+  }
+}
+
+TEST_P(Observing, IsTheSameForAnyThreadsInFitWithValidation) {
+  const auto run = [](const Model& model) {
+    const Dataset validation = images(100, 2);
+    fit(model, images(50, 1), {.batch_size = 16, .validation = &validation});
+  };
+  const auto expected = ranges_after(GetParam(), 1, run);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(ranges_after(GetParam(), 4, run), expected);
+  }
+}
+
+// Validation data has no part in the ranges.
+TEST_P(Observing, SeesNothingOfWhatIsEvaluated) {
+  const auto train = [](const Dataset* validation) {
+    return [validation](const Model& model) {
+      fit(model, images(50, 1), {.batch_size = 16, .validation = validation});
+    };
+  };
+  const Dataset validation = images(100, 2);
+  EXPECT_EQ(ranges_after(GetParam(), 2, train(&validation)),
+            ranges_after(GetParam(), 2, train(nullptr)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, Observing,
+                         testing::Values(Calibration::max, Calibration::ema,
+                                         Calibration::percentile));
+
+TEST(Calibrate, SeesWhatPredictIsGiven) {
+  const auto scales = [](const std::function<void(const Model&)>& forward) {
+    const Model model = quant::quantize_model(image_network());
+    quant::calibrate(model, forward, {.method = Calibration::ema});
+    std::vector<float> result;
+    for (const auto& q : quant::quantizers(model)) {
+      if (const auto scale = q->scale()) result.push_back(*scale);
+    }
+    return result;
+  };
+  const Dataset data = images(40, 1);
+  EXPECT_EQ(scales([&](const Model& m) { (void)predict(m, data, 16); }),
+            scales([&](const Model& m) {
+              for (const int64_t at : {0, 16, 32}) {
+                const int64_t count = at == 32 ? 8 : 16;
+                (void)m(Variable(data.batch(at, count).inputs),
+                        Mode::inference);
+              }
+            }));
+}
+
+}  // namespace
+}  // namespace octet::train

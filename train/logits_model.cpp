@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/registry.h>
+#include <octet/quant/model_state.h>
+#include <octet/quant/twin.h>
+#include <octet/runtime/error.h>
+#include <octet/train/logits_model.h>
+
+namespace octet::train {
+namespace {
+
+LayerRole role_of(const Layer& layer) {
+  const LayerDef* def = find_layer_def(layer.class_name());
+  return def == nullptr ? LayerRole::other : def->role;
+}
+
+/// The call that makes the model's values: what stands behind it leaves them as
+/// they are.
+const GraphNode& last_call(const Model& model) {
+  if (model.outputs().size() != 1) {
+    throw ValueError(fmt::format("model '{}': expected one output, got {}",
+                                 model.name(), model.outputs().size()));
+  }
+  const GraphNode* node = model.outputs()[0].node.get();
+  const auto sample_size = [](const GraphNode& of) {
+    return of.shape.slice(1, of.shape.rank()).size();
+  };
+  while (node->inputs.size() == 1) {
+    const LayerRole role = role_of(quant::float_layer(*node->layer));
+    const GraphNode& before = *node->inputs[0].node;
+    const bool moves = role == LayerRole::movement &&
+                       sample_size(before) == sample_size(*node);
+    if (role != LayerRole::identity && !moves) break;
+    node = &before;
+  }
+  return *node;
+}
+
+/// "" if it has none: what it gives is no logits then, either.
+std::string activation_of(const GraphNode& node) {
+  const Layer& layer = quant::float_layer(*node.layer);
+  const Config config = layer.config();
+  const int64_t rank = node.shape.rank();
+  if (layer.class_name() == "Softmax") {
+    const int64_t axis = config.at("axis").as_int();
+    return axis == -1 || axis == rank - 1 ? "softmax" : "";
+  }
+  const Config* found =
+      config.is_object() ? config.find("activation") : nullptr;
+  if (found != nullptr && found->is_string()) return found->as_string();
+  return role_of(layer) == LayerRole::linear ? "linear" : "";
+}
+
+}  // namespace
+
+std::string output_activation(const Model& model) {
+  const GraphNode& node = last_call(model);
+  std::string activation = activation_of(node);
+  const Shape& end = model.outputs()[0].shape();
+  // One softmax a pixel is none of the whole sample.
+  const bool whole = node.shape[-1] == end[-1];
+  return activation == "softmax" && !whole ? "" : activation;
+}
+
+Model logits_model(const Model& model) {
+  const std::string activation = output_activation(model);
+  if (activation != "softmax" && activation != "sigmoid" &&
+      activation != "linear") {
+    throw ValueError(fmt::format(
+        "logits_model: expected a model that ends in softmax, sigmoid or "
+        "logits, got {}",
+        activation.empty() ? "something else" : activation));
+  }
+  const GraphNode& call = last_call(model);
+  const Layer& last = quant::float_layer(*call.layer);
+  const auto calls = std::ranges::count(
+      model.nodes(), call.layer, [](const auto& node) { return node->layer; });
+  if (calls > 1 && activation != "linear") {
+    throw ValueError(fmt::format(
+        "logits_model: expected layer '{}' to be called once, got {} calls",
+        last.name(), calls));
+  }
+  quant::ModelState state = quant::state_of(model);
+  Config::List layers = state.graph.at("layers").as_list();
+  for (Config& layer : layers) {
+    if (layer.at("name").as_string() != last.name()) continue;
+    Config config = layer.at("config");
+    if (last.class_name() == "Softmax") {
+      layer.set("class_name", "Activation");
+      config = Config();
+    }
+    layer.set("config", config.set("activation", "linear"));
+  }
+  state.graph.set("layers", std::move(layers));
+  Model result = quant::rebuild(state);
+  quant::restore(result, state);
+  return result;
+}
+
+}  // namespace octet::train
