@@ -6,6 +6,7 @@
 
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
 
 namespace octet {
 namespace {
@@ -47,6 +48,7 @@ class InputLayer final : public Layer {
 }  // namespace
 
 std::shared_ptr<Layer> make_input(const Shape& shape, std::string name) {
+  (void)active_isa();  // a bad OCTET_ISA is told before any layer is named
   auto layer = std::make_shared<InputLayer>(shape);
   layer->set_name(std::move(name));
   return layer;

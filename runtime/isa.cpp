@@ -40,18 +40,7 @@ Isa choose() {
   const std::vector<Isa> supported = supported_isas();
   const char* wanted = std::getenv("OCTET_ISA");
   if (wanted == nullptr || *wanted == '\0') return supported.back();
-  std::string name = wanted;
-  for (char& c : name) c = static_cast<char>(std::tolower(c));
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
-    if (to_string(isa) != name) continue;
-    if (std::ranges::find(supported, isa) != supported.end()) return isa;
-    throw ValueError(
-        fmt::format("OCTET_ISA: expected one that this machine "
-                    "has ({}), got '{}'",
-                    names(supported), wanted));
-  }
-  throw ValueError(fmt::format(
-      "OCTET_ISA: expected baseline, avx2 or avx512, got '{}'", wanted));
+  return isa_named(wanted, supported);
 }
 
 struct Active {
@@ -77,6 +66,23 @@ std::string_view to_string(Isa isa) {
       return "avx512";
   }
   return "?";
+}
+
+Isa isa_named(std::string_view name, const std::vector<Isa>& supported) {
+  std::string word(name);
+  for (char& c : word) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  bool known = false;
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (to_string(isa) != word) continue;
+    if (std::ranges::find(supported, isa) != supported.end()) return isa;
+    known = true;
+  }
+  throw UnsupportedError(fmt::format(
+      "OCTET_ISA: expected {}, which this machine can run, got '{}'{}. Hint: "
+      "without OCTET_ISA the best one is taken",
+      names(supported), name, known ? ", which it cannot" : ""));
 }
 
 std::vector<Isa> supported_isas() {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
 #include <octet/runtime/tensor.h>
 
 #include "arena.h"
@@ -54,6 +55,7 @@ Tensor::Tensor(const Shape& shape, DType type)
                     "got {} of {}",
                     shape.to_string(), octet::to_string(type)));
   }
+  (void)active_isa();  // a bad OCTET_ISA is told here, not by some kernel
   buffer_ = arena::take(bytes);
   data_ = buffer_->data;
 }

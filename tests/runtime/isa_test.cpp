@@ -1,10 +1,19 @@
+#include <cstdio>
+#include <cstdlib>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/isa.h>
+#include <octet/runtime/tensor.h>
+
+#include "../support.h"
 
 namespace octet {
 namespace {
+
+using ::testing::HasSubstr;
 
 TEST(Isa, AlwaysHasTheBaseline) {
   const std::vector<Isa> isas = supported_isas();
@@ -25,6 +34,44 @@ TEST(Isa, HasNamesThatTheEnvironmentUses) {
   EXPECT_EQ(to_string(Isa::baseline), "baseline");
   EXPECT_EQ(to_string(Isa::avx2), "avx2");
   EXPECT_EQ(to_string(Isa::avx512), "avx512");
+}
+
+TEST(Isa, IsChosenByNameInAnyCase) {
+  const std::vector<Isa> two{Isa::baseline, Isa::avx2};
+  EXPECT_EQ(isa_named("avx2", two), Isa::avx2);
+  EXPECT_EQ(isa_named("BaseLine", two), Isa::baseline);
+}
+
+TEST(Isa, ThatTheMachineLacksOrNobodyKnowsIsRefusedWithThoseThereAre) {
+  const std::vector<Isa> two{Isa::baseline, Isa::avx2};
+  EXPECT_EQ(
+      error_of<UnsupportedError>([&] { (void)isa_named("avx9000", two); }),
+      "OCTET_ISA: expected baseline, avx2, which this machine can run, "
+      "got 'avx9000'. Hint: without OCTET_ISA the best one is taken");
+  EXPECT_THAT(
+      error_of<UnsupportedError>([&] { (void)isa_named("avx512", two); }),
+      HasSubstr("got 'avx512', which it cannot. Hint: "));
+}
+
+/// In a process of its own, as the choice stands once it is made.
+template <class Body>
+[[noreturn]] void with_isa(const char* name, Body body) {
+  setenv("OCTET_ISA", name, 1);
+  try {
+    body();
+  } catch (const UnsupportedError& error) {
+    std::fprintf(stderr, "%s", error.what());
+    std::exit(7);
+  }
+  std::exit(0);
+}
+
+TEST(IsaDeathTest, OfABadNameIsToldByTheFirstTensor) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(with_isa("avx9000", [] { (void)Tensor::zeros({2}); }),
+              testing::ExitedWithCode(7), "OCTET_ISA: expected .*avx9000");
+  EXPECT_EXIT(with_isa("baseline", [] { (void)Tensor::zeros({2}); }),
+              testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The instruction set whose kernels run. The best one of the machine is taken
 // at first use; the environment variable OCTET_ISA (baseline, avx2, avx512)
-// overrides it. AVX2 and AVX-512 give the same bits.
+// overrides it; a word that is none of them is an error of the first input(),
+// tensor or program, before any layer. AVX2 and AVX-512 give the same bits.
 #pragma once
 
 #include <string_view>
@@ -11,9 +12,12 @@ namespace octet {
 enum class Isa { baseline, avx2, avx512 };
 
 std::string_view to_string(Isa isa);
+/// The set that a word such as OCTET_ISA names, upper case or lower.
+/// Throws: UnsupportedError if it is none of `supported`.
+Isa isa_named(std::string_view name, const std::vector<Isa>& supported);
 /// Those this machine and this build can run, weakest first.
 std::vector<Isa> supported_isas();
-/// Throws: ValueError if OCTET_ISA names no supported set.
+/// Throws: UnsupportedError if OCTET_ISA names no supported set.
 Isa active_isa();
 /// Throws: UnsupportedError if the machine or the build lacks it.
 void set_active_isa(Isa isa);
