@@ -12,6 +12,7 @@
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/shape_hint.h>
 
 #include "input.h"
 #include "names.h"
@@ -30,8 +31,9 @@ void check_fits(const Shape& x, const Shape& input, const std::string& name) {
     fits = x[axis] == input[axis];
   }
   if (!fits) {
-    throw ShapeError(fmt::format("input '{}': expected {}, got {}", name,
-                                 input.to_string(), x.to_string()));
+    throw ShapeError(fmt::format("input '{}': expected {}, got {}{}", name,
+                                 input.to_string(), x.to_string(),
+                                 shape_hint(x, input)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
 
 namespace octet::train {
 namespace {
@@ -113,10 +114,13 @@ void check_data(std::string_view subject, const Model& model,
   const Shape& input = model.inputs()[0].shape();
   const Shape sample = input.slice(1, input.rank());
   if (data.input_shape() != sample) {
+    const Shape& given = data.input_shape();
+    std::vector<int64_t> dims{data.size()};
+    dims.insert(dims.end(), given.dims().begin(), given.dims().end());
     throw ValueError(fmt::format(
-        "{}: expected data with samples {} as model '{}' takes, got {}",
-        subject, sample.to_string(), model.name(),
-        data.input_shape().to_string()));
+        "{}: expected data with samples {} as model '{}' takes, got {}{}",
+        subject, sample.to_string(), model.name(), given.to_string(),
+        shape_hint(Shape(std::span<const int64_t>(dims)), input, "inputs")));
   }
 }
 

@@ -56,6 +56,20 @@ TEST(OnnxModel, TakesAnInputForEachOfTheGraph) {
   EXPECT_EQ(model.predict(std::vector{x, x})[0].shape(), (Shape{3, 2}));
 }
 
+TEST(OnnxModel, OfImagesWithTheChannelsLastSaysHowToTransposeThem) {
+  const OnnxModel model = to_run(conv_model());
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                model.predict(Tensor::zeros({2, 8, 8, 3}));
+              }),
+              HasSubstr("got [2,8,8,3]. Hint: these are images with the "
+                        "channels last (NHWC), it takes them first (NCHW): "
+                        "x.transposed({0,3,1,2})"));
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                model.predict(Tensor::zeros({3, 8, 8}));
+              }),
+              HasSubstr("x.reshaped({1,3,8,8})"));
+}
+
 TEST(OnnxModel, HoldsShapesAgainstThoseOfTheGraph) {
   const OnnxModel model = to_run(
       "(float[N,2,M] a, float[N,M] b) => (float[N,2,M] y)", "y = Identity (a)");

@@ -21,14 +21,30 @@ TEST(ModelRun, RefusesAnInputOfAnotherShapeAndNamesBoth) {
         [&] { (void)model(Variable(Tensor::zeros(shape))); });
   };
   EXPECT_EQ(refusal({2, 5, 4, 3}),
-            "input 'image': expected [N,4,5,3], got [2,5,4,3]");
-  EXPECT_EQ(refusal({4, 5, 3}),
-            "input 'image': expected [N,4,5,3], got [4,5,3]");
+            "input 'image': expected [N,4,5,3], got [2,5,4,3]. Hint: these are "
+            "the same sizes in another order");
+  EXPECT_EQ(
+      refusal({4, 5, 3}),
+      "input 'image': expected [N,4,5,3], got [4,5,3]. Hint: add the axis "
+      "of the samples, x.reshaped({1,4,5,3})");
   EXPECT_EQ(refusal({2, 4, 5, 1}),
             "input 'image': expected [N,4,5,3], got [2,4,5,1]");
   EXPECT_EQ(refusal({0, 4, 5, 3}),
             "input 'image': expected [N,4,5,3], got [0,4,5,3]");
   EXPECT_EQ(refusal({}), "input 'image': expected [N,4,5,3], got []");
+}
+
+TEST(ModelRun, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
+  const Model model = image_model();
+  const Tensor x = Tensor::zeros({2, 3, 4, 5});
+  for (const std::string& refusal :
+       {error_of<ShapeError>([&] { (void)model(Variable(x)); }),
+        error_of<ShapeError>([&] { (void)model.predict(x); })}) {
+    EXPECT_THAT(refusal, HasSubstr("(NHWC): x.transposed({0,2,3,1})"));
+  }
+  // What it says is right.
+  EXPECT_EQ(model.predict(x.transposed({0, 2, 3, 1})).shape(),
+            (Shape{2, 4, 5, 3}));
 }
 
 TEST(ModelRun, RefusesAnEmptyVariable) {

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
@@ -18,6 +19,7 @@ namespace octet::train {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -268,10 +270,11 @@ TEST(Fit, DoesNotEndWellWhenTheLastStepSpoilsTheWeights) {
 }
 
 TEST(Fit, SaysAtWhichStepALayerOrTheLossThrows) {
-  const Dataset data(Tensor::zeros({3, 2}),
-                     Tensor::of<int64_t>({3}, {0, 1, 2}));
-  EXPECT_THROW(fit(small_network(), data), ValueError);
-  EXPECT_THAT(error_of(small_network(), data),
+  const Loss loss("mine", [](const Variable&, const Batch&) -> Variable {
+    throw ValueError("mine: expected more");
+  });
+  EXPECT_THROW(fit(small_network(), blobs(3), {.loss = loss}), ValueError);
+  EXPECT_THAT(error_of(small_network(), blobs(3), {.loss = loss}),
               HasSubstr("at step 1 of epoch 1 of fit"));
 }
 
@@ -310,6 +313,28 @@ TEST(Fit, RefusesDataThatDoesNotFitTheModel) {
   EXPECT_THROW(fit(model, blobs(10), {.validation = &none}), ValueError);
   EXPECT_THAT(error_of(model, wide), HasSubstr("samples [2]"));
   EXPECT_THAT(error_of(model, wide), HasSubstr("got [3]"));
+}
+
+TEST(Fit, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
+  const SymbolicTensor x = input({4, 5, 3});
+  const Model model(x, Dense({.units = 2})(Flatten()(x)));
+  const auto refusal = [&](const Shape& inputs) {
+    return error_of(
+        model, Dataset(Tensor::zeros(inputs), Tensor::zeros({6}, DType::i64)));
+  };
+  EXPECT_THAT(refusal({6, 3, 4, 5}),
+              HasSubstr("got [3,4,5]. Hint: these are images with the channels "
+                        "first (NCHW), it takes them last (NHWC): "
+                        "inputs.transposed({0,2,3,1})"));
+  EXPECT_THAT(refusal({6, 4, 5}), Not(HasSubstr("Hint")));
+}
+
+TEST(Fit, OfGreyImagesWithoutChannelsSaysHowToAddThem) {
+  const SymbolicTensor x = input({4, 5, 1});
+  const Model model(x, Dense({.units = 2})(Flatten()(x)));
+  EXPECT_THAT(error_of(model, Dataset(Tensor::zeros({6, 4, 5}),
+                                      Tensor::zeros({6}, DType::i64))),
+              HasSubstr("Hint: inputs.reshaped({6,4,5,1})"));
 }
 
 TEST(Fit, RefusesAModelWithoutTrainableParameters) {

@@ -3,10 +3,12 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
 
 #include "../bounds.h"
 #include "constants.h"
@@ -31,6 +33,17 @@ Values run_step(const Step& step, int64_t opset,
   }
 }
 
+/// The slips that its shape may come from, or "".
+std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
+  std::vector<int64_t> dims;
+  for (const OnnxDim& dim : input.shape.value()) {
+    const auto* size = std::get_if<int64_t>(&dim);
+    dims.push_back(size == nullptr ? Shape::kAnySize : *size);
+  }
+  if (dims.size() > Shape::kMaxRank) return "";
+  return shape_hint(x.shape(), Shape(std::span<const int64_t>(dims)));
+}
+
 [[noreturn]] void refuse_shape(const OnnxTensorInfo& input, const Tensor& x,
                                const std::string& reason) {
   throw ShapeError(fmt::format("input '{}': expected shape {}, got {}{}",
@@ -43,11 +56,13 @@ void check_shape(const OnnxTensorInfo& input, const Tensor& x,
                  std::map<std::string, int64_t>& sizes) {
   if (!input.shape) return;
   const auto dims = x.shape().dims();
-  if (dims.size() != input.shape->size()) refuse_shape(input, x, "");
+  if (dims.size() != input.shape->size()) {
+    refuse_shape(input, x, hint(input, x));
+  }
   for (size_t d = 0; d < dims.size(); ++d) {
     const OnnxDim& dim = (*input.shape)[d];
     if (const auto* size = std::get_if<int64_t>(&dim)) {
-      if (*size != dims[d]) refuse_shape(input, x, "");
+      if (*size != dims[d]) refuse_shape(input, x, hint(input, x));
       continue;
     }
     const auto& name = std::get<std::string>(dim);

@@ -1,0 +1,30 @@
+// What a shape that does not fit may come from: the usual slips with images.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <octet/runtime/shape.h>
+
+namespace octet {
+
+enum class ShapeSlip {
+  none,
+  no_samples_axis,   ///< one sample, without the axis of samples
+  no_channels_axis,  ///< an axis of size 1 is missing or too many
+  channels_first,    ///< NCHW, where NHWC is wanted
+  channels_last,     ///< NHWC, where NCHW is wanted
+  flattened,         ///< samples as vectors of as many values
+  another_order,     ///< the same sizes in another order
+};
+
+/// How `given`, a shape of samples [n,...], may have missed `wanted`, in which
+/// sizes may be Shape::kAnySize.
+ShapeSlip slip_of(const Shape& given, const Shape& wanted);
+
+/// ". Hint: x.transposed({0,2,3,1}) ..." in Octet's words for the tensor `x`,
+/// or nothing.
+std::string shape_hint(const Shape& given, const Shape& wanted,
+                       std::string_view x = "x");
+
+}  // namespace octet

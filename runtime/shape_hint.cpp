@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/shape_hint.h>
+
+namespace octet {
+namespace {
+
+/// Whether `given` has the sizes that are not open.
+bool fits(std::span<const int64_t> given, std::span<const int64_t> wanted) {
+  return std::ranges::equal(given, wanted, [](int64_t size, int64_t expected) {
+    return expected == Shape::kAnySize || size == expected;
+  });
+}
+
+std::vector<int64_t> without_ones(std::span<const int64_t> dims) {
+  std::vector<int64_t> kept;
+  std::ranges::copy_if(dims, std::back_inserter(kept),
+                       [](int64_t dim) { return dim != 1; });
+  return kept;
+}
+
+/// An image's axes in another order.
+bool fits_moved(std::span<const int64_t> image, std::span<const int64_t> wanted,
+                std::span<const int> order) {
+  const int64_t moved[] = {image[static_cast<size_t>(order[0])],
+                           image[static_cast<size_t>(order[1])],
+                           image[static_cast<size_t>(order[2])]};
+  return fits(moved, wanted);
+}
+
+bool has_open_size(std::span<const int64_t> dims) {
+  return std::ranges::count(dims, Shape::kAnySize) > 0;
+}
+
+/// The sizes of samples that `given` becomes: [n] and those of `sample`.
+std::string reshape_text(int64_t n, std::span<const int64_t> sample) {
+  return fmt::format("{{{},{}}}", n, fmt::join(sample, ","));
+}
+
+}  // namespace
+
+ShapeSlip slip_of(const Shape& given, const Shape& wanted) {
+  if (wanted.rank() < 1 || given.rank() < 1 || has_open_size(given.dims())) {
+    return ShapeSlip::none;
+  }
+  const auto sample = wanted.dims().subspan(1);
+  const auto one = given.dims().subspan(1);
+  if (fits(one, sample)) return ShapeSlip::none;
+  if (one.size() == 3 && sample.size() == 3) {
+    constexpr int kToLast[] = {1, 2, 0}, kToFirst[] = {2, 0, 1};
+    if (fits_moved(one, sample, kToLast)) return ShapeSlip::channels_first;
+    if (fits_moved(one, sample, kToFirst)) return ShapeSlip::channels_last;
+  }
+  if (fits(given.dims(), sample)) return ShapeSlip::no_samples_axis;
+  if (!has_open_size(sample)) {
+    const std::vector<int64_t> sizes = without_ones(sample);
+    if (without_ones(given.dims()) == sizes) return ShapeSlip::no_samples_axis;
+    if (without_ones(one) == sizes) return ShapeSlip::no_channels_axis;
+    const bool vectors = one.size() == 1 && sample.size() > 1;
+    if (vectors && Shape(sample).size() == one[0]) return ShapeSlip::flattened;
+  }
+  return std::ranges::is_permutation(one, sample) ? ShapeSlip::another_order
+                                                  : ShapeSlip::none;
+}
+
+std::string shape_hint(const Shape& given, const Shape& wanted,
+                       std::string_view x) {
+  switch (slip_of(given, wanted)) {
+    case ShapeSlip::none:
+      return "";
+    case ShapeSlip::no_samples_axis: {
+      const auto sample = wanted.dims().subspan(1);
+      return fmt::format(
+          ". Hint: add the axis of the samples, {}.reshaped({})", x,
+          reshape_text(1, has_open_size(sample) ? given.dims() : sample));
+    }
+    case ShapeSlip::no_channels_axis:
+      return fmt::format(". Hint: {}.reshaped({})", x,
+                         reshape_text(given[0], wanted.dims().subspan(1)));
+    case ShapeSlip::flattened:
+      return fmt::format(
+          ". Hint: {}.reshaped({}), if the vectors are such samples row by row",
+          x, reshape_text(given[0], wanted.dims().subspan(1)));
+    case ShapeSlip::channels_first:
+      return fmt::format(
+          ". Hint: these are images with the channels first (NCHW), it takes "
+          "them last (NHWC): {}.transposed({{0,2,3,1}})",
+          x);
+    case ShapeSlip::channels_last:
+      return fmt::format(
+          ". Hint: these are images with the channels last (NHWC), it takes "
+          "them first (NCHW): {}.transposed({{0,3,1,2}})",
+          x);
+    case ShapeSlip::another_order:
+      return ". Hint: these are the same sizes in another order";
+  }
+  return "";
+}
+
+}  // namespace octet

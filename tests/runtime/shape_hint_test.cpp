@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/shape_hint.h>
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int64_t kAny = Shape::kAnySize;
+const Shape kGrey{kAny, 28, 28, 1};
+const Shape kColour{kAny, 6, 4, 3};
+const Shape kChannelsFirst{kAny, 3, 6, 4};
+
+TEST(ShapeHint, OfOneSampleAddsTheAxisOfSamples) {
+  for (const Shape& given :
+       {Shape{28, 28, 1}, Shape{28, 28}, Shape{1, 28, 28}}) {
+    EXPECT_EQ(slip_of(given, kGrey), ShapeSlip::no_samples_axis);
+    EXPECT_THAT(shape_hint(given, kGrey),
+                HasSubstr(". Hint: add the axis of the samples, "
+                          "x.reshaped({1,28,28,1})"));
+  }
+  // Sizes that are open are those that are given.
+  EXPECT_THAT(shape_hint({5, 7, 3}, {kAny, kAny, kAny, 3}),
+              HasSubstr("x.reshaped({1,5,7,3})"));
+}
+
+TEST(ShapeHint, OfGreyImagesAddsTheChannels) {
+  EXPECT_THAT(shape_hint({8, 28, 28}, kGrey, "inputs"),
+              HasSubstr("inputs.reshaped({8,28,28,1})"));
+  EXPECT_THAT(shape_hint({8, 10, 1}, {kAny, 10}), HasSubstr("({8,10})"));
+}
+
+TEST(ShapeHint, OfFlattenedImagesGivesThemTheirAxesBack) {
+  EXPECT_EQ(slip_of({8, 784}, kGrey), ShapeSlip::flattened);
+  EXPECT_THAT(shape_hint({8, 784}, kGrey),
+              HasSubstr("x.reshaped({8,28,28,1}), if "));
+}
+
+TEST(ShapeHint, OfChannelsAtTheWrongEndTransposes) {
+  EXPECT_EQ(slip_of({8, 3, 6, 4}, kColour), ShapeSlip::channels_first);
+  EXPECT_THAT(shape_hint({8, 3, 6, 4}, kColour),
+              HasSubstr("x.transposed({0,2,3,1})"));
+  EXPECT_THAT(shape_hint({8, 1, 28, 28}, kGrey),
+              HasSubstr("x.transposed({0,2,3,1})"));
+  EXPECT_THAT(shape_hint({8, 6, 4, 3}, kChannelsFirst),
+              HasSubstr("x.transposed({0,3,1,2})"));
+  EXPECT_EQ(slip_of({8, 4, 6, 3}, kColour), ShapeSlip::another_order);
+}
+
+TEST(ShapeHint, IsSilentWhereNothingIsUsual) {
+  // Right but for the number of samples, another size, and symbols.
+  EXPECT_EQ(shape_hint({0, 28, 28, 1}, kGrey), "");
+  EXPECT_EQ(shape_hint({8, 27, 28, 1}, kGrey), "");
+  EXPECT_EQ(shape_hint({8, 783}, kGrey), "");
+  EXPECT_EQ(shape_hint({kAny, 3, 6, 4}, kColour), "");
+  EXPECT_EQ(shape_hint({}, kGrey), "");
+  EXPECT_EQ(shape_hint({3}, {}), "");
+}
+
+}  // namespace
+}  // namespace octet
