@@ -13,23 +13,11 @@
 #include <octet/train/evaluate.h>
 
 #include "checks.h"
+#include "label_check.h"
 #include "metric_sums.h"
 
 namespace octet::train {
 namespace {
-
-void check_labels(const Tensor& labels, int64_t classes, int64_t first) {
-  int64_t sample = first;
-  for (const int64_t label : labels.data<int64_t>()) {
-    if (label < 0 || label >= classes) {
-      throw ValueError(
-          fmt::format("evaluate: expected labels in [0,{}), got {} at sample "
-                      "{}",
-                      classes, label, sample));
-    }
-    ++sample;
-  }
-}
 
 /// What the parameters' regularizers add to the loss. Not Model::penalty(),
 /// which also has what layers put aside in the last pass in training.
@@ -88,6 +76,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   quant::expect_calibrated("evaluate", model);
   const Loss adapted = options.loss.for_model(model);
   check_targets("evaluate", model, data, adapted);
+  check_known_labels("evaluate", model, data, adapted);
   const Metrics metrics = options.metrics.empty()
                               ? adapted.metrics()
                               : for_model(options.metrics, model);
@@ -97,10 +86,8 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   MetricSums sums(metrics);
   double loss = 0;
   for_batches(data, options.batch_size, [&](int64_t first, const Batch& batch) {
+    check_batch_labels("evaluate", model, batch, adapted, first);
     const Tensor outputs = model.predict(batch.inputs);
-    if (adapted.targets() == Targets::classes) {
-      check_labels(batch.labels, outputs.shape()[1], first);
-    }
     loss += loss_sum(adapted.each(Variable(outputs), batch), batch);
     sums.add(outputs, batch);
   });

@@ -19,6 +19,7 @@
 #include "checks.h"
 #include "fit_checkpoints.h"
 #include "fit_options.h"
+#include "label_check.h"
 #include "metric_sums.h"
 
 namespace octet::train {
@@ -179,6 +180,7 @@ double Run::compute_gradients(Batch batch, float share) {
   double result = 0;
   Variable loss;
   with_context(frame, [&] {
+    check_batch_labels("fit", model_, batch, options_.loss);
     weight_classes(batch);
     const Variable outputs = model_(Variable(batch.inputs), Mode::training);
     const Variable losses = options_.loss.each(outputs, batch);

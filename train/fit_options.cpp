@@ -11,6 +11,7 @@
 #include <octet/train/loader.h>
 
 #include "checks.h"
+#include "label_check.h"
 
 namespace octet::train {
 namespace {
@@ -143,11 +144,14 @@ Parts check_and_split(const Model& model, const Dataset& data,
                       const FitOptions& options) {
   check_options(model, options);
   check_targets("fit", model, data, options.loss);
+  check_known_labels("fit", model, data, options.loss);
   check_class_weights(model, data, options);
   check_augmentation(data, options);
   if (options.validation != nullptr) {
     check_data("fit, validation", model, *options.validation);
     check_targets("fit, validation", model, *options.validation, options.loss);
+    check_known_labels("fit, validation", model, *options.validation,
+                       options.loss);
   }
   const Parts parts = split(data, options);
   if (parts.validation) warn_of_missing_classes(parts);

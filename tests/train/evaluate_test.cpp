@@ -103,8 +103,13 @@ TEST(Evaluate, NamesTheSampleWhoseLabelIsOutOfRange) {
       evaluate(identity(2), data, 2);
       FAIL() << "no error";
     } catch (const ValueError& error) {
-      EXPECT_EQ(error.message(), "evaluate: expected labels in [0,2), got " +
-                                     std::to_string(label) + " at sample 2");
+      EXPECT_EQ(error.message(),
+                "evaluate: expected labels in [0,2), as model 'model' has 2 "
+                "outputs, got " +
+                    std::to_string(label) + " at sample 2. Hint: " +
+                    (label == 2 ? "for labels up to 2 end the model with "
+                                  "Dense({.units = 3})"
+                                : "labels count from 0"));
     }
   }
 }
