@@ -8,7 +8,8 @@
 
 #include <octet/io/cifar.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
+
+#include "file_kind.h"
 
 namespace octet::io {
 namespace {
@@ -74,13 +75,16 @@ struct Part {
 };
 
 void append_file(const fs::path& path, const Layout& layout, Part& part) {
-  const std::string bytes = read_file(path);
+  const std::string expected =
+      fmt::format("records of {}'s binary version", layout.name);
+  const std::string bytes = read_file_as(expected, path);
   with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         const auto size = static_cast<int64_t>(bytes.size());
         const int64_t record = layout.record();
         if (size == 0 || size % record != 0) {
+          refuse_other_kind(expected, bytes);
           throw FormatError(fmt::format(
               "{}: expected one or more records of {} bytes, got {} bytes",
               layout.name, record, size));
@@ -125,9 +129,9 @@ fs::path data_folder(const fs::path& folder, std::string_view inner) {
   if (fs::is_directory(folder / inner, error)) return folder / inner;
   if (!fs::is_directory(folder, error)) {
     throw IoError(fmt::format(
-        "{}: expected the folder that holds the data, got none; unpack the "
+        "{}: expected the folder that holds the data, got {}; unpack the "
         "archive of the binary version and name the folder",
-        folder.string()));
+        folder.string(), fs::exists(folder, error) ? "a file" : "none"));
   }
   return folder;
 }

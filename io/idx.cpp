@@ -12,13 +12,17 @@
 
 #include <octet/io/idx.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
+
+#include "file_kind.h"
 
 namespace octet::io {
 namespace {
 
 constexpr int64_t kMostElements = int64_t{1} << 31;
 constexpr uint8_t kUnsignedByte = 0x08;
+/// Of the magic and one size.
+constexpr size_t kLeastBytes = 8;
+constexpr std::string_view kIdxFile = "an IDX file";
 
 bool is_gzip(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b';
@@ -111,17 +115,22 @@ void read_header(Source& source, std::span<uint8_t> out) {
   }
 }
 
-Shape read_shape(Source& source) {
+/// `bytes` is the whole file, packed or not.
+Shape read_shape(Source& source, std::string_view bytes) {
   std::array<uint8_t, 4> magic;
   read_header(source, magic);
   if (magic[0] != 0 || magic[1] != 0) {
+    refuse_other_kind(kIdxFile, bytes, {FileKind::gzip});
     throw FormatError(
         fmt::format("IDX magic: expected 00 00 08 and the rank, got {:02x} "
-                    "{:02x} {:02x} {:02x}; it is no IDX "
-                    "file",
-                    magic[0], magic[1], magic[2], magic[3]));
+                    "{:02x} {:02x} {:02x}; {}",
+                    magic[0], magic[1], magic[2], magic[3],
+                    is_gzip(bytes) ? "what is packed is no IDX file. Hint: "
+                                     "unpack it, gunzip or tar -xf"
+                                   : "it is no IDX file"));
   }
   if (magic[2] != kUnsignedByte) {
+    refuse_other_kind(kIdxFile, bytes, {FileKind::gzip, FileKind::idx});
     throw FormatError(fmt::format(
         "IDX element type: expected 0x08 (unsigned byte), got 0x{:02x}",
         magic[2]));
@@ -180,12 +189,13 @@ std::vector<uint8_t> read_elements(Source& source, const Shape& shape) {
 }  // namespace
 
 Tensor read_idx(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_file_as(kIdxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
+        if (bytes.size() < kLeastBytes) refuse_other_kind(kIdxFile, bytes);
         Source source(bytes);
-        const Shape shape = read_shape(source);
+        const Shape shape = read_shape(source, bytes);
         const std::vector<uint8_t> elements = read_elements(source, shape);
         return Tensor::of<uint8_t>(shape, elements);
       });

@@ -11,12 +11,14 @@
 #include <octet/runtime/file.h>
 
 #include "elements.h"
+#include "file_kind.h"
 #include "npy_header.h"
 
 namespace octet::io {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyFile = "a NumPy array (.npy)";
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// As NumPy pads: the data starts at a multiple of this.
 constexpr size_t kAlignment = 64;
@@ -119,6 +121,7 @@ NpyHeader take_header(std::string_view& rest) {
     return taken;
   };
   if (!rest.starts_with(kMagic)) {
+    refuse_other_kind(kNpyFile, rest);
     throw FormatError(
         "NPY magic: expected '\\x93NUMPY', got something else; it is no NPY "
         "file");
@@ -158,7 +161,7 @@ std::string_view descriptor_of(DType type) {
 }  // namespace
 
 Tensor read_npy(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_file_as(kNpyFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {

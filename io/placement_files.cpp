@@ -5,12 +5,15 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "file_kind.h"
+
 namespace octet::io {
 namespace {
 
 // The plan of a network of a thousand layers takes half a megabyte. A tree of
 // values is many times as large as its text.
 constexpr int64_t kLargest = int64_t{16} << 20;
+constexpr std::string_view kJsonFile = "JSON of quantization";
 
 template <class Body>
 auto in_file(const std::filesystem::path& path, Body body) {
@@ -30,8 +33,11 @@ void save(const Config& config, const std::filesystem::path& path) {
 
 template <class FromConfig>
 auto load(const std::filesystem::path& path, FromConfig from_config) {
-  const std::string text = read_file(path, kLargest);
-  return in_file(path, [&] { return from_config(from_json(text)); });
+  const std::string text = read_file_as(kJsonFile, path, kLargest);
+  return in_file(path, [&] {
+    refuse_other_kind(kJsonFile, text, {FileKind::json, FileKind::text});
+    return from_config(from_json(text));
+  });
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/describe_file.h>
 #include <octet/io/keras.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
 
 namespace octet::program {
 namespace {
@@ -63,16 +63,12 @@ Model read_model(const ModelSource& source) {
     return io::load_keras(what, {.architecture = source.architecture});
   }
   // One that is missing or cannot be read has a reason of its own.
-  const std::string contents = read_file(what);
-  if (contents.starts_with('{')) {
-    throw UnsupportedError(
-        fmt::format("'{}': expected a model with its weights, got JSON", what));
-  }
+  const std::string kind = io::describe_file(what);
   throw UnsupportedError(fmt::format(
       "'{}': expected {}, got {}", what, source.expected,
       is_onnx(what) ? "an ONNX file, which has operators and no layers; "
                       "octet predict runs it, octet inspect shows it"
-                    : "another file"));
+                    : kind));
 }
 
 }  // namespace octet::program

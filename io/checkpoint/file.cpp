@@ -11,6 +11,7 @@
 #include <octet/runtime/version.h>
 
 #include "file_errors.h"
+#include "file_kind.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
 #include "seal.h"
@@ -257,6 +258,10 @@ auto read_file_with(const std::string& contents, const std::string& name,
                     const FileLimits& limits, const Read& read) {
   return in_file([&] { return fmt::format("in file '{}'", name); },
                  [&] {
+                   if (!is_sealed(contents)) {
+                     refuse_other_kind(kOctetFile, contents,
+                                       {FileKind::octet_model});
+                   }
                    File file(unsealed(contents), name, limits);
                    return read(file);
                  });
@@ -290,7 +295,8 @@ train::TrainingState state_in(const std::string& contents,
   return read_file_with(contents, name, limits, [](File& file) {
     if (!file.has_group(kTraining)) {
       throw FormatError(
-          "file: expected the state of a training, got a model alone");
+          "file: expected the state of a training, got a model alone. Hint: "
+          "load_model reads it");
     }
     return train::TrainingState{.model = read_model(file),
                                 .setup = file.text(kTraining, "setup"),

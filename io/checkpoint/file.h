@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <octet/io/file_limits.h>
 #include <octet/train/training_state.h>
@@ -10,6 +11,9 @@ namespace octet::io {
 
 /// Bytes that a file may have.
 inline constexpr int64_t kLargestFile = int64_t{1} << 38;
+
+/// What readers of such files expect, for messages.
+inline constexpr std::string_view kOctetFile = "a model or checkpoint of Octet";
 
 /// A whole file with the model, or all of a state.
 /// Throws: ValueError for what cannot be written.

@@ -12,6 +12,7 @@
 
 #include "file.h"
 #include "file_errors.h"
+#include "file_kind.h"
 #include "seal.h"
 
 namespace octet::io {
@@ -19,7 +20,8 @@ namespace {
 
 quant::ModelState read_model(const std::filesystem::path& path,
                              const FileLimits& limits) {
-  return model_in(read_file(path, kLargestFile), path.string(), limits);
+  return model_in(read_file_as(kOctetFile, path, kLargestFile), path.string(),
+                  limits);
 }
 
 std::string frame_of(const std::filesystem::path& path) {
@@ -75,7 +77,8 @@ void save_checkpoint(const train::TrainingState& state,
 
 train::TrainingState load_checkpoint(const std::filesystem::path& path,
                                      const FileLimits& limits) {
-  return state_in(read_file(path, kLargestFile), path.string(), limits);
+  return state_in(read_file_as(kOctetFile, path, kLargestFile), path.string(),
+                  limits);
 }
 
 }  // namespace octet::io

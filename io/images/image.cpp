@@ -5,24 +5,24 @@
 
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
 
+#include "file_kind.h"
 #include "formats.h"
 
 namespace octet::io {
 namespace {
 
 constexpr int64_t kLargestFile = int64_t{1} << 30;
+constexpr std::string_view kImageFile = "a PNG or JPEG image";
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegMagic = "\xff\xd8\xff";
 
 Tensor decode_as_stored(std::string_view bytes) {
   if (bytes.starts_with(kPngMagic)) return decode_png(bytes);
   if (bytes.starts_with(kJpegMagic)) return decode_jpeg(bytes);
+  refuse_other_kind(kImageFile, bytes);
   throw FormatError(
-      bytes.empty()
-          ? "image: expected a PNG or JPEG file, got an empty one"
-          : "image: expected a PNG or JPEG file, got another kind of file");
+      "image: expected a PNG or JPEG file, got another kind of file");
 }
 
 /// 0.299 R + 0.587 G + 0.114 B in thousandths, rounded to nearest.
@@ -83,7 +83,7 @@ Tensor decode_image(std::string_view bytes, int64_t channels) {
 }
 
 Tensor read_image(const std::filesystem::path& path, int64_t channels) {
-  const std::string bytes = read_file(path, kLargestFile);
+  const std::string bytes = read_file_as(kImageFile, path, kLargestFile);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] { return decode_image(bytes, channels); });

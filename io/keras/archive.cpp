@@ -19,8 +19,9 @@ KerasArchive read_archive(std::string_view contents) {
   const auto take = [&](std::string_view name) {
     const auto found = members.find(std::string(name));
     if (found == members.end()) {
-      throw FormatError(
-          fmt::format("archive: expected a member '{}', got none", name));
+      throw FormatError(fmt::format(
+          "archive: expected a member '{}' as in a .keras file, got none",
+          name));
     }
     return std::move(found->second);
   };

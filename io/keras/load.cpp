@@ -13,6 +13,7 @@
 #include <octet/runtime/file.h>
 
 #include "file_errors.h"
+#include "file_kind.h"
 #include "hdf5/reader.h"
 #include "keras/archive.h"
 #include "keras/builder.h"
@@ -30,6 +31,8 @@ constexpr int64_t kMostJson = int64_t{16} << 20;
 constexpr double kMostBytesPerByte = 1032.0 / 2 * 4;
 
 constexpr const char* kWeightsGroup = "model_weights";
+constexpr std::string_view kKerasFile =
+    "a model or weights of Keras (.h5, .keras)";
 
 /// What is in a file, taken apart.
 struct Source {
@@ -109,19 +112,29 @@ Source open_archive(std::string_view contents, const FileLimits& limits) {
   return source;
 }
 
+std::string read_architecture(const std::filesystem::path& path) {
+  constexpr std::string_view kExpected = "the JSON of an architecture";
+  std::string json = read_file_as(kExpected, path, kMostJson);
+  in_file(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        refuse_other_kind(kExpected, json, {FileKind::json, FileKind::text});
+      });
+  return json;
+}
+
 Source open_source(const std::filesystem::path& path,
                    const KerasOptions& options) {
-  std::string contents = read_file(path);
-  if (contents.starts_with('{')) {
-    throw FormatError(
-        "file: expected weights, got JSON; give it as "
-        "KerasOptions::architecture beside the file of the weights");
+  std::string contents = read_file_as(kKerasFile, path);
+  if (!is_hdf5(contents)) {
+    refuse_other_kind(kKerasFile, contents,
+                      {FileKind::keras_archive, FileKind::zip});
   }
   Source source = is_zip(contents) ? open_archive(contents, options.limits)
                                    : open_hdf5(std::move(contents),
                                                path.string(), options.limits);
   if (!options.architecture.empty()) {
-    source.architecture = read_file(options.architecture, kMostJson);
+    source.architecture = read_architecture(options.architecture);
   }
   if (source.backend.empty()) source.backend = options.backend;
   return source;
@@ -214,24 +227,29 @@ decltype(auto) reading(const std::filesystem::path& path, Body body) {
 Model load(const std::filesystem::path& path, const KerasOptions& options) {
   Source source = open_source(path, options);
   if (source.architecture.empty()) {
+    refuse_other_kind(kKerasFile, read_file(path), {FileKind::keras_h5});
     throw FormatError(
         "model_config: expected the architecture in the file, got weights "
         "alone; give it as JSON (KerasOptions::architecture, --architecture), "
         "or use load_keras_weights");
   }
-  const Config architecture =
-      in_file([] { return "in the architecture"; },
-              [&] { return unwrapped(from_json(source.architecture)); });
+  const auto in_architecture = [&] {
+    return options.architecture.empty()
+               ? std::string("in the architecture")
+               : fmt::format("in the architecture, '{}'",
+                             options.architecture.string());
+  };
+  const Config architecture = in_file(in_architecture, [&] {
+    return unwrapped(from_json(source.architecture));
+  });
   KerasDialect dialect;
   dialect.backend = source.backend;
   dialect.knows = [&](const KerasLayer& layer) {
     return is_known(layer, options);
   };
-  dialect.major = in_file([] { return "in the architecture"; },
-                          [&] {
-                            return major_version(source.version, architecture,
-                                                 source.is_weights_h5);
-                          });
+  dialect.major = in_file(in_architecture, [&] {
+    return major_version(source.version, architecture, source.is_weights_h5);
+  });
   const KerasGraph graph = parse_graph(architecture, dialect);
   if (source.is_weights_h5 && has_wrapped(graph)) {
     throw UnsupportedError(

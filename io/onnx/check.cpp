@@ -14,6 +14,7 @@
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
+#include "file_kind.h"
 #include "graph_view.h"
 #include "guards.h"
 #include "qdq.h"
@@ -49,13 +50,16 @@ void as_format_error(std::string_view who, Body body) {
 }  // namespace
 
 onnx::ModelProto parse_onnx(const std::string& bytes) {
-  // Protobuf takes an empty file for an empty model.
-  if (bytes.empty()) {
-    throw FormatError("ONNX model: expected a model, got an empty file");
-  }
   onnx::ModelProto model;
-  if (bytes.size() > std::numeric_limits<int32_t>::max() ||
-      !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  const bool parsed =
+      bytes.size() <= std::numeric_limits<int32_t>::max() &&
+      model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+  // Protobuf takes an empty file for an empty model, and one with messages of
+  // another program for a model with fields that it does not know.
+  if (!parsed || !model.has_graph()) {
+    refuse_other_kind(kOnnxFile, bytes, {FileKind::onnx});
+  }
+  if (!parsed) {
     throw FormatError(
         "ONNX model: expected an ONNX file, got data that cannot be parsed; it "
         "is truncated, damaged or no ONNX file");

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <onnx/onnx_pb.h>
 
 namespace octet::io {
+
+/// What readers of such files expect, for messages.
+inline constexpr std::string_view kOnnxFile = "an ONNX model";
 
 /// Throws: FormatError for an empty, damaged or foreign file.
 onnx::ModelProto parse_onnx(const std::string& bytes);

@@ -7,10 +7,10 @@
 
 #include <octet/io/onnx.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
 
 #include "bounds.h"
 #include "check.h"
+#include "file_kind.h"
 #include "graph_view.h"
 #include "qdq.h"
 #include "tensors.h"
@@ -101,7 +101,7 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
 }  // namespace
 
 OnnxSummary inspect_onnx(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_file_as(kOnnxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {

@@ -129,10 +129,10 @@ TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
   const Tensor x = Tensor::zeros({1, 3});
   write_file(folder_ / "text.onnx", "this is no model");
   EXPECT_THAT(refusal("text.onnx", x),
-              AllOf(HasSubstr("text.onnx"), HasSubstr("no ONNX file")));
+              AllOf(HasSubstr("text.onnx"), HasSubstr("got a text file")));
   write_file(folder_ / "text", "this is no model");
   EXPECT_THAT(refusal("text", x),
-              AllOf(HasSubstr(".onnx"), HasSubstr("got another file")));
+              AllOf(HasSubstr(".onnx"), HasSubstr("got a text file")));
   EXPECT_THAT(refusal("missing.onnx", x), HasSubstr("cannot open"));
   save("hardmax.onnx",
        "g (float[N,3] x) => (float[N,3] y) {\n  y = Hardmax (x)\n}");

@@ -235,9 +235,10 @@ TEST(ReadImage, NamesTheFileAndTheReason) {
     put(folder / "picture.png", contents);
     return error_of<FormatError>([&] { read_image(folder / "picture.png"); });
   };
-  EXPECT_THAT(message(""), AllOf(HasSubstr("an empty one"),
+  EXPECT_THAT(message(""), AllOf(HasSubstr("an empty file"),
                                  HasSubstr((folder / "picture.png").string())));
-  EXPECT_THAT(message("GIF89a"), HasSubstr("another kind of file"));
+  EXPECT_THAT(message("GIF89a"),
+              HasSubstr("an image that is neither PNG nor JPEG"));
   EXPECT_THAT(message(png_bytes({}, {0}).substr(0, 30)),
               HasSubstr("truncated"));
   EXPECT_THAT(error_of<IoError>([&] { read_image(folder / "none.png"); }),

@@ -8,6 +8,7 @@
 #include <octet/runtime/file.h>
 
 #include "../check.h"
+#include "file_kind.h"
 #include "program.h"
 
 namespace octet::io {
@@ -43,7 +44,9 @@ Tensor OnnxModel::predict(const Tensor& input) const {
 
 bool is_onnx_file(const std::filesystem::path& path) {
   try {
-    const onnx::ModelProto model = parse_onnx(read_file(path));
+    const std::string bytes = read_file(path);
+    if (kind_of(bytes) == FileKind::onnx) return true;
+    const onnx::ModelProto model = parse_onnx(bytes);
     return model.ir_version() > 0 && model.has_graph();
   } catch (const Error&) {
     return false;
@@ -58,7 +61,7 @@ OnnxModel onnx_from_bytes(const std::string& bytes) {
 }
 
 OnnxModel load_onnx(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path);
+  const std::string bytes = read_file_as(kOnnxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] { return onnx_from_bytes(bytes); });

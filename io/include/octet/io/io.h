@@ -3,6 +3,7 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
+#include <octet/io/describe_file.h>
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/file_limits.h>
 #include <octet/io/idx.h>
