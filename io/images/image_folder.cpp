@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/io/describe_file.h>
 #include <octet/io/image.h>
 #include <octet/io/image_folder.h>
 #include <octet/runtime/error.h>
@@ -127,41 +130,120 @@ void check_options(const fs::path& folder, const ImageFolderOptions& options) {
   }
 }
 
+/// A folder's entries, by what load_image_folder() makes of them.
+struct Contents {
+  std::vector<fs::path> folders;
+  std::vector<fs::path> images;
+  std::vector<fs::path> others;
+};
+
+Contents contents_of(const fs::path& folder) {
+  Contents contents;
+  for (const fs::directory_entry& entry : entries_of(folder)) {
+    std::error_code ignored;
+    if (entry.is_directory(ignored)) {
+      contents.folders.push_back(entry.path());
+    } else if (is_image_file(entry)) {
+      contents.images.push_back(entry.path());
+    } else {
+      contents.others.push_back(entry.path());
+    }
+  }
+  return contents;
+}
+
+/// "'cat', 'dog', ... (10 in all)".
+std::string names_text(const std::vector<fs::path>& paths) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, paths.size()); ++i) {
+    text +=
+        fmt::format("{}'{}'", i == 0 ? "" : ", ", paths[i].filename().string());
+  }
+  if (paths.size() > kShown) {
+    text += fmt::format(", ... ({} in all)", paths.size());
+  }
+  return text;
+}
+
+/// Whether sub-folders of it hold images.
+bool holds_classes(const fs::path& folder) {
+  const Contents contents = contents_of(folder);
+  return std::ranges::any_of(contents.folders, [](const fs::path& inner) {
+    return !contents_of(inner).images.empty();
+  });
+}
+
+[[noreturn]] void refuse_class(const fs::path& folder,
+                               const Contents& contents) {
+  if (!contents.folders.empty()) {
+    throw FormatError(fmt::format(
+        "{}: expected .png, .jpg or .jpeg files in the folder of a class, got "
+        "sub-folders alone ({}){}",
+        folder.string(), names_text(contents.folders),
+        holds_classes(folder)
+            ? fmt::format(". Hint: these are the classes; load '{}'",
+                          folder.string())
+            : ""));
+  }
+  throw FormatError(fmt::format(
+      "{}: expected .png, .jpg or .jpeg files in the folder of a class, got {}",
+      folder.string(),
+      contents.others.empty()
+          ? "none. Hint: remove the folder if it is no class"
+          : fmt::format("others alone ({}). Hint: convert images to PNG",
+                        names_text(contents.others))));
+}
+
+[[noreturn]] void refuse_without_classes(const fs::path& folder,
+                                         const Contents& contents) {
+  if (contents.images.empty()) {
+    throw FormatError(fmt::format(
+        "{}: expected a sub-folder of images for each class, got none",
+        folder.string()));
+  }
+  const fs::path whole = fs::absolute(folder / ".").lexically_normal();
+  throw FormatError(fmt::format(
+      "{}: expected a sub-folder of images for each class, got images in the "
+      "folder itself ({}). Hint: if it is the folder of one class load '{}', "
+      "else move each image into a sub-folder named as its class",
+      folder.string(), names_text(contents.images),
+      whole.parent_path().parent_path().string()));
+}
+
 struct Listing {
   std::vector<std::string> classes;
   std::vector<ImageFile> files;
   int64_t others = 0;
 };
 
+/// Warns of images and folders that stand where none is looked for.
+void warn_of_stray(const fs::path& folder, std::string_view what,
+                   const std::vector<fs::path>& paths, std::string_view cure) {
+  if (paths.empty()) return;
+  warn(fmt::format("{}: left out {} ({}). Hint: {}", folder.string(), what,
+                   names_text(paths), cure));
+}
+
 Listing list_files(const fs::path& folder) {
   Listing listing;
-  for (const fs::directory_entry& entry : entries_of(folder)) {
-    std::error_code ignored;
-    if (!entry.is_directory(ignored)) {
-      ++listing.others;
-      continue;
-    }
+  const Contents root = contents_of(folder);
+  if (root.folders.empty()) refuse_without_classes(folder, root);
+  warn_of_stray(folder, "images beside the folders of the classes", root.images,
+                "move each into the folder of its class");
+  listing.others = std::ssize(root.others);
+  for (const fs::path& inner : root.folders) {
+    const Contents contents = contents_of(inner);
+    if (contents.images.empty()) refuse_class(inner, contents);
+    warn_of_stray(inner, "sub-folders of a class", contents.folders,
+                  "move their images up, or load this folder if they are the "
+                  "classes");
     const auto label = static_cast<int64_t>(listing.classes.size());
-    const size_t before = listing.files.size();
-    listing.classes.push_back(entry.path().filename().string());
-    for (const fs::directory_entry& file : entries_of(entry.path())) {
-      if (is_image_file(file)) {
-        listing.files.push_back({file.path(), label});
-      } else {
-        ++listing.others;
-      }
+    listing.classes.push_back(inner.filename().string());
+    for (const fs::path& file : contents.images) {
+      listing.files.push_back({file, label});
     }
-    if (listing.files.size() == before) {
-      throw FormatError(fmt::format(
-          "{}: expected .png, .jpg or .jpeg files in the folder of a class, "
-          "got none",
-          entry.path().string()));
-    }
-  }
-  if (listing.classes.empty()) {
-    throw FormatError(fmt::format(
-        "{}: expected a sub-folder of images for each class, got none",
-        folder.string()));
+    listing.others += std::ssize(contents.others);
   }
   return listing;
 }
@@ -188,6 +270,13 @@ Dataset decode_all(const std::vector<ImageFile>& files,
 ImageFolder load_image_folder(const fs::path& folder,
                               const ImageFolderOptions& options) {
   check_options(folder, options);
+  std::error_code ignored;
+  if (fs::is_regular_file(folder, ignored)) {
+    throw IoError(fmt::format(
+        "{}: expected a folder with a sub-folder of images for each class, got "
+        "{}",
+        folder.string(), describe_file(folder)));
+  }
   Listing listing = list_files(folder);
   if (listing.others > 0) {
     warn(fmt::format(

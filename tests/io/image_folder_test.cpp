@@ -22,6 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LoadImageFolder : public ::testing::Test {
  protected:
@@ -179,7 +180,65 @@ TEST_F(LoadImageFolder, RefusesAClassWithoutImages) {
   put_two_classes();
   put_file("empty/notes.txt", "x");
   EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
-              HasSubstr((folder_ / "empty").string()));
+              AllOf(HasSubstr((folder_ / "empty").string()),
+                    HasSubstr("got others alone ('notes.txt')")));
+  std::filesystem::remove(folder_ / "empty/notes.txt");
+  EXPECT_THAT(error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+              HasSubstr("got none. Hint: remove the folder"));
+}
+
+TEST_F(LoadImageFolder, OneLevelTooHighNamesTheFolderThatIsMeant) {
+  for (const char* file : {"train/cat/a.png", "train/dog/a.png",
+                           "val/cat/a.png", "val/dog/a.png"}) {
+    put_file(file, png_bytes({}, {1}));
+  }
+  EXPECT_THAT(
+      error_of<FormatError>([&] { load_image_folder(folder_.path()); }),
+      HasSubstr("got sub-folders alone ('cat', 'dog'). Hint: these are the "
+                "classes; load '" +
+                (folder_ / "train").string() + "'"));
+  EXPECT_THAT(load_image_folder(folder_ / "train").classes,
+              ElementsAre("cat", "dog"));
+}
+
+TEST_F(LoadImageFolder, OneLevelTooDeepNamesTheFolderAbove) {
+  put_two_classes();
+  for (const char* name : {"cat", "cat/"}) {
+    EXPECT_THAT(
+        error_of<FormatError>([&] { load_image_folder(folder_ / name); }),
+        AllOf(HasSubstr("got images in the folder itself ('a.png', 'z.png'). "),
+              HasSubstr("Hint: if it is the folder of one class load '" +
+                        folder_.path().string() + "'")));
+  }
+}
+
+TEST_F(LoadImageFolder, WarnsOfImagesThatStandWhereNoneIsLookedFor) {
+  put_two_classes();
+  put_file("loose.png", png_bytes({}, {1}));
+  put_file("cat/more/b.png", png_bytes({}, {1}));
+  const ImageFolderOptions options{.size = {1, 1}};
+  EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
+  EXPECT_THAT(warnings_,
+              AllOf(HasSubstr("left out images beside the folders of the "
+                              "classes ('loose.png'). Hint: move"),
+                    HasSubstr("left out sub-folders of a class ('more')"),
+                    Not(HasSubstr("entries"))));
+}
+
+TEST_F(LoadImageFolder, OfAFileSaysWhatItIs) {
+  put_two_classes();
+  EXPECT_THAT(
+      error_of<IoError>([&] { load_image_folder(folder_ / "cat/z.png"); }),
+      HasSubstr("expected a folder with a sub-folder of images for each class, "
+                "got a PNG image"));
+}
+
+TEST_F(LoadImageFolder, KnowsItsLabelsWithoutReadingImages) {
+  put_two_classes();
+  put_file("cat/broken.png", "no image");
+  const ImageFolder images = load_image_folder(folder_.path());
+  EXPECT_THAT(images.data.known_labels().data<int64_t>(),
+              ElementsAre(0, 0, 0, 1, 1));
 }
 
 TEST_F(LoadImageFolder, RefusesAMissingFolder) {

@@ -30,9 +30,12 @@ struct ImageFolder {
 /// classes; the .png, .jpg and .jpeg files in them, sorted by name, are the
 /// images, in an order that depends on `seed` alone. Hidden entries are left
 /// out; a warning counts other files. Inputs are f32 [n,h,w,channels] in [0,1],
-/// labels i64. Throws: IoError if the folder is missing; FormatError if it has
-/// no sub-folders or one of them no images, and (at once if eager, else when
-/// the image is read) for a file that is no sound image; ValueError for options
+/// labels i64.
+/// Images beside the classes and folders in them are warned of.
+/// Throws: IoError if the folder is missing; FormatError if it has no
+/// sub-folders or one of them no images, as where it is the folder above or
+/// below the one that is meant, and (at once if eager, else when the
+/// image is read) for a file that is no sound image; ValueError for options
 /// out of range; UnsupportedError in a build without the library for a file.
 ImageFolder load_image_folder(const std::filesystem::path& folder,
                               const ImageFolderOptions& options = {});
