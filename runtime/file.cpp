@@ -67,6 +67,22 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
+/// What a place may be missing that nothing can be written to.
+void check_place(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(folder_of(path), ignored)) {
+    throw IoError(
+        fmt::format("{}: expected a folder '{}' to write into, got none. Hint: "
+                    "create it",
+                    path.string(), folder_of(path).string()));
+  }
+  if (fs::is_directory(path, ignored)) {
+    throw IoError(fmt::format(
+        "{}: expected the name of a file to write, got a folder. Hint: '{}'",
+        path.string(), (path / "NAME").string()));
+  }
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path, int64_t limit) {
@@ -107,6 +123,7 @@ std::string read_file(const fs::path& path, int64_t limit) {
 struct FileSet::File {
   File(const fs::path& p, std::string_view contents)
       : path(p), descriptor(open_unnamed()) {
+    check_place(path);
     if (descriptor.get() < 0) make_temporary();
     try {
       write_all(descriptor.get(), contents, path);

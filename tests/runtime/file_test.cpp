@@ -26,6 +26,23 @@ TEST(WriteFile, RefusesAnEmptyPath) {
               ::testing::HasSubstr("expected a path, got an empty one"));
 }
 
+TEST(WriteFile, IntoAFolderThatIsMissingSaysSo) {
+  const TempFolder folder;
+  EXPECT_THAT(
+      error_of<IoError>([&] { write_file(folder / "none/f", "x"); }),
+      ::testing::HasSubstr("expected a folder '" + (folder / "none").string() +
+                           "' to write into, got none. Hint: create"));
+  EXPECT_TRUE(folder.empty());
+}
+
+TEST(WriteFile, OverAFolderSaysSo) {
+  const TempFolder folder;
+  EXPECT_THAT(
+      error_of<IoError>([&] { write_file(folder.path(), "x"); }),
+      ::testing::HasSubstr("the name of a file to write, got a folder"));
+  EXPECT_TRUE(folder.empty());
+}
+
 TEST(WriteFile, WritesWhatIsReadBack) {
   const TempFolder folder;
   const std::string contents("a\0b\n", 4);
