@@ -9,6 +9,7 @@
 #include <octet/quant/insertion_case.h>
 #include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
 
 #include "graph_index.h"
 
@@ -175,8 +176,8 @@ InsertionCase insertion_case(std::string_view name) {
     names.push_back(each->name());
   }
   throw NotFoundError(
-      fmt::format("insertion case: expected one of {}, got '{}'",
-                  fmt::join(names, ", "), name));
+      fmt::format("insertion case: expected one of {}, got '{}'{}",
+                  fmt::join(names, ", "), name, suggest_near(name, names)));
 }
 
 }  // namespace octet::quant

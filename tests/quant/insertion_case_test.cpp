@@ -290,6 +290,12 @@ TEST(UserCase, IsAskedAndItsWordsStandInThePlan) {
             " Enables quantization of MaxPool layers.\n");
 }
 
+TEST(InsertionCase, ThatIsUnknownNamesTheNearest) {
+  EXPECT_THAT(
+      error_of<NotFoundError>([] { (void)insertion_case("ResnetV1"); }),
+      HasSubstr("got 'ResnetV1'; did you mean 'ResNetV1' or 'ResNetV2'?"));
+}
+
 TEST(UserCase, MayBeHeldByAPointer) {
   const auto held = std::make_shared<const UserMaxPoolCase>();
   const InsertionCase value(held);

@@ -58,5 +58,12 @@ TEST(SuggestNames, OffersTheNearestOrTheFirst) {
   EXPECT_EQ(suggest_names("x", {}), "; there are none");
 }
 
+TEST(SuggestNear, SaysNothingWhereNothingIsNear) {
+  const std::vector<std::string> names = {"conv1", "conv2", "dense"};
+  EXPECT_EQ(suggest_near("conv", names), "; did you mean 'conv1' or 'conv2'?");
+  EXPECT_EQ(suggest_near("zzzzzzzz", names), "");
+  EXPECT_EQ(suggest_near("x", {}), "");
+}
+
 }  // namespace
 }  // namespace octet

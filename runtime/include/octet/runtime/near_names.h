@@ -17,4 +17,9 @@ int edit_distance(std::string_view a, std::string_view b);
 std::string suggest_names(std::string_view wanted,
                           std::span<const std::string> names);
 
+/// The same without the names there are, for messages that have them already:
+/// "; did you mean 'conv1'?" or nothing.
+std::string suggest_near(std::string_view wanted,
+                         std::span<const std::string> names);
+
 }  // namespace octet
