@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/isa.h>
 #include <octet/runtime/version.h>
+
+#include "usage.h"
 
 namespace octet::program {
 
@@ -22,11 +26,16 @@ int run(CLI::App& app, int argc, char** argv,
   // A reader that leaves shows as an error of write() instead.
   std::signal(SIGPIPE, SIG_IGN);
   app.set_version_flag("--version", std::string("octet ") + version());
-  app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return std::string("error: ") + error.what() +
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return "error: " + explain_usage(*failed, error) +
            "\nRun with --help for more information.\n";
   });
   try {
+    (void)active_isa();  // a bad OCTET_ISA is told before anything is done
+    if (argc <= 1 && app.get_require_subcommand_min() > 0) {
+      print(app.help());
+      return 0;
+    }
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
@@ -80,6 +89,11 @@ void print(std::string_view text) {
     }
     text.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+void check_output(const std::string& path) {
+  FileSet files;
+  files.add(path, "");  // without commit() nothing is left behind
 }
 
 double percent(double share) { return std::round(1e4 * share) / 100; }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +19,10 @@ int run(CLI::App& app, int argc, char** argv,
 /// An option that takes a decimal number in [least, most].
 CLI::Option* add_number(CLI::App& app, const char* name, int64_t& value,
                         int64_t least, int64_t most, const char* help);
+
+/// That a file can be written, before the work that makes it.
+/// Throws: IoError if its folder is missing or it is a folder itself.
+void check_output(const std::string& path);
 
 /// 91.3 for 0.91299999: two digits behind the point.
 double percent(double share);

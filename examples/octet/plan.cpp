@@ -15,6 +15,7 @@
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -62,13 +63,14 @@ struct Options {
 template <class T, size_t N>
 T choice(std::string_view option, const std::string& word,
          const std::array<std::pair<std::string_view, T>, N>& choices) {
-  std::vector<std::string_view> words;
+  std::vector<std::string> words;
   for (const auto& [name, value] : choices) {
     if (name == word) return value;
-    words.push_back(name);
+    words.emplace_back(name);
   }
-  throw ValueError(fmt::format("{}: expected {}, got '{}'", option,
-                               fmt::join(words, " or "), word));
+  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
+                               fmt::join(words, " or "), word,
+                               suggest_near(word, words)));
 }
 
 quant::QuantizeOptions quantize_options(const Options& o) {
