@@ -23,12 +23,15 @@ void add_convert(CLI::App& app) {
   command->add_option("onnx", options->to, "the file to write, OUT.onnx")
       ->required()
       ->check([](const std::string& path) {
-        return path.ends_with(".onnx") ? std::string()
-                                       : "expected the name of an .onnx file, "
-                                         "got '" +
-                                             path + "'";
+        return path.ends_with(".onnx")
+                   ? std::string()
+                   : "expected the name of an .onnx file, got '" + path +
+                         "'. Hint: Octet writes ONNX alone; TensorRT builds "
+                         "its engines from that";
       });
   command->callback([options] {
+    check_output(options->to);
+    warn_of_untrained(options->from);
     const io::OnnxReport report =
         io::export_onnx(read_model(options->from), options->to);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,

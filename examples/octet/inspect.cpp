@@ -15,7 +15,7 @@ namespace {
 
 std::string inspected(const ModelSource& source, bool json) {
   const std::string& what = source.what;
-  if (what != "zoo:" && is_model(what)) {
+  if (what != "zoo:" && !is_onnx(what)) {
     const Model model = read_model(source);
     return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include <octet/io/npy.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -70,43 +70,41 @@ bool fits(const Shape& given, const Shape& wanted) {
       });
 }
 
-// A way to exchange images with the channels first and last.
-struct Transposition {
-  std::array<int, 3> order;  // of a sample's axes
-  std::string_view text;
-};
-constexpr Transposition kTranspositions[] = {
-    {{1, 2, 0},
-     "these are images with the channels first (NCHW), the model takes them "
-     "last (NHWC): x.transpose(0, 2, 3, 1)"},
-    {{2, 0, 1},
-     "these are images with the channels last (NHWC), the model takes them "
-     "first (NCHW): x.transpose(0, 3, 1, 2)"},
-};
-
-/// What a wrong shape might have come from, or nothing.
+/// What a wrong shape might have come from, in NumPy's words, or nothing.
 std::string hint(const Shape& wanted, const Shape& x) {
-  const Shape s = sample(wanted);
-  if (fits(x, s)) return "; add the axis of the samples: x[None]";
-  if (x.rank() != wanted.rank()) return "";
-  const Shape given = sample(x);
-  for (const auto& [order, text] : kTranspositions) {
-    if (s.rank() != 3) break;
-    const Shape moved{given[order[0]], given[order[1]], given[order[2]]};
-    if (fits(moved, s)) return fmt::format("; {}", text);
+  const std::string sizes =
+      fmt::format("(-1, {})", fmt::join(sample(wanted).dims(), ", "));
+  switch (slip_of(x, wanted)) {
+    case ShapeSlip::none:
+      return "";
+    case ShapeSlip::no_samples_axis:
+      return fits(x, sample(wanted)) ? "; add the axis of the samples: x[None]"
+                                     : fmt::format("; x.reshape{}", sizes);
+    case ShapeSlip::no_channels_axis:
+      return fmt::format("; x.reshape{}", sizes);
+    case ShapeSlip::flattened:
+      return fmt::format(
+          "; x.reshape{}, if the vectors are such samples row by row", sizes);
+    case ShapeSlip::channels_first:
+      return "; these are images with the channels first (NCHW), the model "
+             "takes them last (NHWC): x.transpose(0, 2, 3, 1)";
+    case ShapeSlip::channels_last:
+      return "; these are images with the channels last (NHWC), the model "
+             "takes them first (NCHW): x.transpose(0, 3, 1, 2)";
+    case ShapeSlip::another_order:
+      return "; these are the same sizes in another order";
   }
-  std::vector<int64_t> a(s.dims().begin(), s.dims().end());
-  std::vector<int64_t> b(given.dims().begin(), given.dims().end());
-  std::ranges::sort(a);
-  std::ranges::sort(b);
-  return a == b ? "; these are the same sizes in another order" : "";
+  return "";
 }
 
 void check_input(const Tensor& x, const Runnable& model,
                  const std::string& path) {
   if (type_name(x.dtype()) != model.type) {
-    throw FormatError(fmt::format("'{}': expected {}, got {}", path, model.type,
-                                  type_name(x.dtype())));
+    const bool codes = model.type == "float32" && x.dtype() == DType::u8;
+    throw FormatError(
+        fmt::format("'{}': expected {}, got {}. Hint: x.astype(\"{}\"){}", path,
+                    model.type, type_name(x.dtype()), model.type,
+                    codes ? ", scaled as in training: / 255, as a rule" : ""));
   }
   if (x.shape().rank() != model.input.rank() ||
       !fits(sample(x.shape()), sample(model.input))) {
@@ -155,12 +153,25 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
               static_cast<size_t>(part.bytes()));
 }
 
+/// What labels of another type or shape may be, in NumPy's words.
+std::string labels_hint(const Tensor& labels, int64_t n) {
+  const Shape& shape = labels.shape();
+  if (shape.rank() == 2 && shape[0] == n && shape[1] > 1) {
+    return ". Hint: one of many (one-hot) is labels.argmax(1)";
+  }
+  if (shape.size() != n) {
+    return fmt::format(". Hint: one class for each of the {} samples", n);
+  }
+  return ". Hint: labels.reshape(-1).astype(\"int64\")";
+}
+
 Tensor read_labels(const std::string& path, int64_t n) {
   Tensor labels = io::read_npy(path);
   if (labels.dtype() != DType::i64 || labels.shape() != Shape{n}) {
-    throw FormatError(fmt::format("'{}': expected int64 [{}], got {} {}", path,
-                                  n, type_name(labels.dtype()),
-                                  labels.shape().to_string()));
+    throw FormatError(fmt::format("'{}': expected int64 [{}], got {} {}{}",
+                                  path, n, type_name(labels.dtype()),
+                                  labels.shape().to_string(),
+                                  labels_hint(labels, n)));
   }
   const int64_t least = std::ranges::min(labels.data<int64_t>());
   if (least < 0) {
@@ -198,6 +209,8 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
 }
 
 void predict(const Options& options) {
+  check_output(options.output);
+  warn_of_untrained(options.model);
   const Runnable model = read_runnable(options.model);
   const Tensor x = io::read_npy(options.input);
   check_input(x, model, options.input);

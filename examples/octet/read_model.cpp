@@ -43,6 +43,13 @@ bool is_onnx(const std::string& what) {
           io::is_onnx_file(what));
 }
 
+void warn_of_untrained(const ModelSource& source) {
+  if (!source.what.starts_with(kZoo)) return;
+  warn(fmt::format(
+      "'{}' has its first, random weights: what it computes means nothing",
+      source.what));
+}
+
 void check_no_architecture(const ModelSource& source) {
   if (source.architecture.empty()) return;
   throw ValueError(fmt::format(

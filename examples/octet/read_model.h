@@ -32,6 +32,9 @@ bool is_model(const std::string& what);
 /// or by its contents.
 bool is_onnx(const std::string& what);
 
+/// Warns that a network of the zoo computes nothing of use yet.
+void warn_of_untrained(const ModelSource& source);
+
 /// Throws: ValueError if an architecture is given for a model that has its own.
 void check_no_architecture(const ModelSource& source);
 

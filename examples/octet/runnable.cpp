@@ -16,7 +16,8 @@ namespace {
 void check_ends(size_t inputs, size_t outputs) {
   if (inputs == 1 && outputs == 1) return;
   throw UnsupportedError(fmt::format(
-      "predict: expected a model of one input and one output, got {} and {}",
+      "predict: expected a model of one input and one output, got {} and {}. "
+      "Hint: predict() of a Model or an OnnxModel in C++ takes several",
       inputs, outputs));
 }
 

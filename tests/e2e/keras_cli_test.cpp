@@ -194,7 +194,12 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
               AllOf(HasSubstr("l.npy"),
                     HasSubstr("expected int64 [3], got float32 [3]")));
   EXPECT_THAT(refusal(Tensor::zeros({2}, DType::i64)),
-              HasSubstr("expected int64 [3], got int64 [2]"));
+              AllOf(HasSubstr("expected int64 [3], got int64 [2]"),
+                    HasSubstr("one class for each of the 3 samples")));
+  EXPECT_THAT(refusal(Tensor::zeros({3, 4})),
+              HasSubstr("Hint: one of many (one-hot) is labels.argmax(1)"));
+  EXPECT_THAT(refusal(Tensor::zeros({3, 1}, DType::i32)),
+              HasSubstr("Hint: labels.reshape(-1).astype(\"int64\")"));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),
               HasSubstr("expected labels in [0,4), got 4"));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 1, -1})),
@@ -216,8 +221,45 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
               HasSubstr("the axis of the samples"));
   EXPECT_THAT(refusal(Tensor::zeros({2, 5})), HasSubstr("got [2,5]"));
   EXPECT_THAT(refusal(Tensor::zeros({2, 8, 6, 3}, DType::u8)),
-              HasSubstr("expected float32, got uint8"));
+              AllOf(HasSubstr("expected float32, got uint8"),
+                    HasSubstr("x.astype(\"float32\"), scaled as in training")));
+  EXPECT_THAT(refusal(Tensor::zeros({2, 144})),
+              HasSubstr("x.reshape(-1, 8, 6, 3), if "));
   EXPECT_THAT(refusal(Tensor::zeros({0, 8, 6, 3})), HasSubstr("x.npy"));
+}
+
+TEST(OctetPredict, OfAnOutputThatCannotBeWrittenSaysSoFirst) {
+  const TempFolder folder;
+  const CommandResult r =
+      octet(fmt::format("predict none.h5 --input none.npy --output {}",
+                        quoted(folder / "none/y.npy")));
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, HasSubstr("none' to write into, got none"));
+}
+
+TEST(OctetPredict, WarnsOfANetworkThatIsNotTrained) {
+  const Predicted p = predicted("zoo:lenet", Tensor::zeros({1, 28, 28, 1}));
+  EXPECT_EQ(p.result.exit_code, 0);
+  EXPECT_THAT(p.result.output,
+              HasSubstr("warning: 'zoo:lenet' has its first, random weights"));
+}
+
+TEST(OctetInspect, OfAFileThatIsNoModelSaysWhatItIs) {
+  const TempFolder folder;
+  write_file(folder / "notes", "words");
+  io::write_npy(folder / "x.npy", Tensor::zeros({2}));
+  EXPECT_THAT(octet("inspect " + quoted(folder / "notes")).output,
+              AllOf(HasSubstr("expected a file of Keras or Octet"),
+                    HasSubstr("got a text file")));
+  EXPECT_THAT(octet("inspect " + quoted(folder / "x.npy")).output,
+              HasSubstr("got a NumPy array (.npy)"));
+  std::filesystem::create_directory(folder / "saved");
+  write_file(folder / "saved/saved_model.pb", "\x08\x01");
+  for (const char* command : {"inspect", "plan"}) {
+    EXPECT_THAT(
+        octet(fmt::format("{} {}", command, quoted(folder / "saved"))).output,
+        AllOf(HasSubstr("got a TensorFlow SavedModel"), HasSubstr("tf2onnx")));
+  }
 }
 
 TEST(OctetPredict, RefusesModelsThatItCannotRun) {
