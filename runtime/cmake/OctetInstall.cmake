@@ -2,6 +2,18 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# What is not built cannot be installed, and CMake's own words for that name a
+# file only.
+set(program "")
+if(OCTET_BUILD_EXAMPLES)
+  set(program "$<TARGET_FILE:octet_cli>")
+endif()
+install(CODE "
+  set(LIBRARY \"$<TARGET_FILE:octet>\")
+  set(PROGRAM \"${program}\")
+  set(BUILD \"${PROJECT_BINARY_DIR}\")
+  include(\"${CMAKE_CURRENT_LIST_DIR}/OctetInstallCheck.cmake\")")
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/octet)
 install(TARGETS octet EXPORT octetTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
