@@ -1,5 +1,4 @@
 // Models and states in files.
-#include <fstream>
 #include <string>
 
 #include <fmt/format.h>
@@ -46,11 +45,8 @@ void save_model(const Model& model, const std::filesystem::path& path) {
 }
 
 bool is_octet_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(-static_cast<std::streamoff>(kSealBytes), std::ios::end);
-  std::string end(kSealBytes, '\0');
-  return file.read(end.data(), static_cast<std::streamsize>(end.size())) &&
-         is_sealed(end);
+  const auto bytes = static_cast<int64_t>(kSealBytes);
+  return is_sealed(read_part(path, -bytes, bytes));
 }
 
 Model load_model(const std::filesystem::path& path, const FileLimits& limits) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <new>
 #include <utility>
 
@@ -278,12 +277,10 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
 }  // namespace
 
 bool is_keras_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  constexpr std::streamoff kMostOffset = std::streamoff{1} << 31;
-  for (std::streamoff at = 0; at < kMostOffset; at = at == 0 ? 512 : 2 * at) {
-    std::string start(8, '\0');
-    file.seekg(at);
-    if (!file.read(start.data(), 8)) return false;
+  constexpr int64_t kMostOffset = int64_t{1} << 31;
+  for (int64_t at = 0; at < kMostOffset; at = at == 0 ? 512 : 2 * at) {
+    const std::string start = read_part(path, at, 8);
+    if (start.size() < 8) return false;
     if (is_hdf5(start) || (at == 0 && is_zip(start))) return true;
   }
   return false;

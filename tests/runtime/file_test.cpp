@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
-#include "tests/e2e/command.h"
 #include "tests/support.h"
+#include "tests/temp_folder.h"
 
 namespace octet {
 namespace {
@@ -81,19 +82,6 @@ TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
   EXPECT_EQ(entries(folder.path()), 1);
 }
 
-TEST(WriteFile, PassesOverWhatAKilledProcessOfItsNumberLeft) {
-  const TempFolder folder;
-  const auto left = [&](int descriptor) {
-    return folder / fmt::format(".f.{}.{}", ::getpid(), descriptor);
-  };
-  for (int descriptor = 0; descriptor < 64; ++descriptor) {
-    write_file(left(descriptor), "left");
-  }
-  write_file(folder / "f", "new");
-  EXPECT_EQ(read_file(folder / "f"), "new");
-  EXPECT_EQ(read_file(left(9)), "left");
-}
-
 TEST(WriteFile, DoesNotReplaceAFolder) {
   const TempFolder folder;
   fs::create_directory(folder / "f");
@@ -115,25 +103,27 @@ TEST(ReadFile, RefusesMoreThanItsLimit) {
   EXPECT_THROW((void)read_file("/dev/zero"), IoError);
 }
 
-TEST(FileSetTest, ChangesNothingUntilItIsCommitted) {
+TEST(ReadFile, DoesNotWaitForAPipe) {
   const TempFolder folder;
-  write_file(folder / "a", "old");
-  {
-    FileSet files;
-    files.add(folder / "a", "new");
-    files.add(folder / "b", "new");
-    EXPECT_EQ(read_file(folder / "a"), "old");
-    EXPECT_FALSE(fs::exists(folder / "b"));
-  }
-  EXPECT_EQ(read_file(folder / "a"), "old");
-  EXPECT_EQ(entries(folder.path()), 1);
-  FileSet files;
-  files.add(folder / "a", "new");
-  files.add(folder / "b", "newer");
-  files.commit();
-  EXPECT_EQ(read_file(folder / "a"), "new");
-  EXPECT_EQ(read_file(folder / "b"), "newer");
-  EXPECT_EQ(entries(folder.path()), 2);
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(error_of<IoError>([&] { (void)read_file(folder / "pipe"); }),
+              ::testing::AllOf(::testing::HasSubstr("expected a file, got a "
+                                                    "pipe"),
+                               ::testing::HasSubstr("Hint: ")));
+  EXPECT_EQ(read_part(folder / "pipe", 0, 8), "");
+}
+
+TEST(ReadPart, GivesWhatIsThere) {
+  const TempFolder folder;
+  write_file(folder / "f", "12345");
+  EXPECT_EQ(read_part(folder / "f", 1, 2), "23");
+  EXPECT_EQ(read_part(folder / "f", 3, 9), "45");
+  EXPECT_EQ(read_part(folder / "f", 5, 1), "");
+  EXPECT_EQ(read_part(folder / "f", 9, 1), "");
+  EXPECT_EQ(read_part(folder / "f", -2, 2), "45");
+  EXPECT_EQ(read_part(folder / "f", -6, 2), "");
+  EXPECT_EQ(read_part(folder / "missing", 0, 1), "");
+  EXPECT_EQ(read_part(folder.path(), 0, 1), "");
 }
 
 TEST(FolderLockTest, KeepsASecondOneOut) {

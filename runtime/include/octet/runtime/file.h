@@ -12,16 +12,29 @@
 
 namespace octet {
 
-/// The whole file. Throws: IoError (missing, unreadable, or larger than
-/// `limit` bytes) with path and reason.
+class NewFile;
+
+/// The whole file. Throws: IoError (missing, unreadable, no file but a folder,
+/// pipe or device, or larger than `limit` bytes) with path and reason.
 std::string read_file(const std::filesystem::path& path,
                       int64_t limit = int64_t{1} << 31);
+
+/// `count` bytes from `offset`, which is counted from the end if it is below 0;
+/// fewer where the file ends. None of what read_file() would refuse.
+std::string read_part(const std::filesystem::path& path, int64_t offset,
+                      int64_t count);
 
 /// Writes beside `path`, flushes to the disk, renames over it and flushes the
 /// folder, so that a reader sees the old file or the new one, never a part, and
 /// after a power failure, too. On failure (disk full, no permission) the old
-/// file stays and the temporary is removed.
-/// Throws: IoError.
+/// file stays and the temporary is removed; one that a killed process left
+/// goes with the next writing of `path`.
+///
+/// A link stays and what it leads to is replaced, or made. The file keeps the
+/// mode of the old one, and its owner and group where the process may give
+/// them. Pipes, terminals and devices of characters (/dev/null, /dev/stdout)
+/// are written to as they are.
+/// Throws: IoError, also for folders, sockets and devices of blocks.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
 /// Files that belong together: each is written out by add(), without a name,
@@ -41,8 +54,7 @@ class FileSet {
   void commit();
 
  private:
-  struct File;
-  std::vector<std::unique_ptr<File>> files_;
+  std::vector<std::unique_ptr<NewFile>> files_;
 };
 
 /// Keeps other processes that take it out of a folder, for as long as it
