@@ -51,7 +51,8 @@ void declare(CLI::App& app, Options& o) {
         });
   };
   folder("--data", o.data, "folder of the four IDX files");
-  folder("--out", o.out, "folder for the results");
+  folder("--out", o.out,
+         "folder for the results; summary.json tells that they are whole");
   program::add_checkpoint_options(app, o.checkpoint);
 }
 
@@ -199,7 +200,7 @@ void run(const Options& o) {
       .set("threads", num_threads());
 
   // Until here the results of an earlier run are untouched; now they are
-  // replaced together.
+  // replaced together. Where there is no summary, they are not whole.
   const Batch test = data.test.batch(0, data.test.size());
   FileSet files;
   files.add(out / "fp32.onnx", fp32_file.bytes);
@@ -210,8 +211,7 @@ void run(const Options& o) {
   files.add(out / "test_labels.i64", bytes_of(test.labels));
   files.add(out / "fp32_logits.f32", bytes_of(model.predict(test.inputs)));
   files.add(out / "int8_logits.f32", bytes_of(qat.predict(test.inputs)));
-  files.add(out / "summary.json", io::to_json(summary) + "\n");
-  files.commit();
+  files.commit(out / "summary.json", io::to_json(summary) + "\n");
 
   const io::OnnxSummary fp32_reread = io::inspect_onnx(out / "fp32.onnx");
   const io::OnnxSummary int8_reread = io::inspect_onnx(out / "int8.onnx");

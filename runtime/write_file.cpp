@@ -13,9 +13,16 @@ void FileSet::add(const fs::path& path, std::string_view contents) {
   files_.push_back(std::make_unique<NewFile>(path, contents));
 }
 
-void FileSet::commit() {
+// What is on the disk after a power failure, too, is what was there at some
+// moment: each step is durable before the next one begins.
+void FileSet::commit(const fs::path& manifest, std::string_view contents) {
+  NewFile last(manifest, contents);
+  last.remove_old();
+  last.sync_name();
   for (const auto& file : files_) file->put_in_place();
   for (const auto& file : files_) file->sync_name();
+  last.put_in_place();
+  last.sync_name();
   files_.clear();
 }
 

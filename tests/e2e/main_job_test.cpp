@@ -299,6 +299,18 @@ TEST(MainJob, KeepsASecondRunOutOfItsFolder) {
   EXPECT_TRUE(files_in(out.path()).empty());
 }
 
+// A process that is killed while it replaces results leaves no summary.
+TEST(MainJob, IsNotComparedByResultsWithoutASummary) {
+  const TempFolder out;
+  write_file(out / "test_labels.i64", "");
+  const CommandResult r =
+      run_command(quoted(OCTET_SOURCE_DIR "/tests/oracle/run_compare.sh") +
+                  " " + quoted(out.path()) + " fp32");
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_NE(r.output.find("there is no summary.json"), std::string::npos)
+      << r.output;
+}
+
 TEST(MainJob, GoesOnWhenNobodyReadsItsOutput) {
   const DataFolder data;
   const TempFolder out;

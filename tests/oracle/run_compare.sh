@@ -7,6 +7,11 @@ set -euo pipefail
 folder=$1
 model=$2
 shift 2
+if [[ ! -e $folder/summary.json ]]; then
+  echo "error: $folder: expected the results of one run, got none that is" \
+    "whole: there is no summary.json" >&2
+  exit 2
+fi
 samples=$(($(stat -c %s "$folder/test_labels.i64") / 8))
 exec "$(dirname "${BASH_SOURCE[0]}")/venv_python.sh" compare_onnx.py \
   "$folder/$model.onnx" \

@@ -337,10 +337,46 @@ TEST(FileSetTest, ChangesNothingUntilItIsCommitted) {
   FileSet files;
   files.add(folder / "a", "new");
   files.add(folder / "b", "newer");
-  files.commit();
+  files.commit(folder / "manifest", "newest");
   EXPECT_EQ(read_file(folder / "a"), "new");
   EXPECT_EQ(read_file(folder / "b"), "newer");
-  EXPECT_EQ(entries(folder.path()), 2);
+  EXPECT_EQ(read_file(folder / "manifest"), "newest");
+  EXPECT_EQ(entries(folder.path()), 3);
+}
+
+TEST(FileSetTest, KeepsTheOldSetWhenItsManifestCannotBeWritten) {
+  const TempFolder folder;
+  write_file(folder / "a", "old");
+  FileSet files;
+  files.add(folder / "a", "new");
+  EXPECT_THROW(files.commit(folder / "no" / "manifest", "new"), IoError);
+  EXPECT_EQ(read_file(folder / "a"), "old");
+}
+
+/// More than a pipe holds: who writes it waits for a reader of all.
+const std::string kLong(1 << 20, 'l');
+
+TEST(FileSetTest, HasNoManifestWhenItIsKilledBetweenTwoFiles) {
+  const TempFolder folder;
+  for (const char* name : {"a", "b", "manifest"}) {
+    write_file(folder / name, "old");
+  }
+  make_pipe(folder / "pipe");
+  const Process writer([&] {
+    FileSet files;
+    files.add(folder / "a", "new");
+    files.add(folder / "pipe", kLong);
+    files.add(folder / "b", "new");
+    files.commit(folder / "manifest", "new");
+  });
+  // Waits until the writer is at the pipe, which it cannot get past.
+  const int reader = ::open((folder / "pipe").c_str(), O_RDONLY);
+  EXPECT_EQ(read_file(folder / "a"), "new");
+  writer.kill();
+  ::close(reader);
+  EXPECT_EQ(read_file(folder / "b"), "old");
+  EXPECT_FALSE(fs::exists(folder / "manifest")) << "of a set of two runs";
+  EXPECT_EQ(entries(folder.path()), 3);
 }
 
 }  // namespace

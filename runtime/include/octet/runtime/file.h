@@ -37,9 +37,12 @@ std::string read_part(const std::filesystem::path& path, int64_t offset,
 /// Throws: IoError, also for folders, sockets and devices of blocks.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-/// Files that belong together: each is written out by add(), without a name,
-/// and commit() gives them their names, one right after another. Without
-/// commit() nothing is left behind, even if the process is killed.
+/// Files that belong together, of which one, the manifest, tells that the set
+/// is whole. add() writes each out, but to no name; commit() removes the old
+/// manifest, puts the files in place and the new manifest last. So a process
+/// that is killed, and a power failure, leave the old set, the new one, or one
+/// without a manifest, which a reader does not take.
+/// Without commit() nothing is left behind.
 class FileSet {
  public:
   FileSet();
@@ -50,8 +53,9 @@ class FileSet {
   /// Throws: IoError.
   void add(const std::filesystem::path& path, std::string_view contents);
   /// Puts all files in place, in the order of add().
-  /// Throws: IoError; files after the one that failed keep their old contents.
-  void commit();
+  /// Throws: IoError; before the first change if the manifest cannot be
+  /// written out, else without a manifest.
+  void commit(const std::filesystem::path& manifest, std::string_view contents);
 
  private:
   std::vector<std::unique_ptr<NewFile>> files_;
