@@ -1,27 +1,52 @@
 #include "name_pattern.h"
 
-// g++ 12 takes parts of std::regex for uninitialized under the sanitizers.
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <regex>
-
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <octet/runtime/error.h>
 
 namespace octet::quant {
+namespace {
+
+/// RE2 takes time in proportion to a pattern and a name, bounded memory and a
+/// bounded stack, whatever they are.
+constexpr size_t kMostBytes = size_t{1} << 16;
+
+/// Of bytes: names need not be UTF-8.
+re2::RE2::Options options() {
+  re2::RE2::Options options(re2::RE2::Latin1);
+  options.set_log_errors(false);
+  return options;
+}
+
+std::string_view hint_for(re2::RE2::ErrorCode error) {
+  const bool is_left_out =
+      error == re2::RE2::ErrorBadPerlOp || error == re2::RE2::ErrorBadEscape;
+  return is_left_out ? "; Hint: these are expressions as RE2 takes them, "
+                       "without look-ahead, look-behind and backreferences"
+                     : "";
+}
+
+}  // namespace
 
 void check_name_pattern(const std::string& pattern) {
-  try {
-    (void)std::regex(pattern);
-  } catch (const std::regex_error& e) {
-    throw ValueError(
-        fmt::format("spec: expected a regular expression, got '{}': {}",
-                    pattern, e.what()));
+  if (pattern.size() > kMostBytes) {
+    throw ValueError(fmt::format(
+        "spec: expected a regular expression of at most {} bytes, got {}",
+        kMostBytes, pattern.size()));
   }
+  const re2::RE2 expression(pattern, options());
+  if (expression.ok()) return;
+  constexpr size_t kMostShown = 100;
+  throw ValueError(fmt::format(
+      "spec: expected a regular expression, got '{}{}': {}{}",
+      pattern.substr(0, kMostShown), pattern.size() > kMostShown ? "..." : "",
+      expression.error(), hint_for(expression.error_code())));
 }
 
 bool matches_name(const std::string& pattern, std::string_view name) {
-  return std::regex_match(name.begin(), name.end(), std::regex(pattern));
+  return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()),
+                             re2::RE2(pattern, options()));
 }
 
 }  // namespace octet::quant

@@ -1,4 +1,4 @@
-// Regular expressions over layer names. The one place that knows <regex>.
+// Regular expressions over layer names. The one place that knows RE2.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace octet::quant {
 
-/// Throws: ValueError unless `pattern` is an ECMAScript regular expression.
+/// Throws: ValueError unless `pattern` is a regular expression as RE2 takes
+/// them, of at most 64 KiB.
 void check_name_pattern(const std::string& pattern);
 
 /// Whether the whole name matches. REQUIRES: a checked pattern.

@@ -31,6 +31,7 @@ write_basic_package_version_file(
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/octetConfig.cmake
               ${PROJECT_BINARY_DIR}/octetConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/runtime/cmake/Findre2.cmake
         DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -20,6 +20,7 @@ required=(
   libhdf5-dev
   libonnx-dev
   libprotobuf-dev
+  libre2-dev
   libtbb-dev
   nlohmann-json3-dev
   protobuf-compiler

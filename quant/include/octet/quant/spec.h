@@ -17,7 +17,7 @@ namespace octet::quant {
 /// What an entry of a spec names.
 enum class SpecTarget {
   layer,    ///< the layer of that name
-  pattern,  ///< all layers whose whole name matches (ECMAScript regex)
+  pattern,  ///< all layers whose whole name matches (an RE2 regex)
   class_,   ///< all layers of that class, or that Keras calls so too
 };
 
