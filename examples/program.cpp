@@ -15,6 +15,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/isa.h>
+#include <octet/runtime/printable.h>
 #include <octet/runtime/version.h>
 
 #include "usage.h"
@@ -54,7 +55,7 @@ int run(CLI::App& app, int argc, char** argv,
     for (const std::string& frame : error.context()) text += ", " + frame;
     std::fprintf(stderr, "error: %s\n", text.c_str());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
+    std::fprintf(stderr, "error: %s\n", printable_lines(error.what()).c_str());
   }
   return 1;
 }
@@ -78,7 +79,10 @@ CLI::Option* add_number(CLI::App& app, const char* name, int64_t& value,
   return app.add_option(name, parse, help)->type_name("N");
 }
 
-void print(std::string_view text) {
+void print(std::string_view words) {
+  // Models name their layers as they like.
+  const std::string shown = printable_lines(words);
+  std::string_view text = shown;
   while (!text.empty()) {
     const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
     if (written < 0) {

@@ -3,18 +3,20 @@
 #include <utility>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/printable.h>
 
 namespace octet {
 
+// Whatever a message quotes, a terminal shows it and obeys nothing.
 Error::Error(ErrorKind kind, std::string message)
     : std::runtime_error(message),
       kind_(kind),
-      message_(std::move(message)),
+      message_(printable_lines(message)),
       full_(message_) {}
 
 void Error::add_context(std::string frame) {
-  full_ += "\n  " + frame;
-  context_.push_back(std::move(frame));
+  context_.push_back(printable_lines(frame));
+  full_ += "\n  " + context_.back();
 }
 
 namespace {
@@ -36,7 +38,7 @@ Sink& sink() {
 
 void warn(std::string_view message) {
   const std::lock_guard lock(sink().mutex);
-  if (sink().write) sink().write(message);
+  if (sink().write) sink().write(printable_lines(message));
 }
 
 WarningSink set_warning_sink(WarningSink next) {

@@ -151,6 +151,15 @@ TEST(FromJson, RefusesTextThatIsNotUtf8) {
   EXPECT_THAT(refusal("[\"a\xff\"]"), HasSubstr("UTF-8"));
 }
 
+TEST(FromJson, QuotesNothingThatATerminalCannotShow) {
+  for (const char* text : {"{\"a\": \xff}", "\"\xc3(\"", "\x1b[31m", "\xff\xfe",
+                           "{\"\xc2\x9b\": 1, \"\xc2\x9b\": 2}"}) {
+    for (const char c : refusal(text)) {
+      EXPECT_TRUE(c >= ' ' && c <= '~') << refusal(text);
+    }
+  }
+}
+
 TEST(FromJson, KeepsMessagesShort) {
   EXPECT_LT(refusal("[\"" + std::string(1000000, 'x')).size(), 400u);
 }

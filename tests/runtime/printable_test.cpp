@@ -1,0 +1,70 @@
+// What may go to a terminal.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/printable.h>
+
+namespace octet {
+namespace {
+
+TEST(Printable, KeepsTextOfAllLanguages) {
+  for (const char* text : {"", "conv_1", "caf\xc3\xa9", "\xe5\xb1\xa4",
+                           "\xf0\x9f\x99\x82", "\xc2\xa0", "\xef\xbf\xbf"}) {
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
+TEST(Printable, ReplacesWhatTerminalsObey) {
+  EXPECT_EQ(printable("\x1b[31m"), "?[31m");
+  EXPECT_EQ(printable(std::string("\0\a\t\n\r\x7f", 6)), "??????");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31m"),
+            "a?31m");                           // CSI of eight bits
+  EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // from right to left
+  EXPECT_EQ(printable("\xe2\x81\xa6"), "?");
+}
+
+TEST(Printable, ReplacesWhatIsNoUtf8) {
+  EXPECT_EQ(printable("\xff"), "?");
+  EXPECT_EQ(printable("a\x80z"), "a?z");
+  EXPECT_EQ(printable("\xc3"), "?");  // cut short
+  EXPECT_EQ(printable("\xc3("), "?(");
+  EXPECT_EQ(printable("\xc0\xaf"), "??");  // longer than it must be
+  EXPECT_EQ(printable("\xe0\x80\xaf"), "???");
+  EXPECT_EQ(printable("\xf0\x80\x80\xaf"), "????");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "???");       // a surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond the last
+}
+
+TEST(Printable, CutsBetweenCharacters) {
+  EXPECT_EQ(printable("abcd", 4), "abcd");
+  EXPECT_EQ(printable("abcde", 4), "abcd...");
+  EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");
+  EXPECT_EQ(printable("", 0), "");
+}
+
+TEST(PrintableLines, KeepsLinesAndTabs) {
+  EXPECT_EQ(printable_lines("a\tb\nc\r\x1b"), "a\tb\nc??");
+}
+
+TEST(Error, IsPrintableWhateverItQuotes) {
+  IoError error("'\xff\x1b[31m': expected a name");
+  error.add_context("in file '\x1b'");
+  EXPECT_EQ(error.message(), "'??[31m': expected a name");
+  EXPECT_EQ(error.context().front(), "in file '?'");
+  EXPECT_STREQ(error.what(), "'??[31m': expected a name\n  in file '?'");
+}
+
+TEST(Warn, IsPrintableWhateverItQuotes) {
+  std::string heard;
+  const WarningSink before = set_warning_sink(
+      [&](std::string_view message) { heard = std::string(message); });
+  warn("layer '\x1b[31m'");
+  set_warning_sink(before);
+  EXPECT_EQ(heard, "layer '?[31m'");
+}
+
+}  // namespace
+}  // namespace octet
