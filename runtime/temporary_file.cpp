@@ -52,6 +52,11 @@ bool is_name_of(const fs::path& name, const Descriptor& file) {
          named.st_ino == open.st_ino && S_ISREG(open.st_mode);
 }
 
+bool is_removed(const Descriptor& file) {
+  struct stat status {};
+  return ::fstat(file.get(), &status) == 0 && status.st_nlink == 0;
+}
+
 /// What processes that were killed have left beside `target`.
 void remove_leftovers(const fs::path& target) {
   for (int i = 0; i < kSlots; ++i) {
@@ -106,8 +111,7 @@ void TemporaryFile::open_named(mode_t mode) {
       fail_in_folder(target_, errno);
     }
     // Another process may have taken it for a leftover before it was locked.
-    if (lock(descriptor_) == Lock::of_another ||
-        !is_name_of(slot, descriptor_)) {
+    if (lock(descriptor_) == Lock::of_another || is_removed(descriptor_)) {
       continue;
     }
     name_ = slot;
