@@ -74,10 +74,28 @@ Buffer* pop(FreeLists& lists, int64_t capacity) {
 struct Shared {
   std::mutex mutex;
   FreeLists free;
+  int64_t bytes = 0;
 };
 Shared& shared() {
   static Shared* const instance = new Shared;
   return *instance;
+}
+
+// The system is not asked for more while more than this lies idle. A loop takes
+// the same classes again and again, and never comes here.
+constexpr int64_t kMostIdle = int64_t{1} << 30;
+
+void free_idle() {
+  FreeLists idle;
+  {
+    const std::lock_guard lock(shared().mutex);
+    if (shared().bytes <= kMostIdle) return;
+    idle.swap(shared().free);
+    shared().bytes = 0;
+  }
+  for (auto& [capacity, buffers] : idle) {
+    for (Buffer* buffer : buffers) system_free(buffer);
+  }
 }
 
 // A thread keeps this much to itself.
@@ -120,7 +138,9 @@ Buffer* reuse(int64_t capacity) {
     }
   }
   const std::lock_guard lock(shared().mutex);
-  return pop(shared().free, capacity);
+  Buffer* buffer = pop(shared().free, capacity);
+  if (buffer != nullptr) shared().bytes -= capacity;
+  return buffer;
 }
 
 void keep(Buffer* buffer) {
@@ -132,6 +152,7 @@ void keep(Buffer* buffer) {
   }
   const std::lock_guard lock(shared().mutex);
   shared().free[buffer->capacity].push_back(buffer);
+  shared().bytes += buffer->capacity;
 }
 
 }  // namespace
@@ -142,6 +163,7 @@ Buffer* take(int64_t bytes) {
     buffer->references = 1;
     return buffer;
   }
+  free_idle();
   ++system_count;
   const int64_t align = capacity >= kHugePage ? kHugePage : 64;
   auto buffer = std::make_unique<Buffer>();

@@ -1,6 +1,7 @@
 // Caching arena: freed buffers wait on lists of their size class, one set a
 // thread and one for all, so that a step allocates nothing after the second
-// one and a chunk's working set stays in its core's cache.
+// one and a chunk's working set stays in its core's cache. Before the system is
+// asked for more, what waits there for all is freed if it is over 1 GiB.
 #pragma once
 
 #include <atomic>

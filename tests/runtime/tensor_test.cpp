@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <fstream>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/tensor.h>
@@ -136,6 +138,23 @@ TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   EXPECT_LE(arena::system_allocations() - before, 3 * 80);
 }
 #endif
+
+/// What the process has mapped.
+int64_t mapped_bytes() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * ::sysconf(_SC_PAGESIZE);
+}
+
+TEST(Arena, DoesNotKeepAllThatWasEverFreed) {
+  constexpr int64_t kMib = int64_t{1} << 20;
+  const int64_t before = mapped_bytes();
+  // Each of a class of its own: 6 GiB together.
+  for (int64_t size = 65 * kMib; size < 1'024 * kMib; size += size / 8) {
+    const Tensor never_touched({size}, DType::i8);
+  }
+  EXPECT_LT(mapped_bytes() - before, 2'100 * kMib);
+}
 
 }  // namespace
 }  // namespace octet
