@@ -13,6 +13,7 @@
 #include <octet/runtime/error.h>
 
 #include "library.h"
+#include "limit_checks.h"
 #include "printable.h"
 #include "serve.h"
 #include "wire.h"
@@ -25,18 +26,6 @@ using Status = AnswerHead::Status;
 
 constexpr uint64_t kLongestValue = uint64_t{1} << 28;
 constexpr uint64_t kLongestError = uint64_t{1} << 16;
-
-void check_limits(const FileLimits& limits) {
-  if (!(limits.time_limit > 0)) {
-    throw ValueError(fmt::format(
-        "time_limit: expected more than 0 seconds, got {}", limits.time_limit));
-  }
-  if (limits.memory_limit <= 0) {
-    throw ValueError(
-        fmt::format("memory_limit: expected more than 0 bytes, got {}",
-                    limits.memory_limit));
-  }
-}
 
 [[noreturn]] void fail_to_start() {
   throw IoError(
@@ -64,10 +53,7 @@ auto Hdf5Child::timed(Body body) {
     ~Spent() { child.time_left_ -= Clock::now() - start; }
   };
   const Spent spent{*this};
-  // A clock's whole range is less than a double's.
-  constexpr std::chrono::duration<double> kLongest(1e9);
-  deadline_ = spent.start + std::chrono::duration_cast<Clock::duration>(
-                                std::min(time_left_, kLongest));
+  deadline_ = deadline_in(time_left_);
   return body();
 }
 
@@ -127,7 +113,10 @@ void Hdf5Child::check(Transfer transfer) {
   if (transfer == Transfer::done) return;
   const int status = stop();
   if (transfer == Transfer::late) {
-    fail(fmt::format("the HDF5 library took more than {} s", time_limit_));
+    fail(
+        fmt::format("the HDF5 library took more than {} s; Hint: raise "
+                    "time_limit (octet: --time-limit)",
+                    time_limit_));
   }
   fail(how_it_ended(status));
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,9 +27,11 @@ template <class F>
 Tensor folded(const NodeContext& context, F f) {
   Tensor y = context.input(0);
   for (size_t i = 1; i < context.inputs().size(); ++i) {
-    y = visit_number(context, y.dtype(), [&]<class T>(T) {
+    Tensor next = visit_number(context, y.dtype(), [&]<class T>(T) {
       return combine<T, T, T>(context, y, context.input(i), f);
     });
+    if (i > 1) context.unmake(y);
+    y = std::move(next);
   }
   return y;
 }

@@ -53,7 +53,7 @@ Values conv(const NodeContext& context) {
   const Convolution g = convolution_of(context, x, w);
   const float* bias = bias_of(context, g.outputs);
   Tensor y = context.make(output_dims(x, g.outputs, g.windows), DType::f32);
-  convolve(g, x.f32().data(), w.f32().data(), bias, y.f32().data());
+  convolve(context, g, x.f32().data(), w.f32().data(), bias, y.f32().data());
   return {y};
 }
 

@@ -67,13 +67,14 @@ Windows transposed_windows(const NodeContext& context, const Tensor& x,
 
 // Adds one channel of the image to one of the result.
 void add_channel(const Windows& windows, const float* x, const float* w,
-                 float* y) {
+                 float* y, Pace& pace) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   for (int64_t kh = 0; kh < rows.kernel; ++kh) {
     const Range down = rows.outputs_of(kh);
     for (int64_t kw = 0; kw < columns.kernel; ++kw) {
       const Range along = columns.outputs_of(kw);
+      pace.add(1 + down.size() * along.size());
       if (along.size() == 0) continue;
       const float scale = w[kh * columns.kernel + kw];
       for (int64_t h = down.first; h < down.last; ++h) {
@@ -126,11 +127,12 @@ Values conv_transpose(const NodeContext& context) {
   parallel_for(x.shape()[0] * outputs, [&](int64_t task) {
     const int64_t n = task / outputs, oc = task % outputs;
     const int64_t group = oc / per_group;
+    Pace pace(context);
     std::fill_n(to + task * plane, plane, bias == nullptr ? 0.0f : bias[oc]);
     for (int64_t c = group * depth; c < (group + 1) * depth; ++c) {
       add_channel(windows, from + (n * channels + c) * image,
                   weight + (c * per_group + oc % per_group) * kernel,
-                  to + task * plane);
+                  to + task * plane, pace);
     }
   });
   return {y};

@@ -9,6 +9,7 @@
 
 #include "node.h"
 #include "numbers.h"
+#include "pace.h"
 #include "window.h"
 
 namespace octet::io::run {
@@ -60,7 +61,8 @@ inline void join_rows(Windows& windows) {
 /// y [n,oc,oh,ow] = bias + x * w; `bias` [oc] may be null. A sum goes over
 /// channels, rows and columns of the kernel, in this order.
 template <class T>
-void convolve(Convolution g, const T* x, const T* w, const T* bias, T* y) {
+void convolve(const NodeContext& context, Convolution g, const T* x, const T* w,
+              const T* bias, T* y) {
   // Outputs that share what is read of the image.
   constexpr int64_t kBlock = 4;
   join_rows(g.windows);
@@ -78,6 +80,7 @@ void convolve(Convolution g, const T* x, const T* w, const T* bias, T* y) {
     const int64_t first = group * per_group + task % blocks * kBlock;
     const int64_t last = std::min(first + kBlock, (group + 1) * per_group);
     T* planes = y + n * g.outputs * plane;
+    Pace pace(context);
     for (int64_t oc = first; oc < last; ++oc) {
       std::fill_n(planes + oc * plane, plane, bias == nullptr ? T{} : bias[oc]);
     }
@@ -87,6 +90,7 @@ void convolve(Convolution g, const T* x, const T* w, const T* bias, T* y) {
         const int64_t kh = k / columns.kernel, kw = k % columns.kernel;
         const Range down = rows.outputs_of(kh);
         const Range along = columns.outputs_of(kw);
+        pace.add(1 + down.size() * along.size() * (last - first));
         if (along.size() == 0) continue;
         for (int64_t oh = down.first; oh < down.last; ++oh) {
           const T* row = from + rows.position(oh, kh) * columns.in +
@@ -104,7 +108,8 @@ void convolve(Convolution g, const T* x, const T* w, const T* bias, T* y) {
 
 /// y [m,n] = a [m,k] * b [k,n].
 template <class T>
-void multiply(int64_t m, int64_t k, int64_t n, const T* a, const T* b, T* y) {
+void multiply(const NodeContext& context, int64_t m, int64_t k, int64_t n,
+              const T* a, const T* b, T* y) {
   constexpr int64_t kRows = 8, kColumns = 512;
   const int64_t row_blocks = (m + kRows - 1) / kRows;
   const int64_t column_blocks = (n + kColumns - 1) / kColumns;
@@ -116,7 +121,9 @@ void multiply(int64_t m, int64_t k, int64_t n, const T* a, const T* b, T* y) {
     for (int64_t r = top; r < bottom; ++r) {
       std::fill_n(y + r * n + left, width, T{});
     }
+    Pace pace(context);
     for (int64_t i = 0; i < k; ++i) {
+      pace.add((bottom - top) * width);
       for (int64_t r = top; r < bottom; ++r) {
         add_scaled(y + r * n + left, b + i * n + left, a[r * k + i], width);
       }

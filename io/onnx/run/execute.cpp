@@ -18,12 +18,13 @@ namespace octet::io::run {
 namespace {
 
 Values run_step(const Step& step, int64_t opset,
-                const std::vector<Tensor>& values) {
+                const std::vector<Tensor>& values, Budget& budget) {
   std::vector<Tensor> inputs;
   for (const size_t value : step.inputs) {
     inputs.push_back(value == kNoValue ? Tensor() : values[value]);
   }
-  const NodeContext context(step.node, opset, inputs);
+  const NodeContext context(step.node, opset, inputs, budget);
+  context.check_time();
   try {
     return step.run(context);
   } catch (const ShapeError& error) {
@@ -42,6 +43,14 @@ std::string hint(const OnnxTensorInfo& input, const Tensor& x) {
   }
   if (dims.size() > Shape::kMaxRank) return "";
   return shape_hint(x.shape(), Shape(std::span<const int64_t>(dims)));
+}
+
+[[noreturn]] void refuse_outputs(const FileLimits& limits) {
+  throw FormatError(fmt::format(
+      "ONNX model: expected outputs that fit into {} MiB with the values they "
+      "are copied from, got more; Hint: run fewer samples at a time, or raise "
+      "memory_limit (octet: --memory-limit)",
+      limits.memory_limit >> 20));
 }
 
 [[noreturn]] void refuse_shape(const OnnxTensorInfo& input, const Tensor& x,
@@ -97,13 +106,15 @@ void check_inputs(const Program& program, std::span<const Tensor> inputs) {
   }
 }
 
-Values run(const Program& program, std::span<const Tensor> inputs) {
+Values run(const Program& program, std::span<const Tensor> inputs,
+           const FileLimits& limits) {
+  Budget budget(limits);
   std::vector<Tensor> values = program.constants;
   for (size_t i = 0; i < inputs.size(); ++i) {
     values[program.input_values[i]] = inputs[i];
   }
   for (const Step& step : program.steps) {
-    Values made = run_step(step, program.opset, values);
+    Values made = run_step(step, program.opset, values, budget);
     for (size_t i = 0; i < step.outputs.size(); ++i) {
       if (step.outputs[i] == kNoValue) continue;
       if (i >= made.size()) {
@@ -112,11 +123,17 @@ Values run(const Program& program, std::span<const Tensor> inputs) {
                                            step.outputs.size()));
       }
       values[step.outputs[i]] = std::move(made[i]);
+      budget.hold(values[step.outputs[i]]);
     }
-    for (const size_t value : step.released) values[value] = Tensor();
+    budget.settle();
+    for (const size_t value : step.released) {
+      budget.release(values[value]);
+      values[value] = Tensor();
+    }
   }
   Values outputs;
   for (const size_t value : program.output_values) {
+    if (!budget.take(values[value].bytes())) refuse_outputs(limits);
     outputs.push_back(values[value].clone());
   }
   return outputs;

@@ -49,8 +49,8 @@ Tensor integer_convolution(const NodeContext& context, size_t x, size_t x_zero,
   const Tensor weight = centered(context, context.input(w), w_zero, 0);
   const Convolution g = convolution_of(context, image, weight);
   Tensor y = context.make(output_dims(image, g.outputs, g.windows), DType::i32);
-  convolve(g, image.data<int32_t>().data(), weight.data<int32_t>().data(), bias,
-           y.data<int32_t>().data());
+  convolve(context, g, image.data<int32_t>().data(),
+           weight.data<int32_t>().data(), bias, y.data<int32_t>().data());
   return y;
 }
 

@@ -61,7 +61,7 @@ Tensor multiply(const NodeContext& context, const Product& p, const Tensor& a,
   Tensor y = context.make(p.result, DTypeOf<T>::value);
   if (y.size() == 0) return y;
   for (int64_t i = 0; i < y.size() / (p.m * p.n); ++i) {
-    multiply(p.m, p.k, p.n,
+    multiply(context, p.m, p.k, p.n,
              a.data<T>().data() + offset_at(i, p.batch, p.a_strides),
              b.data<T>().data() + offset_at(i, p.batch, p.b_strides),
              y.data<T>().data() + i * p.m * p.n);

@@ -9,12 +9,14 @@
 
 #include "../check.h"
 #include "file_kind.h"
+#include "limit_checks.h"
 #include "program.h"
 
 namespace octet::io {
 
 struct OnnxModel::Graph {
   run::Program program;
+  FileLimits limits;
 };
 
 OnnxModel::OnnxModel(std::shared_ptr<const Graph> graph)
@@ -30,7 +32,7 @@ const std::vector<OnnxTensorInfo>& OnnxModel::outputs() const {
 
 std::vector<Tensor> OnnxModel::predict(std::span<const Tensor> inputs) const {
   run::check_inputs(graph_->program, inputs);
-  return run::run(graph_->program, inputs);
+  return run::run(graph_->program, inputs, graph_->limits);
 }
 
 Tensor OnnxModel::predict(const Tensor& input) const {
@@ -53,18 +55,20 @@ bool is_onnx_file(const std::filesystem::path& path) {
   }
 }
 
-OnnxModel onnx_from_bytes(const std::string& bytes) {
+OnnxModel onnx_from_bytes(const std::string& bytes, const FileLimits& limits) {
+  check_limits(limits);
   onnx::ModelProto model = parse_onnx(bytes);
   check_onnx(model);
   return OnnxModel(std::make_shared<const OnnxModel::Graph>(
-      OnnxModel::Graph{run::program_of(std::move(model))}));
+      OnnxModel::Graph{run::program_of(std::move(model)), limits}));
 }
 
-OnnxModel load_onnx(const std::filesystem::path& path) {
+OnnxModel load_onnx(const std::filesystem::path& path,
+                    const FileLimits& limits) {
   const std::string bytes = read_file_as(kOnnxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
-      [&] { return onnx_from_bytes(bytes); });
+      [&] { return onnx_from_bytes(bytes, limits); });
 }
 
 }  // namespace octet::io

@@ -120,7 +120,29 @@ void NodeContext::check_size(const Dims& dims, DType type) const {
 
 Tensor NodeContext::make(const Dims& dims, DType type) const {
   check_size(dims, type);
-  return Tensor(Shape(std::span(dims)), type);
+  check_time();
+  const Shape shape{std::span(dims)};
+  if (!budget_.take(shape.size() * size_of(type))) {
+    refuse(
+        fmt::format("expected a model whose values take at most {} MiB at a "
+                    "time, got one that takes more; Hint: run fewer samples "
+                    "at a time, or raise memory_limit (octet: --memory-limit)",
+                    budget_.limits().memory_limit >> 20));
+  }
+  return Tensor(shape, type);
+}
+
+void NodeContext::unmake(const Tensor& made) const {
+  budget_.give_back(made.bytes());
+}
+
+void NodeContext::check_time() const {
+  if (!budget_.is_late()) return;
+  refuse(
+      fmt::format("expected a model that runs within {} s, got one that "
+                  "takes more; Hint: run fewer samples at a time, or raise "
+                  "time_limit (octet: --time-limit)",
+                  budget_.limits().time_limit));
 }
 
 Tensor NodeContext::reshaped(const Tensor& x, const Dims& dims) const {

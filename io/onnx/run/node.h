@@ -12,6 +12,8 @@
 
 #include <octet/runtime/tensor.h>
 
+#include "budget.h"
+
 namespace octet::io::run {
 
 using Dims = std::vector<int64_t>;
@@ -26,8 +28,8 @@ class NodeContext {
  public:
   /// Refers to all of it. Inputs that are left out are empty tensors.
   NodeContext(const onnx::NodeProto& node, int64_t opset,
-              std::span<const Tensor> inputs)
-      : node_(node), opset_(opset), inputs_(inputs) {}
+              std::span<const Tensor> inputs, Budget& budget)
+      : node_(node), opset_(opset), inputs_(inputs), budget_(budget) {}
 
   int64_t opset() const { return opset_; }
   std::span<const Tensor> inputs() const { return inputs_; }
@@ -57,12 +59,19 @@ class NodeContext {
   int axis(int64_t axis, int64_t rank) const;
 
   /// A tensor whose size a file decides. Its contents are undefined.
-  /// Throws: FormatError for more than kMostBytes, dimensions below 0 or
-  /// more of them than a Shape has.
+  /// Throws: FormatError for more than kMostBytes or than the run has left,
+  /// dimensions below 0 or more of them than a Shape has, or when the time is
+  /// over.
   Tensor make(const Dims& dims, DType type) const;
+  /// Says that a tensor of make() is about to go, so that another one has room.
+  void unmake(const Tensor& made) const;
   /// The same elements under other dimensions. Throws: FormatError for another
   /// number of elements.
   Tensor reshaped(const Tensor& x, const Dims& dims) const;
+
+  /// For what takes long; any thread may call it. Throws: FormatError if the
+  /// time of the run is over.
+  void check_time() const;
 
   /// Throws FormatError: "node 'conv1' (Conv): <problem>".
   [[noreturn]] void refuse(const std::string& problem) const;
@@ -76,6 +85,7 @@ class NodeContext {
   const onnx::NodeProto& node_;
   int64_t opset_;
   std::span<const Tensor> inputs_;
+  Budget& budget_;
 };
 
 Dims dims_of(const Tensor& tensor);

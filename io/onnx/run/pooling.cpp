@@ -10,6 +10,7 @@
 
 #include "numbers.h"
 #include "operators.h"
+#include "pace.h"
 #include "window.h"
 
 namespace octet::io::run {
@@ -30,17 +31,18 @@ Windows pool_windows(const NodeContext& context, const Tensor& x) {
   return windows;
 }
 
-// Calls body(image, output index, rows and columns of the taps) for each
+// Calls body(image, output index, row and column of the output, pace) for each
 // output; an image is one channel of one sample.
 template <class Body>
-void for_each_output(const Tensor& x, const Windows& windows,
-                     const Body& body) {
+void for_each_output(const NodeContext& context, const Tensor& x,
+                     const Windows& windows, const Body& body) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   parallel_for(x.shape()[0] * x.shape()[1], [&](int64_t image) {
+    Pace pace(context);
     for (int64_t h = 0; h < rows.out; ++h) {
       for (int64_t w = 0; w < columns.out; ++w) {
-        body(image, (image * rows.out + h) * columns.out + w, h, w);
+        body(image, (image * rows.out + h) * columns.out + w, h, w, pace);
       }
     }
   });
@@ -70,13 +72,14 @@ struct Largest {
 
 template <class T>
 Largest<T> largest(const T* x, const Windows& windows, int64_t image, int64_t h,
-                   int64_t w) {
+                   int64_t w, Pace& pace) {
   const Window& rows = windows[0];
   const Window& columns = windows[1];
   const Range down = rows.taps_of(h), along = columns.taps_of(w);
   Largest<T> largest;
   for (int64_t kh = down.first; kh < down.last; ++kh) {
     const int64_t row = image * rows.in + rows.position(h, kh);
+    pace.add(1 + along.size());
     for (int64_t kw = along.first; kw < along.last; ++kw) {
       const int64_t at = row * columns.in + columns.position(w, kw);
       largest.see(x[at], at);
@@ -124,8 +127,9 @@ Values max_pool(const NodeContext& context) {
     T* to = y.data<T>().data();
     int64_t* at = found.data<int64_t>().data();
     for_each_output(
-        x, windows, [&](int64_t image, int64_t i, int64_t h, int64_t w) {
-          const Largest<T> top = largest(from, windows, image, h, w);
+        context, x, windows,
+        [&](int64_t image, int64_t i, int64_t h, int64_t w, Pace& pace) {
+          const Largest<T> top = largest(from, windows, image, h, w, pace);
           to[i] = top.value;
           if (indices) at[i] = top.index;
         });
@@ -144,12 +148,14 @@ Values average_pool(const NodeContext& context) {
   const float* from = x.f32().data();
   float* to = y.f32().data();
   for_each_output(
-      x, windows, [&](int64_t image, int64_t i, int64_t h, int64_t w) {
+      context, x, windows,
+      [&](int64_t image, int64_t i, int64_t h, int64_t w, Pace& pace) {
         const Range down = rows.taps_of(h), along = columns.taps_of(w);
         double sum = 0;
         for (int64_t kh = down.first; kh < down.last; ++kh) {
           const float* row =
               from + (image * rows.in + rows.position(h, kh)) * columns.in;
+          pace.add(1 + along.size());
           for (int64_t kw = along.first; kw < along.last; ++kw) {
             sum += row[columns.position(w, kw)];
           }

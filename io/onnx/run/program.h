@@ -42,8 +42,10 @@ struct Program {
 Program program_of(onnx::ModelProto model);
 
 /// The outputs, which share nothing with the inputs or the program.
-/// REQUIRES: check_inputs() has passed.
-Values run(const Program& program, std::span<const Tensor> inputs);
+/// REQUIRES: check_inputs() and check_limits() have passed. Throws: FormatError
+/// naming the node that does not fit or meets a limit.
+Values run(const Program& program, std::span<const Tensor> inputs,
+           const FileLimits& limits);
 
 /// Throws: ValueError for another number of tensors or another type;
 /// ShapeError for another shape.

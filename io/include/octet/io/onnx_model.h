@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
 #include <octet/runtime/tensor.h>
 
@@ -33,15 +34,18 @@ class OnnxModel {
   /// Throws: ValueError for another number of tensors or another type;
   /// ShapeError naming the input, what it expects and what it got;
   /// FormatError naming the node where sizes that only show now do not fit, or
-  /// a value would take more than 2 GiB; UnsupportedError for what of an
-  /// operator is left out (images of three axes, training of Dropout).
+  /// a value would take more than 2 GiB, or all of them at a time more than
+  /// `memory_limit`, or the run more than `time_limit`; UnsupportedError for
+  /// what of an operator is left out (images of three axes, training of
+  /// Dropout).
   std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
   /// Of a model with one input and one output. Throws: the same; ValueError for
   /// other models.
   Tensor predict(const Tensor& input) const;
 
  private:
-  friend OnnxModel onnx_from_bytes(const std::string& bytes);
+  friend OnnxModel onnx_from_bytes(const std::string& bytes,
+                                   const FileLimits& limits);
   struct Graph;
   explicit OnnxModel(std::shared_ptr<const Graph> graph);
   std::shared_ptr<const Graph> graph_;
@@ -51,11 +55,16 @@ class OnnxModel {
 /// file that cannot be read.
 bool is_onnx_file(const std::filesystem::path& path);
 
-/// Reads and checks a file, as inspect_onnx() does. Throws: IoError;
-/// FormatError; UnsupportedError listing all operators, with a node of each,
-/// and all element types that Octet does not run.
-OnnxModel load_onnx(const std::filesystem::path& path);
+/// Reads and checks a file, as inspect_onnx() does. The limits hold for each
+/// predict(): the bytes of the values that its nodes make, and its time, for
+/// which the clock is looked at in long operators and between others.
+/// Throws: IoError; FormatError; UnsupportedError listing all operators, with a
+/// node of each, and all element types that Octet does not run; ValueError for
+/// limits out of range.
+OnnxModel load_onnx(const std::filesystem::path& path,
+                    const FileLimits& limits = {});
 /// The same for a file's contents, such as OnnxFile::bytes.
-OnnxModel onnx_from_bytes(const std::string& bytes);
+OnnxModel onnx_from_bytes(const std::string& bytes,
+                          const FileLimits& limits = {});
 
 }  // namespace octet::io
