@@ -68,8 +68,11 @@ Hdf5Child::Hdf5Child(std::string contents, const FileLimits& limits,
   {
     // No thread is inside the library while the process is copied.
     const std::scoped_lock lock(hdf5_mutex());
+    const pid_t parent = getpid();
     process_ = fork();
-    if (process_ == 0) serve_file(ends[1], contents, limits, before_answer);
+    if (process_ == 0) {
+      serve_file(ends[1], parent, contents, limits, before_answer);
+    }
   }
   close(ends[1]);
   socket_ = ends[0];

@@ -60,6 +60,26 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+volatile pid_t parent_process = 0;
+
+void leave_if_alone(int) {
+  const pid_t now = getppid();  // 0: in another namespace
+  if (now != parent_process && now != 0) _exit(0);
+}
+
+/// Ends with the parent, even in a loop of the library. The signal comes when
+/// the thread of the parent ends that made this process, or the one that the
+/// process then belongs to: the parent itself may live on.
+void end_with(pid_t parent) {
+  parent_process = parent;
+  struct sigaction action {};
+  action.sa_handler = leave_if_alone;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  leave_if_alone(SIGUSR1);  // it may have ended before
+}
+
 /// Leaves the socket, as kSocket, and /dev/null for the standard streams: what
 /// the library prints is not for the user.
 void close_files(int socket) {
@@ -149,9 +169,10 @@ void serve(std::string_view contents, const FileLimits& limits,
 
 }  // namespace
 
-void serve_file(int socket, std::string_view contents, const FileLimits& limits,
-                Hdf5Hook before_answer) noexcept {
+void serve_file(int socket, pid_t parent, std::string_view contents,
+                const FileLimits& limits, Hdf5Hook before_answer) noexcept {
   reset_signals();
+  end_with(parent);
   close_files(socket);
   give_up_rights(limits);
   serve(contents, limits, before_answer);

@@ -4,14 +4,18 @@
 
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "reader.h"
 
 namespace octet::io {
 
 /// Runs after fork(), where other threads of the parent are gone and what they
 /// had locked stays locked: it uses the heap (glibc keeps that sound), libhdf5
-/// and the socket, and none of Octet's threads, tensors or warnings.
-[[noreturn]] void serve_file(int socket, std::string_view contents,
+/// and the socket, and none of Octet's threads, tensors or warnings. `parent`
+/// is the process, with which it ends whatever it is doing.
+[[noreturn]] void serve_file(int socket, pid_t parent,
+                             std::string_view contents,
                              const FileLimits& limits,
                              Hdf5Hook before_answer) noexcept;
 
