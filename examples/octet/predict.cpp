@@ -18,8 +18,6 @@
 namespace octet::program {
 namespace {
 
-constexpr int64_t kBatch = 256;
-
 constexpr const char* kRunnableHelp =
     "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
 
@@ -31,14 +29,15 @@ constexpr std::string_view kExamples = R"(Layouts:
 Examples:
   octet predict model.keras --input x.npy --output y.npy --labels l.npy
   octet predict int8.onnx --input x_nchw.npy --output y.npy --batch 32
+  octet predict int8.onnx --input x_nchw.npy --labels l.npy
 )";
 
 struct Options {
   ModelSource model;
   std::string input;
-  std::string output;
-  std::string labels;  // may be empty
-  int64_t batch = 0;   // 0: as the model has it
+  std::string output;  // these may be empty, but not both
+  std::string labels;
+  int64_t batch = 0;  // 0: as the model has it
 };
 
 // As NumPy calls it.
@@ -122,7 +121,7 @@ void check_input(const Tensor& x, const Runnable& model,
 int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
   const int64_t fixed = model.input[0];
   if (fixed == Shape::kAnySize) {
-    return options.batch == 0 ? kBatch : options.batch;
+    return options.batch == 0 ? model.batch : options.batch;
   }
   if (options.batch != 0 && options.batch != fixed) {
     throw ValueError(
@@ -138,9 +137,23 @@ int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
   return fixed;
 }
 
+// y, for all n samples, as the results for some of them are. A file decides how
+// large it is.
+Tensor make_results(const Tensor& part, int64_t n, const Options& options) {
+  const Shape one = sample(part.shape());
+  const int64_t room = options.model.limits().memory_limit / n;
+  if (one.size() > room / size_of(part.dtype())) {
+    throw FormatError(fmt::format(
+        "'{}': expected results of at most {} MiB, got {} for {} samples; "
+        "Hint: give it fewer samples, or raise --memory-limit",
+        options.model.what, options.model.memory_mib, one.to_string(), n));
+  }
+  return Tensor(part.shape().with(0, n), part.dtype());
+}
+
 // Puts the results for samples from `first` on into their place in y.
 void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
-           Tensor& y) {
+           const Options& options, Tensor& y) {
   if (part.shape().rank() < 1 || part.shape()[0] != count ||
       (!y.empty() && sample(y.shape()) != sample(part.shape()))) {
     throw UnsupportedError(fmt::format(
@@ -148,7 +161,7 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
         "for {} samples",
         part.shape().to_string(), count));
   }
-  if (y.empty()) y = Tensor(part.shape().with(0, n), part.dtype());
+  if (y.empty()) y = make_results(part, n, options);
   std::memcpy(y.slice(first, count).raw(), part.raw(),
               static_cast<size_t>(part.bytes()));
 }
@@ -221,10 +234,12 @@ void predict(const Options& options) {
   Tensor y;
   for (int64_t first = 0; first < n; first += batch) {
     const int64_t count = std::min(batch, n - first);
-    place(model.predict(x.slice(first, count)), first, count, n, y);
+    place(model.predict(x.slice(first, count)), first, count, n, options, y);
   }
-  io::write_npy(options.output, y);
-  print(fmt::format("{}: {}\n", options.output, y.shape().to_string()));
+  if (!options.output.empty()) {
+    io::write_npy(options.output, y);
+    print(fmt::format("{}: {}\n", options.output, y.shape().to_string()));
+  }
   if (labels.empty()) return;
   const int64_t right = count_right(y, labels, options.labels);
   print(fmt::format("accuracy: {:.2f} % ({} of {})\n",
@@ -243,15 +258,21 @@ void add_predict(CLI::App& app) {
       ->add_option("--input", options->input,
                    "X.npy: [N,...] in the model's type and layout")
       ->required();
-  command->add_option("--output", options->output, "Y.npy: what to write")
-      ->required();
+  command->add_option(
+      "--output", options->output,
+      "Y.npy: what to write, unless --labels are all it is for");
   command->add_option("--labels", options->labels,
                       "L.npy: int64 [N], what is right, to print the accuracy "
                       "of a classifier");
   add_number(*command, "--batch", options->batch, 1, 1 << 20,
-             "samples at a time [256, or what an ONNX file fixes]");
+             "samples at a time [256; 16 of an ONNX file, or what it fixes]");
   command->footer(std::string(kExamples));
-  command->callback([options] { predict(*options); });
+  command->callback([options] {
+    if (options->output.empty() && options->labels.empty()) {
+      throw CLI::RequiredError("--output or --labels");
+    }
+    predict(*options);
+  });
 }
 
 }  // namespace octet::program

@@ -12,6 +12,8 @@
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 
+#include "../program.h"
+
 namespace octet::program {
 namespace {
 
@@ -30,6 +32,14 @@ void add_model(CLI::App& command, ModelSource& source, const char* help) {
   command.add_option("--architecture", source.architecture,
                      "the JSON of model.to_json(), where a file has weights "
                      "alone");
+  command
+      .add_option("--time-limit", source.time_limit,
+                  "seconds that it may take to read a file of Keras or Octet, "
+                  "or to run one of ONNX on the samples of a --batch [120]")
+      ->type_name("S")
+      ->check(CLI::PositiveNumber);
+  add_number(command, "--memory-limit", source.memory_mib, 1, 1 << 30,
+             "MiB that the same may take [4096]");
 }
 
 bool is_model(const std::string& what) {
@@ -65,9 +75,10 @@ Model read_model(const ModelSource& source) {
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
   }
-  if (io::is_octet_file(what)) return io::load_model(what);
+  if (io::is_octet_file(what)) return io::load_model(what, source.limits());
   if (is_model(what)) {
-    return io::load_keras(what, {.architecture = source.architecture});
+    return io::load_keras(
+        what, {.architecture = source.architecture, .limits = source.limits()});
   }
   // One that is missing or cannot be read has a reason of its own.
   const std::string kind = io::describe_file(what);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
 
 namespace octet::program {
@@ -18,10 +19,17 @@ struct ModelSource {
   std::string what;           ///< "zoo:NAME" or a file
   std::string architecture;   ///< a JSON file, for weights without one
   std::string expected = "";  ///< what the command takes, for messages
+  double time_limit = io::FileLimits().time_limit;  ///< seconds
+  int64_t memory_mib = io::FileLimits().memory_limit >> 20;
+
+  /// For reading a file of Keras or Octet, and for running one of ONNX.
+  io::FileLimits limits() const {
+    return {.memory_limit = memory_mib << 20, .time_limit = time_limit};
+  }
 };
 
-/// Adds the positional argument `model`, which `help` explains, and its options
-/// to a command.
+/// Adds the positional argument `model`, which `help` explains, and the options
+/// of reading it to a command.
 void add_model(CLI::App& command, ModelSource& source, const char* help);
 
 /// Whether `what` names a network of the zoo or a file of Keras or Octet, by

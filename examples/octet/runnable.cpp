@@ -25,7 +25,8 @@ Runnable runnable(Model read) {
   const auto model = std::make_shared<const Model>(std::move(read));
   check_ends(model->inputs().size(), model->outputs().size());
   const Shape& input = model->inputs()[0].shape();
-  return {"float32", input, input.to_string(),
+  constexpr int64_t kBatch = 256;
+  return {"float32", input, input.to_string(), kBatch,
           [model](const Tensor& x) { return model->predict(x); }};
 }
 
@@ -42,7 +43,9 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
         "'{}': expected an input with an axis of samples, got one number",
         path));
   }
-  return {input.type, Shape(std::span(dims)), io::to_text(input.shape),
+  // One image runs after another in any case; few keep to the limits.
+  constexpr int64_t kBatch = 16;
+  return {input.type, Shape(std::span(dims)), io::to_text(input.shape), kBatch,
           [model, path](const Tensor& x) {
             return with_context([&] { return fmt::format("in '{}'", path); },
                                 [&] { return model.predict(x); });
@@ -54,7 +57,7 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
 Runnable read_runnable(const ModelSource& source) {
   if (!is_onnx(source.what)) return runnable(read_model(source));
   check_no_architecture(source);
-  return runnable(io::load_onnx(source.what), source.what);
+  return runnable(io::load_onnx(source.what, source.limits()), source.what);
 }
 
 }  // namespace octet::program

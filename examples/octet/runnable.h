@@ -15,6 +15,7 @@ struct Runnable {
   std::string type;        ///< of the input's elements: "float32"
   Shape input;             ///< Shape::kAnySize where a size is open
   std::string input_text;  ///< "[N,3,224,224]"
+  int64_t batch = 1;       ///< samples to run at a time, if nobody says
   std::function<Tensor(const Tensor&)> predict;
 };
 

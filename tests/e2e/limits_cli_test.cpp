@@ -1,0 +1,169 @@
+// What the `octet` program does with files that are none, and with those that
+// ask for too much.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <octet/io/npy.h>
+#include <octet/octet.h>
+
+#include "../io/keras_files.h"
+#include "../io/onnx_models.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Ended, and shown as such, if it waits for what never comes.
+CommandResult octet(const std::string& arguments) {
+  return run_command("timeout 60 " + quoted(OCTET_BIN "/octet") + " " +
+                     arguments);
+}
+
+std::string refusal(const std::string& arguments) {
+  const CommandResult r = octet(arguments);
+  EXPECT_EQ(r.exit_code, 1) << arguments << "\n" << r.output;
+  return r.output;
+}
+
+/// A folder with a classifier of 3 inputs, samples and labels.
+class OctetFiles : public ::testing::Test {
+ protected:
+  OctetFiles() {
+    io::save(io::model_of("g (float[N,3] x) => (float[N,3] y) {\n"
+                          "  y = Neg (x)\n"
+                          "}"),
+             folder_ / "m.onnx");
+    io::write_npy(folder_ / "x.npy", Tensor::of<float>({2, 3}, {1, 2, 0,  //
+                                                                0, 1, 2}));
+    io::write_npy(folder_ / "l.npy", Tensor::of<int64_t>({2}, {2, 1}));
+  }
+  std::string at(const char* name) const { return quoted(folder_ / name); }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetFiles, AreNotWaitedForWhereTheyArePipes) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.onnx").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((folder_ / "pipe.h5").c_str(), 0600), 0);
+  for (const char* name : {"pipe", "pipe.onnx", "pipe.h5"}) {
+    for (const std::string& command :
+         {"inspect " + at(name), "plan " + at(name),
+          "convert " + at(name) + " " + at("out.onnx"),
+          "predict " + at(name) + " --input " + at("x.npy") + " --output " +
+              at("y.npy")}) {
+      EXPECT_THAT(refusal(command), HasSubstr("expected a file, got a pipe"))
+          << command;
+    }
+  }
+  EXPECT_THAT(refusal("predict " + at("m.onnx") + " --output " + at("y.npy") +
+                      " --input " + at("pipe")),
+              HasSubstr("expected a file, got a pipe"));
+  EXPECT_THAT(refusal("plan zoo:lenet --spec " + at("pipe")),
+              HasSubstr("expected a file, got a pipe"));
+}
+
+TEST_F(OctetFiles, AreWrittenIntoPipes) {
+  ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const CommandResult r = run_command(fmt::format(
+      "cat {0} > {1} & {2} predict {3} --input {4} --output {0}; wait",
+      at("pipe"), at("y.npy"), quoted(OCTET_BIN "/octet"), at("m.onnx"),
+      at("x.npy")));
+  EXPECT_THAT(r.output, HasSubstr("pipe: [2,3]"));
+  EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
+  EXPECT_EQ(io::read_npy(folder_ / "y.npy").f32()[1], -2.f);
+}
+
+TEST_F(OctetFiles, AreNotNeededToPrintAnAccuracy) {
+  const std::string predict =
+      "predict " + at("m.onnx") + " --input " + at("x.npy");
+  const CommandResult r = octet(predict + " --labels " + at("l.npy"));
+  EXPECT_EQ(r.exit_code, 0);
+  EXPECT_EQ(r.output, "accuracy: 50.00 % (1 of 2)\n");
+  const CommandResult none = octet(predict);
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.output, HasSubstr("--output or --labels"));
+}
+
+TEST_F(OctetFiles, NameTheFolderThatTheyCannotBeWrittenTo) {
+  EXPECT_THAT(refusal("convert zoo:lenet " + at("no/m.onnx")),
+              HasSubstr("cannot write into the folder '" +
+                        (folder_ / "no").string() + "': No such file"));
+}
+
+TEST_F(OctetFiles, CannotWriteToATerminalThroughTheirNames) {
+  const auto x = input({3}, "x");
+  io::save_model(Model(x, Dense({.units = 2, .name = "d\x1b[31m\xc2\x9b"})(x)),
+                 folder_ / "m.h5");
+  for (const std::string& command :
+       {"inspect " + at("m.h5"), "inspect --json " + at("m.h5"),
+        "plan " + at("m.h5"), "plan --explain " + at("m.h5"),
+        "convert " + at("m.h5") + " " + at("out.onnx")}) {
+    const CommandResult r = octet(command);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    for (const char* sequence : {"\x1b", "\x9b"}) {
+      EXPECT_EQ(r.output.find(sequence), std::string::npos) << command;
+    }
+  }
+}
+
+TEST_F(OctetFiles, AreReadWithinATimeLimit) {
+  const std::string file = quoted(io::keras_golden("k2_functional.h5"));
+  for (const std::string& command :
+       {"inspect " + file, "plan " + file,
+        "convert " + file + " " + at("out.onnx"),
+        "predict " + file + " --input " + at("x.npy") + " --output " +
+            at("y.npy")}) {
+    EXPECT_THAT(
+        refusal(command + " --time-limit 1e-6"),
+        AllOf(HasSubstr("took more than 1e-06 s"), HasSubstr("--time-limit")));
+  }
+  EXPECT_EQ(octet("inspect " + file + " --time-limit 100").exit_code, 0);
+  EXPECT_EQ(octet("inspect " + file + " --time-limit 0").exit_code, 2);
+  EXPECT_EQ(octet("inspect " + file + " --memory-limit 0").exit_code, 2);
+}
+
+TEST_F(OctetFiles, RunWithinTheirLimits) {
+  const auto run = [&](const char* nodes, const std::string& limit) {
+    io::save(io::model_of(fmt::format(
+                 "g (float[N,3] x) => (float[N,A] y) {{\n{}\n}}", nodes)),
+             folder_ / "costly.onnx");
+    return refusal(fmt::format("predict {} --input {} --output {} {}",
+                               at("costly.onnx"), at("x.npy"), at("y.npy"),
+                               limit));
+  };
+  const char* huge =
+      "n = Shape (x)\n"
+      "k = Constant <value = int64[2] {1, 10000000}> ()\n"
+      "s = Mul (n, k)\n"
+      "y = ConstantOfShape (s)";
+  EXPECT_THAT(run(huge, "--memory-limit 64"),
+              AllOf(HasSubstr("node 'y' (ConstantOfShape)"),
+                    HasSubstr("at most 64 MiB"), HasSubstr("--memory-limit")));
+  const char* endless =
+      "s = Constant <value = int64[2] {8192, 8192}> ()\n"
+      "m = ConstantOfShape (s)\n"
+      "p = MatMul (m, m)\n"
+      "q = ReduceSum (p)\n"
+      "y = Add (x, q)";
+  EXPECT_THAT(run(endless, "--time-limit 0.5"),
+              AllOf(HasSubstr("runs within 0.5 s"), HasSubstr("--time-limit")));
+  // Results of all samples together, though each run has room for its own.
+  io::write_npy(folder_ / "x.npy", Tensor::zeros({4, 3}));
+  EXPECT_THAT(
+      run("k = Constant <value = int64[2] {1, 1000000}> ()\n"
+          "z = Constant <value = int64[1] {0}> ()\n"
+          "o = Constant <value = int64[1] {1}> ()\n"
+          "c = Slice (x, z, o, o)\n"
+          "y = Expand (c, k)",
+          "--memory-limit 9 --batch 1"),
+      AllOf(HasSubstr("results of at most 9 MiB"), HasSubstr("4 samples")));
+}
+
+}  // namespace
+}  // namespace octet
