@@ -90,9 +90,7 @@ constexpr Magic kMagics[] = {
     {"ustar", FileKind::tar, 257},
     {"TFL3", FileKind::tflite, 4},
     {"GGUF", FileKind::gguf},
-    // Since TensorRT 8, and before.
     {"ftrt", FileKind::tensorrt_engine},
-    {"ptrt", FileKind::tensorrt_engine},
     {"version https://git-lfs", FileKind::git_lfs_pointer},
     // Before its files were archives; else a pickle of anything.
     {"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19",
