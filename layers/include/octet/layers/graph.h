@@ -18,7 +18,7 @@ namespace octet {
 struct GraphNode;
 
 /// The output of a graph node, before any data.
-struct SymbolicTensor {
+struct [[nodiscard]] SymbolicTensor {
   std::shared_ptr<const GraphNode> node;
 
   /// The batch is Shape::kAnySize.

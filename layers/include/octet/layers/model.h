@@ -40,7 +40,7 @@ class Rebuild;
 using NodeRewriter = std::function<std::optional<SymbolicTensor>(
     const GraphNode& node, Rebuild& rebuild)>;
 
-class Model {
+class [[nodiscard]] Model {
  public:
   /// Collects the graph between inputs and outputs, names unnamed layers by
   /// class in creation order ("conv2d", "conv2d_1", ...) and initialises
@@ -90,7 +90,8 @@ class Model {
   /// Throws: ShapeError if x does not fit; ValueError for another number of
   /// inputs, or of outputs where one is returned.
   Tensor predict(const Tensor& x) const;
-  std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
+  [[nodiscard]] std::vector<Tensor> predict(
+      std::span<const Tensor> inputs) const;
 
   /// Nodes in topological order; creation order breaks ties.
   std::span<const std::shared_ptr<const GraphNode>> nodes() const {

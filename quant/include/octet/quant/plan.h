@@ -26,7 +26,7 @@ struct QdqPoint {
   bool operator==(const QdqPoint&) const = default;
 };
 
-struct QdqPlan {
+struct [[nodiscard]] QdqPlan {
   std::vector<QdqPoint> points;  ///< in the model's order, inputs first
 
   /// One point per line: layer, site, configuration, rule, reason.

@@ -67,7 +67,7 @@ struct PlacementNote {
   bool operator==(const PlacementNote&) const = default;
 };
 
-struct Placement {
+struct [[nodiscard]] Placement {
   QdqPlan plan;
   std::vector<PlacementNote> notes;  ///< in the model's order
 };

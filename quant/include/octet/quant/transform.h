@@ -68,7 +68,7 @@ struct TransformReport {
   bool operator==(const TransformReport&) const = default;
 };
 
-struct TransformResult {
+struct [[nodiscard]] TransformResult {
   Model model;
   std::vector<PatternMatch> matches;  ///< in the order of their first layers
   TransformReport report;

@@ -68,17 +68,16 @@ class Dataset {
   /// The first `count` samples, or all if there are fewer. Of data that is
   /// sorted by class they are of one class: see sample().
   /// Throws: ValueError for count < 1.
-  [[nodiscard]] Dataset take(int64_t count) const;
+  Dataset take(int64_t count) const;
   /// All but the first `count` samples.
   /// Throws: ValueError unless 0 <= count < size().
-  [[nodiscard]] Dataset drop(int64_t count) const;
+  Dataset drop(int64_t count) const;
 
   /// All samples in an order that depends on the seed alone.
-  [[nodiscard]] Dataset shuffled(uint64_t seed = 0) const;
+  Dataset shuffled(uint64_t seed = 0) const;
   /// `count` samples chosen by chance, in order, or all if there are fewer.
   /// Throws: ValueError for count < 1, or stratified without classes.
-  [[nodiscard]] Dataset sample(int64_t count,
-                               const SplitOptions& options = {}) const;
+  Dataset sample(int64_t count, const SplitOptions& options = {}) const;
   /// round(share * size()) samples chosen by chance, and the others, each in
   /// order: `auto [train, validation] = data.split(0.9)`.
   /// Throws: ValueError unless both parts have samples; as sample().
@@ -92,7 +91,7 @@ class Dataset {
   /// Whether labels() reads nothing.
   bool labels_known() const;
   /// All samples of the source that this is a part of.
-  [[nodiscard]] Dataset source() const { return Dataset(source_); }
+  Dataset source() const { return Dataset(source_); }
 
  private:
   std::vector<int64_t> in_source(std::span<const int64_t> indices) const;

@@ -50,7 +50,7 @@ struct DTypeOf<bool> {
 
 struct Buffer;
 
-class Tensor {
+class [[nodiscard]] Tensor {
  public:
   /// No tensor at all: `empty()` is true.
   Tensor() = default;

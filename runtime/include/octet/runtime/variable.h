@@ -25,7 +25,7 @@ struct Node;
 using NodePtr = std::shared_ptr<Node>;
 }  // namespace autograd
 
-class Variable {
+class [[nodiscard]] Variable {
  public:
   Variable() = default;
   /// A leaf: a constant, or with `requires_grad` a parameter.

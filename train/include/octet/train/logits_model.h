@@ -20,6 +20,6 @@ std::string output_activation(const Model& model);
 /// not, with the same weights, scales and layer names; a copy of others that
 /// end in logits.
 /// Throws: ValueError for a model that ends in anything else.
-[[nodiscard]] Model logits_model(const Model& model);
+Model logits_model(const Model& model);
 
 }  // namespace octet::train
