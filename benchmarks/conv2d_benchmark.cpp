@@ -60,7 +60,8 @@ void forward(benchmark::State& state) {
   const Variable x(random({s.n, s.h, s.w, s.c}));
   const Variable w(random({s.kernel, s.kernel, s.c, s.k}));
   for (auto _ : state) {
-    benchmark::DoNotOptimize(conv2d(x, w, s.options()).value().raw());
+    const Tensor y = conv2d(x, w, s.options()).value();
+    benchmark::DoNotOptimize(y.raw());
   }
   state.SetLabel(s.name);
   report(state, s.flop());

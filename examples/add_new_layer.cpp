@@ -38,7 +38,7 @@ quant::QdqPlan show(const char* title, const Model& model) {
 
 int main() try {
   const Model model = make_model();
-  show("Without the wrapper, GlobalMaxPooling2D stays as it is:", model);
+  (void)show("Without the wrapper, GlobalMaxPooling2D stays as it is:", model);
 
   quant::register_wrapper<GlobalMaxPool2DQuantizeWrapper>(
       "GlobalMaxPool2DQuantizeWrapper");
@@ -47,7 +47,7 @@ int main() try {
   const Model quantized = quant::apply(plan, model);
   Tensor images({64, 12, 10, 3});
   Rng(1).fill_uniform(images, -1, 1);
-  quant::calibrate(quantized, [&](const Model& m) { m.predict(images); });
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(images); });
   io::export_onnx(quantized, "add_new_layer.onnx");
   std::cout << quantized.layer("quant_pool").describe()
             << " is in add_new_layer.onnx\n";

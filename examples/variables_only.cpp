@@ -78,7 +78,7 @@ int main() try {
     loss.backward();
     for (size_t i = 0; i < velocity.size(); ++i) {
       const Variable& p = network.parameters[i];
-      const auto w = p.mutable_value().f32();
+      const auto w = p.mutable_value();
       const auto v = velocity[i].f32();
       for (size_t k = 0; k < w.size(); ++k) {
         v[k] = 0.9f * v[k] + p.grad().f32()[k];

@@ -79,7 +79,7 @@ class BatchNormalizationLayer final : public Layer {
                    std::span<const Variable> inputs) const override {
     const Variable gamma = o_.scale ? context.read(at(gamma_)) : Variable();
     const Variable beta = o_.center ? context.read(at(beta_)) : Variable();
-    if (context.training && !frozen_ && trainable()) {
+    if (context.training && !statistics_frozen() && trainable()) {
       return batch_norm_training(
           inputs[0], gamma, beta, at(mean_).variable.mutable_value(),
           at(variance_).variable.mutable_value(), o_.momentum, o_.epsilon);
@@ -122,18 +122,11 @@ class BatchNormalizationLayer final : public Layer {
     return x;
   }
 
-  std::shared_ptr<Layer> clone(CloneContext& context) const override {
-    std::shared_ptr<Layer> copy = Layer::clone(context);
-    copy->freeze_statistics(frozen_);
-    return copy;
-  }
-
-  void freeze_statistics(bool frozen) override { frozen_ = frozen; }
-  bool statistics_frozen() const override { return frozen_; }
+  void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
+  bool statistics_frozen() const override { return statistics_flag(); }
 
  private:
   Options o_;
-  bool frozen_ = false;
   size_t gamma_ = 0;
   size_t beta_ = 0;
   size_t mean_ = 0;

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,29 @@
 #include "shapes_text.h"
 
 namespace octet {
+namespace {
+
+// Long chains must not overflow the stack when they go: nodes whose last owner
+// lets go hand their inputs to this list, which is emptied one after another.
+thread_local std::vector<SymbolicTensor>* dying = nullptr;
+
+void release(const GraphNode* node) {
+  std::vector<SymbolicTensor> inputs =
+      std::move(const_cast<GraphNode*>(node)->inputs);
+  delete node;
+  if (dying != nullptr) {
+    for (SymbolicTensor& input : inputs) dying->push_back(std::move(input));
+    return;
+  }
+  dying = &inputs;
+  while (!inputs.empty()) {
+    const SymbolicTensor last = std::move(inputs.back());
+    inputs.pop_back();
+  }
+  dying = nullptr;
+}
+
+}  // namespace
 
 const Shape& SymbolicTensor::shape() const {
   if (node == nullptr) {
@@ -38,8 +62,9 @@ SymbolicTensor call(const std::shared_ptr<Layer>& layer,
         // Refuses samples that no tensor could hold.
         if (shape.rank() > 0) (void)shape.slice(1, shape.rank()).size();
         layer->build_once(shapes);
-        return SymbolicTensor{std::make_shared<GraphNode>(
-            GraphNode{next_id++, layer, std::move(inputs), shape})};
+        return SymbolicTensor{std::shared_ptr<GraphNode>(
+            new GraphNode{next_id++, layer, std::move(inputs), shape},
+            release)};
       });
 }
 

@@ -133,8 +133,8 @@ Initializer::Initializer(Spread spread, double a, double b, Fan fan)
   }
 }
 
-void Initializer::operator()(Tensor& value, int64_t fan_in, int64_t fan_out,
-                             Rng& rng) const {
+void Initializer::operator()(std::span<float> values, int64_t fan_in,
+                             int64_t fan_out, Rng& rng) const {
   double a = a_;
   double b = b_;
   if (fan_ != Fan::none) {
@@ -157,16 +157,16 @@ void Initializer::operator()(Tensor& value, int64_t fan_in, int64_t fan_out,
   const auto high = static_cast<float>(b);
   switch (spread_) {
     case Spread::constant:
-      std::ranges::fill(value.f32(), low);
+      std::ranges::fill(values, low);
       break;
     case Spread::uniform:
-      rng.fill_uniform(value, low, high);
+      rng.fill_uniform(values, low, high);
       break;
     case Spread::normal:
-      rng.fill_normal(value, low, high);
+      rng.fill_normal(values, low, high);
       break;
     case Spread::truncated_normal:
-      for (float& v : value.f32()) v = low + high * truncated(rng);
+      for (float& v : values) v = low + high * truncated(rng);
       break;
   }
 }

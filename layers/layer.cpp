@@ -34,12 +34,16 @@ void ParameterLimit::take(const Shape& shape) {
 }
 
 Variable ForwardContext::read(const Parameter& parameter) const {
-  if (weights != nullptr) {
-    if (const std::optional<Grid> grid = weights->grid(parameter)) {
+  if (hook != nullptr) {
+    if (const std::optional<Grid> grid = hook->grid(parameter)) {
       return fake_quantize(parameter.variable, *grid);
     }
   }
   return parameter.variable;
+}
+
+Variable ForwardContext::inner(std::string_view name, const Variable& x) const {
+  return hook != nullptr ? hook->inner(name, x) : x;
 }
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
@@ -105,6 +109,7 @@ void Layer::copy_parameters(const Layer& from) {
   }
   set_parameters(theirs);
   set_trainable(from.trainable());
+  freeze_statistics(from.statistics_frozen());
 }
 
 void Layer::set_parameters(std::span<const Tensor> values) {
@@ -130,6 +135,9 @@ void Layer::share_parameters(const Layer& from) {
     parameters_[i] = from.parameters()[i];
   }
   trainable_ = from.trainable();
+  // In common, however a class keeps it: at least the same for now.
+  statistics_frozen_ = from.shared_statistics_flag();
+  freeze_statistics(from.statistics_frozen());
   pending_.clear();
   initialized_ = true;
 }

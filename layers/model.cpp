@@ -321,12 +321,12 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   return results;
 }
 
-Layer& Model::layer(std::string_view wanted) const {
-  std::vector<std::string> names;
+Layer& Model::layer(std::string_view wanted) const& {
   for (const auto& layer : layers_) {
     if (layer->name() == wanted) return *layer;
-    names.push_back(layer->name());
   }
+  std::vector<std::string> names;
+  for (const auto& layer : layers_) names.push_back(layer->name());
   throw NotFoundError(fmt::format("model '{}': expected a layer '{}'{}", name(),
                                   wanted, suggest_names(wanted, names)));
 }

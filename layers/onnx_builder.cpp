@@ -31,10 +31,10 @@ std::string EmitContext::weight(
     const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {
   const std::string name = layer_ + "/" + parameter.name;
   const Tensor& value = parameter.variable.value();
-  if (weights_ == nullptr) {
+  if (hook_ == nullptr) {
     return builder_.add_initializer(name, arrange(value));
   }
-  std::optional<Grid> grid = weights_->grid(parameter);
+  std::optional<Grid> grid = hook_->grid(parameter);
   if (!grid) return builder_.add_initializer(name, arrange(value));
   const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
   const Tensor arranged = arrange(on_grid);
@@ -49,6 +49,12 @@ std::string EmitContext::weight(
 std::string EmitContext::weight(const Parameter& parameter) {
   return weight(
       parameter, [](const Tensor& value) { return value; }, 0);
+}
+
+std::string EmitContext::inner(std::string_view name, const std::string& x) {
+  if (hook_ == nullptr) return x;
+  const std::optional<QuantizeHook::Pair> pair = hook_->inner(name);
+  return pair ? builder_.add_qdq(x, pair->name, pair->grid) : x;
 }
 
 std::string EmitContext::scalar(std::string_view name, float value) {

@@ -28,34 +28,34 @@ SymbolicTensor Rebuild::call(const GraphNode& node,
   return octet::call(copy_of(*node.layer), std::move(inputs));
 }
 
-int64_t Rebuild::uses(const GraphNode& node) const {
-  const auto reads = [&](const SymbolicTensor& x) {
-    return x.node.get() == &node;
-  };
-  int64_t count = std::ranges::count_if(model_.outputs(), reads);
-  for (const auto& other : model_.nodes()) {
-    count += std::ranges::count_if(other->inputs, reads);
+Rebuild::Counts::Counts(const Model& model) {
+  for (const auto& node : model.nodes()) {
+    uses.try_emplace(node.get(), 0);
+    for (const SymbolicTensor& x : node->inputs) ++uses[x.node.get()];
+    ++calls[node->layer.get()];
   }
-  return count;
+  for (const SymbolicTensor& x : model.outputs()) ++uses[x.node.get()];
+  for (const auto& layer : model.layers()) {
+    for (const Parameter& p : layer->parameters()) ++owners[p.variable.id()];
+  }
+}
+
+const Rebuild::Counts& Rebuild::counts() const {
+  if (!counts_) counts_.emplace(model_);
+  return *counts_;
+}
+
+int64_t Rebuild::uses(const GraphNode& node) const {
+  const auto found = counts().uses.find(&node);
+  return found == counts().uses.end() ? 0 : found->second;
 }
 
 bool Rebuild::stands_alone(const Layer& layer) const {
-  const auto has_one_of_it = [&](const Layer& other) {
-    return std::ranges::any_of(other.parameters(), [&](const Parameter& p) {
-      return std::ranges::any_of(layer.parameters(), [&](const Parameter& own) {
-        return own.variable.id() == p.variable.id();
-      });
-    });
-  };
-  int64_t calls = 0;
-  for (const auto& node : model_.nodes()) {
-    if (node->layer.get() == &layer) {
-      ++calls;
-    } else if (has_one_of_it(*node->layer)) {
-      return false;
-    }
-  }
-  return calls == 1;
+  const auto calls = counts().calls.find(&layer);
+  return calls != counts().calls.end() && calls->second == 1 &&
+         std::ranges::all_of(layer.parameters(), [&](const Parameter& p) {
+           return counts().owners.at(p.variable.id()) == 1;
+         });
 }
 
 const std::shared_ptr<Layer>& Rebuild::copy_of(const Layer& layer) {
@@ -82,10 +82,7 @@ void Rebuild::copy_before(size_t index) {
 void Rebuild::replace(size_t index, SymbolicTensor replacement) {
   const GraphNode& node = *model_.nodes()[index];
   const std::string& name = node.layer->name();
-  const bool old = std::ranges::any_of(model_.nodes(), [&](const auto& each) {
-    return each == replacement.node;
-  });
-  if (old) {
+  if (counts().uses.contains(replacement.node.get())) {
     throw ValueError(fmt::format(
         "rebuild: expected a tensor of the new model in place of '{}', got one "
         "of the old; Rebuild::at finds its counterpart",

@@ -47,10 +47,14 @@ std::string_view canonical_class_name(std::string_view name) {
 
 const LayerDef* find_layer_def(std::string_view class_name) {
   const std::string_view canonical = canonical_class_name(class_name);
-  for (const LayerDef* def : layer_defs()) {
-    if (def->class_name == canonical) return def;
-  }
-  return nullptr;
+  const auto is_it = [&](const LayerDef* def) {
+    return def->class_name == canonical;
+  };
+  const auto built_in = built_in_layer_defs();
+  const auto own = std::ranges::find_if(built_in, is_it);
+  if (own != built_in.end()) return *own;
+  const auto user = std::ranges::find_if(user_defs(), is_it);
+  return user != user_defs().end() ? *user : nullptr;
 }
 
 std::vector<const LayerDef*> layer_defs() {

@@ -34,6 +34,7 @@ namespace {
 
 using Options = SeparableConv2DOptions;
 
+constexpr std::string_view kInner = "depthwise";  // what the first one makes
 constexpr ConvolutionWindow kPointwise{{1, 1}, {1, 1}, Padding::valid, {1, 1}};
 
 class SeparableConv2DLayer final : public Layer {
@@ -84,7 +85,8 @@ class SeparableConv2DLayer final : public Layer {
                    std::span<const Variable> inputs) const override {
     const Variable each = depthwise_conv2d(
         inputs[0], context.read(at(depthwise_)), window_.on(inputs[0].shape()));
-    Variable y = conv2d(each, context.read(at(pointwise_)));
+    Variable y =
+        conv2d(context.inner(kInner, each), context.read(at(pointwise_)));
     if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
     return activation_.apply(y);
   }
@@ -97,7 +99,7 @@ class SeparableConv2DLayer final : public Layer {
                      {inputs[0].name,
                       context.weight(at(depthwise_), onnx_depthwise_weight, 0)},
                      window_.onnx(x, x[3]));
-    std::vector<std::string> operands{each,
+    std::vector<std::string> operands{context.inner(kInner, each),
                                       context.weight(
                                           at(pointwise_),
                                           [](const Tensor& w) {
@@ -141,7 +143,8 @@ const LayerDef separable_conv2d_def{
     .role = LayerRole::linear,
     .qdq = {.enabled = true,
             .weight = "depthwise_kernel",
-            .second_weight = "pointwise_kernel"},
+            .second_weight = "pointwise_kernel",
+            .inner = kInner},
 };
 
 }  // namespace octet

@@ -101,10 +101,15 @@ class Folding {
  public:
   explicit Folding(const Model& model) : model_(model) {
     for (const auto& node : model.nodes()) {
-      ++calls_[node->layer.get()];
+      nodes_[node->layer.get()].push_back(node.get());
       for (const SymbolicTensor& x : node->inputs) ++uses_[x.node.get()];
     }
     for (const SymbolicTensor& x : model.outputs()) ++uses_[x.node.get()];
+    for (const auto& layer : model.layers()) {
+      for (const Parameter& p : layer->parameters()) {
+        owners_[p.variable.id()].push_back(layer.get());
+      }
+    }
     for (const auto& node : model.nodes()) {
       if (!is_batch_norm(*node->layer)) continue;
       const Trace trace = trace_back(*node);
@@ -209,14 +214,11 @@ class Folding {
     if (weight_quantizer_of(layer, "bias") != nullptr) {
       return fmt::format("the bias of '{}' is quantized", layer.name());
     }
-    for (const auto& other : model_.layers()) {
-      if (other.get() == &layer) continue;
-      for (const Parameter& theirs : other->parameters()) {
-        for (const Parameter& own : layer.parameters()) {
-          if (theirs.variable.id() != own.variable.id()) continue;
-          return fmt::format("'{}' has '{}' in common with '{}'", layer.name(),
-                             own.name, other->name());
-        }
+    for (const Parameter& own : layer.parameters()) {
+      for (const Layer* other : owners_.at(own.variable.id())) {
+        if (other == &layer) continue;
+        return fmt::format("'{}' has '{}' in common with '{}'", layer.name(),
+                           own.name, other->name());
       }
     }
     return {};
@@ -225,14 +227,14 @@ class Folding {
   // Folds what stands behind all calls of the layer.
   void decide(const Layer& layer) {
     std::vector<std::span<const GraphNode* const>> chains;
-    for (const auto& node : model_.nodes()) {
-      const auto chain = chains_.find(node.get());
-      if (node->layer.get() != &layer || chain == chains_.end()) continue;
-      chains.emplace_back(chain->second);
+    const std::vector<const GraphNode*>& calls = nodes_.at(&layer);
+    for (const GraphNode* node : calls) {
+      const auto chain = chains_.find(node);
+      if (chain != chains_.end()) chains.emplace_back(chain->second);
     }
     if (chains.empty()) return;
     size_t common = 0;
-    if (std::ssize(chains) == calls_.at(&layer)) common = chains[0].size();
+    if (chains.size() == calls.size()) common = chains[0].size();
     for (const auto chain : chains) {
       common = std::min(common, chain.size());
       for (size_t i = 0; i < common; ++i) {
@@ -248,7 +250,7 @@ class Folding {
     };
     refuse(common, fmt::format("'{}' is called {} times and it does not stand "
                                "behind each",
-                               layer.name(), calls_.at(&layer)));
+                               layer.name(), calls.size()));
     if (common == 0) return;
 
     ChannelAffine affine = affine_of(float_layer(*chains[0][0]->layer));
@@ -276,7 +278,8 @@ class Folding {
   }
 
   const Model& model_;
-  std::map<const Layer*, int64_t> calls_;
+  std::map<const Layer*, std::vector<const GraphNode*>> nodes_;  // calls
+  std::map<uint64_t, std::vector<const Layer*>> owners_;  // of parameters
   std::map<const GraphNode*, int64_t> uses_;
   std::map<const GraphNode*, std::vector<const GraphNode*>> chains_;
   std::set<const GraphNode*> in_chain_;

@@ -58,16 +58,16 @@ Config status_of(const Model& model) {
       }
     }
   });
-  Config all(Config::Object{});
+  Config::Object all;  // of different names: see check_names()
   for (const auto& quantizer : quantizers(model)) {
-    all.set(quantizer->name(), quantizer->state());
+    all.emplace_back(quantizer->name(), quantizer->state());
   }
   return Config()
       .set("training_passes", static_cast<int64_t>(model.training_passes()))
       .set("frozen_layers", std::move(layers))
       .set("frozen_statistics", std::move(statistics))
       .set("frozen_parameters", std::move(parameters))
-      .set("quantizers", std::move(all));
+      .set("quantizers", Config(std::move(all)));
 }
 
 std::set<std::string> names_in(const Config& list) {
@@ -85,8 +85,16 @@ class Status {
         layers_(names_in(status.at("frozen_layers"))),
         statistics_(names_in(status.at("frozen_statistics"))),
         parameters_(names_in(status.at("frozen_parameters"))) {
+    const Config& all = status.at("quantizers");
+    std::map<std::string_view, const Config*> states;
+    for (const auto& [name, state] : all.as_object()) {
+      states.emplace(name, &state);
+    }
     for (const auto& quantizer : quantizers(model)) {
-      const Config& state = status.at("quantizers").at(quantizer->name());
+      const auto found = states.find(quantizer->name());
+      // Says what there is.
+      const Config& state =
+          found == states.end() ? all.at(quantizer->name()) : *found->second;
       quantizer->clone()->restore(state);  // throws if it cannot be
       quantizers_.emplace_back(quantizer, state);
     }

@@ -16,7 +16,7 @@
 namespace octet::quant {
 namespace {
 
-// The node that makes the tensor at a site that is not a weight.
+// The node that makes the tensor at an input or output.
 const GraphNode& tensor_at(const GraphIndex& graph, const GraphNode& node,
                            const QdqSite& site) {
   return site.kind == SiteKind::output
@@ -28,17 +28,29 @@ std::string describe(const QdqPoint& point) {
   return fmt::format("plan, {} {}", point.layer, to_string(point.site));
 }
 
+// Nodes that call a layer of that name, in the model's order.
+std::map<std::string_view, std::vector<const GraphNode*>> calls_by_name(
+    const Model& model) {
+  std::map<std::string_view, std::vector<const GraphNode*>> calls;
+  for (const auto& node : model.nodes()) {
+    calls[node->layer->name()].push_back(node.get());
+  }
+  return calls;
+}
+
 // The plan with a group at every point whose layer and input there are.
 QdqPlan grouped(QdqPlan plan, const Model& model) {
   const GraphIndex graph(model);
+  const auto calls = calls_by_name(model);
   for (QdqPoint& point : plan.points) {
-    if (!point.group.empty()) continue;
-    for (const auto& node : model.nodes()) {
+    const auto found = calls.find(point.layer);
+    if (!point.group.empty() || found == calls.end()) continue;
+    for (const GraphNode* node : found->second) {
       const bool reads =
           point.site.kind != SiteKind::input ||
           (point.site.index >= 0 &&
            static_cast<size_t>(point.site.index) < node->inputs.size());
-      if (node->layer->name() != point.layer || !reads) continue;
+      if (!reads) continue;
       point.group = group_of(graph, *node, point.site);
       break;
     }
@@ -58,7 +70,7 @@ void check(const QdqPlan& plan, const Model& model) {
   std::map<std::string, const QdqPoint*> groups;
   std::map<std::string, std::set<const GraphNode*>> tensors;
   std::map<std::string, int> members;
-  std::set<std::string> weights;
+  std::set<std::string> alone;  // groups that nothing else can be in
   for (const QdqPoint& point : plan.points) {
     const auto found = layers.find(point.layer);
     if (found == layers.end()) {
@@ -81,7 +93,7 @@ void check(const QdqPlan& plan, const Model& model) {
     ++members[point.group];
     if (point.site.kind == SiteKind::weight) {
       (void)found->second->parameter(point.site.parameter);
-      weights.insert(point.group);
+      alone.insert(point.group);
       continue;
     }
     if (point.config.rule == ScaleRule::live || point.config.per_channel) {
@@ -89,6 +101,11 @@ void check(const QdqPlan& plan, const Model& model) {
           "{}: expected a fixed per-tensor scale for an activation, got {}; a "
           "file and its readers need one constant",
           describe(point), to_string(point.config)));
+    }
+    if (point.site.kind == SiteKind::inner) {
+      expect_inner(*found->second, point.site.parameter);
+      alone.insert(point.group);
+      continue;
     }
     for (const GraphNode* call : graph.calls(*found->second)) {
       const int count = static_cast<int>(call->inputs.size());
@@ -101,11 +118,11 @@ void check(const QdqPlan& plan, const Model& model) {
       tensors[point.group].insert(&tensor_at(graph, *call, point.site));
     }
   }
-  for (const std::string& group : weights) {
+  for (const std::string& group : alone) {
     if (members[group] > 1) {
       throw ValueError(
           fmt::format("plan: expected a group of its own for a "
-                      "weight, got '{}' {} times",
+                      "weight or an inner tensor, got '{}' {} times",
                       group, members[group]));
     }
   }
@@ -126,6 +143,7 @@ PairCount count_pairs(const QdqPlan& given, const Model& model) {
   const QdqPlan plan = grouped(given, model);
   check(plan, model);
   const GraphIndex graph(model);
+  const auto calls = calls_by_name(model);
   PairCount count;
   // Tensors and the quantizer each is read through.
   std::set<std::pair<const GraphNode*, std::string>> pairs;
@@ -134,9 +152,12 @@ PairCount count_pairs(const QdqPlan& given, const Model& model) {
       ++count.weights;
       continue;
     }
-    for (const GraphNode* call : graph.calls(model.layer(point.layer))) {
+    for (const GraphNode* call : calls.at(point.layer)) {
       ++count.activations;
-      pairs.emplace(&tensor_at(graph, *call, point.site), point.group);
+      const GraphNode& made = point.site.kind == SiteKind::inner
+                                  ? *call
+                                  : tensor_at(graph, *call, point.site);
+      pairs.emplace(&made, point.group);
     }
   }
   count.shared = static_cast<int64_t>(pairs.size()) + count.weights;

@@ -1,6 +1,8 @@
 // Plans as text, as differences and as configurations.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -39,16 +41,19 @@ std::string table(const std::vector<std::pair<std::string, Row>>& rows) {
 SiteKind site_kind(const Config& value) {
   const std::string& text = value.as_string();
   if (text == "input") return SiteKind::input;
+  if (text == "inner") return SiteKind::inner;
   if (text == "weight") return SiteKind::weight;
   if (text == "output") return SiteKind::output;
   throw ValueError(
-      fmt::format("expected input, weight or output, got '{}'", text));
+      fmt::format("expected input, inner, weight or output, got '{}'", text));
 }
 
 std::string_view kind_text(SiteKind kind) {
   switch (kind) {
     case SiteKind::input:
       return "input";
+    case SiteKind::inner:
+      return "inner";
     case SiteKind::weight:
       return "weight";
     case SiteKind::output:
@@ -61,6 +66,9 @@ Config to_config(const QdqPoint& point) {
   Config config;
   config.set("layer", point.layer).set("site", kind_text(point.site.kind));
   if (point.site.kind == SiteKind::input) config.set("index", point.site.index);
+  if (point.site.kind == SiteKind::inner) {
+    config.set("tensor", point.site.parameter);
+  }
   if (point.site.kind == SiteKind::weight) {
     config.set("parameter", point.site.parameter);
   }
@@ -116,6 +124,9 @@ QdqPoint point_from(const Config& config) {
   if (point.site.kind == SiteKind::input) {
     point.site.index = int_at(config, "index", 0, 1 << 20);
   }
+  if (point.site.kind == SiteKind::inner) {
+    point.site.parameter = text_at(config, "tensor");
+  }
   if (point.site.kind == SiteKind::weight) {
     point.site.parameter = text_at(config, "parameter");
   }
@@ -137,6 +148,31 @@ QdqPoint point_from(const Config& config) {
   return point;
 }
 
+// The points of a plan by their layer.
+class PointIndex {
+ public:
+  explicit PointIndex(const QdqPlan& plan) {
+    for (const QdqPoint& point : plan.points) {
+      by_layer_[point.layer].push_back(&point);
+    }
+  }
+  std::span<const QdqPoint* const> at_layer(std::string_view layer) const {
+    const auto found = by_layer_.find(layer);
+    if (found == by_layer_.end()) return {};
+    return found->second;
+  }
+  /// The first equal point, or null.
+  const QdqPoint* find(const QdqPoint& point) const {
+    for (const QdqPoint* each : at_layer(point.layer)) {
+      if (*each == point) return each;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::map<std::string_view, std::vector<const QdqPoint*>> by_layer_;
+};
+
 }  // namespace
 
 std::string QdqPlan::to_string() const {
@@ -155,15 +191,14 @@ std::string diff(const QdqPlan& from, const QdqPlan& to) {
   // Points keep their order, so one walk over both is enough: what stands in
   // one only goes before the next that stands in both.
   std::vector<std::pair<std::string, Row>> rows;
-  const auto has = [](const QdqPlan& plan, const QdqPoint& point) {
-    return std::ranges::find(plan.points, point) != plan.points.end();
-  };
+  const PointIndex old_points(from);
+  const PointIndex new_points(to);
   // The group is said where nothing else differs.
-  const auto row_beside = [&](QdqPoint point, const QdqPlan& other) {
+  const auto row_beside = [&](QdqPoint point, const PointIndex& other) {
     const std::string group = point.group;
-    for (const QdqPoint& twin : other.points) {
-      point.group = twin.group;
-      if (point == twin) {
+    for (const QdqPoint* twin : other.at_layer(point.layer)) {
+      point.group = twin->group;
+      if (point == *twin) {
         point.reason += fmt::format(" (quantizer '{}')", group);
         break;
       }
@@ -173,17 +208,17 @@ std::string diff(const QdqPlan& from, const QdqPlan& to) {
   size_t next = 0;
   const auto add_new = [&](size_t end) {
     for (; next < end; ++next) {
-      if (!has(from, to.points[next])) {
-        rows.emplace_back("+ ", row_beside(to.points[next], from));
+      if (old_points.find(to.points[next]) == nullptr) {
+        rows.emplace_back("+ ", row_beside(to.points[next], old_points));
       }
     }
   };
   for (const QdqPoint& point : from.points) {
-    const auto at = std::ranges::find(to.points, point);
-    if (at == to.points.end()) {
-      rows.emplace_back("- ", row_beside(point, to));
+    const QdqPoint* at = new_points.find(point);
+    if (at == nullptr) {
+      rows.emplace_back("- ", row_beside(point, new_points));
     } else {
-      const auto end = static_cast<size_t>(at - to.points.begin());
+      const auto end = static_cast<size_t>(at - to.points.data());
       if (end >= next) add_new(end + 1);
     }
   }

@@ -10,6 +10,13 @@ QdqSite QdqSite::input(int index) {
   return site;
 }
 
+QdqSite QdqSite::inner(std::string tensor) {
+  QdqSite site;
+  site.kind = SiteKind::inner;
+  site.parameter = std::move(tensor);
+  return site;
+}
+
 QdqSite QdqSite::weight(std::string parameter) {
   QdqSite site;
   site.kind = SiteKind::weight;
@@ -25,6 +32,8 @@ QdqSite QdqSite::output() {
 
 std::string to_string(const QdqSite& site) {
   switch (site.kind) {
+    case SiteKind::inner:
+      return "inner " + site.parameter;
     case SiteKind::weight:
       return site.parameter;
     case SiteKind::output:

@@ -119,7 +119,16 @@ SpecEntry entry_from(const Config& config) {
 
 void QuantizationSpec::add(const std::string& name,
                            const SpecOptions& options) {
-  entries_.push_back(entry_of(name, options));
+  append(entry_of(name, options));
+}
+
+void QuantizationSpec::append(SpecEntry entry) {
+  if (entry.target == SpecTarget::layer) {
+    by_layer_[entry.name] = entries_.size();
+  } else {
+    others_.push_back(entries_.size());
+  }
+  entries_.push_back(std::move(entry));
 }
 
 void QuantizationSpec::add(std::initializer_list<std::string> names,
@@ -146,26 +155,20 @@ void QuantizationSpec::add(const std::vector<std::string>& names,
          .quantization_index =
              value_at(options.quantization_index, i, std::vector<int>())}));
   }
-  entries_.insert(entries_.end(), added.begin(), added.end());
+  for (SpecEntry& entry : added) append(std::move(entry));
 }
 
 const SpecEntry* QuantizationSpec::find(std::string_view layer,
                                         std::string_view layer_class) const {
+  const auto named = by_layer_.find(layer);
+  if (named != by_layer_.end()) return &entries_[named->second];
   const SpecEntry* best = nullptr;
-  for (const SpecEntry& entry : entries_) {
-    bool fits = false;
-    switch (entry.target) {
-      case SpecTarget::layer:
-        fits = entry.name == layer;
-        break;
-      case SpecTarget::pattern:
-        fits = matches_name(entry.name, layer);
-        break;
-      case SpecTarget::class_:
-        fits = canonical_class_name(entry.name) ==
-               canonical_class_name(layer_class);
-        break;
-    }
+  for (const size_t i : others_) {
+    const SpecEntry& entry = entries_[i];
+    const bool fits = entry.target == SpecTarget::pattern
+                          ? matches_name(entry.name, layer)
+                          : canonical_class_name(entry.name) ==
+                                canonical_class_name(layer_class);
     if (fits && (best == nullptr || entry.target <= best->target)) {
       best = &entry;
     }
@@ -174,9 +177,7 @@ const SpecEntry* QuantizationSpec::find(std::string_view layer,
 }
 
 bool QuantizationSpec::names_layer(std::string_view layer) const {
-  return std::ranges::any_of(entries_, [&](const SpecEntry& entry) {
-    return entry.target == SpecTarget::layer && entry.name == layer;
-  });
+  return by_layer_.contains(layer);
 }
 
 Config to_config(const QuantizationSpec& spec) {
@@ -208,7 +209,7 @@ QuantizationSpec spec_from_config(const Config& config) {
         fmt::format("spec: expected an object of 'spec' alone, got '{}'", key));
   }
   for (size_t i = 0; i < list.size(); ++i) {
-    spec.entries_.push_back(
+    spec.append(
         with_context([&] { return fmt::format("in entry {} of the spec", i); },
                      [&] { return entry_from(list[i]); }));
   }

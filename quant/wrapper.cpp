@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 
 #include <fmt/format.h>
 
@@ -13,10 +14,11 @@ namespace {
 
 // Training asks for the grids of quantizers that are switched on, export for
 // all of them.
-class Hook final : public WeightHook {
+class Hook final : public QuantizeHook {
  public:
-  Hook(std::span<const WeightFakeQuantize> weights, bool exporting)
-      : weights_(weights), exporting_(exporting) {}
+  Hook(std::span<const QuantStub> stubs,
+       std::span<const WeightFakeQuantize> weights, bool exporting)
+      : stubs_(stubs), weights_(weights), exporting_(exporting) {}
 
   std::optional<Grid> grid(const Parameter& parameter) const override {
     for (const WeightFakeQuantize& weight : weights_) {
@@ -31,7 +33,28 @@ class Hook final : public WeightHook {
     return std::nullopt;
   }
 
+  Variable inner(std::string_view name, const Variable& x) const override {
+    const Quantizer* quantizer = inner_quantizer(name);
+    return quantizer != nullptr ? (*quantizer)(x) : x;
+  }
+  std::optional<Pair> inner(std::string_view name) const override {
+    const Quantizer* quantizer = inner_quantizer(name);
+    if (quantizer == nullptr) return std::nullopt;
+    return Pair{quantizer->name(), quantizer->grid({}, -1)};
+  }
+
  private:
+  const Quantizer* inner_quantizer(std::string_view name) const {
+    for (const QuantStub& stub : stubs_) {
+      const QdqSite& site = stub.site;
+      if (site.kind == SiteKind::inner && site.parameter == name) {
+        return stub.quantizer.get();
+      }
+    }
+    return nullptr;
+  }
+
+  std::span<const QuantStub> stubs_;
   std::span<const WeightFakeQuantize> weights_;
   bool exporting_;
 };
@@ -60,10 +83,11 @@ void expect_indices(const QdqRequest& request, int inputs) {
   }
 }
 
-// Inputs in ascending order, then the output.
+// Inputs in ascending order, then the inner tensor, then the output.
 int order(const QdqSite& site) {
-  return site.kind == SiteKind::output ? std::numeric_limits<int>::max()
-                                       : site.index;
+  constexpr int kLast = std::numeric_limits<int>::max();
+  if (site.kind == SiteKind::output) return kLast;
+  return site.kind == SiteKind::inner ? kLast - 1 : site.index;
 }
 
 }  // namespace
@@ -167,6 +191,11 @@ void BaseQuantizeWrapper::build(std::span<const Shape> inputs) {
   for (const WeightFakeQuantize& weight : weights_) {
     (void)inner_->parameter(weight.parameter);
   }
+  for (const QuantStub& stub : stubs_) {
+    if (stub.site.kind == SiteKind::inner) {
+      expect_inner(*inner_, stub.site.parameter);
+    }
+  }
 }
 
 void BaseQuantizeWrapper::initialize_once(const Rng& rng) {
@@ -191,9 +220,9 @@ Variable BaseQuantizeWrapper::forward(const ForwardContext& context,
     Variable& x = quantized[static_cast<size_t>(stub.site.index)];
     x = (*stub.quantizer)(x);
   }
-  const Hook hook(weights_, false);
+  const Hook hook(stubs_, weights_, false);
   ForwardContext inner = context;
-  inner.weights = &hook;
+  inner.hook = &hook;
   const Variable y = inner_->forward(inner, quantized);
   const bool last =
       !stubs_.empty() && stubs_.back().site.kind == SiteKind::output;
@@ -211,8 +240,8 @@ OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
     if (stub.site.kind != SiteKind::input) continue;
     add_qdq(quantized[static_cast<size_t>(stub.site.index)], *stub.quantizer);
   }
-  const Hook hook(weights_, true);
-  EmitContext inner = context.with_weights(&hook);
+  const Hook hook(stubs_, weights_, true);
+  EmitContext inner = context.with_hook(&hook);
   OnnxValue y = inner_->emit(inner, quantized);
   if (!stubs_.empty() && stubs_.back().site.kind == SiteKind::output) {
     add_qdq(y, *stubs_.back().quantizer);
@@ -263,6 +292,11 @@ bool BaseQuantizeWrapper::statistics_frozen() const {
   return inner_->statistics_frozen();
 }
 
+const std::shared_ptr<bool>& BaseQuantizeWrapper::shared_statistics_flag()
+    const {
+  return inner_->shared_statistics_flag();
+}
+
 std::span<const Parameter> BaseQuantizeWrapper::parameters() const {
   return inner_->parameters();
 }
@@ -288,6 +322,11 @@ std::vector<QdqSite> WeightedBaseQuantizeWrapper::sites(
   if (request.quantize_input) {
     expect_indices(request, std::min(inputs, 1));
     result.push_back(QdqSite::input(0));
+    // The data of the second product is quantized as that of the first is.
+    const std::string_view between = inner_tensor(inner());
+    if (!between.empty()) {
+      result.push_back(QdqSite::inner(std::string(between)));
+    }
   }
   if (request.quantize_weight) {
     for (const std::string& kernel : kernel_types_) {
@@ -318,10 +357,9 @@ const BaseQuantizeWrapper* as_wrapper(const Layer& layer) {
 
 std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model) {
   std::vector<std::shared_ptr<Quantizer>> result;
+  std::unordered_set<const Quantizer*> known;
   const auto add = [&](const std::shared_ptr<Quantizer>& quantizer) {
-    if (std::ranges::find(result, quantizer) == result.end()) {
-      result.push_back(quantizer);
-    }
+    if (known.insert(quantizer.get()).second) result.push_back(quantizer);
   };
   for (const auto& layer : model.layers()) {
     const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);

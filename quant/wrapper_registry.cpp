@@ -146,4 +146,18 @@ std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
   return make_wrapper(layer.clone(context))->sites(request, inputs);
 }
 
+std::string_view inner_tensor(const Layer& layer) {
+  const LayerDef* def = find_layer_def(layer.class_name());
+  return def == nullptr ? std::string_view() : def->qdq.inner;
+}
+
+void expect_inner(const Layer& layer, std::string_view tensor) {
+  const std::string_view own = inner_tensor(layer);
+  if (!own.empty() && own == tensor) return;
+  throw NotFoundError(fmt::format(
+      "{}: expected an inner tensor{}, got '{}'", layer.describe(),
+      own.empty() ? ", which the class has not" : fmt::format(" '{}'", own),
+      tensor));
+}
+
 }  // namespace octet::quant

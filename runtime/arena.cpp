@@ -161,6 +161,7 @@ Buffer* take(int64_t bytes) {
   const int64_t capacity = size_class(bytes + kSlack);
   if (Buffer* buffer = reuse(capacity)) {
     buffer->references = 1;
+    buffer->writes = 0;
     return buffer;
   }
   free_idle();
@@ -170,6 +171,7 @@ Buffer* take(int64_t bytes) {
   buffer->data = system_allocate(capacity, align);
   buffer->capacity = capacity;
   buffer->references = 1;
+  buffer->writes = 0;
   return buffer.release();
 }
 

@@ -13,6 +13,7 @@ struct Buffer {
   char* data;
   int64_t capacity;
   std::atomic<int> references;
+  std::atomic<uint64_t> writes;  // through Variables, since take()
 };
 
 namespace arena {

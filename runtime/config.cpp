@@ -28,24 +28,24 @@ double Config::as_number() const {
   if (is_int()) return static_cast<double>(as_int());
   return get<double>(value_, "a number");
 }
-const std::string& Config::as_string() const {
+const std::string& Config::as_string() const& {
   return get<std::string>(value_, "a string");
 }
-const Config::List& Config::as_list() const {
+const Config::List& Config::as_list() const& {
   return get<List>(value_, "a list");
 }
-const Config::Object& Config::as_object() const {
+const Config::Object& Config::as_object() const& {
   return get<Object>(value_, "an object");
 }
 
-const Config* Config::find(std::string_view name) const {
+const Config* Config::find(std::string_view name) const& {
   for (const auto& [key, value] : as_object()) {
     if (key == name) return &value;
   }
   return nullptr;
 }
 
-const Config& Config::at(std::string_view name) const {
+const Config& Config::at(std::string_view name) const& {
   if (const Config* found = find(name)) return *found;
   std::vector<std::string> names;
   for (const auto& [key, value] : as_object()) names.push_back(key);

@@ -313,8 +313,8 @@ Tensor Dataset::labels() const {
   for (int64_t first = 0; first < count_; first += kLabelsRead) {
     const int64_t count = std::min(kLabelsRead, count_ - first);
     const Tensor part = batch(first, count).labels;
-    std::memcpy(all.slice(first, count).raw(), part.raw(),
-                static_cast<size_t>(part.bytes()));
+    Tensor rows = all.slice(first, count);
+    std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
   }
   return all;
 }
@@ -335,7 +335,8 @@ std::vector<int64_t> Dataset::chosen(int64_t count,
           "{}",
           to_string(label_type())));
     }
-    order = stratified_order(order, labels().data<int64_t>(), count);
+    const Tensor all = labels();
+    order = stratified_order(order, all.data<int64_t>(), count);
   }
   order.resize(static_cast<size_t>(std::min(count, count_)));
   std::ranges::sort(order);

@@ -76,12 +76,20 @@ float Rng::normal() {
                             std::cos(2 * std::numbers::pi * v));
 }
 
+void Rng::fill_uniform(std::span<float> values, float low, float high) {
+  for (float& x : values) x = low + (high - low) * uniform();
+}
+
+void Rng::fill_normal(std::span<float> values, float mean, float deviation) {
+  for (float& x : values) x = mean + deviation * normal();
+}
+
 void Rng::fill_uniform(Tensor& tensor, float low, float high) {
-  for (float& x : tensor.f32()) x = low + (high - low) * uniform();
+  fill_uniform(tensor.f32(), low, high);
 }
 
 void Rng::fill_normal(Tensor& tensor, float mean, float deviation) {
-  for (float& x : tensor.f32()) x = mean + deviation * normal();
+  fill_normal(tensor.f32(), mean, deviation);
 }
 
 std::vector<int64_t> Rng::permutation(int64_t n) {

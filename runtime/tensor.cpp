@@ -247,6 +247,14 @@ Tensor Tensor::transposed(std::span<const int> order) const {
   return result;
 }
 
+uint64_t Tensor::writes() const {
+  return buffer_ == nullptr ? 0 : buffer_->writes.load();
+}
+
+void Tensor::count_write() const {
+  if (buffer_ != nullptr) ++buffer_->writes;
+}
+
 void Tensor::check_type(DType expected) const {
   if (type_ != expected) {
     throw ValueError(fmt::format("tensor: expected elements of type {}, got {}",

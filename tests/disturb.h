@@ -15,7 +15,7 @@ inline void disturb(const Model& model) {
       Tensor change(p.variable.shape());
       Rng rng = Rng(1).child(layer->name() + "/" + p.name);
       rng.fill_uniform(change, -0.2f, 0.2f);
-      const auto value = p.variable.mutable_value().f32();
+      const auto value = p.variable.mutable_value();
       for (size_t i = 0; i < value.size(); ++i) value[i] += change.f32()[i];
     }
   }

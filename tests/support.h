@@ -13,8 +13,14 @@
 
 namespace octet {
 
+/// A copy of the elements, which outlives the tensor.
+template <class T>
+std::vector<T> elements(const Tensor& tensor) {
+  const auto all = tensor.data<T>();
+  return {all.begin(), all.end()};
+}
 inline std::vector<float> values(const Tensor& tensor) {
-  return {tensor.f32().begin(), tensor.f32().end()};
+  return elements<float>(tensor);
 }
 inline std::vector<float> values(const Variable& variable) {
   return values(variable.value());

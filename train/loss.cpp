@@ -74,7 +74,7 @@ Variable mean_loss(const Variable& losses, const Tensor& weights) {
   }
   return record(
       "mean_loss", {losses},
-      Tensor::scalar(static_cast<float>(sum / static_cast<double>(n))),
+      Tensor::scalar(static_cast<float>(sum / static_cast<double>(n))), {},
       [weights, n](const Tensor& dy) {
         const float share = dy.item() / static_cast<float>(n);
         Tensor dx = Tensor::full({static_cast<int64_t>(n)}, share);

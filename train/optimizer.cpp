@@ -78,7 +78,7 @@ void Optimizer::step(float factor) {
     const Variable& parameter = state.parameters[i];
     const Tensor& gradient = parameter.grad();
     if (gradient.empty()) continue;
-    updates.push_back({parameter.mutable_value().f32(), gradient.f32(),
+    updates.push_back({parameter.mutable_value(), gradient.f32(),
                        state.slots[i], parameter.shape().rank()});
   }
 

@@ -40,6 +40,7 @@ A spec file:
 Examples:
   octet plan zoo:resnet50
   octet plan zoo:resnet50 --policy toolkit --case ResNetV1
+  octet plan zoo:frodo --policy toolkit --strict --spec spec.json
   octet plan zoo:frodo --mode partial --spec spec.json --explain
   octet plan zoo:mobilenet_v2 --diff toolkit
   octet plan zoo:vit_tiny --policy patterns --explain
@@ -55,6 +56,7 @@ struct Options {
   std::optional<std::string> spec;
   std::optional<std::string> diff;  // a policy or a file
   std::optional<std::string> save;
+  bool strict = false;
   bool explain = false;
   bool json = false;
 };
@@ -88,6 +90,11 @@ quant::QuantizeOptions quantize_options(const Options& o) {
     options.cases.push_back(quant::insertion_case(name));
   }
   if (o.spec) options.spec = io::load_spec(*o.spec);
+  if (o.strict && o.policy != "toolkit") {
+    throw UnsupportedError(fmt::format(
+        "--strict: expected --policy toolkit, got --policy {}", o.policy));
+  }
+  options.toolkit.strict = o.strict;
   return options;
 }
 
@@ -108,6 +115,7 @@ Placed placed_by(std::string_view option, const std::string& policy,
                                          {"patterns", std::nullopt}}});
   if (chosen) {
     options.policy = *chosen;
+    if (options.policy != Policy::toolkit) options.toolkit = {};
     return {.placement = quant::place(model, options)};
   }
   if (!options.spec.empty() || !options.cases.empty() ||
@@ -270,6 +278,9 @@ void add_plan(CLI::App& app) {
                    "decide alone")
       ->type_name("tensorrt|toolkit|patterns")
       ->capture_default_str();
+  command->add_flag("--strict", o.strict,
+                    "with --policy toolkit: its placement also where Octet's "
+                    "is another on purpose, such as flags of class entries");
   command
       ->add_option("--on-unknown", o.on_unknown,
                    "about names that the network does not have")

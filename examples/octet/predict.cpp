@@ -162,8 +162,8 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
         part.shape().to_string(), count));
   }
   if (y.empty()) y = make_results(part, n, options);
-  std::memcpy(y.slice(first, count).raw(), part.raw(),
-              static_cast<size_t>(part.bytes()));
+  Tensor rows = y.slice(first, count);
+  std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
 }
 
 /// What labels of another type or shape may be, in NumPy's words.

@@ -112,7 +112,7 @@ class Reader {
         if (point.layer == name) place(point.site);
       }
       if (match.qdq_points.empty()) continue;
-      for (QdqSite& site : weights_of(layer)) place(std::move(site));
+      for (QdqSite& site : sites_inside(layer)) place(std::move(site));
     }
   }
 
@@ -145,11 +145,14 @@ class Reader {
     }
     const Layer& layer = find(match, point.layer);
     switch (point.site.kind) {
+      case SiteKind::inner:
       case SiteKind::weight:
         throw ValueError(fmt::format(
-            "{}: expected points on activations, got the weight '{}' of '{}', "
-            "which needs none: weights follow from any point",
-            describe(match), point.site.parameter, point.layer));
+            "{}: expected points around layers, got the {} '{}' of '{}', "
+            "which needs none: it follows from any point",
+            describe(match),
+            point.site.kind == SiteKind::inner ? "inner tensor" : "weight",
+            point.site.parameter, point.layer));
       case SiteKind::input:
         for (const GraphNode* call : graph_.calls(layer)) {
           const size_t count = call->inputs.size();
@@ -187,14 +190,14 @@ class Reader {
     }
   }
 
-  std::vector<QdqSite> weights_of(const Layer& layer) const {
+  // Weights, and what stands between two products of the layer.
+  std::vector<QdqSite> sites_inside(const Layer& layer) const {
     const std::string name = layer.class_name();
     if (skipped_.contains(canonical_class_name(name))) return {};
-    auto sites =
-        sites_of(layer, {.quantize_input = false},
-                 static_cast<int>(graph_.calls(layer)[0]->inputs.size()));
+    auto sites = sites_of(
+        layer, {}, static_cast<int>(graph_.calls(layer)[0]->inputs.size()));
     std::erase_if(sites, [](const QdqSite& site) {
-      return site.kind != SiteKind::weight;
+      return site.kind == SiteKind::input || site.kind == SiteKind::output;
     });
     return sites;
   }

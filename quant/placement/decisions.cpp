@@ -10,17 +10,20 @@
 namespace octet::quant {
 namespace {
 
-// Inputs in ascending order, then weights as they were given, then the output.
+// Inputs in ascending order, then the inner tensor, then weights as they were
+// given, then the output.
 int order(const QdqSite& site) {
   switch (site.kind) {
     case SiteKind::input:
       return site.index;
-    case SiteKind::weight:
+    case SiteKind::inner:
       return 1 << 20;
+    case SiteKind::weight:
+      return 1 << 21;
     case SiteKind::output:
       break;
   }
-  return 1 << 21;
+  return 1 << 22;
 }
 
 }  // namespace
@@ -43,6 +46,7 @@ std::string group_of(const GraphIndex& graph, const GraphNode& node,
   // wrapper.
   const bool shared = graph.calls(*node.layer).size() > 1;
   switch (site.kind) {
+    case SiteKind::inner:
     case SiteKind::weight:
       return fmt::format("{}/{}", layer, site.parameter);
     case SiteKind::output:

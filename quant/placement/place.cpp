@@ -1,5 +1,6 @@
 // place(): the user's spec, the cases and the policy become one plan.
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,15 +15,10 @@
 
 #include "../name_pattern.h"
 #include "decisions.h"
+#include "voices.h"
 
 namespace octet::quant {
 namespace {
-
-// Whoever gives a spec.
-struct Author {
-  std::string rule;         // "user", "case ResNetV1"
-  std::string reason = {};  // a case's own words
-};
 
 // Refuses what is unknown, or warns of it.
 class Unknown {
@@ -87,11 +83,13 @@ void check_pattern(const Model& model, const SpecEntry& entry,
   }
 }
 
-void check_layer(const Model& model, const SpecEntry& entry,
-                 const Author& author, const Unknown& unknown) {
-  const auto found = std::ranges::find(model.layers(), entry.name,
-                                       [](const auto& l) { return l->name(); });
-  if (found == model.layers().end()) {
+using LayersByName = std::map<std::string_view, const Layer*>;
+
+void check_layer(const Model& model, const LayersByName& layers,
+                 const SpecEntry& entry, const Author& author,
+                 const Unknown& unknown) {
+  const auto found = layers.find(entry.name);
+  if (found == layers.end()) {
     const bool is_class = find_layer_def(entry.name) != nullptr;
     unknown.report<NotFoundError>(
         fmt::format("{}: expected a layer '{}' in '{}'{}", author.rule,
@@ -101,7 +99,7 @@ void check_layer(const Model& model, const SpecEntry& entry,
                              : suggest_names(entry.name, layer_names(model))));
     return;
   }
-  const Layer& layer = **found;
+  const Layer& layer = *found->second;
   if (asks(entry.request) && wrapper_info(layer.class_name()).name.empty()) {
     unknown.report<UnsupportedError>(fmt::format(
         "{}: expected a layer with a quantize wrapper, got '{}' ({}); "
@@ -112,10 +110,14 @@ void check_layer(const Model& model, const SpecEntry& entry,
 
 void check_entries(const Model& model, const QuantizationSpec& spec,
                    const Author& author, const Unknown& unknown) {
+  LayersByName layers;
+  for (const auto& layer : model.layers()) {
+    layers.emplace(layer->name(), layer.get());
+  }
   for (const SpecEntry& entry : spec.entries()) {
     switch (entry.target) {
       case SpecTarget::layer:
-        check_layer(model, entry, author, unknown);
+        check_layer(model, layers, entry, author, unknown);
         break;
       case SpecTarget::pattern:
         check_pattern(model, entry, author, unknown);
@@ -288,17 +290,17 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   const bool full = options.mode == QuantizationMode::full;
   const GraphIndex graph(model);
   const Unknown unknown(options.on_unknown);
+  if (options.toolkit.strict && options.policy != Policy::toolkit) {
+    throw ValueError(
+        "quantize_model: expected policy toolkit with toolkit.strict, got "
+        "tensorrt");
+  }
 
-  Ranking authors{decisions_of(graph, options.spec, {.rule = "user"}, unknown)};
-  bool spoken = !options.spec.empty();
-  for (auto c = options.cases.rbegin(); c != options.cases.rend(); ++c) {
-    const Author author{.rule = fmt::format("case {}", (*c)->name()),
-                        .reason = (*c)->info()};
-    const QuantizationSpec spec =
-        with_context([&] { return fmt::format("in {}", author.rule); },
-                     [&] { return (*c)->case_(model, options.spec); });
-    spoken = spoken || !spec.empty();
-    authors.push_back(decisions_of(graph, spec, author, unknown));
+  Ranking authors;
+  bool spoken = false;
+  for (const Voice& voice : voices_of(model, options)) {
+    spoken = spoken || !voice.spec.empty();
+    authors.push_back(decisions_of(graph, voice.spec, voice.author, unknown));
   }
   if (!full && !spoken) {
     throw ValueError(

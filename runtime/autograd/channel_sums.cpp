@@ -7,13 +7,13 @@ ChannelSums channel_sums(Node& node, const Tensor& z) {
   ChannelSums result;
   if (gradient.value.first.t.empty()) return result;
   if (gradient.sums.empty()) {
-    const Tensor g =
-        gradient.plain() ? gradient.value.first.t : evaluate(gradient.value);
+    const Tensor g = gradient.plain() ? gradient.value.first.t.read()
+                                      : evaluate(gradient.value);
     Expression everything = expression_of(z, nullptr);
     everything.first.a = Tensor::full({ImageShape(z.shape()).c}, 1);
     gradient = Engine::masked(everything, g);
   }
-  result.g = gradient.value.first.t;
+  result.g = gradient.value.first.t.read();
   const Shape& shape = gradient.sums.shape();  // [groups][3][c]
   const int64_t c = shape[2];
   result.sum.assign(static_cast<size_t>(c), 0);

@@ -12,26 +12,42 @@
 namespace octet::autograd {
 namespace {
 
+// The tensor of a term; it is the gradient below the term that reads it.
+const Tensor& read(const Term& term) {
+  return with_context(
+      [&] {
+        return fmt::format("in the gradient of {}",
+                           term.target != nullptr ? term.target->op : "add");
+      },
+      [&]() -> const Tensor& { return term.t.read(); });
+}
+
 // Pointers and interval of a mask over `e`, with room for sums if something
 // below the expression wants them.
 GradientSink fused_sink(const Expression& e, int64_t groups) {
   GradientSink sink;
   sink.fused = true;
   sink.out = Tensor(e.shape);
-  sink.first = e.first.t;
-  if (e.second && e.second->scaled()) sink.second = e.second->t;
+  const OpenInterval pass = e.pass();
+  // Sums of g*t are asked for where t is scaled, its value where there is an
+  // interval and no cell.
+  const bool bounded = pass.low > -kInfinity || pass.high < kInfinity;
+  const bool first_is_read = !e.first.a.empty() || (bounded && !e.stored());
+  sink.first = first_is_read ? read(e.first) : e.first.t.now();
+  if (e.second && e.second->scaled()) {
+    sink.second = e.second->a.empty() ? e.second->t.now() : read(*e.second);
+  }
   const bool affine = e.first.scaled();
   if (affine || !sink.second.empty()) {
     sink.sums = Tensor::zeros({groups, 3, ImageShape(e.shape).c});
   }
-  const OpenInterval pass = e.pass();
   sink.mask.low = pass.low;
   sink.mask.high = pass.high;
   sink.mask.channels = ImageShape(e.shape).c;
   if (e.stored()) {
     sink.value = *e.cell;
   } else if (!affine) {
-    sink.value = e.first.t;
+    sink.value = e.first.t.now();
   } else {
     const Shape channels{sink.mask.channels};
     const Tensor a = e.first.a.empty() ? Tensor::full(channels, 1) : e.first.a;
@@ -100,7 +116,9 @@ void Engine::run(const NodePtr& root) {
         throw InternalError(fmt::format(
             "backward: {} expects {} more gradients", next->op, next->pending));
       }
-      next->backward(*this);
+      with_context(
+          [&] { return fmt::format("in the gradient of {}", next->op); },
+          [&] { next->backward(*this); });
       next->gradients.clear();
       const NodePtr done = std::move(next);  // freed now unless in use
       if (done->inputs.empty()) continue;    // a leaf
@@ -149,7 +167,9 @@ void Engine::close(Node* to, const GradientSink& sink) {
 Tensor Engine::total(Node& node) {
   if (node.gradients.empty()) return {};
   const Gradient& first = node.gradients[0];
-  if (node.gradients.size() == 1 && first.plain()) return first.value.first.t;
+  if (node.gradients.size() == 1 && first.plain()) {
+    return first.value.first.t.read();
+  }
   Tensor sum = evaluate(first.value);
   float* to = sum.f32().data();
   for (size_t k = 1; k < node.gradients.size(); ++k) {

@@ -62,12 +62,12 @@ Reader::Reader(const Expression& expression, Form form)
   if (e.stored()) {
     call_.t = std::as_const(*e.cell).f32().data();
   } else {
-    call_.t = e.first.t.f32().data();
+    call_.t = e.first.t.read().f32().data();
     call_.terms = e.first.scaled() || e.clipped() ? 1 : 0;
     if (e.second) {
       const Term& s = *e.second;
       call_.terms = s.grid.empty() ? 2 : 3;
-      call_.t2 = s.t.f32().data();
+      call_.t2 = s.t.read().f32().data();
       call_.a2 = scale_of(s.a);
       call_.b2 = shift_of(s.b);
       call_.low2 = s.low;

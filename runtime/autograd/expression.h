@@ -16,6 +16,7 @@
 #include <octet/runtime/tensor.h>
 
 #include "../kernels/kernels.h"
+#include "kept.h"
 
 namespace octet::autograd {
 
@@ -24,7 +25,7 @@ struct Node;
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Term {
-  Tensor t;
+  Kept t;
   Tensor a;  // [c]; empty: 1
   Tensor b;  // [c]; empty: 0
   // Of a second term only:

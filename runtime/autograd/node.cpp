@@ -85,8 +85,8 @@ void ExpressionNode::backward(Engine& engine) {
   Gradient gradient = Engine::collect(*this);
   if (!gradient.value.first.t.empty() && !gradient.finished) {
     store_cell(e);
-    const Tensor g =
-        gradient.plain() ? gradient.value.first.t : evaluate(gradient.value);
+    const Tensor g = gradient.plain() ? gradient.value.first.t.read()
+                                      : evaluate(gradient.value);
     const OpenInterval pass = e.pass();
     const bool open = pass.low == -kInfinity && pass.high == kInfinity;
     const bool sums = e.first.scaled() || (e.second && e.second->scaled());
@@ -116,9 +116,8 @@ void FunctionNode::backward(Engine& engine) {
   gradients.clear();
   std::vector<Tensor> results;
   if (!g.empty()) {
-    results =
-        with_context([&] { return fmt::format("in the gradient of {}", op); },
-                     [&] { return vjp(g); });
+    for (const Kept& tensor : kept) (void)tensor.read();
+    results = vjp(g);
     if (results.size() != arguments.size()) {
       throw ValueError(
           fmt::format("gradient of {}: expected {} tensors, got {}", op,
@@ -129,14 +128,17 @@ void FunctionNode::backward(Engine& engine) {
     if (arguments[i] == nullptr) continue;
     Tensor part;
     if (!g.empty() && !results[i].empty()) {
-      part = with_context(
-          [&] { return fmt::format("in the gradient of {}, input {}", op, i); },
-          [&] { return sum_to(results[i], arguments[i]->shape); });
+      part =
+          with_context([&] { return fmt::format("input {}", i); },
+                       [&] { return sum_to(results[i], arguments[i]->shape); });
     }
     engine.deliver(arguments[i], plain_gradient(part));
   }
 }
 
-void FunctionNode::release() { vjp = nullptr; }
+void FunctionNode::release() {
+  vjp = nullptr;
+  kept.clear();
+}
 
 }  // namespace octet::autograd

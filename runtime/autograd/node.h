@@ -77,6 +77,7 @@ struct Leaf final : Node {
 
   struct Packed {
     const void* table;  // of kernels: the layout depends on the vector width
+    uint64_t writes;    // of the value that was packed
     bool codes;
     int64_t groups;
     Grid grid;  // or an empty one
@@ -84,7 +85,6 @@ struct Leaf final : Node {
     Tensor real;
   };
   Tensor grad;
-  std::atomic<uint64_t> version{0};
   std::mutex mutex;
   std::vector<Packed> packed;
 };
@@ -107,6 +107,7 @@ struct FunctionNode final : Node {
   void release() override;
 
   Vjp vjp;
+  std::vector<Kept> kept;        // what it reads
   std::vector<Node*> arguments;  // all inputs; null where none is needed
 };
 

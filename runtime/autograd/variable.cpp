@@ -48,7 +48,8 @@ Variable::Variable(Tensor value, bool requires_grad) {
   node_->needs_grad = requires_grad;
 }
 
-const Shape& Variable::shape() const { return checked(node_).shape; }
+const Shape& Variable::shape() const& { return checked(node_).shape; }
+Shape Variable::shape() && { return checked(node_).shape; }
 uint64_t Variable::id() const { return checked(node_).id; }
 const Tensor& Variable::value() const& {
   return autograd::value_of(checked(node_));
@@ -83,7 +84,8 @@ void Variable::backward() const {
   autograd::Engine().run(node_);
 }
 
-const Tensor& Variable::grad() const { return leaf(node_, "grad").grad; }
+const Tensor& Variable::grad() const& { return leaf(node_, "grad").grad; }
+Tensor Variable::grad() && { return leaf(node_, "grad").grad; }
 void Variable::zero_grad() const { leaf(node_, "zero_grad").grad = {}; }
 
 void Variable::assign(const Tensor& value) const {
@@ -95,24 +97,43 @@ void Variable::assign(const Tensor& value) const {
                     to_string(target.value.dtype()), target.shape.to_string(),
                     to_string(value.dtype()), value.shape().to_string()));
   }
-  Tensor& to = mutable_value();
-  std::memcpy(to.raw(), value.raw(), static_cast<size_t>(to.bytes()));
+  std::memmove(count_write().raw(), value.raw(),
+               static_cast<size_t>(value.bytes()));
 }
 
-Tensor& Variable::mutable_value() const {
-  autograd::Leaf& target = leaf(node_, "mutable_value");
+std::span<float> Variable::mutable_value() const {
+  const auto values = leaf(node_, "mutable_value").value.f32();
+  count_write();
+  return values;
+}
+
+Tensor& Variable::count_write() const {
+  autograd::Leaf& target = leaf(node_, "write");
   const std::lock_guard lock(target.mutex);
   target.packed.clear();
-  ++target.version;
+  target.value.count_write();
   return target.value;
 }
 
-uint64_t Variable::version() const { return leaf(node_, "version").version; }
+uint64_t Variable::version() const {
+  return leaf(node_, "version").value.writes();
+}
 
 Variable Variable::detach() const { return Variable(value()); }
 
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp) {
+  std::vector<Tensor> values;
+  for (const Variable& input : inputs) {
+    // What has not been computed cannot have been kept.
+    if (grad_enabled() && input) values.push_back(input.node()->value);
+  }
+  return record(name, std::move(inputs), std::move(output), std::move(values),
+                std::move(vjp));
+}
+
+Variable record(std::string_view name, std::vector<Variable> inputs,
+                Tensor output, std::vector<Tensor> kept, Vjp vjp) {
   if (output.empty()) {
     throw ValueError(fmt::format("{}: expected an output, got none", name));
   }
@@ -125,7 +146,11 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
     const bool needed = grad_enabled() && from != nullptr && from->needs_grad;
     node->arguments.push_back(needed ? from.get() : nullptr);
   }
-  if (!node->needs_grad) node->vjp = nullptr;
+  if (node->needs_grad) {
+    node->kept.assign(kept.begin(), kept.end());
+  } else {
+    node->vjp = nullptr;
+  }
   return Variable(std::move(node));
 }
 
@@ -134,7 +159,11 @@ namespace autograd {
 bool eager() { return eager_mode; }
 
 const Tensor& value_of(Node& node) {
-  if (node.value.empty()) node.value = node.compute();
+  if (node.value.empty()) {
+    node.value =
+        with_context([&] { return fmt::format("in the value of {}", node.op); },
+                     [&] { return node.compute(); });
+  }
   return node.value;
 }
 

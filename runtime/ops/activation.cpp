@@ -34,7 +34,7 @@ Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
 
 // The gradient starts from x again: nothing but x is kept.
 Variable activation(const char* name, const Variable& x, const Activation& f) {
-  return record(name, {x}, run(f, x.value(), {}),
+  return record(name, {x}, run(f, x.value(), {}), {x.value()},
                 [x = x.value(), f](const Tensor& dy) {
                   return std::vector{run(f, x, dy)};
                 });
@@ -79,7 +79,7 @@ Variable prelu(const Variable& x, const Variable& alpha) {
   }
   const Tensor y = combine(plan, {}, x.value(), alpha.value(),
                            [](float v, float a) { return v > 0 ? v : a * v; });
-  return record("prelu", {x, alpha}, y,
+  return record("prelu", {x, alpha}, y, {x.value(), alpha.value()},
                 [x = x.value(), alpha = alpha.value(), plan](const Tensor& dy) {
                   return std::vector{
                       combine(plan, dy, x, alpha,

@@ -38,7 +38,7 @@ Variable broadcast_add(const Variable& x, const Variable& y) {
   const Broadcast plan("add", x.shape(), y.shape());
   const Tensor sum = combine(plan, {}, x.value(), y.value(),
                              [](float a, float b) { return a + b; });
-  return record("add", {x, y}, sum, [](const Tensor& dy) {
+  return record("add", {x, y}, sum, {}, [](const Tensor& dy) {
     return std::vector{dy, dy};
   });
 }

@@ -15,13 +15,17 @@ struct Needs {
       : x(a.requires_grad()), y(b.requires_grad()) {}
 };
 
+Tensor value_if(bool read, const Variable& x) {
+  return read ? x.value() : Tensor();
+}
+
 }  // namespace
 
 Variable subtract(const Variable& x, const Variable& y) {
   const Broadcast plan("subtract", x.shape(), y.shape());
   const Tensor difference = combine(plan, {}, x.value(), y.value(),
                                     [](float a, float b) { return a - b; });
-  return record("subtract", {x, y}, difference,
+  return record("subtract", {x, y}, difference, {},
                 [needs = Needs(x, y)](const Tensor& dy) {
                   const Broadcast same("subtract", dy.shape(), {});
                   Tensor negative;
@@ -37,10 +41,10 @@ Variable multiply(const Variable& x, const Variable& y) {
   const Broadcast plan("multiply", x.shape(), y.shape());
   const Tensor product = combine(plan, {}, x.value(), y.value(),
                                  [](float a, float b) { return a * b; });
+  const Needs needs(x, y);
   return record(
-      "multiply", {x, y}, product,
-      [x = x.value(), y = y.value(), plan,
-       needs = Needs(x, y)](const Tensor& dz) {
+      "multiply", {x, y}, product, {value_if(needs.y, x), value_if(needs.x, y)},
+      [x = x.value(), y = y.value(), plan, needs](const Tensor& dz) {
         std::vector<Tensor> gradients(2);
         if (needs.x) {
           gradients[0] = combine(plan, dz, x, y,
@@ -58,10 +62,10 @@ Variable divide(const Variable& x, const Variable& y) {
   const Broadcast plan("divide", x.shape(), y.shape());
   const Tensor quotient = combine(plan, {}, x.value(), y.value(),
                                   [](float a, float b) { return a / b; });
+  const Needs needs(x, y);
   return record(
-      "divide", {x, y}, quotient,
-      [x = x.value(), y = y.value(), plan,
-       needs = Needs(x, y)](const Tensor& dz) {
+      "divide", {x, y}, quotient, {value_if(needs.y, x), y.value()},
+      [x = x.value(), y = y.value(), plan, needs](const Tensor& dz) {
         std::vector<Tensor> gradients(2);
         if (needs.x) {
           gradients[0] = combine(plan, dz, x, y,
@@ -87,7 +91,7 @@ Variable extreme(const char* name, const Variable& x, const Variable& y) {
       plan, {}, x.value(), y.value(),
       [wins](float a, float b) { return wins(a, b) || a != a ? a : b; });
   return record(
-      name, {x, y}, result,
+      name, {x, y}, result, {x.value(), y.value()},
       [x = x.value(), y = y.value(), plan, wins](const Tensor& dz) {
         return std::vector{
             combine(plan, dz, x, y,
@@ -100,19 +104,20 @@ Variable extreme(const char* name, const Variable& x, const Variable& y) {
       });
 }
 
-// y = f(x), dx = df(dy, x).
+// y = f(x), dx = df(dy, x); `linear`: df looks at dy alone.
 template <class F, class G>
-Variable unary(const char* name, const Variable& x, F f, G df) {
+Variable unary(const char* name, const Variable& x, F f, G df,
+               bool linear = false) {
   const Broadcast plan(name, x.shape(), {});
   const Tensor none = Tensor::scalar(0);
   const Tensor y =
       combine(plan, {}, x.value(), none, [f](float v, float) { return f(v); });
-  return record(
-      name, {x}, y, [x = x.value(), plan, none, df](const Tensor& dy) {
-        return std::vector{
-            combine(plan, dy, x, none,
-                    [df](float g, float v, float) { return df(g, v); })};
-      });
+  return record(name, {x}, y, {value_if(!linear, x)},
+                [x = x.value(), plan, none, df](const Tensor& dy) {
+                  return std::vector{combine(
+                      plan, dy, x, none,
+                      [df](float g, float v, float) { return df(g, v); })};
+                });
 }
 
 }  // namespace
@@ -128,13 +133,13 @@ Variable minimum(const Variable& x, const Variable& y) {
 Variable scale_shift(const Variable& x, float scale, float shift) {
   return unary(
       "scale_shift", x, [=](float v) { return scale * v + shift; },
-      [=](float g, float) { return scale * g; });
+      [=](float g, float) { return scale * g; }, true);
 }
 
 Variable negate(const Variable& x) {
   return unary(
       "negate", x, [](float v) { return -v; },
-      [](float g, float) { return -g; });
+      [](float g, float) { return -g; }, true);
 }
 
 Variable absolute(const Variable& x) {

@@ -29,11 +29,12 @@ struct BatchNormNode final : Node {
   using Node::Node;
 
   void backward(Engine& engine) override {
-    const autograd::ChannelSums s = autograd::channel_sums(*this, z);
+    const autograd::ChannelSums s = autograd::channel_sums(*this, z.now());
     Gradient dx;
     Tensor dgamma;
     Tensor dbeta;
     if (!s.g.empty()) {
+      if (batch_statistics || gamma != nullptr) (void)z.read();
       const Shape channels{static_cast<int64_t>(mean.size())};
       const double count =
           static_cast<double>(z.size()) / static_cast<double>(mean.size());
@@ -69,7 +70,7 @@ struct BatchNormNode final : Node {
   Node* x = nullptr;
   Node* gamma = nullptr;
   Node* beta = nullptr;
-  Tensor z;
+  autograd::Kept z;
   std::vector<double> mean, rstd, scale;
   bool batch_statistics = false;
 };
@@ -79,7 +80,7 @@ struct Moments {
 };
 
 void check(const Variable& x, const Variable& gamma, const Variable& beta,
-           const Tensor& mean, const Tensor& variance, float epsilon) {
+           size_t means, size_t variances, float epsilon) {
   if (x.shape().rank() < 2) {
     throw ShapeError(fmt::format("batch_norm: expected rank >= 2, got {}",
                                  x.shape().to_string()));
@@ -95,8 +96,8 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
   };
   if (gamma) fits("gamma", gamma.shape());
   if (beta) fits("beta", beta.shape());
-  fits("mean", mean.shape());
-  fits("variance", variance.shape());
+  fits("mean", {static_cast<int64_t>(means)});
+  fits("variance", {static_cast<int64_t>(variances)});
   if (!(epsilon > 0)) {
     throw ValueError(
         fmt::format("batch_norm: expected epsilon > 0, got {}", epsilon));
@@ -118,7 +119,7 @@ Input input_of(const Variable& x) {
   const bool biased = own != nullptr && own->affine() && own->first.a.empty() &&
                       !own->first.b.empty();
   if (autograd::eager()) return {x.value(), {}, {}};
-  if (biased) return {own->first.t, own->first.b, node.statistics};
+  if (biased) return {own->first.t.read(), own->first.b, node.statistics};
   return {x.value(), {}, node.statistics};
 }
 
@@ -224,9 +225,9 @@ Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
 Variable batch_norm(const Variable& x, const Variable& gamma,
                     const Variable& beta, const Tensor& mean,
                     const Tensor& variance, float epsilon) {
-  check(x, gamma, beta, mean, variance, epsilon);
   const auto m = mean.f32();
   const auto v = variance.f32();
+  check(x, gamma, beta, m.size(), v.size(), epsilon);
   for (const float value : v) {
     if (value < 0) {
       throw ValueError(
@@ -238,10 +239,10 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
 }
 
 Variable batch_norm_training(const Variable& x, const Variable& gamma,
-                             const Variable& beta, Tensor& moving_mean,
-                             Tensor& moving_variance, float momentum,
+                             const Variable& beta, std::span<float> moving_mean,
+                             std::span<float> moving_variance, float momentum,
                              float epsilon) {
-  check(x, gamma, beta, moving_mean, moving_variance, epsilon);
+  check(x, gamma, beta, moving_mean.size(), moving_variance.size(), epsilon);
   if (!(momentum >= 0 && momentum <= 1)) {
     throw ValueError(fmt::format(
         "batch_norm: expected momentum in [0,1], got {}", momentum));
@@ -259,8 +260,8 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
     // What is not finite is told by the loss; the statistics survive it.
     if (!std::isfinite(moments.mean[k] + moments.variance[k])) continue;
     const double batch_mean = moments.mean[k] + (shift.empty() ? 0 : shift[k]);
-    float& mean = moving_mean.f32()[k];
-    float& variance = moving_variance.f32()[k];
+    float& mean = moving_mean[k];
+    float& variance = moving_variance[k];
     mean = static_cast<float>(keep * mean + (1 - keep) * batch_mean);
     variance =
         static_cast<float>(keep * variance + (1 - keep) * moments.variance[k]);

@@ -46,7 +46,7 @@ Variable broadcast_to(const Variable& x, const Shape& shape) {
     }
   }
   // The engine sums over what was repeated.
-  return record("broadcast_to", {x}, y,
+  return record("broadcast_to", {x}, y, {},
                 [](const Tensor& dy) { return std::vector{dy}; });
 }
 

@@ -137,7 +137,7 @@ Variable concatenate(const std::vector<Variable>& inputs, int axis) {
     copy_rows(to, width, x.value().f32().data(), part, outer, part);
     to += part;
   }
-  return record("concatenate", inputs, y,
+  return record("concatenate", inputs, y, {},
                 [shapes, axis, outer, width](const Tensor& dy) {
                   std::vector<Tensor> parts;
                   const float* from = dy.f32().data();

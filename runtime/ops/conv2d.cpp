@@ -12,6 +12,7 @@ using autograd::Expression;
 using autograd::Form;
 using autograd::Gradient;
 using autograd::GradientSink;
+using autograd::Kept;
 using autograd::Node;
 using autograd::Reader;
 
@@ -28,8 +29,8 @@ struct Conv2DNode final : Node {
   ConvolutionGeometry geometry;
   Node* x = nullptr;
   Node* w = nullptr;
-  Expression input;  // evaluated again by backward
-  Tensor weight;     // the values that were multiplied
+  Expression input;  // evaluated again for the weight's gradient
+  Kept weight;       // the values that were multiplied
 };
 
 void Conv2DNode::backward(Engine& engine) {
@@ -53,7 +54,7 @@ void Conv2DNode::backward(Engine& engine) {
   std::vector<Tensor> packs;
   GradientSink sink;
   if (x != nullptr) {
-    packs = pack_phases(s, weight);
+    packs = pack_phases(s, weight.read());
     sink = engine.sink(x, s.n);
   }
   Tensor partial;
@@ -127,7 +128,7 @@ Variable conv2d(const Variable& x, const Variable& kernel,
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = kernel.requires_grad() ? kernel.node().get() : nullptr;
-    node->input = input;
+    if (node->w != nullptr) node->input = input;
     node->weight = packed.real;
   }
   return Variable(std::move(node));

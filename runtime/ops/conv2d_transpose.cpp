@@ -18,6 +18,7 @@ using autograd::Expression;
 using autograd::Form;
 using autograd::Gradient;
 using autograd::GradientSink;
+using autograd::Kept;
 using autograd::Node;
 using autograd::Reader;
 
@@ -38,8 +39,8 @@ struct Conv2DTransposeNode final : Node {
   ConvolutionGeometry geometry;
   Node* x = nullptr;
   Node* w = nullptr;
-  Expression input;  // evaluated again by backward
-  Tensor weight;     // the values that were multiplied
+  Expression input;  // evaluated again for the weight's gradient
+  Kept weight;       // the values that were multiplied
 };
 
 // The gradient of a linear map's transpose is the map itself.
@@ -59,7 +60,7 @@ void Conv2DTransposeNode::backward(Engine& engine) {
   Tensor panels;
   GradientSink sink;
   if (x != nullptr) {
-    panels = pack_weight(Variable(weight), false).panels;
+    panels = pack_weight(Variable(weight.read()), false).panels;
     sink = engine.sink(x, s.n);
   }
   Tensor partial;
@@ -155,7 +156,7 @@ Variable conv2d_transpose(const Variable& x, const Variable& kernel,
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = kernel.requires_grad() ? kernel.node().get() : nullptr;
-    node->input = input;
+    if (node->w != nullptr) node->input = input;
     node->weight = weight.real;
   }
   return Variable(std::move(node));

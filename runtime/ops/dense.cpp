@@ -39,7 +39,7 @@ struct DenseNode final : Node {
     const int64_t depth = weight.shape()[0];
     const int64_t units = weight.shape()[1];
     const int64_t rows = g.size() / units;
-    const Tensor turned = weight.transposed({1, 0});
+    const Tensor turned = weight.read().transposed({1, 0});
     const auto& table = kernels::table();
     Tensor panels({table.packed_size(units, depth)});
     const float* block = turned.f32().data();
@@ -63,7 +63,7 @@ struct DenseNode final : Node {
     const int64_t depth = weight.shape()[0];
     const int64_t units = weight.shape()[1];
     const Tensor values = input.affine() && !input.first.scaled()
-                              ? input.first.t
+                              ? input.first.t.read()
                               : autograd::evaluate(input);
     Tensor dw = Tensor::zeros(weight.shape());
     float* to = dw.f32().data();
@@ -85,7 +85,7 @@ struct DenseNode final : Node {
   Node* x = nullptr;
   Node* w = nullptr;
   Expression input;
-  Tensor weight;
+  autograd::Kept weight;
 };
 
 }  // namespace
@@ -141,7 +141,7 @@ Variable dense(const Variable& x, const Variable& kernel) {
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = kernel.requires_grad() ? kernel.node().get() : nullptr;
-    node->input = input;
+    if (node->w != nullptr) node->input = input;
     node->weight = packed.real;
   }
   return Variable(std::move(node));

@@ -19,6 +19,7 @@ using autograd::Expression;
 using autograd::Form;
 using autograd::Gradient;
 using autograd::GradientSink;
+using autograd::Kept;
 using autograd::Node;
 using autograd::Reader;
 
@@ -38,8 +39,8 @@ struct DepthwiseNode final : Node {
   int64_t multiplier;
   Node* x = nullptr;
   Node* w = nullptr;
-  Expression input;  // evaluated again by backward
-  Tensor weight;     // the values that were multiplied
+  Expression input;  // evaluated again for the weight's gradient
+  Kept weight;       // the values that were multiplied
 };
 
 // One image of x with its border, channels repeated, in scratch `slot`; the
@@ -134,7 +135,7 @@ void DepthwiseNode::backward(Engine& engine) {
   std::vector<Tensor> weights;
   GradientSink sink;
   if (x != nullptr) {
-    weights = phase_weights(s, weight);
+    weights = phase_weights(s, weight.read());
     sink = engine.sink(x, s.n);
   }
   Tensor partial;
@@ -251,7 +252,7 @@ Variable depthwise(std::string_view op, const Variable& x,
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = kernel.requires_grad() ? kernel.node().get() : nullptr;
-    node->input = input;
+    if (node->w != nullptr) node->input = input;
     node->weight = weight.real;
   }
   return Variable(std::move(node));

@@ -130,7 +130,7 @@ Variable layer_norm(const Variable& x, const Variable& gamma,
     }
   });
   return record(
-      "layer_norm", {x, gamma, beta}, y,
+      "layer_norm", {x, gamma, beta}, y, {values, scale},
       [values, scale, moments = std::move(moments)](const Tensor& dy) {
         return gradients(values, scale, moments, dy);
       });

@@ -33,7 +33,7 @@ Variable logarithm(const Variable& p, bool sigmoid) {
                                         : sigmoid ? 1 / (q * (1 - q))
                                                   : 1 / q);
   }
-  return record("log", {p}, x, [slope](const Tensor& dy) {
+  return record("log", {p}, x, {}, [slope](const Tensor& dy) {
     Tensor dx = dy.clone();
     std::ranges::transform(dx.f32(), slope.f32(), dx.f32().begin(),
                            std::multiplies<>());

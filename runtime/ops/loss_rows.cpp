@@ -76,7 +76,7 @@ Variable over_rows(std::string_view name, const Variable& x, const Row& row,
     for (const double each : losses) sum += each;
     return record(
         name, {x},
-        Tensor::scalar(static_cast<float>(sum / static_cast<double>(n))),
+        Tensor::scalar(static_cast<float>(sum / static_cast<double>(n))), {},
         [gradient](const Tensor& dy) {
           Tensor dx = gradient.clone();
           const float scale = dy.item();
@@ -88,7 +88,7 @@ Variable over_rows(std::string_view name, const Variable& x, const Row& row,
   std::ranges::transform(losses, each.f32().begin(), [](double value) {
     return static_cast<float>(value);
   });
-  return record(name, {x}, each, [gradient, length](const Tensor& dy) {
+  return record(name, {x}, each, {}, [gradient, length](const Tensor& dy) {
     Tensor dx = gradient.clone();
     const auto to = dx.f32();
     const auto scale = std::as_const(dy).f32();

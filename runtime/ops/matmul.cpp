@@ -189,10 +189,12 @@ Variable matmul(const Variable& a, const Variable& b,
   }
   const Tensor left = a.value();
   const Tensor right = b.value();
+  const bool need_a = a.requires_grad();
+  const bool need_b = b.requires_grad();
   return record("matmul", {a, b}, product(left, right, options),
+                {need_b ? left : Tensor(), need_a ? right : Tensor()},
                 [left, right, ta = options.transpose_a,
-                 tb = options.transpose_b, need_a = a.requires_grad(),
-                 need_b = b.requires_grad()](const Tensor& dy) {
+                 tb = options.transpose_b, need_a, need_b](const Tensor& dy) {
                   Tensor da, db;
                   if (need_a) {
                     da = ta ? product(right, dy, {tb, true})

@@ -72,9 +72,10 @@ Variable max_of(const Variable& x, const ReductionPlan& plan) {
   plan.expect_values("max");
   const Tensor arranged = plan.arrange(x.value());
   const Tensor y = largest(arranged, plan);
-  return record("max", {x}, y, [arranged, y, plan](const Tensor& dy) {
-    return std::vector{gradient(arranged, y, dy, plan)};
-  });
+  return record("max", {x}, y, {arranged},
+                [arranged, y, plan](const Tensor& dy) {
+                  return std::vector{gradient(arranged, y, dy, plan)};
+                });
 }
 
 }  // namespace

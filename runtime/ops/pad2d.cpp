@@ -148,7 +148,7 @@ Variable crop2d(const Variable& x, const Pads& p) {
       window.take(out + i * to.size(), values + i * from.size(), to);
     }
   });
-  return record("crop2d", {x}, y, [=, shape = x.shape()](const Tensor& dy) {
+  return record("crop2d", {x}, y, {}, [=, shape = x.shape()](const Tensor& dy) {
     Tensor dx = Tensor::zeros(shape);
     const float* g = dy.f32().data();
     float* all = dx.f32().data();

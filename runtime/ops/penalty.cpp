@@ -14,17 +14,19 @@ Variable penalty(const Variable& x, float l1, float l2) {
   }
   const Tensor y = Tensor::scalar(
       static_cast<float>(double{l1} * magnitudes + double{l2} * squares));
-  return record("penalty", {x}, y, [x = x.value(), l1, l2](const Tensor& dy) {
-    Tensor dx(x.shape());
-    const float g = dy.item();
-    const auto from = std::as_const(x).f32();
-    const auto to = dx.f32();
-    for (size_t i = 0; i < to.size(); ++i) {
-      const float sign = static_cast<float>((from[i] > 0) - (from[i] < 0));
-      to[i] = g * (l1 * sign + 2 * l2 * from[i]);
-    }
-    return std::vector{dx};
-  });
+  return record("penalty", {x}, y, {x.value()},
+                [x = x.value(), l1, l2](const Tensor& dy) {
+                  Tensor dx(x.shape());
+                  const float g = dy.item();
+                  const auto from = std::as_const(x).f32();
+                  const auto to = dx.f32();
+                  for (size_t i = 0; i < to.size(); ++i) {
+                    const float sign =
+                        static_cast<float>((from[i] > 0) - (from[i] < 0));
+                    to[i] = g * (l1 * sign + 2 * l2 * from[i]);
+                  }
+                  return std::vector{dx};
+                });
 }
 
 }  // namespace octet

@@ -94,7 +94,7 @@ Variable dropout(const Variable& x, float rate, const Rng& rng,
   if (rate == 0) return x;
   const Tensor mask = mask_of(noise_shape, rate, rng);
   const float scale = 1 / (1 - rate);
-  return record("dropout", {x}, masked(x.value(), mask, scale),
+  return record("dropout", {x}, masked(x.value(), mask, scale), {},
                 [mask, scale](const Tensor& dy) {
                   return std::vector{masked(dy, mask, scale)};
                 });
@@ -112,7 +112,7 @@ Variable gaussian_noise(const Variable& x, float stddev, const Rng& rng) {
   draw_blocks(y.size(), rng, [&](int64_t i, Rng& stream) {
     to[i] = from[i] + stddev * stream.normal();
   });
-  return record("gaussian_noise", {x}, y,
+  return record("gaussian_noise", {x}, y, {},
                 [](const Tensor& dy) { return std::vector{dy}; });
 }
 

@@ -28,7 +28,7 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count) {
     std::memcpy(to + i * count * inner, values + (i * size + first) * inner,
                 row);
   }
-  return record("slice", {x}, y, [=](const Tensor& dy) {
+  return record("slice", {x}, y, {}, [=](const Tensor& dy) {
     Tensor dx = Tensor::zeros(from);
     const float* g = dy.f32().data();
     float* out = dx.f32().data();

@@ -85,30 +85,27 @@ Variable softmax(const Variable& x, int axis) {
     }
   });
   // Losses look for the last axis by this name.
-  return record(
-      lines.step == 1 ? "softmax" : "softmax of an inner axis", {x}, y,
-      [y, lines](const Tensor& dy) {
-        Tensor dx(y.shape());
-        const float* p = y.f32().data();
-        const float* g = dy.f32().data();
-        float* out = dx.f32().data();
-        parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
-          for (int64_t i = first; i < last; ++i) {
-            const float* pr = lines.read(p, i, 0);
-            const float* gr = lines.read(g, i, 1);
-            float* row = lines.target(out, i);
-            const float dot =
-                static_cast<float>(row_sum(lines.length, [=](int64_t k) {
-                  return double{gr[k]} * pr[k];
-                }));
-            for (int64_t k = 0; k < lines.length; ++k) {
-              row[k] = pr[k] * (gr[k] - dot);
-            }
-            lines.write(out, i, row);
-          }
-        });
-        return std::vector{dx};
-      });
+  const auto* name = lines.step == 1 ? "softmax" : "softmax of an inner axis";
+  return record(name, {x}, y, {}, [y, lines](const Tensor& dy) {
+    Tensor dx(y.shape());
+    const float* p = y.f32().data();
+    const float* g = dy.f32().data();
+    float* out = dx.f32().data();
+    parallel_chunks(lines.count, [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) {
+        const float* pr = lines.read(p, i, 0);
+        const float* gr = lines.read(g, i, 1);
+        float* row = lines.target(out, i);
+        const float dot = static_cast<float>(row_sum(
+            lines.length, [=](int64_t k) { return double{gr[k]} * pr[k]; }));
+        for (int64_t k = 0; k < lines.length; ++k) {
+          row[k] = pr[k] * (gr[k] - dot);
+        }
+        lines.write(out, i, row);
+      }
+    });
+    return std::vector{dx};
+  });
 }
 
 }  // namespace octet

@@ -102,7 +102,7 @@ Tensor spread(const Tensor& dy, const ReductionPlan& plan, double divisor) {
 Variable divided_sum(std::string_view op, const Variable& x,
                      const ReductionPlan& plan, double divisor) {
   if (plan.over_images()) return image_sum(op, x, plan.result, divisor);
-  return record(op, {x}, reduce(plan.arrange(x.value()), plan, divisor),
+  return record(op, {x}, reduce(plan.arrange(x.value()), plan, divisor), {},
                 [plan, divisor](const Tensor& dy) {
                   return std::vector{spread(dy, plan, divisor)};
                 });

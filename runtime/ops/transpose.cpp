@@ -16,7 +16,7 @@ Variable transpose(const Variable& x, const std::vector<int>& axes) {
   for (size_t i = 0; i < axes.size(); ++i) {
     back[static_cast<size_t>(axes[i])] = static_cast<int>(i);
   }
-  return record("transpose", {x}, y, [back](const Tensor& dy) {
+  return record("transpose", {x}, y, {}, [back](const Tensor& dy) {
     return std::vector{dy.transposed(back)};
   });
 }

@@ -105,7 +105,7 @@ Variable upsample2d(const Variable& x, Size2 factors,
       u.enlarge(out + i * u.output_size(), values + i * u.input_size());
     }
   });
-  return record("upsample2d", {x}, y, [u, from](const Tensor& dy) {
+  return record("upsample2d", {x}, y, {}, [u, from](const Tensor& dy) {
     Tensor dx(from);
     const float* g = dy.f32().data();
     float* to = dx.f32().data();

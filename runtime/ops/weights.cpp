@@ -50,14 +50,13 @@ std::optional<WeightGrid> weight_grid(const Variable& w, int axis = -1) {
     if ((node->grid.axis + rank) % rank != (axis + rank) % rank) {
       return std::nullopt;
     }
-    return WeightGrid{autograd::value_of(*node->source), node->grid,
-                      node->source.get()};
+    return WeightGrid{node->source_value(), node->grid, node->source.get()};
   }
   const Expression* e = w.node()->expression();
   if (e == nullptr || e->grid.empty()) return std::nullopt;
   const bool simple = !e->second && !e->clipped() && !e->first.scaled();
   if (!simple) return std::nullopt;
-  return WeightGrid{e->first.t, e->grid, nullptr};
+  return WeightGrid{e->first.t.read(), e->grid, nullptr};
 }
 
 bool same_grid(const Grid& a, const Grid& b) {
@@ -118,10 +117,15 @@ ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
                                  StraightThrough m)
     : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
   depend_on(source);
+  if (!source->value.empty()) before = source->value;
+}
+
+const Tensor& ChannelGridNode::source_value() const {
+  return before.empty() ? autograd::value_of(*source) : before.read();
 }
 
 Tensor ChannelGridNode::compute() {
-  const Tensor& x = autograd::value_of(*source);
+  const Tensor& x = source_value();
   Tensor out(shape);
   const auto from = x.f32();
   const auto to = out.f32();
@@ -139,7 +143,7 @@ void ChannelGridNode::backward(Engine& engine) {
     Tensor masked(shape);
     const auto from = std::as_const(g).f32();
     const auto to = masked.f32();
-    const auto x = autograd::value_of(*source).f32();
+    const auto x = source_value().f32();
     const auto scale = std::as_const(grid.scale).f32();
     const float low = static_cast<float>(grid.low);
     const float high = static_cast<float>(grid.high);
@@ -177,11 +181,13 @@ PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups) {
       std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
         return p.table == table && p.codes == codes && p.groups == groups;
       });
-  if (kept != leaf->packed.end() && same_grid(kept->grid, grid)) {
+  const uint64_t writes = leaf->value.writes();
+  if (kept != leaf->packed.end() && kept->writes == writes &&
+      same_grid(kept->grid, grid)) {
     return {kept->panels, kept->real, scale};
   }
   PackedWeight fresh = pack_fresh(w, on, codes, groups);
-  const Leaf::Packed entry{table, codes,        groups,
+  const Leaf::Packed entry{table, writes,       codes,     groups,
                            grid,  fresh.panels, fresh.real};
   if (kept != leaf->packed.end()) {
     *kept = entry;

@@ -12,12 +12,18 @@ namespace octet {
 /// not part of expressions.
 struct ChannelGridNode final : autograd::Node {
   ChannelGridNode(const Variable& x, const Grid& grid, StraightThrough mode);
+  // Freed like an input, one after another in a long chain.
+  ~ChannelGridNode() override { inputs.push_back(std::move(source)); }
   Tensor compute() override;
   void backward(autograd::Engine& engine) override;
+
+  /// Throws: ValueError if it was written since the grid was chosen.
+  const Tensor& source_value() const;
 
   autograd::NodePtr source;  // kept without recording too, for its cache
   Grid grid;
   StraightThrough mode;
+  autograd::Kept before;  // the source's value, where there was one
 };
 
 struct PackedWeight {

@@ -33,7 +33,7 @@ void write_network(const std::string& name, const zoo::Options& options,
   write_both(model, folder, name);
   const Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized,
-                   [&](const Model& m) { m.predict(noise_for(m, 8)); });
+                   [&](const Model& m) { (void)m.predict(noise_for(m, 8)); });
   write_both(quantized, folder, name + ".int8");
 }
 

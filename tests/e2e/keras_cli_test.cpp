@@ -102,10 +102,9 @@ TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
 TEST(OctetInspect, ReadsTheWeightsToo) {
   // One value of the last kernel is not a number.
   std::string bytes = read_file(io::keras_golden("k1_tf.h5"));
-  const Tensor kernel = io::load_keras(io::keras_golden("k1_tf.h5"))
-                            .layer("dense")
-                            .parameter("kernel")
-                            .variable.value();
+  const Model model = io::load_keras(io::keras_golden("k1_tf.h5"));
+  const Tensor kernel =
+      model.layer("dense").parameter("kernel").variable.value();
   const size_t at =
       bytes.find(std::string(static_cast<const char*>(kernel.raw()), 16));
   ASSERT_NE(at, bytes.npos);

@@ -76,7 +76,8 @@ TEST_F(OctetFiles, AreWrittenIntoPipes) {
       at("x.npy")));
   EXPECT_THAT(r.output, HasSubstr("pipe: [2,3]"));
   EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
-  EXPECT_EQ(io::read_npy(folder_ / "y.npy").f32()[1], -2.f);
+  const Tensor y = io::read_npy(folder_ / "y.npy");
+  EXPECT_EQ(y.f32()[1], -2.f);
 }
 
 TEST_F(OctetFiles, AreNotNeededToPrintAnAccuracy) {

@@ -114,6 +114,26 @@ TEST(OctetPlan, FollowsTensorRTUnlessToldOtherwise) {
   EXPECT_EQ(said.err, "");
 }
 
+TEST(OctetPlan, IsStrictlyTheToolkitsWhenAsked) {
+  const TempFolder folder;
+  write_file(folder / "spec.json",
+             R"({"spec": [{"name": "Conv2D", "target": "class",
+                           "quantize_input": false,
+                           "quantize_weight": false}]})");
+  const std::string arguments =
+      "zoo:frodo --policy toolkit --spec " + quoted(folder / "spec.json");
+  EXPECT_EQ(plan(arguments).last(),
+            "pairs: 2 activations + 2 weights = 4 per edge, 4 shared");
+  const Said strict = plan(arguments + " --strict");
+  EXPECT_EQ(strict.last(),
+            "pairs: 9 activations + 9 weights = 18 per edge, 17 shared");
+  EXPECT_EQ(plan(arguments + " --strict --diff tensorrt").exit_code, 0);
+  expect_refused(
+      "zoo:frodo --strict",
+      {"--strict: expected --policy toolkit, got --policy tensorrt"});
+  expect_refused("zoo:frodo --policy patterns --strict", {"--policy patterns"});
+}
+
 TEST(OctetPlan, TakesSeveralCases) {
   const Said said =
       plan("zoo:frodo --policy toolkit --case Residual --case MaxPool");

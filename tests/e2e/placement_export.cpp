@@ -1,8 +1,8 @@
 // placement_export FOLDER: trains Frodo, Merry and Pippin for an epoch,
 // quantizes each in every way there is, trains that for an epoch and writes
 // FOLDER/<network>.<way>.onnx beside what Octet answers. Bilbo, too large to
-// train here, is calibrated and exported. FOLDER/cases.json tells
-// tests/oracle/compare_placements.py what there is.
+// train here, and a network of SeparableConv2D are calibrated and exported.
+// FOLDER/cases.json tells tests/oracle/compare_placements.py what there is.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -16,7 +16,7 @@
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
-#include <octet/layers/zoo.h>
+#include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -65,8 +65,20 @@ quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
           .policy = Policy::toolkit};
 }
 
+/// Two products in one layer, with a pair for each.
+Model separable() {
+  const SymbolicTensor image = input({28, 28}, "image");
+  SymbolicTensor x = Reshape({.target_shape = {28, 28, 1}})(image);
+  x = SeparableConv2D({.filters = 8, .depth_multiplier = 4})(x);
+  x = ReLU()(BatchNormalization()(x));
+  x = SeparableConv2D({.filters = 16, .strides = {2, 2}})(x);
+  x = GlobalAveragePooling2D()(ReLU()(BatchNormalization()(x)));
+  return Model(image, Dense({.units = 10})(x), {.name = "separable"});
+}
+
 std::vector<Way> ways_of(std::string_view network) {
   const Way tensorrt{"tensorrt", quant::QuantizeOptions()};
+  if (network == "separable") return {tensorrt};
   const Way patterns{"patterns", std::nullopt};
   quant::QuantizationSpec spec;
   if (network == "frodo") {
@@ -187,8 +199,7 @@ void write_trained(Writer& writer, const std::string& network,
 }
 
 void write_untrained(Writer& writer, const std::string& network,
-                     const io::TrainTest& data) {
-  const Model model = zoo::make(network, {.seed = 1});
+                     const Model& model, const io::TrainTest& data) {
   const Dataset few = images_for(model, data.test, 16);
   const Batch batch = few.batch(0, few.size());
   writer.write_images(network, batch);
@@ -206,7 +217,8 @@ void write_all(const std::filesystem::path& folder) {
     with_context([&] { return fmt::format("in network '{}'", network); },
                  [&] { write_trained(writer, network, data); });
   }
-  write_untrained(writer, "bilbo", data);
+  write_untrained(writer, "bilbo", zoo::make("bilbo", {.seed = 1}), data);
+  write_untrained(writer, "separable", separable(), data);
   writer.finish();
 }
 

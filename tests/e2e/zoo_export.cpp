@@ -78,7 +78,7 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
   quant::TransformResult result = quant::transform(model);
   for (quant::PatternMatch& match : result.matches) match.apply = true;
   const Model quantized = quant::insert_qdq(result.model, result.matches);
-  quant::calibrate(quantized, [&](const Model& m) { m.predict(x); });
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".patterns.int8");
 }
 
@@ -90,7 +90,7 @@ void write_family(const Family& family, const std::filesystem::path& folder) {
   if (family.by_patterns) write_by_patterns(model, x, folder, family.name);
 
   const Model quantized = quant::quantize_model(model);
-  quant::calibrate(quantized, [&](const Model& m) { m.predict(x); });
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   quant::prepare_qat(quantized);
   train_one_step(quantized, x[0]);
   write_case(quantized, x, folder, family.name + ".int8");

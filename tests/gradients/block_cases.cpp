@@ -24,8 +24,8 @@ void add_blocks(std::vector<GradientCase>& cases) {
            const auto bn = [&](const Variable& x, size_t i) {
              Tensor mean = Tensor::zeros(v[i].shape());
              Tensor variance = Tensor::full(v[i].shape(), 1);
-             return batch_norm_training(x, v[i], v[i + 1], mean, variance, 0.9f,
-                                        1e-2f);
+             return batch_norm_training(x, v[i], v[i + 1], mean.f32(),
+                                        variance.f32(), 0.9f, 1e-2f);
            };
            const Variable h = relu(bn(conv2d(v[0], v[1], same3), 2));
            const Variable y = bn(conv2d(h, v[4], same3), 5);
@@ -71,8 +71,9 @@ void add_blocks(std::vector<GradientCase>& cases) {
          [same3](const Variables& v) {
            Tensor mean = Tensor::zeros(v[2].shape());
            Tensor variance = Tensor::full(v[2].shape(), 1);
-           Variable h = batch_norm_training(conv2d(v[0], v[1], same3), v[2],
-                                            v[3], mean, variance, 0.9f, 1e-2f);
+           Variable h =
+               batch_norm_training(conv2d(v[0], v[1], same3), v[2], v[3],
+                                   mean.f32(), variance.f32(), 0.9f, 1e-2f);
            h = max_pool2d(relu(h), {2, 2}, {.strides{2, 2}});
            h = reshape(h, {4, Shape::kAnySize});
            h = bias_add(dense(h, v[4]), v[5]);

@@ -156,8 +156,8 @@ void add_deferred_depthwise(std::vector<GradientCase>& cases) {
            Tensor variance = Tensor::full(v[3].shape(), 1);
            const Variable y = relu(bias_add(v[0], v[1]));
            const Variable z = depthwise_conv2d(y, v[2], {.pads{1, 1, 1, 1}});
-           return batch_norm_training(z, v[3], v[4], mean, variance, 0.9f,
-                                      1e-3f);
+           return batch_norm_training(z, v[3], v[4], mean.f32(), variance.f32(),
+                                      0.9f, 1e-3f);
          },
          [](const Arrays& a) {
            const Array y =
@@ -167,24 +167,24 @@ void add_deferred_depthwise(std::vector<GradientCase>& cases) {
                a[4], 1e-3f);
          }});
   }
-  cases.push_back(
-      {"",
-       "relu_grouped_conv2d_batch_norm",
-       {{2, 5, 7, 6}, {6}, {3, 3, 3, 10}, {10}, {10}},
-       [](const Variables& v) {
-         Tensor mean = Tensor::zeros(v[3].shape());
-         Tensor variance = Tensor::full(v[3].shape(), 1);
-         const Variable y = relu(bias_add(v[0], v[1]));
-         return batch_norm_training(conv2d(y, v[2], {.strides{2, 1}}, 2), v[3],
-                                    v[4], mean, variance, 0.9f, 1e-3f);
-       },
-       [](const Arrays& a) {
-         const Array y =
-             reference::relu(reference::bias_add(a[0], a[1]), kInfinity);
-         return reference::batch_norm_training(
-             reference::conv2d(y, a[2], {.strides{2, 1}}, 2), a[3], a[4],
-             1e-3f);
-       }});
+  cases.push_back({"",
+                   "relu_grouped_conv2d_batch_norm",
+                   {{2, 5, 7, 6}, {6}, {3, 3, 3, 10}, {10}, {10}},
+                   [](const Variables& v) {
+                     Tensor mean = Tensor::zeros(v[3].shape());
+                     Tensor variance = Tensor::full(v[3].shape(), 1);
+                     const Variable y = relu(bias_add(v[0], v[1]));
+                     return batch_norm_training(
+                         conv2d(y, v[2], {.strides{2, 1}}, 2), v[3], v[4],
+                         mean.f32(), variance.f32(), 0.9f, 1e-3f);
+                   },
+                   [](const Arrays& a) {
+                     const Array y = reference::relu(
+                         reference::bias_add(a[0], a[1]), kInfinity);
+                     return reference::batch_norm_training(
+                         reference::conv2d(y, a[2], {.strides{2, 1}}, 2), a[3],
+                         a[4], 1e-3f);
+                   }});
   cases.push_back(
       {"",
        "relu_conv2d_transpose_batch_norm",
@@ -195,7 +195,7 @@ void add_deferred_depthwise(std::vector<GradientCase>& cases) {
          const Variable y = relu(bias_add(v[0], v[1]));
          return batch_norm_training(
              conv2d_transpose(y, v[2], {7, 9}, {.strides{2, 2}}), v[3], v[4],
-             mean, variance, 0.9f, 1e-3f);
+             mean.f32(), variance.f32(), 0.9f, 1e-3f);
        },
        [](const Arrays& a) {
          const Array y =

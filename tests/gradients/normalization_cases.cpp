@@ -16,8 +16,8 @@ void add_batch_norm(std::vector<GradientCase>& cases) {
                      [](const Variables& v) {
                        Tensor mean = Tensor::zeros(v[1].shape());
                        Tensor variance = Tensor::full(v[1].shape(), 1);
-                       return batch_norm_training(v[0], v[1], v[2], mean,
-                                                  variance, 0.9f, 1e-2f);
+                       return batch_norm_training(v[0], v[1], v[2], mean.f32(),
+                                                  variance.f32(), 0.9f, 1e-2f);
                      },
                      [](const Arrays& a) {
                        return reference::batch_norm_training(a[0], a[1], a[2],

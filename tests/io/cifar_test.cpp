@@ -68,9 +68,9 @@ TEST_F(Cifar, ReadsTheFiveTrainingFilesInTheirOrderAndTheTestFile) {
   const TrainTest data = load_cifar10(folder_.path());
   EXPECT_EQ(data.train.size(), 10);
   EXPECT_EQ(data.test.size(), 1);
-  EXPECT_THAT(data.train.batch(0, 10).labels.data<int64_t>(),
+  EXPECT_THAT(elements<int64_t>(data.train.batch(0, 10).labels),
               ElementsAre(1, 9, 2, 9, 3, 9, 4, 9, 5, 9));
-  EXPECT_EQ(data.test.batch(0, 1).labels.data<int64_t>()[0], 7);
+  EXPECT_EQ(elements<int64_t>(data.test.batch(0, 1).labels)[0], 7);
 }
 
 TEST_F(Cifar, FindsTheFolderThatTheArchiveUnpacksTo) {
@@ -82,7 +82,7 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
   put(folder_ / "train.bin", record("\x13\x63"));
   put(folder_ / "test.bin", record(std::string("\x00\x01", 2)));
   const auto label = [](const Dataset& data) {
-    return data.batch(0, 1).labels.data<int64_t>()[0];
+    return elements<int64_t>(data.batch(0, 1).labels)[0];
   };
   const TrainTest fine = load_cifar100(folder_.path());
   EXPECT_EQ(label(fine.train), 99);
@@ -91,7 +91,7 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
       load_cifar100(folder_.path(), Cifar100Labels::coarse);
   EXPECT_EQ(label(coarse.train), 19);
   EXPECT_EQ(label(coarse.test), 0);
-  EXPECT_EQ(fine.train.batch(0, 1).inputs.f32()[1], 1.0f);
+  EXPECT_EQ(values(fine.train.batch(0, 1).inputs)[1], 1.0f);
 }
 
 TEST_F(Cifar, RefusesASizeThatIsNoMultipleOfARecord) {

@@ -141,7 +141,7 @@ TEST(FashionMnistPackage, HoldsSixtyThousandAndTenThousandImages) {
   EXPECT_EQ(data.test.size(), 10000);
   EXPECT_EQ(data.train.input_shape(), Shape({28, 28, 1}));
   // The first label is an ankle boot.
-  EXPECT_EQ(data.train.batch(0, 1).labels.data<int64_t>()[0], 9);
+  EXPECT_EQ(elements<int64_t>(data.train.batch(0, 1).labels)[0], 9);
 }
 
 }  // namespace

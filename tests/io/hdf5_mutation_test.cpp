@@ -86,8 +86,8 @@ class Visitor {
       }
       const Shape shape = file_.shape(path);
       if (shape.size() > (1 << 22)) return;
-      attempt([&] { file_.f32(path, shape); });
-      attempt([&] { file_.i64(path, shape); });
+      attempt([&] { (void)file_.f32(path, shape); });
+      attempt([&] { (void)file_.i64(path, shape); });
     });
   }
 

@@ -47,11 +47,11 @@ TEST(Hdf5Writer, WritesWhatTheReaderReads) {
   writer.attribute("model_weights/conv", "weight_names", Config::List{});
   writer.attribute("", "config", "{}");
   const Hdf5Reader file(writer.finish(), "a.h5");
-  EXPECT_THAT(file.f32("model_weights/conv/conv/kernel:0", {1, 2}).f32(),
+  EXPECT_THAT(values(file.f32("model_weights/conv/conv/kernel:0", {1, 2})),
               ElementsAre(1.5f, -2.f));
-  EXPECT_THAT(file.i64("state/step", {}).data<int64_t>(),
+  EXPECT_THAT(elements<int64_t>(file.i64("state/step", {})),
               ElementsAre(int64_t{1} << 40));
-  EXPECT_THAT(file.i64("state/codes", {2}).data<int64_t>(),
+  EXPECT_THAT(elements<int64_t>(file.i64("state/codes", {2})),
               ElementsAre(-128, 127));
   EXPECT_THAT(file.strings("model_weights", "layer_names"),
               Optional(ElementsAre("conv", "re")));

@@ -20,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string refusal(const std::string& bytes) {
-  return error_of<FormatError>([&] { decode_image(bytes); });
+  return error_of<FormatError>([&] { (void)decode_image(bytes); });
 }
 
 /// What a damaged file may do: give an image of a sane size, or be refused.
@@ -71,17 +71,17 @@ TEST(PngImage, ScalesSixteenBitsToEightRounding) {
 }
 
 TEST(PngImage, ExpandsFewBitsAndPalettes) {
-  EXPECT_THAT(
-      decode_image(png_bytes({.width = 4, .bits = 1}, {0xa0})).data<uint8_t>(),
-      ElementsAre(255, 0, 255, 0));
+  EXPECT_THAT(elements<uint8_t>(
+                  decode_image(png_bytes({.width = 4, .bits = 1}, {0xa0}))),
+              ElementsAre(255, 0, 255, 0));
   const PngSpec palette{.width = 2,
                         .colour = PNG_COLOR_TYPE_PALETTE,
                         .palette = {{1, 2, 3}, {250, 251, 252}}};
-  EXPECT_THAT(decode_image(png_bytes(palette, {1, 0})).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(png_bytes(palette, {1, 0}))),
               ElementsAre(250, 251, 252, 1, 2, 3));
   PngSpec transparent = palette;
   transparent.palette_alpha = {7};
-  EXPECT_THAT(decode_image(png_bytes(transparent, {1, 0})).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(png_bytes(transparent, {1, 0}))),
               ElementsAre(250, 251, 252, 255, 1, 2, 3, 7));
 }
 
@@ -212,19 +212,20 @@ TEST(ReadImage, ConvertsChannels) {
   const std::string rgba =
       png_bytes({.colour = PNG_COLOR_TYPE_RGB_ALPHA}, {200, 100, 50, 9});
   // 0.299 * 200 + 0.587 * 100 + 0.114 * 50 = 124.2.
-  EXPECT_THAT(decode_image(rgba, 1).data<uint8_t>(), ElementsAre(124));
-  EXPECT_THAT(decode_image(rgba, 3).data<uint8_t>(), ElementsAre(200, 100, 50));
-  EXPECT_THAT(decode_image(rgba, 4).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 1)), ElementsAre(124));
+  EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 3)),
+              ElementsAre(200, 100, 50));
+  EXPECT_THAT(elements<uint8_t>(decode_image(rgba, 4)),
               ElementsAre(200, 100, 50, 9));
   const std::string grey_alpha =
       png_bytes({.colour = PNG_COLOR_TYPE_GRAY_ALPHA}, {77, 9});
   EXPECT_EQ(decode_image(grey_alpha).shape(), Shape({1, 1, 2}));
-  EXPECT_THAT(decode_image(grey_alpha, 1).data<uint8_t>(), ElementsAre(77));
-  EXPECT_THAT(decode_image(grey_alpha, 3).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(grey_alpha, 1)), ElementsAre(77));
+  EXPECT_THAT(elements<uint8_t>(decode_image(grey_alpha, 3)),
               ElementsAre(77, 77, 77));
-  EXPECT_THAT(decode_image(grey_alpha, 4).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(grey_alpha, 4)),
               ElementsAre(77, 77, 77, 9));
-  EXPECT_THAT(decode_image(png_bytes({}, {5}), 4).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(decode_image(png_bytes({}, {5}), 4)),
               ElementsAre(5, 5, 5, 255));
   EXPECT_THROW(decode_image(rgba, 2), ValueError);
 }
@@ -233,7 +234,8 @@ TEST(ReadImage, NamesTheFileAndTheReason) {
   const TempFolder folder;
   const auto message = [&](const std::string& contents) {
     put(folder / "picture.png", contents);
-    return error_of<FormatError>([&] { read_image(folder / "picture.png"); });
+    return error_of<FormatError>(
+        [&] { (void)read_image(folder / "picture.png"); });
   };
   EXPECT_THAT(message(""), AllOf(HasSubstr("an empty file"),
                                  HasSubstr((folder / "picture.png").string())));
@@ -241,7 +243,7 @@ TEST(ReadImage, NamesTheFileAndTheReason) {
               HasSubstr("an image that is neither PNG nor JPEG"));
   EXPECT_THAT(message(png_bytes({}, {0}).substr(0, 30)),
               HasSubstr("truncated"));
-  EXPECT_THAT(error_of<IoError>([&] { read_image(folder / "none.png"); }),
+  EXPECT_THAT(error_of<IoError>([&] { (void)read_image(folder / "none.png"); }),
               HasSubstr("none.png"));
   EXPECT_THROW(read_image(folder.path()), IoError);
 }
@@ -260,16 +262,16 @@ TEST(ResizeBilinear, KeepsAnImageOfTheSameSize) {
 
 TEST(ResizeBilinear, InterpolatesBetweenCentresWhenItGrows) {
   // Centres of the result at -0.25, 0.25, 0.75, 1.25 of the two pixels.
-  EXPECT_THAT(resize_bilinear(row_of({0, 100}), {1, 4}).data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(resize_bilinear(row_of({0, 100}), {1, 4})),
               ElementsAre(0, 25, 75, 100));
 }
 
 TEST(ResizeBilinear, WeighsEveryPixelWhenItShrinks) {
   // A triangle two pixels wide: weights (3, 3, 1) / 7 at the left end, and
   // (1, 3, 3, 1) / 8 inside.
-  EXPECT_THAT(
-      resize_bilinear(row_of({70, 0, 140, 0, 80, 0}), {1, 3}).data<uint8_t>(),
-      ElementsAre(50, 63, 34));
+  EXPECT_THAT(elements<uint8_t>(
+                  resize_bilinear(row_of({70, 0, 140, 0, 80, 0}), {1, 3})),
+              ElementsAre(50, 63, 34));
 }
 
 TEST(ResizeBilinear, ResizesRowsAndChannelsByThemselves) {

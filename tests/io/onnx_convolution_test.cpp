@@ -19,7 +19,7 @@ onnx::GraphProto graph_of(const LayerHandle& layer, bool quantized = false) {
   Model model(x, layer(x));
   for (const Parameter& p : layer->parameters()) {
     float next = 1;
-    for (float& v : p.variable.mutable_value().f32()) v = next++;
+    for (float& v : p.variable.mutable_value()) v = next++;
   }
   if (quantized) {
     model = quant::quantize_model(model);

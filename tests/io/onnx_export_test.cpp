@@ -315,7 +315,7 @@ TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
 
 TEST_F(ExportOnnx, RefusesWeightsThatAreNotFiniteAndWritesNothing) {
   const Model model = small_cnn();
-  model.layer("bn").parameter("gamma").variable.mutable_value().f32()[3] = NAN;
+  model.layer("bn").parameter("gamma").variable.mutable_value()[3] = NAN;
   EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
               AllOf(HasSubstr("'bn/gamma'"), HasSubstr("index 3"),
                     HasSubstr("model 'small'")));

@@ -139,7 +139,7 @@ TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
     const Model model =
         quant::quantize_model(real, {.policy = quant::Policy::toolkit});
     quant::calibrate(model, [](const Model& m) {
-      m.predict(noise(m.inputs()[0].shape().with(0, 4)));
+      (void)m.predict(noise(m.inputs()[0].shape().with(0, 4)));
     });
     for (const bool fold : {false, true}) {
       const OnnxOptions options{.fold_batch_norm = fold};

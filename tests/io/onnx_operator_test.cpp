@@ -66,8 +66,8 @@ TEST(OnnxOperator, QuantizeLinearRoundsHalvesToEvenAndSaturates) {
 TEST(OnnxOperator, QuantizeLinearMakesUnsignedCodesWithoutAZeroPoint) {
   const OnnxModel model = to_run("(float[N] x, float s) => (uint8[N] y)",
                                  "y = QuantizeLinear (x, s)");
-  EXPECT_THAT(one(model, {numbers({-1, 0.6f, 300, NAN}), Tensor::scalar(1)})
-                  .data<uint8_t>(),
+  EXPECT_THAT(elements<uint8_t>(one(
+                  model, {numbers({-1, 0.6f, 300, NAN}), Tensor::scalar(1)})),
               ElementsAre(0, 1, 255, 0));
 }
 
@@ -77,10 +77,10 @@ TEST(OnnxOperator, IntegersWrapAndSaturateWithoutTraps) {
                        Tensor::of<int32_t>({1}, {b})};
   };
   const auto result = [&](const char* op, int32_t a, int32_t b) {
-    return one(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
-                      std::string("y = ") + op + " (a, b)"),
-               of(a, b))
-        .data<int32_t>()[0];
+    return elements<int32_t>(
+        one(to_run("(int32[1] a, int32[1] b) => (int32[1] y)",
+                   std::string("y = ") + op + " (a, b)"),
+            of(a, b)))[0];
   };
   EXPECT_EQ(result("Add", INT32_MAX, 1), INT32_MIN);
   EXPECT_EQ(result("Mul", 1 << 20, 1 << 12), 0);
@@ -97,7 +97,7 @@ TEST(OnnxOperator, CastBringsNumbersOutOfRangeToTheNearest) {
   const OnnxModel model =
       to_run("(float[N] x) => (int8[N] y)", "y = Cast <to = 3> (x)");
   EXPECT_THAT(
-      model.predict(numbers({-1.9f, 1e30f, -kInf, 127.5f})).data<int8_t>(),
+      elements<int8_t>(model.predict(numbers({-1.9f, 1e30f, -kInf, 127.5f}))),
       ElementsAre(-1, 127, -128, 127));
 }
 
@@ -172,8 +172,8 @@ TEST(OnnxOperator, TrainingIsRefused) {
 
 TEST(OnnxOperator, ImagesOfThreeAxesAreRefused) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
-                to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
-                       "y = MaxPool <kernel_shape = [1,1,1]> (x)")
+                (void)to_run("(float[1,1,2,2,2] x) => (float[A,B,C,D,E] y)",
+                             "y = MaxPool <kernel_shape = [1,1,1]> (x)")
                     .predict(Tensor::zeros({1, 1, 2, 2, 2}));
               }),
               HasSubstr("node 'y' (MaxPool): expected an image"));

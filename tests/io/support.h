@@ -5,6 +5,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "../support.h"
 #include "../temp_folder.h"
 
 namespace octet::io {

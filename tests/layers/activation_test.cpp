@@ -93,7 +93,8 @@ TEST(LeakyReLU, HasKerasSlope) {
 TEST(LeakyReLU, ReadsTheNameOfKeras2) {
   const auto layer = create_layer("LeakyReLU", Config().set("alpha", 0.5));
   EXPECT_EQ(layer->config().at("negative_slope").as_number(), 0.5);
-  EXPECT_EQ(layer->config().find("alpha"), nullptr);
+  const Config config = layer->config();
+  EXPECT_EQ(config.find("alpha"), nullptr);
 }
 
 TEST(LeakyReLU, RefusesASlopeBelowZero) {

@@ -202,7 +202,7 @@ TEST(BatchNormalization, RefusesOptionsOutOfRange) {
 
 TEST(BatchNormalization, RefusesARowlessInput) {
   const std::string text = error_of<ShapeError>(
-      [] { BatchNormalization({.name = "bn"})(input({})); });
+      [] { (void)BatchNormalization({.name = "bn"})(input({})); });
   EXPECT_THAT(text, HasSubstr("expected [n,...,c], got [N]"));
   EXPECT_THAT(text, HasSubstr("in layer 'bn' (BatchNormalization)"));
 }

@@ -44,7 +44,7 @@ TEST(Concatenate, RefusesTheBatch) {
               HasSubstr("axis: expected one behind the batch, got 0"));
   const SymbolicTensor x = input({3});
   EXPECT_THAT(error_of<ShapeError>([&] {
-                Concatenate({.axis = -2})({x, x});
+                (void)Concatenate({.axis = -2})({x, x});
               }),
               HasSubstr("one of [N,3] behind the batch, got -2"));
   EXPECT_THROW(Concatenate({.axis = 2})({x, x}), ShapeError);
@@ -52,7 +52,7 @@ TEST(Concatenate, RefusesTheBatch) {
 
 TEST(Concatenate, NamesShapesThatDoNotFit) {
   EXPECT_THAT(error_of<ShapeError>([] {
-                Concatenate()({input({4, 6, 3}), input({4, 5, 3})});
+                (void)Concatenate()({input({4, 6, 3}), input({4, 5, 3})});
               }),
               HasSubstr("except on axis -1, got [N,4,6,3] and [N,4,5,3]"));
   EXPECT_THROW(Concatenate()({input({4, 3}), input({3})}), ShapeError);

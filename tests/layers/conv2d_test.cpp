@@ -155,7 +155,7 @@ TEST(Conv2D, RefusesGroupsThatDoNotDivide) {
               }),
               HasSubstr("groups: expected a divisor of the 4 filters, got 3"));
   const std::string text = error_of<ValueError>([] {
-    Conv2D({.filters = 4, .groups = 2, .name = "stem"})(input({5, 5, 3}));
+    (void)Conv2D({.filters = 4, .groups = 2, .name = "stem"})(input({5, 5, 3}));
   });
   EXPECT_THAT(text,
               HasSubstr("groups: expected a divisor of the 3 channels, got 2"));
@@ -244,7 +244,7 @@ TEST(Conv2D, RefusesOptionsOutOfRange) {
 
 TEST(Conv2D, RefusesAnythingButImages) {
   const std::string text = error_of<ShapeError>([] {
-    Conv2D({.filters = 1, .name = "stem"})(input({28, 28}));
+    (void)Conv2D({.filters = 1, .name = "stem"})(input({28, 28}));
   });
   EXPECT_THAT(text, HasSubstr("expected images [n,h,w,c], got [N,28,28]"));
   EXPECT_THAT(text, HasSubstr("in layer 'stem' (Conv2D), input [N,28,28]"));
@@ -252,7 +252,7 @@ TEST(Conv2D, RefusesAnythingButImages) {
 
 TEST(Conv2D, RefusesAKernelThatDoesNotFit) {
   const std::string text = error_of<ShapeError>([] {
-    Conv2D({.filters = 1, .kernel_size = {2, 5}, .name = "stem"})(
+    (void)Conv2D({.filters = 1, .kernel_size = {2, 5}, .name = "stem"})(
         input({9, 4, 3}));
   });
   EXPECT_THAT(text, HasSubstr("window 2x5"));
@@ -270,7 +270,7 @@ TEST(Conv2D, RefusesADilatedKernelThatDoesNotFit) {
 TEST(Conv2D, RefusesSeveralInputs) {
   const SymbolicTensor x = input({4, 4, 1});
   EXPECT_THAT(error_of<ValueError>([&] {
-                Conv2D({.filters = 1})({x, x});
+                (void)Conv2D({.filters = 1})({x, x});
               }),
               HasSubstr("inputs: expected one, got 2"));
 }

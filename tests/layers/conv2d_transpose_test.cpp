@@ -162,8 +162,9 @@ TEST(Conv2DTranspose, RefusesOptionsOutOfRange) {
 
 TEST(Conv2DTranspose, RefusesPaddingThatLeavesNothing) {
   const std::string text = error_of<ShapeError>([] {
-    Conv2DTranspose({.filters = 1, .padding = Pads{2, 1, 0, 0}, .name = "up"})(
-        input({1, 4, 3}));
+    (void)Conv2DTranspose({.filters = 1,
+                           .padding = Pads{2, 1, 0, 0},
+                           .name = "up"})(input({1, 4, 3}));
   });
   EXPECT_THAT(text, HasSubstr("padding: expected some of the output"));
   EXPECT_THAT(text, HasSubstr("in layer 'up' (Conv2DTranspose)"));

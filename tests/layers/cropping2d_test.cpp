@@ -26,7 +26,7 @@ TEST(Cropping2D, TakesNothingUnlessToldOtherwise) {
 
 TEST(Cropping2D, RefusesToTakeTheWholeImage) {
   EXPECT_THAT(error_of<ShapeError>([] {
-                Cropping2D({.cropping = {2, 2, 0, 0}})(input({4, 6, 3}));
+                (void)Cropping2D({.cropping = {2, 2, 0, 0}})(input({4, 6, 3}));
               }),
               HasSubstr("at least one pixel of [N,4,6,3], got ((2,2),(0,0))"));
   EXPECT_THROW((void)Cropping2D({.cropping = {-1, 0, 0, 0}}), ValueError);

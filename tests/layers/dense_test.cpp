@@ -117,7 +117,7 @@ TEST(Dense, RefusesUnitsBelowOne) {
 
 TEST(Dense, RefusesARowlessInput) {
   const std::string text = error_of<ShapeError>(
-      [] { Dense({.units = 1, .name = "logits"})(input({})); });
+      [] { (void)Dense({.units = 1, .name = "logits"})(input({})); });
   EXPECT_THAT(text, HasSubstr("expected [n,...,c], got [N]"));
   EXPECT_THAT(text, HasSubstr("in layer 'logits' (Dense), input [N]"));
 }

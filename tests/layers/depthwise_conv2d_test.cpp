@@ -157,7 +157,7 @@ TEST(DepthwiseConv2D, RefusesOptionsOutOfRange) {
 
 TEST(DepthwiseConv2D, RefusesWhatItCannotBeCalledOn) {
   const std::string text = error_of<ShapeError>([] {
-    DepthwiseConv2D({.padding = Pads{1, 0, 0, 0}, .name = "dw"})(
+    (void)DepthwiseConv2D({.padding = Pads{1, 0, 0, 0}, .name = "dw"})(
         input({1, 4, 3}));
   });
   EXPECT_THAT(text, HasSubstr("window 3x3"));

@@ -69,7 +69,7 @@ TEST(Dropout, RefusesNoiseShapesThatDoNotFit) {
   for (const std::vector<int64_t>& shape :
        {std::vector<int64_t>{-1, 1}, {-1, 2, 1, 1}, {-1, 1, 1, 1, 1}}) {
     EXPECT_THAT(error_of<ShapeError>([&] {
-                  single(Dropout({.noise_shape = shape}), {3, 5, 2});
+                  (void)single(Dropout({.noise_shape = shape}), {3, 5, 2});
                 }),
                 HasSubstr("noise_shape: expected sizes of [N,3,5,2], 1 or -1"));
   }

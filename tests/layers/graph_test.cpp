@@ -15,7 +15,7 @@ TEST(Graph, AnInputHasTheBatchInFront) {
 
 TEST(Graph, AnInputRefusesDimensionsBelowOne) {
   EXPECT_THAT(error_of<ShapeError>([] {
-                input({28, 0, 3});
+                (void)input({28, 0, 3});
               }),
               HasSubstr("expected dimensions >= 1, got [28,0,3]"));
   EXPECT_THROW(input({Shape::kAnySize, 3}), ShapeError);
@@ -41,9 +41,9 @@ TEST(Graph, ACallBuildsTheLayerOnce) {
   const Dense layer({.units = 2});
   EXPECT_FALSE(layer->built());
   const SymbolicTensor x = input({5});
-  layer(x);
+  (void)layer(x);
   EXPECT_TRUE(layer->built());
-  layer(x);
+  (void)layer(x);
   EXPECT_EQ(layer->parameters().size(), 2u);
 }
 
@@ -56,36 +56,36 @@ TEST(Graph, ARefusedCallLeavesTheLayerAsItWas) {
 
 TEST(Graph, RefusesASecondCallOnAnotherNumberOfChannels) {
   const Dense layer({.units = 2, .name = "shared"});
-  layer(input({5}));
-  EXPECT_THAT(error_of<ShapeError>([&] { layer(input({6})); }),
+  (void)layer(input({5}));
+  EXPECT_THAT(error_of<ShapeError>([&] { (void)layer(input({6})); }),
               HasSubstr("in layer 'shared' (Dense), input [N,6]"));
 }
 
 TEST(Graph, RefusesAnEmptyTensor) {
-  EXPECT_THAT(error_of<ValueError>([] { ReLU()(SymbolicTensor()); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)ReLU()(SymbolicTensor()); }),
               HasSubstr("expected the output of a layer, got none"));
   EXPECT_THROW((void)SymbolicTensor().shape(), ValueError);
 }
 
 TEST(Graph, ErrorsNameTheLayerAndItsInputs) {
   EXPECT_THAT(error_of<ShapeError>([] {
-                Conv2D({.filters = 1, .name = "conv1"})(input({8, 3}));
+                (void)Conv2D({.filters = 1, .name = "conv1"})(input({8, 3}));
               }),
               HasSubstr("in layer 'conv1' (Conv2D), input [N,8,3]"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                Conv2D({.filters = 1})(input({8, 3}));
+                (void)Conv2D({.filters = 1})(input({8, 3}));
               }),
               HasSubstr("in a layer Conv2D, input [N,8,3]"));
   EXPECT_THAT(error_of<ValueError>([] {
                 const SymbolicTensor x = input({8});
-                Dense({.units = 1})({x, input({4})});
+                (void)Dense({.units = 1})({x, input({4})});
               }),
               HasSubstr("in a layer Dense, input [N,8], [N,4]"));
 }
 
 TEST(Graph, RefusesAParameterThatALayerDoesNotHave) {
   const Dense layer({.units = 2, .name = "logits"});
-  layer(input({3}));
+  (void)layer(input({3}));
   EXPECT_THAT(error_of<NotFoundError>([&] { layer->parameter("gamma"); }),
               HasSubstr("in layer 'logits' (Dense): expected a parameter "
                         "'gamma', got 'kernel', 'bias'"));

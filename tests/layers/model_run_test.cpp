@@ -80,7 +80,7 @@ TEST(ModelRun, AddsLayerAndInputShapesToAnErrorInPredictToo) {
   // One chunk, and several in parallel.
   for (const int64_t n : {1, 40}) {
     EXPECT_THAT(error_of<ValueError>([&] {
-                  model.predict(Tensor::zeros({n, 3}));
+                  (void)model.predict(Tensor::zeros({n, 3}));
                 }),
                 HasSubstr("in layer 'user_failing' (UserFailing), input ["));
   }

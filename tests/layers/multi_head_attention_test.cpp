@@ -76,7 +76,8 @@ TEST(MultiHeadAttention, LeavesNamesToTheModelWithoutOne) {
 TEST(MultiHeadAttention, RefusesSizesItCannotHave) {
   const auto refusal = [](const MultiHeadAttentionOptions& options) {
     const auto x = input({5, 6});
-    return error_of<ValueError>([&] { multi_head_attention(x, x, options); });
+    return error_of<ValueError>(
+        [&] { (void)multi_head_attention(x, x, options); });
   };
   EXPECT_THAT(refusal({.key_dim = 2, .name = "mha"}),
               HasSubstr("num_heads: expected at least 1, got 0"));
@@ -91,7 +92,8 @@ TEST(MultiHeadAttention, RefusesSizesItCannotHave) {
 TEST(MultiHeadAttention, RefusesKeysAndValuesOfOtherLengths) {
   const auto q = input({3, 6}), v = input({4, 6}), k = input({5, 6});
   EXPECT_THAT(error_of<ShapeError>([&] {
-                multi_head_attention(q, v, k, {.num_heads = 2, .key_dim = 2});
+                (void)multi_head_attention(q, v, k,
+                                           {.num_heads = 2, .key_dim = 2});
               }),
               HasSubstr("value: expected 5 tokens as in the key"));
 }

@@ -38,6 +38,40 @@ TEST(NestedModel, GivesTheSameValuesAndSharesItsParameters) {
   EXPECT_FALSE(outer.layer("encoder/dense").trainable());
 }
 
+/// Moves the statistics of `bn` in training, or not.
+bool moves_statistics(const Model& model, const std::string& bn) {
+  const Variable& mean = model.layer(bn).parameter("moving_mean").variable;
+  const auto before = bits(mean);
+  (void)model(Variable(noise({8, 3})), Mode::training).value();
+  return bits(mean) != before;
+}
+
+TEST(NestedModel, FrozenStatisticsAreSharedWithTheOuterModel) {
+  const SymbolicTensor a = input({3});
+  const Model inner(a, BatchNormalization({.name = "bn"})(a),
+                    {.name = "inner"});
+  const SymbolicTensor x = input({3});
+  const Model outer(x, inner(x));
+  EXPECT_TRUE(moves_statistics(outer, "inner/bn"));
+
+  inner.layer("bn").freeze_statistics(true);
+  EXPECT_TRUE(outer.layer("inner/bn").statistics_frozen());
+  EXPECT_FALSE(moves_statistics(outer, "inner/bn"));
+  outer.layer("inner/bn").freeze_statistics(false);
+  EXPECT_FALSE(inner.layer("bn").statistics_frozen());
+  EXPECT_TRUE(moves_statistics(inner, "bn"));
+
+  // A model called after it was frozen, and a copy, which has its own state.
+  inner.layer("bn").freeze_statistics(true);
+  const SymbolicTensor z = input({3});
+  const Model later(z, inner(z));
+  EXPECT_FALSE(moves_statistics(later, "inner/bn"));
+  const Model copy = outer.clone();
+  EXPECT_FALSE(moves_statistics(copy, "inner/bn"));
+  inner.layer("bn").freeze_statistics(false);
+  EXPECT_TRUE(copy.layer("inner/bn").statistics_frozen());
+}
+
 TEST(NestedModel, CalledTwiceIsSharedAndItsGradientsAdd) {
   const Model inner = encoder();
   const SymbolicTensor a = input({3});

@@ -33,7 +33,7 @@ TEST(Permute, RefusesWhatIsNoPermutation) {
 
 TEST(Permute, RefusesSamplesOfAnotherRank) {
   EXPECT_THAT(error_of<ShapeError>([] {
-                Permute({.dims = {2, 1}})(input({2, 3, 4}));
+                (void)Permute({.dims = {2, 1}})(input({2, 3, 4}));
               }),
               HasSubstr("samples of 2 axes, as dims has, got [N,2,3,4]"));
 }

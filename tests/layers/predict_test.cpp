@@ -116,7 +116,7 @@ TEST(Predict, TakesSamplesWithoutAxes) {
 TEST(Predict, RefusesAnInputOfAnotherShape) {
   const Model model = network();
   EXPECT_THAT(error_of<ShapeError>([&] {
-                model.predict(Tensor::zeros({2, 7, 9, 3}));
+                (void)model.predict(Tensor::zeros({2, 7, 9, 3}));
               }),
               HasSubstr("input 'input_layer': expected [N,9,7,3], got "
                         "[2,7,9,3]"));
@@ -125,7 +125,7 @@ TEST(Predict, RefusesAnInputOfAnotherShape) {
 }
 
 TEST(Predict, RefusesNoTensor) {
-  EXPECT_THAT(error_of<ValueError>([] { network().predict(Tensor()); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)network().predict(Tensor()); }),
               HasSubstr("predict: expected a tensor, got none"));
 }
 
@@ -134,7 +134,7 @@ TEST(Predict, RefusesAnotherNumberOfInputsOrOutputs) {
   const SymbolicTensor b = input({2});
   const Tensor x = Tensor::zeros({1, 2});
   EXPECT_THAT(error_of<ValueError>([&] {
-                Model({a, b}, {Sum()({a, b})}).predict(x);
+                (void)Model({a, b}, {Sum()({a, b})}).predict(x);
               }),
               HasSubstr("expected 2 inputs, got 1"));
   EXPECT_THROW(Model({a}, {a, ReLU()(a)}).predict(x), ValueError);

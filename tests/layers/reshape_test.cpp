@@ -45,7 +45,7 @@ TEST(Reshape, RefusesTwoOpenSizesAndSizesBelowOne) {
 TEST(Reshape, RefusesSamplesOfAnotherSize) {
   const auto refusal = [](std::vector<int64_t> shape) {
     return error_of<ShapeError>([&] {
-      Reshape({.target_shape = std::move(shape)})(input({2, 3, 5}));
+      (void)Reshape({.target_shape = std::move(shape)})(input({2, 3, 5}));
     });
   };
   EXPECT_THAT(refusal({7, 4}),

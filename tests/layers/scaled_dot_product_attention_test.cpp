@@ -157,7 +157,7 @@ TEST(ScaledDotProductAttention, CountsItsMultiplyAdds) {
 TEST(ScaledDotProductAttention, NamesTheInputThatDoesNotFit) {
   const auto refusal = [](const Shape& q, const Shape& k, const Shape& v) {
     return error_of<ShapeError>([&] {
-      ScaledDotProductAttention({.num_heads = 2, .name = "look"})(
+      (void)ScaledDotProductAttention({.num_heads = 2, .name = "look"})(
           {input(q), input(k), input(v)});
     });
   };
@@ -176,7 +176,7 @@ TEST(ScaledDotProductAttention, NamesTheInputThatDoesNotFit) {
 
 TEST(ScaledDotProductAttention, RefusesOtherNumbersOfInputsAndBadOptions) {
   EXPECT_THAT(error_of<ValueError>([] {
-                ScaledDotProductAttention()(input({3, 4}));
+                (void)ScaledDotProductAttention()(input({3, 4}));
               }),
               HasSubstr("inputs: expected three, query, key and value, got 1"));
   EXPECT_THROW((void)ScaledDotProductAttention({.num_heads = 0}), ValueError);

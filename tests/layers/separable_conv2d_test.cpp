@@ -97,7 +97,7 @@ TEST(SeparableConv2D, RefusesOptionsOutOfRange) {
 TEST(SeparableConv2D, RefusesAKernelThatDoesNotFit) {
   EXPECT_THAT(
       error_of<ShapeError>([] {
-        SeparableConv2D({.filters = 1, .name = "sep"})(input({2, 4, 3}));
+        (void)SeparableConv2D({.filters = 1, .name = "sep"})(input({2, 4, 3}));
       }),
       HasSubstr("in layer 'sep' (SeparableConv2D)"));
 }

@@ -75,10 +75,10 @@ TEST(PositionEmbedding, AddsAVectorToEveryPlace) {
 
 TEST(PositionEmbedding, RefusesAnotherLengthInASecondCall) {
   const PositionEmbedding layer({.name = "places"});
-  layer(input({4, 3}));
+  (void)layer(input({4, 3}));
   EXPECT_NO_THROW(layer(input({4, 3})));
   EXPECT_THAT(error_of<ShapeError>([&] {
-                layer(input({5, 3}));
+                (void)layer(input({5, 3}));
               }),
               HasSubstr("expected 4 tokens, as in the first call"));
 }
@@ -104,7 +104,7 @@ TEST(SelectToken, GivesTheOthersNoGradient) {
 TEST(SelectToken, RefusesATokenThatIsNotThere) {
   for (const int64_t index : {3, -4}) {
     EXPECT_THAT(error_of<ShapeError>([&] {
-                  SelectToken({.index = index})(input({3, 2}));
+                  (void)SelectToken({.index = index})(input({3, 2}));
                 }),
                 HasSubstr("index: expected one of 3 tokens, got"));
   }
@@ -115,7 +115,7 @@ TEST(TokenLayers, RefuseWhatIsNoRowOfTokens) {
     for (const LayerHandle& layer :
          {LayerHandle(ClassToken()), LayerHandle(PositionEmbedding()),
           LayerHandle(SelectToken())}) {
-      EXPECT_THAT(error_of<ShapeError>([&] { layer(input(sample)); }),
+      EXPECT_THAT(error_of<ShapeError>([&] { (void)layer(input(sample)); }),
                   HasSubstr("input: expected tokens [n,t,d], got [N,"));
     }
   }

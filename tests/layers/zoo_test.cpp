@@ -238,55 +238,56 @@ TEST(Zoo, RoundsTheFiltersOfANarrowBilboDown) {
     filters.push_back(layer->parameter("kernel").variable.shape()[3]);
   }
   EXPECT_THAT(filters, ElementsAre(64, 31, 15, 8, 4, 2, 1));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::bilbo({.alpha = 0.1}); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::bilbo({.alpha = 0.1}); }),
               HasSubstr("filters: expected at least 1, got 0"));
 }
 
 TEST(Zoo, SuggestsNamesForAnUnknownOne) {
-  EXPECT_THAT(error_of<NotFoundError>([] { zoo::make("mobilenet_v3"); }),
+  EXPECT_THAT(error_of<NotFoundError>([] { (void)zoo::make("mobilenet_v3"); }),
               HasSubstr("expected a known network, got 'mobilenet_v3'; did you "
                         "mean 'mobilenet_v2'"));
-  EXPECT_THAT(error_of<NotFoundError>([] { zoo::make(""); }),
+  EXPECT_THAT(error_of<NotFoundError>([] { (void)zoo::make(""); }),
               HasSubstr("25 in all"));
 }
 
 TEST(Zoo, RefusesOptionsThatANetworkDoesNotHave) {
-  EXPECT_THAT(error_of<ValueError>([] { zoo::resnet50({.alpha = 0.5}); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::resnet50({.alpha = 0.5}); }),
               HasSubstr("alpha: expected none"));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::otho({.classes = 3}); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::otho({.classes = 3}); }),
               HasSubstr("classes: expected none"));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::lenet({.classes = -1}); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::lenet({.classes = -1}); }),
               HasSubstr("classes: expected at least 1, got -1"));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::mobilenet({.alpha = -1}); }),
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::mobilenet({.alpha = -1}); }),
               HasSubstr("alpha: expected a number in (0,64], got -1"));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::mobilenet({.alpha = 0.001}); }),
-              HasSubstr("filters: expected at least 1, got 0"));
-  EXPECT_THAT(error_of<ValueError>([] { zoo::lenet({.l2 = -1}); }),
+  EXPECT_THAT(
+      error_of<ValueError>([] { (void)zoo::mobilenet({.alpha = 0.001}); }),
+      HasSubstr("filters: expected at least 1, got 0"));
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::lenet({.l2 = -1}); }),
               HasSubstr("in network 'lenet'"));
 }
 
 TEST(Zoo, TellsWhichLayerAnInputIsTooSmallFor) {
   const std::string error = error_of<ShapeError>([] {
-    zoo::inception_v3({.input = {64, 64, 3}});
+    (void)zoo::inception_v3({.input = {64, 64, 3}});
   });
   EXPECT_THAT(error, HasSubstr("window 3x3"));
   EXPECT_THAT(error, HasSubstr("in network 'inception_v3' for inputs "
                                "[64,64,3]"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                zoo::lenet({.input = {28, 28}});
+                (void)zoo::lenet({.input = {28, 28}});
               }),
               HasSubstr("expected one sample [h,w,c], as in [28,28,1], got "
                         "[28,28]"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                zoo::otho({.input = {28, 28, 1}});
+                (void)zoo::otho({.input = {28, 28, 1}});
               }),
               HasSubstr("expected one sample [h,w], as in [28,28]"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                zoo::unet({.input = {20, 24, 3}});
+                (void)zoo::unet({.input = {20, 24, 3}});
               }),
               HasSubstr("multiples of 8, got [20,24,3]"));
   EXPECT_THAT(error_of<ShapeError>([] {
-                zoo::vit_tiny({.input = {224, 200, 3}});
+                (void)zoo::vit_tiny({.input = {224, 200, 3}});
               }),
               HasSubstr("multiples of 16, got [224,200,3]"));
 }

@@ -237,8 +237,8 @@ TEST(FoldBatchNorm, TurnsAQuantizedMultiplierIntoGroups) {
   EXPECT_EQ(layer.class_name(), "Conv2DQuantizeWrapper");
   EXPECT_EQ(layer.parameter("kernel").variable.shape(), Shape({3, 2, 1, 12}));
   // A float one has no scales.
-  EXPECT_EQ(fold_batch_norm(normalized(kind)).layer("linear").class_name(),
-            "DepthwiseConv2D");
+  const Model real = fold_batch_norm(normalized(kind));
+  EXPECT_EQ(real.layer("linear").class_name(), "DepthwiseConv2D");
 }
 
 /// x -> a -> b (normalization) -> c, quantized before a, c and at their
@@ -258,7 +258,9 @@ Model quantized_with(const std::vector<QdqPoint>& more,
   plan.points.insert(plan.points.end(), more.begin(), more.end());
   if (edit) edit(plan);
   Model result = apply(plan, model);
-  calibrate(result, [](const Model& m) { m.predict(noise({8, 6, 5, 4})); });
+  calibrate(result, [](const Model& m) {
+    (void)m.predict(noise({8, 6, 5, 4}));
+  });
   return result;
 }
 
@@ -280,8 +282,8 @@ TEST(FoldBatchNorm, KeepsQuantizersAndTheirGroups) {
 }
 
 TEST(FoldBatchNorm, ShowsTheScalesInTheConfiguration) {
-  const Config config =
-      fold_batch_norm(quantized_with({})).layer("quant_a").config();
+  const Model folded = fold_batch_norm(quantized_with({}));
+  const Config config = folded.layer("quant_a").config();
   const Config& weight = config.at("weights").as_list().at(0);
   EXPECT_EQ(weight.at("rule").as_string(), "fixed");
   EXPECT_EQ(weight.at("scales").as_list().size(), 4u);

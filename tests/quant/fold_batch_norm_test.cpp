@@ -91,7 +91,7 @@ TEST_P(FoldOf, GivesTheWeightsAndTheBiasOfTheFormula) {
     const auto bias = values(value_of(folded, "linear", "bias"));
     for (size_t c = 0; c < kind.channels; ++c) {
       const double b =
-          use_bias ? double{value_of(model, "linear", "bias").f32()[c]} : 0.0;
+          use_bias ? double{values(value_of(model, "linear", "bias"))[c]} : 0.0;
       EXPECT_FLOAT_EQ(bias[c], static_cast<float>(b * factor[c] + shift[c]));
     }
   }
@@ -280,7 +280,6 @@ TEST(FoldBatchNorm, RefusesNumbersThatAreNotFinite) {
     model.layer(bad.layer)
         .parameter(bad.parameter)
         .variable.mutable_value()
-        .f32()
         .back() = bad.value;
     const auto folds = batch_norm_folds(model);
     EXPECT_EQ(folds[0].into, "");
@@ -319,14 +318,14 @@ TEST(FoldBatchNorm, TakesOneNormalizationAfterAnother) {
   EXPECT_EQ(names(folded), (std::vector<std::string>{"x", "linear"}));
   for (size_t c = 0; c < 8; ++c) {
     EXPECT_FLOAT_EQ(
-        value_of(folded, "linear", "bias").f32()[c],
+        values(value_of(folded, "linear", "bias"))[c],
         static_cast<float>(
-            (value_of(model, "linear", "bias").f32()[c] * f1[c] + h1[c]) *
+            (values(value_of(model, "linear", "bias"))[c] * f1[c] + h1[c]) *
                 f2[c] +
             h2[c]));
     EXPECT_FLOAT_EQ(
-        value_of(folded, "linear", "kernel").f32()[c],
-        static_cast<float>(value_of(model, "linear", "kernel").f32()[c] *
+        values(value_of(folded, "linear", "kernel"))[c],
+        static_cast<float>(values(value_of(model, "linear", "kernel"))[c] *
                            f1[c] * f2[c]));
   }
 }

@@ -78,7 +78,8 @@ TEST_P(FoldOfNetwork, LeavesTheAnswersAsTheyWere) {
 
 Model calibrated(const Model& model) {
   Model result = quantize_model(model, {.policy = Policy::toolkit});
-  calibrate(result, [&](const Model& m) { m.predict(images_for(m, 8, 2)); });
+  calibrate(result,
+            [&](const Model& m) { (void)m.predict(images_for(m, 8, 2)); });
   return result;
 }
 
@@ -157,8 +158,8 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
       wrapper(model, "quant_linear").inner().parameter("kernel");
   const float scale = quantizer(model, "linear/kernel")->scales()[0];
   // Channel 0 of the first two inputs: out of the range and just within.
-  kernel.variable.mutable_value().f32()[0] = 127.6f * scale;
-  kernel.variable.mutable_value().f32()[8] = 127.4f * scale;
+  kernel.variable.mutable_value()[0] = 127.6f * scale;
+  kernel.variable.mutable_value()[8] = 127.4f * scale;
   const Variable y = model(Variable(noise({4, 17})), Mode::training);
   octet::penalty(y, 0, 1).backward();
   EXPECT_EQ(kernel.variable.grad().f32()[0], 0);
@@ -173,7 +174,7 @@ TEST(QatAfterFolding, CalibratesActivationsAgainAndLeavesWeights) {
   const auto ranges = calibrate(model, [](const Model& m) {
     Tensor x = noise({8, 8, 6, 1});
     for (float& v : x.f32()) v *= 3;
-    m.predict(x);
+    (void)m.predict(x);
   });
   EXPECT_GT(*quantizer(model, "image")->scale(), 2 * image);
   EXPECT_THAT(q->scales(), ::testing::ElementsAreArray(before));

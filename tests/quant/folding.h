@@ -168,7 +168,7 @@ inline void disturb_signs(const Model& model) {
   for (const auto& layer : model.layers()) {
     for (const Parameter& p : layer->parameters()) {
       if (p.name != "gamma") continue;
-      const auto value = p.variable.mutable_value().f32();
+      const auto value = p.variable.mutable_value();
       for (size_t i = 0; i < value.size(); i += 5) value[i] *= -1;
     }
   }
@@ -195,7 +195,7 @@ inline FactorAndShift factor_and_shift(const Model& model,
   return result;
 }
 
-/// x -> linear -> bn with Q/DQ at x and at every kernel.
+/// x -> linear -> bn with Q/DQ at x, inside the layer and at every kernel.
 inline Model quantized(
     const Model& model,
     const quant::QuantizerConfig& weight = quant::weight_quantizer()) {
@@ -205,6 +205,12 @@ inline Model quantized(
     plan.points.push_back({"linear", quant::QdqSite::weight(p.name), weight,
                            "user", "by hand", "linear/" + p.name});
   }
+  const std::string_view inner = quant::inner_tensor(model.layer("linear"));
+  if (!inner.empty()) {
+    plan.points.push_back({"linear", quant::QdqSite::inner(std::string(inner)),
+                           quant::activation_quantizer(), "user", "by hand",
+                           "inner"});
+  }
   return quant::apply(plan, model);
 }
 
@@ -213,11 +219,12 @@ inline Model quantized_and_calibrated(
     const Model& model,
     const quant::QuantizerConfig& weight = quant::weight_quantizer()) {
   Model result = quantized(model, weight);
-  quant::calibrate(result,
-                   [](const Model& m) {
-                     m.predict(noise(m.inputs()[0].shape().with(0, 16), 3));
-                   },
-                   {.method = quant::Calibration::max});
+  quant::calibrate(
+      result,
+      [](const Model& m) {
+        (void)m.predict(noise(m.inputs()[0].shape().with(0, 16), 3));
+      },
+      {.method = quant::Calibration::max});
   return result;
 }
 

@@ -222,7 +222,7 @@ TEST(InsertQdq, RefusesMatchesThatDoNotFitTheModel) {
   EXPECT_THAT(text([](auto& m) {
                 m[0].qdq_points[0].site = QdqSite::weight("kernel");
               }),
-              HasSubstr("expected points on activations, got the weight"));
+              HasSubstr("expected points around layers, got the weight"));
 }
 
 TEST(InsertQdq, RefusesToQuantizeTwiceOrNothing) {

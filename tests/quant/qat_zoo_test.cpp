@@ -66,7 +66,7 @@ class QatOf : public ::testing::TestWithParam<Way> {
   }
   static Model calibrated(const Model& real) {
     Model model = quantize_model(real, GetParam().how);
-    calibrate(model, [](const Model& m) { m.predict(images(m, 8)); });
+    calibrate(model, [](const Model& m) { (void)m.predict(images(m, 8)); });
     return model;
   }
 };
@@ -80,7 +80,7 @@ TEST_P(QatOf, NeedsCalibration) {
   EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
               HasSubstr("has no scale; run quant::calibrate first"));
   EXPECT_THAT(switches(model), Each(false));
-  calibrate(model, [](const Model& m) { m.predict(images(m, 8)); });
+  calibrate(model, [](const Model& m) { (void)m.predict(images(m, 8)); });
   prepare_qat(model);
   EXPECT_THAT(switches(model), Each(true));
 }

@@ -104,6 +104,106 @@ int64_t count_of_class(const std::vector<Expected>& entries, const Model& model,
   });
 }
 
+QuantizeOptions strictly(QuantizeOptions options) {
+  options.toolkit.strict = true;
+  return options;
+}
+
+TEST_P(ToolkitRows, AreTheSameUnderStrictRules) {
+  const Model model = toolkit_network(GetParam());
+  for (const ToolkitRow& row : toolkit_rows_of_small_networks()) {
+    if (row.network != GetParam()) continue;
+    SCOPED_TRACE(fmt::format("row {}: {}", row.row, row.network));
+    const WarningsKept warnings;
+    const QdqPlan plan = plan_for(model, strictly(row.options));
+    EXPECT_EQ(positions_of(plan), row.positions(model));
+  }
+}
+
+/// A request that Octet answers otherwise than the toolkit, on purpose.
+struct Difference {
+  const char* request;
+  QuantizeOptions options;
+  Count toolkit;
+  Count octet;
+};
+
+// Source: tensorflow-quantization 0.2.0 on TensorFlow 2.8.0, run.
+TEST(ToolkitTable, StrictRulesAreTheToolkitsWhereOctetsAreOthers) {
+  const Model model = zoo::frodo();
+  const auto classes = [](const std::string& name, SpecOptions options) {
+    options.is_keras_class = true;
+    return spec_of(name, options);
+  };
+  const std::vector<Difference> differences{
+      {"full, class Conv2D with both flags off",
+       table::full(classes(
+           "Conv2D", {.quantize_input = false, .quantize_weight = false})),
+       {9, 9, 17},
+       {2, 2, 4}},
+      {"partial, class Conv2D without its weights",
+       table::partial(classes("Conv2D", {.quantize_weight = false})),
+       {7, 7, 13},
+       {7, 0, 6}},
+      {"full, class Add and a case that names the Adds",
+       table::full(classes("Add", {}), {ResNetV1QDQCase()}),
+       {11, 9, 18},
+       {13, 9, 20}}};
+  const auto counted = [&](const QuantizeOptions& options) {
+    return count_pairs(plan_for(model, options), model);
+  };
+  for (const Difference& d : differences) {
+    SCOPED_TRACE(d.request);
+    const auto expected = [](const Count& c) {
+      return PairCount{c.activations, c.weights, c.shared};
+    };
+    EXPECT_EQ(counted(strictly(d.options)), expected(d.toolkit));
+    EXPECT_EQ(counted(d.options), expected(d.octet));
+  }
+}
+
+// Not looked at by the case, as the library's own look at it.
+class NamesConv final : public CustomQDQInsertionCase {
+ public:
+  explicit NamesConv(bool weights) : weights_(weights) {}
+  std::string name() const override { return "NamesConv"; }
+  QuantizationSpec case_(const Model&, const QuantizationSpec&) const override {
+    return spec_of("conv2d", {.quantize_weight = weights_});
+  }
+
+ private:
+  bool weights_;
+};
+
+TEST(ToolkitTable, StrictRulesPutNamesOfLaterCasesFirst) {
+  const Model model = zoo::frodo();
+  QuantizationSpec spec = spec_of("conv2d", {.quantize_input = false});
+  spec.add("conv2d_1", {.quantize_input = false});
+  const QuantizeOptions options = table::full(
+      spec,
+      {std::make_shared<NamesConv>(true), std::make_shared<NamesConv>(false)});
+  using Sites = std::vector<std::string>;
+  const auto sites = [&](const QuantizeOptions& o, const std::string& layer) {
+    return positions_of(plan_for(model, o))[layer];
+  };
+  EXPECT_EQ(sites(options, "conv2d"), Sites{"kernel"});
+  EXPECT_EQ(sites(strictly(options), "conv2d"), Sites{"input 0"});
+  EXPECT_EQ(sites(strictly(options), "conv2d_1"), Sites{"kernel"});
+}
+
+TEST(ToolkitTable, StrictRulesKeepErrorsAndAreNoneOfAnotherPolicy) {
+  const Model model = zoo::frodo();
+  EXPECT_THROW((void)place(model, strictly(table::full(spec_of("conv")))),
+               NotFoundError);
+  EXPECT_THROW((void)place(model, strictly(table::full(spec_of(
+                                      "add", {.quantization_index = {2}})))),
+               ValueError);
+  EXPECT_EQ(error_of<ValueError>(
+                [&] { (void)place(model, {.toolkit = {.strict = true}}); }),
+            "quantize_model: expected policy toolkit with toolkit.strict, got "
+            "tensorrt");
+}
+
 TEST(ToolkitTable, Row29TheCaseNamesBothAddsOfPippin) {
   EXPECT_THAT(entries_of(ResNetV1QDQCase(), zoo::pippin()),
               ElementsAre(Expected{"add", {"input 1"}},

@@ -77,7 +77,7 @@ TEST(Calibrate, WarnsOfBatchStatisticsThatWereNeverTrained) {
 /// 40 samples of class 0, then 40 of class 1, whose inputs are larger.
 Dataset sorted() {
   Tensor inputs = noise({80, 3});
-  for (float& x : inputs.slice(40, 40).f32()) x *= 10;
+  for (float& x : inputs.f32().subspan(40 * 3)) x *= 10;
   Tensor labels = Tensor::zeros({80}, DType::i64);
   std::ranges::fill(labels.data<int64_t>().subspan(40), int64_t{1});
   return Dataset(inputs, labels);

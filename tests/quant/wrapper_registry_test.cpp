@@ -137,7 +137,7 @@ TEST(WrapperRegistry, KnowsTheWrappersOfTheToolkit) {
   // Octet's own, which the toolkit leaves alone.
   one(Conv2DTranspose({.filters = 3}), false, {"input 0", "kernel"});
   one(SeparableConv2D({.filters = 3}), false,
-      {"input 0", "depthwise_kernel", "pointwise_kernel"});
+      {"input 0", "inner depthwise", "depthwise_kernel", "pointwise_kernel"});
   one(Average(), false, both);
   one(Maximum(), false, both);
   one(Minimum(), false, both);

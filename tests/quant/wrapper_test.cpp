@@ -90,7 +90,7 @@ TEST(Wrapper, RefusesWhatTheLayerRefuses) {
   const auto wrapper = wrap(Conv2D({.filters = 1}));
   wrapper->set_name("quant_stem");
   const std::string text = error_of<ShapeError>([&] {
-    call(wrapper, {input({2, 2, 1})});
+    (void)call(wrapper, {input({2, 2, 1})});
   });
   EXPECT_THAT(text, HasSubstr("window 3x3"));
   EXPECT_THAT(text, HasSubstr("in layer 'quant_stem' (Conv2DQuantizeWrapper), "
@@ -293,15 +293,15 @@ TEST(Wrapper, RefusesPointsThatCannotBe) {
 TEST(Quantizer, FollowsAWeightThatChanges) {
   const Quantizer quantizer("w", weight_quantizer());
   const Variable w(Tensor::full({2, 3}, 127));
-  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[0], 1.0f);
-  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[2], 1.0f);
+  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[0], 1.0f);
+  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[2], 1.0f);
   w.assign(Tensor::full({2, 3}, 254));
-  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[0], 2.0f);
-  w.mutable_value().f32()[1] = 381;
-  EXPECT_EQ(quantizer.weight_grid(w, -1).scale.f32()[1], 3.0f);
+  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[0], 2.0f);
+  w.mutable_value()[1] = 381;
+  EXPECT_EQ(values(quantizer.weight_grid(w, -1).scale)[1], 3.0f);
   EXPECT_EQ(quantizer.weight_grid(w, 0).scale.size(), 2);
   const Variable other(Tensor::full({2, 3}, 12.7f));
-  EXPECT_EQ(quantizer.weight_grid(other, -1).scale.f32()[1], 12.7f / 127);
+  EXPECT_EQ(values(quantizer.weight_grid(other, -1).scale)[1], 12.7f / 127);
 }
 
 }  // namespace

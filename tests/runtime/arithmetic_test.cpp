@@ -53,7 +53,7 @@ TEST(Arithmetic, NamesShapesThatDoNotFit) {
   const Variable y(Tensor::zeros({2, 4}));
   for (const auto op : {add, subtract, multiply, divide, maximum, minimum}) {
     try {
-      op(x, y);
+      (void)op(x, y);
       FAIL() << "expected a refusal";
     } catch (const ShapeError& error) {
       EXPECT_THAT(error.what(), HasSubstr("got [2,3] and [2,4]"));

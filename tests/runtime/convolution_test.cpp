@@ -145,8 +145,8 @@ std::vector<Tensor> step(const Convolution& c) {
   Tensor variance = Tensor::full(channels, 1);
   const Variable gamma(normal(channels, 8), true);
   const Variable beta(normal(channels, 9), true);
-  const Variable y =
-      relu(batch_norm_training(z, gamma, beta, mean, variance, 0.9f, 1e-3f));
+  const Variable y = relu(batch_norm_training(z, gamma, beta, mean.f32(),
+                                              variance.f32(), 0.9f, 1e-3f));
   const Tensor dy = normal(y.shape(), 10);
   record("loss", {y}, Tensor::scalar(0), [&](const Tensor&) {
     return std::vector{dy};

@@ -10,6 +10,8 @@
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
 
+#include "../support.h"
+
 namespace octet {
 namespace {
 
@@ -24,10 +26,6 @@ Dataset counting(int64_t n) {
     labels.data<int64_t>()[row] = i;
   }
   return Dataset(inputs, labels);
-}
-
-std::vector<float> values(const Tensor& tensor) {
-  return {tensor.f32().begin(), tensor.f32().end()};
 }
 
 std::vector<int64_t> answers(const Tensor& tensor) {
@@ -97,8 +95,8 @@ TEST(Dataset, GivesABatchThatTheReaderMayChange) {
   Batch first = data.batch(0, 2);
   first.inputs.f32()[0] = 99;
   first.labels.data<int64_t>()[0] = 99;
-  EXPECT_EQ(data.batch(0, 1).inputs.f32()[0], 0);
-  EXPECT_EQ(data.batch(0, 1).labels.data<int64_t>()[0], 0);
+  EXPECT_EQ(values(data.batch(0, 1).inputs)[0], 0);
+  EXPECT_EQ(elements<int64_t>(data.batch(0, 1).labels)[0], 0);
 }
 
 TEST(Dataset, ReadsAnEmptyBatch) {
@@ -190,8 +188,8 @@ TEST(Dataset, DropsWhatComesFirst) {
   const Dataset data(inputs, Tensor::of<int64_t>({5}, {0, 1, 2, 3, 4}));
   const Dataset rest = data.drop(2);
   EXPECT_EQ(rest.size(), 3);
-  EXPECT_EQ(rest.batch(0, 3).labels.data<int64_t>()[0], 2);
-  EXPECT_EQ(rest.drop(1).take(1).batch(0, 1).inputs.f32()[0], 3.0f);
+  EXPECT_EQ(elements<int64_t>(rest.batch(0, 3).labels)[0], 2);
+  EXPECT_EQ(values(rest.drop(1).take(1).batch(0, 1).inputs)[0], 3.0f);
   EXPECT_EQ(data.drop(0).size(), 5);
   EXPECT_THROW((void)rest.batch(2, 2), ValueError);
   EXPECT_THROW((void)data.drop(5), ValueError);
@@ -252,7 +250,7 @@ TEST(Dataset, ChecksTheWeightsOfASource) {
     int64_t weights_;
   };
   const Dataset good(std::make_shared<Weighted>(2));
-  EXPECT_EQ(good.batch(0, 2).weights.f32()[1], 0.5f);
+  EXPECT_EQ(values(good.batch(0, 2).weights)[1], 0.5f);
   const Dataset bad(std::make_shared<Weighted>(3));
   EXPECT_THROW(bad.batch(0, 2), ValueError);
 }

@@ -44,7 +44,7 @@ Result step(bool quantized, int64_t channels) {
     Tensor mean = Tensor::zeros({out});
     Tensor variance = Tensor::full({out}, 1);
     return batch_norm_training(z, make({out}, 1, 0.1f), make({out}, 0, 0.1f),
-                               mean, variance, 0.9f, 1e-3f);
+                               mean.f32(), variance.f32(), 0.9f, 1e-3f);
   };
   const auto q = [&](const Variable& x, float range) {
     if (!quantized) return x;
@@ -177,7 +177,8 @@ TEST(BatchNorm, TakesTheStatisticsOfWhatItReads) {
     }
     Tensor mean = Tensor::zeros({5});
     Tensor variance = Tensor::zeros({5});
-    const Variable y = batch_norm_training(x, {}, {}, mean, variance, 0, 1e-3f);
+    const Variable y =
+        batch_norm_training(x, {}, {}, mean.f32(), variance.f32(), 0, 1e-3f);
     octet::mean(relu(y)).backward();
     std::vector<float> all;
     for (const Tensor& t : {y.value(), mean, variance, w.grad()}) {

@@ -38,7 +38,7 @@ TEST(AvgPool2d, RefusesWindowsThatHoldPaddingOnly) {
   const Variable x(counting({1, 4, 4, 1}));
   EXPECT_THAT(
       error_of<ValueError>([&] {
-        avg_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}});
+        (void)avg_pool2d(x, {2, 2}, {.pads{2, 0, 0, 0}});
       }),
       HasSubstr("avg_pool2d: expected padding smaller than the window"));
 }

@@ -28,9 +28,9 @@ TEST(Softmax, IsRightToThreeInTenMillionOnEveryInstructionSet) {
       Tensor x({50, 67});
       rng.fill_normal(x, 100, spread);
       const Tensor y = softmax_of(x);
-      for (int64_t row = 0; row < 50; ++row) {
-        const auto from = x.slice(row, 1).f32();
-        const auto to = y.slice(row, 1).f32();
+      for (size_t row = 0; row < 50; ++row) {
+        const auto from = std::as_const(x).f32().subspan(row * 67, 67);
+        const auto to = y.f32().subspan(row * 67, 67);
         double sum = 0;
         for (const float v : from) sum += std::exp(double{v} - 100);
         for (size_t i = 0; i < from.size(); ++i) {

@@ -8,16 +8,32 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/tensor.h>
 
+#include "../support.h"
 #include "runtime/arena.h"
 
 namespace octet {
 namespace {
 
-Tensor counting(const Shape& shape) {
-  Tensor t(shape);
-  float next = 0;
-  for (float& v : t.f32()) v = next++;
-  return t;
+template <class T>
+concept HasElements = requires(T&& tensor) {
+  std::forward<T>(tensor).f32();
+}
+|| requires(T&& tensor) { std::forward<T>(tensor).template data<float>(); }
+|| requires(T&& tensor) { std::forward<T>(tensor).raw(); };
+
+// `for (float v : model.predict(x).f32())` would read a buffer that is gone.
+TEST(Tensor, HandsOutNoElementsOfATemporary) {
+  static_assert(!HasElements<Tensor>);
+  static_assert(!HasElements<const Tensor>);
+  static_assert(HasElements<Tensor&>);
+  static_assert(HasElements<const Tensor&>);
+  static_assert(std::is_same_v<decltype(std::declval<Tensor&>().f32()),
+                               std::span<float>>);
+  static_assert(std::is_same_v<decltype(std::declval<const Tensor&>().f32()),
+                               std::span<const float>>);
+  // Nor a reference to its shape.
+  static_assert(
+      std::is_same_v<decltype(std::declval<Tensor>().shape()), Shape>);
 }
 
 TEST(Tensor, IsAlignedTo64Bytes) {
@@ -65,7 +81,7 @@ TEST(Tensor, MayHoldNothingAtAll) {
 TEST(Tensor, ReshapesWithOneUnknownSize) {
   const Tensor t = counting({2, 6});
   EXPECT_EQ(t.reshaped({3, Shape::kAnySize}).shape(), (Shape{3, 4}));
-  EXPECT_EQ(t.reshaped({12}).f32()[7], 7);
+  EXPECT_EQ(values(t.reshaped({12}))[7], 7);
   EXPECT_THROW((void)t.reshaped({5, Shape::kAnySize}), ShapeError);
   EXPECT_THROW((void)t.reshaped({Shape::kAnySize, Shape::kAnySize}),
                ShapeError);
@@ -91,7 +107,7 @@ TEST(Tensor, TransposesAnyOrderOfAxes) {
       for (size_t c = 0; c < 4; ++c) {
         EXPECT_EQ(u.f32()[c * 6 + a * 3 + b], t.f32()[a * 12 + b * 4 + c]);
       }
-  EXPECT_EQ(counting({5}).transposed({0}).f32()[4], 4);
+  EXPECT_EQ(values(counting({5}).transposed({0}))[4], 4);
   EXPECT_EQ(Tensor::scalar(3).transposed(std::span<const int>()).item(), 3);
   EXPECT_THROW((void)t.transposed({0, 1}), ShapeError);
   EXPECT_THROW((void)t.transposed({0, 1, 1}), ShapeError);
@@ -102,9 +118,9 @@ TEST(Tensor, TransposesEveryElementSize) {
   Tensor bytes({2, 2}, DType::u8);
   std::ranges::copy(std::vector<uint8_t>{1, 2, 3, 4},
                     bytes.data<uint8_t>().begin());
-  EXPECT_EQ(bytes.transposed({1, 0}).data<uint8_t>()[1], 3);
+  EXPECT_EQ(elements<uint8_t>(bytes.transposed({1, 0}))[1], 3);
   const Tensor wide = Tensor::of<int64_t>({2, 2}, {1, 2, 3, 4});
-  EXPECT_EQ(wide.transposed({1, 0}).data<int64_t>()[1], 3);
+  EXPECT_EQ(elements<int64_t>(wide.transposed({1, 0}))[1], 3);
 }
 
 TEST(Tensor, GivesItsOneElement) {

@@ -132,6 +132,37 @@ TEST(Variable, IsCutOffByDetach) {
   EXPECT_EQ(x.grad().f32()[0], 9);
 }
 
+// A reference to the leaf's tensor could be given another one, of another size.
+TEST(Variable, KeepsItsBufferAndItsShapeWhateverIsWritten) {
+  const Variable x = parameter({1, 2, 3});
+  const float* at = x.value().f32().data();
+  const std::span<float> elements = x.mutable_value();
+  static_assert(!std::is_assignable_v<decltype(x.mutable_value()), Tensor>);
+  static_assert(!std::is_assignable_v<decltype(x.value()), Tensor>);
+  EXPECT_EQ(elements.data(), at);
+  EXPECT_EQ(elements.size(), 3u);
+  elements[2] = 7;
+  EXPECT_EQ(x.value().f32()[2], 7);
+  x.assign(Tensor::full({3}, 4));
+  EXPECT_EQ(x.value().f32().data(), at);
+  EXPECT_THROW(x.assign(Tensor::full({1}, 4)), ShapeError);
+  EXPECT_EQ(values(sum(x)), std::vector<float>{12});
+  EXPECT_THROW((void)Variable(Tensor({2}, DType::i64)).mutable_value(),
+               ValueError);
+}
+
+TEST(Variable, HandsOutNoReferenceIntoATemporary) {
+  static_assert(
+      std::is_same_v<decltype(std::declval<Variable>().value()), Tensor>);
+  static_assert(
+      std::is_same_v<decltype(std::declval<Variable>().grad()), Tensor>);
+  static_assert(
+      std::is_same_v<decltype(std::declval<Variable>().shape()), Shape>);
+  static_assert(
+      std::is_same_v<decltype(std::declval<const Variable&>().value()),
+                     const Tensor&>);
+}
+
 TEST(Variable, ChangesOnlyLeavesInPlace) {
   const Variable x = parameter({1, 2});
   x.assign(Tensor::of<float>({2}, {5, 6}));
@@ -154,7 +185,7 @@ TEST(Variable, UsesNewWeightsAfterTheyChangeUnderNoGrad) {
   EXPECT_EQ(dense(x, w).value().item(), 2);
   w.assign(Tensor::full({2, 1}, 3));
   EXPECT_EQ(dense(x, w).value().item(), 6);
-  w.mutable_value().f32()[0] = 0;
+  w.mutable_value()[0] = 0;
   EXPECT_EQ(dense(x, w).value().item(), 3);
 }
 

@@ -15,6 +15,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/fit.h>
 
+#include "../support.h"
 #include "blobs.h"
 #include "weights.h"
 
@@ -75,7 +76,7 @@ TEST(FitOptions, LearnsALine) {
     EXPECT_THROW(evaluation.value("accuracy"), NotFoundError);
     const Tensor answers = predict(model, data, 10);
     ASSERT_EQ(answers.shape(), (Shape{64, 1}));
-    EXPECT_NEAR(answers.f32()[63], data.batch(63, 1).labels.f32()[0], 0.1);
+    EXPECT_NEAR(answers.f32()[63], values(data.batch(63, 1).labels)[0], 0.1);
   }
 }
 

@@ -196,7 +196,7 @@ TEST(Fit, TrainsOnASingleSample) {
 TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
   const Model model = small_network();
   const Variable& kernel = model.layer("hidden").parameter("kernel").variable;
-  kernel.mutable_value().f32()[3] = kNan;
+  kernel.mutable_value()[3] = kNan;
   EXPECT_EQ(error_of(model, blobs(10)),
             "loss: expected a finite value, got nan at step 1 of epoch 1: "
             "parameter 'hidden/kernel' is not finite. Hint: lower the learning "
@@ -216,7 +216,7 @@ TEST(Fit, StopsAtTheStepAfterTheWeightsOverflow) {
 TEST(Fit, NamesTheFirstLayerWhoseOutputIsNotFinite) {
   const Model model = small_network();
   const Variable& kernel = model.layer("logits").parameter("kernel").variable;
-  for (float& x : kernel.mutable_value().f32()) {
+  for (float& x : kernel.mutable_value()) {
     x = std::numeric_limits<float>::max();
   }
   model.layer("hidden").parameter("bias").variable.assign(

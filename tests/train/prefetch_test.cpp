@@ -12,6 +12,8 @@
 #include <octet/runtime/error.h>
 #include <octet/train/loader.h>
 
+#include "../support.h"
+
 namespace octet::train {
 namespace {
 
@@ -179,7 +181,7 @@ TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
     EXPECT_THROW(*it, FormatError);
     // Who goes on gets the batches behind it.
     ++it;
-    EXPECT_EQ((*it).labels.data<int64_t>()[0], 12);
+    EXPECT_EQ(elements<int64_t>((*it).labels)[0], 12);
   }
 }
 
@@ -190,8 +192,8 @@ TEST(Prefetch, GivesABatchAgainToAnOlderCopyOfTheIterator) {
   const Loader::Iterator old = it;
   ++it;
   ++it;
-  EXPECT_EQ((*it).labels.data<int64_t>()[0], 6);
-  EXPECT_EQ((*old).labels.data<int64_t>()[0], 0);
+  EXPECT_EQ(elements<int64_t>((*it).labels)[0], 6);
+  EXPECT_EQ(elements<int64_t>((*old).labels)[0], 0);
 }
 
 TEST(Prefetch, EndsWhereThereAreNoBatches) {

@@ -116,6 +116,9 @@ Decision decide(const GraphIndex& graph, const GraphNode& node,
   decision.sites = wrapper_sites(
       node, "P01", fmt::format("weights of {}, INT8 as its data", layer_class));
   for (PlacedSite& placed : decision.sites) {
+    if (placed.site.kind == SiteKind::inner) {
+      placed.reason = fmt::format("data of {}'s second product", layer_class);
+    }
     if (placed.site.kind != SiteKind::input) continue;
     const auto input = static_cast<size_t>(placed.site.index);
     const GraphNode& source = graph.source(node.inputs[input]);

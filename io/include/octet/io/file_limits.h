@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include <octet/runtime/language.h>
+
 namespace octet::io {
 
 /// Where the library runs that parses a file.

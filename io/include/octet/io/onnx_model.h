@@ -38,7 +38,7 @@ class OnnxModel {
   /// `memory_limit`, or the run more than `time_limit`; UnsupportedError for
   /// what of an operator is left out (images of three axes, training of
   /// Dropout).
-  [[nodiscard]] std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
+  std::vector<Tensor> predict(std::span<const Tensor> inputs) const;
   /// Of a model with one input and one output. Throws: the same; ValueError for
   /// other models.
   Tensor predict(const Tensor& input) const;

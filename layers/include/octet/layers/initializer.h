@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include <octet/runtime/config.h>
 #include <octet/runtime/rng.h>
@@ -14,9 +15,9 @@ class Initializer {
   /// Zeros.
   Initializer() = default;
 
-  /// Fills `value`. `fan_in` and `fan_out` count the inputs and outputs of
+  /// Fills `values`. `fan_in` and `fan_out` count the inputs and outputs of
   /// one unit; they matter to the variance-scaling ones only.
-  void operator()(Tensor& value, int64_t fan_in, int64_t fan_out,
+  void operator()(std::span<float> values, int64_t fan_in, int64_t fan_out,
                   Rng& rng) const;
 
   /// Keras' form: {"class_name": "HeNormal", "config": {...}}.

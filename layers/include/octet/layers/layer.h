@@ -46,19 +46,30 @@ struct ParameterOptions {
   int channel_axis = -1;
 };
 
-/// What a quantize wrapper puts between a layer and its weights: the grid a
-/// parameter is rounded to, or nothing. Training and export ask the same
+/// What a quantize wrapper puts inside a layer: between it and its weights,
+/// and between two products of its own. Training and export ask the same
 /// object, so the two cannot drift apart.
-class WeightHook {
+class QuantizeHook {
  public:
-  virtual ~WeightHook() = default;
+  virtual ~QuantizeHook() = default;
+  /// The grid a parameter is rounded to, or nothing.
   virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
+
+  /// A Q/DQ pair in an exported file.
+  struct Pair {
+    std::string name;
+    Grid grid;
+  };
+  /// The tensor `name` of QdqDefault::inner, as the layer goes on with it.
+  virtual Variable inner(std::string_view name, const Variable& x) const = 0;
+  /// The pair behind that tensor in a file, or nothing.
+  virtual std::optional<Pair> inner(std::string_view name) const = 0;
 };
 
 /// How one forward pass runs.
 struct ForwardContext {
   bool training = false;
-  const WeightHook* weights = nullptr;
+  const QuantizeHook* hook = nullptr;
   /// In training, a stream of this call's own: another one for each call of
   /// each layer in each pass. Copy it to draw from it.
   const Rng* rng = nullptr;
@@ -67,6 +78,9 @@ struct ForwardContext {
 
   /// The parameter as this pass sees it: fake-quantized if a hook says so.
   Variable read(const Parameter& parameter) const;
+  /// A tensor between two products of the layer, likewise. Its name is that of
+  /// QdqDefault::inner.
+  Variable inner(std::string_view name, const Variable& x) const;
 };
 
 /// How a class is quantized: by a wrapper of its inputs and these weights.
@@ -76,6 +90,9 @@ struct QdqDefault {
   bool several_inputs = false;          ///< each with Q/DQ of its own
   std::string_view weight = {};         ///< parameter that gets weight Q/DQ
   std::string_view second_weight = {};  ///< another one, of a class with two
+  /// The tensor between the two products of such a class, which is quantized
+  /// as its input is (ForwardContext::inner, EmitContext::inner).
+  std::string_view inner = {};
 };
 
 /// What a class does to the values that pass through, as far as Q/DQ
@@ -175,7 +192,9 @@ class Layer {
   virtual bool trainable() const;
 
   /// Whether running statistics (batch normalization) are kept as they are
-  /// and used even in training. Layers without any ignore it.
+  /// and used even in training. Layers without any ignore it; those with keep
+  /// it in statistics_flag(), so that layers that share parameters are frozen
+  /// together and copies as their originals.
   virtual void freeze_statistics(bool) {}
   virtual bool statistics_frozen() const { return false; }
 
@@ -199,13 +218,17 @@ class Layer {
   /// named by layer and parameter. The layers of a model may be at it at once.
   virtual void initialize_once(const Rng& rng);
   /// Copies the parameter values of an equal layer, and whether it is
-  /// trainable.
+  /// trainable and its statistics are frozen.
   virtual void copy_parameters(const Layer& from);
   /// Gives the parameters of a built layer their values, in order;
   /// initializers have no say then. Throws: ShapeError.
   void set_parameters(std::span<const Tensor> values);
-  /// Takes the very parameters of an equal layer, to have them in common.
+  /// Takes the very parameters of an equal layer, to have them and what is
+  /// frozen in common.
   virtual void share_parameters(const Layer& from);
+  virtual const std::shared_ptr<bool>& shared_statistics_flag() const {
+    return statistics_frozen_;
+  }
 
  protected:
   Layer() = default;
@@ -215,6 +238,8 @@ class Layer {
   size_t add_parameter(std::string name, const Shape& shape,
                        const ParameterOptions& options = {});
   const Parameter& at(size_t index) const { return parameters_[index]; }
+  /// The layer's own, or that of the layer whose parameters it has.
+  bool& statistics_flag() const { return *statistics_frozen_; }
 
  private:
   struct Pending {
@@ -228,6 +253,7 @@ class Layer {
   bool built_ = false;
   bool initialized_ = false;
   bool trainable_ = true;
+  std::shared_ptr<bool> statistics_frozen_ = std::make_shared<bool>(false);
   std::vector<Parameter> parameters_;
   std::vector<Pending> pending_;
 };

@@ -94,16 +94,23 @@ class [[nodiscard]] Model {
       std::span<const Tensor> inputs) const;
 
   /// Nodes in topological order; creation order breaks ties.
-  std::span<const std::shared_ptr<const GraphNode>> nodes() const {
+  std::span<const std::shared_ptr<const GraphNode>> nodes() const& {
     return nodes_;
   }
-  std::span<const SymbolicTensor> inputs() const { return inputs_; }
-  std::span<const SymbolicTensor> outputs() const { return outputs_; }
+  std::span<const SymbolicTensor> inputs() const& { return inputs_; }
+  std::span<const SymbolicTensor> outputs() const& { return outputs_; }
 
   /// Each layer once, in the order of its first call.
-  std::span<const std::shared_ptr<Layer>> layers() const { return layers_; }
+  std::span<const std::shared_ptr<Layer>> layers() const& { return layers_; }
+
+  // Of a temporary, as in `for (auto& layer : zoo::lenet().layers())`.
+  std::vector<std::shared_ptr<const GraphNode>> nodes() && { return nodes_; }
+  std::vector<SymbolicTensor> inputs() && { return inputs_; }
+  std::vector<SymbolicTensor> outputs() && { return outputs_; }
+  std::vector<std::shared_ptr<Layer>> layers() && { return layers_; }
   /// Throws: NotFoundError naming the nearest names.
-  Layer& layer(std::string_view name) const;
+  Layer& layer(std::string_view name) const&;
+  void layer(std::string_view name) const&& = delete;  // it would be gone
   /// Each parameter once, in the order of layers(), though several layers
   /// have it in common.
   std::vector<Parameter> parameters() const;

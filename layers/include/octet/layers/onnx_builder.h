@@ -50,14 +50,14 @@ class OnnxBuilder {
 class EmitContext {
  public:
   EmitContext(OnnxBuilder& builder, std::string layer,
-              const WeightHook* weights = nullptr)
-      : builder_(builder), layer_(std::move(layer)), weights_(weights) {}
+              const QuantizeHook* hook = nullptr)
+      : builder_(builder), layer_(std::move(layer)), hook_(hook) {}
 
   OnnxBuilder& builder() { return builder_; }
   const std::string& layer() const { return layer_; }
-  /// The same builder with a hook before the weights.
-  EmitContext with_weights(const WeightHook* weights) const {
-    return EmitContext(builder_, layer_, weights);
+  /// The same builder with a hook inside the layer.
+  EmitContext with_hook(const QuantizeHook* hook) const {
+    return EmitContext(builder_, layer_, hook);
   }
 
   /// One node named after the layer.
@@ -76,6 +76,10 @@ class EmitContext {
   /// The same for a vector that needs no rearranging.
   std::string weight(const Parameter& parameter);
 
+  /// The value `x` of a tensor between two products of the layer, with Q and
+  /// DQ behind it where the hook says so. See ForwardContext::inner.
+  std::string inner(std::string_view name, const std::string& x);
+
   /// A constant of one f32 number, or of a list of i64 (shapes, axes).
   std::string scalar(std::string_view name, float value);
   std::string integers(std::string_view name,
@@ -93,7 +97,7 @@ class EmitContext {
  private:
   OnnxBuilder& builder_;
   std::string layer_;
-  const WeightHook* weights_;
+  const QuantizeHook* hook_;
 };
 
 }  // namespace octet

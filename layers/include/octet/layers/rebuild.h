@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +41,15 @@ class Rebuild {
   Rebuild(const Model& model, const Model::Rewriter& rewrite)
       : model_(model), rewrite_(rewrite) {}
 
+  // What the old model has, counted once.
+  struct Counts {
+    explicit Counts(const Model& model);
+    std::unordered_map<const GraphNode*, int64_t> uses;  // of every node
+    std::unordered_map<const Layer*, int64_t> calls;
+    std::unordered_map<uint64_t, int64_t> owners;  // layers of each parameter
+  };
+  const Counts& counts() const;
+
   // The layer's copy, whose parameters finish() fills.
   const std::shared_ptr<Layer>& copy_of(const Layer& layer);
   void copy_before(size_t index);
@@ -52,6 +62,7 @@ class Rebuild {
   CloneContext context_;
   std::map<const Layer*, std::shared_ptr<Layer>> copies_;
   std::unordered_map<const GraphNode*, SymbolicTensor> made_;
+  mutable std::optional<Counts> counts_;
   size_t next_ = 0;   // the first node that is not made
   size_t limit_ = 0;  // the node being rewritten
 };

@@ -26,6 +26,7 @@ std::vector<const LayerDef*> layer_defs();
 /// one thread. `def` must outlive the program's use of it.
 /// Throws: ValueError if the class exists.
 void register_layer(const LayerDef& def);
+void register_layer(const LayerDef&& def) = delete;  // a temporary is gone
 
 /// Throws: UnsupportedError naming the nearest classes.
 std::shared_ptr<Layer> create_layer(std::string_view class_name,

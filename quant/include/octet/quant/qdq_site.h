@@ -4,27 +4,33 @@
 #include <string>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet::quant {
 
 enum class SiteKind {
   input,   ///< between a tensor and the layer that reads it
+  inner,   ///< between two products of one layer, such as SeparableConv2D's
   weight,  ///< between a parameter and its layer
   output,  ///< behind the layer, for all that read it
 };
 
-/// QdqSite::input(0), QdqSite::weight("kernel"), QdqSite::output().
+/// QdqSite::input(0), QdqSite::inner("depthwise"), QdqSite::weight("kernel"),
+/// QdqSite::output().
 struct QdqSite {
   SiteKind kind = SiteKind::input;
   int index = 0;          ///< of the input
-  std::string parameter;  ///< of the weight
+  std::string parameter;  ///< the weight's name, or the inner tensor's
 
   static QdqSite input(int index);
+  /// `tensor` is what the class calls it (QdqDefault::inner).
+  static QdqSite inner(std::string tensor);
   static QdqSite weight(std::string parameter);
   static QdqSite output();
   bool operator==(const QdqSite&) const = default;
 };
 
-/// "input 0", "kernel", "output".
+/// "input 0", "inner depthwise", "kernel", "output".
 std::string to_string(const QdqSite& site);
 
 /// What is asked of a layer, in the toolkit's terms.

@@ -43,12 +43,23 @@ struct TensorrtPolicy {
   bool skip_depthwise = false;   ///< P26: one filter a channel
 };
 
+/// Options of Policy::toolkit.
+/// Source: tensorflow-quantization 0.2.0, quantize_config.py.
+struct ToolkitPolicy {
+  /// Placement as the toolkit's also where Octet's is another on purpose:
+  /// entries of classes say no more than the class, names come before classes
+  /// whoever gives them, and a case's names before the user's. What is an error
+  /// here stays one.
+  bool strict = false;
+};
+
 struct QuantizeOptions {
   QuantizationMode mode = QuantizationMode::full;
   QuantizationSpec spec = {};
   std::vector<InsertionCase> cases = {};
   Policy policy = Policy::tensorrt;
   TensorrtPolicy tensorrt = {};
+  ToolkitPolicy toolkit = {};  ///< of that policy alone
   OnUnknown on_unknown = OnUnknown::error;
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
@@ -78,7 +89,8 @@ struct [[nodiscard]] Placement {
 /// the model does not have; UnsupportedError for an unknown class, and for
 /// layers and classes without a wrapper, unless they are switched off;
 /// ValueError for an index that a layer does not have, for partial mode
-/// without a spec or case, and for a model that is quantized.
+/// without a spec or case, for toolkit.strict with another policy, and for a
+/// model that is quantized.
 /// With OnUnknown::warn what is unknown is warned of and left out.
 Placement place(const Model& model, const QuantizeOptions& options = {});
 

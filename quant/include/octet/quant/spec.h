@@ -2,7 +2,9 @@
 // value that nobody but the user changes.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,7 +64,7 @@ class QuantizationSpec {
 
   std::span<const SpecEntry> entries() const& { return entries_; }
   /// Of a temporary, as in `for (auto& entry : c.case_(model, {}).entries())`.
-  std::vector<SpecEntry> entries() && { return std::move(entries_); }
+  std::vector<SpecEntry> entries() && { return entries_; }
   bool empty() const { return entries_.empty(); }
 
   /// The entry that holds for a layer, or null: by its name before a pattern
@@ -77,7 +79,11 @@ class QuantizationSpec {
  private:
   friend QuantizationSpec spec_from_config(const Config& config);
 
+  void append(SpecEntry entry);
+
   std::vector<SpecEntry> entries_;
+  std::map<std::string, size_t, std::less<>> by_layer_;  // the last of each
+  std::vector<size_t> others_;                           // patterns, classes
 };
 
 /// {"spec": [{"name": "conv1", "quantize_weight": false}, ...]}, where an

@@ -15,7 +15,8 @@
 
 namespace octet::quant {
 
-/// A quantizer on an activation: at an input of a layer, or behind it.
+/// A quantizer on an activation: at an input of a layer, inside it, or behind
+/// it.
 struct QuantStub {
   QdqSite site;
   std::shared_ptr<Quantizer> quantizer;
@@ -42,15 +43,16 @@ class BaseQuantizeWrapper : public Layer {
   virtual std::vector<QdqSite> sites(const QdqRequest& request,
                                      int inputs) const;
 
-  /// Puts a quantizer at a site, in place of one that is there. An index or
-  /// parameter that the layer does not have is refused when it is called.
+  /// Puts a quantizer at a site, in place of one that is there. An index,
+  /// parameter or inner tensor that the layer does not have is refused when it
+  /// is called.
   /// Throws: ValueError for no quantizer or a negative index; UnsupportedError
   /// for a live or per-channel scale on an activation.
   void attach(const QdqSite& site, std::shared_ptr<Quantizer> quantizer,
               std::string rule = "", std::string reason = "");
 
   const Layer& inner() const { return *inner_; }
-  /// Inputs in ascending order, then the output.
+  /// Inputs in ascending order, then the inner tensor, then the output.
   std::span<const QuantStub> stubs() const { return stubs_; }
   std::span<const WeightFakeQuantize> weights() const { return weights_; }
 
@@ -74,6 +76,7 @@ class BaseQuantizeWrapper : public Layer {
   void freeze_statistics(bool frozen) override;
   bool statistics_frozen() const override;
   bool observing() const override;
+  const std::shared_ptr<bool>& shared_statistics_flag() const override;
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;
@@ -92,7 +95,8 @@ class NonWeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
                              int inputs) const override;
 };
 
-/// For layers with weights: their first input and the weights.
+/// For layers with weights: their first input, what stands between two of
+/// their products, and the weights.
 class WeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   /// `kernel_type` names the Parameter that is quantized, `more` further ones.

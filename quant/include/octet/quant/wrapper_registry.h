@@ -61,4 +61,10 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
                               int inputs);
 
+/// The tensor between two products of the layer's class (QdqDefault::inner);
+/// empty where there is one product or none.
+std::string_view inner_tensor(const Layer& layer);
+/// Throws: NotFoundError unless that is what it is called.
+void expect_inner(const Layer& layer, std::string_view tensor);
+
 }  // namespace octet::quant

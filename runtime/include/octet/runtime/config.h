@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 class Config {
@@ -45,14 +47,22 @@ class Config {
   bool as_bool() const;
   int64_t as_int() const;
   double as_number() const;
-  const std::string& as_string() const;
-  const List& as_list() const;
-  const Object& as_object() const;
+  const std::string& as_string() const&;
+  const List& as_list() const&;
+  const Object& as_object() const&;
 
   /// The entry of an object, or null if there is none.
-  const Config* find(std::string_view name) const;
+  const Config* find(std::string_view name) const&;
   /// Throws: NotFoundError listing the names there are.
-  const Config& at(std::string_view name) const;
+  const Config& at(std::string_view name) const&;
+
+  // Of a temporary, as in `for (auto& entry : layer.config().as_object())`.
+  std::string as_string() && { return as_string(); }
+  List as_list() && { return as_list(); }
+  Object as_object() && { return as_object(); }
+  const Config* find(std::string_view name) const&& = delete;
+  Config at(std::string_view name) && { return at(name); }
+
   /// Sets or replaces an entry; a null Config becomes an object.
   Config& set(std::string_view name, Config value);
 

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 enum class ErrorKind {

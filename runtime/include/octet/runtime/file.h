@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 class NewFile;

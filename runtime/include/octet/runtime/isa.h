@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 enum class Isa { baseline, avx2, avx512 };

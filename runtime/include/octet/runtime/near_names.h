@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// Number of single-character insertions, deletions and replacements between

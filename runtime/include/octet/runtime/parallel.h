@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// Threads used by parallel_for; the number of cores unless set.

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,8 @@ class Rng {
   /// Standard normal (Box-Muller).
   float normal();
 
+  void fill_uniform(std::span<float> values, float low, float high);
+  void fill_normal(std::span<float> values, float mean, float deviation);
   void fill_uniform(Tensor& tensor, float low, float high);
   void fill_normal(Tensor& tensor, float mean, float deviation);
   /// 0 .. n-1 in random order (Fisher-Yates).

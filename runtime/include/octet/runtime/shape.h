@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// Rows and columns of a window, a stride or a dilation. As in Keras, one

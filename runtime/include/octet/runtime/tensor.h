@@ -1,7 +1,8 @@
 // Tensor: a shared handle to a 64-byte aligned, contiguous, row-major buffer.
 // Copying a Tensor shares the buffer; clone() copies it. Distinct tensors may
 // be used from different threads; one buffer is written by one thread at a
-// time.
+// time. Elements are read through a tensor that has a name: the buffer of a
+// temporary may go with it.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +50,7 @@ struct DTypeOf<bool> {
 };
 
 struct Buffer;
+class Variable;
 
 class [[nodiscard]] Tensor {
  public:
@@ -78,26 +80,39 @@ class [[nodiscard]] Tensor {
   ~Tensor();
 
   bool empty() const { return buffer_ == nullptr; }
-  const Shape& shape() const { return shape_; }
+  const Shape& shape() const& { return shape_; }
+  Shape shape() && { return shape_; }
   DType dtype() const { return type_; }
   int64_t size() const { return size_; }
   int64_t bytes() const { return size_ * size_of(type_); }
 
   /// The elements. Throws: ValueError if T is not the element type.
   template <class T>
-  std::span<T> data() {
+  std::span<T> data() & {
     check_type(DTypeOf<T>::value);
     return {static_cast<T*>(data_), static_cast<size_t>(size_)};
   }
   template <class T>
-  std::span<const T> data() const {
+  std::span<const T> data() const& {
     check_type(DTypeOf<T>::value);
     return {static_cast<const T*>(data_), static_cast<size_t>(size_)};
   }
-  std::span<float> f32() { return data<float>(); }
-  std::span<const float> f32() const { return data<float>(); }
-  void* raw() { return data_; }
-  const void* raw() const { return data_; }
+  std::span<float> f32() & { return data<float>(); }
+  std::span<const float> f32() const& { return data<float>(); }
+  void* raw() & { return data_; }
+  const void* raw() const& { return data_; }
+
+  // Not of a temporary, whose buffer would be gone: `for (float v :
+  // model.predict(x).f32())`. Give it a name first: `const Tensor y =
+  // model.predict(x);`, then `y.f32()`.
+  template <class T>
+  void data() const&& = delete;
+  void f32() const&& = delete;
+  void raw() const&& = delete;
+
+  /// How often the elements were handed out for writing through a Variable,
+  /// whichever handle of the buffer that was.
+  uint64_t writes() const;
 
   /// The value of a one-element f32 tensor. Throws: ShapeError otherwise.
   float item() const;
@@ -118,9 +133,11 @@ class [[nodiscard]] Tensor {
   }
 
  private:
+  friend class Variable;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
   void check_type(DType expected) const;
+  void count_write() const;
 
   Shape shape_;
   DType type_ = DType::f32;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -33,12 +34,13 @@ class [[nodiscard]] Variable {
   Variable(Tensor value, bool requires_grad = false);
 
   explicit operator bool() const { return node_ != nullptr; }
-  const Shape& shape() const;
+  const Shape& shape() const&;
+  Shape shape() &&;
   /// Differs for every op result and leaf; rises in the order of creation.
   uint64_t id() const;
   /// The value, computed if it was deferred.
   const Tensor& value() const&;
-  Tensor value() &&;  // `for (... : f(x).value().f32())` still dangles
+  Tensor value() &&;
   bool requires_grad() const;
   /// Of a leaf: whether backward() finds a gradient for it. Not between a
   /// forward pass and its backward().
@@ -54,18 +56,20 @@ class [[nodiscard]] Variable {
   void backward() const;
 
   /// A leaf's gradient; empty before the first backward().
-  const Tensor& grad() const;
+  const Tensor& grad() const&;
+  Tensor grad() &&;
   void zero_grad() const;
 
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
-  /// A leaf's value for writing in place. Ask again for every change, and not
-  /// between a forward pass and its backward(), which reads the leaf again.
-  /// Throws: ValueError (not a leaf).
-  Tensor& mutable_value() const;
+  /// A leaf's elements for writing in place; their number and place stay as
+  /// they are. Ask again for every change: each call counts as one, and a
+  /// backward() that needs what was there before refuses.
+  /// Throws: ValueError (not a leaf, or not f32).
+  std::span<float> mutable_value() const;
 
-  /// Of a leaf: how often its value was handed out for writing.
-  /// Throws: ValueError (not a leaf).
+  /// Of a leaf: how often its value was handed out for writing, through this
+  /// leaf or another one on the same buffer. Throws: ValueError (not a leaf).
   uint64_t version() const;
 
   /// The same value cut off from the tape.
@@ -76,6 +80,8 @@ class [[nodiscard]] Variable {
   const autograd::NodePtr& node() const { return node_; }
 
  private:
+  Tensor& count_write() const;
+
   autograd::NodePtr node_;
 };
 
@@ -93,8 +99,14 @@ using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 ///       return std::vector{...};
 ///     });
 ///   }
+///
+/// `vjp` may read the values of the inputs: backward() throws a ValueError if
+/// one of them was written since.
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, Vjp vjp);
+/// The same of an op whose `vjp` reads `kept` and no other input.
+Variable record(std::string_view name, std::vector<Variable> inputs,
+                Tensor output, std::vector<Tensor> kept, Vjp vjp);
 
 /// Whether ops record themselves on this thread.
 bool grad_enabled();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// "major.minor.patch" of the library.

@@ -5,6 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet::train {
 
 /// The factor at `step` of `total` steps, 0 <= step < total.

@@ -1,6 +1,8 @@
 // Normalization over channels and over the values of a row.
 #pragma once
 
+#include <span>
+
 #include <octet/runtime/variable.h>
 
 namespace octet {
@@ -16,8 +18,8 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
 /// move the stored ones: stored = momentum * stored + (1 - momentum) * batch.
 /// Source: Keras BatchNormalization, training=True.
 Variable batch_norm_training(const Variable& x, const Variable& gamma,
-                             const Variable& beta, Tensor& moving_mean,
-                             Tensor& moving_variance, float momentum,
+                             const Variable& beta, std::span<float> moving_mean,
+                             std::span<float> moving_variance, float momentum,
                              float epsilon);
 
 /// gamma * (x - mean) / sqrt(variance + epsilon) + beta, with the mean and

@@ -1,0 +1,60 @@
+#include "voices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::quant {
+namespace {
+
+// The order of the toolkit, which merges all entries into one table of names,
+// where later ones replace earlier ones and those of cases come last, and one
+// set of classes, which keeps nothing but their names.
+// Source: tensorflow-quantization 0.2.0, quantize.py and quantize_config.py.
+std::vector<Voice> as_in_toolkit(const std::vector<Voice>& voices) {
+  std::vector<Voice> names;
+  std::vector<Voice> classes;
+  for (const Voice& voice : voices) {
+    Voice named{voice.author, {}};
+    Voice classed{voice.author, {}};
+    for (const SpecEntry& entry : voice.spec.entries()) {
+      if (entry.target == SpecTarget::class_) {
+        classed.spec.add(entry.name, {.is_keras_class = true});
+      } else {
+        named.spec.add(
+            entry.name,
+            {.is_regex = entry.target == SpecTarget::pattern,
+             .quantize_input = entry.request.quantize_input,
+             .quantize_weight = entry.request.quantize_weight,
+             .quantization_index = entry.request.quantization_index});
+      }
+    }
+    names.push_back(std::move(named));
+    classes.push_back(std::move(classed));
+  }
+  // The user's come first in Octet's order.
+  std::ranges::rotate(names, names.begin() + 1);
+  names.insert(names.end(), classes.begin(), classes.end());
+  return names;
+}
+
+}  // namespace
+
+std::vector<Voice> voices_of(const Model& model,
+                             const QuantizeOptions& options) {
+  std::vector<Voice> voices{{{.rule = "user"}, options.spec}};
+  for (auto c = options.cases.rbegin(); c != options.cases.rend(); ++c) {
+    Author author{.rule = fmt::format("case {}", (*c)->name()),
+                  .reason = (*c)->info()};
+    QuantizationSpec spec =
+        with_context([&] { return fmt::format("in {}", author.rule); },
+                     [&] { return (*c)->case_(model, options.spec); });
+    voices.push_back({std::move(author), std::move(spec)});
+  }
+  return options.toolkit.strict ? as_in_toolkit(voices) : voices;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,30 @@
+// Voices: who says what about layers, the user's spec and the cases, in the
+// order in which they overrule each other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <octet/quant/quantize_model.h>
+
+namespace octet::quant {
+
+/// Whoever gives a spec.
+struct Author {
+  std::string rule;         ///< "user", "case ResNetV1"
+  std::string reason = {};  ///< a case's own words
+};
+
+/// A spec and who gives it.
+struct Voice {
+  Author author;
+  QuantizationSpec spec;
+};
+
+/// The strongest first: the user, then the cases, the last one first; or as in
+/// the toolkit, if its strict rules are asked for. An author may have several
+/// voices. Throws: what a case throws.
+std::vector<Voice> voices_of(const Model& model,
+                             const QuantizeOptions& options);
+
+}  // namespace octet::quant

@@ -1,0 +1,35 @@
+// Kept: a tensor that is read again later, by a backward pass or for a value
+// that was deferred. Whoever writes it in between through a Variable is found
+// out; nothing is copied.
+#pragma once
+
+#include <utility>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet::autograd {
+
+class Kept {
+ public:
+  Kept() = default;
+  Kept(Tensor tensor) : tensor_(std::move(tensor)), writes_(tensor_.writes()) {}
+
+  bool empty() const { return tensor_.empty(); }
+  const Shape& shape() const { return tensor_.shape(); }
+  int64_t size() const { return tensor_.size(); }
+  /// As it was when it was kept. Throws: ValueError if it was written since.
+  const Tensor& read() const {
+    if (tensor_.writes() != writes_) refuse();
+    return tensor_;
+  }
+  /// Whatever it holds by now.
+  const Tensor& now() const { return tensor_; }
+
+ private:
+  [[noreturn]] static void refuse();
+
+  Tensor tensor_;
+  uint64_t writes_ = 0;
+};
+
+}  // namespace octet::autograd

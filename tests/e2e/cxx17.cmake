@@ -1,0 +1,31 @@
+# The first thing a compiler says of any public header below C++20 is that
+# Octet needs C++20.
+foreach(module runtime layers quant train io)
+  file(GLOB_RECURSE headers RELATIVE ${SOURCE}/${module}/include
+       ${SOURCE}/${module}/include/*.h)
+  list(APPEND all ${headers})
+  list(APPEND includes -I${SOURCE}/${module}/include)
+endforeach()
+list(LENGTH all count)
+if(count LESS 100)
+  message(FATAL_ERROR "expected the public headers, got ${count}")
+endif()
+file(MAKE_DIRECTORY ${WORK})
+foreach(header IN LISTS all)
+  file(WRITE ${WORK}/includes.cpp "#include <${header}>\n")
+  # #error ends nothing by itself; the preprocessor alone is enough to see it
+  # stand before all else, and for the umbrella the compiler is asked.
+  set(mode -E)
+  if(header STREQUAL "octet/octet.h")
+    set(mode -fsyntax-only)
+  endif()
+  execute_process(
+    COMMAND ${COMPILER} -std=c++17 ${mode} ${includes} ${WORK}/includes.cpp
+    OUTPUT_QUIET ERROR_VARIABLE said RESULT_VARIABLE status)
+  string(REGEX MATCH "error: [^\n]*" first "${said}")
+  if(status EQUAL 0 OR NOT first MATCHES "#error \"?Octet needs C\\+\\+20")
+    message(FATAL_ERROR "${header} as C++17: expected to be told of C++20 "
+                        "first, got: ${first}")
+  endif()
+endforeach()
+message("${count} headers")
