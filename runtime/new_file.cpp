@@ -128,7 +128,9 @@ NewFile::NewFile(const fs::path& path, std::string_view contents)
     return;
   }
   // Nobody else may read what nobody else could before.
-  temporary_.emplace(to_.path, to_.replaced ? 0600 : 0666);
+  with_context(
+      [&] { return fmt::format("writing '{}'", path.string()); },
+      [&] { temporary_.emplace(to_.path, to_.replaced ? 0600 : 0666); });
   const int fd = temporary_->descriptor();
   write_all(fd, contents, path);
   if (to_.replaced) keep_rights(fd, *to_.replaced);

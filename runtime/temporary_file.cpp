@@ -27,9 +27,7 @@ fs::path slot_of(const fs::path& target, int slot) {
 }
 
 [[noreturn]] void fail_in_folder(const fs::path& target, int error) {
-  fail(target,
-       fmt::format("write into the folder '{}'", folder_of(target).string()),
-       error);
+  fail(folder_of(target), "write to the folder", error);
 }
 
 std::string path_of(const Descriptor& descriptor) {

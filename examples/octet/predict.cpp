@@ -222,7 +222,7 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
 }
 
 void predict(const Options& options) {
-  check_output(options.output);
+  if (!options.output.empty()) check_output(options.output);
   warn_of_untrained(options.model);
   const Runnable model = read_runnable(options.model);
   const Tensor x = io::read_npy(options.input);

@@ -181,7 +181,7 @@ TEST(PlanFile, TellsThePointAndTheKeyAtFault) {
                     HasSubstr("at 'bits'"), HasSubstr("in point 0 of the plan"),
                     HasSubstr("plan.json'")));
   EXPECT_THAT(plan_refusal("\"weight\"", "\"weights\""),
-              AllOf(HasSubstr("expected input, weight or output"),
+              AllOf(HasSubstr("expected input, inner, weight or output"),
                     HasSubstr("at 'site'"), HasSubstr("in point 1")));
   EXPECT_THAT(plan_refusal("\"index\": 0", "\"index\": -1"),
               HasSubstr("at 'index'"));

@@ -40,7 +40,7 @@ TEST(WriteFile, OverAFolderSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(
       error_of<IoError>([&] { write_file(folder.path(), "x"); }),
-      ::testing::HasSubstr("the name of a file to write, got a folder"));
+      ::testing::HasSubstr("expected a file to write, got a folder"));
   EXPECT_TRUE(folder.empty());
 }
 

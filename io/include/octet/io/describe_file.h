@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string>
 
+#include <octet/runtime/language.h>
+
 namespace octet::io {
 
 /// What a file or a folder is by its contents, and what to do with it:

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// A name made fit for one line: control characters, bytes that are no UTF-8
