@@ -217,9 +217,8 @@ TEST(WriteFile, DoesNotOpenToItsGroupWhatAnotherGroupCouldRead) {
 TEST(WriteFile, NamesTheFolderThatCannotBeWrittenTo) {
   const TempFolder folder;
   EXPECT_THAT(refusal(folder / "no" / "f"),
-              AllOf(HasSubstr((folder / "no").string() +
-                              ": cannot write to the folder: No such file"),
-                    HasSubstr("writing '" + (folder / "no/f").string())));
+              HasSubstr("expected a folder '" + (folder / "no").string() +
+                        "' to write into"));
   // As somebody whom permissions hold for.
   const Process other([&] {
     ::chmod(folder.path().c_str(), 0555);
