@@ -1,12 +1,10 @@
 // What a child process may do to the one that started it: nothing but an
 // error. A hook makes children misbehave.
-#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -16,9 +14,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -225,71 +221,6 @@ TEST(Hdf5Child, MayBeUsedInAnotherThreadThanItWasStartedIn) {
   std::optional<Hdf5Reader> file;
   std::thread([&] { file = reader_with(nullptr); }).join();
   EXPECT_THAT(values(file->f32("w", {2})), ElementsAre(1, 2));
-}
-
-/// What a child in a loop tells, to processes that share it.
-struct Shared {
-  std::atomic<pid_t> child = 0;
-};
-Shared* shared = nullptr;
-
-void loop(std::string_view) {
-  shared->child = getpid();
-  while (shared->child != 0) {
-  }
-}
-
-pid_t child_in_loop() {
-  while (shared->child == 0) sched_yield();
-  return shared->child;
-}
-
-class Hdf5ChildAlone : public ::testing::Test {
- protected:
-  Hdf5ChildAlone() {
-    void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    shared = new (memory) Shared;
-    // Children of killed children are this process's then.
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-  }
-  ~Hdf5ChildAlone() override {
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
-    munmap(shared, sizeof(Shared));
-  }
-};
-
-TEST_F(Hdf5ChildAlone, EndsWithAParentThatIsKilled) {
-  const pid_t parent = fork();
-  if (parent == 0) {
-    // Without an end to its loop, the child's own limit is the last resort.
-    refusal(loop, {.time_limit = 20});
-    _exit(0);
-  }
-  const pid_t child = child_in_loop();
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
-      << "ended by its own limit, signal " << WTERMSIG(status);
-}
-
-TEST_F(Hdf5ChildAlone, WorksOnWhenTheThreadThatStartedItEnds) {
-  std::optional<Hdf5Reader> file;
-  std::promise<void> started, over;
-  std::thread starter([&] {
-    file = reader_with(loop);
-    started.set_value();
-    over.get_future().wait();
-  });
-  started.get_future().wait();
-  std::thread asking([&] { EXPECT_EQ(file->kind("w"), Hdf5Kind::dataset); });
-  child_in_loop();
-  over.set_value();
-  starter.join();
-  shared->child = 0;
-  asking.join();
 }
 
 // A file that takes the child over can make it say anything.

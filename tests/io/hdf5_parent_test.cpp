@@ -1,0 +1,97 @@
+// The child that reads an HDF5 file and what becomes of the one that started
+// it.
+#include <atomic>
+#include <csignal>
+#include <future>
+#include <new>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "hdf5/reader.h"
+#include "hdf5_files.h"
+
+namespace octet::io {
+namespace {
+
+/// What a child in a loop tells, to processes that share it.
+struct Shared {
+  std::atomic<pid_t> child = 0;
+};
+Shared* shared = nullptr;
+
+void loop(std::string_view) {
+  shared->child = getpid();
+  while (shared->child != 0) {
+  }
+}
+
+pid_t child_in_loop() {
+  while (shared->child == 0) sched_yield();
+  return shared->child;
+}
+
+/// Of a file whose child goes into that loop with each question.
+Hdf5Reader reader(const FileLimits& limits = {}) {
+  Hdf5Image image;
+  image.dataset("w", H5T_IEEE_F32LE, {2}, {1.f, 2.f});
+  return Hdf5Reader(image.finish(), "a.h5", limits, loop);
+}
+
+class Hdf5ChildAlone : public ::testing::Test {
+ protected:
+  Hdf5ChildAlone() {
+    void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    shared = new (memory) Shared;
+    // Children of killed children are this process's then.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+  }
+  ~Hdf5ChildAlone() override {
+    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    munmap(shared, sizeof(Shared));
+  }
+};
+
+TEST_F(Hdf5ChildAlone, EndsWithAParentThatIsKilled) {
+  const pid_t parent = fork();
+  if (parent == 0) {
+    // Without an end to its loop, the child's own limit is the last resort.
+    (void)reader({.time_limit = 20}).kind("w");
+    _exit(0);
+  }
+  const pid_t child = child_in_loop();
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "ended by its own limit, signal " << WTERMSIG(status);
+}
+
+TEST_F(Hdf5ChildAlone, WorksOnWhenTheThreadThatStartedItEnds) {
+  std::optional<Hdf5Reader> file;
+  std::promise<void> started, over;
+  std::thread starter([&] {
+    file = reader();
+    started.set_value();
+    over.get_future().wait();
+  });
+  started.get_future().wait();
+  std::thread asking([&] { EXPECT_EQ(file->kind("w"), Hdf5Kind::dataset); });
+  child_in_loop();
+  over.set_value();
+  starter.join();
+  shared->child = 0;
+  asking.join();
+}
+
+}  // namespace
+}  // namespace octet::io
