@@ -25,7 +25,7 @@ function(octet_private_links target)
   endforeach()
 endfunction()
 
-# Language level, warnings and sanitizers of everything we compile.
+# Language level, warnings, hardening and sanitizers of everything we compile.
 function(octet_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES
@@ -42,7 +42,19 @@ function(octet_compile_options target)
       -fsanitize=${OCTET_SANITIZE} -fno-omit-frame-pointer
       -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${OCTET_SANITIZE})
+  else()
+    octet_harden(${target})
   endif()
+endfunction()
+
+# What makes a mistake in parsing a stranger's file end the program instead of
+# running what the file says. Fortification needs optimization.
+function(octet_harden target)
+  target_compile_options(${target} PRIVATE
+    -fstack-protector-strong
+    $<$<NOT:$<CONFIG:Debug,>>:-U_FORTIFY_SOURCE$<SEMICOLON>-D_FORTIFY_SOURCE=2>)
+  target_link_options(${target} PRIVATE
+    $<$<STREQUAL:$<TARGET_PROPERTY:${target},TYPE>,EXECUTABLE>:-Wl,-z,relro,-z,now>)
 endfunction()
 
 # octet_assemble(TARGET module...): one library of all modules' objects.

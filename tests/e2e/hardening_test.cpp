@@ -1,0 +1,57 @@
+// The program that parses strangers' files, as it was linked. Source: the notes
+// of readelf(1); `_FORTIFY_SOURCE` in feature_test_macros(7).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+std::string readelf(const std::string& options) {
+  const CommandResult r =
+      run_command("readelf " + options + " " + quoted(OCTET_BIN "/octet"));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  return r.output;
+}
+
+class Hardening : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers have checks of their own";
+#endif
+  }
+};
+
+TEST_F(Hardening, BindsAllSymbolsAtOnceAndMakesThemReadOnly) {
+  EXPECT_THAT(readelf("-dW"), ContainsRegex("FLAGS_1.* NOW"));
+  EXPECT_THAT(readelf("-lW"), HasSubstr("GNU_RELRO"));
+}
+
+TEST_F(Hardening, IsPositionIndependent) {
+  EXPECT_THAT(readelf("-hW"), ContainsRegex("Type: +DYN"));
+  EXPECT_THAT(readelf("-dW"), ContainsRegex("FLAGS_1.* PIE"));
+}
+
+TEST_F(Hardening, ProtectsTheStack) {
+  EXPECT_THAT(readelf("-W --dyn-syms"), HasSubstr("__stack_chk_fail"));
+}
+
+TEST_F(Hardening, ChecksTheBuffersOfTheStandardLibrary) {
+#ifndef __OPTIMIZE__
+  GTEST_SKIP() << "fortification needs optimization";
+#endif
+  EXPECT_THAT(readelf("-W --dyn-syms"),
+              ContainsRegex("__(memcpy|memmove|memset|read|poll|fprintf)_chk"));
+}
+
+TEST_F(Hardening, HasNoStackThatCanBeRun) {
+  EXPECT_THAT(readelf("-lW"), ContainsRegex("GNU_STACK .* RW +0x"));
+}
+
+}  // namespace
+}  // namespace octet
