@@ -64,7 +64,7 @@ class QuantizationSpec {
 
   std::span<const SpecEntry> entries() const& { return entries_; }
   /// Of a temporary, as in `for (auto& entry : c.case_(model, {}).entries())`.
-  std::vector<SpecEntry> entries() && { return entries_; }
+  std::vector<SpecEntry> entries() && { return std::move(entries_); }
   bool empty() const { return entries_.empty(); }
 
   /// The entry that holds for a layer, or null: by its name before a pattern
