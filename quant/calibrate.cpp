@@ -92,14 +92,26 @@ void warn_of_untrained_statistics(const Model& model) {
       untrained, first));
 }
 
+/// Warns of quantizers that somebody switched off and that stay so.
+void warn_of_switched_off(const Model& model) {
+  const auto all = quantizers(model);
+  const auto off = std::ranges::count_if(
+      all, [](const auto& quantizer) { return !quantizer->enabled(); });
+  if (off == 0) return;
+  warn(fmt::format(
+      "calibrate: {} of {} quantizers are switched off and stay so: what is "
+      "measured is not INT8. Hint: enable_fake_quant or prepare_qat",
+      off, all.size()));
+}
+
 /// Warns of samples that lack classes of the data they come from.
 void warn_of_missing_classes(const Dataset& data) {
   const std::vector<int64_t> missing = missing_classes(data, data.source());
   if (missing.empty()) return;
   warn(fmt::format(
       "calibrate: expected samples of all classes, got none of {} of them, the "
-      "first {}. Hint: calibrate with .samples, or on data.sample(n), which "
-      "choose by chance",
+      "first {}. Hint: .samples and data.sample(n) choose by chance, "
+      "data.sample(n, {{.stratified = true}}) from every class",
       missing.size(), missing[0]));
 }
 
@@ -108,6 +120,7 @@ void warn_of_missing_classes(const Dataset& data) {
 std::vector<CalibratedRange> calibrate(
     const Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options) {
+  warn_of_switched_off(model);
   const Switches switches(quantizers(model));
   if (switches.all().empty()) {
     throw ValueError(fmt::format(
@@ -128,7 +141,9 @@ std::vector<CalibratedRange> calibrate(
   for (const auto& quantizer : switches.all()) {
     if (quantizer->observing() && !quantizer->observed()) {
       throw ValueError(
-          fmt::format("calibrate: expected data for quantizer '{}', got none",
+          fmt::format("calibrate: expected data for quantizer '{}', got none. "
+                      "Hint: evaluate() shows quantizers nothing; run the "
+                      "model, or predict()",
                       quantizer->name()));
     }
   }

@@ -74,10 +74,11 @@ class Run {
     FitCheckpoints& checkpoints = checkpoints_.emplace(
         model, options, parts_, batch_size_, metrics_, updates_);
     progress_.resumed = checkpoints.resumes();
-    if (options.calibrate &&
+    if (options.calibrate && !checkpoints.resumes() &&
         (quant::quantizers(model).empty() || quant::needs_calibration(model))) {
       quant::calibrate(model, parts_.training, *options.calibrate);
     }
+    if (!checkpoints.resumes()) quant::expect_calibrated("fit", model);
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();

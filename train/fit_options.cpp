@@ -121,7 +121,10 @@ void check_options(const Model& model, const FitOptions& options) {
       throw ValueError("fit: expected callbacks, got a null pointer");
     }
   }
-  if (!options.calibrate) quant::expect_calibrated("fit", model);
+  // A state that is resumed brings its scales.
+  if (!options.calibrate && !options.resume) {
+    quant::expect_calibrated("fit", model);
+  }
 }
 
 /// Of little use: the classes that were trained are not measured, and early

@@ -17,6 +17,13 @@ LayerRole role_of(const Layer& layer) {
   return def == nullptr ? LayerRole::other : def->role;
 }
 
+/// Whether the call is of an Activation that does nothing.
+bool is_linear(const GraphNode& node) {
+  const Layer& layer = quant::float_layer(*node.layer);
+  return layer.class_name() == "Activation" &&
+         layer.config().at("activation") == Config("linear");
+}
+
 /// The call that makes the model's values: what stands behind it leaves them as
 /// they are.
 const GraphNode& last_call(const Model& model) {
@@ -33,7 +40,7 @@ const GraphNode& last_call(const Model& model) {
     const GraphNode& before = *node->inputs[0].node;
     const bool moves = role == LayerRole::movement &&
                        sample_size(before) == sample_size(*node);
-    if (role != LayerRole::identity && !moves) break;
+    if (role != LayerRole::identity && !moves && !is_linear(*node)) break;
     node = &before;
   }
   return *node;

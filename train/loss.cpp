@@ -1,3 +1,4 @@
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -133,6 +134,34 @@ bool takes_logits(std::string_view loss, std::string_view wanted,
   return said.value_or(!probabilities);
 }
 
+/// Whether every row is one of probabilities: what a softmax gives, up to its
+/// rounding.
+bool are_shares(const Tensor& rows) {
+  const Shape& shape = rows.shape();
+  if (shape.rank() != 2 || shape[0] < 1 || shape[1] < 2) return false;
+  const auto length = static_cast<size_t>(shape[1]);
+  const auto values = rows.f32();
+  for (size_t first = 0; first < values.size(); first += length) {
+    double sum = 0;
+    for (const float value : values.subspan(first, length)) {
+      if (!(value >= 0)) return false;
+      sum += double{value};
+    }
+    if (std::fabs(sum - 1) > 1e-5) return false;
+  }
+  return true;
+}
+
+/// Where neither the model nor the user says what the outputs are.
+void expect_logits(std::string_view loss, const Variable& outputs) {
+  if (!are_shares(outputs.value())) return;
+  throw ValueError(
+      fmt::format("{}: expected logits, got rows of probabilities, which each "
+                  "sum to 1. Hint: say .from_logits = false, or take "
+                  "loss.for_model(model)",
+                  loss));
+}
+
 using CrossEntropy =
     std::function<Variable(const Variable& outputs, const Batch& batch,
                            const octet::CrossEntropyOptions& options)>;
@@ -141,10 +170,11 @@ using CrossEntropy =
 Loss cross_entropy(const std::string& name, const std::string& activation,
                    const CrossEntropyOptions& options, Targets targets,
                    const Metric& metric, const CrossEntropy& compute) {
-  const auto made = [=](bool from_logits, LossTraits traits) {
+  const auto made = [=](bool from_logits, bool known, LossTraits traits) {
     return Loss(
         name,
         [=](const Variable& y, const Batch& batch) {
+          if (!known && activation == "softmax") expect_logits(name, y);
           return compute(y, batch,
                          {.label_smoothing = options.label_smoothing,
                           .reduction = Reduction::none,
@@ -155,10 +185,13 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
   const LossTraits fixed{.targets = targets, .metrics = {metric}};
   LossTraits traits = fixed;
   traits.adapt = [=](const std::string& end) {
-    return made(takes_logits(name, activation, end, options.from_logits),
+    const bool known =
+        options.from_logits || end == activation || end == "linear";
+    return made(takes_logits(name, activation, end, options.from_logits), known,
                 fixed);
   };
-  return made(options.from_logits.value_or(true), traits);
+  return made(options.from_logits.value_or(true),
+              options.from_logits.has_value(), traits);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -221,8 +223,27 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
   return right;
 }
 
+/// What is read is not to be written over.
+void check_not_read(const Options& options) {
+  for (const std::string& read :
+       {options.input, options.labels, options.model.what}) {
+    std::error_code ignored;
+    if (read.empty() || !std::filesystem::is_regular_file(read, ignored) ||
+        !std::filesystem::equivalent(options.output, read, ignored)) {
+      continue;
+    }
+    throw ValueError(
+        fmt::format("--output: expected a file of its own, got '{}', which is "
+                    "read",
+                    options.output));
+  }
+}
+
 void predict(const Options& options) {
-  if (!options.output.empty()) check_output(options.output);
+  if (!options.output.empty()) {
+    check_output(options.output);
+    check_not_read(options);
+  }
   warn_of_untrained(options.model);
   const Runnable model = read_runnable(options.model);
   const Tensor x = io::read_npy(options.input);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -75,6 +76,8 @@ Variable categorical_cross_entropy(const Variable& outputs,
   constexpr auto kName = "categorical_cross_entropy";
   loss::check_logits(kName, outputs.shape());
   loss::check_targets(kName, outputs.shape(), targets);
+  loss::check_target_range(kName, targets,
+                           std::numeric_limits<float>::infinity());
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   const Variable logits =
       loss::logits_of(kName, "softmax", outputs, options.from_logits);
@@ -99,6 +102,7 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
                               const CrossEntropyOptions& options) {
   constexpr auto kName = "binary_cross_entropy";
   loss::check_targets(kName, outputs.shape(), targets);
+  loss::check_target_range(kName, targets, 1);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   const Variable logits =
       loss::logits_of(kName, "sigmoid", outputs, options.from_logits);

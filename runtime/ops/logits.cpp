@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,17 @@ namespace {
 
 // Source: Keras, backend.epsilon().
 constexpr double kLeast = 1e-7;
+
+/// Up to rounding.
+void check_probabilities(std::string_view loss, const Tensor& p) {
+  for (const float value : p.f32()) {
+    if (!(value < -1e-6f || value > 1 + 1e-3f)) continue;
+    throw ValueError(
+        fmt::format("{}: expected probabilities in [0,1] for from_logits = "
+                    "false, got {}",
+                    loss, value));
+  }
+}
 
 Variable logarithm(const Variable& p, bool sigmoid) {
   const double most = sigmoid ? 1 - kLeast : 1;
@@ -55,6 +67,7 @@ Variable logits_of(std::string_view loss, std::string_view activation,
         loss, activation));
   }
   if (made && node->inputs.size() == 1) return Variable(node->inputs[0]);
+  check_probabilities(loss, outputs.value());
   return logarithm(outputs, activation == "sigmoid");
 }
 

@@ -144,6 +144,17 @@ void check_targets(std::string_view name, const Shape& outputs,
   }
 }
 
+void check_target_range(std::string_view name, const Tensor& targets,
+                        float most) {
+  for (const float t : targets.f32()) {
+    if (!(t < 0 || t > most)) continue;  // a NaN shows in the loss
+    throw ValueError(fmt::format(
+        "{}: expected targets {}, got {}. Hint: -1 and 1 become 0 and 1 by "
+        "(t + 1) / 2, 1 and 2 by t - 1, 0 and 255 by t / 255",
+        name, std::isinf(most) ? "of 0 or more" : "in [0,1]", t));
+  }
+}
+
 void check_share(std::string_view name, std::string_view option, float share) {
   // Written so that NaN fails, too.
   if (!(share >= 0.0f && share <= 1.0f)) {

@@ -32,6 +32,9 @@ void check_labels(std::string_view name, const Shape& logits,
 /// more and not empty; ValueError unless they are f32.
 void check_targets(std::string_view name, const Shape& outputs,
                    const Tensor& targets);
+/// Throws: ValueError unless all targets are in [0, most], with the usual cure.
+void check_target_range(std::string_view name, const Tensor& targets,
+                        float most);
 /// Throws: ValueError for a share outside [0, 1].
 void check_share(std::string_view name, std::string_view option, float share);
 

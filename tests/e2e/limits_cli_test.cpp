@@ -80,6 +80,18 @@ TEST_F(OctetFiles, AreWrittenIntoPipes) {
   EXPECT_EQ(y.f32()[1], -2.f);
 }
 
+// The samples would be gone.
+TEST_F(OctetFiles, AreNotWrittenOverWhatIsRead) {
+  const std::string before = read_file(folder_ / "x.npy");
+  std::filesystem::create_symlink(folder_ / "x.npy", folder_ / "link.npy");
+  for (const char* output : {"x.npy", "link.npy", "m.onnx"}) {
+    EXPECT_THAT(refusal("predict " + at("m.onnx") + " --input " + at("x.npy") +
+                        " --output " + at(output)),
+                HasSubstr("which is read"));
+  }
+  EXPECT_EQ(read_file(folder_ / "x.npy"), before);
+}
+
 TEST_F(OctetFiles, AreNotNeededToPrintAnAccuracy) {
   const std::string predict =
       "predict " + at("m.onnx") + " --input " + at("x.npy");

@@ -104,6 +104,18 @@ TEST(Calibrate, ChoosesSamplesByChance) {
   EXPECT_THROW(calibrate(model, sorted(), {.samples = -1}), ValueError);
 }
 
+TEST(Calibrate, WarnsOfQuantizersThatStayOff) {
+  const WarningsKept kept;
+  const Model model = quantize_model(doubling());
+  disable_fake_quant(model);
+  calibrate(model, sorted());
+  ASSERT_EQ(kept.messages.size(), 1u);
+  EXPECT_THAT(kept.messages[0], HasSubstr("enable_fake_quant"));
+  enable_fake_quant(model);
+  calibrate(model, sorted());
+  EXPECT_EQ(kept.messages.size(), 1u);
+}
+
 TEST(Calibrate, AsksForAPercentage) {
   const Model model = quantize_model(doubling());
   for (const float share : {0.9999f, 0.5f, 1.0f, 49.0f}) {

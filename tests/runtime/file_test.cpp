@@ -38,9 +38,8 @@ TEST(WriteFile, IntoAFolderThatIsMissingSaysSo) {
 
 TEST(WriteFile, OverAFolderSaysSo) {
   const TempFolder folder;
-  EXPECT_THAT(
-      error_of<IoError>([&] { write_file(folder.path(), "x"); }),
-      ::testing::HasSubstr("expected a file to write, got a folder"));
+  EXPECT_THAT(error_of<IoError>([&] { write_file(folder.path(), "x"); }),
+              ::testing::HasSubstr("expected a file to write, got a folder"));
   EXPECT_TRUE(folder.empty());
 }
 

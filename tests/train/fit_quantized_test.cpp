@@ -8,6 +8,7 @@
 
 #include "../support.h"
 #include "blobs.h"
+#include "checkpoints.h"
 
 namespace octet::train {
 namespace {
@@ -46,6 +47,28 @@ TEST(FitQuantized, KeepsTheScalesThatThereAre) {
   for (const auto& q : quant::quantizers(model)) {
     EXPECT_EQ(q->scale().value_or(0.5f), 0.5f);
   }
+}
+
+// The state has the scales.
+TEST(FitQuantized, GoesOnWithoutScalesOfItsOwn) {
+  const auto checkpoints = std::make_shared<MemoryCheckpoints>();
+  const FitOptions options{.epochs = 2,
+                           .calibrate = quant::CalibrationOptions{},
+                           .checkpoints = checkpoints,
+                           .resume = true};
+  const Model first = quant::quantize_model(small_network());
+  fit(first, blobs(64), options);
+  FitOptions again = options;
+  again.calibrate = {};
+  const Model second = quant::quantize_model(small_network());
+  fit(second, blobs(64), again);
+  const Tensor x = noise({9, 2});
+  EXPECT_EQ(bits(second.predict(x)), bits(first.predict(x)));
+  again.checkpoints = std::make_shared<MemoryCheckpoints>();
+  EXPECT_THAT(error_of<ValueError>([&] {
+                fit(quant::quantize_model(small_network()), blobs(64), again);
+              }),
+              HasSubstr("fit: expected calibrated quantizers"));
 }
 
 TEST(FitQuantized, RefusesToCalibrateAFloatModel) {

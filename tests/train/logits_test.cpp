@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -198,6 +199,72 @@ TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
       trained(ends_in("linear")));
 }
 
+// Keras' mixed precision ends so.
+TEST(SoftmaxAtTheEnd, IsFoundBeforeAnActivationThatDoesNothing) {
+  const auto ended = [] {
+    const SymbolicTensor x = input({2});
+    SymbolicTensor y =
+        Dense({.units = 8, .activation = "relu", .name = "hidden"})(x);
+    y = Dense({.units = 2, .activation = "softmax", .name = "last"})(y);
+    return Model(x, Activation({.activation = "linear"})(y));
+  };
+  EXPECT_EQ(output_activation(ended()), "softmax");
+  EXPECT_EQ(trained(ended()), trained(ends_in("linear")));
+}
+
+/// The mean of two classifiers.
+Model ensemble() {
+  const SymbolicTensor x = input({2});
+  const LayerHandle one = Dense({.units = 2, .activation = "softmax"});
+  const LayerHandle other = Dense({.units = 2, .activation = "softmax"});
+  return Model(x, Average()({one(x), other(x)}));
+}
+
+// Its end does not tell, but its outputs do.
+TEST(FromLogits, IsAskedForWhereOutputsSumToOne) {
+  const Model model = ensemble();
+  const Dataset data = blobs(16);
+  for (const std::string& error :
+       {error_of<ValueError>([&] { fit(model, data); }),
+        error_of<ValueError>([&] { (void)evaluate(model, data); }),
+        error_of<ValueError>([&] {
+          const Batch batch = data.batch(0, 16);
+          (void)losses::sparse_categorical_cross_entropy()(
+              Variable(model.predict(batch.inputs)), batch);
+        })}) {
+    EXPECT_THAT(error, HasSubstr("rows of probabilities"));
+  }
+  const Loss loss =
+      losses::sparse_categorical_cross_entropy({.from_logits = false});
+  const Evaluation got = evaluate(model, data, {.loss = loss});
+  const Tensor shares = predict(model, data);
+  const Tensor labels = data.labels();
+  double sum = 0;
+  for (size_t i = 0; i < 16; ++i) {
+    const auto label = static_cast<size_t>(labels.data<int64_t>()[i]);
+    sum -= std::log(double{shares.f32()[2 * i + label]});
+  }
+  EXPECT_NEAR(got.loss, sum / 16, 1e-6);
+}
+
+TEST(FromLogits, IsRefusedForWhatIsNoProbability) {
+  const Batch batch = blobs(8).batch(0, 8);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)softmax_cross_entropy(Variable(noise({8, 2})),
+                                            batch.labels,
+                                            {.from_logits = false});
+              }),
+              HasSubstr("expected probabilities in [0,1]"));
+}
+
+// A temporary would be gone when the loss asks it.
+template <class Teacher>
+concept CanTeach = requires(Teacher&& teacher) {
+  losses::distillation(std::forward<Teacher>(teacher));
+};
+static_assert(CanTeach<const Model&>);
+static_assert(!CanTeach<Model>);
+
 TEST(FromLogits, IsRefusedInALoopOfOnesOwn) {
   const Model model = ends_in("softmax");
   const Batch batch = blobs(8).batch(0, 8);
@@ -208,7 +275,7 @@ TEST(FromLogits, IsRefusedInALoopOfOnesOwn) {
   EXPECT_THAT(error_of<ValueError>([&] {
                 (void)losses::sparse_categorical_cross_entropy()(y, batch);
               }),
-              HasSubstr("got the output of softmax"));
+              HasSubstr("rows of probabilities"));
   EXPECT_NEAR(
       softmax_cross_entropy(y, batch.labels, {.from_logits = false})
           .value()

@@ -12,6 +12,8 @@
 #include <octet/runtime/ops.h>
 #include <octet/train/loss.h>
 
+#include "../support.h"
+
 namespace octet::train {
 namespace {
 
@@ -124,6 +126,22 @@ TEST(Losses, TakeProbabilitiesAsKerasDoes) {
   EXPECT_THAT(binary, numbers_near(2e-6f, {0.1965213f, 8.0590477f}));
   EXPECT_THAT(binary_slope,
               numbers_near(1e-6f, {-0.55555556f, 0.66666667f, 0, 0}));
+}
+
+TEST(Losses, RefuseTargetsThatAreNoShares) {
+  const Variable y(Tensor::of<float>({1, 2}, {1, -1}));
+  for (const float t : {-1.0f, 2.0f, 255.0f}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)octet::binary_cross_entropy(
+                      y, Tensor::of<float>({1, 2}, {t, 0}));
+                }),
+                HasSubstr("expected targets in [0,1]"));
+  }
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)octet::categorical_cross_entropy(
+                    y, Tensor::of<float>({1, 2}, {-1, 2}));
+              }),
+              HasSubstr("expected targets of 0 or more, got -1"));
 }
 
 // The same bits as on the logits themselves, which a softmax rounds.

@@ -75,8 +75,9 @@ namespace losses {
 struct CrossEntropyOptions {
   float label_smoothing = 0.0f;  ///< [0, 1]
   /// Whether the outputs are logits, as in Keras. If it is not given, fit() and
-  /// evaluate() see it from the end of the model; a loop of one's own takes
-  /// logits, and refuses the output of a softmax.
+  /// evaluate() see it from the end of the model. In a loop of one's own, and
+  /// where that end does not tell, they are; the output of a softmax and rows
+  /// that each sum to 1 are refused then.
   std::optional<bool> from_logits = {};
 };
 
@@ -107,6 +108,8 @@ struct DistillationOptions {
 /// accuracy.
 Loss distillation(const Model& teacher,
                   const DistillationOptions& options = {});
+Loss distillation(const Model&& teacher,
+                  const DistillationOptions& options = {}) = delete;
 
 }  // namespace losses
 }  // namespace octet::train
