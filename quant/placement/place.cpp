@@ -15,7 +15,7 @@
 
 #include "../name_pattern.h"
 #include "decisions.h"
-#include "voices.h"
+#include "precedence.h"
 
 namespace octet::quant {
 namespace {
@@ -298,9 +298,9 @@ Placement place(const Model& model, const QuantizeOptions& options) {
 
   Ranking authors;
   bool spoken = false;
-  for (const Voice& voice : voices_of(model, options)) {
-    spoken = spoken || !voice.spec.empty();
-    authors.push_back(decisions_of(graph, voice.spec, voice.author, unknown));
+  for (const AuthoredSpec& each : by_precedence(model, options)) {
+    spoken = spoken || !each.spec.empty();
+    authors.push_back(decisions_of(graph, each.spec, each.author, unknown));
   }
   if (!full && !spoken) {
     throw ValueError(

@@ -1,4 +1,4 @@
-#include "voices.h"
+#include "precedence.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,13 +14,14 @@ namespace {
 // where later ones replace earlier ones and those of cases come last, and one
 // set of classes, which keeps nothing but their names.
 // Source: tensorflow-quantization 0.2.0, quantize.py and quantize_config.py.
-std::vector<Voice> as_in_toolkit(const std::vector<Voice>& voices) {
-  std::vector<Voice> names;
-  std::vector<Voice> classes;
-  for (const Voice& voice : voices) {
-    Voice named{voice.author, {}};
-    Voice classed{voice.author, {}};
-    for (const SpecEntry& entry : voice.spec.entries()) {
+std::vector<AuthoredSpec> as_in_toolkit(
+    const std::vector<AuthoredSpec>& specs) {
+  std::vector<AuthoredSpec> names;
+  std::vector<AuthoredSpec> classes;
+  for (const AuthoredSpec& each : specs) {
+    AuthoredSpec named{each.author, {}};
+    AuthoredSpec classed{each.author, {}};
+    for (const SpecEntry& entry : each.spec.entries()) {
       if (entry.target == SpecTarget::class_) {
         classed.spec.add(entry.name, {.is_keras_class = true});
       } else {
@@ -43,18 +44,18 @@ std::vector<Voice> as_in_toolkit(const std::vector<Voice>& voices) {
 
 }  // namespace
 
-std::vector<Voice> voices_of(const Model& model,
-                             const QuantizeOptions& options) {
-  std::vector<Voice> voices{{{.rule = "user"}, options.spec}};
+std::vector<AuthoredSpec> by_precedence(const Model& model,
+                                        const QuantizeOptions& options) {
+  std::vector<AuthoredSpec> specs{{{.rule = "user"}, options.spec}};
   for (auto c = options.cases.rbegin(); c != options.cases.rend(); ++c) {
     Author author{.rule = fmt::format("case {}", (*c)->name()),
                   .reason = (*c)->info()};
     QuantizationSpec spec =
         with_context([&] { return fmt::format("in {}", author.rule); },
                      [&] { return (*c)->case_(model, options.spec); });
-    voices.push_back({std::move(author), std::move(spec)});
+    specs.push_back({std::move(author), std::move(spec)});
   }
-  return options.toolkit.strict ? as_in_toolkit(voices) : voices;
+  return options.toolkit.strict ? as_in_toolkit(specs) : specs;
 }
 
 }  // namespace octet::quant

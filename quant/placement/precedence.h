@@ -1,5 +1,5 @@
-// Voices: who says what about layers, the user's spec and the cases, in the
-// order in which they overrule each other.
+// Precedence: what the user's spec and the cases say of layers, in the order in
+// which they overrule each other.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct Author {
 };
 
 /// A spec and who gives it.
-struct Voice {
+struct AuthoredSpec {
   Author author;
   QuantizationSpec spec;
 };
 
 /// The strongest first: the user, then the cases, the last one first; or as in
-/// the toolkit, if its strict rules are asked for. An author may have several
-/// voices. Throws: what a case throws.
-std::vector<Voice> voices_of(const Model& model,
-                             const QuantizeOptions& options);
+/// the toolkit, if its strict rules are asked for. An author may have several.
+/// Throws: what a case throws.
+std::vector<AuthoredSpec> by_precedence(const Model& model,
+                                        const QuantizeOptions& options);
 
 }  // namespace octet::quant
