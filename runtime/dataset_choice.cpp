@@ -1,0 +1,127 @@
+// Parts of a Dataset that are chosen by chance.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/dataset.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
+
+namespace octet {
+namespace {
+
+/// `order` with the samples of a stratified choice of `count` first.
+std::vector<int64_t> stratified_order(std::span<const int64_t> order,
+                                      std::span<const int64_t> labels,
+                                      int64_t count) {
+  std::map<int64_t, std::vector<int64_t>> classes;
+  for (const int64_t i : order) {
+    classes[labels[static_cast<size_t>(i)]].push_back(i);
+  }
+  struct Share {
+    const std::vector<int64_t>* samples;
+    int64_t whole;
+    double fraction;
+  };
+  std::vector<Share> shares;
+  int64_t left = std::min(count, std::ssize(order));
+  const double rate =
+      static_cast<double>(left) / static_cast<double>(order.size());
+  for (const auto& [label, samples] : classes) {
+    const double wanted = rate * static_cast<double>(samples.size());
+    const auto whole = static_cast<int64_t>(wanted);
+    shares.push_back({&samples, whole, wanted - static_cast<double>(whole)});
+    left -= whole;
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater{}, &Share::fraction);
+  std::vector<int64_t> first;
+  for (Share& share : shares) {
+    if (left > 0 && share.whole < std::ssize(*share.samples)) {
+      ++share.whole;
+      --left;
+    }
+    first.insert(first.end(), share.samples->begin(),
+                 share.samples->begin() + share.whole);
+  }
+  return first;
+}
+
+}  // namespace
+
+Dataset Dataset::shuffled(uint64_t seed) const {
+  return at(Rng(seed).child("shuffled").permutation(count_));
+}
+
+/// Without strata the first of a permutation; with them the first of each
+/// class's samples in it, as many as its share, the largest fractions rounded
+/// up (Hamilton's method).
+std::vector<int64_t> Dataset::chosen(int64_t count,
+                                     const SplitOptions& options) const {
+  std::vector<int64_t> order =
+      Rng(options.seed).child("chosen").permutation(count_);
+  if (options.stratified) {
+    if (label_type() != DType::i64) {
+      throw ValueError(fmt::format(
+          "dataset: expected labels of i64 (classes) for stratified parts, got "
+          "{}",
+          to_string(label_type())));
+    }
+    const Tensor all = labels();
+    order = stratified_order(order, all.data<int64_t>(), count);
+  }
+  order.resize(static_cast<size_t>(std::min(count, count_)));
+  std::ranges::sort(order);
+  return order;
+}
+
+Dataset Dataset::sample(int64_t count, const SplitOptions& options) const {
+  if (count < 1) {
+    throw ValueError(
+        fmt::format("dataset: expected a sample of 1 or more, got {}", count));
+  }
+  return at(chosen(count, options));
+}
+
+std::pair<Dataset, Dataset> Dataset::split(double share,
+                                           const SplitOptions& options) const {
+  const double wanted = share * static_cast<double>(count_);
+  const int64_t count = share > 0 && share < 1 ? std::llround(wanted) : 0;
+  if (count < 1 || count >= count_) {
+    throw ValueError(fmt::format(
+        "dataset: expected a share in (0,1) that leaves samples on both sides, "
+        "got {} of {} samples",
+        std::isnan(share) ? "nan" : fmt::format("{}", share), count_));
+  }
+  const std::vector<int64_t> first = chosen(count, options);
+  std::vector<int64_t> all(static_cast<size_t>(count_));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  std::vector<int64_t> rest;
+  std::ranges::set_difference(all, first, std::back_inserter(rest));
+  return {at(first), at(rest)};
+}
+
+std::vector<int64_t> missing_classes(const Dataset& part,
+                                     const Dataset& whole) {
+  if (part.label_type() != DType::i64 || whole.label_type() != DType::i64 ||
+      !part.labels_known() || !whole.labels_known()) {
+    return {};
+  }
+  const auto classes = [](const Dataset& data) {
+    const Tensor labels = data.labels();
+    const auto values = labels.data<int64_t>();
+    return std::set<int64_t>(values.begin(), values.end());
+  };
+  std::vector<int64_t> missing;
+  std::ranges::set_difference(classes(whole), classes(part),
+                              std::back_inserter(missing));
+  return missing;
+}
+
+}  // namespace octet
