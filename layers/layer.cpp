@@ -135,7 +135,7 @@ void Layer::share_parameters(const Layer& from) {
     parameters_[i] = from.parameters()[i];
   }
   trainable_ = from.trainable();
-  // In common, however a class keeps it: at least the same for now.
+  // A class that keeps its own flag has the same value, but not in common.
   statistics_frozen_ = from.shared_statistics_flag();
   freeze_statistics(from.statistics_frozen());
   pending_.clear();
