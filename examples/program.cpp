@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
@@ -79,17 +80,19 @@ CLI::Option* add_number(CLI::App& app, const char* name, int64_t& value,
   return app.add_option(name, parse, help)->type_name("N");
 }
 
-void print(std::string_view words) {
+void print(std::string_view words, int descriptor) {
   // Models name their layers as they like.
   const std::string shown = printable_lines(words);
   std::string_view text = shown;
   while (!text.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0) {
       if (errno == EINTR) continue;
       if (errno == EPIPE) return;
-      throw IoError(std::string("standard output: cannot write: ") +
-                    std::strerror(errno));
+      throw IoError(fmt::format(
+          "{}: cannot write: {}",
+          descriptor == STDERR_FILENO ? "standard error" : "standard output",
+          std::strerror(errno)));
     }
     text.remove_prefix(static_cast<size_t>(written));
   }

@@ -27,9 +27,9 @@ void check_output(const std::string& path);
 /// 91.3 for 0.91299999: two digits behind the point.
 double percent(double share);
 
-/// Writes to standard output at once what of the text is printable. A pipe
-/// whose reader has left (as in `octet ... | head`) is no error. Throws:
-/// IoError for others.
-void print(std::string_view text);
+/// Writes to a descriptor, standard output unless told otherwise, at once what
+/// of the text is printable. A pipe whose reader has left (as in
+/// `octet ... | head`) is no error. Throws: IoError for others.
+void print(std::string_view text, int descriptor = 1);
 
 }  // namespace octet::program

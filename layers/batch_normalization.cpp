@@ -80,9 +80,10 @@ class BatchNormalizationLayer final : public Layer {
     const Variable gamma = o_.scale ? context.read(at(gamma_)) : Variable();
     const Variable beta = o_.center ? context.read(at(beta_)) : Variable();
     if (context.training && !statistics_frozen() && trainable()) {
-      return batch_norm_training(
-          inputs[0], gamma, beta, at(mean_).variable.mutable_value(),
-          at(variance_).variable.mutable_value(), o_.momentum, o_.epsilon);
+      const auto mean = at(mean_).variable.mutable_value();
+      const auto variance = at(variance_).variable.mutable_value();
+      return batch_norm_training(inputs[0], gamma, beta, mean, variance,
+                                 o_.momentum, o_.epsilon);
     }
     return batch_norm(inputs[0], gamma, beta, at(mean_).variable.value(),
                       at(variance_).variable.value(), o_.epsilon);

@@ -95,8 +95,9 @@ void Layer::initialize_once(const Rng& rng) {
   if (initialized_) return;
   for (size_t i = 0; i < parameters_.size(); ++i) {
     Rng stream = rng.child(name_ + "/" + parameters_[i].name);
-    pending_[i].initializer(parameters_[i].variable.mutable_value(),
-                            pending_[i].fan_in, pending_[i].fan_out, stream);
+    const auto values = parameters_[i].variable.mutable_value();
+    pending_[i].initializer(values, pending_[i].fan_in, pending_[i].fan_out,
+                            stream);
   }
   pending_.clear();
   initialized_ = true;

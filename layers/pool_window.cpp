@@ -21,8 +21,9 @@ Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding) {
         "padding: expected less than the window {}x{}, got (({},{}),({},{}))",
         pool_size.h, pool_size.w, p->top, p->bottom, p->left, p->right));
   }
-  return {strides.h == 0 ? pool_size.h : strides.h,
-          strides.w == 0 ? pool_size.w : strides.w};
+  if (strides == Size2{}) return pool_size;
+  expect_window("strides", strides);
+  return strides;
 }
 
 WindowOptions pool_window(const Shape& x, Size2 pool_size, Size2 strides,

@@ -75,6 +75,7 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
 
 Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
   if (config_.rule == ScaleRule::fixed) return grid(weight.value(), axis);
+  if (weight.value().being_written()) return grid(weight.value(), axis);
   const uint64_t version = weight.version();
   const std::lock_guard lock(mutex_);
   const bool kept = live_ && live_->id == weight.id() &&

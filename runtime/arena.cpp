@@ -162,6 +162,7 @@ Buffer* take(int64_t bytes) {
   if (Buffer* buffer = reuse(capacity)) {
     buffer->references = 1;
     buffer->writes = 0;
+    buffer->writers = 0;
     return buffer;
   }
   free_idle();
@@ -172,6 +173,7 @@ Buffer* take(int64_t bytes) {
   buffer->capacity = capacity;
   buffer->references = 1;
   buffer->writes = 0;
+  buffer->writers = 0;
   return buffer.release();
 }
 

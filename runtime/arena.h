@@ -14,6 +14,7 @@ struct Buffer {
   int64_t capacity;
   std::atomic<int> references;
   std::atomic<uint64_t> writes;  // through Variables, since take()
+  std::atomic<int> writers;      // WriteSpans that live
 };
 
 namespace arena {

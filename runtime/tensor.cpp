@@ -255,6 +255,21 @@ void Tensor::count_write() const {
   if (buffer_ != nullptr) ++buffer_->writes;
 }
 
+bool Tensor::being_written() const {
+  return buffer_ != nullptr && buffer_->writers.load() > 0;
+}
+
+void Tensor::begin_writing() const {
+  ++buffer_->writers;
+  ++buffer_->writes;
+}
+
+// In this order: nobody who sees the buffer without writers sees the old count.
+void Tensor::end_writing() const noexcept {
+  ++buffer_->writes;
+  --buffer_->writers;
+}
+
 void Tensor::check_type(DType expected) const {
   if (type_ != expected) {
     throw ValueError(fmt::format("tensor: expected elements of type {}, got {}",

@@ -66,7 +66,7 @@ void Optimizer::step(float factor) {
   }
 
   struct Update {
-    std::span<float> value;
+    WriteSpan value;
     std::span<const float> gradient;
     std::span<Tensor> slots;
     int rank;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <octet/io/npy.h>
 #include <octet/runtime/error.h>
@@ -257,15 +258,22 @@ void predict(const Options& options) {
     const int64_t count = std::min(batch, n - first);
     place(model.predict(x.slice(first, count)), first, count, n, options, y);
   }
+  // Not into the results: `--output /dev/stdout | ...`
+  int report = STDOUT_FILENO;
   if (!options.output.empty()) {
     io::write_npy(options.output, y);
-    print(fmt::format("{}: {}\n", options.output, y.shape().to_string()));
+    if (!std::filesystem::is_regular_file(options.output)) {
+      report = STDERR_FILENO;
+    }
+    print(fmt::format("{}: {}\n", options.output, y.shape().to_string()),
+          report);
   }
   if (labels.empty()) return;
   const int64_t right = count_right(y, labels, options.labels);
   print(fmt::format("accuracy: {:.2f} % ({} of {})\n",
                     100.0 * static_cast<double>(right) / static_cast<double>(n),
-                    right, n));
+                    right, n),
+        report);
 }
 
 }  // namespace

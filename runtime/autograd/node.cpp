@@ -57,6 +57,11 @@ void Node::backward(Engine&) {}
 
 Leaf::Leaf(Tensor v) : Node("leaf", v.shape()) { value = std::move(v); }
 
+void Leaf::forget_packed() {
+  const std::lock_guard lock(mutex);
+  packed.clear();
+}
+
 void Leaf::backward(Engine&) {
   const Tensor sum = Engine::total(*this);
   gradients.clear();

@@ -84,6 +84,8 @@ struct Leaf final : Node {
     Tensor panels;
     Tensor real;
   };
+  void forget_packed();
+
   Tensor grad;
   std::mutex mutex;
   std::vector<Packed> packed;

@@ -101,16 +101,25 @@ void Variable::assign(const Tensor& value) const {
                static_cast<size_t>(value.bytes()));
 }
 
-std::span<float> Variable::mutable_value() const {
-  const auto values = leaf(node_, "mutable_value").value.f32();
-  count_write();
-  return values;
+WriteSpan Variable::mutable_value() const {
+  autograd::Leaf& target = leaf(node_, "mutable_value");
+  WriteSpan span(target.value);
+  target.forget_packed();
+  return span;
+}
+
+WriteSpan::WriteSpan(const Tensor& value)
+    : value_(value), elements_(value_.f32()) {
+  value_.begin_writing();
+}
+
+WriteSpan::~WriteSpan() {
+  if (!value_.empty()) value_.end_writing();
 }
 
 Tensor& Variable::count_write() const {
   autograd::Leaf& target = leaf(node_, "write");
-  const std::lock_guard lock(target.mutex);
-  target.packed.clear();
+  target.forget_packed();
   target.value.count_write();
   return target.value;
 }

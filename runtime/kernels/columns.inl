@@ -7,7 +7,7 @@ OCTET_INLINE void absmax_block(float* top, const float* x, int64_t rows,
   for (int64_t row = 0; row < rows; ++row, x += channels) {
     const V v = magnitude<V>(load<V>(x));
     // A NaN wins and stays: nothing compares greater than it.
-    best = (v > best) | (v != v) ? v : best;
+    best = ((v > best) | (v != v)) ? v : best;
   }
   store(top, best);
 }

@@ -169,8 +169,9 @@ PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups) {
   const auto on = weight_grid(w);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
-  if (leaf == nullptr || grad_enabled())
+  if (leaf == nullptr || grad_enabled() || leaf->value.being_written()) {
     return pack_fresh(w, on, codes, groups);
+  }
 
   const Tensor scale =
       codes ? scales_per_channel(on->grid, w.shape()[-1]) : Tensor();

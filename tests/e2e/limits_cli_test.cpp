@@ -71,13 +71,27 @@ TEST_F(OctetFiles, AreNotWaitedForWhereTheyArePipes) {
 TEST_F(OctetFiles, AreWrittenIntoPipes) {
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   const CommandResult r = run_command(fmt::format(
-      "cat {0} > {1} & {2} predict {3} --input {4} --output {0}; wait",
+      "cat {0} > {1} & {2} predict {3} --input {4} --output {0} 2>&1; wait",
       at("pipe"), at("y.npy"), quoted(OCTET_BIN "/octet"), at("m.onnx"),
       at("x.npy")));
   EXPECT_THAT(r.output, HasSubstr("pipe: [2,3]"));
   EXPECT_TRUE(std::filesystem::is_fifo(folder_ / "pipe"));
   const Tensor y = io::read_npy(folder_ / "y.npy");
   EXPECT_EQ(y.f32()[1], -2.f);
+}
+
+// What is read behind the pipe is a file and nothing else.
+TEST_F(OctetFiles, ArePipedWithoutAWordOfReport) {
+  const CommandResult r = run_command(fmt::format(
+      "{} predict {} --input {} --labels {} --output /dev/stdout 2> {} | "
+      "cat > {}",
+      quoted(OCTET_BIN "/octet"), at("m.onnx"), at("x.npy"), at("l.npy"),
+      at("report"), at("y.npy")));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_EQ(io::read_npy(folder_ / "y.npy").shape(), (Shape{2, 3}));
+  EXPECT_THAT(
+      read_file(folder_ / "report"),
+      testing::AllOf(HasSubstr("/dev/stdout: [2,3]"), HasSubstr("accuracy: ")));
 }
 
 // The samples would be gone.

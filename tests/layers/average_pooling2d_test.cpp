@@ -44,9 +44,12 @@ TEST(AveragePooling2D, StridesByThePoolSizeUnlessToldOtherwise) {
   options.pool_size = {2, 3};
   EXPECT_EQ(AveragePooling2D(options)(input({8, 9, 2})).shape(),
             Shape({kN, 4, 3, 2}));
-  options.strides = {0, 1};
+  options.strides = {2, 1};
   EXPECT_EQ(AveragePooling2D(options)(input({8, 9, 2})).shape(),
             Shape({kN, 4, 7, 2}));
+  // Keras has no strides of 0, nor one of two for "as the pool".
+  options.strides = {2, 0};
+  EXPECT_THROW((void)AveragePooling2D(options), ValueError);
 }
 
 TEST(AveragePooling2D, RefusesOptionsOutOfRange) {

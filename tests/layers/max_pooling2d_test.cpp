@@ -92,9 +92,12 @@ TEST(MaxPooling2D, StridesByThePoolSizeUnlessToldOtherwise) {
   options.pool_size = {2, 3};
   EXPECT_EQ(MaxPooling2D(options)(input({8, 9, 2})).shape(),
             Shape({Shape::kAnySize, 4, 3, 2}));
-  options.strides = {0, 1};
+  options.strides = {2, 1};
   EXPECT_EQ(MaxPooling2D(options)(input({8, 9, 2})).shape(),
             Shape({Shape::kAnySize, 4, 7, 2}));
+  // Keras has no strides of 0, nor one of two for "as the pool".
+  options.strides = {2, 0};
+  EXPECT_THROW((void)MaxPooling2D(options), ValueError);
 }
 
 TEST(MaxPooling2D, DropsAnIncompleteWindowUnlessPadded) {

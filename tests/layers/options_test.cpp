@@ -269,6 +269,19 @@ TEST(LayerOptions, TakeOnePadForAllSides) {
   EXPECT_EQ(shape(Pads{{0, 1}, {2, 3}}), Shape({Shape::kAnySize, 8, 17, 4}));
   EXPECT_EQ(shape({0, 1, 2, 3}), Shape({Shape::kAnySize, 8, 17, 4}));
   EXPECT_EQ(shape(0), Shape({Shape::kAnySize, 7, 12, 4}));
+  EXPECT_EQ(
+      Conv2D({.filters = 4, .kernel_size = 3, .padding = {{0, 1}, {2, 3}}})(
+          input({9, 14, 3}))
+          .shape(),
+      Shape({Shape::kAnySize, 8, 17, 4}));
+}
+
+// `.padding = true` is somebody's "same", and no padding of 1.
+TEST(LayerOptions, AreNoTruthValues) {
+  static_assert(!std::is_constructible_v<Size2, bool>);
+  static_assert(!std::is_constructible_v<Size2, int, bool>);
+  static_assert(!std::is_constructible_v<Pads, bool>);
+  static_assert(!std::is_constructible_v<Padding, bool>);
 }
 
 TEST(LayerOptions, AreRefusedIfEmptyWhereKerasHasNoDefault) {

@@ -45,8 +45,8 @@ inline void shake(const Model& model, uint64_t seed = 5) {
     for (const Parameter& parameter : layer->parameters()) {
       Rng rng = Rng(seed).child(layer->name() + "/" + parameter.name);
       const bool variance = parameter.name == "moving_variance";
-      rng.fill_uniform(parameter.variable.mutable_value(),
-                       variance ? 0.5f : -1.0f, 1.0f);
+      const auto values = parameter.variable.mutable_value();
+      rng.fill_uniform(values, variance ? 0.5f : -1.0f, 1.0f);
     }
   }
 }

@@ -279,8 +279,7 @@ TEST(FoldBatchNorm, RefusesNumbersThatAreNotFinite) {
     set_value(model, "bn", "gamma", {1, 1});
     model.layer(bad.layer)
         .parameter(bad.parameter)
-        .variable.mutable_value()
-        .back() = bad.value;
+        .variable.mutable_value()[1] = bad.value;
     const auto folds = batch_norm_folds(model);
     EXPECT_EQ(folds[0].into, "");
     EXPECT_THAT(folds[0].reason, HasSubstr(bad.reason));

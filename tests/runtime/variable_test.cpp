@@ -136,8 +136,11 @@ TEST(Variable, IsCutOffByDetach) {
 TEST(Variable, KeepsItsBufferAndItsShapeWhateverIsWritten) {
   const Variable x = parameter({1, 2, 3});
   const float* at = x.value().f32().data();
-  const std::span<float> elements = x.mutable_value();
+  const auto elements = x.mutable_value();
   static_assert(!std::is_assignable_v<decltype(x.mutable_value()), Tensor>);
+  // Its writing would end before the span is used.
+  static_assert(!std::is_convertible_v<WriteSpan, std::span<float>>);
+  static_assert(std::is_convertible_v<const WriteSpan&, std::span<float>>);
   static_assert(!std::is_assignable_v<decltype(x.value()), Tensor>);
   EXPECT_EQ(elements.data(), at);
   EXPECT_EQ(elements.size(), 3u);

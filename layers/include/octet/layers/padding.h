@@ -1,6 +1,5 @@
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <string>
 
@@ -20,10 +19,12 @@ class Padding {
                                ///< goes to the end
   constexpr Padding() = default;
   constexpr Padding(const Pads& pads) : kind_(Kind::given), given_(pads) {}
-  template <std::integral... N>
+  template <Count... N>
   requires(sizeof...(N) == 1 || sizeof...(N) == 2 ||
            sizeof...(N) == 4) constexpr Padding(N... cells)
       : Padding(Pads(cells...)) {}
+  constexpr Padding(Pads::Ends rows, Pads::Ends columns)
+      : Padding(Pads(rows, columns)) {}
   /// "valid" or "same". Throws: ValueError for another name.
   Padding(const std::string& name);
   template <size_t Size>

@@ -7,10 +7,15 @@
 #include <initializer_list>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include <octet/runtime/language.h>
 
 namespace octet {
+
+/// A number of elements: any integer, which true and false are not.
+template <class T>
+concept Count = std::integral<T> && !std::same_as<std::remove_cv_t<T>, bool>;
 
 /// Rows and columns of a window, a stride or a dilation. As in Keras, one
 /// number stands for both: `.kernel_size = 3` is `.kernel_size = {3, 3}`. `{}`
@@ -20,8 +25,8 @@ struct Size2 {
   int64_t w = 0;
 
   constexpr Size2() = default;
-  constexpr Size2(std::integral auto both) : Size2(both, both) {}
-  constexpr Size2(std::integral auto rows, std::integral auto columns)
+  constexpr Size2(Count auto both) : Size2(both, both) {}
+  constexpr Size2(Count auto rows, Count auto columns)
       : h(static_cast<int64_t>(rows)), w(static_cast<int64_t>(columns)) {}
   bool operator==(const Size2&) const = default;
 };

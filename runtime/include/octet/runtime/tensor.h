@@ -113,6 +113,8 @@ class [[nodiscard]] Tensor {
   /// How often the elements were handed out for writing through a Variable,
   /// whichever handle of the buffer that was.
   uint64_t writes() const;
+  /// Whether a WriteSpan of the elements lives.
+  bool being_written() const;
 
   /// The value of a one-element f32 tensor. Throws: ShapeError otherwise.
   float item() const;
@@ -134,10 +136,13 @@ class [[nodiscard]] Tensor {
 
  private:
   friend class Variable;
+  friend class WriteSpan;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
   void check_type(DType expected) const;
   void count_write() const;
+  void begin_writing() const;
+  void end_writing() const noexcept;
 
   Shape shape_;
   DType type_ = DType::f32;

@@ -26,6 +26,38 @@ struct Node;
 using NodePtr = std::shared_ptr<Node>;
 }  // namespace autograd
 
+/// The elements of a leaf, for writing in place:
+///
+///   const auto w = parameter.mutable_value();
+///   w[0] += 0.5f;
+///
+/// Both its beginning and its end count as writes, and while it lives nothing
+/// that was computed from the elements is kept, so a model may run in between.
+/// Give it a name (`auto`) and end its scope when the writing is done.
+class [[nodiscard]] WriteSpan {
+ public:
+  WriteSpan(WriteSpan&& other) noexcept = default;
+  WriteSpan& operator=(WriteSpan&&) = delete;
+  ~WriteSpan();
+
+  float& operator[](size_t i) const { return elements_[i]; }
+  float* begin() const { return elements_.data(); }
+  float* end() const { return elements_.data() + elements_.size(); }
+  float* data() const { return elements_.data(); }
+  size_t size() const { return elements_.size(); }
+  bool empty() const { return elements_.empty(); }
+  operator std::span<float>() const& { return elements_; }
+  // Not of a temporary, whose writing ends before the span is used.
+  operator std::span<float>() const&& = delete;
+
+ private:
+  friend class Variable;
+  explicit WriteSpan(const Tensor& value);
+
+  Tensor value_;
+  std::span<float> elements_;
+};
+
 class [[nodiscard]] Variable {
  public:
   Variable() = default;
@@ -63,13 +95,12 @@ class [[nodiscard]] Variable {
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
   /// A leaf's elements for writing in place; their number and place stay as
-  /// they are. Ask again for every change: each call counts as one, and a
-  /// backward() that needs what was there before refuses.
+  /// they are. A backward() that needs what was there before refuses.
   /// Throws: ValueError (not a leaf, or not f32).
-  std::span<float> mutable_value() const;
+  WriteSpan mutable_value() const;
 
-  /// Of a leaf: how often its value was handed out for writing, through this
-  /// leaf or another one on the same buffer. Throws: ValueError (not a leaf).
+  /// Of a leaf: how often its value was written, through this leaf or another
+  /// one on the same buffer. Throws: ValueError (not a leaf).
   uint64_t version() const;
 
   /// The same value cut off from the tape.

@@ -1,7 +1,6 @@
 // Windows that slide over images: sizes, strides, padding.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include <octet/runtime/shape.h>
@@ -25,13 +24,13 @@ struct Pads {
   };
 
   constexpr Pads() = default;
-  constexpr Pads(std::integral auto all) : Pads(all, all) {}
-  constexpr Pads(std::integral auto rows, std::integral auto columns)
+  constexpr Pads(Count auto all) : Pads(all, all) {}
+  constexpr Pads(Count auto rows, Count auto columns)
       : Pads(rows, rows, columns, columns) {}
   constexpr Pads(Ends rows, Ends columns)
       : Pads(rows.begin, rows.end, columns.begin, columns.end) {}
-  constexpr Pads(std::integral auto above, std::integral auto below,
-                 std::integral auto before, std::integral auto behind)
+  constexpr Pads(Count auto above, Count auto below, Count auto before,
+                 Count auto behind)
       : top(static_cast<int64_t>(above)),
         bottom(static_cast<int64_t>(below)),
         left(static_cast<int64_t>(before)),
