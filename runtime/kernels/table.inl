@@ -20,10 +20,20 @@ namespace {
 }  // namespace
 
 constinit const Table OCTET_TABLE = {
-    evaluate,       multiply,           weight_gradient,
-    depthwise,      depthwise_gradient, mask,
-    accumulate,     max_pool,           activate,
-    absmax_columns, quantize_columns,   packed_size,
-    pack,           exponentials};
+    .evaluate = evaluate,
+    .multiply = multiply,
+    .weight_gradient = weight_gradient,
+    .depthwise = depthwise,
+    .depthwise_gradient = depthwise_gradient,
+    .mask = mask,
+    .accumulate = accumulate,
+    .max_pool = max_pool,
+    .activate = activate,
+    .absmax_columns = absmax_columns,
+    .quantize_columns = quantize_columns,
+    .packed_size = packed_size,
+    .pack = pack,
+    .exponentials = exponentials,
+};
 
 }  // namespace octet::kernels
