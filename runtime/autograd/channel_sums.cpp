@@ -7,8 +7,7 @@ ChannelSums channel_sums(Node& node, const Tensor& z) {
   ChannelSums result;
   if (gradient.value.first.t.empty()) return result;
   if (gradient.sums.empty()) {
-    const Tensor g = gradient.plain() ? gradient.value.first.t.read()
-                                      : evaluate(gradient.value);
+    const Tensor g = value_of(gradient.value);
     Expression everything = expression_of(z, nullptr);
     everything.first.a = Tensor::full({ImageShape(z.shape()).c}, 1);
     gradient = Engine::masked(everything, g);

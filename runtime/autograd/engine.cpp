@@ -22,58 +22,82 @@ const Tensor& read(const Term& term) {
       [&]() -> const Tensor& { return term.t.read(); });
 }
 
-// Pointers and interval of a mask over `e`, with room for sums if something
-// below the expression wants them.
-GradientSink fused_sink(const Expression& e, int64_t groups) {
+// A sink with the mask of `e`, and room for sums if something below the
+// expression wants them. `others` are gradients to add, or empty.
+GradientSink fused_sink(const Expression& e, int64_t groups,
+                        const Tensor& others = {}) {
   GradientSink sink;
+  const auto point = [&](const float*& at, const Tensor& tensor) {
+    at = tensor.f32().data();
+    sink.read.push_back(tensor);
+  };
   sink.fused = true;
   sink.out = Tensor(e.shape);
+  sink.to = sink.out.f32().data();
+  kernels::GradientMask& mask = sink.mask;
   const OpenInterval pass = e.pass();
+  mask.low = pass.low;
+  mask.high = pass.high;
+  mask.channels = ImageShape(e.shape).c;
   // Sums of g*t are asked for where t is scaled, its value where there is an
   // interval and no cell.
   const bool bounded = pass.low > -kInfinity || pass.high < kInfinity;
   const bool first_is_read = !e.first.a.empty() || (bounded && !e.stored());
-  sink.first = first_is_read ? read(e.first) : e.first.t.now();
+  point(mask.z, first_is_read ? read(e.first) : e.first.t.now());
   if (e.second && e.second->scaled()) {
-    sink.second = e.second->a.empty() ? e.second->t.now() : read(*e.second);
+    const Term& second = *e.second;
+    point(mask.second, second.a.empty() ? second.t.now() : read(second));
   }
   const bool affine = e.first.scaled();
-  if (affine || !sink.second.empty()) {
-    sink.sums = Tensor::zeros({groups, 3, ImageShape(e.shape).c});
+  if (affine || mask.second != nullptr) {
+    sink.sums = Tensor::zeros({groups, 3, mask.channels});
+    mask.sums = sink.sums.f32().data();
   }
-  sink.mask.low = pass.low;
-  sink.mask.high = pass.high;
-  sink.mask.channels = ImageShape(e.shape).c;
   if (e.stored()) {
-    sink.value = *e.cell;
+    point(mask.value, *e.cell);
   } else if (!affine) {
-    sink.value = e.first.t.now();
+    point(mask.value, e.first.t.now());
   } else {
-    const Shape channels{sink.mask.channels};
-    const Tensor a = e.first.a.empty() ? Tensor::full(channels, 1) : e.first.a;
-    const Tensor b = e.first.b.empty() ? Tensor::zeros(channels) : e.first.b;
-    sink.mask.a = a.f32().data();
-    sink.mask.b = b.f32().data();
-    // Keeps the two alive next to the pointers.
-    sink.coefficients = {a, b};
+    const Shape channels{mask.channels};
+    const Tensor& a = e.first.a;
+    const Tensor& b = e.first.b;
+    point(mask.a, a.empty() ? Tensor::full(channels, 1) : a);
+    point(mask.b, b.empty() ? Tensor::zeros(channels) : b);
   }
+  if (!others.empty()) point(mask.others, others);
   return sink;
 }
 
 }  // namespace
 
+kernels::GradientMask shifted(kernels::GradientMask m, int64_t offset,
+                              int64_t channel) {
+  for (const float** at : {&m.z, &m.value, &m.second, &m.others}) {
+    if (*at != nullptr) *at += offset + channel;
+  }
+  for (const float** at : {&m.a, &m.b}) {
+    if (*at != nullptr) *at += channel;
+  }
+  if (m.sums != nullptr) m.sums += channel;
+  return m;
+}
+
+void finish(const kernels::Epilogue& e, const float* g, int64_t pixels,
+            int64_t channels) {
+  if (e.mask != nullptr) {
+    kernels::table().mask(e.out, g, pixels, *e.mask);
+  } else {
+    std::memcpy(e.out, g,
+                static_cast<size_t>(pixels * channels) * sizeof(float));
+  }
+}
+
 void GradientSink::epilogue(int64_t offset, int64_t group, kernels::Epilogue& e,
                             kernels::GradientMask& m) const {
-  e.out = const_cast<Tensor&>(out).f32().data() + offset;
+  e.out = to + offset;
   if (!fused) return;
-  m = mask;
-  m.z = first.f32().data() + offset;
-  if (!value.empty()) m.value = value.f32().data() + offset;
-  if (!second.empty()) m.second = second.f32().data() + offset;
-  if (!others.empty()) m.others = others.f32().data() + offset;
-  if (!sums.empty()) {
-    m.sums = const_cast<Tensor&>(sums).f32().data() + group * 3 * mask.channels;
-  }
+  m = shifted(mask, offset);
+  if (m.sums != nullptr) m.sums += group * 3 * mask.channels;
   e.mask = &m;
 }
 
@@ -82,13 +106,7 @@ void GradientSink::write(int64_t offset, int64_t group, int64_t pixels,
   kernels::Epilogue e;
   kernels::GradientMask m;
   epilogue(offset, group, e, m);
-  if (fused) {
-    kernels::table().mask(e.out, g, pixels, m);
-  } else {
-    const int64_t channels = ImageShape(out.shape()).c;
-    std::memcpy(e.out, g,
-                static_cast<size_t>(pixels * channels) * sizeof(float));
-  }
+  finish(e, g, pixels, ImageShape(out.shape()).c);
 }
 
 void Engine::run(const NodePtr& root) {
@@ -147,13 +165,13 @@ GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
   if (to->pending == 1 && e != nullptr && !eager()) {
     store_cell(*e);
-    GradientSink sink = fused_sink(*e, groups);
-    sink.others = total(*to);
+    const Tensor others = total(*to);
     to->gradients.clear();
-    return sink;
+    return fused_sink(*e, groups, others);
   }
   GradientSink sink;
   sink.out = Tensor(to->shape);
+  sink.to = sink.out.f32().data();
   return sink;
 }
 
@@ -166,27 +184,19 @@ void Engine::close(Node* to, const GradientSink& sink) {
 
 Tensor Engine::total(Node& node) {
   if (node.gradients.empty()) return {};
-  const Gradient& first = node.gradients[0];
-  if (node.gradients.size() == 1 && first.plain()) {
-    return first.value.first.t.read();
-  }
-  Tensor sum = evaluate(first.value);
+  const Expression& first = node.gradients[0].value;
+  if (node.gradients.size() == 1) return value_of(first);
+  Tensor sum = evaluate(first);
   float* to = sum.f32().data();
   for (size_t k = 1; k < node.gradients.size(); ++k) {
     const Reader reader(node.gradients[k].value, Form::real);
     const int64_t size = reader.images().size();
-    parallel_chunks(reader.images().n,
-                    [&](int64_t begin, int64_t end, int64_t) {
-                      for (int64_t i = begin; i < end; ++i) {
-                        const float* part = reader.direct(i);
-                        if (part == nullptr) {
-                          float* scratch = arena::scratch(2, size);
-                          reader.read(i, {}, scratch);
-                          part = scratch;
-                        }
-                        kernels::table().accumulate(to + i * size, part, size);
-                      }
-                    });
+    parallel_chunks(reader.images().n, [&](int64_t begin, int64_t end,
+                                           int64_t) {
+      for (int64_t i = begin; i < end; ++i) {
+        kernels::table().accumulate(to + i * size, reader.image(i, 2), size);
+      }
+    });
   }
   return sum;
 }

@@ -5,6 +5,8 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "../arena.h"
+
 namespace octet::autograd {
 
 OpenInterval Expression::pass() const {
@@ -77,7 +79,10 @@ Reader::Reader(const Expression& expression, Form form)
         call_.code_low2 = static_cast<float>(s.grid.low);
         call_.code_high2 = static_cast<float>(s.grid.high);
       }
-      if (e.cell != nullptr) cell_ = Tensor(e.shape);
+      if (e.cell != nullptr) {
+        cell_ = Tensor(e.shape);
+        call_.keep = cell_.f32().data();
+      }
     }
     if (call_.terms >= 1) {
       call_.a = scale_of(e.first.a);
@@ -93,24 +98,32 @@ Reader::Reader(const Expression& expression, Form form)
   }
 }
 
-const float* Reader::direct(int64_t image) const {
-  if (call_.terms != 0 || call_.quantize) return nullptr;
-  return call_.t + image * images_.size();
-}
-
-void Reader::read(int64_t image, const Border& border, float* out) const {
-  kernels::Evaluation call = call_;
-  const int64_t offset = image * images_.size();
+void Reader::evaluate(int64_t offset, kernels::Evaluation call) const {
   call.t += offset;
   if (call.t2 != nullptr) call.t2 += offset;
-  if (!cell_.empty())
-    call.keep = const_cast<Tensor&>(cell_).f32().data() + offset;
-  call.out = out;
-  call.top = border.top;
-  call.bottom = border.bottom;
-  call.left = border.left;
-  call.right = border.right;
+  if (call.keep != nullptr) call.keep += offset;
   kernels::table().evaluate(call);
+}
+
+void Reader::read(int64_t image, const Pads& padding, float* out) const {
+  kernels::Evaluation call = call_;
+  call.out = out;
+  call.top = padding.top;
+  call.bottom = padding.bottom;
+  call.left = padding.left;
+  call.right = padding.right;
+  evaluate(image * images_.size(), call);
+}
+
+const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
+  const int64_t offset = first * images_.c;
+  if (call_.terms == 0 && !call_.quantize) return call_.t + offset;
+  kernels::Evaluation call = call_;
+  call.out = arena::scratch(slot, (last - first) * images_.c);
+  call.h = 1;
+  call.w = last - first;
+  evaluate(offset, call);
+  return call.out;
 }
 
 void Reader::commit() {
@@ -127,6 +140,10 @@ Tensor evaluate(const Expression& expression) {
   });
   reader.commit();
   return out;
+}
+
+Tensor value_of(const Expression& expression) {
+  return expression.plain() ? expression.first.t.read() : evaluate(expression);
 }
 
 void store_cell(const Expression& expression) {

@@ -13,6 +13,7 @@
 #include <optional>
 
 #include <octet/runtime/grid.h>
+#include <octet/runtime/ops/window.h>
 #include <octet/runtime/tensor.h>
 
 #include "../kernels/kernels.h"
@@ -51,6 +52,7 @@ struct Expression {
 
   bool clipped() const { return low > -kInfinity || high < kInfinity; }
   bool affine() const { return !second && !clipped() && grid.empty(); }
+  bool plain() const { return affine() && !first.scaled(); }
   bool stored() const { return cell != nullptr && !cell->empty(); }
   /// Values before clip and Q through which gradients pass: ReLU, ReLU6 and
   /// the clipped straight-through rule together are one interval.
@@ -67,11 +69,6 @@ struct ImageShape {
   explicit ImageShape(const Shape& shape);
 };
 
-/// Cells around an image.
-struct Border {
-  int64_t top = 0, bottom = 0, left = 0, right = 0;
-};
-
 /// What a reader delivers of an expression that ends on a grid.
 enum class Form {
   real,   ///< scale * code
@@ -85,15 +82,23 @@ class Reader {
   Reader(const Expression& expression, Form form);
 
   const ImageShape& images() const { return images_; }
-  /// The image itself where it needs no evaluation and no border, else null.
-  const float* direct(int64_t image) const;
   /// Writes [top+h+bottom][left+w+right][c], zeros around.
-  void read(int64_t image, const Border& border, float* out) const;
+  void read(int64_t image, const Pads& padding, float* out) const;
+  /// Pixels [first, last) of the tensor, seen as [pixels][c]: the tensor's own
+  /// memory where it needs no evaluation, else arena::scratch(slot).
+  const float* pixels(int64_t first, int64_t last, int slot) const;
+  /// The same of a whole image.
+  const float* image(int64_t i, int slot) const {
+    const int64_t size = images_.h * images_.w;
+    return pixels(i * size, (i + 1) * size, slot);
+  }
   /// After all images have been read: stores the cell, if this was the first
   /// evaluation of a two-term expression.
   void commit();
 
  private:
+  void evaluate(int64_t offset, kernels::Evaluation call) const;
+
   Expression expression_;
   ImageShape images_;
   kernels::Evaluation call_;
@@ -102,8 +107,10 @@ class Reader {
   Tensor cell_;
 };
 
-/// The whole expression as a tensor; stores the cell of a two-term one.
+/// The whole expression as a new tensor; stores the cell of a two-term one.
 Tensor evaluate(const Expression& expression);
+/// The tensor of an expression that is no more than that, else evaluate().
+Tensor value_of(const Expression& expression);
 /// Makes sure that a two-term expression has its cell.
 void store_cell(const Expression& expression);
 

@@ -90,8 +90,7 @@ void ExpressionNode::backward(Engine& engine) {
   Gradient gradient = Engine::collect(*this);
   if (!gradient.value.first.t.empty() && !gradient.finished) {
     store_cell(e);
-    const Tensor g = gradient.plain() ? gradient.value.first.t.read()
-                                      : evaluate(gradient.value);
+    const Tensor g = value_of(gradient.value);
     const OpenInterval pass = e.pass();
     const bool open = pass.low == -kInfinity && pass.high == kInfinity;
     const bool sums = e.first.scaled() || (e.second && e.second->scaled());

@@ -1,7 +1,6 @@
 // Nodes of the tape, deferred gradients, and the engine that walks them.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -28,8 +27,6 @@ struct Gradient {
   /// The receiver's own mask is applied already. Not the same as having sums:
   /// those belong to one receiver only.
   bool finished = false;
-
-  bool plain() const { return value.affine() && !value.first.scaled(); }
 };
 
 /// A plain gradient. `g` may be empty: zero.
@@ -70,7 +67,7 @@ struct Node : std::enable_shared_from_this<Node> {
 };
 
 /// A parameter or constant. Under no-grad the packed forms of a weight are
-/// kept here until the value changes; one for each table and kind.
+/// kept here until the value changes; one for each table and layout.
 struct Leaf final : Node {
   explicit Leaf(Tensor v);
   void backward(Engine& engine) override;
@@ -79,9 +76,9 @@ struct Leaf final : Node {
     const void* table;  // of kernels: the layout depends on the vector width
     uint64_t writes;    // of the value that was packed
     bool codes;
-    int64_t groups;
+    std::vector<int64_t> layout;
     Grid grid;  // or an empty one
-    Tensor panels;
+    std::vector<Tensor> panels;
     Tensor real;
   };
   void forget_packed();
@@ -117,13 +114,13 @@ struct FunctionNode final : Node {
 /// last contributor to an expression, its fused epilogue.
 struct GradientSink {
   Tensor out;
-  Tensor sums;  // [groups][3][c], or empty
-  Tensor value, first, second, others;
-  std::array<Tensor, 2> coefficients;  // what mask.a and mask.b point to
-  kernels::GradientMask mask;
-  bool fused = false;
+  Tensor sums;                 // [groups][3][c], or empty
+  float* to = nullptr;         // of `out`
+  bool fused = false;          // with the mask
+  kernels::GradientMask mask;  // of the whole output, sums of the first group
+  std::vector<Tensor> read;    // what the mask points into
 
-  /// Sets `e` (and `m`, which must outlive it) for the part of the output
+  /// Sets `e` (and `m`, which must outlive it) for the chunk of the output
   /// that starts `offset` floats in and sums into `group`.
   void epilogue(int64_t offset, int64_t group, kernels::Epilogue& e,
                 kernels::GradientMask& m) const;
@@ -131,6 +128,13 @@ struct GradientSink {
   void write(int64_t offset, int64_t group, int64_t pixels,
              const float* g) const;
 };
+
+/// `m` for what lies `offset` floats on, and for the channels from `channel`.
+kernels::GradientMask shifted(kernels::GradientMask m, int64_t offset,
+                              int64_t channel = 0);
+/// What an epilogue does, for `pixels` pixels of g that are complete.
+void finish(const kernels::Epilogue& e, const float* g, int64_t pixels,
+            int64_t channels);
 
 class Engine {
  public:
@@ -140,7 +144,7 @@ class Engine {
   /// One contribution, from an input edge of the caller.
   void deliver(Node* to, Gradient gradient);
   /// The other way to contribute: the caller writes into the sink. `groups`
-  /// is the number of parts that are written independently.
+  /// is the number of chunks that are written independently.
   GradientSink sink(Node* to, int64_t groups);
   /// Call when the sink is filled.
   void close(Node* to, const GradientSink& sink);

@@ -105,12 +105,7 @@ Variable avg_pool2d(const Variable& x, Size2 window,
   autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
   parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
-      const float* image = reader.direct(i);
-      if (image == nullptr) {
-        float* scratch = arena::scratch(0, geometry.image_size());
-        reader.read(i, {}, scratch);
-        image = scratch;
-      }
+      const float* image = reader.image(i, 0);
       pool(out + i * geometry.output_size(), image, geometry);
     }
   });

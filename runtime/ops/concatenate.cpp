@@ -104,12 +104,7 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
       float* to = out + i * all.size();
       for (const autograd::Reader& reader : readers) {
         const ImageShape& in = reader.images();
-        const float* image = reader.direct(i);
-        if (image == nullptr) {
-          float* scratch = arena::scratch(0, in.size());
-          reader.read(i, {}, scratch);
-          image = scratch;
-        }
+        const float* image = reader.image(i, 0);
         copy_rows(to, all.c, image, in.c, pixels, in.c);
         to += in.c;
       }

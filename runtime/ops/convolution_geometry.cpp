@@ -60,7 +60,7 @@ std::vector<Reach> reach(int64_t phase, int64_t cells, int64_t stride,
   return result;
 }
 
-// Cells that dz lacks before and after, for outputs reached from `count`
+// Cells that dy lacks before and after, for outputs reached from `count`
 // pixels.
 void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
            int64_t& before, int64_t& after) {
@@ -101,11 +101,11 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   k = kernel[3];
   groups = kind.groups;
   strides = o.strides;
-  border = {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right};
+  padding = o.pads;
   oh = window_positions(h, kh, strides.h, o.dilation.h,
-                        border.top + border.bottom);
+                        padding.top + padding.bottom);
   ow = window_positions(w, kw, strides.w, o.dilation.w,
-                        border.left + border.right);
+                        padding.left + padding.right);
   if (oh < 1 || ow < 1) {
     throw ShapeError(fmt::format(
         "{}: expected an image of at least {}x{} with its padding, got {}",
@@ -115,7 +115,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
 
   // What a Tensor may hold: the padded images are no tensors, which check.
   constexpr int64_t kMostFloats = int64_t{1} << 44;
-  const Shape padded{border.top + h + border.bottom, padded_width(), c};
+  const Shape padded{padding.top + h + padding.bottom, padded_width(), c};
   if (padded.size() > kMostFloats) {
     throw ShapeError(
         fmt::format("{}: expected padded images that fit in memory, got {}",
@@ -140,14 +140,14 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   for (int64_t p = 0; p < std::min(strides.h, h); ++p) {
     rows.push_back({reach(p, kh, strides.h, o.dilation.h, o.pads.top),
                     (h - p + strides.h - 1) / strides.h});
-    widen(rows.back().taps, rows.back().count, oh, dz_border.top,
-          dz_border.bottom);
+    widen(rows.back().taps, rows.back().count, oh, dy_padding.top,
+          dy_padding.bottom);
   }
   for (int64_t p = 0; p < std::min(strides.w, w); ++p) {
     cols.push_back({reach(p, kw, strides.w, o.dilation.w, o.pads.left),
                     (w - p + strides.w - 1) / strides.w});
-    widen(cols.back().taps, cols.back().count, ow, dz_border.left,
-          dz_border.right);
+    widen(cols.back().taps, cols.back().count, ow, dy_padding.left,
+          dy_padding.right);
   }
   for (size_t ph = 0; ph < rows.size(); ++ph) {
     for (size_t pw = 0; pw < cols.size(); ++pw) {
@@ -168,9 +168,10 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
         for (size_t j = 0; j < across.size(); ++j) {
           phase.taps.push_back(down.cell * kw + across[j].cell);
           if (run && j > 0) continue;
-          phase.segments.push_back(((down.output + dz_border.top) * dz_width() +
-                                    across[j].output + dz_border.left) *
-                                   k);
+          phase.segments.push_back(
+              ((down.output + dy_padding.top) * dy_width() + across[j].output +
+               dy_padding.left) *
+              k);
         }
       }
       phases.push_back(std::move(phase));

@@ -9,7 +9,7 @@
 // matter.
 //
 // The gradient of the input of a stride-s convolution falls into s*s dense
-// phases: the pixels (ph + i*s, pw + j*s) all sum over the same taps of dz.
+// phases: the pixels (ph + i*s, pw + j*s) all sum over the same taps of dy.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,6 @@
 #include <vector>
 
 #include <octet/runtime/ops.h>
-
-#include "../autograd/expression.h"
 
 namespace octet {
 
@@ -39,18 +37,22 @@ struct ConvolutionGeometry {
     int64_t h, w;                   // first pixel of the phase
     int64_t rows, cols;             // pixels in it
     std::vector<int64_t> taps;      // kernel cells kh*KW + kw, in packing order
-    std::vector<int64_t> segments;  // offsets into the bordered dz
+    std::vector<int64_t> segments;  // offsets into the padded dy
     int64_t steps;                  // floats per segment
   };
 
   Shape output() const { return {n, oh, ow, k}; }
-  int64_t padded_width() const { return border.left + w + border.right; }
+  int64_t padded_width() const { return padding.left + w + padding.right; }
   int64_t padded_size() const {
-    return (border.top + h + border.bottom) * padded_width() * c;
+    return (padding.top + h + padding.bottom) * padded_width() * c;
   }
-  int64_t dz_width() const { return dz_border.left + ow + dz_border.right; }
-  int64_t dz_size() const {
-    return (dz_border.top + oh + dz_border.bottom) * dz_width() * k;
+  int64_t dy_width() const { return dy_padding.left + ow + dy_padding.right; }
+  int64_t dy_size() const {
+    return (dy_padding.top + oh + dy_padding.bottom) * dy_width() * k;
+  }
+  /// Of the first pixel in the padded dy.
+  int64_t dy_start() const {
+    return (dy_padding.top * dy_width() + dy_padding.left) * k;
   }
   int64_t group_c() const { return c / groups; }
   int64_t group_k() const { return k / groups; }
@@ -58,11 +60,11 @@ struct ConvolutionGeometry {
 
   int64_t n, h, w, c, kh, kw, k, oh, ow, groups;
   Size2 strides;
-  autograd::Border border;        // around x
-  std::vector<int64_t> segments;  // into the bordered x
+  Pads padding;                   // around x
+  std::vector<int64_t> segments;  // into the padded x
   int64_t steps;
   std::vector<Phase> phases;
-  autograd::Border dz_border;  // around dz, for the phases
+  Pads dy_padding;  // around dy, for the phases
 };
 
 }  // namespace octet

@@ -1,47 +1,38 @@
 #include "convolution_products.h"
 
 #include <algorithm>
-
-#include <octet/runtime/parallel.h>
+#include <utility>
 
 namespace octet {
 
-int64_t gradient_chunks(int64_t images, int64_t weights) {
-  const int64_t most = weights > (int64_t{1} << 18) ? 4 : 16;
-  return std::clamp<int64_t>(images, 1, most);
-}
-
-Tensor sum_of_chunks(const Tensor& partial, const Shape& shape) {
-  Tensor total = partial.slice(0, 1).reshaped(shape);
-  const int64_t size = total.size();
-  const float* from = partial.f32().data();
-  float* to = total.f32().data();
-  parallel_chunks(size, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t chunk = 1; chunk < partial.shape()[0]; ++chunk) {
-      kernels::table().accumulate(to + first, from + chunk * size + first,
-                                  last - first);
-    }
-  });
-  return total;
-}
-
-kernels::Epilogue part_of(const kernels::Epilogue& e, kernels::GradientMask& m,
+kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
                           int64_t offset, int64_t channel) {
-  kernels::Epilogue part = e;
-  part.out += offset + channel;
-  if (part.rescale != nullptr) part.rescale += channel;
-  if (part.statistics != nullptr) part.statistics += channel;
-  if (e.mask == nullptr) return part;
-  m = *e.mask;
-  for (const float** at : {&m.z, &m.value, &m.second, &m.others}) {
-    if (*at != nullptr) *at += offset + channel;
+  kernels::Epilogue result = e;
+  result.out += offset + channel;
+  if (e.rescale != nullptr) result.rescale += channel;
+  if (e.statistics != nullptr) result.statistics += channel;
+  if (e.mask == nullptr) return result;
+  m = autograd::shifted(*e.mask, offset, channel);
+  result.mask = &m;
+  return result;
+}
+
+Tensor pack_panels(const Tensor& weight, int64_t groups) {
+  const int64_t channels = weight.shape()[-1] / groups;
+  const int64_t rows = weight.size() / weight.shape()[-1];
+  const auto& table = kernels::table();
+  const int64_t size = table.packed_size(rows, channels);
+  Tensor panels({groups * size});
+  Tensor grouped = weight;
+  if (groups > 1) {
+    grouped = weight.reshaped({rows, groups, channels}).transposed({1, 0, 2});
   }
-  for (const float** at : {&m.a, &m.b}) {
-    if (*at != nullptr) *at += channel;
+  for (int64_t group = 0; group < groups; ++group) {
+    const float* block =
+        std::as_const(grouped).f32().data() + group * rows * channels;
+    table.pack(panels.f32().data() + group * size, &block, 1, rows, channels);
   }
-  if (m.sums != nullptr) m.sums += channel;
-  part.mask = &m;
-  return part;
+  return panels;
 }
 
 std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
@@ -49,9 +40,9 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
   const int64_t c = s.group_c();
   const int64_t k = s.group_k();
   // [group][kh][kw][k][c]
-  const Tensor turned =
+  const Tensor transposed =
       weight.reshaped({s.kh, s.kw, c, s.groups, k}).transposed({3, 0, 1, 4, 2});
-  const float* from = turned.f32().data();
+  const float* from = transposed.f32().data();
   const auto& table = kernels::table();
   std::vector<Tensor> packs;
   for (const ConvolutionGeometry::Phase& phase : s.phases) {
@@ -90,11 +81,11 @@ void convolve(const ConvolutionGeometry& s, const float* padded,
     product.image = padded + group * s.group_c();
     product.weights = panels.f32().data() + group * size;
     kernels::GradientMask mask;
-    table.multiply(product, part_of(e, mask, 0, group * s.group_k()));
+    table.multiply(product, shifted(e, mask, 0, group * s.group_k()));
   }
 }
 
-void convolve_transposed(const ConvolutionGeometry& s, const float* dz,
+void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
                          const std::vector<Tensor>& packs,
                          const kernels::Epilogue& e) {
   const auto& table = kernels::table();
@@ -106,27 +97,27 @@ void convolve_transposed(const ConvolutionGeometry& s, const float* dz,
     product.segment_count = static_cast<int64_t>(phase.segments.size());
     product.steps = phase.steps;
     product.pixel = s.k;
-    product.line = s.dz_width() * s.k;
+    product.line = s.dy_width() * s.k;
     product.panel_rows = rows;
     product.rows = phase.rows;
     product.cols = phase.cols;
     product.channels = s.group_c();
     const int64_t size = table.packed_size(rows, s.group_c());
     for (int64_t group = 0; group < s.groups; ++group) {
-      product.image = dz + group * s.group_k();
+      product.image = dy + group * s.group_k();
       product.weights = packs[i].f32().data() + group * size;
       kernels::GradientMask mask;
-      kernels::Epilogue part = part_of(e, mask, (phase.h * s.w + phase.w) * s.c,
-                                       group * s.group_c());
-      part.pixel = s.strides.w * s.c;
-      part.line = s.strides.h * s.w * s.c;
-      table.multiply(product, part);
+      kernels::Epilogue of_phase = shifted(
+          e, mask, (phase.h * s.w + phase.w) * s.c, group * s.group_c());
+      of_phase.pixel = s.strides.w * s.c;
+      of_phase.line = s.strides.h * s.w * s.c;
+      table.multiply(product, of_phase);
     }
   }
 }
 
 void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
-                         const float* dz, int64_t dz_width, float* dw) {
+                         const float* dy, int64_t dy_width, float* dw) {
   kernels::WeightGradient g;
   g.segments = s.segments.data();
   g.segment_count = static_cast<int64_t>(s.segments.size());
@@ -134,14 +125,14 @@ void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
   g.pixel = s.strides.w * s.c;
   g.line = s.strides.h * s.padded_width() * s.c;
   g.dz_pixel = s.k;
-  g.dz_line = dz_width * s.k;
+  g.dz_line = dy_width * s.k;
   g.rows = s.oh;
   g.cols = s.ow;
   g.channels = s.group_k();
   g.out_row = s.k;
   for (int64_t group = 0; group < s.groups; ++group) {
     g.image = padded + group * s.group_c();
-    g.dz = dz + group * s.group_k();
+    g.dz = dy + group * s.group_k();
     g.out = dw + group * s.group_k();
     kernels::table().weight_gradient(g);
   }

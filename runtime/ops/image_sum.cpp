@@ -64,12 +64,7 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     std::array<double, kSumColumns> total;
     for (int64_t i = first; i < last; ++i) {
-      const float* image = reader.direct(i);
-      if (image == nullptr) {
-        float* scratch = arena::scratch(0, in.size());
-        reader.read(i, {}, scratch);
-        image = scratch;
-      }
+      const float* image = reader.image(i, 0);
       for (int64_t column = 0; column < in.c; column += kSumColumns) {
         const int64_t columns = std::min(kSumColumns, in.c - column);
         sum_rows(total.data(), image + column, in.c, in.h * in.w, columns);

@@ -35,6 +35,7 @@ void multiply_rows(const float* a, int64_t rows, int64_t depth,
     kernels::Epilogue epilogue = last;
     if (!done) {
       epilogue.rescale = nullptr;
+      epilogue.statistics = nullptr;
       epilogue.mask = nullptr;
     }
     epilogue.resume = at > 0;

@@ -7,7 +7,7 @@
 
 namespace octet {
 
-/// Parts that `rows` rows are cut into, by their number alone: at most 16,
+/// Chunks that `rows` rows are cut into, by their number alone: at most 16,
 /// each of enough rows to fill a tile.
 int64_t row_chunks(int64_t rows);
 

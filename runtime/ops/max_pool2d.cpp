@@ -115,12 +115,7 @@ Variable max_pool2d(const Variable& x, Size2 window,
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       kernels::MaxPool call = geometry;
-      call.image = reader.direct(i);
-      if (call.image == nullptr) {
-        float* image = arena::scratch(0, in.size());
-        reader.read(i, {}, image);
-        call.image = image;
-      }
+      call.image = reader.image(i, 0);
       call.out = out + i * out_size;
       if (index != nullptr) call.index = index + i * out_size;
       kernels::table().max_pool(call);

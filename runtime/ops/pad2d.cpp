@@ -110,12 +110,7 @@ Variable pad2d(const Variable& x, const Pads& p, float value) {
   autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
-      const float* image = reader.direct(i);
-      if (image == nullptr) {
-        float* scratch = arena::scratch(0, in.size());
-        reader.read(i, {}, scratch);
-        image = scratch;
-      }
+      const float* image = reader.image(i, 0);
       float* to = out + i * out_size;
       std::fill(to, to + out_size, value);
       node->window.put(to, image, in);

@@ -1,7 +1,6 @@
 #include "weights.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -16,25 +15,47 @@ using autograd::Leaf;
 
 namespace {
 
-// [outer][channels][inner] around the axis of a per-channel grid.
-template <class Body>
-void for_each_element(const Shape& shape, const Grid& grid, Body body) {
-  const int axis = grid.axis < 0 ? grid.axis + shape.rank() : grid.axis;
-  int64_t inner = 1;
-  for (int i = axis + 1; i < shape.rank(); ++i) inner *= shape[i];
-  const int64_t channels = shape[axis];
-  const int64_t size = shape.size();
-  for (int64_t i = 0, channel = 0, run = 0; i < size; ++i) {
-    body(static_cast<size_t>(i), static_cast<size_t>(channel));
-    if (++run < inner) continue;
-    run = 0;
-    if (++channel == channels) channel = 0;
-  }
+// Each value `times` times.
+Tensor repeated(const Tensor& values, int64_t times) {
+  if (times == 1) return values;
+  Tensor result({values.size() * times});
+  float* to = result.f32().data();
+  for (const float v : values.f32()) to = std::fill_n(to, times, v);
+  return result;
 }
 
-Tensor scales_per_channel(const Grid& grid, int64_t channels) {
-  if (grid.per_channel()) return grid.scale;
-  return Tensor::full({channels}, grid.scale.item());
+// A tensor on a grid, seen as a matrix with one scale per column.
+struct Columns {
+  Columns(const Shape& shape, const Grid& grid) {
+    const int given = grid.per_channel() ? grid.axis : -1;
+    const int axis = given < 0 ? given + shape.rank() : given;
+    const int64_t inner = shape.slice(axis + 1, shape.rank()).size();
+    rows = shape.slice(0, axis).size();
+    count = shape[axis] * inner;
+    scale = repeated(grid.scale, grid.per_channel() ? inner : count);
+  }
+  int64_t rows;
+  int64_t count;
+  Tensor scale;
+};
+
+struct QuantizedWeight {
+  Tensor codes;  // as floats
+  Tensor real;   // scale * code
+};
+
+QuantizedWeight quantize_weight(const Tensor& x, const Grid& grid) {
+  const Columns columns(x.shape(), grid);
+  QuantizedWeight result{Tensor(x.shape()), Tensor(x.shape())};
+  kernels::table().quantize_columns({.x = x.f32().data(),
+                                     .scale = columns.scale.f32().data(),
+                                     .rows = columns.rows,
+                                     .channels = columns.count,
+                                     .low = static_cast<float>(grid.low),
+                                     .high = static_cast<float>(grid.high),
+                                     .codes = result.codes.f32().data(),
+                                     .real = result.real.f32().data()});
+  return result;
 }
 
 // The node's grid and the tensor under it, if w is a fake-quantized weight.
@@ -44,7 +65,7 @@ struct WeightGrid {
   autograd::Node* leaf = nullptr;
 };
 
-std::optional<WeightGrid> weight_grid(const Variable& w, int axis = -1) {
+std::optional<WeightGrid> weight_grid(const Variable& w, int axis) {
   if (const auto* node = dynamic_cast<ChannelGridNode*>(w.node().get())) {
     const int rank = w.shape().rank();
     if ((node->grid.axis + rank) % rank != (axis + rank) % rank) {
@@ -61,54 +82,20 @@ std::optional<WeightGrid> weight_grid(const Variable& w, int axis = -1) {
 
 bool same_grid(const Grid& a, const Grid& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.low == b.low && a.high == b.high &&
+  return a.axis == b.axis && a.low == b.low && a.high == b.high &&
          a.scale.size() == b.scale.size() &&
          std::memcmp(a.scale.raw(), b.scale.raw(),
                      static_cast<size_t>(a.scale.bytes())) == 0;
 }
 
-Tensor pack_panels(const Tensor& values, int64_t groups) {
-  const int64_t channels = values.shape()[-1] / groups;
-  const int64_t rows = values.size() / values.shape()[-1];
-  const auto& table = kernels::table();
-  const int64_t size = table.packed_size(rows, channels);
-  Tensor panels({groups * size});
-  Tensor parts = values;
-  if (groups > 1) {
-    parts = values.reshaped({rows, groups, channels}).transposed({1, 0, 2});
-  }
-  for (int64_t group = 0; group < groups; ++group) {
-    const float* block =
-        std::as_const(parts).f32().data() + group * rows * channels;
-    table.pack(panels.f32().data() + group * size, &block, 1, rows, channels);
-  }
-  return panels;
-}
-
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
-                        bool codes, int64_t groups) {
-  PackedWeight result;
+                        bool codes, const LinearKernels& kernels) {
   if (!codes) {
-    result.real = autograd::value_of(*w.node());
-    result.panels = pack_panels(result.real, groups);
-    return result;
+    const Tensor& real = autograd::value_of(*w.node());
+    return {kernels.pack(real), real, {}};
   }
-  const int64_t channels = w.shape()[-1];
-  result.scale = scales_per_channel(on->grid, channels);
-  Tensor integers(w.shape());
-  result.real = Tensor(w.shape());
-  kernels::ColumnGrid grid;
-  grid.x = std::as_const(on->source).f32().data();
-  grid.scale = std::as_const(result.scale).f32().data();
-  grid.rows = w.shape().size() / channels;
-  grid.channels = channels;
-  grid.low = static_cast<float>(on->grid.low);
-  grid.high = static_cast<float>(on->grid.high);
-  grid.codes = integers.f32().data();
-  grid.real = result.real.f32().data();
-  kernels::table().quantize_columns(grid);
-  result.panels = pack_panels(integers, groups);
-  return result;
+  const QuantizedWeight quantized = quantize_weight(on->source, on->grid);
+  return {kernels.pack(quantized.codes), quantized.real, on->grid.scale};
 }
 
 }  // namespace
@@ -125,32 +112,29 @@ const Tensor& ChannelGridNode::source_value() const {
 }
 
 Tensor ChannelGridNode::compute() {
-  const Tensor& x = source_value();
-  Tensor out(shape);
-  const auto from = x.f32();
-  const auto to = out.f32();
-  const auto scale = std::as_const(grid.scale).f32();
-  for_each_element(shape, grid, [&](size_t i, size_t c) {
-    to[i] = quantize(from[i], scale[c], grid.low, grid.high) * scale[c];
-  });
-  return out;
+  return quantize_weight(source_value(), grid).real;
 }
 
 void ChannelGridNode::backward(Engine& engine) {
   Tensor g = Engine::total(*this);
   gradients.clear();
   if (!g.empty() && mode == StraightThrough::clipped) {
+    const Columns columns(shape, grid);
+    std::vector<OpenInterval> pass;
+    for (const float scale : std::as_const(columns.scale).f32()) {
+      pass.push_back(straight_through_interval(scale, grid.low, grid.high));
+    }
     Tensor masked(shape);
-    const auto from = std::as_const(g).f32();
-    const auto to = masked.f32();
-    const auto x = source_value().f32();
-    const auto scale = std::as_const(grid.scale).f32();
-    const float low = static_cast<float>(grid.low);
-    const float high = static_cast<float>(grid.high);
-    for_each_element(shape, grid, [&](size_t i, size_t c) {
-      const float code = std::nearbyint(x[i] / scale[c]);
-      to[i] = code >= low && code <= high ? from[i] : 0.0f;
-    });
+    const float* from = std::as_const(g).f32().data();
+    const float* x = source_value().f32().data();
+    float* to = masked.f32().data();
+    for (int64_t row = 0; row < columns.rows; ++row) {
+      for (const OpenInterval& p : pass) {
+        *to++ = *x > p.low && *x < p.high ? *from : 0.0f;
+        ++x;
+        ++from;
+      }
+    }
     g = masked;
   }
   engine.deliver(source.get(), autograd::plain_gradient(g));
@@ -165,30 +149,30 @@ bool on_activation_grid(const Expression& x) {
   return !x.grid.empty() && x.grid.low >= -128 && x.grid.high <= 127;
 }
 
-PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups) {
-  const auto on = weight_grid(w);
+PackedWeight pack_weight(const Variable& w, bool codes,
+                         const LinearKernels& kernels) {
+  const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
   if (leaf == nullptr || grad_enabled() || leaf->value.being_written()) {
-    return pack_fresh(w, on, codes, groups);
+    return pack_fresh(w, on, codes, kernels);
   }
 
-  const Tensor scale =
-      codes ? scales_per_channel(on->grid, w.shape()[-1]) : Tensor();
   const Grid grid = on ? on->grid : Grid{};
   const void* table = &kernels::table();
+  const std::vector<int64_t> layout = kernels.layout();
   const std::lock_guard lock(leaf->mutex);
   const auto kept =
       std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
-        return p.table == table && p.codes == codes && p.groups == groups;
+        return p.table == table && p.codes == codes && p.layout == layout;
       });
   const uint64_t writes = leaf->value.writes();
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
-    return {kept->panels, kept->real, scale};
+    return {kept->panels, kept->real, codes ? grid.scale : Tensor()};
   }
-  PackedWeight fresh = pack_fresh(w, on, codes, groups);
-  const Leaf::Packed entry{table, writes,       codes,     groups,
+  PackedWeight fresh = pack_fresh(w, on, codes, kernels);
+  const Leaf::Packed entry{table, writes,       codes,     layout,
                            grid,  fresh.panels, fresh.real};
   if (kept != leaf->packed.end()) {
     *kept = entry;
@@ -198,33 +182,9 @@ PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups) {
   return fresh;
 }
 
-PlainWeight plain_weight(const Variable& w, bool codes, int axis) {
-  PlainWeight result;
-  if (!codes) {
-    result.real = autograd::value_of(*w.node());
-    result.values = result.real;
-    return result;
-  }
-  const auto on = weight_grid(w, axis);
-  result.scale = scales_per_channel(on->grid, w.shape()[axis]);
-  result.values = Tensor(w.shape());
-  result.real = Tensor(w.shape());
-  const auto from = std::as_const(on->source).f32();
-  const auto scale = std::as_const(result.scale).f32();
-  const auto integers = result.values.f32();
-  const auto real = result.real.f32();
-  Grid grid = on->grid;
-  grid.axis = axis;
-  for_each_element(w.shape(), grid, [&](size_t i, size_t c) {
-    integers[i] = quantize(from[i], scale[c], grid.low, grid.high);
-    real[i] = integers[i] * scale[c];
-  });
-  return result;
-}
-
-Tensor rescale_of(const Expression& x, const Tensor& scale) {
+Tensor rescale_of(const Expression& x, const Tensor& scale, int64_t channels) {
   if (scale.empty()) return {};
-  Tensor result = scale.clone();
+  Tensor result = repeated(scale, channels / scale.size()).clone();
   for (float& v : result.f32()) v *= x.grid.scale.item();
   return result;
 }

@@ -1,10 +1,12 @@
-// A weight as a linear op multiplies with it: packed into panels, as values
-// or, where input and weight both lie on integer grids, as codes.
+// A weight as a linear op multiplies with it: packed, as values or, where input
+// and weight both lie on integer grids, as codes.
 #pragma once
+
+#include <vector>
 
 #include <octet/runtime/ops.h>
 
-#include "../autograd/node.h"
+#include "linear.h"
 
 namespace octet {
 
@@ -27,36 +29,26 @@ struct ChannelGridNode final : autograd::Node {
 };
 
 struct PackedWeight {
-  Tensor panels;
-  Tensor real;   // the values, for the gradient
-  Tensor scale;  // [k], if the panels hold codes
+  std::vector<Tensor> panels;  // LinearKernels::pack() of codes or values
+  Tensor real;                 // the values, for the gradient
+  Tensor scale;  // of each slice of the axis, if the panels hold codes
 };
 
 /// Whether `w` lies on a grid of at most 8 bits, one scale per output channel
 /// (on `axis`) or one in all.
-bool on_weight_grid(const Variable& w, int axis = -1);
+bool on_weight_grid(const Variable& w, int axis);
 
-/// Packs `w`, seen as [rows][k] with k its last axis, each of `groups` equal
-/// parts of the columns by itself. `codes` asks for codes and needs
-/// on_weight_grid(w). Without recording, the panels of a leaf are kept until
-/// its value changes.
-PackedWeight pack_weight(const Variable& w, bool codes, int64_t groups = 1);
-
-/// A weight that is not packed.
-struct PlainWeight {
-  Tensor values;  // codes, if they were asked for
-  Tensor real;
-  Tensor scale;  // one per slice of the axis, with codes
-};
-
-/// `codes` asks for codes and needs on_weight_grid(w, axis).
-PlainWeight plain_weight(const Variable& w, bool codes, int axis);
+/// `codes` asks for codes and needs on_weight_grid(w, kernels.axis). Without
+/// recording, the panels of a leaf are kept until its value changes.
+PackedWeight pack_weight(const Variable& w, bool codes,
+                         const LinearKernels& kernels);
 
 /// An input expression ends on a grid that codes can be multiplied on.
 bool on_activation_grid(const autograd::Expression& x);
 
-/// x_scale * scale[k]: what turns sums of code products into values; empty if
-/// `scale` is.
-Tensor rescale_of(const autograd::Expression& x, const Tensor& scale);
+/// x_scale * scale[k] for each of `channels`: what turns sums of code products
+/// into values; empty if `scale` is. One scale may serve several neighbours.
+Tensor rescale_of(const autograd::Expression& x, const Tensor& scale,
+                  int64_t channels);
 
 }  // namespace octet

@@ -94,8 +94,47 @@ void add_blocks(std::vector<GradientCase>& cases) {
   }
 }
 
+// A dense layer takes the sums for the batch normalization behind it, of rows
+// that are cut into several blocks, with and without a bias between them.
+void add_normalized_dense(std::vector<GradientCase>& cases) {
+  const std::vector<std::pair<Shape, Shape>> shapes = {{{3, 5}, {5, 10}},
+                                                       {{40, 17}, {17, 33}},
+                                                       {{5, 9, 4}, {4, 7}},
+                                                       {{34, 600}, {600, 3}}};
+  for (const auto& [x, w] : shapes) {
+    const Shape channels{w[1]};
+    for (const bool biased : {false, true}) {
+      std::vector<Shape> inputs{x, w, channels, channels};
+      if (biased) inputs.push_back(channels);
+      cases.push_back(
+          {"",
+           std::string(biased ? "biased" : "plain") + "_dense_normalized_" +
+               dims(x) + "_k" + dims(w),
+           inputs,
+           [biased](const Variables& v) {
+             Variable y = dense(v[0], v[1]);
+             if (biased) y = bias_add(y, v[4]);
+             Tensor mean = Tensor::zeros(v[2].shape());
+             Tensor variance = Tensor::full(v[2].shape(), 1);
+             return relu(batch_norm_training(y, v[2], v[3], mean.f32(),
+                                             variance.f32(), 0.9f, 1e-2f));
+           },
+           [biased](const Arrays& a) {
+             Array y = reference::dense(a[0], a[1]);
+             if (biased) y = reference::bias_add(y, a[4]);
+             return reference::relu(
+                 reference::batch_norm_training(y, a[2], a[3], 1e-2f),
+                 kInfinity);
+           }});
+    }
+  }
+}
+
 }  // namespace
 
-void add_block_cases(std::vector<GradientCase>& cases) { add_blocks(cases); }
+void add_block_cases(std::vector<GradientCase>& cases) {
+  add_blocks(cases);
+  add_normalized_dense(cases);
+}
 
 }  // namespace octet

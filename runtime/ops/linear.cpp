@@ -1,0 +1,160 @@
+#include "linear.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <octet/runtime/parallel.h>
+
+#include "weights.h"
+
+namespace octet {
+namespace {
+
+using autograd::Engine;
+using autograd::Expression;
+using autograd::Form;
+using autograd::Gradient;
+using autograd::GradientSink;
+using autograd::Node;
+using autograd::Reader;
+
+// Weights' gradients are summed in so many partial copies, which are added in
+// order. Large weights get fewer, to bound the memory.
+int64_t gradient_chunks(int64_t blocks, int64_t weights) {
+  const int64_t most = weights > (int64_t{1} << 18) ? 4 : 16;
+  return std::clamp<int64_t>(blocks, 1, most);
+}
+
+// The sum of the partial gradients [chunks][...], as `shape`.
+Tensor sum_of_chunks(const Tensor& partial, const Shape& shape) {
+  Tensor total = partial.slice(0, 1).reshaped(shape);
+  const int64_t size = total.size();
+  const float* from = partial.f32().data();
+  float* to = total.f32().data();
+  parallel_chunks(size, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t chunk = 1; chunk < partial.shape()[0]; ++chunk) {
+      kernels::table().accumulate(to + first, from + chunk * size + first,
+                                  last - first);
+    }
+  });
+  return total;
+}
+
+struct LinearNode final : Node {
+  LinearNode(std::string_view name, std::unique_ptr<const LinearKernels> k)
+      : Node(name, k->output), kernels(std::move(k)) {}
+
+  void backward(Engine& engine) override;
+  void release() override {
+    input = {};
+    weight = {};
+  }
+
+  // Where a block begins in an operand of this shape.
+  int64_t offset(const Shape& operand, int64_t block) const {
+    const int64_t c = operand[-1];
+    return c == 0 ? 0 : operand.size() / c * block / kernels->blocks * c;
+  }
+
+  std::unique_ptr<const LinearKernels> kernels;
+  Node* x = nullptr;
+  Node* w = nullptr;
+  Expression input;       // evaluated again for the weight's gradient
+  autograd::Kept weight;  // the values that were multiplied
+};
+
+void LinearNode::backward(Engine& engine) {
+  const Gradient gradient = Engine::collect(*this);
+  const Expression& dy = gradient.value;
+  if (dy.first.t.empty()) {
+    engine.deliver(x, {});
+    engine.deliver(w, {});
+    return;
+  }
+  const Reader dy_reader(dy, Form::real);
+  const Reader x_reader(input, Form::real);
+  std::vector<Tensor> panels;
+  GradientSink sink;
+  if (x != nullptr) {
+    panels = kernels->pack_transposed(weight.read());
+    sink = engine.sink(x, kernels->blocks);
+  }
+  const int64_t size = weight.size();
+  int64_t chunks = chunk_count(kernels->blocks);
+  Tensor dw;
+  Tensor partial;
+  float* sums = nullptr;
+  if (w != nullptr) dw = kernels->weight_gradient(input, dy);
+  if (w != nullptr && dw.empty()) {
+    chunks = gradient_chunks(kernels->blocks, size);
+    partial = Tensor::zeros({chunks, size});
+    sums = partial.f32().data();
+  }
+  parallel_for(chunks, [&](int64_t chunk) {
+    const int64_t last = kernels->blocks * (chunk + 1) / chunks;
+    for (int64_t i = kernels->blocks * chunk / chunks; i < last; ++i) {
+      kernels::Epilogue dx;
+      kernels::GradientMask mask;
+      if (x != nullptr) sink.epilogue(offset(x->shape, i), i, dx, mask);
+      kernels->backward(
+          {.block = i,
+           .x = x_reader,
+           .dy = dy_reader,
+           .panels = panels,
+           .dx = x != nullptr ? &dx : nullptr,
+           .dw = sums != nullptr ? sums + chunk * size : nullptr});
+    }
+  });
+  if (x != nullptr) engine.close(x, sink);
+  if (w == nullptr) return;
+  if (dw.empty()) dw = sum_of_chunks(partial, weight.shape());
+  engine.deliver(w, autograd::plain_gradient(dw));
+}
+
+}  // namespace
+
+Variable linear(std::string_view op, const Variable& x, const Variable& weight,
+                std::unique_ptr<const LinearKernels> kernels) {
+  auto node = std::make_shared<LinearNode>(op, std::move(kernels));
+  const LinearKernels& k = *node->kernels;
+  node->depend_on(x.node());
+  node->depend_on(weight.node());
+
+  const Expression input = autograd::expression_of(x);
+  const bool codes =
+      on_activation_grid(input) && on_weight_grid(weight, k.axis);
+  const PackedWeight packed = pack_weight(weight, codes, k);
+  const int64_t channels = k.output[-1];
+  const Tensor rescale = rescale_of(input, packed.scale, channels);
+  Reader reader(input, codes ? Form::codes : Form::real);
+
+  node->value = Tensor(k.output);
+  float* y = node->value.f32().data();
+  float* statistics = nullptr;
+  if (node->needs_grad) {
+    node->statistics = Tensor::zeros({k.blocks, 2, channels});
+    statistics = node->statistics.f32().data();
+  }
+  parallel_chunks(k.blocks, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      kernels::Epilogue epilogue;
+      epilogue.out = y + node->offset(k.output, i);
+      if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
+      if (statistics != nullptr) {
+        epilogue.statistics = statistics + i * 2 * channels;
+        epilogue.statistics_row = channels;
+      }
+      k.forward(i, reader, packed.panels, epilogue);
+    }
+  });
+  reader.commit();
+  if (node->needs_grad) {
+    node->x = x.requires_grad() ? x.node().get() : nullptr;
+    node->w = weight.requires_grad() ? weight.node().get() : nullptr;
+    if (node->w != nullptr) node->input = input;
+    node->weight = packed.real;
+  }
+  return Variable(std::move(node));
+}
+
+}  // namespace octet
