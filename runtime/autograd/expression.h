@@ -29,6 +29,8 @@ struct Term {
   Kept t;
   Tensor a;  // [c]; empty: 1
   Tensor b;  // [c]; empty: 0
+  // [groups][2][c]: sums of t and t*t, if the op that computed t took them.
+  Tensor statistics;
   // Of a second term only:
   float low = -kInfinity;
   float high = kInfinity;

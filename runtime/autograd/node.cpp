@@ -53,6 +53,13 @@ Tensor Node::compute() {
   throw InternalError(fmt::format("{}: expected a value", op));
 }
 
+Term Node::term() {
+  Term result;
+  result.t = value_of(*this);
+  result.target = this;
+  return result;
+}
+
 void Node::backward(Engine&) {}
 
 Leaf::Leaf(Tensor v) : Node("leaf", v.shape()) { value = std::move(v); }

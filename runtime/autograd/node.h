@@ -47,6 +47,9 @@ struct Node : std::enable_shared_from_this<Node> {
   /// The value if it has to be computed from other nodes' values.
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
+  /// The value, computed if need be, as a term that passes its gradient on to
+  /// this node.
+  virtual Term term();
   /// Takes `gradients` and delivers to the inputs.
   virtual void backward(Engine& engine);
   /// Drops what only backward needs, and pointers to inputs.
@@ -61,9 +64,6 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<Gradient> gradients;
   int64_t pending = 0;  // contributions to come; valid during backward
   Tensor value;
-  // [n][2][c]: sums and square sums of the value, or of the first term of a
-  // bias_add, from an epilogue.
-  Tensor statistics;
 };
 
 /// A parameter or constant. Under no-grad the packed forms of a weight are

@@ -183,7 +183,9 @@ Expression expression_of(const Variable& x) {
   // node itself, so that backward() can say so.
   const bool usable = !node.released || !grad_enabled();
   if (own != nullptr && node.value.empty() && usable) return *own;
-  Expression e = expression_of(value_of(node), &node);
+  Expression e;
+  e.shape = node.shape;
+  e.first = node.term();
   if (own != nullptr) {
     e.grid = own->grid;  // Q is idempotent: a stored value is on its grid
   }

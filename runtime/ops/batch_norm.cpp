@@ -104,23 +104,20 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
   }
 }
 
-// What is normalized: z + shift. A bias below is not added, since the mean
-// takes it away again.
-struct Input {
-  Tensor z;
-  Tensor shift;       // [c], or empty
-  Tensor statistics;  // [n][2][c]: sums of z and z^2, if a linear op took them
-};
-
-Input input_of(const Variable& x) {
-  const Node& node = *x.node();
+// What is normalized, t + b, with sums of t if a linear op took them. A bias
+// below is not added, since the mean takes it away again.
+Term input_of(const Variable& x) {
+  Node& node = *x.node();
+  if (autograd::eager()) {
+    Term value;
+    value.t = x.value();
+    return value;
+  }
   const autograd::Expression* own = node.expression();
-  // Also where the biased value has been computed: the sums are of z alone.
+  // Also where the biased value has been computed: the sums are of t alone.
   const bool biased = own != nullptr && own->affine() && own->first.a.empty() &&
                       !own->first.b.empty();
-  if (autograd::eager()) return {x.value(), {}, {}};
-  if (biased) return {own->first.t.read(), own->first.b, node.statistics};
-  return {x.value(), {}, node.statistics};
+  return biased ? own->first : node.term();
 }
 
 // Sums body(value, channel) over each channel in doubles, chunks of images in
@@ -159,12 +156,10 @@ Moments two_pass_moments(const Tensor& z) {
 // Of z, with the biased variance. The sums of an epilogue are single precision
 // within an image: where the mean is so large that their difference would say
 // little about the variance, z is read again.
-Moments batch_moments(const Input& input) {
-  const Tensor& sums = input.statistics;
-  if (sums.empty()) return two_pass_moments(input.z);
+Moments batch_moments(const Tensor& z, const Tensor& sums) {
+  if (sums.empty()) return two_pass_moments(z);
   const size_t c = static_cast<size_t>(sums.shape()[2]);
-  const double count =
-      static_cast<double>(input.z.size()) / static_cast<double>(c);
+  const double count = static_cast<double>(z.size()) / static_cast<double>(c);
   Moments m{std::vector<double>(c), std::vector<double>(c)};
   const float* at = sums.f32().data();
   for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
@@ -177,7 +172,7 @@ Moments batch_moments(const Input& input) {
     m.mean[k] /= count;
     const double square = m.mean[k] * m.mean[k];
     m.variance[k] = m.variance[k] / count - square;
-    if (m.variance[k] < 1e-3 * square) return two_pass_moments(input.z);
+    if (m.variance[k] < 1e-3 * square) return two_pass_moments(z);
   }
   return m;
 }
@@ -251,10 +246,10 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
     throw ShapeError(fmt::format("batch_norm: expected samples, got {}",
                                  x.shape().to_string()));
   }
-  const Input input = input_of(x);
-  const Moments moments = batch_moments(input);
-  const auto shift = input.shift.empty() ? std::span<const float>()
-                                         : std::as_const(input.shift).f32();
+  const Term input = input_of(x);
+  const Tensor& z = input.t.read();
+  const Moments moments = batch_moments(z, input.statistics);
+  const auto shift = input.b.empty() ? std::span<const float>() : input.b.f32();
   const double keep = momentum;
   for (size_t k = 0; k < moments.mean.size(); ++k) {
     // What is not finite is told by the loss; the statistics survive it.
@@ -266,7 +261,7 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
     variance =
         static_cast<float>(keep * variance + (1 - keep) * moments.variance[k]);
   }
-  return normalize(x, input.z, gamma, beta, moments, epsilon, true);
+  return normalize(x, z, gamma, beta, moments, epsilon, true);
 }
 
 }  // namespace octet

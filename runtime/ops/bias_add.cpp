@@ -44,27 +44,24 @@ Variable bias_add(const Variable& x, const Variable& bias) {
                     "of {}, got {}",
                     x.shape().to_string(), bias.shape().to_string()));
   }
-  const Tensor& z = x.value();
+  autograd::Term z = x.node()->term();
   auto node = std::make_shared<BiasNode>("bias_add", x.shape());
   node->depend_on(x.node());
   node->depend_on(bias.node());
-  autograd::Expression e = autograd::expression_of(z, node.get());
+  z.target = node.get();
   // A copy: the optimizer moves the parameter while this may still be read.
-  e.first.b = bias.value().clone();
+  z.b = bias.value().clone();
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->bias = bias.requires_grad() ? bias.node().get() : nullptr;
-    node->z = z;
+    node->z = z.t.now();
   } else {
-    e.first.target = nullptr;
+    z.target = nullptr;
   }
-  Variable y = autograd::wrap("bias_add", std::move(e));
-  // Sums of a linear op's value only: those of another bias_add are of what
-  // lies below its bias.
-  if (x.node()->expression() == nullptr) {
-    y.node()->statistics = x.node()->statistics;
-  }
-  return y;
+  autograd::Expression e;
+  e.shape = x.shape();
+  e.first = std::move(z);
+  return autograd::wrap("bias_add", std::move(e));
 }
 
 }  // namespace octet

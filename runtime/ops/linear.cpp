@@ -50,6 +50,12 @@ struct LinearNode final : Node {
     weight = {};
   }
 
+  autograd::Term term() override {
+    autograd::Term result = Node::term();
+    result.statistics = statistics;
+    return result;
+  }
+
   // Where a block begins in an operand of this shape.
   int64_t offset(const Shape& operand, int64_t block) const {
     const int64_t c = operand[-1];
@@ -61,6 +67,7 @@ struct LinearNode final : Node {
   Node* w = nullptr;
   Expression input;       // evaluated again for the weight's gradient
   autograd::Kept weight;  // the values that were multiplied
+  Tensor statistics;      // of the value
 };
 
 void LinearNode::backward(Engine& engine) {
