@@ -168,19 +168,19 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
   const Broadcast plan("sum", g.shape(), shape);
   const Reduction reduction(plan.axes());
   const Broadcast::Axis outer = plan.axes()[0];
-  const int64_t pieces = std::min(piece_count(g.size()), outer.size);
+  const int64_t partitions = std::min(partition_count(g.size()), outer.size);
   const size_t outputs = static_cast<size_t>(reduction.outputs());
-  // Pieces along an axis that stays write apart; along one that is summed
+  // Partitions along an axis that stays write apart; along one that is summed
   // each has sums of its own.
   const size_t copies =
-      outer.y ? 1 : static_cast<size_t>(std::max<int64_t>(pieces, 1));
+      outer.y ? 1 : static_cast<size_t>(std::max<int64_t>(partitions, 1));
   std::vector<double> sums(outputs * copies, 0.0);
   const float* const from = g.f32().data();
-  parallel_for(pieces, [&](int64_t piece) {
+  parallel_for(partitions, [&](int64_t partition) {
     double* const own =
-        sums.data() + (outer.y ? 0 : static_cast<size_t>(piece) * outputs);
-    reduction.run(own, from, 0, outer.size * piece / pieces,
-                  outer.size * (piece + 1) / pieces);
+        sums.data() + (outer.y ? 0 : static_cast<size_t>(partition) * outputs);
+    reduction.run(own, from, 0, outer.size * partition / partitions,
+                  outer.size * (partition + 1) / partitions);
   });
   Tensor result(shape);
   const auto to = result.f32();

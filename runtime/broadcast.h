@@ -10,7 +10,7 @@
 
 #include <octet/runtime/tensor.h>
 
-#include "pieces.h"
+#include "partitions.h"
 
 namespace octet {
 
@@ -38,10 +38,10 @@ class Broadcast {
   }
 
   /// Runs `run(at, x_at, y_at, n)` for runs of values along the last axis, in
-  /// pieces; the arguments are the offsets of their first values.
+  /// partitions; the arguments are the offsets of their first values.
   template <class Run>
   void for_each_run(const Run& run) const {
-    parallel_pieces(shape_.size(), [&](int64_t first, int64_t last) {
+    parallel_partitions(shape_.size(), [&](int64_t first, int64_t last) {
       for (Cursor at = cursor(first); at.at < last;) {
         const int64_t n = std::min(at.left, last - at.at);
         run(at.at, at.x, at.y, n);

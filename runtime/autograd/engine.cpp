@@ -40,9 +40,10 @@ GradientSink fused_sink(const Expression& e, int64_t groups,
   mask.high = pass.high;
   mask.channels = ImageShape(e.shape).c;
   // Sums of g*t are asked for where t is scaled, its value where there is an
-  // interval and no cell.
+  // interval and no buffer.
   const bool bounded = pass.low > -kInfinity || pass.high < kInfinity;
-  const bool first_is_read = !e.first.a.empty() || (bounded && !e.stored());
+  const bool first_is_read =
+      !e.first.a.empty() || (bounded && !e.materialized());
   point(mask.z, first_is_read ? read(e.first) : e.first.t.now());
   if (e.second && e.second->scaled()) {
     const Term& second = *e.second;
@@ -53,8 +54,8 @@ GradientSink fused_sink(const Expression& e, int64_t groups,
     sink.sums = Tensor::zeros({groups, 3, mask.channels});
     mask.sums = sink.sums.f32().data();
   }
-  if (e.stored()) {
-    point(mask.value, *e.cell);
+  if (e.materialized()) {
+    point(mask.value, *e.buffer);
   } else if (!affine) {
     point(mask.value, e.first.t.now());
   } else {
@@ -164,7 +165,7 @@ void Engine::deliver(Node* to, Gradient gradient) {
 GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
   if (to->pending == 1 && e != nullptr && !eager()) {
-    store_cell(*e);
+    materialize(*e);
     const Tensor others = total(*to);
     to->gradients.clear();
     return fused_sink(*e, groups, others);

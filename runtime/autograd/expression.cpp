@@ -61,8 +61,8 @@ Reader::Reader(const Expression& expression, Form form)
     if (zeros_.empty()) zeros_ = Tensor::zeros(channels);
     return std::as_const(zeros_).f32().data();
   };
-  if (e.stored()) {
-    call_.t = std::as_const(*e.cell).f32().data();
+  if (e.materialized()) {
+    call_.t = std::as_const(*e.buffer).f32().data();
   } else {
     call_.t = e.first.t.read().f32().data();
     call_.terms = e.first.scaled() || e.clipped() ? 1 : 0;
@@ -79,9 +79,9 @@ Reader::Reader(const Expression& expression, Form form)
         call_.code_low2 = static_cast<float>(s.grid.low);
         call_.code_high2 = static_cast<float>(s.grid.high);
       }
-      if (e.cell != nullptr) {
-        cell_ = Tensor(e.shape);
-        call_.keep = cell_.f32().data();
+      if (e.buffer != nullptr) {
+        buffer_ = Tensor(e.shape);
+        call_.keep = buffer_.f32().data();
       }
     }
     if (call_.terms >= 1) {
@@ -127,7 +127,8 @@ const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
 }
 
 void Reader::commit() {
-  if (!cell_.empty() && !expression_.stored()) *expression_.cell = cell_;
+  if (!buffer_.empty() && !expression_.materialized())
+    *expression_.buffer = buffer_;
 }
 
 Tensor evaluate(const Expression& expression) {
@@ -146,11 +147,11 @@ Tensor value_of(const Expression& expression) {
   return expression.plain() ? expression.first.t.read() : evaluate(expression);
 }
 
-void store_cell(const Expression& expression) {
-  if (!expression.second || expression.stored()) return;
+void materialize(const Expression& expression) {
+  if (!expression.second || expression.materialized()) return;
   Expression unquantized = expression;
   unquantized.grid = {};
-  *expression.cell = evaluate(unquantized);
+  *expression.buffer = evaluate(unquantized);
 }
 
 }  // namespace octet::autograd

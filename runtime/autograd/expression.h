@@ -4,7 +4,8 @@
 //
 // Two storage rules replace liveness analysis: a one-term expression is never
 // stored, since evaluating it costs the traffic of reading it; a two-term
-// expression is written to its cell, before Q, by whoever evaluates it first.
+// expression is materialized: written to a buffer, before Q, by whoever
+// evaluates it first.
 #pragma once
 
 #include <cstdint>
@@ -48,14 +49,14 @@ struct Expression {
   std::optional<Term> second;
   float low = -kInfinity;
   float high = kInfinity;
-  Grid grid;                     // per tensor
-  bool clipped_gradient = true;  // of Q: the clipped straight-through rule
-  std::shared_ptr<Tensor> cell;  // of a two-term expression
+  Grid grid;                       // per tensor
+  bool clipped_gradient = true;    // of Q: the clipped straight-through rule
+  std::shared_ptr<Tensor> buffer;  // of a two-term expression
 
   bool clipped() const { return low > -kInfinity || high < kInfinity; }
   bool affine() const { return !second && !clipped() && grid.empty(); }
   bool plain() const { return affine() && !first.scaled(); }
-  bool stored() const { return cell != nullptr && !cell->empty(); }
+  bool materialized() const { return buffer != nullptr && !buffer->empty(); }
   /// Values before clip and Q through which gradients pass: ReLU, ReLU6 and
   /// the clipped straight-through rule together are one interval.
   OpenInterval pass() const;
@@ -94,7 +95,7 @@ class Reader {
     const int64_t size = images_.h * images_.w;
     return pixels(i * size, (i + 1) * size, slot);
   }
-  /// After all images have been read: stores the cell, if this was the first
+  /// After all images have been read: stores the buffer, if this was the first
   /// evaluation of a two-term expression.
   void commit();
 
@@ -106,14 +107,14 @@ class Reader {
   kernels::Evaluation call_;
   Tensor ones_;
   Tensor zeros_;
-  Tensor cell_;
+  Tensor buffer_;
 };
 
-/// The whole expression as a new tensor; stores the cell of a two-term one.
+/// The whole expression as a new tensor; materializes a two-term one.
 Tensor evaluate(const Expression& expression);
 /// The tensor of an expression that is no more than that, else evaluate().
 Tensor value_of(const Expression& expression);
-/// Makes sure that a two-term expression has its cell.
-void store_cell(const Expression& expression);
+/// Writes the buffer of a two-term expression, if nobody has.
+void materialize(const Expression& expression);
 
 }  // namespace octet::autograd

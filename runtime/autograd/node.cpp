@@ -85,10 +85,10 @@ ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
     : Node(name, expression.shape), e(std::move(expression)) {}
 
 Tensor ExpressionNode::compute() {
-  // Without Q the cell and the value are the same.
+  // Without Q the buffer and the value are the same.
   if (e.second && e.grid.empty()) {
-    store_cell(e);
-    return *e.cell;
+    materialize(e);
+    return *e.buffer;
   }
   return evaluate(e);
 }
@@ -96,7 +96,7 @@ Tensor ExpressionNode::compute() {
 void ExpressionNode::backward(Engine& engine) {
   Gradient gradient = Engine::collect(*this);
   if (!gradient.value.first.t.empty() && !gradient.finished) {
-    store_cell(e);
+    materialize(e);
     const Tensor g = value_of(gradient.value);
     const OpenInterval pass = e.pass();
     const bool open = pass.low == -kInfinity && pass.high == kInfinity;

@@ -196,7 +196,7 @@ Expression extendable(const Variable& x) {
   Node& node = checked(x.node());
   Expression e = expression_of(x);
   if (!e.grid.empty()) return expression_of(value_of(node), &node);
-  if (e.stored()) return expression_of(*e.cell, &node);
+  if (e.materialized()) return expression_of(*e.buffer, &node);
   return e;
 }
 

@@ -30,18 +30,18 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
     const V a = m.a != nullptr ? load<V>(m.a + c) : splat<V>(1);
     const V b = m.b != nullptr ? load<V>(m.b + c) : splat<V>(0);
     unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
-      const int64_t cell = at + i * e.pixel;
+      const int64_t pixel_at = at + i * e.pixel;
       V g = acc[i];
-      if (m.others != nullptr) g = g + load<V>(m.others + cell);
-      const V z = load<V>(m.z + cell);
-      const V y = m.value != nullptr ? load<V>(m.value + cell) : z * a + b;
+      if (m.others != nullptr) g = g + load<V>(m.others + pixel_at);
+      const V z = load<V>(m.z + pixel_at);
+      const V y = m.value != nullptr ? load<V>(m.value + pixel_at) : z * a + b;
       g = masked(g, y, splat<V>(m.low), splat<V>(m.high));
       sums.of[0] = sums.of[0] + g;
       sums.of[1] = sums.of[1] + g * z;
       if (m.second != nullptr) {
-        sums.of[2] = sums.of[2] + g * load<V>(m.second + cell);
+        sums.of[2] = sums.of[2] + g * load<V>(m.second + pixel_at);
       }
-      store(e.out + cell, g);
+      store(e.out + pixel_at, g);
     });
   } else {
     if (e.rescale != nullptr) {

@@ -151,17 +151,17 @@ OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
       const int64_t w = ow * p.stride_w - p.left + kw;
       if (w < 0 || w >= p.w) continue;
       const V v = load<V>(p.image + (h * p.w + w) * p.c + c);
-      const I cell = I{} + static_cast<int32_t>(kh * p.kw + kw);
+      const I tap = I{} + static_cast<int32_t>(kh * p.kw + kw);
       if (!begun) {
         best = v;
-        where = cell;
+        where = tap;
         begun = true;
         continue;
       }
       // A NaN wins and stays: nothing compares greater than it.
       const auto take = (v > best) | (v != v);
       best = take ? v : best;
-      where = take ? cell : where;
+      where = take ? tap : where;
     }
   }
   const int64_t at = (oh * p.ow + ow) * p.c + c;

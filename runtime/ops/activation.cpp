@@ -21,13 +21,13 @@ Tensor run(Activation f, const Tensor& x, const Tensor& dy) {
   const float* const from = x.f32().data();
   const float* const from_dy = dy.empty() ? nullptr : dy.f32().data();
   float* const to = out.f32().data();
-  parallel_pieces(x.size(), [&](int64_t first, int64_t last) {
-    Activation part = f;
-    part.x = from + first;
-    part.dy = from_dy == nullptr ? nullptr : from_dy + first;
-    part.out = to + first;
-    part.n = last - first;
-    kernels::table().activate(part);
+  parallel_partitions(x.size(), [&](int64_t first, int64_t last) {
+    Activation call = f;
+    call.x = from + first;
+    call.dy = from_dy == nullptr ? nullptr : from_dy + first;
+    call.out = to + first;
+    call.n = last - first;
+    kernels::table().activate(call);
   });
   return out;
 }

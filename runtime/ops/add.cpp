@@ -15,14 +15,14 @@ using autograd::Term;
 // gradient goes through y's node.
 Term second_term(const Variable& y) {
   Expression e = autograd::expression_of(y);
-  if (e.second && !e.stored()) {
+  if (e.second && !e.materialized()) {
     (void)y.value();
     e = autograd::expression_of(y);
   }
   if (e.affine()) return e.first;
   Term term;
-  if (e.stored()) {
-    term.t = *e.cell;
+  if (e.materialized()) {
+    term.t = *e.buffer;
   } else {
     term = e.first;
     term.low = e.low;
@@ -56,7 +56,7 @@ Variable add(const Variable& x, const Variable& y) {
                                 p.node()->released ? nullptr : p.node().get());
   }
   e.second = second_term(q);
-  e.cell = std::make_shared<Tensor>();
+  e.buffer = std::make_shared<Tensor>();
   return autograd::wrap("add", std::move(e));
 }
 

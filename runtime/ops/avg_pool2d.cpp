@@ -13,8 +13,8 @@ namespace {
 using autograd::Engine;
 using autograd::Node;
 
-// Calls `use(offset of the first cell, cells of a row, rows)` for each window,
-// cut to the image.
+// Calls `use(offset of the first pixel, pixels of a row, rows)` for each
+// window, cut to the image.
 template <class Use>
 void for_each_window(const PoolGeometry& p, Use use) {
   for (int64_t oh = 0; oh < p.oh; ++oh) {
@@ -34,9 +34,9 @@ void pool(float* out, const float* image, const PoolGeometry& p) {
   for_each_window(p, [&](int64_t at, int64_t cols, int64_t rows) {
     std::fill(out, out + p.c, 0.0f);
     for (int64_t row = 0; row < rows; ++row) {
-      const float* cell = image + at + row * p.w * p.c;
-      for (int64_t col = 0; col < cols; ++col, cell += p.c) {
-        kernels::table().accumulate(out, cell, p.c);
+      const float* pixel = image + at + row * p.w * p.c;
+      for (int64_t col = 0; col < cols; ++col, pixel += p.c) {
+        kernels::table().accumulate(out, pixel, p.c);
       }
     }
     const float count = static_cast<float>(rows * cols);
@@ -45,18 +45,18 @@ void pool(float* out, const float* image, const PoolGeometry& p) {
   });
 }
 
-// Adds each gradient, divided, to all cells of its window.
+// Adds each gradient, divided, to all pixels of its window.
 void scatter(float* dx, const float* dy, const PoolGeometry& p) {
-  float* part = arena::scratch(1, p.c);
+  float* share = arena::scratch(1, p.c);
   std::fill(dx, dx + p.image_size(), 0.0f);
   for_each_window(p, [&](int64_t at, int64_t cols, int64_t rows) {
     const float count = static_cast<float>(rows * cols);
-    for (int64_t k = 0; k < p.c; ++k) part[k] = dy[k] / count;
+    for (int64_t k = 0; k < p.c; ++k) share[k] = dy[k] / count;
     dy += p.c;
     for (int64_t row = 0; row < rows; ++row) {
-      float* cell = dx + at + row * p.w * p.c;
-      for (int64_t col = 0; col < cols; ++col, cell += p.c) {
-        kernels::table().accumulate(cell, part, p.c);
+      float* pixel = dx + at + row * p.w * p.c;
+      for (int64_t col = 0; col < cols; ++col, pixel += p.c) {
+        kernels::table().accumulate(pixel, share, p.c);
       }
     }
   });

@@ -44,23 +44,23 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
   }
 }
 
-// Kernel cells of one axis that reach the pixels phase + i*stride, and the
-// output they come from at i = 0; falling cells, rising outputs.
+// Kernel taps of one axis that reach the pixels phase + i*stride, and the
+// output they come from at i = 0; falling taps, rising outputs.
 struct Reach {
-  int64_t cell;
+  int64_t tap;
   int64_t output;
 };
-std::vector<Reach> reach(int64_t phase, int64_t cells, int64_t stride,
+std::vector<Reach> reach(int64_t phase, int64_t taps, int64_t stride,
                          int64_t dilation, int64_t pad) {
   std::vector<Reach> result;
-  for (int64_t cell = cells - 1; cell >= 0; --cell) {
-    const int64_t distance = phase + pad - cell * dilation;
-    if (distance % stride == 0) result.push_back({cell, distance / stride});
+  for (int64_t tap = taps - 1; tap >= 0; --tap) {
+    const int64_t distance = phase + pad - tap * dilation;
+    if (distance % stride == 0) result.push_back({tap, distance / stride});
   }
   return result;
 }
 
-// Cells that dy lacks before and after, for outputs reached from `count`
+// Pixels that dy lacks before and after, for outputs reached from `count`
 // pixels.
 void widen(const std::vector<Reach>& taps, int64_t count, int64_t outputs,
            int64_t& before, int64_t& after) {
@@ -166,7 +166,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
                   run ? k * static_cast<int64_t>(across.size()) : group_k()};
       for (const Reach& down : rows[ph].taps) {
         for (size_t j = 0; j < across.size(); ++j) {
-          phase.taps.push_back(down.cell * kw + across[j].cell);
+          phase.taps.push_back(down.tap * kw + across[j].tap);
           if (run && j > 0) continue;
           phase.segments.push_back(
               ((down.output + dy_padding.top) * dy_width() + across[j].output +

@@ -2,9 +2,9 @@
 // each output sums over, and the same for the gradient of the input.
 //
 // A run ("segment") is a stretch of consecutive floats of a padded image,
-// named by its offset from the output's first cell. Without dilation a kernel
+// named by its offset from the output's first pixel. Without dilation a kernel
 // row is one run of kw*c floats, so no copy of the input (im2col) is needed.
-// Where the channels fall into groups, each cell is a run of its own, and so it
+// Where the channels fall into groups, each tap is a run of its own, and so it
 // is for depthwise convolutions: there a run is an offset, its length no
 // matter.
 //
@@ -23,7 +23,7 @@ namespace octet {
 struct ConvolutionKind {
   std::string_view op = "conv2d";  // for messages
   int64_t groups = 1;
-  bool merged = true;  // neighbouring cells may be one run
+  bool merged = true;  // neighbouring taps may be one run
 };
 
 struct ConvolutionGeometry {
@@ -36,7 +36,7 @@ struct ConvolutionGeometry {
   struct Phase {
     int64_t h, w;                   // first pixel of the phase
     int64_t rows, cols;             // pixels in it
-    std::vector<int64_t> taps;      // kernel cells kh*KW + kw, in packing order
+    std::vector<int64_t> taps;      // kernel taps kh*KW + kw, in packing order
     std::vector<int64_t> segments;  // offsets into the padded dy
     int64_t steps;                  // floats per segment
   };

@@ -73,7 +73,8 @@ Pairs pair_up(const Shape& a, const Shape& b, const MatmulOptions& o) {
 }
 
 // to[columns][rows] = from[rows][columns], in blocks that stay in the cache.
-void turn(const float* from, int64_t rows, int64_t columns, float* to) {
+void transpose_matrix(const float* from, int64_t rows, int64_t columns,
+                      float* to) {
   constexpr int64_t kSide = 16;
   for (int64_t r = 0; r < rows; r += kSide) {
     const int64_t last = std::min(r + kSide, rows);
@@ -85,34 +86,34 @@ void turn(const float* from, int64_t rows, int64_t columns, float* to) {
   }
 }
 
-// b's matrices, turned from [n][depth] to [depth][n] if they are stored so.
-Tensor upright(const Tensor& b, const Pairs& p, bool transposed) {
+// b's matrices, transposed from [n][depth] to [depth][n] if they are stored so.
+Tensor by_depth(const Tensor& b, const Pairs& p, bool transposed) {
   if (!transposed) return b;
   const int64_t size = p.depth * p.n;
-  Tensor turned(b.shape());
+  Tensor result(b.shape());
   const float* from = b.f32().data();
-  float* to = turned.f32().data();
-  parallel_chunks(size == 0 ? 0 : b.size() / size,
-                  [&](int64_t first, int64_t last, int64_t) {
-                    for (int64_t i = first; i < last; ++i) {
-                      turn(from + i * size, p.n, p.depth, to + i * size);
-                    }
-                  });
-  return turned;
+  float* to = result.f32().data();
+  parallel_chunks(size == 0 ? 0 : b.size() / size, [&](int64_t first,
+                                                       int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      transpose_matrix(from + i * size, p.n, p.depth, to + i * size);
+    }
+  });
+  return result;
 }
 
 void multiply_transposed(const float* a, const float* b, const Pairs& p,
                          float* out) {
   const int64_t count = static_cast<int64_t>(p.a.size());
-  const int64_t parts = (p.m + kColumns - 1) / kColumns;
-  parallel_chunks(count * parts, [&](int64_t first, int64_t last, int64_t) {
+  const int64_t chunks = (p.m + kColumns - 1) / kColumns;
+  parallel_chunks(count * chunks, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t task = first; task < last; ++task) {
-      const int64_t column = task % parts * kColumns;
-      const size_t i = static_cast<size_t>(task / parts);
+      const int64_t column = task % chunks * kColumns;
+      const size_t i = static_cast<size_t>(task / chunks);
       multiply_columns(a + p.a[i] * p.depth * p.m + column, p.depth,
                        std::min(kColumns, p.m - column), p.m,
                        b + p.b[i] * p.depth * p.n, p.n,
-                       out + (task / parts * p.m + column) * p.n);
+                       out + (task / chunks * p.m + column) * p.n);
     }
   });
 }
@@ -129,9 +130,9 @@ Tensor pack_all(const Tensor& b, const Pairs& p, bool transposed) {
     for (int64_t i = first; i < last; ++i) {
       const float* block = from + i * size;
       if (transposed) {
-        float* turned = arena::scratch(0, size);
-        turn(block, p.n, p.depth, turned);
-        block = turned;
+        float* columns = arena::scratch(0, size);
+        transpose_matrix(block, p.n, p.depth, columns);
+        block = columns;
       }
       table.pack(to + i * packed, &block, 1, p.depth, p.n);
     }
@@ -147,7 +148,7 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   if (p.depth == 0 || shape.size() == 0) return Tensor::zeros(shape);
   if (o.transpose_a) {
     Tensor y = Tensor::zeros(shape);
-    const Tensor right = upright(b, p, o.transpose_b);
+    const Tensor right = by_depth(b, p, o.transpose_b);
     multiply_transposed(a.f32().data(), right.f32().data(), p, y.f32().data());
     return y;
   }
@@ -156,16 +157,16 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   const int64_t packed = panels.shape()[1];
   const int64_t count = static_cast<int64_t>(p.a.size());
   // Many small matrices are cut between them, few large ones within.
-  const int64_t parts = count >= 16 ? 1 : row_chunks(p.m);
+  const int64_t chunks = count >= 16 ? 1 : row_chunks(p.m);
   const float* left = a.f32().data();
   float* out = y.f32().data();
-  parallel_chunks(count * parts, [&](int64_t first, int64_t last, int64_t) {
+  parallel_chunks(count * chunks, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t task = first; task < last; ++task) {
-      const size_t i = static_cast<size_t>(task / parts);
-      const int64_t row = p.m * (task % parts) / parts;
-      const int64_t end = p.m * (task % parts + 1) / parts;
+      const size_t i = static_cast<size_t>(task / chunks);
+      const int64_t row = p.m * (task % chunks) / chunks;
+      const int64_t end = p.m * (task % chunks + 1) / chunks;
       kernels::Epilogue epilogue;
-      epilogue.out = out + (task / parts * p.m + row) * p.n;
+      epilogue.out = out + (task / chunks * p.m + row) * p.n;
       multiply_rows(left + (p.a[i] * p.m + row) * p.depth, end - row, p.depth,
                     panels.f32().data() + p.b[i] * packed, p.n, epilogue);
     }

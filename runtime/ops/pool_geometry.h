@@ -9,7 +9,7 @@
 namespace octet {
 
 struct PoolGeometry {
-  /// Every window holds at least one cell of the image.
+  /// Every window holds at least one pixel of the image.
   /// Throws: ShapeError, ValueError, UnsupportedError (dilation) with `op` as
   /// subject.
   PoolGeometry(std::string_view op, const Shape& x, Size2 window,

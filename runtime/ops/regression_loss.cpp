@@ -10,7 +10,7 @@
 namespace octet {
 namespace {
 
-struct Term {
+struct ErrorLoss {
   double value;
   double slope;
 };
@@ -31,7 +31,7 @@ Variable mean_of_errors(std::string_view name, const Variable& outputs,
         double sum = 0;
         for (size_t k = 0; k < length; ++k) {
           const size_t at = i * length + k;
-          const Term each = term(double{values[at]} - double{target[at]});
+          const ErrorLoss each = term(double{values[at]} - double{target[at]});
           sum += each.value;
           d[k] = static_cast<float>(each.slope / static_cast<double>(length));
         }
@@ -49,7 +49,7 @@ Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
                             const LossOptions& options) {
   return mean_of_errors("mean_squared_error", outputs, targets, options.weights,
                         options.reduction, [](double e) {
-                          return Term{e * e, 2 * e};
+                          return ErrorLoss{e * e, 2 * e};
                         });
 }
 
@@ -57,7 +57,7 @@ Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
                              const LossOptions& options) {
   return mean_of_errors("mean_absolute_error", outputs, targets,
                         options.weights, options.reduction, [](double e) {
-                          return Term{std::fabs(e), sign(e)};
+                          return ErrorLoss{std::fabs(e), sign(e)};
                         });
 }
 
@@ -74,8 +74,8 @@ Variable huber(const Variable& outputs, const Tensor& targets,
       [delta](double e) {
         const double size = std::fabs(e);
         // Written so that a NaN takes the first branch and stays one.
-        if (!(size > delta)) return Term{0.5 * e * e, e};
-        return Term{delta * size - 0.5 * delta * delta, delta * sign(e)};
+        if (!(size > delta)) return ErrorLoss{0.5 * e * e, e};
+        return ErrorLoss{delta * size - 0.5 * delta * delta, delta * sign(e)};
       });
 }
 

@@ -19,7 +19,7 @@ Variable relu(const Variable& x, float max_value) {
   autograd::Expression e = autograd::extendable(x);
   e.low = std::max(e.low, 0.0f);
   e.high = std::min(e.high, max_value);
-  if (e.second) e.cell = std::make_shared<Tensor>();
+  if (e.second) e.buffer = std::make_shared<Tensor>();
   return autograd::wrap("relu", std::move(e));
 }
 

@@ -27,53 +27,53 @@ double sum_of(const float* x, int64_t n) {
 }
 
 // What is left of x after reduction, divided by `divisor`. Large sums into
-// few results are cut into pieces by shape and added in order.
+// few results are cut into chunks by shape and added in order.
 Tensor reduce(const Tensor& arranged, const ReductionPlan& plan,
               double divisor) {
   const float* x = arranged.f32().data();
   Tensor result(plan.result);
   float* y = result.f32().data();
   const int64_t blocks = (plan.inner + kSumColumns - 1) / kSumColumns;
-  const int64_t pieces =
+  const int64_t chunks =
       plan.outer * blocks >= 16
           ? 1
           : std::clamp<int64_t>(
                 plan.count * std::min(plan.inner, kSumColumns) / (1 << 14), 1,
                 16);
   std::vector<double> partial(
-      pieces == 1 ? 0 : static_cast<size_t>(plan.outer * pieces * plan.inner));
+      chunks == 1 ? 0 : static_cast<size_t>(plan.outer * chunks * plan.inner));
   parallel_chunks(
-      plan.outer * blocks * pieces, [&](int64_t first, int64_t last, int64_t) {
+      plan.outer * blocks * chunks, [&](int64_t first, int64_t last, int64_t) {
         std::array<double, kSumColumns> total;
         for (int64_t task = first; task < last; ++task) {
-          const int64_t piece = task % pieces;
-          const int64_t column = task / pieces % blocks * kSumColumns;
-          const int64_t outer = task / pieces / blocks;
+          const int64_t chunk = task % chunks;
+          const int64_t column = task / chunks % blocks * kSumColumns;
+          const int64_t outer = task / chunks / blocks;
           const int64_t columns = std::min(kSumColumns, plan.inner - column);
-          const int64_t begin = plan.count * piece / pieces;
-          const int64_t end = plan.count * (piece + 1) / pieces;
+          const int64_t begin = plan.count * chunk / chunks;
+          const int64_t end = plan.count * (chunk + 1) / chunks;
           sum_rows(total.data(),
                    x + (outer * plan.count + begin) * plan.inner + column,
                    plan.inner, end - begin, columns);
           for (int64_t k = 0; k < columns; ++k) {
             const double sum = total[static_cast<size_t>(k)];
-            if (pieces == 1) {
+            if (chunks == 1) {
               y[outer * plan.inner + column + k] =
                   static_cast<float>(sum / divisor);
             } else {
               partial[static_cast<size_t>(
-                  (outer * pieces + piece) * plan.inner + column + k)] = sum;
+                  (outer * chunks + chunk) * plan.inner + column + k)] = sum;
             }
           }
         }
       });
-  if (pieces == 1) return result;
+  if (chunks == 1) return result;
   for (int64_t outer = 0; outer < plan.outer; ++outer) {
     for (int64_t k = 0; k < plan.inner; ++k) {
       double sum = 0;
-      for (int64_t piece = 0; piece < pieces; ++piece) {
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
         sum += partial[static_cast<size_t>(
-            (outer * pieces + piece) * plan.inner + k)];
+            (outer * chunks + chunk) * plan.inner + k)];
       }
       y[outer * plan.inner + k] = static_cast<float>(sum / divisor);
     }

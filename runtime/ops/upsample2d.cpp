@@ -42,19 +42,19 @@ struct Upsampling {
   int64_t output_size() const {
     return static_cast<int64_t>(rows.size() * cols.size()) * c;
   }
-  /// Calls `use(input offset, weight)` for the cells of each output pixel.
+  /// Calls `use(input offset, weight)` for the pixels around each output pixel.
   template <class Begin, class Use>
   void for_each(Begin begin, Use use) const {
     for (const Tap& row : rows) {
       for (const Tap& col : cols) {
         begin();
-        const auto cell = [&](int64_t ih, int64_t iw, float weight) {
+        const auto add = [&](int64_t ih, int64_t iw, float weight) {
           if (weight != 0) use((ih * w + iw) * c, weight);
         };
-        cell(row.low, col.low, (1 - row.weight) * (1 - col.weight));
-        cell(row.low, col.high, (1 - row.weight) * col.weight);
-        cell(row.high, col.low, row.weight * (1 - col.weight));
-        cell(row.high, col.high, row.weight * col.weight);
+        add(row.low, col.low, (1 - row.weight) * (1 - col.weight));
+        add(row.low, col.high, (1 - row.weight) * col.weight);
+        add(row.high, col.low, row.weight * (1 - col.weight));
+        add(row.high, col.high, row.weight * col.weight);
       }
     }
   }
