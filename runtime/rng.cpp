@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/fnv1a.h>
 #include <octet/runtime/rng.h>
 
 namespace octet {
@@ -36,11 +37,9 @@ uint64_t mix(uint64_t key, uint64_t value) {
 }  // namespace
 
 Rng Rng::child(std::string_view name) const {
-  uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  }
-  return Rng(mix(key_, hash));
+  Fnv1a hash;
+  hash.add(std::as_bytes(std::span(name)));
+  return Rng(mix(key_, hash.value()));
 }
 
 Rng Rng::child(uint64_t index) const { return Rng(mix(~key_, index)); }
