@@ -92,9 +92,9 @@ struct Calibrated {
 Calibrated calibrate(const Model& qat, const io::TrainTest& data) {
   const int64_t count = std::min<int64_t>(2048, data.train.size());
   const Dataset samples = data.train.take(count);
-  const Dataset judge = data.train.size() >= 2 * count
-                            ? data.train.drop(count).take(count)
-                            : samples;
+  const Dataset validation = data.train.size() >= 2 * count
+                                 ? data.train.drop(count).take(count)
+                                 : samples;
   const std::pair<std::string, quant::CalibrationOptions> methods[] = {
       {"max", {.method = quant::Calibration::max}},
       {"percentile 99.99",
@@ -102,9 +102,9 @@ Calibrated calibrate(const Model& qat, const io::TrainTest& data) {
   double losses[std::size(methods)];
   for (size_t i = 0; i < std::size(methods); ++i) {
     quant::calibrate(qat, samples, methods[i].second);
-    losses[i] = train::evaluate(qat, judge).loss;
+    losses[i] = train::evaluate(qat, validation).loss;
     print(fmt::format("calibrated with {:<16}  loss on {} images {:.4f}\n",
-                      methods[i].first, judge.size(), losses[i]));
+                      methods[i].first, validation.size(), losses[i]));
   }
   const bool first = losses[0] <= losses[1];
   if (first) quant::calibrate(qat, samples, methods[0].second);

@@ -9,7 +9,7 @@
 
 #include "checks.h"
 #include "monitor.h"
-#include "named_parameters.h"
+#include "resume/fit_state.h"
 
 namespace octet::train {
 namespace {

@@ -17,10 +17,10 @@
 #include <octet/train/loader.h>
 
 #include "checks.h"
-#include "fit_checkpoints.h"
 #include "fit_options.h"
 #include "label_check.h"
 #include "metric_sums.h"
+#include "resume/checkpoints.h"
 
 namespace octet::train {
 namespace {
@@ -48,19 +48,19 @@ std::vector<Variable> trainable_parameters(const Model& model) {
   return found;
 }
 
-/// One fit: its fixed parts and where it stands.
+/// One call of fit().
 class Run {
  public:
   Run(const Model& model, const Dataset& data, const FitOptions& options)
       : model_(model),
         options_(options),
-        parts_(check_and_split(model, data, options)),
-        batch_size_(batch_size_of(parts_.training, options)),
+        data_(check_and_split(model, data, options)),
+        batch_size_(batch_size_of(data_.training, options)),
         parameters_(trainable_parameters(model)),
         metrics_(options.metrics.empty() ? options.loss.metrics()
                                          : options.metrics),
         training_(model, options.optimizer,
-                  log_names(metrics_, parts_.validation.has_value())),
+                  log_names(metrics_, data_.validation.has_value())),
         sums_(metrics_) {
     progress_.epochs = options.epochs;
     progress_.steps = loader(0).batches();
@@ -72,22 +72,22 @@ class Run {
           fmt::format("fit: expected fewer epochs, got {}", options.epochs));
     }
     FitCheckpoints& checkpoints = checkpoints_.emplace(
-        model, options, parts_, batch_size_, metrics_, updates_);
+        model, options, data_, batch_size_, metrics_, updates_);
     progress_.resumed = checkpoints.resumes();
     if (options.calibrate && !checkpoints.resumes() &&
         (quant::quantizers(model).empty() || quant::needs_calibration(model))) {
-      quant::calibrate(model, parts_.training, *options.calibrate);
+      quant::calibrate(model, data_.training, *options.calibrate);
     }
     if (!checkpoints.resumes()) quant::expect_calibrated("fit", model);
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();
     training_.optimizer().attach(parameters_);
-    standing_.metric_sums = sums_.sums();
+    state_.metric_sums = sums_.sums();
     if (checkpoints.resumes()) {
       resume();
     } else {
-      checkpoints.begin(training_, standing_);
+      checkpoints.begin(training_, state_);
     }
   }
 
@@ -103,12 +103,12 @@ class Run {
     for (const Variable& parameter : parameters_) parameter.zero_grad();
   }
   Loader loader(int64_t epoch) const {
-    return Loader(parts_.training, {.batch_size = batch_size_,
-                                    .seed = options_.seed,
-                                    .epoch = epoch,
-                                    .augmentation = options_.augmentation,
-                                    .prefetch = options_.prefetch,
-                                    .workers = options_.workers});
+    return Loader(data_.training, {.batch_size = batch_size_,
+                                   .seed = options_.seed,
+                                   .epoch = epoch,
+                                   .augmentation = options_.augmentation,
+                                   .prefetch = options_.prefetch,
+                                   .workers = options_.workers});
   }
   void resume();
   void begin_epoch(int64_t epoch);
@@ -123,29 +123,28 @@ class Run {
 
   const Model& model_;
   const FitOptions& options_;
-  Parts parts_;
+  DataSplit data_;
   int64_t batch_size_;
   std::vector<Variable> parameters_;
   Metrics metrics_;
   Training training_;
   MetricSums sums_;
-  int64_t updates_ = 0;  // of an epoch
-  float factor_ = 1;     // of the schedule, for the next update
-  Standing standing_;
-  Progress& progress_ = standing_.progress;
+  int64_t updates_ = 0;    // of an epoch
+  float rate_factor_ = 1;  // of the schedule, for the next update
+  FitState state_;
+  Progress& progress_ = state_.progress;
   std::optional<FitCheckpoints> checkpoints_;
 };
 
 void Run::resume() {
-  checkpoints_->restore(training_, standing_);
-  sums_.set(standing_.metric_sums, progress_.samples);
+  checkpoints_->restore(training_, state_);
+  sums_.set(state_.metric_sums, progress_.samples);
   show_means();
 }
 
 void Run::show_means() {
   if (progress_.samples == 0) return;
-  progress_.loss =
-      standing_.loss_total / static_cast<double>(progress_.samples);
+  progress_.loss = state_.loss_total / static_cast<double>(progress_.samples);
   progress_.metrics = sums_.values();
   progress_.accuracy = accuracy_of(progress_.metrics);
 }
@@ -170,7 +169,7 @@ void Run::weight_classes(Batch& batch) const {
 }
 
 /// Forward, loss, the check of it, backward from `share` of it. Returns the
-/// batch's mean loss with penalties.
+/// batch's mean loss with the regularization loss.
 double Run::compute_gradients(Batch batch, float share) {
   const auto place = [this] {
     return fmt::format("at step {} of epoch {}", progress_.step,
@@ -187,9 +186,9 @@ double Run::compute_gradients(Batch batch, float share) {
     const Variable losses = options_.loss.each(outputs, batch);
     result = loss_sum(losses, batch) / count;
     loss = mean_loss(losses, batch.weights);
-    if (const Variable penalty = model_.penalty()) {
-      result += double{penalty.value().item()};
-      loss = add(loss, penalty);
+    if (const Variable regularization = model_.penalty()) {
+      result += double{regularization.value().item()};
+      loss = add(loss, regularization);
     }
     sums_.add(outputs.value(), batch);
   });
@@ -206,9 +205,11 @@ double Run::compute_gradients(Batch batch, float share) {
 
 void Run::choose_rate() {
   const Optimizer& optimizer = training_.optimizer();
-  factor_ = options_.schedule(optimizer.steps(), progress_.epochs * updates_);
-  standing_.factors.add(factor_);
-  progress_.learning_rate = double{optimizer.learning_rate()} * double{factor_};
+  rate_factor_ =
+      options_.schedule(optimizer.steps(), progress_.epochs * updates_);
+  state_.schedule.add(rate_factor_);
+  progress_.learning_rate =
+      double{optimizer.learning_rate()} * double{rate_factor_};
 }
 
 void Run::move_parameters() {
@@ -218,7 +219,7 @@ void Run::move_parameters() {
   if (options_.clip_norm > 0) {
     clip_gradients_by_norm(parameters_, options_.clip_norm);
   }
-  training_.optimizer().step(factor_);
+  training_.optimizer().step(rate_factor_);
 }
 
 void Run::finish_epoch() {
@@ -234,9 +235,9 @@ void Run::finish_epoch() {
                      .seconds = progress_.seconds,
                      .learning_rate = progress_.learning_rate,
                      .metrics = progress_.metrics};
-  if (parts_.validation) {
+  if (data_.validation) {
     result.validation.push_back(
-        evaluate(model_, *parts_.validation,
+        evaluate(model_, *data_.validation,
                  {.batch_size = options_.validation_batch_size,
                   .loss = options_.loss,
                   .metrics = metrics_}));
@@ -244,9 +245,9 @@ void Run::finish_epoch() {
   }
   call(&Callback::on_epoch_end);
   progress_.validation = nullptr;
-  standing_.history.push_back(std::move(result));
-  standing_.epoch_done = true;
-  checkpoints_->after_epoch(training_, standing_);
+  state_.history.push_back(std::move(result));
+  state_.epoch_done = true;
+  checkpoints_->after_epoch(training_, state_);
 }
 
 void Run::begin_epoch(int64_t epoch) {
@@ -257,15 +258,15 @@ void Run::begin_epoch(int64_t epoch) {
   progress_.accuracy = 0;
   progress_.metrics.clear();
   progress_.seconds = 0;
-  standing_.loss_total = 0;
-  standing_.epoch_done = false;
+  state_.loss_total = 0;
+  state_.epoch_done = false;
   sums_.clear();
   call(&Callback::on_epoch_begin);
 }
 
 void Run::count(int64_t samples, double loss, double seconds) {
   progress_.samples += samples;
-  standing_.loss_total += loss * static_cast<double>(samples);
+  state_.loss_total += loss * static_cast<double>(samples);
   progress_.seconds = seconds;
   show_means();
 }
@@ -273,9 +274,9 @@ void Run::count(int64_t samples, double loss, double seconds) {
 /// The batches of the epoch that are not done yet, and its end.
 void Run::run_epoch() {
   const Clock::time_point start = Clock::now();
-  const double earlier = progress_.seconds;
+  const double seconds_before = progress_.seconds;
   const int64_t steps = progress_.steps;
-  const int64_t size = parts_.training.size();
+  const int64_t size = data_.training.size();
   auto next = loader(progress_.epoch).from(progress_.step);
   for (int64_t i = progress_.step; i < steps; ++i, ++next) {
     const Batch batch = *next;
@@ -293,32 +294,32 @@ void Run::run_epoch() {
     const double loss = compute_gradients(batch, share);
     if (i + 1 == last) move_parameters();
 
-    count(samples, loss, earlier + seconds_since(start));
+    count(samples, loss, seconds_before + seconds_since(start));
     call(&Callback::on_step);
     // Here, so that an epoch that has begun has a step to report.
     if (training_.stopped()) break;
     // The end of the epoch is saved, too.
     if (i + 1 == last && last < steps) {
-      standing_.metric_sums = sums_.sums();
-      checkpoints_->after_step(training_, standing_);
+      state_.metric_sums = sums_.sums();
+      checkpoints_->after_step(training_, state_);
     }
   }
   // Of a step that was not completed.
   clear_gradients();
-  standing_.metric_sums = sums_.sums();
+  state_.metric_sums = sums_.sums();
   finish_epoch();
 }
 
 History Run::run() {
-  bool midway = !standing_.epoch_done && progress_.step > 0;
-  int64_t epoch = progress_.epoch + (standing_.epoch_done ? 1 : 0);
+  bool midway = !state_.epoch_done && progress_.step > 0;
+  int64_t epoch = progress_.epoch + (state_.epoch_done ? 1 : 0);
   for (; midway || (epoch < options_.epochs && !training_.stopped()); ++epoch) {
     if (!midway) begin_epoch(epoch);
     run_epoch();
     midway = false;
   }
   call(&Callback::on_train_end);
-  return std::move(standing_.history);
+  return std::move(state_.history);
 }
 
 }  // namespace

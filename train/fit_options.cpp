@@ -74,7 +74,7 @@ void check_augmentation(const Dataset& data, const FitOptions& options) {
   }
 }
 
-Parts split(const Dataset& data, const FitOptions& options) {
+DataSplit split(const Dataset& data, const FitOptions& options) {
   const double share = options.validation_split;
   if (!(share >= 0.0 && share < 1.0)) {
     throw ValueError(
@@ -129,9 +129,9 @@ void check_options(const Model& model, const FitOptions& options) {
 
 /// Of little use: the classes that were trained are not measured, and early
 /// stopping keeps the best of the others.
-void warn_of_missing_classes(const Parts& parts) {
+void warn_of_missing_classes(const DataSplit& data) {
   const std::vector<int64_t> missing =
-      missing_classes(*parts.validation, parts.training);
+      missing_classes(*data.validation, data.training);
   if (missing.empty()) return;
   warn(fmt::format(
       "fit: expected validation data with all classes of the training data, "
@@ -143,8 +143,8 @@ void warn_of_missing_classes(const Parts& parts) {
 
 }  // namespace
 
-Parts check_and_split(const Model& model, const Dataset& data,
-                      const FitOptions& options) {
+DataSplit check_and_split(const Model& model, const Dataset& data,
+                          const FitOptions& options) {
   check_options(model, options);
   check_targets("fit", model, data, options.loss);
   check_known_labels("fit", model, data, options.loss);
@@ -156,9 +156,9 @@ Parts check_and_split(const Model& model, const Dataset& data,
     check_known_labels("fit, validation", model, *options.validation,
                        options.loss);
   }
-  const Parts parts = split(data, options);
-  if (parts.validation) warn_of_missing_classes(parts);
-  return parts;
+  DataSplit result = split(data, options);
+  if (result.validation) warn_of_missing_classes(result);
+  return result;
 }
 
 FitOptions options_for(const Model& model, const Dataset& data,

@@ -11,7 +11,7 @@
 namespace octet::train {
 
 /// Data to train on, and to validate on if there is any.
-struct Parts {
+struct DataSplit {
   Dataset training;
   std::optional<Dataset> validation;
 };
@@ -24,8 +24,8 @@ FitOptions options_for(const Model& model, const Dataset& data,
 
 /// Checks everything but the batch size, and cuts off the validation part.
 /// Throws: as fit.
-Parts check_and_split(const Model& model, const Dataset& data,
-                      const FitOptions& options);
+DataSplit check_and_split(const Model& model, const Dataset& data,
+                          const FitOptions& options);
 
 /// Of batches of `data`. Throws: ValueError for one out of range.
 int64_t batch_size_of(const Dataset& data, const FitOptions& options);

@@ -277,7 +277,7 @@ std::string file_of(const train::TrainingState& state) {
   return file_with([&](Hdf5Writer& writer) {
     write_model(writer, state.model);
     writer.group(kTraining);
-    writer.attribute(kTraining, "setup", to_text(state.setup));
+    writer.attribute(kTraining, "setup", to_text(state.fingerprint));
     writer.attribute(kTraining, "progress", to_text(state.progress));
     write_tensors(writer, state.tensors);
   });
@@ -299,7 +299,7 @@ train::TrainingState state_in(const std::string& contents,
           "load_model reads it");
     }
     return train::TrainingState{.model = read_model(file),
-                                .setup = file.text(kTraining, "setup"),
+                                .fingerprint = file.text(kTraining, "setup"),
                                 .progress = file.text(kTraining, "progress"),
                                 .tensors = read_tensors(file)};
   });

@@ -1,5 +1,5 @@
-// TrainingState: all that a fit needs to go on later as if nothing had been,
-// as plain values and tensors.
+// TrainingState: all that a fit needs to resume later with the same results, as
+// plain values and tensors.
 #pragma once
 
 #include <map>
@@ -24,9 +24,9 @@ struct State {
 /// their memory with the model: clone what is kept beyond a call.
 struct TrainingState {
   quant::ModelState model;
-  /// What a fit that goes on must have in common with the one that was saved:
-  /// options, optimizer, data, the names of the parameters that it moves.
-  Config setup = {};
+  /// What a fit that resumes must have in common with the one that was saved:
+  /// options, optimizer, data, the names of the parameters that it trains.
+  Config fingerprint = {};
   /// Epoch, batch, sums and history; the optimizer's steps and rate; what
   /// callbacks remember.
   Config progress = {};

@@ -1,9 +1,12 @@
-#include "differences.h"
-
+// Where two fingerprints differ, in words.
 #include <algorithm>
 #include <map>
+#include <utility>
+#include <vector>
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "fingerprint.h"
 
 namespace octet::train {
 namespace {
@@ -75,32 +78,32 @@ class Comparison {
   void compare(const std::string& path, const Config& there,
                const Config& here) {
     if (there == here) return;
-    const bool trees = !is_plain(there) && !is_plain(here) &&
-                       there.is_object() == here.is_object();
-    if (!trees) {
+    const bool both_nested = !is_plain(there) && !is_plain(here) &&
+                             there.is_object() == here.is_object();
+    if (!both_nested) {
       found.push_back(fmt::format("{}: {} there, {} here", path, text_of(there),
                                   text_of(here)));
       return;
     }
-    const size_t before = found.size();
+    const size_t size_before = found.size();
     const Entries theirs = entries_of(there);
     const Entries ours = entries_of(here);
     std::map<std::string, const Config*> by_name(ours.begin(), ours.end());
     const Config nothing;
-    const auto go_on = [&](const std::string& name, const Config& a,
-                           const Config& b) {
+    const auto compare_entry = [&](const std::string& name, const Config& a,
+                                   const Config& b) {
       compare(path.empty() ? name : fmt::format("{} {}", path, name), a, b);
     };
     for (const auto& [name, entry] : theirs) {
       const auto at = by_name.find(name);
-      go_on(name, *entry, at == by_name.end() ? nothing : *at->second);
+      compare_entry(name, *entry, at == by_name.end() ? nothing : *at->second);
       if (at != by_name.end()) by_name.erase(at);
     }
     for (const auto& [name, entry] : ours) {
-      if (by_name.contains(name)) go_on(name, nothing, *entry);
+      if (by_name.contains(name)) compare_entry(name, nothing, *entry);
     }
     // The same entries, then, in another order.
-    if (found.size() == before) {
+    if (found.size() == size_before) {
       found.push_back(fmt::format("{}: another order", path));
     }
   }
@@ -110,20 +113,17 @@ class Comparison {
 
 }  // namespace
 
-std::vector<std::string> differences(const Config& there, const Config& here) {
+std::string differences(const Config& there, const Config& here) {
   Comparison comparison;
   comparison.compare("", there, here);
-  return comparison.found;
-}
-
-std::string list_of(const std::vector<std::string>& differences) {
-  std::string text;
-  const size_t count = std::min(differences.size(), kMostListed);
-  for (size_t i = 0; i < count; ++i) {
-    text += fmt::format("{}{}", i == 0 ? "" : "; ", differences[i]);
-  }
-  if (differences.size() > count) {
-    text += fmt::format("; and {} more", differences.size() - count);
+  const std::vector<std::string>& found = comparison.found;
+  const size_t count = std::min(found.size(), kMostListed);
+  std::string text = fmt::format(
+      "{}",
+      fmt::join(found.begin(),
+                found.begin() + static_cast<std::ptrdiff_t>(count), "; "));
+  if (found.size() > count) {
+    text += fmt::format("; and {} more", found.size() - count);
   }
   return text;
 }

@@ -1,13 +1,13 @@
-#include "fit_setup.h"
+#include "fingerprint.h"
 
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/runtime/fnv1a.h>
 #include <octet/train/loader.h>
 
-#include "digest.h"
-#include "named_parameters.h"
+#include "fit_state.h"
 
 namespace octet::train {
 namespace {
@@ -27,36 +27,48 @@ Config::List names_of(const Callbacks& callbacks) {
   return names;
 }
 
-/// Of the first batch as it is trained on: data, seed, batch size and
-/// augmentation at once.
-Config data_of(const FitOptions& options, const Parts& parts,
-               int64_t batch_size) {
-  Digest first;
-  first.add(Loader(parts.training, {.batch_size = batch_size,
-                                    .seed = options.seed,
-                                    .augmentation = options.augmentation})
-                .batch(0));
+void add(Fnv1a& hash, const Tensor& tensor) {
+  if (tensor.empty()) return;
+  hash.add(std::as_bytes(tensor.shape().dims()));
+  hash.add(std::span(static_cast<const std::byte*>(tensor.raw()),
+                     static_cast<size_t>(tensor.bytes())));
+}
+
+int64_t hash_of(const Batch& batch) {
+  Fnv1a hash;
+  add(hash, batch.inputs);
+  add(hash, batch.labels);
+  add(hash, batch.weights);
+  return static_cast<int64_t>(hash.value());
+}
+
+/// The first batch as it is trained on has data, seed, batch size and
+/// augmentation in it.
+Config data_fingerprint(const FitOptions& options, const DataSplit& data,
+                        int64_t batch_size) {
+  const Loader loader(data.training, {.batch_size = batch_size,
+                                      .seed = options.seed,
+                                      .augmentation = options.augmentation});
   Config config;
-  config.set("samples", parts.training.size())
-      .set("digest of the first batch", first.value());
-  if (parts.validation) {
-    Digest sample;
-    sample.add(parts.validation->batch(0, 1));
-    config.set("validation samples", parts.validation->size())
-        .set("digest of the first validation sample", sample.value());
+  config.set("samples", data.training.size())
+      .set("digest of the first batch", hash_of(loader.batch(0)));
+  if (data.validation) {
+    config.set("validation samples", data.validation->size())
+        .set("digest of the first validation sample",
+             hash_of(data.validation->batch(0, 1)));
   }
   return config;
 }
 
 }  // namespace
 
-Config setup_of(const Model& model, const FitOptions& options,
-                const Parts& parts, int64_t batch_size,
-                const Metrics& metrics) {
-  Config::List moved;
+Config fit_fingerprint(const Model& model, const FitOptions& options,
+                       const DataSplit& data, int64_t batch_size,
+                       const Metrics& metrics) {
+  Config::List trained;
   for (const auto& [name, parameter] : named_parameters(model)) {
     if (parameter.trainable && parameter.variable.requires_grad()) {
-      moved.emplace_back(name);
+      trained.emplace_back(name);
     }
   }
   return Config()
@@ -71,11 +83,11 @@ Config setup_of(const Model& model, const FitOptions& options,
       .set("metrics", names_of(metrics))
       .set("optimizer", options.optimizer.config())
       .set("callbacks", names_of(options.callbacks))
-      .set("data", data_of(options, parts, batch_size))
-      .set("parameters", std::move(moved));
+      .set("data", data_fingerprint(options, data, batch_size))
+      .set("parameters", std::move(trained));
 }
 
-Config comparable(const quant::ModelState& model) {
+Config model_fingerprint(const quant::ModelState& model) {
   Config plan = model.plan;
   if (!plan.is_null()) {
     Config::List points = plan.at("plan").as_list();
@@ -103,12 +115,13 @@ Config comparable(const quant::ModelState& model) {
       .set("quantizers", std::move(plan));
 }
 
-int64_t digest_of(const Schedule& schedule, int64_t count, int64_t total) {
-  Digest digest;
+int64_t schedule_fingerprint(const Schedule& schedule, int64_t count,
+                             int64_t total) {
+  Fnv1a hash;
   for (int64_t step = 0; step < count; ++step) {
-    digest.add(schedule(step, total));
+    hash.add(schedule(step, total));
   }
-  return digest.value();
+  return static_cast<int64_t>(hash.value());
 }
 
 }  // namespace octet::train

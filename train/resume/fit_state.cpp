@@ -1,12 +1,12 @@
-#include "fit_standing.h"
+#include "fit_state.h"
 
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/quant/twin.h>
 #include <octet/runtime/error.h>
-
-#include "metric_sums.h"
 
 namespace octet::train {
 namespace {
@@ -71,28 +71,28 @@ EpochResult epoch_from(const Config& config) {
 
 }  // namespace
 
-Config to_config(const Standing& standing) {
-  const Progress& progress = standing.progress;
+Config to_config(const FitState& state) {
+  const Progress& progress = state.progress;
   Config::List history;
-  for (const EpochResult& epoch : standing.history) {
+  for (const EpochResult& epoch : state.history) {
     history.push_back(to_config(epoch));
   }
   return Config()
       .set("epoch", progress.epoch)
       .set("batch", progress.step)
-      .set("epoch_done", standing.epoch_done)
+      .set("epoch_done", state.epoch_done)
       .set("samples", progress.samples)
       .set("seconds", progress.seconds)
       .set("learning_rate", progress.learning_rate)
-      .set("loss_sum", standing.loss_total)
-      .set("metric_sums", Config::List(standing.metric_sums.begin(),
-                                       standing.metric_sums.end()))
-      .set("factors", standing.factors.value())
+      .set("loss_sum", state.loss_total)
+      .set("metric_sums",
+           Config::List(state.metric_sums.begin(), state.metric_sums.end()))
+      .set("factors", static_cast<int64_t>(state.schedule.value()))
       .set("history", std::move(history));
 }
 
-void standing_from(const Config& config, Standing& standing) {
-  Progress progress = standing.progress;
+void restore_from(const Config& config, FitState& state) {
+  Progress progress = state.progress;
   progress.epoch = config.at("epoch").as_int();
   progress.step = config.at("batch").as_int();
   progress.samples = config.at("samples").as_int();
@@ -109,21 +109,34 @@ void standing_from(const Config& config, Standing& standing) {
   const bool done = config.at("epoch_done").as_bool();
   const int64_t epochs = progress.epoch + (done ? 1 : 0);
   if (progress.step < 0 || progress.step > progress.steps ||
-      sums.size() != standing.metric_sums.size() ||
+      sums.size() != state.metric_sums.size() ||
       std::ssize(history) != epochs) {
     throw ValueError(fmt::format(
         "checkpoint: expected at most {} batches, {} metrics and {} epochs, "
         "got {}, {} and {}",
-        progress.steps, standing.metric_sums.size(), epochs, progress.step,
+        progress.steps, state.metric_sums.size(), epochs, progress.step,
         sums.size(), history.size()));
   }
   const double loss_total = config.at("loss_sum").as_number();
-  standing.factors = Digest(config.at("factors").as_int());
-  standing.progress = std::move(progress);
-  standing.loss_total = loss_total;
-  standing.metric_sums = std::move(sums);
-  standing.epoch_done = done;
-  standing.history = std::move(history);
+  state.schedule = Fnv1a(static_cast<uint64_t>(config.at("factors").as_int()));
+  state.progress = std::move(progress);
+  state.loss_total = loss_total;
+  state.metric_sums = std::move(sums);
+  state.epoch_done = done;
+  state.history = std::move(history);
+}
+
+std::vector<NamedParameter> named_parameters(const Model& model) {
+  std::vector<NamedParameter> result;
+  std::unordered_set<uint64_t> known;
+  for (const auto& layer : model.layers()) {
+    const std::string& name = quant::float_layer(*layer).name();
+    for (const Parameter& p : layer->parameters()) {
+      if (!known.insert(p.variable.id()).second) continue;
+      result.push_back({fmt::format("{}/{}:0", name, p.name), p});
+    }
+  }
+  return result;
 }
 
 }  // namespace octet::train

@@ -1,0 +1,40 @@
+// FitState: where a fit is between two steps of the optimizer, and how that
+// and the names of parameters stand in a checkpoint. Internal to train.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/config.h>
+#include <octet/runtime/fnv1a.h>
+#include <octet/train/fit.h>
+
+namespace octet::train {
+
+struct FitState {
+  Progress progress;  ///< the epoch, and the batches of it that are done
+  double loss_total = 0;
+  std::vector<double> metric_sums = {};
+  bool epoch_done = false;  ///< the next one has not begun
+  Fnv1a schedule = {};      ///< over the schedule's factors so far
+  History history = {};     ///< of the epochs that are done
+};
+
+Config to_config(const FitState& state);
+
+/// Sets what to_config() gave; the rest of `state` stays.
+/// Throws: ValueError, NotFoundError for what it does not give.
+void restore_from(const Config& config, FitState& state);
+
+struct NamedParameter {
+  /// "conv1/kernel:0", of the float model, so that the names of a layer's
+  /// parameters and those of layers in it cannot meet.
+  std::string name;
+  Parameter parameter;
+};
+
+/// Each once, in the order of Model::parameters().
+std::vector<NamedParameter> named_parameters(const Model& model);
+
+}  // namespace octet::train
