@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "checkpoint/seal.h"
+#include "checkpoint/checksum.h"
 #include "elements.h"
 #include "hdf5/reader.h"
 #include "zip.h"
@@ -44,7 +44,7 @@ bool is_cut_hdf5(std::string_view contents) {
 /// Names of attributes and what they hold stand in an HDF5 file as they are.
 /// Octet's has Keras' names, too, and a status of its own.
 FileKind kind_of_hdf5(std::string_view contents) {
-  if (is_sealed(contents) || holds(contents, "\"training_passes\"")) {
+  if (has_checksum(contents) || holds(contents, "\"training_passes\"")) {
     return FileKind::octet_model;
   }
   if (is_cut_hdf5(contents)) return FileKind::cut_hdf5;

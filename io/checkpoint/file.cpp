@@ -10,11 +10,11 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/version.h>
 
+#include "checksum.h"
 #include "file_errors.h"
 #include "file_kind.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
-#include "seal.h"
 #include "values.h"
 
 namespace octet::io {
@@ -117,7 +117,7 @@ std::string file_with(const Write& write) {
                       [&] {
                         Hdf5Writer writer;
                         write(writer);
-                        return sealed(writer.finish());
+                        return with_checksum(writer.finish());
                       });
 }
 
@@ -258,11 +258,11 @@ auto read_file_with(const std::string& contents, const std::string& name,
                     const FileLimits& limits, const Read& read) {
   return in_file([&] { return fmt::format("in file '{}'", name); },
                  [&] {
-                   if (!is_sealed(contents)) {
+                   if (!has_checksum(contents)) {
                      refuse_other_kind(kOctetFile, contents,
                                        {FileKind::octet_model});
                    }
-                   File file(unsealed(contents), name, limits);
+                   File file(verify_checksum(contents), name, limits);
                    return read(file);
                  });
 }

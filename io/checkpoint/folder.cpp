@@ -12,8 +12,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "checksum.h"
 #include "file.h"
-#include "seal.h"
 
 namespace octet::io {
 namespace {
@@ -79,12 +79,6 @@ void remove_leftovers(const fs::path& folder) {
   for (const fs::path& path : found) fs::remove(path, ignored);
 }
 
-/// Throws: FormatError for a file that was not written to its end or has
-/// changed since.
-void check_seal(const fs::path& path) {
-  (void)unsealed(read_file(path, kLargestFile));
-}
-
 /// The newest file that is whole; `damaged` hears of those that are not. What
 /// is whole and cannot be read, for want of memory or because a newer version
 /// wrote it, is not damaged.
@@ -93,7 +87,7 @@ std::optional<fs::path> newest_in(const fs::path& folder,
                                   const Damaged& damaged) {
   for (const Entry& entry : entries_in(folder)) {
     try {
-      check_seal(entry.path);
+      (void)verify_checksum(read_file(entry.path, kLargestFile));
       return entry.path;
     } catch (const FormatError& error) {
       damaged(entry.path, error);

@@ -9,10 +9,10 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "checksum.h"
 #include "file.h"
 #include "file_errors.h"
 #include "file_kind.h"
-#include "seal.h"
 
 namespace octet::io {
 namespace {
@@ -45,8 +45,8 @@ void save_model(const Model& model, const std::filesystem::path& path) {
 }
 
 bool is_octet_file(const std::filesystem::path& path) {
-  const auto bytes = static_cast<int64_t>(kSealBytes);
-  return is_sealed(read_part(path, -bytes, bytes));
+  const auto bytes = static_cast<int64_t>(kChecksumBytes);
+  return has_checksum(read_part(path, -bytes, bytes));
 }
 
 Model load_model(const std::filesystem::path& path, const FileLimits& limits) {

@@ -14,7 +14,7 @@
 #include <octet/runtime/file.h>
 
 #include "../train/checkpoints.h"
-#include "checkpoint/seal.h"
+#include "checkpoint/checksum.h"
 #include "checkpoint_models.h"
 #include "hdf5/writer.h"
 #include "support.h"
@@ -186,7 +186,7 @@ TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
   writer.group("octet");
   writer.attribute("octet", "format", 2);
   writer.attribute("octet", "version", "9.9.9");
-  write_file(folder / name_of(15), sealed(writer.finish()));
+  write_file(folder / name_of(15), with_checksum(writer.finish()));
   EXPECT_THAT(
       error_of<UnsupportedError>([&] { train_in(checkpoints, true); }),
       AllOf(HasSubstr("format: expected at most 1, got 2, which Octet 9.9.9 "

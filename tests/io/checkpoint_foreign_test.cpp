@@ -7,8 +7,8 @@
 
 #include <octet/runtime/file.h>
 
+#include "checkpoint/checksum.h"
 #include "checkpoint/file.h"
-#include "checkpoint/seal.h"
 #include "checkpoint/values.h"
 #include "checkpoint_models.h"
 #include "hdf5/writer.h"
@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// A sealed file of Octet's with one attribute of `octet` replaced.
+/// A file of Octet's with one attribute of `octet` replaced.
 std::string with_attribute(const Model& model, const std::string& name,
                            const Config& value) {
   const quant::ModelState state = quant::state_of(model);
@@ -51,7 +51,7 @@ std::string with_attribute(const Model& model, const std::string& name,
   put("version", "0.1.0");
   put("graph", to_text(state.graph));
   put("status", to_text(state.status));
-  return sealed(writer.finish());
+  return with_checksum(writer.finish());
 }
 
 class ForeignFile : public ::testing::Test {
@@ -92,9 +92,9 @@ TEST_F(ForeignFile, OfANewerVersionIsToldApart) {
 TEST_F(ForeignFile, WithoutWhatIsNeededIsRefused) {
   Hdf5Writer writer;
   writer.dataset("weights", Tensor::zeros({3}));
-  EXPECT_THAT(refusal(sealed(writer.finish())),
+  EXPECT_THAT(refusal(with_checksum(writer.finish())),
               HasSubstr("expected a group 'octet', got none"));
-  EXPECT_THAT(refusal(sealed("no HDF5 at all")), HasSubstr("HDF5"));
+  EXPECT_THAT(refusal(with_checksum("no HDF5 at all")), HasSubstr("HDF5"));
   const std::string whole = file_of(quant::state_of(branches()));
   EXPECT_THAT(refusal(whole.substr(0, whole.size() - 1)),
               HasSubstr("checksum: expected one at the end of the file"));

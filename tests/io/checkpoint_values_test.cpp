@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "checkpoint/seal.h"
+#include "checkpoint/checksum.h"
 #include "checkpoint/values.h"
 #include "crc32c.h"
 
@@ -49,8 +49,8 @@ TEST(CheckpointValues, LeaveOtherObjectsAlone) {
   EXPECT_EQ(from_text(to_text(values)), values);
 }
 
-TEST(Seal, IsTheOneThatIsDocumented) {
-  const std::string contents = sealed("image");
+TEST(Checksum, IsTheOneThatIsDocumented) {
+  const std::string contents = with_checksum("image");
   EXPECT_EQ(contents.substr(0, 5), "image");
   EXPECT_EQ(contents.substr(5, 16),
             std::string("OCTETSUM\5\0\0\0\0\0\0\0", 16));
@@ -59,7 +59,7 @@ TEST(Seal, IsTheOneThatIsDocumented) {
     EXPECT_EQ(static_cast<unsigned char>(contents[21 + i]),
               sum >> 8 * i & 0xff);
   }
-  EXPECT_EQ(unsealed(contents), "image");
+  EXPECT_EQ(verify_checksum(contents), "image");
 }
 
 TEST(Crc32c, TakesEightBytesAtATimeAsOneByOne) {

@@ -1,4 +1,4 @@
-#include "seal.h"
+#include "checksum.h"
 
 #include <cstdint>
 
@@ -23,14 +23,14 @@ void append(std::string& to, uint64_t value, size_t bytes) {
 
 }  // namespace
 
-const size_t kSealBytes = kMagic.size() + 8 + kSumBytes;
+const size_t kChecksumBytes = kMagic.size() + 8 + kSumBytes;
 
-bool is_sealed(std::string_view contents) {
-  return contents.size() >= kSealBytes &&
-         contents.substr(contents.size() - kSealBytes).starts_with(kMagic);
+bool has_checksum(std::string_view contents) {
+  return contents.size() >= kChecksumBytes &&
+         contents.substr(contents.size() - kChecksumBytes).starts_with(kMagic);
 }
 
-std::string sealed(std::string image) {
+std::string with_checksum(std::string image) {
   const uint64_t length = image.size();
   image += kMagic;
   append(image, length, 8);
@@ -38,28 +38,28 @@ std::string sealed(std::string image) {
   return image;
 }
 
-std::string_view unsealed(std::string_view contents) {
-  if (contents.size() < kSealBytes) {
+std::string_view verify_checksum(std::string_view contents) {
+  if (contents.size() < kChecksumBytes) {
     throw FormatError(fmt::format(
         "checksum: expected a file of at least {} bytes, got {}; it is cut "
         "short, or not one of Octet's",
-        kSealBytes, contents.size()));
+        kChecksumBytes, contents.size()));
   }
   const std::string_view image =
-      contents.substr(0, contents.size() - kSealBytes);
-  const std::string_view seal = contents.substr(image.size());
-  if (!is_sealed(contents)) {
+      contents.substr(0, contents.size() - kChecksumBytes);
+  const std::string_view tail = contents.substr(image.size());
+  if (!has_checksum(contents)) {
     throw FormatError(
         "checksum: expected one at the end of the file, got none; the file is "
         "cut short, was changed by another program, or is not one of Octet's");
   }
-  const auto length = element<uint64_t>(seal.data() + kMagic.size(), false);
+  const auto length = element<uint64_t>(tail.data() + kMagic.size(), false);
   if (length != image.size()) {
     throw FormatError(fmt::format(
         "checksum: expected {} bytes before it, got {}", length, image.size()));
   }
   const auto sum =
-      element<uint32_t>(seal.data() + seal.size() - kSumBytes, false);
+      element<uint32_t>(tail.data() + tail.size() - kSumBytes, false);
   const uint32_t found =
       crc32c(contents.substr(0, contents.size() - kSumBytes));
   if (sum != found) {
