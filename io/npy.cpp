@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,7 +15,6 @@
 
 #include "elements.h"
 #include "file_kind.h"
-#include "npy_header.h"
 
 namespace octet::io {
 namespace {
@@ -22,10 +24,21 @@ constexpr std::string_view kNpyFile = "a NumPy array (.npy)";
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// As NumPy pads: the data starts at a multiple of this.
 constexpr size_t kAlignment = 64;
+/// Headers are short, whatever a file claims. NumPy's own limit is 10,000.
+constexpr size_t kLongestHeader = 1 << 16;
 
-template <class From, class To, class Convert>
-void convert_to(std::string_view data, bool swapped, Tensor& tensor,
-                Convert convert) {
+// ---- element types
+
+template <class T>
+T same(T x) {
+  return x;
+}
+float to_single(double x) { return static_cast<float>(x); }
+/// NumPy reads any byte but 0 as true.
+bool to_boolean(uint8_t x) { return x != 0; }
+
+template <class From, class To, To (*convert)(From)>
+void read_elements(std::string_view data, bool swapped, Tensor& tensor) {
   const char* from = data.data();
   for (To& to : tensor.data<To>()) {
     to = convert(element<From>(from, swapped));
@@ -33,84 +46,201 @@ void convert_to(std::string_view data, bool swapped, Tensor& tensor,
   }
 }
 
-template <class T>
-void copy_to(std::string_view data, bool swapped, Tensor& tensor) {
-  convert_to<T, T>(data, swapped, tensor, [](T x) { return x; });
-}
+struct ElementType {
+  std::string_view name;
+  int64_t bytes;  ///< per element, in the file
+  DType stored;   ///< what it becomes
+  void (*read)(std::string_view data, bool swapped, Tensor& tensor);
+};
 
-/// NumPy reads any byte but 0 as true.
-void fill_booleans(std::string_view data, Tensor& tensor) {
-  convert_to<uint8_t, bool>(data, false, tensor,
-                            [](uint8_t x) { return x != 0; });
-}
+constexpr std::array<ElementType, 8> kTypes = {{
+    {"f2", 2, DType::f32, read_elements<uint16_t, float, half_to_float>},
+    {"f4", 4, DType::f32, read_elements<float, float, same>},
+    {"f8", 8, DType::f32, read_elements<double, float, to_single>},
+    {"i1", 1, DType::i8, read_elements<int8_t, int8_t, same>},
+    {"u1", 1, DType::u8, read_elements<uint8_t, uint8_t, same>},
+    {"i4", 4, DType::i32, read_elements<int32_t, int32_t, same>},
+    {"i8", 8, DType::i64, read_elements<int64_t, int64_t, same>},
+    {"b1", 1, DType::boolean, read_elements<uint8_t, bool, to_boolean>},
+}};
 
-Tensor elements(std::string_view data, const NpyHeader& header,
-                const Shape& shape) {
-  Tensor tensor(shape, header.type.stored);
-  const bool swapped = header.type.big_endian;
-  switch (header.type.kind) {
-    case NpyKind::f2:
-      convert_to<uint16_t, float>(data, swapped, tensor, half_to_float);
-      break;
-    case NpyKind::f4:
-      copy_to<float>(data, swapped, tensor);
-      break;
-    case NpyKind::f8:
-      convert_to<double, float>(data, swapped, tensor,
-                                [](double x) { return static_cast<float>(x); });
-      break;
-    case NpyKind::i1:
-      copy_to<int8_t>(data, false, tensor);
-      break;
-    case NpyKind::u1:
-      copy_to<uint8_t>(data, false, tensor);
-      break;
-    case NpyKind::i4:
-      copy_to<int32_t>(data, swapped, tensor);
-      break;
-    case NpyKind::i8:
-      copy_to<int64_t>(data, swapped, tensor);
-      break;
-    case NpyKind::b1:
-      fill_booleans(data, tensor);
-      break;
+struct Header {
+  const ElementType* type = nullptr;
+  bool big_endian = false;
+  bool fortran_order = false;
+  std::vector<int64_t> dims;
+};
+
+// ---- the header
+
+/// Text of a file as a message may show it.
+std::string shown(std::string_view text) {
+  constexpr size_t kLongest = 40;
+  std::string result;
+  for (const char c : text.substr(0, kLongest)) {
+    result += c >= ' ' && c <= '~' ? c : '?';
   }
-  return tensor;
+  return text.size() > kLongest ? result + "..." : result;
 }
 
-Shape checked_shape(const std::vector<int64_t>& dims) {
-  if (dims.size() > Shape::kMaxRank) {
-    throw FormatError(
-        fmt::format("NPY shape: expected at most {} dimensions, got {}",
-                    Shape::kMaxRank, dims.size()));
-  }
-  int64_t limit = kMostElements;
-  for (const int64_t dim : dims) {
-    limit /= std::max<int64_t>(dim, 1);
-    if (limit == 0) {
-      throw FormatError(
-          fmt::format("NPY shape: expected at most 2^31 elements, got more: {}",
-                      Shape(std::span<const int64_t>(dims)).to_string()));
+/// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }: these
+/// entries in any order, each once, and white space around them.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : rest_(text) {}
+
+  Header parse() {
+    constexpr std::array<std::string_view, 3> kKeys = {"descr", "fortran_order",
+                                                       "shape"};
+    std::array<bool, 3> found{};
+    Header header;
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = string();
+      expect(':');
+      const auto at =
+          static_cast<size_t>(std::ranges::find(kKeys, key) - kKeys.begin());
+      if (at == kKeys.size()) {
+        throw FormatError(
+            fmt::format("NPY header: expected the keys 'descr', "
+                        "'fortran_order' and 'shape', got '{}'",
+                        shown(key)));
+      }
+      if (found[at]) {
+        throw FormatError(
+            fmt::format("NPY header: expected '{}' once, got it twice", key));
+      }
+      found[at] = true;
+      if (at == 0) type(header);
+      if (at == 1) header.fortran_order = boolean();
+      if (at == 2) header.dims = tuple();
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
     }
+    skip_space();
+    if (!rest_.empty()) fail("its end");
+    for (size_t i = 0; i < kKeys.size(); ++i) {
+      if (found[i]) continue;
+      throw FormatError(fmt::format(
+          "NPY header: expected the keys 'descr', 'fortran_order' and "
+          "'shape', got none '{}'",
+          kKeys[i]));
+    }
+    return header;
   }
-  return Shape(std::span<const int64_t>(dims));
-}
 
-/// Shapes: the file's data in Fortran order is the C order of the reversed
-/// shape.
-Tensor from_fortran_order(std::string_view data, const NpyHeader& header,
-                          const Shape& shape) {
-  const std::vector<int64_t> dims(shape.dims().rbegin(), shape.dims().rend());
-  std::vector<int> order(dims.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    order[i] = static_cast<int>(order.size() - 1 - i);
+ private:
+  [[noreturn]] void fail(std::string_view expected) const {
+    throw FormatError(
+        fmt::format("NPY header: expected {}, got {}", expected,
+                    rest_.empty() ? "its end" : "'" + shown(rest_) + "'"));
   }
-  return elements(data, header, Shape(std::span<const int64_t>(dims)))
-      .transposed(order);
-}
+
+  void skip_space() {
+    const size_t end = rest_.find_first_not_of(" \t\r\n");
+    rest_.remove_prefix(std::min(end, rest_.size()));
+  }
+
+  bool accept(char c) {
+    skip_space();
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) fail(std::string{'\'', c, '\''});
+  }
+
+  bool accept_word(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+
+  std::string_view string() {
+    skip_space();
+    if (rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"')) {
+      fail("a string");
+    }
+    const size_t end = rest_.find(rest_[0], 1);
+    if (end == std::string_view::npos) fail("a string that ends");
+    const std::string_view result = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    return result;
+  }
+
+  void type(Header& header) {
+    skip_space();
+    if (rest_.starts_with('[')) {
+      throw FormatError(
+          "NPY element type: expected plain numbers, got records of several "
+          "fields");
+    }
+    // '<' (little-endian), '>' (big-endian) or '|' (neither) and the type.
+    const std::string_view text = string();
+    const char order = text.empty() ? '\0' : text[0];
+    const auto known = std::ranges::find(kTypes, text.substr(order != '\0'),
+                                         &ElementType::name);
+    if (known == kTypes.end() || !(order == '<' || order == '>' ||
+                                   (order == '|' && known->bytes == 1))) {
+      throw FormatError(
+          fmt::format("NPY element type: expected one of f2, f4, f8, i1, u1, "
+                      "i4, i8, b1 with its byte order, got '{}'",
+                      shown(text)));
+    }
+    header.type = known;
+    header.big_endian = order == '>';
+  }
+
+  bool boolean() {
+    skip_space();
+    if (accept_word("True")) return true;
+    if (accept_word("False")) return false;
+    fail("True or False");
+  }
+
+  int64_t number() {
+    skip_space();
+    int64_t value = 0;
+    size_t digits = 0;
+    while (digits < rest_.size() && rest_[digits] >= '0' &&
+           rest_[digits] <= '9') {
+      if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
+          __builtin_add_overflow(value, int64_t{rest_[digits] - '0'}, &value)) {
+        fail("a size within 64 bits");
+      }
+      ++digits;
+    }
+    if (digits == 0) fail("a size >= 0");
+    rest_.remove_prefix(digits);
+    // Python 2 wrote its long integers so.
+    accept_word("L");
+    return value;
+  }
+
+  std::vector<int64_t> tuple() {
+    std::vector<int64_t> values;
+    expect('(');
+    while (!accept(')')) {
+      values.push_back(number());
+      if (!accept(',')) {
+        // (3) without a comma is a number in Python, not a tuple.
+        if (values.size() == 1) fail("','");
+        expect(')');
+        break;
+      }
+    }
+    return values;
+  }
+
+  std::string_view rest_;
+};
 
 /// Cuts the magic, the version and the header off the front of `rest`.
-NpyHeader take_header(std::string_view& rest) {
+Header take_header(std::string_view& rest) {
   const auto take = [&rest](size_t count, std::string_view what) {
     if (rest.size() < count) {
       throw FormatError(fmt::format("NPY {}: expected {} bytes, got {}", what,
@@ -137,7 +267,47 @@ NpyHeader take_header(std::string_view& rest) {
   const std::string_view length = take(major == 1 ? 2 : 4, "header length");
   const size_t size = major == 1 ? element<uint16_t>(length.data(), false)
                                  : element<uint32_t>(length.data(), false);
-  return parse_npy_header(take(size, "header"));
+  const std::string_view text = take(size, "header");
+  if (size > kLongestHeader) {
+    throw FormatError(fmt::format(
+        "NPY header: expected at most {} bytes, got {}", kLongestHeader, size));
+  }
+  return HeaderParser(text).parse();
+}
+
+// ---- files
+
+Shape checked_shape(const std::vector<int64_t>& dims) {
+  if (dims.size() > Shape::kMaxRank) {
+    throw FormatError(
+        fmt::format("NPY shape: expected at most {} dimensions, got {}",
+                    Shape::kMaxRank, dims.size()));
+  }
+  int64_t limit = kMostElements;
+  for (const int64_t dim : dims) {
+    limit /= std::max<int64_t>(dim, 1);
+    if (limit == 0) {
+      throw FormatError(
+          fmt::format("NPY shape: expected at most 2^31 elements, got more: {}",
+                      Shape(std::span<const int64_t>(dims)).to_string()));
+    }
+  }
+  return Shape(std::span<const int64_t>(dims));
+}
+
+/// Shapes: data in Fortran order is that of the reversed shape in C order.
+Tensor read_data(std::string_view data, const Header& header,
+                 const Shape& shape) {
+  const bool reverse = header.fortran_order && shape.rank() > 1;
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  std::vector<int> order;
+  if (reverse) {
+    std::ranges::reverse(dims);
+    for (int axis = shape.rank(); axis-- > 0;) order.push_back(axis);
+  }
+  Tensor tensor(Shape(std::span<const int64_t>(dims)), header.type->stored);
+  header.type->read(data, header.big_endian, tensor);
+  return reverse ? tensor.transposed(order) : tensor;
 }
 
 std::string_view descriptor_of(DType type) {
@@ -166,9 +336,9 @@ Tensor read_npy(const std::filesystem::path& path) {
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         std::string_view rest = bytes;
-        const NpyHeader header = take_header(rest);
+        const Header header = take_header(rest);
         const Shape shape = checked_shape(header.dims);
-        const int64_t expected = shape.size() * header.type.bytes;
+        const int64_t expected = shape.size() * header.type->bytes;
         const auto got = static_cast<int64_t>(rest.size());
         if (got != expected) {
           throw FormatError(
@@ -176,10 +346,7 @@ Tensor read_npy(const std::filesystem::path& path) {
                           expected, shape.to_string(),
                           got < expected ? fmt::format("{}", got) : "more"));
         }
-        if (header.fortran_order && shape.rank() > 1) {
-          return from_fortran_order(rest, header, shape);
-        }
-        return elements(rest, header, shape);
+        return read_data(rest, header, shape);
       });
 }
 
