@@ -10,7 +10,6 @@
 
 namespace octet::io {
 
-/// Source: tensorflow/core/framework/summary.proto, HistogramProto.
 struct Histogram {
   double min = 0;
   double max = 0;
