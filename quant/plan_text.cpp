@@ -1,6 +1,4 @@
 // Plans as text, as differences and as configurations.
-#include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 
@@ -8,34 +6,19 @@
 
 #include <octet/quant/plan.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/text_table.h>
 
 namespace octet::quant {
 namespace {
 
-using Row = std::array<std::string, 5>;
+/// Columns of layer, site, codes, rule and reason.
+TextTable plan_table() { return TextTable(std::vector<Align>(5)); }
 
-Row row_of(const QdqPoint& point) {
-  return {point.layer, to_string(point.site), to_string(point.config),
-          point.rule, point.reason};
-}
-
-// Columns of equal width, each line after its mark.
-std::string table(const std::vector<std::pair<std::string, Row>>& rows) {
-  std::array<size_t, 5> width{};
-  for (const auto& [mark, row] : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      width[i] = std::max(width[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const auto& [mark, row] : rows) {
-    std::string line = fmt::format("{}{:<{}}  {:<{}}  {:<{}}  {:<{}}  {}", mark,
-                                   row[0], width[0], row[1], width[1], row[2],
-                                   width[2], row[3], width[3], row[4]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+void add_point(TextTable& table, const QdqPoint& point,
+               std::string_view mark = "") {
+  table.add_row({point.layer, to_string(point.site), to_string(point.config),
+                 point.rule, point.reason},
+                mark);
 }
 
 SiteKind site_kind(const Config& value) {
@@ -176,9 +159,9 @@ class PointIndex {
 }  // namespace
 
 std::string QdqPlan::to_string() const {
-  std::vector<std::pair<std::string, Row>> rows;
-  for (const QdqPoint& point : points) rows.emplace_back("", row_of(point));
-  return table(rows);
+  TextTable table = plan_table();
+  for (const QdqPoint& point : points) add_point(table, point);
+  return table.to_string();
 }
 
 std::string PairCount::to_string() const {
@@ -190,11 +173,11 @@ std::string PairCount::to_string() const {
 std::string diff(const QdqPlan& from, const QdqPlan& to) {
   // Points keep their order, so one walk over both is enough: what stands in
   // one only goes before the next that stands in both.
-  std::vector<std::pair<std::string, Row>> rows;
+  TextTable table = plan_table();
   const PointIndex old_points(from);
   const PointIndex new_points(to);
   // The group is said where nothing else differs.
-  const auto row_beside = [&](QdqPoint point, const PointIndex& other) {
+  const auto point_beside = [&](QdqPoint point, const PointIndex& other) {
     const std::string group = point.group;
     for (const QdqPoint* twin : other.at_layer(point.layer)) {
       point.group = twin->group;
@@ -203,27 +186,27 @@ std::string diff(const QdqPlan& from, const QdqPlan& to) {
         break;
       }
     }
-    return row_of(point);
+    return point;
   };
   size_t next = 0;
   const auto add_new = [&](size_t end) {
     for (; next < end; ++next) {
       if (old_points.find(to.points[next]) == nullptr) {
-        rows.emplace_back("+ ", row_beside(to.points[next], old_points));
+        add_point(table, point_beside(to.points[next], old_points), "+ ");
       }
     }
   };
   for (const QdqPoint& point : from.points) {
     const QdqPoint* at = new_points.find(point);
     if (at == nullptr) {
-      rows.emplace_back("- ", row_beside(point, new_points));
+      add_point(table, point_beside(point, new_points), "- ");
     } else {
       const auto end = static_cast<size_t>(at - to.points.data());
       if (end >= next) add_new(end + 1);
     }
   }
   add_new(to.points.size());
-  return table(rows);
+  return table.to_string();
 }
 
 Config to_config(const QdqPlan& plan) {

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/text_table.h>
 #include <octet/train/confusion_matrix.h>
 
 #include "accuracy.h"
@@ -104,33 +106,24 @@ std::string ConfusionMatrix::to_string(
     throw ValueError(fmt::format("confusion_matrix: expected {} names, got {}",
                                  classes_, names.size()));
   }
-  constexpr const char* kCorner = "actual";
   const auto name = [&](int64_t label) {
     return names.empty() ? fmt::format("{}", label)
                          : names[static_cast<size_t>(label)];
   };
-  size_t first = std::string_view(kCorner).size();
-  size_t width = 1;
+  std::vector<Align> columns(static_cast<size_t>(classes_) + 1, Align::right);
+  columns[0] = Align::left;
+  TextTable table(std::move(columns));
+  std::vector<std::string> header = {"actual"};
+  for (int64_t i = 0; i < classes_; ++i) header.push_back(name(i));
+  table.add_row(std::move(header));
   for (int64_t i = 0; i < classes_; ++i) {
-    first = std::max(first, name(i).size());
-    width = std::max(width, name(i).size());
-  }
-  for (const int64_t each : counts_) {
-    width = std::max(width, fmt::formatted_size("{}", each));
-  }
-  std::string text = fmt::format("{:<{}}", kCorner, first);
-  for (int64_t i = 0; i < classes_; ++i) {
-    text += fmt::format("  {:>{}}", name(i), width);
-  }
-  text += '\n';
-  for (int64_t i = 0; i < classes_; ++i) {
-    text += fmt::format("{:<{}}", name(i), first);
+    std::vector<std::string> row = {name(i)};
     for (int64_t k = 0; k < classes_; ++k) {
-      text += fmt::format("  {:>{}}", count(i, k), width);
+      row.push_back(fmt::format("{}", count(i, k)));
     }
-    text += '\n';
+    table.add_row(std::move(row));
   }
-  return text;
+  return table.to_string();
 }
 
 ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,

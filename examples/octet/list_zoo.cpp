@@ -1,13 +1,10 @@
 #include "list_zoo.h"
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
-#include <fmt/format.h>
+#include <string>
 
 #include <octet/io/json.h>
 #include <octet/layers/zoo.h>
+#include <octet/runtime/text_table.h>
 
 #include "model_text.h"
 
@@ -29,29 +26,16 @@ std::string networks_as_json() {
 }
 
 std::string networks_as_table() {
-  using Row = std::array<std::string, 5>;
-  std::vector<Row> rows{{"network", "input", "classes", "parameters", ""}};
+  TextTable table(
+      {Align::left, Align::left, Align::right, Align::right, Align::left});
+  table.add_row({"network", "input", "classes", "parameters", ""});
   for (const zoo::Entry& entry : zoo::entries()) {
-    rows.push_back({std::string(entry.name), entry.input.to_string(),
-                    entry.classes == 0 ? "-" : std::to_string(entry.classes),
-                    std::to_string(zoo::make(entry.name).parameter_count()),
-                    std::string(entry.description)});
+    table.add_row({std::string(entry.name), entry.input.to_string(),
+                   entry.classes == 0 ? "-" : std::to_string(entry.classes),
+                   std::to_string(zoo::make(entry.name).parameter_count()),
+                   std::string(entry.description)});
   }
-  std::array<size_t, 5> width{};
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      width[i] = std::max(width[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line = fmt::format("{:<{}}  {:<{}}  {:>{}}  {:>{}}  {}", row[0],
-                                   width[0], row[1], width[1], row[2], width[2],
-                                   row[3], width[3], row[4]);
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+  return table.to_string();
 }
 
 }  // namespace

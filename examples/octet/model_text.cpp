@@ -1,7 +1,6 @@
 #include "model_text.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <span>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/text_table.h>
 
 namespace octet::program {
 namespace {
@@ -43,24 +43,13 @@ std::string scale_text(const quant::Quantizer& quantizer) {
 }
 
 std::string sites_text(const std::vector<Site>& sites) {
-  std::vector<std::array<std::string, 4>> rows = {
-      {"layer", "Q/DQ at", "scale", "codes"}};
+  TextTable table(std::vector<Align>(4));
+  table.add_row({"layer", "Q/DQ at", "scale", "codes"});
   for (const Site& site : sites) {
-    rows.push_back({site.point.layer, to_string(site.point.site),
-                    scale_text(*site.quantizer), to_string(site.point.config)});
+    table.add_row({site.point.layer, to_string(site.point.site),
+                   scale_text(*site.quantizer), to_string(site.point.config)});
   }
-  std::array<size_t, 3> widths{};
-  for (const auto& row : rows) {
-    for (size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    text += fmt::format("{:{}}  {:{}}  {:{}}  {}\n", row[0], widths[0], row[1],
-                        widths[1], row[2], widths[2], row[3]);
-  }
-  return text;
+  return table.to_string();
 }
 
 Config scales_of(const quant::Quantizer& quantizer) {

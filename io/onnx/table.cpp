@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/onnx.h>
+#include <octet/runtime/text_table.h>
 
 #include "tensors.h"
 
@@ -17,78 +18,32 @@ namespace {
 
 constexpr size_t kWidestCell = 60;
 
-enum class Align { left, right };
-
-// Rows of text in columns two spaces apart, headed and ruled.
-class Table {
+/// A titled table whose cells come from a file.
+class Section {
  public:
-  using Row = std::vector<std::string>;
-
-  Table(std::string title, std::vector<std::pair<std::string, Align>> columns)
-      : title_(std::move(title)) {
-    Row header;
-    for (auto& [name, align] : columns) {
-      header.push_back(name);
-      aligns_.push_back(align);
-      widths_.push_back(0);
-    }
+  Section(std::string title, std::vector<Align> columns,
+          std::vector<std::string> header)
+      : title_(std::move(title)), table_(std::move(columns)) {
     add(std::move(header));
+    table_.add_rule(kIndent);
   }
 
-  void add(Row row) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      row[i] = printable(row[i], kWidestCell);
-      widths_[i] = std::max(widths_[i], row[i].size());
-    }
-    rows_.push_back(std::move(row));
+  void add(std::vector<std::string> row) {
+    for (std::string& cell : row) cell = printable(cell, kWidestCell);
+    table_.add_row(std::move(row), kIndent);
   }
 
-  std::string to_string() const {
-    std::string text = title_ + "\n";
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      append(text, rows_[i]);
-      if (i == 0) append(text, rule());
-    }
-    return text;
-  }
+  std::string to_string() const { return title_ + "\n" + table_.to_string(); }
 
  private:
-  Row rule() const {
-    Row row;
-    for (const size_t width : widths_) row.push_back(std::string(width, '-'));
-    return row;
-  }
-
-  void append(std::string& text, const Row& row) const {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string padding(widths_[i] - row[i].size(), ' ');
-      line += "  ";
-      line += aligns_[i] == Align::right ? padding + row[i] : row[i] + padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
+  static constexpr std::string_view kIndent = "  ";
 
   std::string title_;
-  std::vector<Align> aligns_;
-  std::vector<size_t> widths_;
-  std::vector<Row> rows_;
+  TextTable table_;
 };
 
-// 1,234,567
-std::string grouped(int64_t count) {
-  std::string text = std::to_string(count);
-  const size_t first = count < 0 ? 1 : 0;
-  for (size_t at = text.size(); at > first + 3;) {
-    at -= 3;
-    text.insert(at, 1, ',');
-  }
-  return text;
-}
-
 std::string plural(int64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", grouped(count), count == 1 ? one : many);
+  return fmt::format("{} {}", group_digits(count), count == 1 ? one : many);
 }
 
 std::string header(const OnnxSummary& summary) {
@@ -114,16 +69,14 @@ std::string header(const OnnxSummary& summary) {
   tensors("input", summary.inputs);
   tensors("output", summary.outputs);
   line("initializers",
-       fmt::format("{} with {}", grouped(summary.initializers),
+       fmt::format("{} with {}", group_digits(summary.initializers),
                    plural(summary.parameters, "element", "elements")));
   return text;
 }
 
 std::string nodes(const OnnxSummary& summary) {
-  Table table("Nodes", {{"#", Align::right},
-                        {"op", Align::left},
-                        {"name", Align::left},
-                        {"output shape", Align::left}});
+  Section table("Nodes", {Align::right, Align::left, Align::left, Align::left},
+                {"#", "op", "name", "output shape"});
   for (size_t i = 0; i < summary.nodes.size(); ++i) {
     const OnnxNodeInfo& node = summary.nodes[i];
     table.add({std::to_string(i), node.op, node.name,
@@ -140,12 +93,10 @@ std::string scale_text(const OnnxQdqPair& pair) {
 }
 
 std::string pairs(const OnnxSummary& summary) {
-  Table table("Q/DQ pairs", {{"tensor", Align::left},
-                             {"kind", Align::left},
-                             {"type", Align::left},
-                             {"axis", Align::right},
-                             {"scale", Align::left},
-                             {"reader", Align::left}});
+  Section table("Q/DQ pairs",
+                {Align::left, Align::left, Align::left, Align::right,
+                 Align::left, Align::left},
+                {"tensor", "kind", "type", "axis", "scale", "reader"});
   for (const OnnxQdqPair& pair : summary.qdq_pairs) {
     table.add({pair.tensor, pair.kind, pair.type,
                pair.axis ? std::to_string(*pair.axis) : "-", scale_text(pair),
@@ -160,7 +111,7 @@ std::string totals(const OnnxSummary& summary) {
   std::string counts;
   for (const auto& [op, count] : ops) {
     counts += counts.empty() ? ": " : ", ";
-    counts += grouped(count) + " " + printable(op, 40);
+    counts += group_digits(count) + " " + printable(op, 40);
   }
   const auto weights = std::count_if(
       summary.qdq_pairs.begin(), summary.qdq_pairs.end(),

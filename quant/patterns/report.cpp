@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/transform.h>
+#include <octet/runtime/text_table.h>
 
 namespace octet::quant {
 namespace {
@@ -35,12 +36,6 @@ std::string layers_text(const std::vector<std::string>& layers) {
                      layers.size());
 }
 
-template <class Name>
-size_t widest(size_t least, const auto& list, Name name) {
-  for (const auto& each : list) least = std::max(least, name(each).size());
-  return least;
-}
-
 }  // namespace
 
 std::string TransformReport::to_string() const {
@@ -51,21 +46,17 @@ std::string TransformReport::to_string() const {
   for (const Skipped& each : skipped) {
     add(lines, each.name.empty() ? "-" : each.name, each.reason, each.layer);
   }
-  size_t width = widest(
-      7, patterns, [](const Count& c) -> const auto& { return c.pattern; });
-  width = widest(
-      width, lines, [](const Line& l) -> const auto& { return l.name; });
-  std::string text =
-      fmt::format("{:<{}}  applied  left out\n", "pattern", width);
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add_row({"pattern", "applied", "left out"});
   for (const Count& count : patterns) {
-    text += fmt::format("{:<{}}  {:>7}  {:>8}\n", count.pattern, width,
-                        count.applied, count.left_out);
+    table.add_row({count.pattern, fmt::format("{}", count.applied),
+                   fmt::format("{}", count.left_out)});
   }
   for (const Line& line : lines) {
-    text += fmt::format("{:<{}}  {}: {}\n", line.name, width, line.reason,
-                        layers_text(line.layers));
+    table.add_row({line.name, fmt::format("{}: {}", line.reason,
+                                          layers_text(line.layers))});
   }
-  return text;
+  return table.to_string();
 }
 
 }  // namespace octet::quant

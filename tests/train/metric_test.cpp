@@ -104,14 +104,14 @@ TEST(ConfusionMatrix, PrintsATable) {
   for (int i = 0; i < 12; ++i) matrix.add(0, 0);
   matrix.add(1, 0);
   EXPECT_EQ(matrix.to_string(),
-            "actual   0   1\n"
-            "0       12   0\n"
-            "1        1   0\n");
+            "actual   0  1\n"
+            "0       12  0\n"
+            "1        1  0\n");
   const std::vector<std::string> names = {"cat", "elephant"};
   EXPECT_EQ(matrix.to_string(names),
-            "actual         cat  elephant\n"
-            "cat             12         0\n"
-            "elephant         1         0\n");
+            "actual    cat  elephant\n"
+            "cat        12         0\n"
+            "elephant    1         0\n");
   EXPECT_THROW(matrix.to_string(std::vector<std::string>{"cat"}), ValueError);
 }
 
