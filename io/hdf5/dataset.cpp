@@ -212,28 +212,27 @@ Config dataset_shape(hid_t dataset, const std::string& path) {
   return list;
 }
 
-std::vector<char> dataset_elements(hid_t dataset,
-                                   const Hdf5Question& question) {
-  const std::string subject = path_text(question.path);
-  check_shape(dims_of(dataset, subject), question.expected, subject);
+std::vector<char> dataset_elements(hid_t dataset, const Hdf5Request& request) {
+  const std::string subject = path_text(request.path);
+  check_shape(dims_of(dataset, subject), request.expected, subject);
   const Handle type =
       opened(H5Dget_type(dataset), H5Tclose, subject, "find its type");
   std::optional<NumberFormat> format = number_format(type.get());
-  if (!format) format = opaque_bfloat(dataset, type.get(), question.path);
-  const bool wants_floats = question.type == DType::f32;
+  if (!format) format = opaque_bfloat(dataset, type.get(), request.path);
+  const bool wants_floats = request.type == DType::f32;
   if (!format || !(wants_floats ? format->is_float() : format->is_integer())) {
     throw FormatError(fmt::format("{}: expected {}, got {}", subject,
                                   wants_floats ? "floats" : "integers",
                                   type_text(type.get())));
   }
   check_storage(dataset, subject);
-  const int64_t count = question.expected.size();
+  const int64_t count = request.expected.size();
   const auto largest =
-      std::max(static_cast<int64_t>(format->bytes), size_of(question.type));
+      std::max(static_cast<int64_t>(format->bytes), size_of(request.type));
   if (count > kMostDatasetBytes / largest) {
     throw FormatError(fmt::format("{}: expected at most {} bytes, got shape {}",
                                   subject, kMostDatasetBytes,
-                                  question.expected.to_string()));
+                                  request.expected.to_string()));
   }
   const auto elements = static_cast<size_t>(count);
   if (elements == 0) return {};
@@ -244,7 +243,7 @@ std::vector<char> dataset_elements(hid_t dataset,
       !format->swapped) {
     return raw;
   }
-  return to_bytes(raw, *format, question.type, elements, subject);
+  return to_bytes(raw, *format, request.type, elements, subject);
 }
 
 }  // namespace octet::io

@@ -177,11 +177,11 @@ Handle open_object(hid_t file, const std::string& path) {
 
 Hdf5File::Hdf5File(std::string_view image) : file_(open_image(image)) {}
 
-Config Hdf5File::answer(const Hdf5Question& question) const {
-  using Op = Hdf5Question::Op;
-  const std::string& path = question.path;
+Config Hdf5File::respond(const Hdf5Request& request) const {
+  using Op = Hdf5Request::Op;
+  const std::string& path = request.path;
   const hid_t file = file_.get();
-  switch (question.op) {
+  switch (request.op) {
     case Op::kind: {
       const Handle object = find_object(file, path);
       if (object.get() < 0) return Config();
@@ -194,23 +194,22 @@ Config Hdf5File::answer(const Hdf5Question& question) const {
     case Op::children:
       return names_in(open_as(file, path, H5I_GROUP, "group").get(), path);
     case Op::attribute:
-      return attribute_value(open_object(file, path).get(), path,
-                             question.name);
+      return attribute_value(open_object(file, path).get(), path, request.name);
     case Op::strings:
-      return string_list(open_object(file, path).get(), path, question.name);
+      return string_list(open_object(file, path).get(), path, request.name);
     case Op::shape:
       return dataset_shape(open_as(file, path, H5I_DATASET, "dataset").get(),
                            path);
     case Op::read:
       break;
   }
-  throw InternalError("HDF5: expected a known question, got another");
+  throw InternalError("HDF5: expected a known request, got another");
 }
 
-std::vector<char> Hdf5File::read(const Hdf5Question& question) const {
+std::vector<char> Hdf5File::read(const Hdf5Request& request) const {
   const Handle dataset =
-      open_as(file_.get(), question.path, H5I_DATASET, "dataset");
-  return dataset_elements(dataset.get(), question);
+      open_as(file_.get(), request.path, H5I_DATASET, "dataset");
+  return dataset_elements(dataset.get(), request);
 }
 
 }  // namespace octet::io

@@ -1,5 +1,5 @@
 // An HDF5 file in memory, with the checks that let nothing but plain data
-// out. All that is read of a file goes through here, in the child process or,
+// out. All that is read of a file goes through here, in the worker process or,
 // without isolation, in this one. It touches no state of the program (no
 // tensors, no threads), so that it works after fork(). Internal to io/hdf5.
 #pragma once
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "library.h"
-#include "question.h"
+#include "request.h"
 
 namespace octet::io {
 
@@ -20,10 +20,10 @@ class Hdf5File {
   /// `image` must live as long. Throws: FormatError.
   explicit Hdf5File(std::string_view image);
 
-  /// As Hdf5Backend::ask(). Throws: FormatError.
-  Config answer(const Hdf5Question& question) const;
-  /// The elements as `question.type`. Throws: FormatError, UnsupportedError.
-  std::vector<char> read(const Hdf5Question& question) const;
+  /// As Hdf5Backend::respond(). Throws: FormatError.
+  Config respond(const Hdf5Request& request) const;
+  /// The elements as `request.type`. Throws: FormatError, UnsupportedError.
+  std::vector<char> read(const Hdf5Request& request) const;
 
  private:
   Handle file_;
@@ -38,12 +38,12 @@ Handle open_object(hid_t file, const std::string& path);
 /// "'/a/b'", printable: how messages name a path.
 std::string path_text(std::string_view path);
 
-// One per kind of question.
+// One per kind of request.
 Config attribute_value(hid_t object, const std::string& owner,
                        const std::string& name);
 Config string_list(hid_t object, const std::string& owner,
                    const std::string& name);
 Config dataset_shape(hid_t dataset, const std::string& path);
-std::vector<char> dataset_elements(hid_t dataset, const Hdf5Question& question);
+std::vector<char> dataset_elements(hid_t dataset, const Hdf5Request& request);
 
 }  // namespace octet::io

@@ -36,7 +36,7 @@ class Handle {
   Close close_;
 };
 
-/// libhdf5 keeps global state, and a child that is forked while another thread
+/// libhdf5 keeps global state, and a worker that is forked while another thread
 /// is inside it would inherit that state half changed.
 std::mutex& hdf5_mutex();
 
@@ -56,7 +56,7 @@ class LibraryLock {
   unsigned plugins_ = 0;
 };
 
-/// The same without a lock and for ever: for a child process.
+/// The same without a lock and for ever: for a worker process.
 void silence_library();
 
 /// Why the last call failed: the innermost entry of the library's error stack.

@@ -6,14 +6,14 @@
 
 #include <octet/runtime/error.h>
 
-#include "child.h"
 #include "file.h"
-#include "question.h"
+#include "request.h"
+#include "worker.h"
 
 namespace octet::io {
 namespace {
 
-using Op = Hdf5Question::Op;
+using Op = Hdf5Request::Op;
 
 class InThisProcess : public Hdf5Backend {
  public:
@@ -27,14 +27,14 @@ class InThisProcess : public Hdf5Backend {
     file_.reset();
   }
 
-  Config ask(const Hdf5Question& question) override {
+  Config respond(const Hdf5Request& request) override {
     const LibraryLock lock;
-    return file_->answer(question);
+    return file_->respond(request);
   }
-  Tensor read(const Hdf5Question& question) override {
+  Tensor read(const Hdf5Request& request) override {
     const LibraryLock lock;
-    const std::vector<char> elements = file_->read(question);
-    Tensor tensor(question.expected, question.type);
+    const std::vector<char> elements = file_->read(request);
+    Tensor tensor(request.expected, request.type);
     std::copy(elements.begin(), elements.end(),
               static_cast<char*>(tensor.raw()));
     return tensor;
@@ -47,7 +47,7 @@ class InThisProcess : public Hdf5Backend {
 
 std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
                                          const FileLimits& limits,
-                                         Hdf5Hook before_answer) {
+                                         Hdf5Hook before_response) {
   if (!is_hdf5(contents)) {
     throw FormatError(fmt::format(
         "HDF5 file: expected its signature, got {}",
@@ -56,22 +56,22 @@ std::unique_ptr<Hdf5Backend> backend_for(std::string contents,
   if (limits.isolation == Isolation::none) {
     return std::make_unique<InThisProcess>(std::move(contents));
   }
-  return std::make_unique<Hdf5Child>(std::move(contents), limits,
-                                     before_answer);
+  return std::make_unique<Hdf5Worker>(std::move(contents), limits,
+                                      before_response);
 }
 
-// Answers may come from a process that a file has taken over.
-void check_answer(bool is_sound) {
+// Responses may come from a process that a file has taken over.
+void check_response(bool is_sound) {
   if (!is_sound) {
-    throw FormatError("HDF5 file: expected an answer about it, got nonsense");
+    throw FormatError("HDF5 file: expected a response about it, got nonsense");
   }
 }
 
-std::vector<std::string> strings_in(const Config& answer) {
-  check_answer(answer.is_list());
+std::vector<std::string> strings_in(const Config& response) {
+  check_response(response.is_list());
   std::vector<std::string> strings;
-  for (const Config& entry : answer.as_list()) {
-    check_answer(entry.is_string());
+  for (const Config& entry : response.as_list()) {
+    check_response(entry.is_string());
     strings.push_back(entry.as_string());
   }
   return strings;
@@ -88,12 +88,12 @@ bool is_hdf5(std::string_view contents) {
 }
 
 Hdf5Reader::Hdf5Reader(std::string contents, std::string name,
-                       const FileLimits& limits, Hdf5Hook before_answer)
+                       const FileLimits& limits, Hdf5Hook before_response)
     : name_(std::move(name)) {
   with_context([&] { return fmt::format("in file '{}'", name_); },
                [&] {
                  backend_ =
-                     backend_for(std::move(contents), limits, before_answer);
+                     backend_for(std::move(contents), limits, before_response);
                });
 }
 
@@ -108,47 +108,48 @@ auto Hdf5Reader::in_file(Body body) const {
 
 Hdf5Kind Hdf5Reader::kind(const std::string& path) const {
   return in_file([&] {
-    const Config answer = backend_->ask({.op = Op::kind, .path = path});
-    if (answer.is_null()) return Hdf5Kind::absent;
-    check_answer(answer.is_bool());
-    return answer.as_bool() ? Hdf5Kind::dataset : Hdf5Kind::group;
+    const Config response = backend_->respond({.op = Op::kind, .path = path});
+    if (response.is_null()) return Hdf5Kind::absent;
+    check_response(response.is_bool());
+    return response.as_bool() ? Hdf5Kind::dataset : Hdf5Kind::group;
   });
 }
 
 std::vector<std::string> Hdf5Reader::children(const std::string& group) const {
   return in_file([&] {
-    return strings_in(backend_->ask({.op = Op::children, .path = group}));
+    return strings_in(backend_->respond({.op = Op::children, .path = group}));
   });
 }
 
 std::optional<Config> Hdf5Reader::attribute(const std::string& object,
                                             const std::string& name) const {
   return in_file([&]() -> std::optional<Config> {
-    Config answer =
-        backend_->ask({.op = Op::attribute, .path = object, .name = name});
-    if (answer.is_null()) return std::nullopt;
-    return answer;
+    Config response =
+        backend_->respond({.op = Op::attribute, .path = object, .name = name});
+    if (response.is_null()) return std::nullopt;
+    return response;
   });
 }
 
 std::optional<std::vector<std::string>> Hdf5Reader::strings(
     const std::string& object, const std::string& name) const {
   return in_file([&]() -> std::optional<std::vector<std::string>> {
-    const Config answer =
-        backend_->ask({.op = Op::strings, .path = object, .name = name});
-    if (answer.is_null()) return std::nullopt;
-    return strings_in(answer);
+    const Config response =
+        backend_->respond({.op = Op::strings, .path = object, .name = name});
+    if (response.is_null()) return std::nullopt;
+    return strings_in(response);
   });
 }
 
 Shape Hdf5Reader::shape(const std::string& dataset) const {
   return in_file([&] {
-    const Config answer = backend_->ask({.op = Op::shape, .path = dataset});
-    check_answer(answer.is_list() &&
-                 answer.as_list().size() <= Shape::kMaxRank);
+    const Config response =
+        backend_->respond({.op = Op::shape, .path = dataset});
+    check_response(response.is_list() &&
+                   response.as_list().size() <= Shape::kMaxRank);
     std::vector<int64_t> dims;
-    for (const Config& dim : answer.as_list()) {
-      check_answer(dim.is_int() && dim.as_int() >= 0);
+    for (const Config& dim : response.as_list()) {
+      check_response(dim.is_int() && dim.as_int() >= 0);
       dims.push_back(dim.as_int());
     }
     return Shape(std::span<const int64_t>(dims));

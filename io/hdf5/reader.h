@@ -1,5 +1,5 @@
-// Checked access to named objects of one HDF5 file. libhdf5 runs in a child
-// process that answers questions over a socket: a crash, a hang or a runaway
+// Checked access to named objects of one HDF5 file. libhdf5 runs in a worker
+// process that responds to requests over a socket: a crash, a hang or a runaway
 // allocation there is a FormatError here. A reader belongs to one thread at a
 // time; several readers may live in several threads. Internal to io.
 #pragma once
@@ -17,7 +17,7 @@
 
 namespace octet::io {
 
-/// Tests let the child misbehave here, before it answers about `path`.
+/// Tests let the worker misbehave here, before it responds about `path`.
 using Hdf5Hook = void (*)(std::string_view path);
 
 enum class Hdf5Kind { absent, group, dataset };
@@ -34,11 +34,11 @@ class Hdf5Backend;
 class Hdf5Reader {
  public:
   /// `contents` is a whole file, `name` what messages call it. The memory is
-  /// the child's, the time that for all that is asked of the file.
+  /// the worker's, the time that for all that is requested of the file.
   /// Throws: FormatError (not HDF5, or broken), ValueError (limits), IoError
   /// (no process can be started).
   Hdf5Reader(std::string contents, std::string name,
-             const FileLimits& limits = {}, Hdf5Hook before_answer = nullptr);
+             const FileLimits& limits = {}, Hdf5Hook before_response = nullptr);
   ~Hdf5Reader();
   Hdf5Reader(Hdf5Reader&&) noexcept;
   Hdf5Reader& operator=(Hdf5Reader&&) noexcept;

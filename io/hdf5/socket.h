@@ -20,8 +20,8 @@ Transfer send_all(int socket, std::string_view bytes, Deadline deadline = {});
 Transfer receive_all(int socket, char* to, size_t count,
                      Deadline deadline = {});
 
-/// What comes before an answer's bytes.
-struct AnswerHead {
+/// What comes before a response's bytes.
+struct ResponseHeader {
   enum class Status : uint64_t { value, elements, format_error, unsupported };
 
   Status status = Status::value;

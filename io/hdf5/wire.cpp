@@ -42,7 +42,7 @@ class Reader {
   std::string_view cut(size_t count) {
     if (count > rest_.size()) {
       throw FormatError(
-          "the HDF5 process: expected a whole answer, got a part of one");
+          "the HDF5 process: expected a whole response, got a part of one");
     }
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
@@ -104,27 +104,27 @@ Config get_value(Reader& reader, bool lists_allowed) {
 
 }  // namespace
 
-std::string to_wire(const Hdf5Question& question) {
+std::string to_wire(const Hdf5Request& request) {
   Writer writer;
-  writer.put(question.op);
-  writer.put(question.type);
-  writer.put_string(question.path);
-  writer.put_string(question.name);
-  for (const int64_t dim : question.expected.dims()) writer.put(dim);
+  writer.put(request.op);
+  writer.put(request.type);
+  writer.put_string(request.path);
+  writer.put_string(request.name);
+  for (const int64_t dim : request.expected.dims()) writer.put(dim);
   return writer.take();
 }
 
-Hdf5Question question_from_wire(std::string_view bytes) {
+Hdf5Request request_from_wire(std::string_view bytes) {
   Reader reader(bytes);
-  Hdf5Question question;
-  question.op = reader.get<Hdf5Question::Op>();
-  question.type = reader.get<DType>();
-  question.path = reader.get_string();
-  question.name = reader.get_string();
+  Hdf5Request request;
+  request.op = reader.get<Hdf5Request::Op>();
+  request.type = reader.get<DType>();
+  request.path = reader.get_string();
+  request.name = reader.get_string();
   std::vector<int64_t> dims;
   while (reader.left() > 0) dims.push_back(reader.get<int64_t>());
-  question.expected = Shape(std::span<const int64_t>(dims));
-  return question;
+  request.expected = Shape(std::span<const int64_t>(dims));
+  return request;
 }
 
 std::string to_wire(const Config& value) {

@@ -1,17 +1,17 @@
-// Questions and values as bytes, between this process and a child. What comes
-// from the child is checked like a file. Internal to io/hdf5.
+// Requests and responses as bytes, between this process and a worker. What
+// comes from the worker is checked like a file. Internal to io/hdf5.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "question.h"
+#include "request.h"
 
 namespace octet::io {
 
-std::string to_wire(const Hdf5Question& question);
+std::string to_wire(const Hdf5Request& request);
 /// REQUIRES: bytes of to_wire(): the parent can be trusted.
-Hdf5Question question_from_wire(std::string_view bytes);
+Hdf5Request request_from_wire(std::string_view bytes);
 
 /// Null, an integer, a number, a bool, a string or a list of such.
 std::string to_wire(const Config& value);

@@ -1,4 +1,4 @@
-// Damaged files: whatever they make libhdf5 do in its child, the reader gives
+// Damaged files: whatever they make libhdf5 do in its worker, the reader gives
 // values or an error.
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 struct Visit {
   int values = 0;
   int errors = 0;
-  int failures = 0;  ///< crashes and timeouts of the child
+  int failures = 0;  ///< crashes and timeouts of the worker
 };
 
 class Visitor {

@@ -1,4 +1,4 @@
-// The child that reads an HDF5 file and what becomes of the one that started
+// The worker that reads an HDF5 file and what becomes of the one that started
 // it.
 #include <atomic>
 #include <csignal>
@@ -21,7 +21,7 @@
 namespace octet::io {
 namespace {
 
-/// What a child in a loop tells, to processes that share it.
+/// What a worker in a loop tells, to processes that share it.
 struct Shared {
   std::atomic<pid_t> child = 0;
 };
@@ -38,29 +38,29 @@ pid_t child_in_loop() {
   return shared->child;
 }
 
-/// Of a file whose child goes into that loop with each question.
+/// Of a file whose worker goes into that loop with each request.
 Hdf5Reader reader(const FileLimits& limits = {}) {
   Hdf5Image image;
   image.dataset("w", H5T_IEEE_F32LE, {2}, {1.f, 2.f});
   return Hdf5Reader(image.finish(), "a.h5", limits, loop);
 }
 
-class Hdf5ChildAlone : public ::testing::Test {
+class Hdf5WorkerAlone : public ::testing::Test {
  protected:
-  Hdf5ChildAlone() {
+  Hdf5WorkerAlone() {
     void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shared = new (memory) Shared;
     // Children of killed children are this process's then.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
   }
-  ~Hdf5ChildAlone() override {
+  ~Hdf5WorkerAlone() override {
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     munmap(shared, sizeof(Shared));
   }
 };
 
-TEST_F(Hdf5ChildAlone, EndsWithAParentThatIsKilled) {
+TEST_F(Hdf5WorkerAlone, EndsWithAParentThatIsKilled) {
   const pid_t parent = fork();
   if (parent == 0) {
     // Without an end to its loop, the child's own limit is the last resort.
@@ -76,7 +76,7 @@ TEST_F(Hdf5ChildAlone, EndsWithAParentThatIsKilled) {
       << "ended by its own limit, signal " << WTERMSIG(status);
 }
 
-TEST_F(Hdf5ChildAlone, WorksOnWhenTheThreadThatStartedItEnds) {
+TEST_F(Hdf5WorkerAlone, WorksOnWhenTheThreadThatStartedItEnds) {
   std::optional<Hdf5Reader> file;
   std::promise<void> started, over;
   std::thread starter([&] {

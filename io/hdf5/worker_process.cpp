@@ -1,4 +1,4 @@
-#include "serve.h"
+#include "worker_process.h"
 
 #include <cmath>
 #include <csignal>
@@ -101,7 +101,7 @@ void give_up_rights(const FileLimits& limits) {
     }
     limit(RLIMIT_NOFILE, 1);  // nothing can be opened any more
   }
-  // The parent keeps the time; this is for a child that it cannot stop.
+  // The parent keeps the time; this is for a worker that it cannot stop.
   constexpr double kLongest = 1e9;
   const double seconds = std::ceil(std::min(limits.time_limit, kLongest));
   limit(RLIMIT_CPU, static_cast<rlim_t>(seconds) + 1);
@@ -110,11 +110,11 @@ void give_up_rights(const FileLimits& limits) {
   prctl(PR_SET_DUMPABLE, 0);
 }
 
-void send_answer(AnswerHead::Status status, std::string_view bytes) {
-  const AnswerHead head{.status = status, .bytes = bytes.size()};
-  const std::string_view head_bytes(reinterpret_cast<const char*>(&head),
-                                    sizeof head);
-  if (send_all(kSocket, head_bytes) != Transfer::done ||
+void send_response(ResponseHeader::Status status, std::string_view bytes) {
+  const ResponseHeader header{.status = status, .bytes = bytes.size()};
+  const std::string_view header_bytes(reinterpret_cast<const char*>(&header),
+                                      sizeof header);
+  if (send_all(kSocket, header_bytes) != Transfer::done ||
       send_all(kSocket, bytes) != Transfer::done) {
     _exit(0);  // nobody listens
   }
@@ -122,60 +122,62 @@ void send_answer(AnswerHead::Status status, std::string_view bytes) {
 
 /// Sends what `body` sends, or the error that it throws.
 template <class Body>
-bool answer_or_refuse(const FileLimits& limits, Body body) {
+bool respond_or_refuse(const FileLimits& limits, Body body) {
   try {
     body();
     return true;
   } catch (const UnsupportedError& error) {
-    send_answer(AnswerHead::Status::unsupported, error.message());
+    send_response(ResponseHeader::Status::unsupported, error.message());
   } catch (const Error& error) {
-    send_answer(AnswerHead::Status::format_error, error.message());
+    send_response(ResponseHeader::Status::format_error, error.message());
   } catch (const std::bad_alloc&) {
-    send_answer(AnswerHead::Status::format_error,
-                fmt::format("HDF5 file: expected one that is read within {} "
-                            "MiB, got one that takes more",
-                            limits.memory_limit >> 20));
+    send_response(ResponseHeader::Status::format_error,
+                  fmt::format("HDF5 file: expected one that is read within {} "
+                              "MiB, got one that takes more",
+                              limits.memory_limit >> 20));
   }
   return false;
 }
 
-void serve(std::string_view contents, const FileLimits& limits,
-           Hdf5Hook before_answer) {
+void respond_to_all(std::string_view contents, const FileLimits& limits,
+                    Hdf5Hook before_response) {
   std::optional<Hdf5File> file;
-  const bool is_open = answer_or_refuse(limits, [&] {
+  const bool is_open = respond_or_refuse(limits, [&] {
     silence_library();
     file.emplace(contents);
-    send_answer(AnswerHead::Status::value, to_wire(Config()));
+    send_response(ResponseHeader::Status::value, to_wire(Config()));
   });
   if (!is_open) return;
   uint64_t bytes = 0;
   while (receive_all(kSocket, reinterpret_cast<char*>(&bytes), sizeof bytes) ==
          Transfer::done) {
-    std::string asked(bytes, '\0');
-    if (receive_all(kSocket, asked.data(), bytes) != Transfer::done) return;
-    const Hdf5Question question = question_from_wire(asked);
-    if (before_answer != nullptr) before_answer(question.path);
-    answer_or_refuse(limits, [&] {
-      if (question.op != Hdf5Question::Op::read) {
-        send_answer(AnswerHead::Status::value, to_wire(file->answer(question)));
+    std::string request_bytes(bytes, '\0');
+    if (receive_all(kSocket, request_bytes.data(), bytes) != Transfer::done)
+      return;
+    const Hdf5Request request = request_from_wire(request_bytes);
+    if (before_response != nullptr) before_response(request.path);
+    respond_or_refuse(limits, [&] {
+      if (request.op != Hdf5Request::Op::read) {
+        send_response(ResponseHeader::Status::value,
+                      to_wire(file->respond(request)));
         return;
       }
-      const std::vector<char> elements = file->read(question);
-      send_answer(AnswerHead::Status::elements,
-                  std::string_view(elements.data(), elements.size()));
+      const std::vector<char> elements = file->read(request);
+      send_response(ResponseHeader::Status::elements,
+                    std::string_view(elements.data(), elements.size()));
     });
   }
 }
 
 }  // namespace
 
-void serve_file(int socket, pid_t parent, std::string_view contents,
-                const FileLimits& limits, Hdf5Hook before_answer) noexcept {
+void run_worker(int socket, pid_t parent, std::string_view contents,
+                const FileLimits& limits, Hdf5Hook before_response) noexcept {
   reset_signals();
   end_with(parent);
   close_files(socket);
   give_up_rights(limits);
-  serve(contents, limits, before_answer);
+  respond_to_all(contents, limits, before_response);
   _exit(0);  // no destructors: they are the parent's
 }
 

@@ -5,24 +5,24 @@
 
 #include <sys/types.h>
 
-#include "question.h"
 #include "reader.h"
+#include "request.h"
 #include "socket.h"
 
 namespace octet::io {
 
-class Hdf5Child : public Hdf5Backend {
+class Hdf5Worker : public Hdf5Backend {
  public:
   /// Throws: FormatError if the file cannot be opened, IoError if there can
   /// be no process.
-  Hdf5Child(std::string contents, const FileLimits& limits,
-            Hdf5Hook before_answer);
-  ~Hdf5Child() override;
-  Hdf5Child(const Hdf5Child&) = delete;
-  Hdf5Child& operator=(const Hdf5Child&) = delete;
+  Hdf5Worker(std::string contents, const FileLimits& limits,
+             Hdf5Hook before_response);
+  ~Hdf5Worker() override;
+  Hdf5Worker(const Hdf5Worker&) = delete;
+  Hdf5Worker& operator=(const Hdf5Worker&) = delete;
 
-  Config ask(const Hdf5Question& question) override;
-  Tensor read(const Hdf5Question& question) override;
+  Config respond(const Hdf5Request& request) override;
+  Tensor read(const Hdf5Request& request) override;
 
  private:
   /// Runs `body` with the time that is left.
@@ -30,10 +30,10 @@ class Hdf5Child : public Hdf5Backend {
   auto timed(Body body);
   void send(std::string_view bytes);
   void receive(char* to, size_t count);
-  /// The head of an answer that is no error.
-  AnswerHead receive_head();
+  /// The header of a response that is no error.
+  ResponseHeader receive_header();
   std::string receive_text(uint64_t bytes, uint64_t most);
-  void put_question(const Hdf5Question& question);
+  void send_request(const Hdf5Request& request);
   void check(Transfer transfer);
   [[noreturn]] void fail(std::string reason);
   /// Ends the process; returns how it ended, in waitpid's terms.

@@ -1,5 +1,5 @@
-// What can be asked of an HDF5 file, in this process or through a child. Both
-// ways end in Hdf5File. Internal to io/hdf5.
+// What can be requested of an HDF5 file, in this process or through a worker.
+// Both ways end in Hdf5File. Internal to io/hdf5.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace octet::io {
 
-struct Hdf5Question {
+struct Hdf5Request {
   enum class Op : uint8_t { kind, children, attribute, strings, shape, read };
 
   Op op = Op::kind;
@@ -25,9 +25,9 @@ class Hdf5Backend {
 
   /// All but read: kind is whether it is a dataset, the names of children and
   /// strings are lists, a shape is a list of integers; what is absent is null.
-  virtual Config ask(const Hdf5Question& question) = 0;
-  /// A tensor of `question.type` and shape `question.expected`.
-  virtual Tensor read(const Hdf5Question& question) = 0;
+  virtual Config respond(const Hdf5Request& request) = 0;
+  /// A tensor of `request.type` and shape `request.expected`.
+  virtual Tensor read(const Hdf5Request& request) = 0;
 };
 
 /// Most bytes of a dataset, of an attribute, most names in a group.

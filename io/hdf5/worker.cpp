@@ -1,4 +1,4 @@
-#include "child.h"
+#include "worker.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,14 +15,14 @@
 #include "library.h"
 #include "limit_checks.h"
 #include "printable.h"
-#include "serve.h"
 #include "wire.h"
+#include "worker_process.h"
 
 namespace octet::io {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using Status = AnswerHead::Status;
+using Status = ResponseHeader::Status;
 
 constexpr uint64_t kLongestValue = uint64_t{1} << 28;
 constexpr uint64_t kLongestError = uint64_t{1} << 16;
@@ -46,19 +46,19 @@ std::string how_it_ended(int status) {
 }  // namespace
 
 template <class Body>
-auto Hdf5Child::timed(Body body) {
+auto Hdf5Worker::timed(Body body) {
   struct Spent {
-    Hdf5Child& child;
+    Hdf5Worker& worker;
     Clock::time_point start = Clock::now();
-    ~Spent() { child.time_left_ -= Clock::now() - start; }
+    ~Spent() { worker.time_left_ -= Clock::now() - start; }
   };
   const Spent spent{*this};
   deadline_ = deadline_in(time_left_);
   return body();
 }
 
-Hdf5Child::Hdf5Child(std::string contents, const FileLimits& limits,
-                     Hdf5Hook before_answer)
+Hdf5Worker::Hdf5Worker(std::string contents, const FileLimits& limits,
+                       Hdf5Hook before_response)
     : time_limit_(limits.time_limit), time_left_(limits.time_limit) {
   check_limits(limits);
   int ends[2];
@@ -71,7 +71,7 @@ Hdf5Child::Hdf5Child(std::string contents, const FileLimits& limits,
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) {
-      serve_file(ends[1], parent, contents, limits, before_answer);
+      run_worker(ends[1], parent, contents, limits, before_response);
     }
   }
   close(ends[1]);
@@ -81,16 +81,16 @@ Hdf5Child::Hdf5Child(std::string contents, const FileLimits& limits,
     fail_to_start();
   }
   try {
-    timed([&] { receive_text(receive_head().bytes, kLongestValue); });
+    timed([&] { receive_text(receive_header().bytes, kLongestValue); });
   } catch (...) {
     stop();
     throw;
   }
 }
 
-Hdf5Child::~Hdf5Child() { stop(); }
+Hdf5Worker::~Hdf5Worker() { stop(); }
 
-int Hdf5Child::stop() {
+int Hdf5Worker::stop() {
   if (process_ < 0) return 0;
   close(socket_);
   int status = 0;
@@ -107,12 +107,12 @@ int Hdf5Child::stop() {
   return waited > 0 ? status : 0;
 }
 
-void Hdf5Child::fail(std::string reason) {
+void Hdf5Worker::fail(std::string reason) {
   failure_ = fmt::format("HDF5 file: {}", reason);
   throw FormatError(failure_);
 }
 
-void Hdf5Child::check(Transfer transfer) {
+void Hdf5Worker::check(Transfer transfer) {
   if (transfer == Transfer::done) return;
   const int status = stop();
   if (transfer == Transfer::late) {
@@ -124,36 +124,36 @@ void Hdf5Child::check(Transfer transfer) {
   fail(how_it_ended(status));
 }
 
-void Hdf5Child::send(std::string_view bytes) {
+void Hdf5Worker::send(std::string_view bytes) {
   check(send_all(socket_, bytes, deadline_));
 }
 
-void Hdf5Child::receive(char* to, size_t count) {
+void Hdf5Worker::receive(char* to, size_t count) {
   check(receive_all(socket_, to, count, deadline_));
 }
 
-AnswerHead Hdf5Child::receive_head() {
-  AnswerHead head;
-  receive(reinterpret_cast<char*>(&head), sizeof head);
-  switch (head.status) {
+ResponseHeader Hdf5Worker::receive_header() {
+  ResponseHeader header;
+  receive(reinterpret_cast<char*>(&header), sizeof header);
+  switch (header.status) {
     case Status::value:
     case Status::elements:
-      return head;
+      return header;
     case Status::unsupported:
       throw UnsupportedError(
-          printable(receive_text(head.bytes, kLongestError), kLongestError));
+          printable(receive_text(header.bytes, kLongestError), kLongestError));
     case Status::format_error:
       throw FormatError(
-          printable(receive_text(head.bytes, kLongestError), kLongestError));
+          printable(receive_text(header.bytes, kLongestError), kLongestError));
   }
   stop();
-  fail("expected an answer about it, got something else");
+  fail("expected a response about it, got something else");
 }
 
-std::string Hdf5Child::receive_text(uint64_t bytes, uint64_t most) {
+std::string Hdf5Worker::receive_text(uint64_t bytes, uint64_t most) {
   if (bytes > most) {
     stop();
-    fail(fmt::format("expected an answer of at most {} bytes, got {}", most,
+    fail(fmt::format("expected a response of at most {} bytes, got {}", most,
                      bytes));
   }
   constexpr size_t kBlock = size_t{1} << 20;
@@ -166,36 +166,36 @@ std::string Hdf5Child::receive_text(uint64_t bytes, uint64_t most) {
   return text;
 }
 
-void Hdf5Child::put_question(const Hdf5Question& question) {
+void Hdf5Worker::send_request(const Hdf5Request& request) {
   if (process_ < 0) throw FormatError(failure_);
-  const std::string bytes = to_wire(question);
+  const std::string bytes = to_wire(request);
   const uint64_t count = bytes.size();
   send({reinterpret_cast<const char*>(&count), sizeof count});
   send(bytes);
 }
 
-Config Hdf5Child::ask(const Hdf5Question& question) {
+Config Hdf5Worker::respond(const Hdf5Request& request) {
   return timed([&] {
-    put_question(question);
-    const AnswerHead head = receive_head();
-    return value_from_wire(receive_text(head.bytes, kLongestValue));
+    send_request(request);
+    const ResponseHeader header = receive_header();
+    return value_from_wire(receive_text(header.bytes, kLongestValue));
   });
 }
 
-Tensor Hdf5Child::read(const Hdf5Question& question) {
+Tensor Hdf5Worker::read(const Hdf5Request& request) {
   return timed([&] {
-    put_question(question);
-    const AnswerHead head = receive_head();
-    const auto bytes = static_cast<uint64_t>(question.expected.size() *
-                                             size_of(question.type));
-    if (head.status != Status::elements || head.bytes != bytes) {
+    send_request(request);
+    const ResponseHeader header = receive_header();
+    const auto bytes =
+        static_cast<uint64_t>(request.expected.size() * size_of(request.type));
+    if (header.status != Status::elements || header.bytes != bytes) {
       stop();
-      fail(fmt::format("expected an answer of {} bytes, got {}", bytes,
-                       head.bytes));
+      fail(fmt::format("expected a response of {} bytes, got {}", bytes,
+                       header.bytes));
     }
     // The file has this shape: only now is memory taken for it.
     try {
-      Tensor tensor(question.expected, question.type);
+      Tensor tensor(request.expected, request.type);
       receive(static_cast<char*>(tensor.raw()), bytes);
       return tensor;
     } catch (const std::bad_alloc&) {

@@ -1,5 +1,5 @@
-// What a child process may do to the one that started it: nothing but an
-// error. A hook makes children misbehave.
+// What a worker may do to the process that started it: nothing but an
+// error. A hook makes workers misbehave.
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -58,7 +58,7 @@ ptrdiff_t open_files() {
                        std::filesystem::directory_iterator());
 }
 
-TEST(Hdf5Child, TurnsACrashIntoAnError) {
+TEST(Hdf5Worker, TurnsACrashIntoAnError) {
   EXPECT_THAT(refusal([](std::string_view) { std::abort(); }),
               AllOf(HasSubstr("the HDF5 library crashed on it (signal 6)"),
                     HasSubstr("in file 'a.h5'")));
@@ -68,18 +68,18 @@ TEST(Hdf5Child, TurnsACrashIntoAnError) {
               HasSubstr("gave up on it (exit code 3)"));
 }
 
-TEST(Hdf5Child, GivesTheSameErrorEverAfter) {
+TEST(Hdf5Worker, GivesTheSameErrorEverAfter) {
   const Hdf5Reader file = reader_with([](std::string_view) { std::abort(); });
-  const auto ask = [&] {
+  const auto refusal_of = [&] {
     return error_of<FormatError>([&] { file.kind("w"); });
   };
-  const std::string first = ask();
+  const std::string first = refusal_of();
   EXPECT_NE(first, "");
-  EXPECT_EQ(ask(), first);
+  EXPECT_EQ(refusal_of(), first);
   EXPECT_EQ(error_of<FormatError>([&] { (void)file.f32("w", {2}); }), first);
 }
 
-TEST(Hdf5Child, IsStoppedWhenItTakesTooLong) {
+TEST(Hdf5Worker, IsStoppedWhenItTakesTooLong) {
   const FileLimits limits{.time_limit = 0.2};
   EXPECT_THAT(refusal(
                   [](std::string_view) {
@@ -92,7 +92,7 @@ TEST(Hdf5Child, IsStoppedWhenItTakesTooLong) {
               HasSubstr("took more than 0.2 s"));
 }
 
-TEST(Hdf5Child, HasOneTimeLimitForAllQuestions) {
+TEST(Hdf5Worker, HasOneTimeLimitForAllRequests) {
   EXPECT_THAT(error_of<FormatError>([] {
                 const Hdf5Reader file =
                     reader_with([](std::string_view) { usleep(30'000); },
@@ -102,10 +102,10 @@ TEST(Hdf5Child, HasOneTimeLimitForAllQuestions) {
               HasSubstr("took more than 0.2 s"));
 }
 
-// Sanitizers keep the child from these limits, and g++ 12's let a child wait
+// Sanitizers keep the worker from these limits, and g++ 12's let a worker wait
 // for ever for an allocator that another thread was in.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST(Hdf5Child, CanOpenNoFile) {
+TEST(Hdf5Worker, CanOpenNoFile) {
   EXPECT_THAT(refusal([](std::string_view) {
                 const int got = open("/etc/passwd", O_RDONLY);
                 _exit(got < 0 && errno == EMFILE ? 42 : 1);
@@ -113,7 +113,7 @@ TEST(Hdf5Child, CanOpenNoFile) {
               HasSubstr("exit code 42"));
 }
 
-TEST(Hdf5Child, WorksBesideOthersInThreads) {
+TEST(Hdf5Worker, WorksBesideOthersInThreads) {
   const std::string bytes = small_file();
   constexpr int64_t kFiles = 40;
   std::vector<float> last(kFiles);
@@ -129,7 +129,7 @@ TEST(Hdf5Child, WorksBesideOthersInThreads) {
   EXPECT_THAT(last, ::testing::Each(2.f));
 }
 
-TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
+TEST(Hdf5Worker, GetsNoMoreMemoryThanItsLimit) {
   const FileLimits limits{.memory_limit = 64 << 20};
   EXPECT_THAT(
       refusal(
@@ -161,7 +161,7 @@ TEST(Hdf5Child, GetsNoMoreMemoryThanItsLimit) {
 }
 #endif
 
-TEST(Hdf5Child, InheritsNoFileButItsSocket) {
+TEST(Hdf5Worker, InheritsNoFileButItsSocket) {
   const int other = open("/dev/zero", O_RDONLY);
   EXPECT_THAT(refusal([](std::string_view) {
                 int still_open = 0;
@@ -174,7 +174,7 @@ TEST(Hdf5Child, InheritsNoFileButItsSocket) {
   close(other);
 }
 
-TEST(Hdf5Child, LeavesNoProcessAndNoFileBehind) {
+TEST(Hdf5Worker, LeavesNoProcessAndNoFileBehind) {
   const ptrdiff_t before = open_files();
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(reader_with(nullptr).kind("w"), Hdf5Kind::dataset);
@@ -186,7 +186,7 @@ TEST(Hdf5Child, LeavesNoProcessAndNoFileBehind) {
   EXPECT_EQ(errno, ECHILD);
 }
 
-TEST(Hdf5Child, WorksWhereTheProgramIgnoresItsChildren) {
+TEST(Hdf5Worker, WorksWhereTheProgramIgnoresItsChildren) {
   struct sigaction before {};
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
@@ -196,7 +196,7 @@ TEST(Hdf5Child, WorksWhereTheProgramIgnoresItsChildren) {
   sigaction(SIGCHLD, &before, nullptr);
 }
 
-TEST(Hdf5Child, IsReadFromAcrossInterruptions) {
+TEST(Hdf5Worker, IsReadFromAcrossInterruptions) {
   struct sigaction before {};
   struct sigaction count {};
   static volatile sig_atomic_t signals = 0;
@@ -217,36 +217,36 @@ TEST(Hdf5Child, IsReadFromAcrossInterruptions) {
   sigaction(SIGALRM, &before, nullptr);
 }
 
-TEST(Hdf5Child, MayBeUsedInAnotherThreadThanItWasStartedIn) {
+TEST(Hdf5Worker, MayBeUsedInAnotherThreadThanItWasStartedIn) {
   std::optional<Hdf5Reader> file;
   std::thread([&] { file = reader_with(nullptr); }).join();
   EXPECT_THAT(values(file->f32("w", {2})), ElementsAre(1, 2));
 }
 
-// A file that takes the child over can make it say anything.
+// A file that takes the worker over can make it say anything.
 constexpr int kSocket = 3;
 
-void say(AnswerHead::Status status, uint64_t bytes, std::string_view text) {
-  const AnswerHead head{.status = status, .bytes = bytes};
+void say(ResponseHeader::Status status, uint64_t bytes, std::string_view text) {
+  const ResponseHeader head{.status = status, .bytes = bytes};
   (void)!write(kSocket, &head, sizeof head);
   (void)!write(kSocket, text.data(), text.size());
 }
 
-void answer(const Config& value) {
+void respond(const Config& value) {
   const std::string bytes = to_wire(value);
-  say(AnswerHead::Status::value, bytes.size(), bytes);
+  say(ResponseHeader::Status::value, bytes.size(), bytes);
 }
 
-TEST(Hdf5Child, IsNotTrustedAboutLengths) {
-  using enum AnswerHead::Status;
+TEST(Hdf5Worker, IsNotTrustedAboutLengths) {
+  using enum ResponseHeader::Status;
   EXPECT_THAT(refusal([](std::string_view) { say(elements, ~0ull, ""); }),
-              HasSubstr("expected an answer of 8 bytes"));
+              HasSubstr("expected a response of 8 bytes"));
   EXPECT_THAT(refusal([](std::string_view) { say(value, 8, "12345678"); }),
-              HasSubstr("expected an answer of 8 bytes, got 8"));
+              HasSubstr("expected a response of 8 bytes, got 8"));
   EXPECT_THAT(refusal([](std::string_view) { say(format_error, ~0ull, ""); }),
               HasSubstr("at most 65536 bytes"));
   EXPECT_THAT(refusal([](std::string_view) {
-                say(AnswerHead::Status{99}, 0, "");
+                say(ResponseHeader::Status{99}, 0, "");
                 pause();
               }),
               HasSubstr("something else"));
@@ -258,7 +258,7 @@ TEST(Hdf5Child, IsNotTrustedAboutLengths) {
               HasSubstr("exit code 5"));
 }
 
-TEST(Hdf5Child, IsNotTrustedAboutValues) {
+TEST(Hdf5Worker, IsNotTrustedAboutValues) {
   const auto kind_after = [](Hook hook) {
     const Hdf5Reader file = reader_with(hook);
     return error_of<FormatError>([&] { file.kind("w"); });
@@ -267,25 +267,26 @@ TEST(Hdf5Child, IsNotTrustedAboutValues) {
     const Hdf5Reader file = reader_with(hook);
     return error_of<FormatError>([&] { file.shape("w"); });
   };
-  using enum AnswerHead::Status;
+  using enum ResponseHeader::Status;
   EXPECT_THAT(kind_after([](std::string_view) { say(value, ~0ull, ""); }),
-              HasSubstr("an answer of at most"));
+              HasSubstr("a response of at most"));
   EXPECT_THAT(kind_after([](std::string_view) { say(value, 1, "\x7f"); }),
               HasSubstr("something else"));
-  EXPECT_THAT(kind_after([](std::string_view) { answer("dataset"); }),
+  EXPECT_THAT(kind_after([](std::string_view) { respond("dataset"); }),
               HasSubstr("nonsense"));
-  EXPECT_THAT(shape_after([](std::string_view) { answer(Config::List{-1}); }),
+  EXPECT_THAT(shape_after([](std::string_view) { respond(Config::List{-1}); }),
               HasSubstr("nonsense"));
-  EXPECT_THAT(
-      shape_after([](std::string_view) { answer(Config::List(9, Config(1))); }),
-      HasSubstr("nonsense"));
-  EXPECT_THAT(shape_after([](std::string_view) { answer(Config()); }),
+  EXPECT_THAT(shape_after([](std::string_view) {
+                respond(Config::List(9, Config(1)));
+              }),
+              HasSubstr("nonsense"));
+  EXPECT_THAT(shape_after([](std::string_view) { respond(Config()); }),
               HasSubstr("nonsense"));
 }
 
-TEST(Hdf5Child, CannotWriteToATerminalThroughErrors) {
+TEST(Hdf5Worker, CannotWriteToATerminalThroughErrors) {
   EXPECT_THAT(refusal([](std::string_view) {
-                say(AnswerHead::Status::format_error, 5, "\x1b[31m");
+                say(ResponseHeader::Status::format_error, 5, "\x1b[31m");
               }),
               HasSubstr("?[31m"));
 }
@@ -304,17 +305,17 @@ TEST(Hdf5Socket, TellsThatTheOtherEndIsGoneWithoutASignal) {
 }
 
 TEST(Hdf5Wire, KeepsQuestionsAndValues) {
-  const Hdf5Question question{.op = Hdf5Question::Op::read,
-                              .path = "a/b",
-                              .name = std::string("x\0y", 3),
-                              .type = DType::i64,
-                              .expected = {2, 0, 3}};
-  const Hdf5Question same = question_from_wire(to_wire(question));
-  EXPECT_EQ(same.op, question.op);
-  EXPECT_EQ(same.path, question.path);
-  EXPECT_EQ(same.name, question.name);
-  EXPECT_EQ(same.type, question.type);
-  EXPECT_EQ(same.expected, question.expected);
+  const Hdf5Request request{.op = Hdf5Request::Op::read,
+                            .path = "a/b",
+                            .name = std::string("x\0y", 3),
+                            .type = DType::i64,
+                            .expected = {2, 0, 3}};
+  const Hdf5Request same = request_from_wire(to_wire(request));
+  EXPECT_EQ(same.op, request.op);
+  EXPECT_EQ(same.path, request.path);
+  EXPECT_EQ(same.name, request.name);
+  EXPECT_EQ(same.type, request.type);
+  EXPECT_EQ(same.expected, request.expected);
   for (const Config& value :
        {Config(), Config(true), Config(-1), Config(0.1), Config("caf\xc3\xa9"),
         Config(Config::List{}), Config(Config::List{"a", 1, 2.5, false})}) {
