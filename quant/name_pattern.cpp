@@ -29,24 +29,30 @@ std::string_view hint_for(re2::RE2::ErrorCode error) {
 
 }  // namespace
 
-void check_name_pattern(const std::string& pattern) {
+class NamePattern::Expression : public re2::RE2 {
+  using RE2::RE2;
+};
+
+NamePattern::NamePattern(const std::string& pattern) {
   if (pattern.size() > kMostBytes) {
     throw ValueError(fmt::format(
         "spec: expected a regular expression of at most {} bytes, got {}",
         kMostBytes, pattern.size()));
   }
-  const re2::RE2 expression(pattern, options());
-  if (expression.ok()) return;
+  expression_ = std::make_unique<Expression>(pattern, options());
+  if (expression_->ok()) return;
   constexpr size_t kMostShown = 100;
   throw ValueError(fmt::format(
       "spec: expected a regular expression, got '{}{}': {}{}",
       pattern.substr(0, kMostShown), pattern.size() > kMostShown ? "..." : "",
-      expression.error(), hint_for(expression.error_code())));
+      expression_->error(), hint_for(expression_->error_code())));
 }
 
-bool matches_name(const std::string& pattern, std::string_view name) {
+NamePattern::~NamePattern() = default;
+
+bool NamePattern::matches(std::string_view name) const {
   return re2::RE2::FullMatch(re2::StringPiece(name.data(), name.size()),
-                             re2::RE2(pattern, options()));
+                             *expression_);
 }
 
 }  // namespace octet::quant

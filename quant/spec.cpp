@@ -18,7 +18,9 @@ void check(const SpecEntry& entry) {
   if (entry.name.empty()) {
     throw ValueError("spec: expected the name of a layer or class, got ''");
   }
-  if (entry.target == SpecTarget::pattern) check_name_pattern(entry.name);
+  if (entry.target == SpecTarget::pattern) {
+    (void)NamePattern(entry.name);
+  }
   std::set<int> seen;
   for (const int index : entry.request.quantization_index) {
     if (index < 0 || !seen.insert(index).second) {
@@ -166,7 +168,7 @@ const SpecEntry* QuantizationSpec::find(std::string_view layer,
   for (const size_t i : others_) {
     const SpecEntry& entry = entries_[i];
     const bool fits = entry.target == SpecTarget::pattern
-                          ? matches_name(entry.name, layer)
+                          ? NamePattern(entry.name).matches(layer)
                           : canonical_class_name(entry.name) ==
                                 canonical_class_name(layer_class);
     if (fits && (best == nullptr || entry.target <= best->target)) {

@@ -62,10 +62,11 @@ void check_class(const SpecEntry& entry, const Author& author,
 
 void check_pattern(const Model& model, const SpecEntry& entry,
                    const Author& author, const Unknown& unknown) {
+  const NamePattern pattern(entry.name);
   bool matches = false;
   bool fits = false;
   for (const auto& layer : model.layers()) {
-    if (!matches_name(entry.name, layer->name())) continue;
+    if (!pattern.matches(layer->name())) continue;
     matches = true;
     fits = fits || !asks(entry.request) ||
            !wrapper_info(layer->class_name()).name.empty();
@@ -171,14 +172,41 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
   return decision;
 }
 
+// The entry that holds for each layer, as QuantizationSpec::find() has it.
+// Entry by entry: each pattern is compiled once, and none is kept.
+std::map<const Layer*, const SpecEntry*> entries_by_layer(
+    const Model& model, const QuantizationSpec& spec) {
+  std::map<const Layer*, const SpecEntry*> found;
+  for (const SpecEntry& entry : spec.entries()) {
+    if (entry.target == SpecTarget::layer) continue;
+    std::optional<NamePattern> pattern;
+    if (entry.target == SpecTarget::pattern) pattern.emplace(entry.name);
+    for (const auto& layer : model.layers()) {
+      const bool fits = pattern ? pattern->matches(layer->name())
+                                : canonical_class_name(entry.name) ==
+                                      canonical_class_name(layer->class_name());
+      const SpecEntry*& best = found[layer.get()];
+      if (fits && (best == nullptr || entry.target <= best->target)) {
+        best = &entry;
+      }
+    }
+  }
+  for (const auto& layer : model.layers()) {
+    if (!spec.names_layer(layer->name())) continue;
+    found[layer.get()] = spec.find(layer->name(), layer->class_name());
+  }
+  return found;
+}
+
 // What one author wants of the layers that the spec speaks of.
 Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
                        const Author& author, const Unknown& unknown) {
   check_entries(graph.model(), spec, author, unknown);
+  auto entries = entries_by_layer(graph.model(), spec);
   Decisions decisions;
   for (const auto& node : graph.model().nodes()) {
     const Layer& layer = *node->layer;
-    const SpecEntry* entry = spec.find(layer.name(), layer.class_name());
+    const SpecEntry* entry = entries[&layer];
     if (entry == nullptr || decisions.contains(&layer)) continue;
     if (!wrapper_info(layer.class_name()).name.empty()) {
       decisions.emplace(&layer, decision_of(*entry, *node, author, unknown));
