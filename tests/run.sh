@@ -11,7 +11,8 @@ Usage: tests/run.sh [--preset NAME] [CTEST ARGUMENTS]
 Installs what is missing, builds and runs the tests. The last line reads
 "N passed, N failed"; the exit code is 0 only if tests ran and all passed.
 
-  --preset NAME   dev (default), release, asan or tsan
+  --preset NAME   dev (default), release, asan, tsan, clang (version 16), or
+                  aarch64: cross-compiled, the unit tests run under qemu
   --help          this text
 
 Other arguments go to ctest:
@@ -64,6 +65,11 @@ if ! runtime/cmake/make_venv.sh; then
   fi
   printf 'run.sh: going on; tests that need ONNX Runtime are skipped\n' >&2
 fi
+
+case $preset in
+  clang) runtime/cmake/install_packages.sh clang-16 ;;
+  aarch64) runtime/cmake/make_aarch64_root.sh ;;
+esac
 
 build=build/$preset
 cmake --preset "$preset" --log-level=WARNING

@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <limits>
@@ -24,16 +25,18 @@ namespace octet::io {
 namespace {
 
 // onnx's messages run over several lines and repeat their context.
-std::string one_line(std::string text) {
+std::string one_line(const std::string& text) {
   constexpr std::string_view kContext = "\n\n==> Context: ";
-  for (size_t at; (at = text.find(kContext)) != text.npos;) {
-    text.replace(at, kContext.size(), "; ");
+  std::string line;
+  size_t from = 0;
+  for (size_t at; (at = text.find(kContext, from)) != text.npos;) {
+    line.append(text, from, at - from).append("; ");
+    from = at + kContext.size();
   }
-  for (char& c : text) {
-    if (c == '\n') c = ' ';
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return printable(text, 500);
+  line.append(text, from);
+  std::ranges::replace(line, '\n', ' ');
+  while (line.ends_with(' ')) line.pop_back();
+  return printable(line, 500);
 }
 
 template <class Body>

@@ -13,6 +13,17 @@ function(octet_module name)
   endforeach()
   octet_compile_options(${target})
   octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
+  # A fifth of a source's compile time.
+  target_precompile_headers(${target} PRIVATE
+    <algorithm> <array> <functional> <map> <memory> <optional> <span> <string>
+    <string_view> <utility> <vector> <fmt/format.h>)
+  octet_share_precompiled(${target})
+endfunction()
+
+# Lets ccache see through precompiled headers.
+function(octet_share_precompiled target)
+  target_compile_options(${target} PRIVATE
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 endfunction()
 
 # Third parties are seen by the compiler here and linked by octet::octet.

@@ -2,7 +2,7 @@
 # Installs the Debian packages that Octet is built, tested and run with: this
 # is the one list of them. Does nothing, quickly, where all are there.
 #
-#   runtime/cmake/install_packages.sh
+#   runtime/cmake/install_packages.sh [PACKAGE...]   # these, too
 #
 # OCTET_INSTALL=0 leaves the system as it is.
 set -euo pipefail
@@ -26,6 +26,7 @@ required=(
   protobuf-compiler
   zlib1g-dev
 )
+required+=("$@")
 # Without these it builds, but something is slower or left out.
 useful=(
   ca-certificates

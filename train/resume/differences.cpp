@@ -35,7 +35,10 @@ std::string text_of(const Config& value) {
   } else {
     text = fmt::format("{} entries", value.as_object().size());
   }
-  if (text.size() > kLongestText) text = text.substr(0, kLongestText) + "...";
+  if (text.size() > kLongestText) {
+    text.resize(kLongestText);
+    text += "...";
+  }
   return text;
 }
 
