@@ -73,11 +73,11 @@ void run(const Options& o) {
   print(result.report.to_string());
 
   // 2. Insert Q/DQ.
-  const Model quantized = quant::insert_qdq(
-      result.model, result.matches,
-      {.activation = {.n_bits = 8, .symmetric = true},
-       .weight = {.n_bits = 8, .symmetric = true, .per_channel = true},
-       .skip_weight_quant_for = {"LayerNormalization"}});
+  const Model quantized =
+      quant::insert_qdq(result.model, result.matches,
+                        {.activation = quant::activation_quantizer(),
+                         .weight = quant::weight_quantizer(),
+                         .skip_weight_quant_for = {"LayerNormalization"}});
   print(fmt::format("QuantStubs: {}, WeightFakeQuantize: {}\n",
                     quant::quant_stubs(quantized).size(),
                     quant::weight_fake_quantizes(quantized).size()));

@@ -27,6 +27,9 @@ class ActivationLayer final : public Layer {
 
   std::string class_name() const override { return "Activation"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool) const override {
+    return o_.activation == "linear";
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (o_.activation == "softmax" && x.rank() < 2) {
@@ -61,6 +64,7 @@ const LayerDef activation_def{
           read_fields<ActivationOptions>(config));
     },
     .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise, .has_activation = true},
 };
 
 }  // namespace octet

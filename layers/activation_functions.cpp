@@ -1,10 +1,13 @@
 #include "activation_functions.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
@@ -149,15 +152,25 @@ OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
   return y;
 }
 
-const ActivationFunction& find_activation(const std::string& name) {
+bool has_activation_function(std::string_view name) {
+  return std::ranges::find(kFunctions, name, &ActivationFunction::name) !=
+         std::end(kFunctions);
+}
+
+void expect_activation_function(std::string_view name) {
+  if (has_activation_function(name)) return;
   std::vector<std::string> known;
-  for (const ActivationFunction& function : kFunctions) {
-    if (function.name == name) return function;
-    known.emplace_back(function.name);
+  for (const ActivationFunction& each : kFunctions) {
+    known.emplace_back(each.name);
   }
   throw ValueError(fmt::format("activation: expected {}, got '{}'{}",
                                fmt::join(known, ", "), name,
-                               suggest_names(name, known)));
+                               suggest_names(std::string(name), known)));
+}
+
+const ActivationFunction& find_activation(const std::string& name) {
+  expect_activation_function(name);
+  return *std::ranges::find(kFunctions, name, &ActivationFunction::name);
 }
 
 }  // namespace octet

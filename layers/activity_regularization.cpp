@@ -31,6 +31,9 @@ class ActivityRegularizationLayer final : public Layer {
 
   std::string class_name() const override { return "ActivityRegularization"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool training) const override {
+    return !training || (o_.l1 == 0 && o_.l2 == 0);
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }
@@ -68,6 +71,7 @@ const LayerDef activity_regularization_def{
           read_fields<ActivityRegularizationOptions>(config));
     },
     .role = LayerRole::identity,
+    .keras = {.layout = KerasLayout::pointwise},
 };
 
 }  // namespace octet

@@ -69,6 +69,7 @@ const LayerDef average_pooling2d_def{
           read_fields<AveragePooling2DOptions>(config));
     },
     .qdq = {.enabled = true},
+    .keras = {.layout = KerasLayout::image, .aliases = {"AvgPool2D"}},
 };
 
 }  // namespace octet

@@ -140,6 +140,21 @@ BatchNormalization::BatchNormalization(const Options& options)
     : LayerHandle(
           make_layer<BatchNormalizationLayer>("BatchNormalization", options)) {}
 
+// Source: keras/layers/normalization.py of Keras 1.2.2 (mode) and 2 (renorm).
+static void upgrade(Config& config) {
+  const auto refuse = [&](const char* key, const Config& usual,
+                          const char* why) {
+    const Config* value = config.find(key);
+    if (value == nullptr || value->is_null() || *value == usual) return;
+    throw UnsupportedError(fmt::format("{}: {}", key, why));
+  };
+  refuse("mode", 0,
+         "expected 0, got one of Keras 1's other forms of batch "
+         "normalization");
+  refuse("renorm", false,
+         "expected false, got true; Octet has no batch renormalization");
+}
+
 extern const LayerDef batch_normalization_def;
 const LayerDef batch_normalization_def{
     .class_name = "BatchNormalization",
@@ -149,6 +164,10 @@ const LayerDef batch_normalization_def{
     },
     .role = LayerRole::normalization,
     .qdq = {.on_request = true},
+    .keras = {.layout = KerasLayout::channels,
+              .aliases = {"BatchNormalizationV1", "BatchNormalizationV2",
+                          "SyncBatchNormalization"},
+              .upgrade = upgrade},
 };
 
 }  // namespace octet

@@ -30,6 +30,8 @@ class ConcatenateLayer final : public Layer {
 
   std::string class_name() const override { return "Concatenate"; }
   Config config() const override { return write_fields(o_); }
+  // Of one tensor.
+  bool is_identity(const Shape&, bool) const override { return true; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (inputs.empty()) {
       throw ValueError("inputs: expected at least one, got none");
@@ -97,6 +99,7 @@ const LayerDef concatenate_def{
           read_fields<ConcatenateOptions>(config));
     },
     .qdq = {.on_request = true, .several_inputs = true},
+    .keras = {.layout = KerasLayout::axis},
 };
 
 }  // namespace octet

@@ -51,6 +51,13 @@ class Conv2DLayer final : public Layer {
 
   std::string class_name() const override { return "Conv2D"; }
   Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(kernel_).variable.shape();
+    return {{.kernel = o_.kernel_size,
+             .in = k[2] * o_.groups,
+             .out = k[3],
+             .groups = o_.groups}};
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
@@ -128,6 +135,10 @@ const LayerDef conv2d_def{
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
+    .folded = {.parameter = "kernel", .first_axis = 3, .last_axis = 4},
+    .keras = {.layout = KerasLayout::image,
+              .aliases = {"AtrousConvolution2D", "Convolution2D"},
+              .has_activation = true},
 };
 
 }  // namespace octet

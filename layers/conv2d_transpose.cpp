@@ -47,6 +47,10 @@ class Conv2DTransposeLayer final : public Layer {
 
   std::string class_name() const override { return "Conv2DTranspose"; }
   Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(kernel_).variable.shape();
+    return {{.kernel = o_.kernel_size, .in = k[3], .out = k[2]}};
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
@@ -160,6 +164,10 @@ const LayerDef conv2d_transpose_def{
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
+    .folded = {.parameter = "kernel", .first_axis = 2, .last_axis = 3},
+    .keras = {.layout = KerasLayout::image,
+              .aliases = {"Convolution2DTranspose", "Deconvolution2D"},
+              .has_activation = true},
 };
 
 }  // namespace octet

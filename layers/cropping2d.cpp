@@ -27,6 +27,9 @@ class Cropping2DLayer final : public Layer {
 
   std::string class_name() const override { return "Cropping2D"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape& input, bool) const override {
+    return output_shape(std::span(&input, 1)) == input;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
     const Pads& p = o_.cropping;
@@ -73,6 +76,7 @@ const LayerDef cropping2d_def{
           read_fields<Cropping2DOptions>(config));
     },
     .role = LayerRole::movement,
+    .keras = {.layout = KerasLayout::image},
 };
 
 }  // namespace octet

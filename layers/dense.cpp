@@ -149,6 +149,10 @@ const LayerDef dense_def{
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},
+    .folded = {.parameter = "kernel", .first_axis = 1, .last_axis = 2},
+    .keras = {.layout = KerasLayout::features,
+              .renamed = {{{"output_dim", "units"}}},
+              .has_activation = true},
 };
 
 }  // namespace octet

@@ -43,6 +43,13 @@ class DepthwiseConv2DLayer final : public Layer {
 
   std::string class_name() const override { return "DepthwiseConv2D"; }
   Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(kernel_).variable.shape();
+    return {{.kernel = o_.kernel_size,
+             .in = k[2],
+             .out = k[2] * k[3],
+             .groups = k[2]}};
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
@@ -115,6 +122,10 @@ const LayerDef depthwise_conv2d_def{
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "depthwise_kernel"},
+    .folded = {.parameter = "depthwise_kernel",
+               .first_axis = 2,
+               .last_axis = 4},
+    .keras = {.layout = KerasLayout::image, .has_activation = true},
 };
 
 }  // namespace octet

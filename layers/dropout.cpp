@@ -29,6 +29,9 @@ class DropoutLayer final : public Layer {
 
   std::string class_name() const override { return "Dropout"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool training) const override {
+    return !training || o_.rate == 0;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     (void)noise(x);
@@ -78,6 +81,7 @@ const LayerDef dropout_def{
           read_fields<DropoutOptions>(config));
     },
     .role = LayerRole::identity,
+    .keras = {.layout = KerasLayout::pointwise, .renamed = {{{"p", "rate"}}}},
 };
 
 }  // namespace octet

@@ -31,6 +31,7 @@ class ELULayer final : public Layer {
 
   std::string class_name() const override { return "ELU"; }
   Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return o_.alpha == 1 ? "elu" : ""; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }
@@ -61,6 +62,7 @@ const LayerDef elu_def{
       return std::make_shared<ELULayer>(read_fields<ELUOptions>(config));
     },
     .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise},
 };
 
 }  // namespace octet

@@ -14,6 +14,9 @@ class FlattenLayer final : public Layer {
 
   std::string class_name() const override { return "Flatten"; }
   Config config() const override { return Config::Object(); }
+  bool is_identity(const Shape& input, bool) const override {
+    return output_shape(std::span(&input, 1)) == input;
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
@@ -51,6 +54,7 @@ const LayerDef flatten_def{
       return std::make_shared<FlattenLayer>();
     },
     .role = LayerRole::movement,
+    .keras = {.layout = KerasLayout::flatten},
 };
 
 }  // namespace octet

@@ -32,6 +32,9 @@ class GaussianNoiseLayer final : public Layer {
 
   std::string class_name() const override { return "GaussianNoise"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool training) const override {
+    return !training || o_.stddev == 0;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }
@@ -62,6 +65,8 @@ const LayerDef gaussian_noise_def{
           read_fields<GaussianNoiseOptions>(config));
     },
     .role = LayerRole::identity,
+    .keras = {.layout = KerasLayout::pointwise,
+              .renamed = {{{"sigma", "stddev"}}}},
 };
 
 }  // namespace octet

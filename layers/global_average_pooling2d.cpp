@@ -61,6 +61,7 @@ const LayerDef global_average_pooling2d_def{
           read_fields<GlobalAveragePooling2DOptions>(config));
     },
     .qdq = {.enabled = true},
+    .keras = {.layout = KerasLayout::image, .aliases = {"GlobalAvgPool2D"}},
 };
 
 }  // namespace octet

@@ -59,6 +59,7 @@ const LayerDef global_max_pooling2d_def{
           read_fields<GlobalMaxPooling2DOptions>(config));
     },
     .role = LayerRole::movement,
+    .keras = {.layout = KerasLayout::image, .aliases = {"GlobalMaxPool2D"}},
 };
 
 }  // namespace octet

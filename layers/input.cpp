@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/layer_def.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/isa.h>

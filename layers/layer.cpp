@@ -25,9 +25,10 @@ void ParameterLimit::take(const Shape& shape) {
        limit = limit->before_) {
     const int64_t size = shape.size();
     if (size > limit->left_) {
-      throw ValueError(
-          fmt::format("parameters: expected at most {} more elements, got {}",
-                      limit->left_, shape.to_string()));
+      throw ValueError(fmt::format(
+          "parameters: expected at most {} more elements, which the "
+          "file or the memory limit has left, got {}",
+          limit->left_, shape.to_string()));
     }
     limit->left_ -= size;
   }
@@ -41,6 +42,15 @@ Variable ForwardContext::read(const Parameter& parameter) const {
   }
   return parameter.variable;
 }
+
+std::string Layer::activation() const {
+  const Config fields = config();
+  const Config* found =
+      fields.is_object() ? fields.find("activation") : nullptr;
+  return found != nullptr && found->is_string() ? found->as_string() : "linear";
+}
+
+bool Layer::is_identity(const Shape&, bool) const { return false; }
 
 Variable ForwardContext::inner(std::string_view name, const Variable& x) const {
   return hook != nullptr ? hook->inner(name, x) : x;

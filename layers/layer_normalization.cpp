@@ -146,6 +146,7 @@ const LayerDef layer_normalization_def{
       return std::make_shared<LayerNormalizationLayer>(
           read_fields<Options>(config));
     },
+    .keras = {.layout = KerasLayout::channels},
 };
 
 }  // namespace octet

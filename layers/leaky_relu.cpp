@@ -28,6 +28,10 @@ class LeakyReLULayer final : public Layer {
 
   std::string class_name() const override { return "LeakyReLU"; }
   Config config() const override { return write_fields(o_); }
+  // The function's slope in Keras; that of the layer is 0.3.
+  std::string activation() const override {
+    return o_.negative_slope == 0.2f ? "leaky_relu" : "";
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }
@@ -60,6 +64,7 @@ const LayerDef leaky_relu_def{
       return std::make_shared<LeakyReLULayer>(options);
     },
     .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise},
 };
 
 }  // namespace octet

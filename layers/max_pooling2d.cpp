@@ -80,6 +80,7 @@ const LayerDef max_pooling2d_def{
     },
     .role = LayerRole::movement,
     .qdq = {.on_request = true},
+    .keras = {.layout = KerasLayout::image, .aliases = {"MaxPool2D"}},
 };
 
 }  // namespace octet

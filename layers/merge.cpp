@@ -26,6 +26,8 @@ class MergeLayer final : public Layer {
 
   std::string class_name() const override { return merge_.class_name; }
   Config config() const override { return Config::Object(); }
+  // Of one tensor.
+  bool is_identity(const Shape&, bool) const override { return !merge_.pair; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     if (merge_.pair && inputs.size() != 2) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <octet/layers/layer.h>
+#include <octet/layers/layer_def.h>
 
 namespace octet {
 

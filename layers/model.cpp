@@ -163,9 +163,7 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
     throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
                                  name(), inputs_.size(), inputs.size()));
   }
-  ForwardContext context{.training =
-                             mode == Mode::training ||
-                             (mode == Mode::automatic && grad_enabled())};
+  ForwardContext context{.training = mode == Mode::training};
   Rng pass(options_.seed);
   Rng stream = pass;
   if (context.training) {

@@ -23,6 +23,7 @@ const LayerDef multiply_def{
     .create = [](const Config&) { return make_merge(kMerge, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
+    .keras = {.layout = KerasLayout::pointwise},
 };
 
 }  // namespace octet

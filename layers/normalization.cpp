@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "keras_lists.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -282,6 +283,11 @@ void Normalization::adapt(const Tensor& data) const {
                });
 }
 
+static void upgrade(Config& config) {
+  flatten_list(config, "mean");
+  flatten_list(config, "variance");
+}
+
 extern const LayerDef normalization_def;
 const LayerDef normalization_def{
     .class_name = "Normalization",
@@ -289,6 +295,7 @@ const LayerDef normalization_def{
       return std::make_shared<NormalizationLayer>(
           read_fields<NormalizationOptions>(config));
     },
+    .keras = {.layout = KerasLayout::statistics, .upgrade = upgrade},
 };
 
 }  // namespace octet

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -39,6 +40,9 @@ class PermuteLayer final : public Layer {
 
   std::string class_name() const override { return "Permute"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool) const override {
+    return std::ranges::is_sorted(o_.dims);
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() != static_cast<int>(o_.dims.size()) + 1) {

@@ -27,6 +27,7 @@ class PReLULayer final : public Layer {
 
   std::string class_name() const override { return "PReLU"; }
   Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return ""; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
@@ -100,6 +101,7 @@ const LayerDef prelu_def{
       return std::make_shared<PReLULayer>(read_fields<PReLUOptions>(config));
     },
     .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::shared_axes},
 };
 
 }  // namespace octet

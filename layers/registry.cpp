@@ -16,22 +16,10 @@ std::vector<const LayerDef*>& user_defs() {
   return defs;
 }
 
-// Sources: keras_export of the layers' classes in Keras 2 and 3;
-// keras/legacy/layers.py of Keras 2.2; tensorflow/python/keras/layers of 1.13.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"AtrousConvolution2D", "Conv2D"},
-    {"AvgPool2D", "AveragePooling2D"},
-    {"BatchNormalizationV1", "BatchNormalization"},
-    {"BatchNormalizationV2", "BatchNormalization"},
-    {"Convolution2D", "Conv2D"},
-    {"Convolution2DTranspose", "Conv2DTranspose"},
-    {"Deconvolution2D", "Conv2DTranspose"},
-    {"GlobalAvgPool2D", "GlobalAveragePooling2D"},
-    {"GlobalMaxPool2D", "GlobalMaxPooling2D"},
-    {"MaxPool2D", "MaxPooling2D"},
-    {"SeparableConvolution2D", "SeparableConv2D"},
-    {"SyncBatchNormalization", "BatchNormalization"},
-};
+bool goes_by(const LayerDef& def, std::string_view name) {
+  return def.class_name == name ||
+         std::ranges::find(def.keras.aliases, name) != def.keras.aliases.end();
+}
 
 }  // namespace
 
@@ -39,20 +27,19 @@ std::string_view canonical_class_name(std::string_view name) {
   if (const size_t package = name.rfind('>'); package != name.npos) {
     name.remove_prefix(package + 1);
   }
-  for (const auto& [alias, canonical] : kAliases) {
-    if (name == alias) return canonical;
-  }
-  return name;
+  const LayerDef* def = find_layer_def(name);
+  return def == nullptr ? name : def->class_name;
 }
 
-const LayerDef* find_layer_def(std::string_view class_name) {
-  const std::string_view canonical = canonical_class_name(class_name);
-  const auto is_it = [&](const LayerDef* def) {
-    return def->class_name == canonical;
-  };
+const LayerDef* find_layer_def(std::string_view name) {
+  if (const size_t package = name.rfind('>'); package != name.npos) {
+    name.remove_prefix(package + 1);
+  }
+  if (name.empty()) return nullptr;
+  const auto is_it = [&](const LayerDef* def) { return goes_by(*def, name); };
   const auto built_in = built_in_layer_defs();
-  const auto own = std::ranges::find_if(built_in, is_it);
-  if (own != built_in.end()) return *own;
+  const auto found = std::ranges::find_if(built_in, is_it);
+  if (found != built_in.end()) return *found;
   const auto user = std::ranges::find_if(user_defs(), is_it);
   return user != user_defs().end() ? *user : nullptr;
 }
@@ -68,12 +55,13 @@ std::vector<const LayerDef*> layer_defs() {
 }
 
 void register_layer(const LayerDef& def) {
-  if (find_layer_def(def.class_name) != nullptr) {
-    throw ValueError(
-        fmt::format("register_layer: expected a new class, got "
-                    "'{}', which exists",
-                    def.class_name));
-  }
+  const auto expect_new = [](std::string_view name) {
+    if (find_layer_def(name) == nullptr) return;
+    throw ValueError(fmt::format(
+        "register_layer: expected a new class, got '{}', which exists", name));
+  };
+  expect_new(def.class_name);
+  for (const std::string_view alias : def.keras.aliases) expect_new(alias);
   user_defs().push_back(&def);
 }
 

@@ -35,6 +35,10 @@ class ReLULayer final : public Layer {
 
   std::string class_name() const override { return "ReLU"; }
   Config config() const override { return write_fields(o_); }
+  std::string activation() const override {
+    if (o_.negative_slope != 0 || o_.threshold != 0) return "";
+    return std::isinf(o_.max_value) ? "relu" : o_.max_value == 6 ? "relu6" : "";
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }
@@ -69,6 +73,7 @@ const LayerDef relu_def{
       return std::make_shared<ReLULayer>(read_fields<ReLUOptions>(config));
     },
     .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise},
 };
 
 }  // namespace octet

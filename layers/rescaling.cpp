@@ -10,6 +10,7 @@
 
 #include "checks.h"
 #include "fields.h"
+#include "keras_lists.h"
 #include "make_layer.h"
 
 namespace octet {
@@ -104,6 +105,11 @@ class RescalingLayer final : public Layer {
 Rescaling::Rescaling(const RescalingOptions& options)
     : LayerHandle(make_layer<RescalingLayer>("Rescaling", options)) {}
 
+static void upgrade(Config& config) {
+  flatten_list(config, "scale");
+  flatten_list(config, "offset");
+}
+
 extern const LayerDef rescaling_def;
 const LayerDef rescaling_def{
     .class_name = "Rescaling",
@@ -111,6 +117,7 @@ const LayerDef rescaling_def{
       return std::make_shared<RescalingLayer>(
           read_fields<RescalingOptions>(config));
     },
+    .keras = {.layout = KerasLayout::constants, .upgrade = upgrade},
 };
 
 }  // namespace octet

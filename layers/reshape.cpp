@@ -39,6 +39,9 @@ class ReshapeLayer final : public Layer {
 
   std::string class_name() const override { return "Reshape"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape& input, bool) const override {
+    return output_shape(std::span(&input, 1)) == input;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     const int64_t size = x.slice(1, x.rank()).size();

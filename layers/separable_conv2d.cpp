@@ -50,6 +50,14 @@ class SeparableConv2DLayer final : public Layer {
 
   std::string class_name() const override { return "SeparableConv2D"; }
   Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(depthwise_).variable.shape();
+    return {{.kernel = o_.kernel_size,
+             .in = k[2],
+             .out = k[2] * k[3],
+             .groups = k[2]},
+            {.in = k[2] * k[3], .out = o_.filters}};
+  }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     return window_.output_shape(image_input(inputs), o_.filters);
@@ -145,6 +153,12 @@ const LayerDef separable_conv2d_def{
             .weight = "depthwise_kernel",
             .second_weight = "pointwise_kernel",
             .inner = kInner},
+    .folded = {.parameter = "pointwise_kernel",
+               .first_axis = 3,
+               .last_axis = 4},
+    .keras = {.layout = KerasLayout::image,
+              .aliases = {"SeparableConvolution2D"},
+              .has_activation = true},
 };
 
 }  // namespace octet

@@ -24,6 +24,13 @@ class SoftmaxLayer final : public Layer {
 
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return write_fields(o_); }
+  // Of another axis it is none of the functions by name.
+  std::string activation() const override {
+    return over_last_axis_ ? "softmax" : "";
+  }
+  void build(std::span<const Shape> inputs) override {
+    over_last_axis_ = axis(inputs[0]) == inputs[0].rank() - 1;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
@@ -57,12 +64,22 @@ class SoftmaxLayer final : public Layer {
   }
 
   SoftmaxOptions o_;
+  bool over_last_axis_ = true;
 };
 
 }  // namespace
 
 Softmax::Softmax(const SoftmaxOptions& options)
     : LayerHandle(make_layer<SoftmaxLayer>("Softmax", options)) {}
+
+// tf.keras writes one axis as a list, too.
+static void upgrade(Config& config) {
+  const Config* axis = config.find("axis");
+  if (axis != nullptr && axis->is_list() && axis->as_list().size() == 1) {
+    const Config one = axis->as_list()[0];
+    config.set("axis", one);
+  }
+}
 
 extern const LayerDef softmax_def;
 const LayerDef softmax_def{
@@ -71,6 +88,7 @@ const LayerDef softmax_def{
       return std::make_shared<SoftmaxLayer>(
           read_fields<SoftmaxOptions>(config));
     },
+    .keras = {.layout = KerasLayout::axis, .upgrade = upgrade},
 };
 
 }  // namespace octet

@@ -24,6 +24,9 @@ class SpatialDropout2DLayer final : public Layer {
 
   std::string class_name() const override { return "SpatialDropout2D"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape&, bool training) const override {
+    return !training || o_.rate == 0;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return image_input(inputs);
   }
@@ -56,6 +59,7 @@ const LayerDef spatial_dropout2d_def{
           read_fields<SpatialDropout2DOptions>(config));
     },
     .role = LayerRole::identity,
+    .keras = {.layout = KerasLayout::image, .renamed = {{{"p", "rate"}}}},
 };
 
 }  // namespace octet

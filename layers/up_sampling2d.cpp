@@ -32,6 +32,9 @@ class UpSampling2DLayer final : public Layer {
 
   std::string class_name() const override { return "UpSampling2D"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape& input, bool) const override {
+    return output_shape(std::span(&input, 1)) == input;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
     return {x[0], x[1] * o_.size.h, x[2] * o_.size.w, x[3]};
@@ -79,6 +82,7 @@ const LayerDef up_sampling2d_def{
       return std::make_shared<UpSampling2DLayer>(
           read_fields<UpSampling2DOptions>(config));
     },
+    .keras = {.layout = KerasLayout::image},
 };
 
 }  // namespace octet

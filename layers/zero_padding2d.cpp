@@ -24,6 +24,9 @@ class ZeroPadding2DLayer final : public Layer {
 
   std::string class_name() const override { return "ZeroPadding2D"; }
   Config config() const override { return write_fields(o_); }
+  bool is_identity(const Shape& input, bool) const override {
+    return output_shape(std::span(&input, 1)) == input;
+  }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
     const Pads& p = o_.padding;
@@ -52,6 +55,17 @@ class ZeroPadding2DLayer final : public Layer {
 ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : LayerHandle(make_layer<ZeroPadding2DLayer>("ZeroPadding2D", options)) {}
 
+// Keras 1.2 lists top, bottom, left and right.
+static void upgrade(Config& config) {
+  const Config* value = config.find("padding");
+  if (value == nullptr || !value->is_list() || value->as_list().size() != 4) {
+    return;
+  }
+  const Config::List sides = value->as_list();
+  config.set("padding", Config::List{Config::List{sides[0], sides[1]},
+                                     Config::List{sides[2], sides[3]}});
+}
+
 extern const LayerDef zero_padding2d_def;
 const LayerDef zero_padding2d_def{
     .class_name = "ZeroPadding2D",
@@ -60,6 +74,7 @@ const LayerDef zero_padding2d_def{
           read_fields<ZeroPadding2DOptions>(config));
     },
     .role = LayerRole::movement,
+    .keras = {.layout = KerasLayout::image, .upgrade = upgrade},
 };
 
 }  // namespace octet

@@ -5,7 +5,7 @@
 
 #include <octet/layers/registry.h>
 #include <octet/quant/model_state.h>
-#include <octet/quant/twin.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/logits_model.h>
 
@@ -15,13 +15,6 @@ namespace {
 LayerRole role_of(const Layer& layer) {
   const LayerDef* def = find_layer_def(layer.class_name());
   return def == nullptr ? LayerRole::other : def->role;
-}
-
-/// Whether the call is of an Activation that does nothing.
-bool is_linear(const GraphNode& node) {
-  const Layer& layer = quant::float_layer(*node.layer);
-  return layer.class_name() == "Activation" &&
-         layer.config().at("activation") == Config("linear");
 }
 
 /// The call that makes the model's values: what stands behind it leaves them as
@@ -40,7 +33,10 @@ const GraphNode& last_call(const Model& model) {
     const GraphNode& before = *node->inputs[0].node;
     const bool moves = role == LayerRole::movement &&
                        sample_size(before) == sample_size(*node);
-    if (role != LayerRole::identity && !moves && !is_linear(*node)) break;
+    if (!moves &&
+        !quant::float_layer(*node->layer).is_identity(before.shape, false)) {
+      break;
+    }
     node = &before;
   }
   return *node;
@@ -49,16 +45,10 @@ const GraphNode& last_call(const Model& model) {
 /// "" if it has none: what it gives is no logits then, either.
 std::string activation_of(const GraphNode& node) {
   const Layer& layer = quant::float_layer(*node.layer);
-  const Config config = layer.config();
-  const int64_t rank = node.shape.rank();
-  if (layer.class_name() == "Softmax") {
-    const int64_t axis = config.at("axis").as_int();
-    return axis == -1 || axis == rank - 1 ? "softmax" : "";
-  }
-  const Config* found =
-      config.is_object() ? config.find("activation") : nullptr;
-  if (found != nullptr && found->is_string()) return found->as_string();
-  return role_of(layer) == LayerRole::linear ? "linear" : "";
+  const std::string activation = layer.activation();
+  const bool none =
+      activation == "linear" && role_of(layer) != LayerRole::linear;
+  return none ? "" : activation;
 }
 
 }  // namespace

@@ -171,7 +171,7 @@ bool is_conflict(const quant::PlacementNote& note) {
 
 std::string as_text(const quant::PlacementNote& note) {
   return fmt::format("# {}: {}, {} ({})\n", note.layer,
-                     is_conflict(note) ? "conflict" : "left alone", note.text,
+                     is_conflict(note) ? "conflict" : "skipped", note.text,
                      note.rule);
 }
 
@@ -197,12 +197,11 @@ std::string as_json(const std::string& name, const Placed& placed,
   }
   Config::List notes;
   for (const quant::PlacementNote& note : placed.placement.notes) {
-    notes.push_back(
-        Config()
-            .set("kind", is_conflict(note) ? "conflict" : "left_alone")
-            .set("layer", note.layer)
-            .set("rule", note.rule)
-            .set("text", note.text));
+    notes.push_back(Config()
+                        .set("kind", is_conflict(note) ? "conflict" : "skipped")
+                        .set("layer", note.layer)
+                        .set("rule", note.rule)
+                        .set("text", note.text));
   }
   Config counts;
   counts.set("activations", pairs.activations)
@@ -288,8 +287,8 @@ void add_plan(CLI::App& app) {
       ->capture_default_str();
   command->add_flag(
       "--explain", o.explain,
-      "also conflicts, and what the policies tensorrt and patterns left alone, "
-      "as lines that begin with #");
+      "also conflicts, and what the policies tensorrt and patterns skipped, as "
+      "lines that begin with #");
   CLI::Option* diff =
       command
           ->add_option("--diff", o.diff,

@@ -2,6 +2,7 @@
 // function that was registered.
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
@@ -24,15 +25,6 @@ std::vector<Step> old_hard_sigmoid() {
   return {{"/hard_sigmoid_slope", "Rescaling",
            Config().set("scale", 0.2).set("offset", 0.5)},
           {"/hard_sigmoid", "ReLU", Config().set("max_value", 1.0)}};
-}
-
-bool is_octets(const std::string& name) {
-  try {
-    (void)create_layer("Activation", Config().set("activation", name));
-    return true;
-  } catch (const ValueError&) {
-    return false;
-  }
 }
 
 KerasLayer layer_of(const Config& value) {
@@ -72,12 +64,12 @@ ActivationForm from_name(const std::string& written,
   if (name == "hard_sigmoid" && dialect.major < 3) {
     return {"linear", old_hard_sigmoid()};
   }
-  if (is_octets(name)) return {name, {}};
+  if (has_activation_function(name)) return {name, {}};
   if (find_layer_def(name) != nullptr) {
     return {"linear", {{"/" + name, name, Config::Object(), nullptr, name}}};
   }
   try {
-    (void)create_layer("Activation", Config().set("activation", name));
+    expect_activation_function(name);
   } catch (const ValueError& error) {
     throw UnsupportedError(error.message());
   }

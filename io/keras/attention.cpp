@@ -84,10 +84,10 @@ class AttentionBuilder final : public LayerBuilder {
       output_ = project("attention_output", units);
     }
     const auto run = [&](const std::shared_ptr<Layer>& layer, const Value& x) {
-      return Value{call_within(layer, {x}, state_)};
+      return Value{call_layer(layer, {x})};
     };
-    const Value mean{call_within(
-        attention_, {run(query_, q), run(key_, k), run(value_, v)}, state_)};
+    const Value mean{
+        call_layer(attention_, {run(query_, q), run(key_, k), run(value_, v)})};
     return {run(output_, mean)};
   }
 

@@ -208,15 +208,15 @@ std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
     std::optional<bool> wanted;
     const Step step{
         "", layer.class_name, {}, find_factory(state.options, layer)};
-    const OrderRule rule = order_rule(step);
+    const KerasLayout layout = layout_of(step);
     if (layer.graph != nullptr) {
       const auto inside = wants_channels_first(*layer.graph, state);
       for (const KerasTensor& input : layer.graph->inputs) {
         if (!wanted) wanted = inside[input.index];
       }
-    } else if (rule == OrderRule::image && layer.class_name != "Flatten") {
+    } else if (layout == KerasLayout::image) {
       wanted = has_channels_first(layer);
-    } else if (rule == OrderRule::neutral || layer.operation) {
+    } else if (takes_any_order(layout) || layer.operation) {
       wanted = behind[at->first];
     }
     if (!wanted) continue;

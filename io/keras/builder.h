@@ -19,8 +19,6 @@ namespace octet::io {
 struct BuildState {
   const KerasDialect& dialect;
   const KerasOptions& options;
-  /// Bytes of weights that may still be asked for.
-  double bytes_left;
   /// Inside a model that is called with training=False.
   bool statistics_frozen = false;
 };
@@ -56,13 +54,8 @@ std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
                                   const std::string& name,
                                   const KerasLayer& origin);
 
-/// Calls a layer, after its parameters have passed the budget.
-SymbolicTensor call_within(const std::shared_ptr<Layer>& layer,
-                           const std::vector<Value>& inputs, BuildState& state);
-
-/// How many numbers a layer of Octet's needs for inputs of these shapes;
-/// 0 for one of the user's. Takes no memory.
-double parameter_count(const Layer& layer, std::span<const Shape> inputs);
+SymbolicTensor call_layer(const std::shared_ptr<Layer>& layer,
+                          const std::vector<Value>& inputs);
 
 struct BuiltModel {
   Model model;

@@ -90,8 +90,9 @@ class ChainBuilder final : public LayerBuilder {
       link.layer = make_layer(link.step, config_in(link.order, link.step, rank),
                               name_ + link.step.suffix, origin_);
     }
-    const SymbolicTensor y = call_within(link.layer, inputs, state_);
-    return {y, order_after(link.order, link.step, inputs[0].tensor)};
+    const SymbolicTensor y = call_layer(link.layer, inputs);
+    return {y, order_after(link.order, link.step, inputs[0].tensor.shape(),
+                           y.shape())};
   }
 
   std::vector<WeightTarget> weights_of(const Link& link) const {
@@ -161,26 +162,10 @@ std::shared_ptr<Layer> make_layer(const Step& step, const Config& config,
   return layer;
 }
 
-SymbolicTensor call_within(const std::shared_ptr<Layer>& layer,
-                           const std::vector<Value>& inputs,
-                           BuildState& state) {
+SymbolicTensor call_layer(const std::shared_ptr<Layer>& layer,
+                          const std::vector<Value>& inputs) {
   std::vector<SymbolicTensor> tensors;
-  std::vector<Shape> shapes;
-  for (const Value& x : inputs) {
-    tensors.push_back(x.tensor);
-    shapes.push_back(x.tensor.shape());
-  }
-  if (!layer->built()) {
-    (void)layer->output_shape(shapes);  // refuses inputs that do not fit
-    const double bytes = 4 * parameter_count(*layer, shapes);
-    if (bytes > state.bytes_left) {
-      throw FormatError(fmt::format(
-          "weights: expected no more than the file or the limit holds, got "
-          "{:.4g} bytes asked for with {:.4g} left",
-          bytes, state.bytes_left));
-    }
-    state.bytes_left -= bytes;
-  }
+  for (const Value& x : inputs) tensors.push_back(x.tensor);
   return call(layer, std::move(tensors));
 }
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/registry.h>
-#include <octet/quant/twin.h>
+#include <octet/quant/counterpart.h>
 #include <octet/runtime/error.h>
 
 #include "file_errors.h"

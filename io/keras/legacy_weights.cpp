@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/twin.h>
+#include <octet/quant/counterpart.h>
 #include <octet/runtime/error.h>
 
 #include "file_errors.h"
@@ -198,7 +198,7 @@ std::vector<Assignment> match_by_name(
     const std::vector<const TargetLayer*>& targets,
     const std::vector<const StoredLayer*>& stored, bool partial) {
   const std::vector<std::string> names = names_of(stored);
-  const quant::TwinNames by_name(names);
+  const quant::CounterpartNames by_name(names);
   std::vector<bool> used(stored.size());
   std::vector<Assignment> assignments;
   std::vector<std::string> missing;

@@ -255,11 +255,10 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
         "layers: expected the weights of quantize wrappers by name, as in an "
         ".h5 file, got a .weights.h5 or .keras, which numbers them");
   }
-  BuildState state{
-      .dialect = dialect,
-      .options = options,
-      .bytes_left = std::min(static_cast<double>(options.limits.memory_limit),
-                             kMostBytesPerByte * source.weight_bytes)};
+  BuildState state{.dialect = dialect, .options = options};
+  const double most = std::min(static_cast<double>(options.limits.memory_limit),
+                               kMostBytesPerByte * source.weight_bytes);
+  const ParameterLimit limit(static_cast<int64_t>(most / sizeof(float)));
   BuiltModel built = build_model(graph, state);
   if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
     warn(fmt::format(

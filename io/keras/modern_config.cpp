@@ -3,11 +3,13 @@
 // normalization.py, pooling.py) and keras/legacy/layers.py of Keras 2.2.
 #include <algorithm>
 #include <functional>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include <octet/layers/initializer.h>
+#include <octet/layers/registry.h>
 #include <octet/layers/regularizer.h>
 #include <octet/runtime/error.h>
 
@@ -16,23 +18,17 @@
 namespace octet::io {
 namespace {
 
-struct Renamed {
-  std::string_view class_name;  // empty: all
-  const char* old_name;
-  const char* name;
+// Of all classes.
+constexpr KerasDef::Renamed kRenamed[] = {
+    {"border_mode", "padding"}, {"subsample", "strides"},
+    {"bias", "use_bias"},       {"nb_filter", "filters"},
+    {"concat_axis", "axis"},    {"atrous_rate", "dilation_rate"},
 };
-constexpr Renamed kRenamed[] = {
-    {"", "border_mode", "padding"},
-    {"", "subsample", "strides"},
-    {"", "bias", "use_bias"},
-    {"", "nb_filter", "filters"},
-    {"", "atrous_rate", "dilation_rate"},
-    {"Dense", "output_dim", "units"},
-    {"Dropout", "p", "rate"},
-    {"SpatialDropout2D", "p", "rate"},
-    {"GaussianNoise", "sigma", "stddev"},
-    {"Merge", "concat_axis", "axis"},
-};
+
+KerasDef keras_def(const KerasLayer& layer) {
+  const LayerDef* def = find_layer_def(layer.class_name);
+  return def == nullptr ? KerasDef{} : def->keras;
+}
 
 // Booleans, which some writers have as 0 and 1. `scale` is one of these where
 // it switches gamma, and a number in Rescaling.
@@ -41,24 +37,9 @@ constexpr std::string_view kBooleans[] = {
     "scale",    "rms_scaling", "renorm",   "sparse", "ragged",
 };
 
-bool is_boolean(std::string_view class_name, std::string_view key) {
-  if (key == "scale" && !class_name.ends_with("Normalization")) return false;
+bool is_boolean(KerasLayout layout, std::string_view key) {
+  if (key == "scale" && layout == KerasLayout::constants) return false;
   return std::ranges::find(kBooleans, key) != std::end(kBooleans);
-}
-
-// Lists in lists, as arrays are written, in one.
-void flatten(const Config& value, Config::List& list) {
-  if (!value.is_list()) {
-    list.push_back(value);
-    return;
-  }
-  for (const Config& entry : value.as_list()) flatten(entry, list);
-}
-Config flat(const Config& value) {
-  if (!value.is_list()) return value;
-  Config::List list;
-  flatten(value, list);
-  return list;
 }
 
 // What only training needs, and may be of the user's own making.
@@ -80,21 +61,16 @@ bool is_dropped(const std::string& key, const Config& value) {
   return false;
 }
 
-// [top, bottom, left, right] of Keras 1.2.
-Config pads(const Config& value) {
-  if (!value.is_list() || value.as_list().size() != 4) return value;
-  const Config::List& sides = value.as_list();
-  return Config::List{Config::List{sides[0], sides[1]},
-                      Config::List{sides[2], sides[3]}};
-}
-
 Config renamed(const KerasLayer& layer) {
   Config config = Config::Object();
+  const KerasDef form = keras_def(layer);
   const auto name_of = [&](const std::string& key) {
-    for (const Renamed& r : kRenamed) {
-      const bool applies =
-          r.class_name.empty() || r.class_name == layer.class_name;
-      if (applies && key == r.old_name) return std::string(r.name);
+    for (const std::span<const KerasDef::Renamed> list :
+         {std::span<const KerasDef::Renamed>(form.renamed),
+          std::span<const KerasDef::Renamed>(kRenamed)}) {
+      for (const KerasDef::Renamed& r : list) {
+        if (key == r.old_name) return std::string(r.name);
+      }
     }
     return key;
   };
@@ -122,26 +98,20 @@ Config renamed(const KerasLayer& layer) {
   return config;
 }
 
-void refuse(const Config& config, const char* key, const Config& usual,
-            const char* why) {
-  const Config* value = config.find(key);
-  if (value == nullptr || value->is_null() || *value == usual) return;
-  throw UnsupportedError(fmt::format("{}: {}", key, why));
-}
-
 }  // namespace
 
 Config modern_config(const KerasLayer& layer) {
+  const KerasDef form = keras_def(layer);
   const Config now = renamed(layer);
   Config result = Config::Object();
   for (const auto& [key, value] : now.as_object()) {
     if (is_dropped(key, value)) continue;
     // Null is the default, except where it is a choice of axes.
     if (value.is_null() &&
-        (layer.class_name != "Normalization" || key != "axis")) {
+        (form.layout != KerasLayout::statistics || key != "axis")) {
       continue;
     }
-    if (is_boolean(layer.class_name, key) && value.is_int()) {
+    if (is_boolean(form.layout, key) && value.is_int()) {
       if (value.as_int() != 0 && value.as_int() != 1) {
         throw FormatError(fmt::format("{}: expected true or false, got {}", key,
                                       value.as_int()));
@@ -151,32 +121,7 @@ Config modern_config(const KerasLayer& layer) {
       result.set(key, value);
     }
   }
-  const auto change = [&](const char* key, auto to) {
-    const Config* value = result.find(key);
-    if (value != nullptr) result.set(key, Config(to(*value)));
-  };
-  if (layer.class_name == "ZeroPadding2D") change("padding", pads);
-  if (layer.class_name == "Rescaling") {
-    change("scale", flat);
-    change("offset", flat);
-  }
-  if (layer.class_name == "Normalization") {
-    change("mean", flat);
-    change("variance", flat);
-  }
-  if (layer.class_name == "Softmax") {
-    change("axis", [](const Config& axis) {
-      const bool one = axis.is_list() && axis.as_list().size() == 1;
-      return one ? axis.as_list()[0] : axis;
-    });
-  }
-  if (layer.class_name == "BatchNormalization") {
-    refuse(result, "mode", 0,
-           "expected 0, got one of Keras 1's other forms of batch "
-           "normalization");
-    refuse(result, "renorm", false,
-           "expected false, got true; Octet has no batch renormalization");
-  }
+  if (form.upgrade != nullptr) form.upgrade(result);
   return result;
 }
 

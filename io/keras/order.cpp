@@ -11,32 +11,6 @@
 namespace octet::io {
 namespace {
 
-// Layers with the option data_format.
-constexpr std::string_view kImageClasses[] = {
-    "AveragePooling2D",       "Conv2D",
-    "Conv2DTranspose",        "Cropping2D",
-    "DepthwiseConv2D",        "Flatten",
-    "GlobalAveragePooling2D", "GlobalMaxPooling2D",
-    "MaxPooling2D",           "SeparableConv2D",
-    "SpatialDropout2D",       "UpSampling2D",
-    "ZeroPadding2D",
-};
-
-// Layers that do the same to every value, wherever it is.
-constexpr std::string_view kPointwiseClasses[] = {
-    "Activation", "ActivityRegularization",
-    "Add",        "Average",
-    "ELU",        "GaussianNoise",
-    "LeakyReLU",  "Maximum",
-    "Minimum",    "Multiply",
-    "ReLU",       "Subtract",
-};
-
-template <size_t N>
-bool is_among(const std::string_view (&classes)[N], std::string_view name) {
-  return std::ranges::find(classes, name) != std::end(classes);
-}
-
 SymbolicTensor rearranged(const SymbolicTensor& x, const char* class_name,
                           const char* option, Config::List list) {
   return call(create_layer(class_name, Config().set(option, std::move(list))),
@@ -71,7 +45,7 @@ int64_t in_nhwc(int64_t axis) {
   return axis >= 0 && axis < 4 ? kAxes[axis] : axis;
 }
 
-// The order in which the only axis of statistics is the last one.
+// The order in which the only axis of the channels is the last one.
 Order for_channels(const Step& step, const Value& x) {
   const int rank = x.tensor.shape().rank();
   std::vector<int64_t> axes = integers(step.config, "axis");
@@ -89,7 +63,7 @@ Order for_channels(const Step& step, const Value& x) {
 // Lists of numbers are for the last axis. Keras 3 has them for the channels
 // where these come first, which only its settings say, not the file.
 // Source: keras/src/layers/preprocessing/rescaling.py, call().
-Order for_numbers(const Step& step, const Value& x) {
+Order for_constants(const Step& step, const Value& x) {
   for (const char* key : {"scale", "offset"}) {
     const Config* value = step.config.find(key);
     if (value == nullptr || !value->is_list()) continue;
@@ -114,18 +88,49 @@ Order for_merge(std::span<const Value> inputs) {
   return any_channels_first ? kChannelsFirst : kPlain;
 }
 
+// A softmax is over the channels, and noise_shape is in Keras' order.
+Order for_values(const Step& step, std::span<const Value> inputs) {
+  const Config* function = step.config.find("activation");
+  const bool over_channels = inputs[0].tensor.shape().rank() == 4 &&
+                             function != nullptr &&
+                             *function == Config("softmax");
+  const bool keras =
+      over_channels || step.config.find("noise_shape") != nullptr;
+  return keras ? kPlain : for_merge(inputs);
+}
+
+// Features of several images, flattened, do not stand side by side in another
+// order.
+Order for_axis(std::span<const Value> inputs) {
+  const Order order = for_merge(inputs);
+  return inputs.size() == 1 || order.channels_first ? order : kPlain;
+}
+
+Order for_statistics(const Step& step, const Value& x) {
+  const std::vector<int64_t> axes = integers(step.config, "axis");
+  const int rank = x.tensor.shape().rank();
+  const bool channels = axes.size() == 1 && from_zero(axes[0], rank) == 1;
+  return channels && x.order.channels_first ? x.order : kPlain;
+}
+
 }  // namespace
 
-OrderRule order_rule(const Step& step) {
-  if (step.factory != nullptr) return OrderRule::plain;
-  if (is_among(kImageClasses, step.class_name)) return OrderRule::image;
-  constexpr std::string_view kAnyAxis[] = {
-      "BatchNormalization", "Concatenate", "Dropout",   "LayerNormalization",
-      "Normalization",      "PReLU",       "Rescaling", "Softmax",
-  };
-  const bool neutral = is_among(kPointwiseClasses, step.class_name) ||
-                       is_among(kAnyAxis, step.class_name);
-  return neutral ? OrderRule::neutral : OrderRule::plain;
+KerasLayout layout_of(const Step& step) {
+  if (step.factory != nullptr) return KerasLayout::keras;
+  const LayerDef* def = find_layer_def(step.class_name);
+  return def == nullptr ? KerasLayout::keras : def->keras.layout;
+}
+
+bool takes_any_order(KerasLayout layout) {
+  switch (layout) {
+    case KerasLayout::keras:
+    case KerasLayout::image:
+    case KerasLayout::flatten:
+    case KerasLayout::features:
+      return false;
+    default:
+      return true;
+  }
 }
 
 Shape keras_shape(const Value& value) {
@@ -162,47 +167,33 @@ Value arranged(const Value& value, const Order& wanted) {
 }
 
 Order order_for(const Step& step, std::span<const Value> inputs) {
-  const std::string& name = step.class_name;
   const Value& x = inputs[0];
   const int rank = x.tensor.shape().rank();
-  const OrderRule rule = order_rule(step);
-  if (rule == OrderRule::image) {
-    if (name != "Flatten") {
-      return rank == 4 && has_channels_first(step.config) ? kChannelsFirst
-                                                          : kPlain;
-    }
-    if (rank == 4 && has_channels_first(step.config)) return kChannelsFirst;
-    return x.order;
+  const bool image = rank == 4;
+  switch (layout_of(step)) {
+    case KerasLayout::keras:
+      return kPlain;
+    case KerasLayout::image:
+      return image && has_channels_first(step.config) ? kChannelsFirst : kPlain;
+    case KerasLayout::flatten:
+      return image && has_channels_first(step.config) ? kChannelsFirst
+                                                      : x.order;
+    case KerasLayout::pointwise:
+      return for_values(step, inputs);
+    case KerasLayout::features:
+      return rank == 2 ? x.order : kPlain;
+    case KerasLayout::axis:
+      return for_axis(inputs);
+    case KerasLayout::channels:
+      return for_channels(step, x);
+    case KerasLayout::statistics:
+      return for_statistics(step, x);
+    case KerasLayout::shared_axes:
+      return image ? x.order : kPlain;
+    case KerasLayout::constants:
+      return for_constants(step, x);
   }
-  if (rule == OrderRule::neutral) {
-    if (name == "BatchNormalization" || name == "LayerNormalization") {
-      const Order order = for_channels(step, x);
-      const bool rows = name == "LayerNormalization" && rank == 2;
-      return rows ? kPlain : order;
-    }
-    if (name == "Activation") {
-      const bool over_axis =
-          rank == 4 && *step.config.find("activation") == Config("softmax");
-      return over_axis ? kPlain : x.order;
-    }
-    if (name == "Softmax") return x.order;
-    if (name == "PReLU") return rank == 4 ? x.order : kPlain;
-    if (name == "Concatenate") {
-      const Order order = for_merge(inputs);
-      return order.channels_first ? order : kPlain;
-    }
-    if (name == "Rescaling") return for_numbers(step, x);
-    if (name == "Dropout") {
-      return step.config.find("noise_shape") == nullptr ? x.order : kPlain;
-    }
-    if (name == "Normalization") {
-      const std::vector<int64_t> axes = integers(step.config, "axis");
-      const bool one = axes.size() == 1 && from_zero(axes[0], rank) == 1;
-      return one && x.order.channels_first ? x.order : kPlain;
-    }
-    return for_merge(inputs);
-  }
-  return name == "Dense" && rank == 2 ? x.order : kPlain;
+  throw InternalError("order_for: unknown layout");
 }
 
 Config config_in(const Order& order, const Step& step, int rank) {
@@ -211,54 +202,59 @@ Config config_in(const Order& order, const Step& step, int rank) {
   const auto moved = [&](int64_t axis) {
     return in_nhwc(from_zero(axis, rank));
   };
-  const std::string& name = step.class_name;
-  if (name == "Concatenate" || name == "Softmax") {
-    const Config* axis = config.find("axis");
-    config.set("axis", moved(axis == nullptr ? -1 : axis->as_int()));
-  } else if (name == "LayerNormalization" || name == "Normalization") {
-    config.set("axis", Config::List{3});
-  } else if (name == "PReLU") {
-    Config::List axes;
-    for (const int64_t axis : integers(config, "shared_axes")) {
-      axes.emplace_back(moved(axis));
+  switch (layout_of(step)) {
+    case KerasLayout::axis: {
+      const Config* axis = config.find("axis");
+      config.set("axis", moved(axis == nullptr ? -1 : axis->as_int()));
+      break;
     }
-    config.set("shared_axes", std::move(axes));
+    case KerasLayout::channels:
+    case KerasLayout::statistics:
+      config.set("axis", Config::List{3});
+      break;
+    case KerasLayout::shared_axes: {
+      Config::List axes;
+      for (const int64_t axis : integers(config, "shared_axes")) {
+        axes.emplace_back(moved(axis));
+      }
+      config.set("shared_axes", std::move(axes));
+      break;
+    }
+    default:
+      break;
   }
   return config;
 }
 
-Order order_after(const Order& order, const Step& step,
-                  const SymbolicTensor& input) {
-  const std::string& name = step.class_name;
-  if (order_rule(step) == OrderRule::plain) return kPlain;
-  if (name == "Flatten") {
+Order order_after(const Order& order, const Step& step, const Shape& input,
+                  const Shape& output) {
+  const KerasLayout layout = layout_of(step);
+  if (layout == KerasLayout::keras || layout == KerasLayout::features) {
+    return kPlain;
+  }
+  if (layout == KerasLayout::flatten) {
     // Keras brings the channels to the end first, if it knows of them.
     if (!order.channels_first) return order;
-    const Shape& x = input.shape();
-    const bool same = x[3] == 1 || (x[1] == 1 && x[2] == 1);
+    const bool same = input[3] == 1 || (input[1] == 1 && input[2] == 1);
     if (has_channels_first(step.config) || same) return kPlain;
-    return {.flattened = {x[3], x[1], x[2]}};
+    return {.flattened = {input[3], input[1], input[2]}};
   }
-  if (name.starts_with("Global")) {
-    const Config* keepdims = step.config.find("keepdims");
-    const bool image = keepdims != nullptr && keepdims->as_bool();
-    return image ? order : kPlain;
-  }
-  return order;
+  // Pooling over the whole image leaves features, in one order.
+  return order.channels_first && output.rank() != 4 ? kPlain : order;
 }
 
 WeightOrder weight_order(const Order& order, const Step& step,
                          const std::string& parameter, const Shape& shape) {
-  const std::string& name = step.class_name;
-  if (order.channels_first && name == "PReLU") {
+  const KerasLayout layout = layout_of(step);
+  if (order.channels_first && layout == KerasLayout::shared_axes) {
     return {{shape[2], shape[0], shape[1]}, [](const Tensor& alpha) {
               return alpha.transposed({1, 2, 0});
             }};
   }
-  const bool rows = name == "Dense" && parameter == "kernel";
-  if (order.flattened.rank() != 3 || (!rows && name != "BatchNormalization")) {
-    return {shape, {}};
-  }
+  const bool by_feature =
+      (layout == KerasLayout::features && parameter == "kernel") ||
+      layout == KerasLayout::channels;
+  if (order.flattened.rank() != 3 || !by_feature) return {shape, {}};
   return {shape, [s = order.flattened, shape](const Tensor& w) {
             return w.reshaped({s[0], s[1], s[2], Shape::kAnySize})
                 .transposed({1, 2, 0, 3})

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <octet/layers/graph.h>
+#include <octet/layers/layer_def.h>
 
 #include "keras/steps.h"
 
@@ -40,8 +41,8 @@ Order order_for(const Step& step, std::span<const Value> inputs);
 /// of the inputs.
 Config config_in(const Order& order, const Step& step, int rank);
 /// The order of the output.
-Order order_after(const Order& order, const Step& step,
-                  const SymbolicTensor& input);
+Order order_after(const Order& order, const Step& step, const Shape& input,
+                  const Shape& output);
 
 /// The parameter's shape in Keras for a layer that takes inputs in this order,
 /// and how values get from there to Octet.
@@ -52,12 +53,9 @@ struct WeightOrder {
 WeightOrder weight_order(const Order& order, const Step& step,
                          const std::string& parameter, const Shape& shape);
 
-/// What a layer does to the order of its input.
-enum class OrderRule {
-  image,    ///< has a data_format of its own
-  neutral,  ///< takes and keeps any
-  plain,    ///< takes Keras' order and nothing else
-};
-OrderRule order_rule(const Step& step);
+/// What the order of values means to a step; `keras` for one of the user's.
+KerasLayout layout_of(const Step& step);
+/// Whether it takes images with channels first as it takes others.
+bool takes_any_order(KerasLayout layout);
 
 }  // namespace octet::io

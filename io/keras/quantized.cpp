@@ -158,7 +158,7 @@ quant::QdqPoint point_at(const std::string& layer, const QdqSite& site) {
     config = quant::weight_quantizer();
     config.rule = quant::ScaleRule::fixed;
   }
-  return {layer, site, config, "file", "the file has a range for it", ""};
+  return {{site, "file", "the file has a range for it"}, layer, config};
 }
 
 /// The quantizer at a site of a layer, or null.
@@ -167,15 +167,14 @@ std::shared_ptr<quant::Quantizer> quantizer_at(const Layer& layer,
   const quant::BaseQuantizeWrapper* wrapper = quant::as_wrapper(layer);
   if (wrapper == nullptr) return nullptr;
   if (!site.parameter.empty()) {
-    for (const quant::WeightFakeQuantize& weight : wrapper->weights()) {
-      if (weight.parameter == site.parameter) return weight.quantizer;
-    }
-    return nullptr;
+    const quant::PlacedQuantizer* weight =
+        wrapper->find(QdqSite::weight(site.parameter));
+    return weight != nullptr ? weight->quantizer : nullptr;
   }
   int input = 0;
-  for (const quant::QuantStub& stub : wrapper->stubs()) {
-    if (stub.site.kind != quant::SiteKind::input) continue;
-    if (input++ == site.input) return stub.quantizer;
+  for (const quant::PlacedQuantizer& placed : wrapper->activations()) {
+    if (placed.site.kind != quant::SiteKind::input) continue;
+    if (input++ == site.input) return placed.quantizer;
   }
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/graph_walk.h>
+#include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/grid.h>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <octet/layers/model.h>
-#include <octet/quant/twin.h>
+#include <octet/quant/counterpart.h>
 
 #include "hdf5/reader.h"
 #include "keras/stored_layers.h"
@@ -34,7 +34,7 @@ class LayerIndex {
 
  private:
   const Model& model_;
-  quant::TwinNames names_;
+  quant::CounterpartNames names_;
 };
 
 /// Reads all ranges; s = max(min / -127, max / 127), and 1 where nothing but

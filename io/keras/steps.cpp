@@ -1,8 +1,5 @@
 #include "keras/steps.h"
 
-#include <algorithm>
-#include <array>
-
 #include <fmt/format.h>
 
 #include <octet/layers/registry.h>
@@ -42,11 +39,8 @@ Config thresholded(const Config& config) {
 }
 
 bool takes_activation(std::string_view class_name) {
-  constexpr std::array kClasses{
-      std::string_view("Activation"),      std::string_view("Conv2D"),
-      std::string_view("Conv2DTranspose"), std::string_view("Dense"),
-      std::string_view("DepthwiseConv2D"), std::string_view("SeparableConv2D")};
-  return std::ranges::find(kClasses, class_name) != kClasses.end();
+  const LayerDef* def = find_layer_def(class_name);
+  return def != nullptr && def->keras.has_activation;
 }
 
 bool in_registry(std::string_view class_name) {

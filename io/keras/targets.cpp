@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include <octet/layers/layer.h>
-#include <octet/quant/twin.h>
+#include <octet/quant/wrapper.h>
 
 #include "keras/attention.h"
 

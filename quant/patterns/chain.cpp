@@ -1,4 +1,4 @@
-#include "chain.h"
+#include "patterns/chain.h"
 
 #include <algorithm>
 
@@ -6,7 +6,8 @@
 
 #include <octet/layers/registry.h>
 
-#include "failure.h"
+#include "graph/layer_facts.h"
+#include "patterns/failure.h"
 
 namespace octet::quant {
 namespace {
@@ -24,18 +25,11 @@ bool takes_function(const PatternStep& step, const std::string& function) {
              step.roles.end();
 }
 
-std::string function_of(const Layer& layer) {
-  const Config config = layer.config();
-  const Config* activation = config.find("activation");
-  return activation != nullptr && activation->is_string()
-             ? activation->as_string()
-             : std::string();
-}
-
-// The function that a layer with weights ends with.
-std::string own_activation(const GraphIndex& graph, const GraphNode& node) {
-  if (graph.role(node) != LayerRole::linear) return "";
-  const std::string function = function_of(*node.layer);
+// The activation built into a linear layer, which is a step of its own.
+std::string built_in_activation(const GraphIndex& graph,
+                                const GraphNode& node) {
+  if (!graph.is_linear(node)) return "";
+  const std::string function = node.layer->activation();
   return function == "linear" ? "" : function;
 }
 
@@ -74,19 +68,19 @@ bool ChainFinder::fits(const PatternStep& step, const GraphNode& node) {
   const bool right =
       names(step.classes, name) ||
       std::ranges::find(step.roles, graph_.role(node)) != step.roles.end() ||
-      (name == "Activation" && takes_function(step, function_of(layer)));
+      (name == "Activation" && takes_function(step, layer.activation()));
   return right && admits(step, node);
 }
 
-const GraphIndex::Reader* ChainFinder::behind(const GraphNode& node) const {
+const GraphIndex::Reader* ChainFinder::successor(const GraphNode& node) const {
   if (graph_.uses(node) != 1 || graph_.is_output(node) ||
-      graph_.calls(*node.layer).size() > 1) {
+      !graph_.is_called_once(*node.layer)) {
     return nullptr;
   }
   const GraphIndex::Reader& reader = graph_.readers(node)[0];
   const Layer& next = *reader.node->layer;
-  return taken_.contains(&next) || graph_.calls(next).size() > 1 ? nullptr
-                                                                 : &reader;
+  return taken_.contains(&next) || !graph_.is_called_once(next) ? nullptr
+                                                                : &reader;
 }
 
 bool ChainFinder::extend(size_t next, const std::string& own, Chain& chain) {
@@ -99,10 +93,10 @@ bool ChainFinder::extend(size_t next, const std::string& own, Chain& chain) {
       if (extend(next + 1, "", chain)) return true;
       chain.pop_back();
     }
-  } else if (const GraphIndex::Reader* reader = behind(last);
+  } else if (const GraphIndex::Reader* reader = successor(last);
              reader != nullptr && fits(step, *reader->node)) {
     chain.push_back({reader->node, reader->input, &step});
-    if (extend(next + 1, own_activation(graph_, *reader->node), chain)) {
+    if (extend(next + 1, built_in_activation(graph_, *reader->node), chain)) {
       return true;
     }
     chain.pop_back();
@@ -117,7 +111,8 @@ Chain ChainFinder::from(const GraphNode& start) {
     const PatternStep& step = pattern_.steps[i];
     if (fits(step, start)) {
       Chain chain{{&start, -1, &step}};
-      if (extend(i + 1, own_activation(graph_, start), chain)) return chain;
+      if (extend(i + 1, built_in_activation(graph_, start), chain))
+        return chain;
     }
     if (!step.optional) break;
   }
@@ -126,7 +121,7 @@ Chain ChainFinder::from(const GraphNode& start) {
 
 std::string ChainFinder::objection(const Chain& chain) const {
   for (const ChainLink& link : chain) {
-    const Condition& condition = link.step->leave_out_if;
+    const Condition& condition = link.step->skip_if;
     if (!condition.holds) continue;
     std::string failure;
     const auto holds = ask(condition, *link.node, failure);

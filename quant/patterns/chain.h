@@ -8,7 +8,7 @@
 
 #include <octet/quant/transform.h>
 
-#include "../placement/graph_index.h"
+#include "graph/graph_index.h"
 
 namespace octet::quant {
 
@@ -35,16 +35,16 @@ class ChainFinder {
   /// are layers for; empty if there is none.
   Chain from(const GraphNode& start);
 
-  /// Why the chain is to be left out, or empty.
+  /// Why the chain is to be skipped, or empty.
   std::string objection(const Chain& chain) const;
 
  private:
   bool fits(const PatternStep& step, const GraphNode& node);
-  // Whether the steps from `next` on can be met behind the chain, whose last
-  // layer ends with the function `own` if that is not empty.
+  // Whether the steps from `next` on can extend the chain, whose last layer has
+  // the activation `own` built in if that is not empty.
   bool extend(size_t next, const std::string& own, Chain& chain);
-  // The layer behind, if the chain may go on there.
-  const GraphIndex::Reader* behind(const GraphNode& node) const;
+  // The only reader, if the chain may go on there.
+  const GraphIndex::Reader* successor(const GraphNode& node) const;
   // Nothing if it throws; `failure` then says what.
   std::optional<bool> ask(const Condition& condition, const GraphNode& node,
                           std::string& failure) const;

@@ -1,10 +1,11 @@
-#include "check.h"
+#include "patterns/check.h"
 
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
@@ -57,11 +58,10 @@ void check(const PatternStep& step) {
   }
   for (const std::string& name : step.classes) check_class(name);
   for (const std::string& name : step.activations) {
-    // Refuses a function that does not exist.
-    (void)create_layer("Activation", Config().set("activation", name));
+    expect_activation_function(name);
   }
   check_condition(step.only_if, "only_if");
-  check_condition(step.leave_out_if, "leave_out_if");
+  check_condition(step.skip_if, "skip_if");
 }
 
 void check(const Pattern& pattern) {

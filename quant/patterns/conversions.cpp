@@ -7,52 +7,20 @@
 #include <octet/layers/registry.h>
 #include <octet/quant/conversion.h>
 
+#include "graph/layer_facts.h"
+
 namespace octet::quant {
 namespace {
 
 using Replacement = std::optional<SymbolicTensor>;
 
-LayerRole role_of(const Layer& layer) {
-  const LayerDef* def = find_layer_def(layer.class_name());
-  return def == nullptr ? LayerRole::other : def->role;
-}
-
 bool is_one_pixel(const Shape& shape) {
   return shape.rank() == 4 && shape[1] == 1 && shape[2] == 1;
 }
 
-bool is_zero(const Config& config, std::string_view name) {
-  return config.at(name).as_number() == 0;
-}
-
-bool keeps_the_order(const Config::List& dims) {
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i].as_int() != static_cast<int64_t>(i) + 1) return false;
-  }
-  return true;
-}
-
-// In training too.
-bool does_nothing(const GraphNode& node) {
-  const Layer& layer = *node.layer;
-  const std::string name = layer.class_name();
-  const bool same_shape = node.shape == node.inputs[0].shape();
-  if (role_of(layer) == LayerRole::merge || name == "Concatenate") return true;
-  const Config config = layer.config();
-  if (name == "Activation") {
-    return config.at("activation").as_string() == "linear";
-  }
-  if (name == "Dropout" || name == "SpatialDropout2D") {
-    return is_zero(config, "rate");
-  }
-  if (name == "GaussianNoise") return is_zero(config, "stddev");
-  if (name == "ActivityRegularization") {
-    return is_zero(config, "l1") && is_zero(config, "l2");
-  }
-  if (name == "Permute") return keeps_the_order(config.at("dims").as_list());
-  static constexpr std::array kByShape = {"ZeroPadding2D", "Cropping2D",
-                                          "UpSampling2D", "Reshape", "Flatten"};
-  return same_shape && std::ranges::find(kByShape, name) != kByShape.end();
+// In training too, on its one input.
+bool is_identity(const GraphNode& node) {
+  return node.layer->is_identity(node.inputs[0].shape(), true);
 }
 
 // With several outputs, files call each after its layer, which then stays.
@@ -64,7 +32,7 @@ bool names_an_output(const GraphNode& node, const Model& model) {
 }
 
 Replacement remove_identity(const GraphNode& node, Rebuild& rebuild) {
-  if (node.inputs.size() != 1 || !does_nothing(node) ||
+  if (node.inputs.size() != 1 || !is_identity(node) ||
       names_an_output(node, rebuild.model())) {
     return std::nullopt;
   }

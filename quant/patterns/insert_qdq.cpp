@@ -4,50 +4,34 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/graph_walk.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/insert_qdq.h>
-#include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "../placement/decisions.h"
+#include "plan/decisions.h"
 
 namespace octet::quant {
 namespace {
 
-void check(const TensorQuantConfig& config, std::string_view which) {
-  if (!config.symmetric) {
-    throw UnsupportedError(fmt::format(
-        "{}: expected symmetric = true, got false; TensorRT takes no zero "
-        "point but 0",
-        which));
-  }
-  if (config.n_bits < 2 || config.n_bits > 8) {
-    throw ValueError(fmt::format("{}: expected n_bits in [2,8], got {}", which,
-                                 config.n_bits));
-  }
-}
-
-QuantizerConfig activation_config(const TensorQuantConfig& config) {
-  check(config, "activation");
-  if (config.per_channel) {
+void check(const QuantConfig& config) {
+  const auto check_bits = [](const QuantizerConfig& each, const char* which) {
+    if (each.bits >= 2 && each.bits <= 8) return;
+    throw ValueError(
+        fmt::format("{}: expected bits in [2,8], got {}", which, each.bits));
+  };
+  check_bits(config.activation, "activation");
+  check_bits(config.weight, "weight");
+  if (config.activation.per_channel ||
+      config.activation.rule == ScaleRule::live) {
     throw UnsupportedError(
-        "activation: expected per_channel = false, got true; the scale of an "
-        "activation is one constant, TensorRT takes scales per channel on "
-        "weights only");
+        fmt::format("activation: expected a fixed per-tensor scale, got {}; "
+                    "TensorRT takes live scales and scales per channel on "
+                    "weights only",
+                    to_string(config.activation)));
   }
-  QuantizerConfig result = activation_quantizer();
-  result.bits = config.n_bits;
-  return result;
-}
-
-QuantizerConfig weight_config(const TensorQuantConfig& config) {
-  check(config, "weight");
-  QuantizerConfig result = weight_quantizer();
-  result.bits = config.n_bits;
-  result.per_channel = config.per_channel;
-  return result;
 }
 
 std::set<std::string_view> skipped_classes(
@@ -78,12 +62,8 @@ std::string describe(const PatternMatch& match) {
 class Reader {
  public:
   Reader(const GraphIndex& graph, const QuantConfig& config)
-      : graph_(graph), skipped_(skipped_classes(config.skip_weight_quant_for)) {
-    for (const auto& layer : graph.model().layers()) {
-      layers_.emplace(layer->name(), layer.get());
-      names_.push_back(layer->name());
-    }
-  }
+      : graph_(graph),
+        skipped_(skipped_classes(config.skip_weight_quant_for)) {}
 
   void read(const PatternMatch& match) {
     if (match.layers.empty()) {
@@ -120,13 +100,14 @@ class Reader {
 
  private:
   const Layer& find(const PatternMatch& match, const std::string& name) const {
-    const auto found = layers_.find(name);
-    if (found == layers_.end()) {
-      throw NotFoundError(fmt::format(
-          "{}: expected layers of model '{}', got '{}'{}", describe(match),
-          graph_.model().name(), name, suggest_names(name, names_)));
+    const Layer* layer = graph_.find_layer(name);
+    if (layer == nullptr) {
+      throw NotFoundError(
+          fmt::format("{}: expected layers of model '{}', got '{}'{}",
+                      describe(match), graph_.model().name(), name,
+                      suggest_names(name, layer_names(graph_.model()))));
     }
-    return *found->second;
+    return *layer;
   }
 
   void check(const PatternMatch& match, const MatchPoint& point) const {
@@ -204,8 +185,6 @@ class Reader {
 
   const GraphIndex& graph_;
   std::set<std::string_view> skipped_;
-  std::map<std::string, const Layer*> layers_;
-  std::vector<std::string> names_;
   Decisions decisions_;
   std::map<const Layer*, std::string> owners_;
 };
@@ -215,15 +194,15 @@ class Reader {
 QdqPlan plan_of_matches(const Model& model,
                         const std::vector<PatternMatch>& matches,
                         const QuantConfig& config) {
-  const QuantizerConfig activation = activation_config(config.activation);
-  const QuantizerConfig weight = weight_config(config.weight);
+  check(config);
   check_is_float(model, "insert_qdq");
   const GraphIndex graph(model);
   Reader reader(graph, config);
   for (const PatternMatch& match : matches) {
     if (match.apply) reader.read(match);
   }
-  return plan_of_decisions(graph, reader.decisions(), activation, weight);
+  return plan_of_decisions(graph, reader.decisions(), config.activation,
+                           config.weight);
 }
 
 Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,

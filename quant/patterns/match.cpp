@@ -1,4 +1,4 @@
-#include "match.h"
+#include "patterns/match.h"
 
 #include <algorithm>
 #include <set>
@@ -8,8 +8,8 @@
 
 #include <octet/runtime/error.h>
 
-#include "../placement/ancestor.h"
-#include "chain.h"
+#include "graph/ancestor.h"
+#include "patterns/chain.h"
 
 namespace octet::quant {
 namespace {
@@ -160,8 +160,7 @@ class Matcher {
     for (const auto& layer : graph_.model().layers()) {
       position.emplace(layer->name(), position.size());
       if (taken_.contains(layer.get())) continue;
-      const GraphNode& call = *graph_.calls(*layer)[0];
-      if (graph_.role(call) != LayerRole::linear) continue;
+      if (!graph_.is_linear(*graph_.calls(*layer)[0])) continue;
       result_.skipped.push_back(
           {.name = {},
            .layer = layer->name(),
@@ -179,11 +178,10 @@ class Matcher {
     const std::string& first = candidate.chain.front().node->layer->name();
     try {
       PatternMatch match = match_of(graph_, pattern, candidate.chain);
-      match.left_out_because = finder.objection(candidate.chain);
-      match.apply = match.left_out_because.empty();
+      match.skip_reason = finder.objection(candidate.chain);
+      match.apply = match.skip_reason.empty();
       if (!match.apply) {
-        result_.skipped.push_back(
-            {pattern.name, first, match.left_out_because});
+        result_.skipped.push_back({pattern.name, first, match.skip_reason});
       }
       result_.matches.push_back(std::move(match));
     } catch (const ValueError& error) {

@@ -5,7 +5,7 @@
 
 #include <octet/quant/transform.h>
 
-#include "../placement/graph_index.h"
+#include "graph/graph_index.h"
 
 namespace octet::quant {
 

@@ -16,7 +16,7 @@ PatternPlacement place_by_patterns(const Model& model,
   };
   for (const auto& layer : result.model.layers()) {
     const auto note = [&](std::string rule, std::string text) {
-      placement.notes.push_back({.kind = PlacementNote::Kind::left_alone,
+      placement.notes.push_back({.kind = PlacementNote::Kind::skipped,
                                  .layer = layer->name(),
                                  .rule = std::move(rule),
                                  .text = std::move(text)});

@@ -47,10 +47,10 @@ std::string TransformReport::to_string() const {
     add(lines, each.name.empty() ? "-" : each.name, each.reason, each.layer);
   }
   TextTable table({Align::left, Align::right, Align::right});
-  table.add_row({"pattern", "applied", "left out"});
+  table.add_row({"pattern", "applied", "skipped"});
   for (const Count& count : patterns) {
     table.add_row({count.pattern, fmt::format("{}", count.applied),
-                   fmt::format("{}", count.left_out)});
+                   fmt::format("{}", count.skipped)});
   }
   for (const Line& line : lines) {
     table.add_row({line.name, fmt::format("{}: {}", line.reason,

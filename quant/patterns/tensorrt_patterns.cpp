@@ -1,7 +1,7 @@
 // The chains that TensorRT runs as one INT8 kernel.
 // Source: Embedl Deploy's documentation, table "QDQ point placement": the
 // points and the rationales. Zero padding is a layer in Keras, which TensorRT
-// fuses into the convolution behind it; Q/DQ stands before both
+// fuses into the convolution that reads it; Q/DQ stands before both
 // (NVIDIA/TensorRT#2592).
 #include <octet/layers/layer.h>
 #include <octet/quant/pattern.h>
@@ -49,7 +49,7 @@ bool is_tiny(const PatternLayer& l) {
 
 PatternStep linear() {
   PatternStep step = layer({"Dense"});
-  step.leave_out_if = {"K*N/(K+N) < 256: as fast in FP16", is_tiny};
+  step.skip_if = {"K*N/(K+N) < 256: as fast in FP16", is_tiny};
   return step;
 }
 

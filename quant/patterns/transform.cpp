@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <octet/quant/transform.h>
-#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "check.h"
-#include "failure.h"
-#include "match.h"
+#include "patterns/check.h"
+#include "patterns/failure.h"
+#include "patterns/match.h"
+#include "plan/decisions.h"
 
 namespace octet::quant {
 namespace {
@@ -86,7 +86,7 @@ std::vector<TransformReport::Count> counts(
     TransformReport::Count count{.pattern = pattern.name};
     for (const PatternMatch& match : matches) {
       if (match.pattern != pattern.name) continue;
-      ++(match.apply ? count.applied : count.left_out);
+      ++(match.apply ? count.applied : count.skipped);
     }
     result.push_back(count);
   }

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include <octet/quant/insertion_case.h>
-#include <octet/quant/twin.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "graph_index.h"
+#include "graph/graph_index.h"
 
 namespace octet::quant {
 namespace {
@@ -35,17 +35,6 @@ bool is_conv_branch(const GraphNode& node) {
   return is_chain(node, {"Conv"}) || is_chain(node, {"BatchNorm", "Conv"}) ||
          is_chain(node, {"Activation", "BatchNorm", "Conv"}) ||
          is_chain(node, {"Dropout", "Activation", "BatchNorm", "Conv"});
-}
-
-// How many nodes read a node's output, without seeing through any.
-int64_t direct_readers(const Model& model, const GraphNode& node) {
-  int64_t count = 0;
-  for (const auto& other : model.nodes()) {
-    count += std::ranges::count_if(other->inputs, [&](const auto& input) {
-      return input.node.get() == &node;
-    });
-  }
-  return count;
 }
 
 // Each layer once, at its first call, unless the user's spec names it.
@@ -93,12 +82,13 @@ std::string ResidualConnectionQDQCase::info() const {
 QuantizationSpec ResidualConnectionQDQCase::case_(
     const Model& model, const QuantizationSpec& spec) const {
   QuantizationSpec result;
+  const GraphIndex graph(model, GraphView::training);
   visit_layers(model, spec, "Add", [&](const GraphNode& node) {
     const int inputs = static_cast<int>(node.inputs.size());
     int branch = -1;
     for (int i = 0; i < inputs && branch < 0; ++i) {
       const GraphNode& parent = *node.inputs[static_cast<size_t>(i)].node;
-      if (is_conv_branch(parent) && direct_readers(model, parent) == 1) {
+      if (is_conv_branch(parent) && graph.readers(parent).size() == 1) {
         branch = i;
       }
     }

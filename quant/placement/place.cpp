@@ -13,9 +13,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
-#include "../name_pattern.h"
-#include "decisions.h"
-#include "precedence.h"
+#include "placement/policies.h"
+#include "placement/precedence.h"
+#include "plan/name_pattern.h"
 
 namespace octet::quant {
 namespace {
@@ -40,7 +40,7 @@ bool asks(const QdqRequest& request) {
   return request.quantize_input || request.quantize_weight;
 }
 
-void check_class(const SpecEntry& entry, const Author& author,
+void check_class(const SpecEntry& entry, const SpecSource& source,
                  const Unknown& unknown) {
   const LayerDef* def = find_layer_def(entry.name);
   if (def == nullptr) {
@@ -49,19 +49,19 @@ void check_class(const SpecEntry& entry, const Author& author,
       known.push_back(info.layer_class);
     }
     unknown.report<UnsupportedError>(
-        fmt::format("{}: expected a layer class, got '{}'{}", author.rule,
+        fmt::format("{}: expected a layer class, got '{}'{}", source.rule,
                     entry.name, suggest_names(entry.name, known)));
   } else if (asks(entry.request) &&
              wrapper_info(def->class_name).name.empty()) {
     unknown.report<UnsupportedError>(
         fmt::format("{}: expected a class with a quantize wrapper, got {}; "
                     "register_wrapper adds one",
-                    author.rule, def->class_name));
+                    source.rule, def->class_name));
   }
 }
 
 void check_pattern(const Model& model, const SpecEntry& entry,
-                   const Author& author, const Unknown& unknown) {
+                   const SpecSource& source, const Unknown& unknown) {
   const NamePattern pattern(entry.name);
   bool matches = false;
   bool fits = false;
@@ -74,64 +74,58 @@ void check_pattern(const Model& model, const SpecEntry& entry,
   if (!matches) {
     unknown.report<NotFoundError>(
         fmt::format("{}: expected layers that match '{}' in '{}'{}",
-                    author.rule, entry.name, model.name(),
+                    source.rule, entry.name, model.name(),
                     suggest_names(entry.name, layer_names(model))));
   } else if (!fits) {
     unknown.report<UnsupportedError>(fmt::format(
         "{}: expected layers with a quantize wrapper to match '{}' in '{}'; "
         "register_wrapper adds one",
-        author.rule, entry.name, model.name()));
+        source.rule, entry.name, model.name()));
   }
 }
 
-using LayersByName = std::map<std::string_view, const Layer*>;
-
-void check_layer(const Model& model, const LayersByName& layers,
-                 const SpecEntry& entry, const Author& author,
-                 const Unknown& unknown) {
-  const auto found = layers.find(entry.name);
-  if (found == layers.end()) {
+void check_layer(const GraphIndex& graph, const SpecEntry& entry,
+                 const SpecSource& source, const Unknown& unknown) {
+  const Layer* found = graph.find_layer(entry.name);
+  if (found == nullptr) {
+    const Model& model = graph.model();
     const bool is_class = find_layer_def(entry.name) != nullptr;
     unknown.report<NotFoundError>(
-        fmt::format("{}: expected a layer '{}' in '{}'{}", author.rule,
+        fmt::format("{}: expected a layer '{}' in '{}'{}", source.rule,
                     entry.name, model.name(),
                     is_class ? "; a class is named with is_keras_class, in a "
                                "file with \"target\": \"class\""
                              : suggest_names(entry.name, layer_names(model))));
     return;
   }
-  const Layer& layer = *found->second;
+  const Layer& layer = *found;
   if (asks(entry.request) && wrapper_info(layer.class_name()).name.empty()) {
     unknown.report<UnsupportedError>(fmt::format(
         "{}: expected a layer with a quantize wrapper, got '{}' ({}); "
         "register_wrapper adds one",
-        author.rule, layer.name(), layer.class_name()));
+        source.rule, layer.name(), layer.class_name()));
   }
 }
 
-void check_entries(const Model& model, const QuantizationSpec& spec,
-                   const Author& author, const Unknown& unknown) {
-  LayersByName layers;
-  for (const auto& layer : model.layers()) {
-    layers.emplace(layer->name(), layer.get());
-  }
+void check_entries(const GraphIndex& graph, const QuantizationSpec& spec,
+                   const SpecSource& source, const Unknown& unknown) {
   for (const SpecEntry& entry : spec.entries()) {
     switch (entry.target) {
       case SpecTarget::layer:
-        check_layer(model, layers, entry, author, unknown);
+        check_layer(graph, entry, source, unknown);
         break;
       case SpecTarget::pattern:
-        check_pattern(model, entry, author, unknown);
+        check_pattern(graph.model(), entry, source, unknown);
         break;
       case SpecTarget::class_:
-        check_class(entry, author, unknown);
+        check_class(entry, source, unknown);
         break;
     }
   }
 }
 
-std::string reason_of(const SpecEntry& entry, const Author& author) {
-  if (!author.reason.empty()) return author.reason;
+std::string reason_of(const SpecEntry& entry, const SpecSource& source) {
+  if (!source.reason.empty()) return source.reason;
   switch (entry.target) {
     case SpecTarget::layer:
       break;
@@ -145,7 +139,7 @@ std::string reason_of(const SpecEntry& entry, const Author& author) {
 
 // What an entry means for the layer that a node calls, which has a wrapper.
 Decision decision_of(const SpecEntry& entry, const GraphNode& node,
-                     const Author& author, const Unknown& unknown) {
+                     const SpecSource& source, const Unknown& unknown) {
   const int inputs = static_cast<int>(node.inputs.size());
   const Layer& layer = *node.layer;
   QdqRequest request = entry.request;
@@ -155,19 +149,19 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
       (void)sites_of(layer, {.quantization_index = {index}}, inputs);
       return false;
     } catch (const ValueError& error) {
-      unknown.report<ValueError>(fmt::format("{}: {}: {}", author.rule,
+      unknown.report<ValueError>(fmt::format("{}: {}: {}", source.rule,
                                              layer.describe(), error.what()));
       return true;
     }
   });
-  Decision decision{.rule = author.rule, .reason = "asks for nothing"};
+  Decision decision{.rule = source.rule, .reason = "asks for nothing"};
   if (request.quantization_index.empty() &&
       !entry.request.quantization_index.empty()) {
     request.quantize_input = false;
     decision.reason = "asks for inputs that there are not";
   }
   for (const QdqSite& site : sites_of(layer, request, inputs)) {
-    decision.sites.push_back({site, author.rule, reason_of(entry, author)});
+    decision.sites.push_back({site, source.rule, reason_of(entry, source)});
   }
   return decision;
 }
@@ -198,10 +192,10 @@ std::map<const Layer*, const SpecEntry*> entries_by_layer(
   return found;
 }
 
-// What one author wants of the layers that the spec speaks of.
+// What one source wants of the layers that the spec speaks of.
 Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
-                       const Author& author, const Unknown& unknown) {
-  check_entries(graph.model(), spec, author, unknown);
+                       const SpecSource& source, const Unknown& unknown) {
+  check_entries(graph, spec, source, unknown);
   auto entries = entries_by_layer(graph.model(), spec);
   Decisions decisions;
   for (const auto& node : graph.model().nodes()) {
@@ -209,11 +203,11 @@ Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
     const SpecEntry* entry = entries[&layer];
     if (entry == nullptr || decisions.contains(&layer)) continue;
     if (!wrapper_info(layer.class_name()).name.empty()) {
-      decisions.emplace(&layer, decision_of(*entry, *node, author, unknown));
+      decisions.emplace(&layer, decision_of(*entry, *node, source, unknown));
     } else if (!asks(entry->request)) {
       // Policies have rules for such layers, too.
       decisions.emplace(
-          &layer, Decision{.rule = author.rule, .reason = "asks for nothing"});
+          &layer, Decision{.rule = source.rule, .reason = "asks for nothing"});
     }
   }
   return decisions;
@@ -222,9 +216,9 @@ Decisions decisions_of(const GraphIndex& graph, const QuantizationSpec& spec,
 // The pad that has the Q/DQ of a layer's data (P20), or null.
 const GraphNode* pad_of(const GraphIndex& graph, const Layer& layer,
                         const Decisions& decisions) {
-  const auto calls = graph.calls(layer);
-  if (calls.size() > 1 || calls[0]->inputs.size() != 1) return nullptr;
-  const GraphNode* node = &graph.source(calls[0]->inputs[0]);
+  const GraphNode& call = *graph.calls(layer)[0];
+  if (!graph.is_called_once(layer) || call.inputs.size() != 1) return nullptr;
+  const GraphNode* node = &graph.source(call.inputs[0]);
   while (GraphIndex::is(*node, "ZeroPadding2D")) {
     const auto found = decisions.find(node->layer.get());
     if (found == decisions.end()) return nullptr;
@@ -257,7 +251,7 @@ const Decision* find(const Decisions& decisions, const Layer& layer) {
 }
 
 // Who decides for each layer, the strongest first.
-using Ranking = std::vector<Decisions>;
+using Precedence = std::vector<Decisions>;
 
 std::string rule_of(const Decision* decision, std::string_view otherwise) {
   if (decision == nullptr) return std::string(otherwise);
@@ -270,7 +264,7 @@ std::string rule_of(const Decision* decision, std::string_view otherwise) {
 }
 
 void add_conflicts(const GraphIndex& graph, const Layer& layer,
-                   const Ranking& authors, const Decisions* policy,
+                   const Precedence& sources, const Decisions* policy,
                    std::string_view policy_name,
                    std::vector<PlacementNote>& notes) {
   const Decision* winner = nullptr;
@@ -286,8 +280,8 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
          .text = fmt::format("{} wants {}, {} {}; {} wins", winner->rule, won,
                              rule, lost, winner->rule)});
   };
-  for (const Decisions& author : authors) {
-    const Decision* decision = find(author, layer);
+  for (const Decisions& source : sources) {
+    const Decision* decision = find(source, layer);
     if (decision == nullptr) continue;
     if (winner == nullptr) {
       winner = decision;
@@ -324,11 +318,11 @@ Placement place(const Model& model, const QuantizeOptions& options) {
         "tensorrt");
   }
 
-  Ranking authors;
+  Precedence sources;
   bool spoken = false;
-  for (const AuthoredSpec& each : by_precedence(model, options)) {
+  for (const SourcedSpec& each : by_precedence(model, options)) {
     spoken = spoken || !each.spec.empty();
-    authors.push_back(decisions_of(graph, each.spec, each.author, unknown));
+    sources.push_back(decisions_of(graph, each.spec, each.source, unknown));
   }
   if (!full && !spoken) {
     throw ValueError(
@@ -336,8 +330,8 @@ Placement place(const Model& model, const QuantizeOptions& options) {
         "partial mode, got none");
   }
   Decisions fixed;
-  for (const Decisions& author : authors) {
-    fixed.insert(author.begin(), author.end());
+  for (const Decisions& source : sources) {
+    fixed.insert(source.begin(), source.end());
   }
 
   Decisions all = fixed;
@@ -353,11 +347,11 @@ Placement place(const Model& model, const QuantizeOptions& options) {
   const std::string_view policy_name =
       options.policy == Policy::toolkit ? "toolkit policy" : "tensorrt policy";
   for (const auto& layer : model.layers()) {
-    add_conflicts(graph, *layer, authors, alone ? &*alone : nullptr,
+    add_conflicts(graph, *layer, sources, alone ? &*alone : nullptr,
                   policy_name, placement.notes);
     const Decision* decision = find(all, *layer);
     if (decision == nullptr || !decision->sites.empty()) continue;
-    placement.notes.push_back({.kind = PlacementNote::Kind::left_alone,
+    placement.notes.push_back({.kind = PlacementNote::Kind::skipped,
                                .layer = layer->name(),
                                .rule = decision->rule,
                                .text = decision->reason});

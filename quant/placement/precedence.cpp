@@ -1,4 +1,4 @@
-#include "precedence.h"
+#include "placement/precedence.h"
 
 #include <algorithm>
 #include <utility>
@@ -14,13 +14,12 @@ namespace {
 // where later ones replace earlier ones and those of cases come last, and one
 // set of classes, which keeps nothing but their names.
 // Source: tensorflow-quantization 0.2.0, quantize.py and quantize_config.py.
-std::vector<AuthoredSpec> as_in_toolkit(
-    const std::vector<AuthoredSpec>& specs) {
-  std::vector<AuthoredSpec> names;
-  std::vector<AuthoredSpec> classes;
-  for (const AuthoredSpec& each : specs) {
-    AuthoredSpec named{each.author, {}};
-    AuthoredSpec classed{each.author, {}};
+std::vector<SourcedSpec> as_in_toolkit(const std::vector<SourcedSpec>& specs) {
+  std::vector<SourcedSpec> names;
+  std::vector<SourcedSpec> classes;
+  for (const SourcedSpec& each : specs) {
+    SourcedSpec named{each.source, {}};
+    SourcedSpec classed{each.source, {}};
     for (const SpecEntry& entry : each.spec.entries()) {
       if (entry.target == SpecTarget::class_) {
         classed.spec.add(entry.name, {.is_keras_class = true});
@@ -44,16 +43,16 @@ std::vector<AuthoredSpec> as_in_toolkit(
 
 }  // namespace
 
-std::vector<AuthoredSpec> by_precedence(const Model& model,
-                                        const QuantizeOptions& options) {
-  std::vector<AuthoredSpec> specs{{{.rule = "user"}, options.spec}};
+std::vector<SourcedSpec> by_precedence(const Model& model,
+                                       const QuantizeOptions& options) {
+  std::vector<SourcedSpec> specs{{{.rule = "user"}, options.spec}};
   for (auto c = options.cases.rbegin(); c != options.cases.rend(); ++c) {
-    Author author{.rule = fmt::format("case {}", (*c)->name()),
-                  .reason = (*c)->info()};
+    SpecSource source{.rule = fmt::format("case {}", (*c)->name()),
+                      .reason = (*c)->info()};
     QuantizationSpec spec =
-        with_context([&] { return fmt::format("in {}", author.rule); },
+        with_context([&] { return fmt::format("in {}", source.rule); },
                      [&] { return (*c)->case_(model, options.spec); });
-    specs.push_back({std::move(author), std::move(spec)});
+    specs.push_back({std::move(source), std::move(spec)});
   }
   return options.toolkit.strict ? as_in_toolkit(specs) : specs;
 }

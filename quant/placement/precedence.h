@@ -10,21 +10,21 @@
 namespace octet::quant {
 
 /// Whoever gives a spec.
-struct Author {
+struct SpecSource {
   std::string rule;         ///< "user", "case ResNetV1"
   std::string reason = {};  ///< a case's own words
 };
 
 /// A spec and who gives it.
-struct AuthoredSpec {
-  Author author;
+struct SourcedSpec {
+  SpecSource source;
   QuantizationSpec spec;
 };
 
 /// The strongest first: the user, then the cases, the last one first; or as in
-/// the toolkit, if its strict rules are asked for. An author may have several.
+/// the toolkit, if its strict rules are asked for. A source may have several.
 /// Throws: what a case throws.
-std::vector<AuthoredSpec> by_precedence(const Model& model,
-                                        const QuantizeOptions& options);
+std::vector<SourcedSpec> by_precedence(const Model& model,
+                                       const QuantizeOptions& options);
 
 }  // namespace octet::quant

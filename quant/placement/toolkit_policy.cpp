@@ -7,7 +7,7 @@
 
 #include <octet/quant/wrapper_registry.h>
 
-#include "decisions.h"
+#include "placement/policies.h"
 
 namespace octet::quant {
 namespace {

@@ -188,7 +188,7 @@ TEST(OctetPlan, ExplainsWhatTheUserLeavesAlone) {
                            "quantize_weight": false}]})");
   const Said said = plan("zoo:frodo --policy toolkit --explain --spec " +
                          quoted(folder / "spec.json"));
-  EXPECT_THAT(said.out, HasSubstr("\n# dense_1: left alone, "));
+  EXPECT_THAT(said.out, HasSubstr("\n# dense_1: skipped, "));
   EXPECT_EQ(said.last(),
             "pairs: 8 activations + 8 weights = 16 per edge, 15 shared");
 }

@@ -189,14 +189,14 @@ TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
                     R"("depth_multiplier":2000000000,"kernel_size":1)")}) {
     const std::string text = refusal(after_input(layer));
     EXPECT_THAT(text, AllOf(HasSubstr("'d'"),
-                            HasSubstr("no more than the file or the limit")))
+                            HasSubstr("the file or the memory limit has left")))
         << layer;
   }
   // One for each value of a sample.
   EXPECT_THAT(
       refusal(keras_sequential({keras_input("i", "[null,100000,100000,3]"),
                                 keras_layer("PReLU", "d")})),
-      HasSubstr("no more than the file or the limit"));
+      HasSubstr("the file or the memory limit has left"));
   // Many that are small.
   std::vector<std::string> layers{keras_input("i")};
   for (int k = 0; k < 40; ++k) {
@@ -204,7 +204,7 @@ TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
         keras_layer("Dense", fmt::format("d{}", k), R"("units":1000)"));
   }
   EXPECT_THAT(refusal(keras_sequential(layers)),
-              HasSubstr("no more than the file or the limit"));
+              HasSubstr("the file or the memory limit has left"));
 }
 
 TEST(KerasArchitecture, ModelsInModelsCannotMultiplyWithoutEnd) {

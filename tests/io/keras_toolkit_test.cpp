@@ -131,8 +131,8 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
                                             {.policy = quant::Policy::toolkit});
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_TRUE(weight_quantizer_of(model, "conv").scales().empty());
-  for (const quant::QuantStub& stub : quant::quant_stubs(model)) {
-    EXPECT_TRUE(stub.quantizer->calibrated()) << stub.quantizer->name();
+  for (const quant::PlacedQuantizer& placed : quant::quant_stubs(model)) {
+    EXPECT_TRUE(placed.quantizer->calibrated()) << placed.quantizer->name();
   }
   // 3 % of 127 codes are less than 4.
   const KerasCase expected = keras_case("toolkit_sequence");

@@ -127,6 +127,7 @@ TEST(ParameterLimit, RefusesWhatIsTooMuchBeforeMemoryIsTaken) {
                 (void)Dense({.units = int64_t{1} << 30, .name = "large"})(x);
               }),
               AllOf(HasSubstr("parameters: expected at most 5 more elements, "
+                              "which the file or the memory limit has left, "
                               "got [4,1073741824]"),
                     HasSubstr("in layer 'large' (Dense)")));
   {

@@ -85,8 +85,8 @@ TEST(Apply, GivesAGroupOneQuantizer) {
                           Conv2D({.filters = 2, .name = "b"})(x)});
   const Model quantized = apply(plan_for(model), model);
   EXPECT_EQ(quantizers(quantized).size(), 3u);
-  EXPECT_EQ(wrapper(quantized, "quant_a").stubs()[0].quantizer,
-            wrapper(quantized, "quant_b").stubs()[0].quantizer);
+  EXPECT_EQ(wrapper(quantized, "quant_a").activations()[0].quantizer,
+            wrapper(quantized, "quant_b").activations()[0].quantizer);
   EXPECT_NE(wrapper(quantized, "quant_a").weights()[0].quantizer,
             wrapper(quantized, "quant_b").weights()[0].quantizer);
 }

@@ -53,7 +53,7 @@ TEST(Calibrate, SetsScalesToTheLargestActivationBy127) {
   EXPECT_EQ(ranges[0].quantizer, "x");
   EXPECT_EQ(ranges[0].range, 8.0f);
   EXPECT_EQ(ranges[0].scale, 8.0f / 127);
-  EXPECT_FALSE(ranges[0].dead);
+  EXPECT_FALSE(ranges[0].all_zero);
   EXPECT_EQ(ranges[1].quantizer, "relu");
   EXPECT_EQ(ranges[1].range, 6.0f);
 }
@@ -226,7 +226,7 @@ TEST(Calibrate, WarnsOfADeadTensorAndGivesItTheScaleOne) {
   const auto ranges = calibrate(model, loop({Tensor::full({2, 3}, -1)}), kMax);
   EXPECT_EQ(quantizer(model, "x")->scale(), 1.0f / 127);
   EXPECT_EQ(quantizer(model, "relu")->scale(), 1.0f);
-  EXPECT_TRUE(ranges[1].dead);
+  EXPECT_TRUE(ranges[1].all_zero);
   EXPECT_EQ(ranges[1].range, 0.0f);
   EXPECT_EQ(ranges[1].scale, 1.0f);
   EXPECT_THAT(warnings.messages,

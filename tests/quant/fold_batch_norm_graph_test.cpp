@@ -251,10 +251,10 @@ Model quantized_with(const std::vector<QdqPoint>& more,
   const QuantizerConfig act = activation_quantizer();
   const QuantizerConfig weight = weight_quantizer();
   plan.points = {
-      {"a", QdqSite::input(0), act, "user", "", "image"},
-      {"a", QdqSite::weight("kernel"), weight, "user", "why", "a/kernel"},
-      {"c", QdqSite::input(0), act, "user", "", "b"},
-      {"c", QdqSite::weight("kernel"), weight, "user", "", "c/kernel"}};
+      {{QdqSite::input(0), "user"}, "a", act, "image"},
+      {{QdqSite::weight("kernel"), "user", "why"}, "a", weight, "a/kernel"},
+      {{QdqSite::input(0), "user"}, "c", act, "b"},
+      {{QdqSite::weight("kernel"), "user"}, "c", weight, "c/kernel"}};
   plan.points.insert(plan.points.end(), more.begin(), more.end());
   if (edit) edit(plan);
   Model result = apply(plan, model);
@@ -266,7 +266,7 @@ Model quantized_with(const std::vector<QdqPoint>& more,
 
 QdqPoint point(const std::string& layer, const QdqSite& site,
                const std::string& group) {
-  return {layer, site, activation_quantizer(), "user", "", group};
+  return {{site, "user"}, layer, activation_quantizer(), group};
 }
 
 TEST(FoldBatchNorm, KeepsQuantizersAndTheirGroups) {
@@ -299,7 +299,7 @@ TEST(FoldBatchNorm, KeepsQuantizersShared) {
   const Model quantized = quantize_model(model, {.policy = Policy::toolkit});
   const Model folded = fold_batch_norm(quantized);
   const auto first = [&](const char* layer) {
-    return wrapper(folded, layer).stubs()[0].quantizer;
+    return wrapper(folded, layer).activations()[0].quantizer;
   };
   EXPECT_EQ(first("quant_a"), first("quant_d"));
   EXPECT_EQ(first("quant_f"), first("quant_g"));
@@ -328,7 +328,8 @@ TEST(FoldBatchNorm, MovesQdqBehindTheNormalizationToTheLayer) {
   const Model model = quantized_with({point("b", QdqSite::output(), "b_out")});
   EXPECT_EQ(folds_of(model), "quant_b -> quant_a\n");
   const Model folded = fold_batch_norm(model);
-  EXPECT_EQ(wrapper(folded, "quant_a").stubs().back().site, QdqSite::output());
+  EXPECT_EQ(wrapper(folded, "quant_a").activations().back().site,
+            QdqSite::output());
   EXPECT_EQ(quantizer(folded, "b_out")->scale(),
             quantizer(model, "b_out")->scale());
   // Also where the layer had no wrapper.
@@ -349,12 +350,13 @@ TEST(FoldBatchNorm, LeavesANormalizationThatReadsQuantizedValues) {
 
 TEST(FoldBatchNorm, LeavesQuantizedBiasesAndGammasAlone) {
   const QuantizerConfig weight = weight_quantizer();
-  EXPECT_EQ(folds_of(quantized_with({{"a", QdqSite::weight("bias"), weight,
-                                      "user", "", "a/bias"}})),
+  EXPECT_EQ(folds_of(quantized_with(
+                {{{QdqSite::weight("bias"), "user"}, "a", weight, "a/bias"}})),
             "b stays: the bias of 'quant_a' is quantized\n");
-  EXPECT_EQ(folds_of(quantized_with({{"b", QdqSite::weight("gamma"), weight,
-                                      "user", "", "b/gamma"}})),
-            "quant_b stays: Q/DQ stands between it and what it reads\n");
+  EXPECT_EQ(
+      folds_of(quantized_with(
+          {{{QdqSite::weight("gamma"), "user"}, "b", weight, "b/gamma"}})),
+      "quant_b stays: Q/DQ stands between it and what it reads\n");
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ std::vector<int> all_codes(const Model& model) {
     const BaseQuantizeWrapper* wrapped = as_wrapper(*layer);
     if (wrapped == nullptr) continue;
     for (const auto& weight : wrapped->weights()) {
-      auto codes = codes_of(model, layer->name(), weight.parameter);
+      auto codes = codes_of(model, layer->name(), weight.site.parameter);
       const auto bn = normalization_of.find(layer->name());
       if (bn != normalization_of.end()) {
         const auto gamma = values(value_of(model, bn->second, "gamma"));

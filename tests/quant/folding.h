@@ -202,14 +202,18 @@ inline Model quantized(
   quant::QdqPlan plan = plan_by_hand("linear", "x");
   for (const Parameter& p : model.layer("linear").parameters()) {
     if (p.name == "bias") continue;
-    plan.points.push_back({"linear", quant::QdqSite::weight(p.name), weight,
-                           "user", "by hand", "linear/" + p.name});
+    plan.points.push_back({{quant::QdqSite::weight(p.name), "user", "by hand"},
+                           "linear",
+                           weight,
+                           "linear/" + p.name});
   }
   const std::string_view inner = quant::inner_tensor(model.layer("linear"));
   if (!inner.empty()) {
-    plan.points.push_back({"linear", quant::QdqSite::inner(std::string(inner)),
-                           quant::activation_quantizer(), "user", "by hand",
-                           "inner"});
+    plan.points.push_back(
+        {{quant::QdqSite::inner(std::string(inner)), "user", "by hand"},
+         "linear",
+         quant::activation_quantizer(),
+         "inner"});
   }
   return quant::apply(plan, model);
 }
@@ -235,7 +239,7 @@ inline std::vector<int> codes_of(const Model& model, const std::string& layer,
   const quant::BaseQuantizeWrapper& wrapped = wrapper(model, layer);
   const Parameter& p = wrapped.inner().parameter(parameter);
   for (const auto& weight : wrapped.weights()) {
-    if (weight.parameter != parameter) continue;
+    if (weight.site.parameter != parameter) continue;
     const Grid grid = weight.quantizer->weight_grid(p.variable, p.channel_axis);
     const Shape& shape = p.variable.shape();
     const int axis = (p.channel_axis + shape.rank()) % shape.rank();

@@ -154,9 +154,9 @@ TEST(InnerTensor, FollowsFromThePointsOfAPattern) {
                    .qdq_points = {PatternPoint::input}});
   const TransformResult result = transform(model, patterns);
   std::vector<std::string> sites;
-  for (const QuantStub& stub :
+  for (const PlacedQuantizer& placed :
        quant_stubs(insert_qdq(result.model, result.matches))) {
-    sites.push_back(to_string(stub.site));
+    sites.push_back(to_string(placed.site));
   }
   EXPECT_THAT(sites, UnorderedElementsAre("input 0", "inner depthwise"));
 }
@@ -169,7 +169,7 @@ TEST(InnerTensor, IsRefusedWhereALayerHasNoneOfThatName) {
   };
   const auto inner = [](const std::string& layer, const std::string& tensor) {
     return QdqPoint{
-        layer, QdqSite::inner(tensor), activation_quantizer(), "user", "", ""};
+        {QdqSite::inner(tensor), "user"}, layer, activation_quantizer()};
   };
   EXPECT_THAT(refusal(separable(), inner("sep", "pointwise")),
               HasSubstr("in layer 'sep' (SeparableConv2D): expected an inner "

@@ -1,4 +1,4 @@
-// Models as plain values, and twins.
+// Models as plain values, and counterparts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,8 +149,9 @@ TEST(ModelState, RefusesQuantizersOfOneName) {
         auto inner = layer.clone(context);
         if (layer.class_name() != "Dense") return inner;
         const auto wrapper = make_wrapper(std::move(inner));
-        wrapper->attach(QdqSite::input(0), std::make_shared<Quantizer>(
-                                               "same", activation_quantizer()));
+        wrapper->attach(
+            {QdqSite::input(0)},
+            std::make_shared<Quantizer>("same", activation_quantizer()));
         wrapper->set_name(quantized_name(layer.name()));
         return std::shared_ptr<Layer>(wrapper);
       });
@@ -165,9 +166,10 @@ TEST(ModelState, RefusesLayersOfOneNameInTheFloatModel) {
   const auto wrapper = make_wrapper(Dense({.units = 2, .name = "a"}).layer());
   wrapper->set_name("quant_a");
   const Model model(x, call(wrapper, {dense(x)}));
-  EXPECT_THAT(error_of<ValueError>([&] { (void)state_of(model); }),
-              HasSubstr("expected layers of different names in its float twin, "
-                        "got 'a' twice"));
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)state_of(model); }),
+      HasSubstr("expected layers of different names in its float counterpart, "
+                "got 'a' twice"));
 }
 
 TEST(QuantizerState, KeepsWhatObserversHaveSeen) {
@@ -175,7 +177,7 @@ TEST(QuantizerState, KeepsWhatObserversHaveSeen) {
   const Tensor second = noise({100}, 2);
   for (const Calibration method :
        {Calibration::max, Calibration::ema, Calibration::percentile}) {
-    const ObserverOptions options{
+    const CalibrationOptions options{
         .method = method, .percentile = 90, .ema_rate = 0.25f};
     Quantizer whole("q", activation_quantizer());
     whole.start_observing(options);
@@ -264,15 +266,15 @@ TEST(Twin, HasTheSameNamesButForAPrefix) {
 TEST(Twin, IsFoundByItsOwnNameFirst) {
   const std::vector<std::string> names = {"quant_conv", "conv", "quant_dense",
                                           "add"};
-  const TwinNames twins(names);
-  EXPECT_EQ(twins.find("conv"), 1u);
-  EXPECT_EQ(twins.find("quant_conv"), 0u);
-  EXPECT_EQ(twins.find("dense"), 2u);
-  EXPECT_EQ(twins.find("quant_add"), 3u);
-  EXPECT_EQ(twins.find("relu"), std::nullopt);
+  const CounterpartNames counterparts(names);
+  EXPECT_EQ(counterparts.find("conv"), 1u);
+  EXPECT_EQ(counterparts.find("quant_conv"), 0u);
+  EXPECT_EQ(counterparts.find("dense"), 2u);
+  EXPECT_EQ(counterparts.find("quant_add"), 3u);
+  EXPECT_EQ(counterparts.find("relu"), std::nullopt);
   // Of a layer that is called so, and quantized.
   const std::vector<std::string> clash = {"x", "quant_quant_x"};
-  EXPECT_EQ(TwinNames(clash).find("quant_x"), 1u);
+  EXPECT_EQ(CounterpartNames(clash).find("quant_x"), 1u);
 }
 
 TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {

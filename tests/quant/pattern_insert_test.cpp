@@ -68,7 +68,7 @@ TEST(InsertQdq, GivesReadersOfOneTensorOneQuantizer) {
   const TransformResult result = transform(block());
   const Model q = insert_qdq(result.model, result.matches);
   const auto at = [&](const std::string& layer, size_t stub) {
-    return wrapper(q, layer).stubs()[stub].quantizer;
+    return wrapper(q, layer).activations()[stub].quantizer;
   };
   EXPECT_EQ(at("quant_conv2", 0), at("quant_sum", 0));
   EXPECT_NE(at("quant_conv2", 0), at("quant_conv1", 0));
@@ -92,11 +92,11 @@ TEST(InsertQdq, GivesAModelThatCanBeCopied) {
 
 TEST(InsertQdq, SharesAPoolsOutputWithItsReader) {
   TransformResult result = transform(block());
-  // The Dense layer of 3 units was left out as too small.
+  // The Dense layer of 3 units was skipped as too small.
   result.match("dense").apply = true;
   const Model q = insert_qdq(result.model, result.matches);
-  EXPECT_EQ(wrapper(q, "quant_pool").stubs()[1].quantizer,
-            wrapper(q, "quant_dense").stubs()[0].quantizer);
+  EXPECT_EQ(wrapper(q, "quant_pool").activations()[1].quantizer,
+            wrapper(q, "quant_dense").activations()[0].quantizer);
   EXPECT_EQ(weight_fake_quantizes(q).size(), 3u);
 }
 
@@ -123,15 +123,16 @@ TEST(InsertQdq, TakesEditedPoints) {
   });
   result.match("conv1").qdq_points.clear();
   const Model q = insert_qdq(result.model, result.matches);
-  EXPECT_EQ(wrapper(q, "quant_pool").stubs().size(), 1u);
+  EXPECT_EQ(wrapper(q, "quant_pool").activations().size(), 1u);
   EXPECT_EQ(as_wrapper(q.layer("conv1")), nullptr);
 }
 
 TEST(InsertQdq, TakesBitsAndGranularity) {
   const TransformResult result = transform(block());
-  const QdqPlan plan =
-      plan_of_matches(result.model, result.matches,
-                      {.activation = {.n_bits = 6}, .weight = {.n_bits = 4}});
+  const QdqPlan plan = plan_of_matches(
+      result.model, result.matches,
+      {.activation = {.bits = 6},
+       .weight = {.bits = 4, .narrow_range = true, .rule = ScaleRule::live}});
   EXPECT_EQ(to_string(plan.points[0].config), "int6 [-32,31] per tensor fixed");
   EXPECT_EQ(to_string(plan.points[1].config), "int4 [-7,7] per tensor live");
 }
@@ -157,27 +158,25 @@ TEST(InsertQdq, QuantizesEveryWeightThatTheWrapperOfALayerNames) {
   const Model q = insert_qdq(result.model, result.matches);
   std::vector<std::string> weights;
   for (const auto& each : weight_fake_quantizes(q)) {
-    weights.push_back(each.parameter);
+    weights.push_back(each.site.parameter);
   }
   EXPECT_THAT(weights, ElementsAre("depthwise_kernel", "pointwise_kernel"));
 }
 
 TEST(InsertQdq, RefusesWhatTensorrtDoesNotTake) {
   EXPECT_THAT(
-      refusal_of<UnsupportedError>({.activation = {.symmetric = false}}),
-      HasSubstr("activation: expected symmetric = true, got false; TensorRT "
-                "takes no zero point but 0"));
-  EXPECT_THAT(refusal_of<UnsupportedError>({.weight = {.symmetric = false}}),
-              HasSubstr("weight: expected symmetric = true"));
-  EXPECT_THAT(
       refusal_of<UnsupportedError>({.activation = {.per_channel = true}}),
-      HasSubstr("activation: expected per_channel = false, got true"));
+      HasSubstr("activation: expected a fixed per-tensor scale, got int8 "
+                "[-128,127] per channel fixed"));
+  EXPECT_THAT(
+      refusal_of<UnsupportedError>({.activation = {.rule = ScaleRule::live}}),
+      HasSubstr("activation: expected a fixed per-tensor scale"));
   for (const int bits : {-1, 0, 1, 9, 16}) {
-    EXPECT_THAT(refusal_of<ValueError>({.weight = {.n_bits = bits}}),
-                HasSubstr(fmt::format(
-                    "weight: expected n_bits in [2,8], got {}", bits)));
-    EXPECT_THAT(refusal_of<ValueError>({.activation = {.n_bits = bits}}),
-                HasSubstr("activation: expected n_bits"));
+    EXPECT_THAT(
+        refusal_of<ValueError>({.weight = {.bits = bits}}),
+        HasSubstr(fmt::format("weight: expected bits in [2,8], got {}", bits)));
+    EXPECT_THAT(refusal_of<ValueError>({.activation = {.bits = bits}}),
+                HasSubstr("activation: expected bits"));
   }
 }
 
@@ -264,10 +263,10 @@ TEST(PlaceByPatterns, GivesThePlanWithNotesInTheModelsOrder) {
   EXPECT_THAT(
       placed.placement.notes,
       ElementsAre(
-          PlacementNote{PlacementNote::Kind::left_alone, "norm",
+          PlacementNote{PlacementNote::Kind::skipped, "norm",
                         "pattern LayerNorm",
                         "stays float: INT8 costs accuracy and gains no time"},
-          PlacementNote{PlacementNote::Kind::left_alone, "a/attention_output",
+          PlacementNote{PlacementNote::Kind::skipped, "a/attention_output",
                         "pattern Linear", "K*N/(K+N) < 256: as fast in FP16"}));
   // What it places can be applied.
   EXPECT_EQ(quant_stubs(apply(placed.placement.plan, placed.model)).size(), 6u);

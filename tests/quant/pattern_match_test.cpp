@@ -96,7 +96,7 @@ TEST(TensorrtPatterns, CountAnActivationInsideALayer) {
   };
   EXPECT_THAT(matches(x, own("relu")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, own("tanh")), ElementsAre("ConvBN c"));
-  // What follows stands behind the activation and is not absorbed.
+  // What follows stands behind the activation and is not fused.
   EXPECT_THAT(matches(x, norm(own("relu"), "n")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, norm(own("tanh"), "n")), ElementsAre("ConvBN c"));
   EXPECT_THAT(matches(x, relu(own("tanh"), "r")), ElementsAre("ConvBN c"));
@@ -217,9 +217,9 @@ TEST(TensorrtPatterns, LeaveOutSmallProducts) {
   };
   // 512*512/1024 = 256, 511*512/1023 = 255.75.
   EXPECT_THAT(dense(512, 512, "linear"), ElementsAre("Linear d"));
-  EXPECT_THAT(dense(511, 512, "linear"), ElementsAre("left out: Linear d"));
+  EXPECT_THAT(dense(511, 512, "linear"), ElementsAre("skipped: Linear d"));
   EXPECT_THAT(dense(512, 512, "gelu"), ElementsAre("LinearReLU d"));
-  EXPECT_THAT(dense(512, 511, "gelu"), ElementsAre("left out: LinearReLU d"));
+  EXPECT_THAT(dense(512, 511, "gelu"), ElementsAre("skipped: LinearReLU d"));
   EXPECT_THAT(dense(512, 512, "softmax"), ElementsAre("Linear d"));
 }
 
@@ -232,7 +232,7 @@ TEST(TensorrtPatterns, TakeAttention) {
               ElementsAre("LayerNorm norm", "MHAInProjection a/query",
                           "MHAInProjection a/key", "MHAInProjection a/value",
                           "ScaledDotProductAttention a/attention",
-                          "left out: Linear a/attention_output"));
+                          "skipped: Linear a/attention_output"));
   EXPECT_THAT(points(result.matches[0]), IsEmpty());
   EXPECT_THAT(points(result.matches[1]), ElementsAre("INPUT a/query input 0"));
   EXPECT_THAT(

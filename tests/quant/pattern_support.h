@@ -12,12 +12,12 @@
 
 namespace octet::quant {
 
-/// "ConvBN conv bn", "left out: Linear dense", one a match.
+/// "ConvBN conv bn", "skipped: Linear dense", one a match.
 inline std::vector<std::string> outline(
     const std::vector<PatternMatch>& matches) {
   std::vector<std::string> result;
   for (const PatternMatch& match : matches) {
-    result.push_back(fmt::format("{}{} {}", match.apply ? "" : "left out: ",
+    result.push_back(fmt::format("{}{} {}", match.apply ? "" : "skipped: ",
                                  match.pattern, fmt::join(match.layers, " ")));
   }
   return result;
@@ -33,7 +33,7 @@ inline std::vector<std::string> points(const PatternMatch& match) {
   return result;
 }
 
-/// Matches by pattern, applied ones and those left out, without the patterns
+/// Matches by pattern, applied ones and those skipped, without the patterns
 /// that have none.
 inline std::map<std::string, int64_t> applied(const TransformReport& report) {
   std::map<std::string, int64_t> result;
@@ -42,10 +42,10 @@ inline std::map<std::string, int64_t> applied(const TransformReport& report) {
   }
   return result;
 }
-inline std::map<std::string, int64_t> left_out(const TransformReport& report) {
+inline std::map<std::string, int64_t> skipped(const TransformReport& report) {
   std::map<std::string, int64_t> result;
   for (const TransformReport::Count& count : report.patterns) {
-    if (count.left_out > 0) result[count.pattern] = count.left_out;
+    if (count.skipped > 0) result[count.pattern] = count.skipped;
   }
   return result;
 }

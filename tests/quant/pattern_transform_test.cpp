@@ -131,11 +131,11 @@ TEST(Transform, LeavesOutMatchesWhoseConditionThrows) {
     throw std::runtime_error("oops");
   };
   PatternStep step{.classes = {"Conv2D"}};
-  step.leave_out_if = {"small", throws};
+  step.skip_if = {"small", throws};
   const TransformResult result = transform(separable(), {one_step(step)});
   EXPECT_THAT(outline(result.matches),
-              ElementsAre("left out: Mine conv1", "left out: Mine conv2"));
-  EXPECT_EQ(result.matches[0].left_out_because, "'small' threw: oops");
+              ElementsAre("skipped: Mine conv1", "skipped: Mine conv2"));
+  EXPECT_EQ(result.matches[0].skip_reason, "'small' threw: oops");
 }
 
 TEST(Transform, ReportsPointsThatALayerDoesNotHave) {
@@ -184,8 +184,7 @@ TEST(Transform, LetsTheUserSwitchOnWhatItLeftOut) {
   TransformResult result =
       transform(Model(x, Dense({.units = 4, .name = "d"})(x)));
   EXPECT_FALSE(result.matches[0].apply);
-  EXPECT_EQ(result.matches[0].left_out_because,
-            "K*N/(K+N) < 256: as fast in FP16");
+  EXPECT_EQ(result.matches[0].skip_reason, "K*N/(K+N) < 256: as fast in FP16");
   EXPECT_THROW((void)insert_qdq(result.model, result.matches), ValueError);
   result.match("d").apply = true;
   EXPECT_EQ(quant_stubs(insert_qdq(result.model, result.matches)).size(), 1u);
@@ -221,14 +220,13 @@ TEST(Transform, PrintsItsReportAsATable) {
   });
   const TransformResult result = transform(model, patterns);
   EXPECT_EQ(result.report.to_string(),
-            "pattern  applied  left out\n"
-            "ConvBN         0         0\n"
-            "Linear         0         2\n"
+            "pattern  applied  skipped\n"
+            "ConvBN         0        0\n"
+            "Linear         0        2\n"
             "Linear   K*N/(K+N) < 256: as fast in FP16: d1, d2\n");
   const std::string text = transform(zoo::resnet8()).report.to_string();
   EXPECT_THAT(text,
-              AllOf(HasSubstr("ConvBNAddReLU                    3         "
-                              "0\n"),
+              AllOf(HasSubstr("ConvBNAddReLU                    3        0\n"),
                     HasSubstr("FlattenDenseToConv1x1      converted: "
                               "dense\n")));
 }
@@ -269,10 +267,10 @@ TEST(Transform, RefusesPatternsThatLackWhatTheyNeed) {
               HasSubstr("only_if: expected words and a function, got words "
                         "alone"));
   const auto yes = [](const PatternLayer&) { return true; };
-  EXPECT_THAT(refusal<ValueError>(
-                  one_step({.classes = {"Add"}, .leave_out_if = {"", yes}})),
-              HasSubstr("leave_out_if: expected words and a function, got a "
-                        "function alone"));
+  EXPECT_THAT(
+      refusal<ValueError>(one_step({.classes = {"Add"}, .skip_if = {"", yes}})),
+      HasSubstr("skip_if: expected words and a function, got a "
+                "function alone"));
   const Pattern mine = one_step({.classes = {"Add"}});
   EXPECT_THAT(error_of<ValueError>([&] {
                 (void)transform(separable(), {mine, mine});

@@ -15,7 +15,7 @@ struct Expected {
   size_t stubs;
   size_t weights;
   int64_t shared;
-  Counts left_out = {};
+  Counts skipped = {};
 };
 
 /// Small images, which leave more than one pixel before the global pool, with
@@ -25,7 +25,7 @@ void expect(const std::string& network, const Shape& input,
   const Model model = zoo::make(network, {.input = input});
   const TransformResult result = transform(model);
   EXPECT_EQ(applied(result.report), expected.applied) << network;
-  EXPECT_EQ(left_out(result.report), expected.left_out) << network;
+  EXPECT_EQ(skipped(result.report), expected.skipped) << network;
   const QdqPlan plan = plan_of_matches(result.model, result.matches);
   const PairCount pairs = count_pairs(plan, result.model);
   EXPECT_EQ(pairs.activations, static_cast<int64_t>(expected.stubs));
@@ -107,7 +107,7 @@ TEST(PatternZoo, ViTTiny) {
           .stubs = 1 + 36 + 36,
           .weights = 1 + 36,
           .shared = 12 * 4 + 1 + 37,
-          .left_out = {{"LinearReLU", 12}, {"Linear", 12 + 12 + 1}}});
+          .skipped = {{"LinearReLU", 12}, {"Linear", 12 + 12 + 1}}});
 }
 
 TEST(PatternZoo, ResNet8EndsInAConvolutionOfOnePixel) {

@@ -120,7 +120,7 @@ TEST(Place, SwitchesOffWhatHasNoWrapper) {
   const Placement placement = place(net(), asking(spec));
   EXPECT_EQ(placement.plan, defaults());
   EXPECT_THAT(placement.notes,
-              ElementsAre(PlacementNote{PlacementNote::Kind::left_alone, "relu",
+              ElementsAre(PlacementNote{PlacementNote::Kind::skipped, "relu",
                                         "user", "asks for nothing"}));
 }
 
@@ -159,7 +159,7 @@ TEST(Place, LeavesOutTheIndicesItWarnsOf) {
       warned(spec_of("add", index({2})), text("'add' (Add)", 2, 2));
   EXPECT_THAT(sites(none, "add"), IsEmpty());
   EXPECT_THAT(none.notes, ElementsAre(PlacementNote{
-                              PlacementNote::Kind::left_alone, "add", "user",
+                              PlacementNote::Kind::skipped, "add", "user",
                               "asks for inputs that there are not"}));
   EXPECT_THAT(sites(warned(spec_of("conv_1", index({5})),
                            text("'conv_1' (Conv2D)", 1, 5)),

@@ -179,7 +179,7 @@ TEST(Place, SwitchesClassesOff) {
                            "user wants nothing, default input 0, kernel; "
                            "user wins"}));
   EXPECT_EQ(placement.notes[1],
-            (PlacementNote{PlacementNote::Kind::left_alone, "conv", "user",
+            (PlacementNote{PlacementNote::Kind::skipped, "conv", "user",
                            "asks for nothing"}));
 }
 

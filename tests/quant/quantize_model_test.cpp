@@ -132,9 +132,9 @@ TEST(QuantizedClone, KeepsQuantizersShared) {
   const Model quantized = quantize_model(model);
   const Model copy = quantized.clone();
   EXPECT_EQ(quantizers(copy).size(), 3u);
-  const auto shared = wrapper(copy, "quant_a").stubs()[0].quantizer;
-  EXPECT_EQ(wrapper(copy, "quant_b").stubs()[0].quantizer, shared);
-  EXPECT_NE(wrapper(quantized, "quant_a").stubs()[0].quantizer, shared);
+  const auto shared = wrapper(copy, "quant_a").activations()[0].quantizer;
+  EXPECT_EQ(wrapper(copy, "quant_b").activations()[0].quantizer, shared);
+  EXPECT_NE(wrapper(quantized, "quant_a").activations()[0].quantizer, shared);
 }
 
 class QuantizedPredictOf : public ::testing::TestWithParam<int64_t> {};

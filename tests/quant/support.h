@@ -107,8 +107,9 @@ inline quant::QdqPlan plan_for(const Model& model,
 inline quant::QdqPlan plan_by_hand(const std::string& layer,
                                    const std::string& source) {
   quant::QdqPlan plan;
-  plan.points.push_back({layer, quant::QdqSite::input(0),
-                         quant::activation_quantizer(), "user", "by hand",
+  plan.points.push_back({{quant::QdqSite::input(0), "user", "by hand"},
+                         layer,
+                         quant::activation_quantizer(),
                          source});
   return plan;
 }

@@ -358,8 +358,7 @@ TEST(TensorrtAdd, IsLeftAloneWhenAsked) {
   const Model model(b.image, conv(add({b.x, conv(b.x, "main")}), "end"));
   const QuantizeOptions options{.tensorrt = {.residual = false}};
   EXPECT_EQ(edges_for(model, options), (Strings{"main 0 P01", "end 0 P01"}));
-  EXPECT_EQ(note_of(model, "add", options),
-            "P04: residual = false leaves Adds alone");
+  EXPECT_EQ(note_of(model, "add", options), "P04: residual = false skips Adds");
 }
 
 TEST(TensorrtAdd, OfOtherKindsStaysFloat) {

@@ -72,11 +72,10 @@ TEST(TensorrtPolicy, LeavesOutFirstAndLastLayersWhenAsked) {
             (Strings{"middle 0 P01", "last 0 P01", "last_too 0 P01"}));
   EXPECT_EQ(edges_for(model, with({.last_layer = false})),
             (Strings{"first 0 P01", "first_too 0 P01", "middle 0 P01"}));
-  EXPECT_EQ(
-      note_of(model, "first_too", with({.first_layer = false})),
-      "A06: no linear layer before it; first_layer = false leaves it out");
+  EXPECT_EQ(note_of(model, "first_too", with({.first_layer = false})),
+            "A06: no linear predecessor; first_layer = false skips it");
   EXPECT_EQ(note_of(model, "last", with({.last_layer = false})),
-            "A06: no linear layer behind it; last_layer = false leaves it out");
+            "A06: no linear successor; last_layer = false skips it");
   EXPECT_EQ(weights(plan_for(model, with({.first_layer = false}))).size(), 3u);
 }
 

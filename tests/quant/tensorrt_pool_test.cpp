@@ -44,12 +44,12 @@ TEST(TensorrtNormalization, HasQdqBehindOtherLayersWhereAnInt8LayerFollows) {
   const Model directly(x, conv(norm(x, "norm"), "end"));
   EXPECT_EQ(edges_for(directly), (Strings{"norm 0 P03", "end 0 P01"}));
   EXPECT_EQ(point_at(plan_for(directly), "norm").reason,
-            "image is no linear layer that absorbs it; end reads it");
+            "image is no linear layer to fuse with; end reads it");
   const Model through(x, conv(relu(norm(Dropout()(x), "norm"), "relu"), "end"));
   EXPECT_EQ(edges_for(through), (Strings{"norm 0 P03", "end 0 P01"}));
   EXPECT_EQ(edges_for(through, without({"end"})), Strings{});
   EXPECT_EQ(note_of(through, "norm", without({"end"})),
-            "P03: nothing behind it is quantized");
+            "P03: no successor is quantized");
 }
 
 TEST(TensorrtNormalization, SeesTheConvolutionBehindAPad) {
@@ -58,7 +58,7 @@ TEST(TensorrtNormalization, SeesTheConvolutionBehindAPad) {
       x, conv(ZeroPadding2D({.name = "pad"})(norm(x, "norm")), "end"));
   EXPECT_EQ(edges_for(model), (Strings{"norm 0 P03", "pad 0 P20"}));
   EXPECT_EQ(point_at(plan_for(model), "norm").reason,
-            "image is no linear layer that absorbs it; end reads it");
+            "image is no linear layer to fuse with; end reads it");
 }
 
 TEST(TensorrtNormalization, HasQdqBehindALayerWithAnActivationOfItsOwn) {
@@ -126,7 +126,7 @@ TEST(TensorrtAveragePool, HasNoneWhereNoneDoes) {
   const SymbolicTensor x = image();
   const Model to_output(x, relu(average(x, "pool"), "relu"));
   EXPECT_EQ(edges_for(to_output), Strings{});
-  EXPECT_EQ(note_of(to_output, "pool"), "P11: nothing behind it is quantized");
+  EXPECT_EQ(note_of(to_output, "pool"), "P11: no successor is quantized");
   const Model to_norm(x,
                       dense(LayerNormalization()(average(x, "pool")), "end"));
   EXPECT_EQ(edges_for(to_norm), (Strings{"end 0 P01"}));
@@ -147,7 +147,7 @@ TEST(TensorrtAveragePool, IsLeftAloneWhenAsked) {
   const QuantizeOptions options{.tensorrt = {.average_pools = false}};
   EXPECT_EQ(edges_for(model, options), (Strings{"end 0 P01"}));
   EXPECT_EQ(note_of(model, "pool", options),
-            "P11: average_pools = false leaves it alone");
+            "P11: average_pools = false skips it");
 }
 
 TEST(TensorrtAveragePool, MakesTheNormalizationBeforeItAnInt8Layer) {
@@ -168,7 +168,7 @@ TEST(TensorrtMaxPool, HasNoneOfItsOwn) {
   EXPECT_EQ(edges_for(model), (Strings{"end 0 P01"}));
   EXPECT_EQ(note_of(model, "pool"), "P10: Q/DQ moves through it from end");
   EXPECT_EQ(note_of(Model(x, max_pool(x, "pool")), "pool"),
-            "P10: nothing behind it is quantized");
+            "P10: no successor is quantized");
 }
 
 TEST(TensorrtMaxPool, SharesTheQuantizerOfOtherReadersOfItsTensor) {
@@ -257,7 +257,7 @@ TEST(TensorrtConcatenate, HasNoneAtItsInputs) {
   EXPECT_EQ(edges_for(model), (Strings{"a 0 P01", "b 0 P01", "end 0 P01"}));
   EXPECT_EQ(note_of(model, "concat"), "P14: Q/DQ moves through it from end");
   EXPECT_EQ(note_of(Model(x, joined), "concat"),
-            "P14: nothing behind it is quantized");
+            "P14: no successor is quantized");
 }
 
 TEST(TensorrtConcatenate, TellsOfInputsThatOthersReadOnAnotherScale) {
@@ -356,13 +356,13 @@ TEST(TensorrtMultiply, HasNoneWhereNoInt8LayerReadsItOrTheUserSaysSo) {
   const SymbolicTensor x = image();
   const Model last(x, multiply(x, gate(x, "sigmoid")));
   EXPECT_EQ(edges_for(last), (Strings{"squeeze 0 P11", "gate 0 P01"}));
-  EXPECT_EQ(note_of(last, "multiply"), "P15: nothing behind it is quantized");
+  EXPECT_EQ(note_of(last, "multiply"), "P15: no successor is quantized");
   const Model model(x, conv(multiply(x, gate(x, "sigmoid")), "end"));
   const QuantizeOptions off{.tensorrt = {.squeeze_excite = false}};
   EXPECT_EQ(edges_for(model, off),
             (Strings{"squeeze 0 P11", "gate 0 P01", "end 0 P01"}));
   EXPECT_EQ(note_of(model, "multiply", off),
-            "P15: squeeze_excite = false leaves Multiply alone");
+            "P15: squeeze_excite = false skips Multiply");
 }
 
 // Softmax and LayerNormalization.

@@ -52,12 +52,12 @@ inline const quant::QdqPoint& point_at(const quant::QdqPlan& plan,
   throw NotFoundError(fmt::format("test: no point at {} {}", layer, input));
 }
 
-/// "P10: reason" of what is left alone; "" if nothing is said of the layer.
+/// "P10: reason" of a skipped layer; "" if nothing is said of the layer.
 inline std::string note_of(const Model& model, const std::string& layer,
                            const quant::QuantizeOptions& options = {}) {
   for (const auto& note : quant::place(model, options).notes) {
     if (note.layer == layer &&
-        note.kind == quant::PlacementNote::Kind::left_alone) {
+        note.kind == quant::PlacementNote::Kind::skipped) {
       return fmt::format("{}: {}", note.rule, note.text);
     }
   }

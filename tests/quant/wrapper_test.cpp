@@ -21,8 +21,8 @@ std::shared_ptr<BaseQuantizeWrapper> wrap(const LayerHandle& inner,
   x->set_scale(scale);
   auto w = std::make_shared<Quantizer>("w", weight_quantizer());
   const auto wrapper = make_wrapper(inner.layer());
-  wrapper->attach(QdqSite::input(0), x, "test");
-  wrapper->attach(QdqSite::weight("kernel"), w, "test");
+  wrapper->attach({QdqSite::input(0), "test"}, x);
+  wrapper->attach({QdqSite::weight("kernel"), "test"}, w);
   return wrapper;
 }
 
@@ -51,7 +51,7 @@ TEST(Wrapper, TellsWhatItQuantizes) {
   const Config config = wrapper->config();
   EXPECT_EQ(config.at("class_name").as_string(), "Dense");
   EXPECT_EQ(config.at("config").at("units").as_int(), 5);
-  const Config& input = config.at("stubs").as_list().at(0);
+  const Config& input = config.at("activations").as_list().at(0);
   EXPECT_EQ(input.at("name").as_string(), "x");
   EXPECT_EQ(input.at("site").as_string(), "input 0");
   EXPECT_EQ(input.at("rule").as_string(), "fixed");
@@ -169,7 +169,7 @@ TEST(WrapperForward, SwitchedOffIsTheLayer) {
   const SymbolicTensor row = input({4});
   const Model wrapped(row, call(wrapper, {row}));
   shake(wrapped);
-  wrapper->stubs()[0].quantizer->set_enabled(false);
+  wrapper->activations()[0].quantizer->set_enabled(false);
   wrapper->weights()[0].quantizer->set_enabled(false);
   const Tensor x = noise({3, 4});
   const NoGradGuard no_grad;
@@ -278,7 +278,7 @@ TEST(Wrapper, RefusesPointsThatCannotBe) {
   const auto with = [&](const QdqSite& site,
                         const std::shared_ptr<Quantizer>& quantizer) {
     const auto wrapper = make_wrapper(dense());
-    wrapper->attach(site, quantizer);
+    wrapper->attach({site}, quantizer);
     return call(wrapper, {input({3})});
   };
   EXPECT_THROW(with(QdqSite::input(0), nullptr), ValueError);

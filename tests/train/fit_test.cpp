@@ -384,7 +384,8 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
     if (interrupted) {
       // Backward without a step leaves gradients behind.
       const Batch batch = blobs(10).batch(0, 10);
-      softmax_cross_entropy(model(Variable(batch.inputs)), batch.labels)
+      softmax_cross_entropy(model(Variable(batch.inputs), Mode::training),
+                            batch.labels)
           .backward();
     }
     fit(model, blobs(100));

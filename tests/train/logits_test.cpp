@@ -85,7 +85,8 @@ TEST(OutputActivation, IsFoundWhereverItStands) {
   EXPECT_EQ(
       output_activation(ends_in_layer(Activation({.activation = "softmax"}))),
       "softmax");
-  EXPECT_EQ(output_activation(ends_in_layer(ReLU())), "");
+  EXPECT_EQ(output_activation(ends_in_layer(ReLU())), "relu");
+  EXPECT_EQ(output_activation(ends_in_layer(PReLU())), "");
   EXPECT_EQ(output_activation(nested()), "softmax");
   EXPECT_EQ(output_activation(reshaped()), "softmax");
   EXPECT_EQ(output_activation(quant::quantize_model(ends_in("softmax"))),

@@ -54,7 +54,7 @@ std::vector<uint32_t> train_20_steps(const Family& family) {
   const Shape shape = model.inputs()[0].shape().with(0, family.batch);
   float loss = 0;
   for (uint64_t step = 0; step < 20; ++step) {
-    const Variable y = model(Variable(noise(shape, step + 1)));
+    const Variable y = model(Variable(noise(shape, step + 1)), Mode::training);
     const int64_t classes = y.shape()[-1];
     const Variable rows = reshape(y, {Shape::kAnySize, classes});
     Tensor labels({rows.shape()[0]}, DType::i64);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/twin.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 namespace octet::train {

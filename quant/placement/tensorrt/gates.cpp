@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "chains.h"
-#include "rules.h"
+#include "placement/tensorrt/fusions.h"
+#include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
 namespace {
@@ -34,35 +34,35 @@ std::optional<size_t> gate_of(const GraphIndex& graph, const GraphNode& node) {
 
 }  // namespace
 
-Decision decide_multiply(const Draft& draft, const GraphNode& node,
+Decision decide_multiply(const PlacementState& state, const GraphNode& node,
                          const TensorrtPolicy& options) {
-  const GraphIndex& graph = draft.graph();
+  const GraphIndex& graph = state.graph();
   const auto name = [&](size_t i) {
     return graph.tensor_name(graph.source(node.inputs[i]));
   };
   if (silu_gate(graph, node) != nullptr) {
-    return left_alone("P15", fmt::format("x * sigmoid(x) of {} and {} fuses "
-                                         "with what is before it",
-                                         name(0), name(1)));
+    return skipped("P15", fmt::format("x * sigmoid(x) of {} and {} fuses "
+                                      "with its predecessor",
+                                      name(0), name(1)));
   }
   const std::optional<size_t> gate = gate_of(graph, node);
   if (!gate) {
-    return left_alone(
+    return skipped(
         "P15", "no input is a gate: neither a sigmoid nor one pixel an image");
   }
   if (!options.squeeze_excite) {
-    return left_alone("P15", "squeeze_excite = false leaves Multiply alone");
+    return skipped("P15", "squeeze_excite = false skips Multiply");
   }
-  const Ahead& ahead = draft.ahead(node);
-  if (ahead.quantized == nullptr) {
-    return left_alone("P15", "nothing behind it is quantized");
+  const Successors& successors = state.successors(node);
+  if (successors.quantized == nullptr) {
+    return skipped("P15", "no successor is quantized");
   }
   Decision decision{.rule = "P15"};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     decision.sites.push_back(
         {QdqSite::input(static_cast<int>(i)), "P15",
          i == *gate ? fmt::format("gate {}; {} reads the product", name(i),
-                                  graph.tensor_name(*ahead.quantized))
+                                  graph.tensor_name(*successors.quantized))
                     : fmt::format("{}, which {} gates", name(i), name(*gate))});
   }
   return decision;

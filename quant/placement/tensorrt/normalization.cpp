@@ -1,26 +1,26 @@
 // BatchNormalization (P02, P03).
 #include <fmt/format.h>
 
-#include "chains.h"
-#include "rules.h"
+#include "placement/tensorrt/fusions.h"
+#include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
 
-Decision decide_normalization(const Draft& draft, const GraphNode& node) {
-  const GraphIndex& graph = draft.graph();
-  const SymbolicTensor& x = node.inputs[0];
-  if (const GraphNode* before = absorbing(graph, x)) {
-    return left_alone("P02",
-                      fmt::format("fuses with {}", graph.tensor_name(*before)));
+Decision decide_normalization(const PlacementState& state,
+                              const GraphNode& node) {
+  const GraphIndex& graph = state.graph();
+  if (const GraphNode* linear = linear_chain(graph, node).linear) {
+    return skipped("P02",
+                   fmt::format("fuses with {}", graph.tensor_name(*linear)));
   }
-  const GraphNode* reader = draft.ahead(node).unmerged;
+  const GraphNode* reader = state.successors(node).unmerged;
   if (reader == nullptr) {
-    return left_alone("P03", "nothing behind it is quantized");
+    return skipped("P03", "no successor is quantized");
   }
   return quantized_input(
       0, "P03",
-      fmt::format("{} is no linear layer that absorbs it; {} reads it",
-                  graph.tensor_name(graph.source(x)),
+      fmt::format("{} is no linear layer to fuse with; {} reads it",
+                  graph.tensor_name(graph.source(node.inputs[0])),
                   graph.tensor_name(*reader)));
 }
 

@@ -2,49 +2,50 @@
 
 #include <fmt/format.h>
 
-#include "chains.h"
-#include "rules.h"
+#include "placement/tensorrt/fusions.h"
+#include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
 namespace {
 
 // Whether this is a pad with one reader, so that Q/DQ can stand before it.
-bool is_own_pad(const Draft& draft, const GraphNode& pad) {
-  const GraphIndex& graph = draft.graph();
+bool is_own_pad(const PlacementState& state, const GraphNode& pad) {
+  const GraphIndex& graph = state.graph();
   return GraphIndex::is(pad, "ZeroPadding2D") && graph.uses(pad) == 1 &&
-         !draft.is_fixed(pad) && graph.calls(*pad.layer).size() == 1;
+         !state.is_fixed(pad) && graph.is_called_once(*pad.layer);
 }
 
 // What reads a tensor through the quantizer of that tensor, besides `except`.
 // Layers with several calls have quantizers of their own.
-std::vector<std::string> sharers(const Draft& draft, const GraphNode& made,
+std::vector<std::string> sharers(const PlacementState& state,
+                                 const GraphNode& made,
                                  const GraphNode& except) {
-  const GraphIndex& graph = draft.graph();
+  const GraphIndex& graph = state.graph();
   std::vector<std::string> names;
   for (const auto& [reader, input] : graph.readers(made)) {
-    if (reader != &except && draft.reads_int8(*reader, input) &&
-        graph.calls(*reader->layer).size() == 1) {
+    if (reader != &except && state.reads_int8(*reader, input) &&
+        graph.is_called_once(*reader->layer)) {
       names.push_back(graph.tensor_name(*reader));
     }
   }
   return names;
 }
 
-void decide_max_pool(Draft& draft, const GraphNode& node) {
-  const GraphIndex& graph = draft.graph();
+void decide_max_pool(PlacementState& state, const GraphNode& node) {
+  const GraphIndex& graph = state.graph();
   // From the tensor that the pool reads back over pads of its own.
   const GraphNode* reader = &node;
-  while (graph.calls(*node.layer).size() == 1) {
+  while (graph.is_called_once(*node.layer)) {
     const GraphNode& made = graph.source(reader->inputs[0]);
-    const auto siblings = sharers(draft, made, *reader);
+    const auto siblings = sharers(state, made, *reader);
     if (!siblings.empty()) {
       const std::string reason =
           fmt::format("one quantizer of {} with {}", graph.tensor_name(made),
                       name_list(siblings));
-      draft.decide(node, quantized_input(0, "P12", reason));
+      state.decide(node, quantized_input(0, "P12", reason));
       if (reader != &node) {
-        draft.move_to_pad(node);
-        draft.decide(
+        state.move_to_pad(node);
+        state.decide(
             *reader,
             quantized_input(0, "P20",
                             fmt::format("before the pad of {}; {}",
@@ -52,28 +53,28 @@ void decide_max_pool(Draft& draft, const GraphNode& node) {
       }
       return;
     }
-    if (!is_own_pad(draft, made)) break;
+    if (!is_own_pad(state, made)) break;
     reader = &made;
   }
-  const GraphNode* behind = draft.ahead(node).quantized;
-  draft.decide(
-      node, left_alone("P10", behind == nullptr
-                                  ? "nothing behind it is quantized"
+  const GraphNode* next = state.successors(node).quantized;
+  state.decide(node,
+               skipped("P10", next == nullptr
+                                  ? "no successor is quantized"
                                   : fmt::format("Q/DQ moves through it from {}",
-                                                graph.tensor_name(*behind))));
+                                                graph.tensor_name(*next))));
 }
 
 // What reads a tensor in INT8 besides a Concatenate, pools looked through.
-std::vector<std::string> other_readers(const Draft& draft,
+std::vector<std::string> other_readers(const PlacementState& state,
                                        const GraphNode& made,
                                        const GraphNode& except) {
-  const GraphIndex& graph = draft.graph();
+  const GraphIndex& graph = state.graph();
   std::vector<std::string> names;
   for (const auto& [reader, input] : graph.readers(made)) {
     if (reader == &except) continue;
-    const GraphNode* int8 = draft.reads_int8(*reader, input) ? reader
+    const GraphNode* int8 = state.reads_int8(*reader, input) ? reader
                             : graph.role(*reader) == LayerRole::movement
-                                ? draft.ahead(*reader).quantized
+                                ? state.successors(*reader).quantized
                                 : nullptr;
     if (int8 != nullptr) names.push_back(graph.tensor_name(*int8));
   }
@@ -81,15 +82,15 @@ std::vector<std::string> other_readers(const Draft& draft,
 }
 
 // What comes out of a quantized pool lies on its grid already.
-void share_shortcut(Draft& draft, const GraphNode& pool) {
-  if (!draft.reads_int8(pool, 0)) return;
-  const GraphIndex& graph = draft.graph();
+void share_shortcut(PlacementState& state, const GraphNode& pool) {
+  if (!state.reads_int8(pool, 0)) return;
+  const GraphIndex& graph = state.graph();
   for (const auto& [reader, input] : graph.readers(pool)) {
-    if (!GraphIndex::is(*reader, "Add") || draft.is_fixed(*reader) ||
-        !draft.reads_int8(*reader, input)) {
+    if (!GraphIndex::is(*reader, "Add") || state.is_fixed(*reader) ||
+        !state.reads_int8(*reader, input)) {
       continue;
     }
-    draft.take_back(*reader, input, "P10",
+    state.take_back(*reader, input, "P10",
                     fmt::format("pooled shortcut: what {} hands on is on its "
                                 "grid already",
                                 graph.tensor_name(pool)));
@@ -98,15 +99,15 @@ void share_shortcut(Draft& draft, const GraphNode& pool) {
 
 }  // namespace
 
-Decision decide_average_pool(const Draft& draft, const GraphNode& node,
+Decision decide_average_pool(const PlacementState& state, const GraphNode& node,
                              const TensorrtPolicy& options) {
-  const GraphIndex& graph = draft.graph();
+  const GraphIndex& graph = state.graph();
   if (!options.average_pools) {
-    return left_alone("P11", "average_pools = false leaves it alone");
+    return skipped("P11", "average_pools = false skips it");
   }
-  const GraphNode* reader = draft.ahead(node).unmerged;
+  const GraphNode* reader = state.successors(node).unmerged;
   if (reader == nullptr) {
-    return left_alone("P11", "nothing behind it is quantized");
+    return skipped("P11", "no successor is quantized");
   }
   return quantized_input(
       0, "P11",
@@ -115,34 +116,34 @@ Decision decide_average_pool(const Draft& draft, const GraphNode& node,
                   graph.tensor_name(*reader)));
 }
 
-void decide_max_pools(Draft& draft) {
-  const GraphIndex& graph = draft.graph();
+void decide_max_pools(PlacementState& state) {
+  const GraphIndex& graph = state.graph();
   for (const auto& node : graph.model().nodes()) {
     if (!GraphIndex::is(*node, "MaxPooling2D")) continue;
-    if (!draft.is_fixed(*node)) decide_max_pool(draft, *node);
-    share_shortcut(draft, *node);
+    if (!state.is_fixed(*node)) decide_max_pool(state, *node);
+    share_shortcut(state, *node);
   }
 }
 
-void decide_concatenations(Draft& draft) {
-  const GraphIndex& graph = draft.graph();
+void decide_concatenations(PlacementState& state) {
+  const GraphIndex& graph = state.graph();
   for (const auto& node : graph.model().nodes()) {
-    if (!GraphIndex::is(*node, "Concatenate") || draft.is_fixed(*node)) {
+    if (!GraphIndex::is(*node, "Concatenate") || state.is_fixed(*node)) {
       continue;
     }
-    const GraphNode* behind = draft.ahead(*node).quantized;
-    std::string reason = behind == nullptr
-                             ? "nothing behind it is quantized"
+    const GraphNode* next = state.successors(*node).quantized;
+    std::string reason = next == nullptr
+                             ? "no successor is quantized"
                              : fmt::format("Q/DQ moves through it from {}",
-                                           graph.tensor_name(*behind));
+                                           graph.tensor_name(*next));
     for (const SymbolicTensor& x : node->inputs) {
       const GraphNode& made = graph.source(x);
-      const auto others = other_readers(draft, made, *node);
+      const auto others = other_readers(state, made, *node);
       if (others.empty()) continue;
       reason += fmt::format("; {} has another scale for {}",
                             graph.tensor_name(made), name_list(others));
     }
-    draft.decide(*node, left_alone("P14", std::move(reason)));
+    state.decide(*node, skipped("P14", std::move(reason)));
   }
 }
 

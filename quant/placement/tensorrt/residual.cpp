@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "../ancestor.h"
-#include "chains.h"
-#include "rules.h"
+#include "graph/ancestor.h"
+#include "placement/tensorrt/fusions.h"
+#include "placement/tensorrt/rules.h"
 
 namespace octet::quant {
 namespace {
@@ -39,7 +39,7 @@ struct Choice {
 };
 
 Choice choose(const GraphIndex& graph, const GraphNode& node,
-              const std::vector<ConvBranch>& branches,
+              const std::vector<LinearChain>& branches,
               const std::vector<size_t>& candidates) {
   const auto linear = [&](size_t i) {
     return graph.tensor_name(*branches[i].linear);
@@ -66,7 +66,7 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
 }
 
 Decision residual(const GraphIndex& graph, const GraphNode& node,
-                  const std::vector<ConvBranch>& branches,
+                  const std::vector<LinearChain>& branches,
                   const Choice& choice) {
   Decision decision{.rule = choice.rule};
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -89,36 +89,36 @@ Decision residual(const GraphIndex& graph, const GraphNode& node,
 
 }  // namespace
 
-Decision decide_add(const Draft& draft, const GraphNode& node,
+Decision decide_add(const PlacementState& state, const GraphNode& node,
                     const TensorrtPolicy& options) {
   if (!options.residual) {
-    return left_alone("P04", "residual = false leaves Adds alone");
+    return skipped("P04", "residual = false skips Adds");
   }
-  const GraphIndex& graph = draft.graph();
-  const Ahead& ahead = draft.ahead(node);
-  if (ahead.quantized == nullptr && ahead.floating != nullptr) {
-    return left_alone("P17", fmt::format("leads only to {}, which stays float",
-                                         graph.tensor_name(*ahead.floating)));
+  const GraphIndex& graph = state.graph();
+  const Successors& successors = state.successors(node);
+  if (successors.quantized == nullptr && successors.floating != nullptr) {
+    return skipped("P17", fmt::format("leads only to {}, which stays float",
+                                      graph.tensor_name(*successors.floating)));
   }
-  std::vector<ConvBranch> branches;
+  std::vector<LinearChain> branches;
   for (const SymbolicTensor& x : node.inputs) {
-    branches.push_back(conv_branch(graph, x));
+    branches.push_back(linear_chain(graph, graph.source(x)));
   }
   // Of branches that fuse, those in INT8, if there are any.
   std::vector<size_t> candidates;
   std::vector<size_t> in_float;
   for (size_t i = 0; i < branches.size() && !broadcasts(node); ++i) {
     if (!branches[i].fuses()) continue;
-    const bool int8 = draft.reads_int8(*branches[i].linear, 0);
+    const bool int8 = state.reads_int8(*branches[i].linear, 0);
     (int8 ? candidates : in_float).push_back(i);
   }
-  if (candidates.empty() && ahead.quantized == nullptr) {
-    return left_alone(
-        "P06", "no INT8 convolution fuses with it, and none reads the sum");
+  if (candidates.empty() && successors.quantized == nullptr) {
+    return skipped("P06",
+                   "no INT8 convolution fuses with it, and none reads the sum");
   }
   if (candidates.empty()) candidates = in_float;
   if (candidates.empty()) {
-    const std::string& reader = graph.tensor_name(*ahead.quantized);
+    const std::string& reader = graph.tensor_name(*successors.quantized);
     return broadcasts(node)
                ? all_inputs(graph, node, "P22",
                             fmt::format("the shapes differ, so nothing fuses "

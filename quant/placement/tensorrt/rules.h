@@ -2,35 +2,38 @@
 // of the table in quant/README.md.
 #pragma once
 
-#include "draft.h"
+#include <octet/quant/quantize_model.h>
+
+#include "placement/tensorrt/placement_state.h"
 
 namespace octet::quant {
 
 /// All linear layers (P01, A06, P24 to P26).
-void decide_linear(Draft& draft, const TensorrtPolicy& options);
+void decide_linear(PlacementState& state, const TensorrtPolicy& options);
 /// Q/DQ of linear layers that read a ZeroPadding2D goes before it (P20).
 /// REQUIRES: linear layers are decided.
-void move_before_pads(Draft& draft);
+void move_before_pads(PlacementState& state);
 
-// REQUIRES, of these: all that is behind the node is decided, and looked
-// ahead from.
+// REQUIRES, of these: all successors of the node are decided, and their own
+// are found.
 
 /// BatchNormalization (P02, P03).
-Decision decide_normalization(const Draft& draft, const GraphNode& node);
+Decision decide_normalization(const PlacementState& state,
+                              const GraphNode& node);
 /// Add (P04, P06 to P08, P17, P22).
-Decision decide_add(const Draft& draft, const GraphNode& node,
+Decision decide_add(const PlacementState& state, const GraphNode& node,
                     const TensorrtPolicy& options);
 /// Multiply (P15).
-Decision decide_multiply(const Draft& draft, const GraphNode& node,
+Decision decide_multiply(const PlacementState& state, const GraphNode& node,
                          const TensorrtPolicy& options);
 /// AveragePooling2D, GlobalAveragePooling2D (P11).
-Decision decide_average_pool(const Draft& draft, const GraphNode& node,
+Decision decide_average_pool(const PlacementState& state, const GraphNode& node,
                              const TensorrtPolicy& options);
 
 /// MaxPooling2D (P10, P12) and what reads it: an Add's pooled shortcut needs
 /// no Q/DQ of its own. REQUIRES: all other layers are decided.
-void decide_max_pools(Draft& draft);
+void decide_max_pools(PlacementState& state);
 /// Concatenate (P14). REQUIRES: all other layers are decided.
-void decide_concatenations(Draft& draft);
+void decide_concatenations(PlacementState& state);
 
 }  // namespace octet::quant

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <string>
+#include <string_view>
 
 #include <octet/layers/graph.h>
 
@@ -11,6 +12,12 @@ struct ActivationOptions {
   std::string activation = "linear";
   std::string name = "";
 };
+
+/// Whether Activation, and the option `activation` of layers, has a function of
+/// that name.
+bool has_activation_function(std::string_view name);
+/// Throws: ValueError naming the nearest names, if there is none.
+void expect_activation_function(std::string_view name);
 
 /// A function of every value (softmax: of the last axis), by Keras' name:
 /// linear, elu, exponential, gelu (exact), hard_sigmoid, hard_silu,

@@ -27,6 +27,14 @@ class Layer;
 class EmitContext;
 struct OnnxValue;
 
+/// A convolution's kernel, seen by its sizes.
+struct ConvolutionShape {
+  Size2 kernel{1, 1};
+  int64_t in = 0;  ///< channels
+  int64_t out = 0;
+  int64_t groups = 1;
+};
+
 /// A tensor that belongs to a layer, under its Keras name.
 struct Parameter {
   std::string name;       ///< "kernel", "bias", "gamma", "moving_mean", ...
@@ -81,39 +89,6 @@ struct ForwardContext {
   /// A tensor between two products of the layer, likewise. Its name is that of
   /// QdqDefault::inner.
   Variable inner(std::string_view name, const Variable& x) const;
-};
-
-/// How a class is quantized: by a wrapper of its inputs and these weights.
-struct QdqDefault {
-  bool enabled = false;     ///< in full mode, when nobody says otherwise
-  bool on_request = false;  ///< where a spec, a case or a policy asks for it
-  bool several_inputs = false;          ///< each with Q/DQ of its own
-  std::string_view weight = {};         ///< parameter that gets weight Q/DQ
-  std::string_view second_weight = {};  ///< another one, of a class with two
-  /// The tensor between the two products of such a class, which is quantized
-  /// as its input is (ForwardContext::inner, EmitContext::inner).
-  std::string_view inner = {};
-};
-
-/// What a class does to the values that pass through, as far as Q/DQ
-/// placement has to know.
-enum class LayerRole {
-  other,
-  linear,         ///< weights times inputs: convolutions, Dense
-  normalization,  ///< affine by channel, which a linear layer before absorbs
-  activation,     ///< one function of each element of one tensor
-  movement,       ///< moves, selects or repeats values: Flatten, MaxPooling2D
-  identity,       ///< hands its input on in inference: Dropout
-  merge,          ///< joins several tensors element by element: Add
-};
-
-/// What the registry knows of a class. Every layer source ends with one.
-struct LayerDef {
-  std::string_view class_name;
-  /// Throws: ValueError, NotFoundError for a bad configuration.
-  std::shared_ptr<Layer> (*create)(const Config& config);
-  LayerRole role = LayerRole::other;
-  QdqDefault qdq = {};
 };
 
 /// The copies made so far while a model is cloned: layers that share an
@@ -182,6 +157,16 @@ class Layer {
   /// layers share are copied once, through `context`.
   virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
 
+  /// The function at its end, by Keras' name: "relu" of a Conv2D with that
+  /// option, of an Activation and of a ReLU. "linear" if there is none, empty
+  /// if it has no name there, as PReLU. By default the field `activation` of
+  /// config().
+  virtual std::string activation() const;
+  /// Whether it hands its only input, of that shape, on as it is in inference,
+  /// or in training as well.
+  virtual bool is_identity(const Shape& input, bool training) const;
+  /// The convolutions it consists of, in order; none by default.
+  virtual std::vector<ConvolutionShape> convolutions() const { return {}; }
   /// Multiply-adds of one sample.
   virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
 

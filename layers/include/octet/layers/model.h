@@ -20,10 +20,11 @@ struct ModelOptions {
   uint64_t seed = 0;  ///< of the initial weights
 };
 
+/// How a graph runs. As in Keras, it is said, and does not depend on whether
+/// gradients are recorded.
 enum class Mode {
-  automatic,  ///< training where gradients are recorded, else inference
-  training,
   inference,
+  training,  ///< moves running statistics; random layers draw
 };
 
 /// What one node takes. Shared weights count at their first node.
@@ -60,12 +61,13 @@ class [[nodiscard]] Model {
   /// Of the initial weights and of what random layers draw in training.
   uint64_t seed() const { return options_.seed; }
 
-  /// Runs the graph. Throws: ShapeError if x does not fit the input; ValueError
-  /// for another number of inputs, or of outputs where one is returned; errors
-  /// of a layer carry its name and input shapes.
-  Variable operator()(const Variable& x, Mode mode = Mode::automatic) const;
+  /// Runs the graph: inference, unless told `Mode::training`. Throws:
+  /// ShapeError if x does not fit the input; ValueError for another number of
+  /// inputs, or of outputs where one is returned; errors of a layer carry its
+  /// name and input shapes.
+  Variable operator()(const Variable& x, Mode mode = Mode::inference) const;
   std::vector<Variable> operator()(std::span<const Variable> inputs,
-                                   Mode mode = Mode::automatic) const;
+                                   Mode mode = Mode::inference) const;
 
   /// Calls the model in another graph: the nested model's layers become nodes
   /// of that graph, under names that begin with this model's

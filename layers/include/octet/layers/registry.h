@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <octet/layers/layer.h>
+#include <octet/layers/layer_def.h>
 
 namespace octet {
 

@@ -2,7 +2,6 @@
 // activations.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,27 +12,17 @@
 
 namespace octet::quant {
 
-struct CalibrationOptions {
-  Calibration method = Calibration::percentile;
-  float percentile = 99.99f;  ///< for Calibration::percentile, [50, 100]
-  float ema_rate = 0.01f;     ///< for Calibration::ema, (0, 1]
-  // Of the form that takes data:
-  int64_t batch_size = 256;
-  int64_t samples = 0;  ///< as many, chosen by chance; 0: all
-  uint64_t seed = 0;    ///< of that choice
-};
-
 struct CalibratedRange {
   std::string quantizer;
-  float range;  ///< largest magnitude represented; 0 for a dead tensor
+  float range;  ///< largest magnitude represented; 0 for zeros alone
   float scale;
-  bool dead;  ///< no magnitude of 2^-100 or more was seen; the scale is 1
+  bool all_zero;  ///< no magnitude of 2^-100 or more was seen; the scale is 1
 };
 
 /// Runs `forward` with every fixed-scale quantizer observing and none
 /// quantizing, without gradients and on this thread alone, then sets the
-/// scales. Dead tensors are warned of too. Fixed scales per channel, which only
-/// weights have, come from the weight where there are none yet and stay as
+/// scales. Ranges of zeros alone are warned of. Fixed scales per channel, which
+/// only weights have, come from the weight where there are none yet and stay as
 /// they are where fold_batch_norm() or set_scales() gave some. Batch
 /// normalization whose statistics were never trained is warned of: its ranges
 /// are not those of the trained network.

@@ -20,7 +20,7 @@ struct Conversion {
 };
 
 /// FlattenDenseToConv1x1, RemoveIdentityPool and RemoveIdentity, each a
-/// function that can be left out. Layers that no output needs are not part of
+/// function that can be omitted. Layers that no output needs are not part of
 /// a Model, and attention is made of its projections from the start
 /// (multi_head_attention), so neither takes a conversion.
 /// Source: Embedl Deploy's documentation, conversion patterns.

@@ -6,20 +6,13 @@
 #include <vector>
 
 #include <octet/quant/plan.h>
-#include <octet/quant/quantize_model.h>
 #include <octet/quant/transform.h>
 
 namespace octet::quant {
 
-struct TensorQuantConfig {
-  int n_bits = 8;            ///< [2, 8]
-  bool symmetric = true;     ///< TensorRT takes no zero point but 0
-  bool per_channel = false;  ///< of weights only
-};
-
 struct QuantConfig {
-  TensorQuantConfig activation = {};
-  TensorQuantConfig weight = {.per_channel = true};
+  QuantizerConfig activation = activation_quantizer();
+  QuantizerConfig weight = weight_quantizer();
   /// Layer classes, by any of their names, whose weights stay float; Q/DQ on
   /// what they read stays.
   std::vector<std::string> skip_weight_quant_for = {};
@@ -27,11 +20,11 @@ struct QuantConfig {
 
 /// The points of the matches that are to be applied: rule "pattern ConvBN",
 /// reason its rationale. Readers of one tensor share a quantizer.
-/// Throws: UnsupportedError for what TensorRT does not take (symmetric = false,
-/// activations per channel); ValueError for n_bits out of range, a quantized
-/// model, a match whose layers do not follow one another in the model, or a
-/// layer in two matches; NotFoundError, with near names, for layers that the
-/// model does not have and classes that do not exist.
+/// Throws: UnsupportedError for what TensorRT does not take (activations on a
+/// live scale or with one a channel); ValueError for bits out of range, a
+/// quantized model, a match whose layers do not follow one another in the
+/// model, or a layer in two matches; NotFoundError, with near names, for layers
+/// that the model does not have and classes that do not exist.
 QdqPlan plan_of_matches(const Model& model,
                         const std::vector<PatternMatch>& matches,
                         const QuantConfig& config = {});

@@ -1,5 +1,6 @@
 // ModelState: a model, float or quantized, as plain values; what files hold of
-// it. A quantized one is its float twin, a plan and the state of quantizers.
+// it. A quantized one is its float counterpart, a plan and the state of
+// quantizers.
 #pragma once
 
 #include <span>
@@ -44,8 +45,14 @@ Model rebuild(const ModelState& state);
 /// Throws: ValueError, NotFoundError, ShapeError naming what does not fit.
 void restore(const Model& model, const ModelState& state);
 
-/// Puts weights alone into an equal model or a twin: all, or nothing.
+/// Puts weights alone into an equal model or a counterpart: all, or nothing.
 /// Throws: as restore().
 void assign_weights(const Model& model, std::span<const Weight> weights);
+
+/// Copies all weights and statistics from a model to its counterpart, or to an
+/// equal model. All of them or, if one does not fit, none. Scales of quantizers
+/// and what is frozen stay as they are.
+/// Throws: ValueError naming the layers that one side lacks; ShapeError.
+void copy_weights(const Model& from, const Model& to);
 
 }  // namespace octet::quant

@@ -1,6 +1,7 @@
 // Observers: what calibration remembers of the tensors it sees.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -20,10 +21,14 @@ enum class Calibration {
   percentile,
 };
 
-struct ObserverOptions {
+struct CalibrationOptions {
   Calibration method = Calibration::percentile;
-  float percentile = 99.99f;  ///< [50, 100], a percentage
-  float ema_rate = 0.01f;     ///< share of the new batch, (0, 1]
+  float percentile = 99.99f;  ///< of Calibration::percentile, [50, 100]
+  float ema_rate = 0.01f;     ///< of Calibration::ema: of a new batch, (0, 1]
+  // Of calibrate() with a Dataset, nothing to observers:
+  int64_t batch_size = 256;
+  int64_t samples = 0;  ///< as many, chosen by chance; 0: all
+  uint64_t seed = 0;    ///< of that choice
 };
 
 /// Collects the range of one tensor. Not thread-safe.
@@ -43,10 +48,11 @@ class RangeObserver {
 };
 
 /// Throws: ValueError for options out of range.
-std::unique_ptr<RangeObserver> make_observer(const ObserverOptions& options);
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options);
 
-Config to_config(const ObserverOptions& options);
+/// What observers know of the options, and back.
+Config to_config(const CalibrationOptions& options);
 /// Throws: ValueError, NotFoundError.
-ObserverOptions observer_options_from(const Config& config);
+CalibrationOptions calibration_options_from(const Config& config);
 
 }  // namespace octet::quant

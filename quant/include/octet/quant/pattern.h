@@ -1,6 +1,6 @@
 // Patterns: chains of layers that a device computes in one kernel, and where
 // Q/DQ stands around them. Plain data: transform() tries a list in its order,
-// so patterns of one's own go to its front.
+// so custom patterns go to its front.
 //
 //   auto patterns = tensorrt_patterns();
 //   patterns.insert(patterns.begin(),
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <octet/layers/graph.h>
+#include <octet/layers/layer_def.h>
 
 namespace octet::quant {
 
@@ -43,7 +44,7 @@ struct PatternStep {
   /// Where it does not hold, the layer does not fit the step.
   Condition only_if = {};
   /// Where it holds, a match is listed with its text, but not applied.
-  Condition leave_out_if = {};
+  Condition skip_if = {};
 };
 
 /// Where Q/DQ stands at a match.

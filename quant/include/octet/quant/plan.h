@@ -12,17 +12,12 @@
 
 namespace octet::quant {
 
-struct QdqPoint {
+struct QdqPoint : PlacedSite {
   std::string layer;  ///< name
-  QdqSite site;
   QuantizerConfig config;
-  /// Whose decision it is: "user", "case ResNetV1", "default", the id of a
-  /// placement rule ("P04") or "pattern ConvBNReLU".
-  std::string rule;
-  std::string reason;  ///< in words
   /// Points of one group read the same tensor and share one quantizer. Empty
   /// in a plan made by hand: that of the tensor, with all who read it.
-  std::string group;
+  std::string group = {};
   bool operator==(const QdqPoint&) const = default;
 };
 
@@ -32,6 +27,24 @@ struct [[nodiscard]] QdqPlan {
   /// One point per line: layer, site, configuration, rule, reason.
   std::string to_string() const;
   bool operator==(const QdqPlan&) const = default;
+};
+
+/// Something a placement did not do, or a disagreement it settled.
+struct PlacementNote {
+  enum class Kind {
+    skipped,   ///< a layer without Q/DQ, and why
+    conflict,  ///< user, case and policy disagreed; `text` names the winner
+  };
+  Kind kind = Kind::skipped;
+  std::string layer;
+  std::string rule;
+  std::string text;
+  bool operator==(const PlacementNote&) const = default;
+};
+
+struct [[nodiscard]] Placement {
+  QdqPlan plan;
+  std::vector<PlacementNote> notes;  ///< in the model's order
 };
 
 /// How many Q/DQ pairs a plan makes of a model.

@@ -1,4 +1,5 @@
-// QdqSite: one place at a layer where a Q/DQ pair can stand.
+// QdqSite: one place at a layer where a Q/DQ pair can stand; PlacedSite: one
+// where a pair does stand, and why.
 #pragma once
 
 #include <string>
@@ -32,6 +33,20 @@ struct QdqSite {
 
 /// "input 0", "inner depthwise", "kernel", "output".
 std::string to_string(const QdqSite& site);
+
+/// The order of one layer's sites in plans: inputs by their index, then the
+/// inner tensor, then weights, then the output.
+int site_order(const QdqSite& site);
+
+/// A site that gets Q/DQ, whose decision that is, and why.
+struct PlacedSite {
+  QdqSite site;
+  /// "user", "case ResNetV1", "default", the id of a placement rule ("P04") or
+  /// "pattern ConvBNReLU".
+  std::string rule = {};
+  std::string reason = {};  ///< in words
+  bool operator==(const PlacedSite&) const = default;
+};
 
 /// What is asked of a layer, in the toolkit's terms.
 struct QdqRequest {

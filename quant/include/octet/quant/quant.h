@@ -3,6 +3,7 @@
 
 #include <octet/quant/calibrate.h>
 #include <octet/quant/conversion.h>
+#include <octet/quant/counterpart.h>
 #include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
@@ -16,6 +17,5 @@
 #include <octet/quant/quantizer.h>
 #include <octet/quant/spec.h>
 #include <octet/quant/transform.h>
-#include <octet/quant/twin.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>

@@ -34,8 +34,8 @@ struct TensorrtPolicy {
   bool residual = true;        ///< P04, P06 to P08, P22: Add
   bool average_pools = true;   ///< P11
   bool squeeze_excite = true;  ///< P15: Multiply by a gate
-  bool first_layer = true;     ///< A06: no linear layer stands before it
-  bool last_layer = true;      ///< A06: no linear layer stands behind it
+  bool first_layer = true;     ///< A06: without a linear predecessor
+  bool last_layer = true;      ///< A06: without a linear successor
   /// P24: convolutions of fewer than 16 channels in or out, but for those that
   /// ModelOpt quantizes.
   bool skip_narrow_convs = false;
@@ -65,24 +65,6 @@ struct QuantizeOptions {
   QuantizerConfig weight = weight_quantizer();
 };
 
-/// Something a placement did not do, or a disagreement it settled.
-struct PlacementNote {
-  enum class Kind {
-    left_alone,  ///< an edge without Q/DQ, and why
-    conflict,    ///< user, case and policy disagreed; `text` names the winner
-  };
-  Kind kind = Kind::left_alone;
-  std::string layer;
-  std::string rule;
-  std::string text;
-  bool operator==(const PlacementNote&) const = default;
-};
-
-struct [[nodiscard]] Placement {
-  QdqPlan plan;
-  std::vector<PlacementNote> notes;  ///< in the model's order
-};
-
 /// Where Q/DQ goes and why, and where not and why. Nothing is changed.
 /// Precedence on a layer: user > case (the later one) > policy.
 /// Throws: NotFoundError, with the nearest names, for a layer or pattern that
@@ -91,7 +73,7 @@ struct [[nodiscard]] Placement {
 /// ValueError for an index that a layer does not have, for partial mode
 /// without a spec or case, for toolkit.strict with another policy, and for a
 /// model that is quantized.
-/// With OnUnknown::warn what is unknown is warned of and left out.
+/// With OnUnknown::warn what is unknown is warned of and skipped.
 Placement place(const Model& model, const QuantizeOptions& options = {});
 
 /// apply(place(model, options).plan, model): a new model; nothing given is

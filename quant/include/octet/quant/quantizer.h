@@ -89,7 +89,7 @@ class Quantizer {
 
   /// Starts collecting ranges; with the live rule, and with scales per
   /// channel, which are a weight's, nothing happens.
-  void start_observing(const ObserverOptions& options);
+  void start_observing(const CalibrationOptions& options);
   /// Ends it and sets the scale. Returns the range, or nothing if no tensor
   /// was seen (the scale then stays as it was).
   std::optional<float> finish_observing();
@@ -127,7 +127,7 @@ class Quantizer {
   Tensor scale_;  // [] or [c]; empty without one
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
-  ObserverOptions observer_options_;
+  CalibrationOptions observer_options_;
   std::atomic<int> pauses_{0};
   mutable std::optional<uint64_t> last_observed_;
 

@@ -88,7 +88,7 @@ class QuantizationSpec {
 
 /// {"spec": [{"name": "conv1", "quantize_weight": false}, ...]}, where an
 /// entry may have a "target" ("layer", "pattern" or "class") and has the names
-/// of SpecOptions otherwise. What is left out has its default.
+/// of SpecOptions otherwise. What is missing has its default.
 Config to_config(const QuantizationSpec& spec);
 /// Throws: ValueError, NotFoundError saying what is wrong with which entry.
 QuantizationSpec spec_from_config(const Config& config);

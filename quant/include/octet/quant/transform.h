@@ -29,9 +29,9 @@ struct PatternMatch {
   std::vector<std::string> layers;  ///< names, from the first to the last
   std::vector<MatchPoint> qdq_points;
   std::string rationale;
-  /// Whether insert_qdq() uses the match; yours to change.
+  /// Whether insert_qdq() uses the match; may be changed.
   bool apply = true;
-  std::string left_out_because = {};  ///< why transform() said no, if it did
+  std::string skip_reason = {};  ///< why transform() said no, if it did
 
   /// The last layer, as the name of the match.
   const std::string& key() const { return layers.back(); }
@@ -48,7 +48,7 @@ struct TransformReport {
   struct Count {
     std::string pattern;
     int64_t applied = 0;
-    int64_t left_out = 0;
+    int64_t skipped = 0;
     bool operator==(const Count&) const = default;
   };
   /// A pattern or conversion that was not applied, at a layer.

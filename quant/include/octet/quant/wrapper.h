@@ -15,21 +15,10 @@
 
 namespace octet::quant {
 
-/// A quantizer on an activation: at an input of a layer, inside it, or behind
-/// it.
-struct QuantStub {
-  QdqSite site;
+/// A quantizer at a layer: on an activation (the pattern route's QuantStub) or
+/// on a weight (its WeightFakeQuantize).
+struct PlacedQuantizer : PlacedSite {
   std::shared_ptr<Quantizer> quantizer;
-  std::string rule;  ///< see QdqPoint
-  std::string reason;
-};
-
-/// A quantizer on a weight.
-struct WeightFakeQuantize {
-  std::string parameter;
-  std::shared_ptr<Quantizer> quantizer;
-  std::string rule;
-  std::string reason;
 };
 
 class BaseQuantizeWrapper : public Layer {
@@ -48,13 +37,17 @@ class BaseQuantizeWrapper : public Layer {
   /// is called.
   /// Throws: ValueError for no quantizer or a negative index; UnsupportedError
   /// for a live or per-channel scale on an activation.
-  void attach(const QdqSite& site, std::shared_ptr<Quantizer> quantizer,
-              std::string rule = "", std::string reason = "");
+  void attach(PlacedSite site, std::shared_ptr<Quantizer> quantizer);
 
   const Layer& inner() const { return *inner_; }
+  /// activations(), then weights().
+  std::span<const PlacedQuantizer> quantizers() const { return quantizers_; }
   /// Inputs in ascending order, then the inner tensor, then the output.
-  std::span<const QuantStub> stubs() const { return stubs_; }
-  std::span<const WeightFakeQuantize> weights() const { return weights_; }
+  std::span<const PlacedQuantizer> activations() const;
+  /// As they were attached.
+  std::span<const PlacedQuantizer> weights() const;
+  /// Null where there is none.
+  const PlacedQuantizer* find(const QdqSite& site) const;
 
   /// "<Class>QuantizeWrapper".
   std::string class_name() const override;
@@ -72,6 +65,8 @@ class BaseQuantizeWrapper : public Layer {
                  std::span<const OnnxValue> inputs) const override;
   /// A wrapper of the class that is registered for the inner layer's.
   std::shared_ptr<Layer> clone(CloneContext& context) const override;
+  std::string activation() const override;
+  std::vector<ConvolutionShape> convolutions() const override;
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
   bool statistics_frozen() const override;
@@ -83,8 +78,8 @@ class BaseQuantizeWrapper : public Layer {
 
  private:
   std::shared_ptr<Layer> inner_;
-  std::vector<QuantStub> stubs_;
-  std::vector<WeightFakeQuantize> weights_;
+  std::vector<PlacedQuantizer> quantizers_;
+  size_t weights_ = 0;  // of them, at the end
 };
 
 /// For layers without weights: their first input.
@@ -119,15 +114,17 @@ class MultiInputBaseQuantizeWrapper : public BaseQuantizeWrapper {
                              int inputs) const override;
 };
 
-/// The wrapper behind a layer, or null.
+/// The layer as a wrapper, or null.
 const BaseQuantizeWrapper* as_wrapper(const Layer& layer);
+/// The layer in a wrapper, or the layer itself.
+const Layer& float_layer(const Layer& layer);
 
 /// Each quantizer of a model once, in the model's order.
 std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model);
 
 /// The quantizers on activations, one entry an edge, and on weights: for
 /// counting. Readers of one tensor have an entry each and share a quantizer.
-std::vector<QuantStub> quant_stubs(const Model& model);
-std::vector<WeightFakeQuantize> weight_fake_quantizes(const Model& model);
+std::vector<PlacedQuantizer> quant_stubs(const Model& model);
+std::vector<PlacedQuantizer> weight_fake_quantizes(const Model& model);
 
 }  // namespace octet::quant

@@ -22,7 +22,7 @@ struct WrapperDef {
   bool enabled = true;  ///< in full mode, when nobody says otherwise
 };
 
-/// Adds a wrapper of the user's own; call it before it is needed, from one
+/// Adds a custom wrapper; call it before it is needed, from one
 /// thread. Throws: ValueError for a name that does not follow the convention,
 /// no function, or a class that has a wrapper; UnsupportedError, naming the
 /// nearest classes, for one that is not a layer class.

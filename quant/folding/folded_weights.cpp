@@ -1,0 +1,234 @@
+#include "folding/folded_weights.h"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/regularizer.h>
+#include <octet/runtime/error.h>
+
+#include "graph/layer_facts.h"
+
+namespace octet::quant {
+namespace {
+
+const Parameter* find(const Layer& layer, std::string_view name) {
+  for (const Parameter& p : layer.parameters()) {
+    if (p.name == name) return &p;
+  }
+  return nullptr;
+}
+
+bool finite(std::span<const float> values) {
+  for (const float v : values) {
+    if (!std::isfinite(v)) return false;
+  }
+  return true;
+}
+
+// A kernel as [...][channels][inner], with the channels of the output.
+struct OutputChannels {
+  size_t count = 1;
+  size_t inner = 1;
+
+  size_t of(size_t element) const { return element / inner % count; }
+};
+
+OutputChannels output_channels(const FoldedWeight& weight,
+                               const Shape& kernel) {
+  const auto size = [&](int first, int last) {
+    return static_cast<size_t>(kernel.slice(first, last).size());
+  };
+  return {size(weight.first_axis, weight.last_axis),
+          size(weight.last_axis, kernel.rank())};
+}
+
+struct Kernel {
+  Tensor values;
+  std::vector<float> scales;  // on a grid
+  std::string problem;
+};
+
+Kernel fold_real(const Tensor& kernel, const OutputChannels& channels,
+                 const std::vector<double>& factor) {
+  Kernel result{Tensor(kernel.shape()), {}, {}};
+  const auto to = result.values.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    to[i] = static_cast<float>(kernel.f32()[i] * factor[channels.of(i)]);
+  }
+  return result;
+}
+
+Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
+                  const OutputChannels& channels,
+                  const std::vector<double>& factor) {
+  const Grid grid =
+      quantizer.weight_grid(parameter.variable, parameter.channel_axis);
+  const Tensor codes = quantize(parameter.variable.value(), grid);
+  const auto q = codes.data<int8_t>();
+  // Of a depthwise kernel each scale is for all outputs of a channel.
+  const size_t repeats =
+      channels.count / static_cast<size_t>(grid.scale.size());
+  Kernel result{Tensor(codes.shape()), {}, {}};
+  std::vector<int> sign;
+  for (size_t channel = 0; channel < channels.count; ++channel) {
+    const float scale =
+        static_cast<float>(std::as_const(grid.scale).f32()[channel / repeats] *
+                           std::fabs(factor[channel]));
+    // The rule of scale_of_range() for what has no range.
+    const bool all_zero =
+        scale * static_cast<float>(grid.high) < kSmallestRange;
+    result.scales.push_back(all_zero ? 1.0f : scale);
+    sign.push_back(all_zero ? 0 : factor[channel] < 0 ? -1 : 1);
+  }
+  const auto to = result.values.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    const size_t channel = channels.of(i);
+    const int code = sign[channel] * q[i];
+    if (code > grid.high) {
+      result.problem = fmt::format(
+          "the code {} in channel {} would become {}, which [{},{}] lacks",
+          q[i], channel, code, grid.low, grid.high);
+      return result;
+    }
+    to[i] = result.scales[channel] * static_cast<float>(code);
+  }
+  return result;
+}
+
+// One scale for each output, which DepthwiseConv2D has not with a multiplier:
+// its kernel [kh,kw,c,m] is that of c groups, [kh,kw,1,c*m], as it stands.
+void make_grouped(FoldedLayer& layer, Tensor& kernel) {
+  const Shape& k = kernel.shape();
+  const Config& from = layer.config;
+  Config config;
+  config.set("filters", k[2] * k[3]).set("groups", k[2]);
+  for (const char* same :
+       {"kernel_size", "strides", "padding", "dilation_rate", "activation",
+        "use_bias", "bias_initializer", "bias_regularizer"}) {
+    config.set(same, from.at(same));
+  }
+  config.set("kernel_initializer", from.at("depthwise_initializer"))
+      .set("kernel_regularizer", from.at("depthwise_regularizer"));
+  layer.config = std::move(config);
+  layer.class_name = "Conv2D";
+  layer.kernel = "kernel";
+  layer.note = fmt::format(
+      "DepthwiseConv2D becomes Conv2D of {} groups, with a scale for each of "
+      "{} outputs",
+      k[2], k[2] * k[3]);
+  kernel = kernel.reshaped({k[0], k[1], 1, k[2] * k[3]});
+}
+
+}  // namespace
+
+ChannelAffine affine_of(const Layer& batch_norm) {
+  const Parameter* gamma = find(batch_norm, "gamma");
+  const Parameter* beta = find(batch_norm, "beta");
+  const Tensor& mean = batch_norm.parameter("moving_mean").variable.value();
+  const Tensor& variance =
+      batch_norm.parameter("moving_variance").variable.value();
+  const double epsilon = batch_norm.config().at("epsilon").as_number();
+  ChannelAffine result;
+  for (size_t c = 0; c < mean.f32().size(); ++c) {
+    double factor = 1 / std::sqrt(variance.f32()[c] + epsilon);
+    if (gamma != nullptr) factor *= gamma->variable.value().f32()[c];
+    const double shift =
+        beta != nullptr ? double{beta->variable.value().f32()[c]} : 0.0;
+    result.factor.push_back(factor);
+    result.shift.push_back(shift - mean.f32()[c] * factor);
+  }
+  return result;
+}
+
+ChannelAffine in_sequence(const ChannelAffine& first,
+                          const ChannelAffine& second) {
+  ChannelAffine result = second;
+  for (size_t c = 0; c < result.factor.size(); ++c) {
+    result.shift[c] += second.factor[c] * first.shift[c];
+    result.factor[c] *= first.factor[c];
+  }
+  return result;
+}
+
+FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
+                      const ChannelAffine& affine) {
+  const auto refused = [](std::string problem) {
+    FoldedLayer result;
+    result.problem = std::move(problem);
+    return result;
+  };
+  for (size_t c = 0; c < affine.factor.size(); ++c) {
+    if (!std::isfinite(affine.factor[c]) || !std::isfinite(affine.shift[c])) {
+      return refused(fmt::format(
+          "its parameters give no finite factor and shift in channel {}", c));
+    }
+  }
+  for (const Parameter& p : layer.parameters()) {
+    if (!finite(p.variable.value().f32())) {
+      return refused(
+          fmt::format("'{}' of '{}' is not finite", p.name, layer.name()));
+    }
+  }
+  if (quantizer != nullptr && !quantizer->calibrated()) {
+    return refused(fmt::format("quantizer '{}' has no scale; calibrate first",
+                               quantizer->name()));
+  }
+
+  FoldedLayer result;
+  result.class_name = layer.class_name();
+  const FoldedWeight weight = folded_weight(layer);
+  result.kernel = weight.parameter;
+  result.config = layer.config();
+  result.config.set("use_bias", true);
+  const Parameter* bias = find(layer, "bias");
+  if (bias == nullptr) {
+    // It has had nothing to act on.
+    result.config.set("bias_regularizer", to_config(Regularizer()));
+  }
+
+  const Parameter& kernel = layer.parameter(result.kernel);
+  const OutputChannels channels =
+      output_channels(weight, kernel.variable.shape());
+  Kernel folded =
+      quantizer == nullptr
+          ? fold_real(kernel.variable.value(), channels, affine.factor)
+          : fold_codes(kernel, *quantizer, channels, affine.factor);
+  if (!folded.problem.empty()) return refused(std::move(folded.problem));
+  Tensor shift({static_cast<int64_t>(channels.count)});
+  for (size_t c = 0; c < channels.count; ++c) {
+    const double b = bias != nullptr ? bias->variable.value().f32()[c] : 0.0;
+    shift.f32()[c] = static_cast<float>(b * affine.factor[c] + affine.shift[c]);
+  }
+  if (!finite(folded.values.f32()) || !finite(shift.f32())) {
+    return refused("weights or bias would not be finite");
+  }
+
+  if (quantizer != nullptr) {
+    QuantizerConfig config = quantizer->config();
+    if (!config.per_channel) {
+      result.note = "the weight's one scale becomes one a channel";
+    }
+    config.per_channel = true;
+    config.rule = ScaleRule::fixed;
+    const int64_t multiplier = kernel.variable.shape()[-1];
+    if (result.class_name == "DepthwiseConv2D" && multiplier > 1) {
+      make_grouped(result, folded.values);
+    }
+    result.quantizer = std::make_shared<Quantizer>(quantizer->name(), config);
+    result.quantizer->set_scales(folded.scales);
+    result.quantizer->set_enabled(quantizer->enabled());
+  }
+  for (const Parameter& p : layer.parameters()) {
+    if (&p == &kernel) {
+      result.parameters.push_back(folded.values);
+    } else if (&p != bias) {
+      result.parameters.push_back(p.variable.value());
+    }
+  }
+  result.parameters.push_back(shift);
+  return result;
+}
+
+}  // namespace octet::quant

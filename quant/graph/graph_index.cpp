@@ -1,0 +1,94 @@
+#include "graph/graph_index.h"
+
+#include <fmt/format.h>
+
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+
+#include "graph/layer_facts.h"
+
+namespace octet::quant {
+
+GraphIndex::GraphIndex(const Model& model, GraphView view) : model_(model) {
+  for (const auto& node : model.nodes()) {
+    auto& calls = calls_[node->layer.get()];
+    const size_t call = calls.size();
+    calls.push_back(node.get());
+    layers_.emplace(node->layer->name(), node->layer.get());
+    Entry entry{.role = role_of(*node->layer)};
+    const bool passes = view == GraphView::inference &&
+                        entry.role == LayerRole::identity &&
+                        node->inputs.size() == 1;
+    entry.source = passes ? &source(node->inputs[0]) : node.get();
+    const std::string& name = float_layer(*node->layer).name();
+    entry.tensor = call == 0 ? name : fmt::format("{}:{}", name, call);
+    if (!passes) {
+      for (size_t i = 0; i < node->inputs.size(); ++i) {
+        entries_.at(&source(node->inputs[i]))
+            .readers.push_back({node.get(), static_cast<int>(i)});
+      }
+    }
+    entries_.emplace(node.get(), std::move(entry));
+  }
+  for (const SymbolicTensor& output : model.outputs()) {
+    ++entries_.at(&source(output)).outputs;
+  }
+}
+
+const GraphIndex::Entry& GraphIndex::at(const GraphNode& node) const {
+  const auto found = entries_.find(&node);
+  if (found == entries_.end()) {
+    throw InternalError(
+        fmt::format("graph index: expected a node of '{}'", model_.name()));
+  }
+  return found->second;
+}
+
+const GraphNode& GraphIndex::source(const SymbolicTensor& x) const {
+  return source(*x.node);
+}
+
+const GraphNode& GraphIndex::source(const GraphNode& node) const {
+  return *at(node).source;
+}
+
+std::span<const GraphIndex::Reader> GraphIndex::readers(
+    const GraphNode& node) const {
+  return at(source(node)).readers;
+}
+
+bool GraphIndex::is_output(const GraphNode& node) const {
+  return at(source(node)).outputs > 0;
+}
+
+int64_t GraphIndex::uses(const GraphNode& node) const {
+  const Entry& made = at(source(node));
+  return static_cast<int64_t>(made.readers.size()) + made.outputs;
+}
+
+const std::string& GraphIndex::tensor_name(const GraphNode& node) const {
+  return at(source(node)).tensor;
+}
+
+const Layer* GraphIndex::find_layer(std::string_view name) const {
+  const auto found = layers_.find(name);
+  return found == layers_.end() ? nullptr : found->second;
+}
+
+std::span<const GraphNode* const> GraphIndex::calls(const Layer& layer) const {
+  return calls_.at(&layer);
+}
+
+bool GraphIndex::is_called_once(const Layer& layer) const {
+  return calls(layer).size() == 1;
+}
+
+LayerRole GraphIndex::role(const GraphNode& node) const {
+  return at(node).role;
+}
+
+bool GraphIndex::is(const GraphNode& node, std::string_view class_name) {
+  return float_layer(*node.layer).class_name() == class_name;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,18 @@
+#include "graph/layer_facts.h"
+
+#include <octet/layers/registry.h>
+#include <octet/quant/wrapper.h>
+
+namespace octet::quant {
+
+LayerRole role_of(const Layer& layer) {
+  const LayerDef* def = find_layer_def(float_layer(layer).class_name());
+  return def == nullptr ? LayerRole::other : def->role;
+}
+
+FoldedWeight folded_weight(const Layer& layer) {
+  const LayerDef* def = find_layer_def(float_layer(layer).class_name());
+  return def == nullptr ? FoldedWeight{} : def->folded;
+}
+
+}  // namespace octet::quant

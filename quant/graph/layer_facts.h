@@ -1,0 +1,15 @@
+// What quant asks about the class of a layer, or of the one in a wrapper.
+#pragma once
+
+#include <octet/layers/layer.h>
+#include <octet/layers/layer_def.h>
+
+namespace octet::quant {
+
+/// LayerRole::linear: convolutions and matrix products.
+LayerRole role_of(const Layer& layer);
+
+/// Where a normalization behind the layer folds.
+FoldedWeight folded_weight(const Layer& layer);
+
+}  // namespace octet::quant

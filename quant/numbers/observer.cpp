@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/quant/observer.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/grid.h>
+
+namespace octet::quant {
+namespace {
+
+struct Method {
+  Calibration method;
+  std::string_view name;
+};
+constexpr Method kMethods[] = {{Calibration::max, "max"},
+                               {Calibration::ema, "ema"},
+                               {Calibration::percentile, "percentile"}};
+
+/// A magnitude as state() gives it.
+float magnitude_from(const Config& value) {
+  const auto magnitude = static_cast<float>(value.as_number());
+  if (!(magnitude >= 0) || std::isinf(magnitude)) {
+    throw ValueError(fmt::format(
+        "observer: expected a finite magnitude >= 0, got {}", magnitude));
+  }
+  return magnitude;
+}
+
+Config to_config(const std::optional<float>& range) {
+  return Config().set("range", range ? Config(*range) : Config());
+}
+
+std::optional<float> range_from(const Config& state) {
+  const Config& range = state.at("range");
+  if (range.is_null()) return std::nullopt;
+  return magnitude_from(range);
+}
+
+float finite_absmax(const Tensor& x) {
+  const float top = absmax(x);
+  if (!std::isfinite(top)) {
+    throw ValueError(
+        fmt::format("calibration: expected finite values, got {}", top));
+  }
+  return top;
+}
+
+class MaxObserver final : public RangeObserver {
+ public:
+  void observe(const Tensor& x) override {
+    range_ = std::max(range_.value_or(0), finite_absmax(x));
+  }
+  std::optional<float> range() const override { return range_; }
+  Config state() const override { return to_config(range_); }
+  void restore(const Config& state) override { range_ = range_from(state); }
+
+ private:
+  std::optional<float> range_;
+};
+
+// The first batch assigns, later ones move the range.
+class EmaObserver final : public RangeObserver {
+ public:
+  explicit EmaObserver(float rate) : rate_(rate) {}
+  void observe(const Tensor& x) override {
+    const float top = finite_absmax(x);
+    range_ = range_ ? *range_ + rate_ * (top - *range_) : top;
+  }
+  std::optional<float> range() const override { return range_; }
+  Config state() const override { return to_config(range_); }
+  void restore(const Config& state) override { range_ = range_from(state); }
+
+ private:
+  float rate_;
+  std::optional<float> range_;
+};
+
+// A histogram of magnitudes with logarithmic bins: the exponent and the first
+// eight bits of the mantissa, 0.4 % wide. One outlier, however large, takes
+// nothing from the resolution of the rest, and the order of batches is no
+// matter.
+class PercentileObserver final : public RangeObserver {
+ public:
+  explicit PercentileObserver(float percentile) : percentile_(percentile) {}
+
+  void observe(const Tensor& x) override {
+    top_ = std::max(top_, finite_absmax(x));
+    if (counts_.empty()) counts_.assign(kBins, 0);
+    for (const float v : x.f32()) {
+      ++counts_[std::bit_cast<uint32_t>(std::fabs(v)) >> kDropped];
+    }
+    total_ += x.size();
+  }
+
+  // The upper edge of the first bin at which the share is reached. If these are
+  // zeros alone, the share says nothing of what else there is.
+  std::optional<float> range() const override {
+    if (counts_.empty()) return std::nullopt;
+    const double wanted = static_cast<double>(total_) * percentile_ / 100.0;
+    int64_t below = 0;
+    for (uint32_t bin = 0; bin < kBins; ++bin) {
+      below += counts_[bin];
+      if (static_cast<double>(below) >= wanted) {
+        const auto edge = std::bit_cast<float>((bin + 1) << kDropped);
+        return bin == 0 ? top_ : std::min(edge, top_);
+      }
+    }
+    return top_;
+  }
+
+  // Bins that hold something, as [bin, count, bin, count, ...].
+  Config state() const override {
+    Config::List bins;
+    for (size_t bin = 0; bin < counts_.size(); ++bin) {
+      if (counts_[bin] == 0) continue;
+      bins.emplace_back(static_cast<int64_t>(bin));
+      bins.emplace_back(counts_[bin]);
+    }
+    return Config().set("top", top_).set("bins", std::move(bins));
+  }
+  void restore(const Config& state) override {
+    const float top = magnitude_from(state.at("top"));
+    const Config::List& bins = state.at("bins").as_list();
+    if (bins.size() % 2 != 0) {
+      throw ValueError(
+          fmt::format("observer: expected bins with a count each, got {} "
+                      "numbers",
+                      bins.size()));
+    }
+    std::vector<int64_t> counts(bins.empty() ? 0 : kBins);
+    int64_t total = 0;
+    for (size_t i = 0; i < bins.size(); i += 2) {
+      const int64_t bin = bins[i].as_int();
+      const int64_t count = bins[i + 1].as_int();
+      const bool known = bin >= 0 && bin < int64_t{kBins};
+      if (!known || counts[static_cast<size_t>(bin)] != 0 || count < 1 ||
+          __builtin_add_overflow(total, count, &total)) {
+        throw ValueError(
+            fmt::format("observer: expected counts >= 1 of bins in [0,{}), "
+                        "each once, got {} of bin {}",
+                        kBins, count, bin));
+      }
+      counts[static_cast<size_t>(bin)] = count;
+    }
+    top_ = top;
+    total_ = total;
+    counts_ = std::move(counts);
+  }
+
+ private:
+  static constexpr uint32_t kDropped = 15;  // of the mantissa's 23 bits
+  static constexpr uint32_t kBins = uint32_t{1} << (31 - kDropped);
+
+  double percentile_;
+  float top_ = 0;
+  int64_t total_ = 0;
+  std::vector<int64_t> counts_;
+};
+
+}  // namespace
+
+Config RangeObserver::state() const {
+  throw UnsupportedError(
+      "observer: expected one whose state can be kept, got one without");
+}
+
+void RangeObserver::restore(const Config&) {
+  throw UnsupportedError(
+      "observer: expected one whose state can be kept, got one without");
+}
+
+std::unique_ptr<RangeObserver> make_observer(
+    const CalibrationOptions& options) {
+  switch (options.method) {
+    case Calibration::max:
+      return std::make_unique<MaxObserver>();
+    case Calibration::ema:
+      if (!(options.ema_rate > 0 && options.ema_rate <= 1)) {
+        throw ValueError(
+            fmt::format("calibration: expected ema_rate in (0,1], got {}",
+                        options.ema_rate));
+      }
+      return std::make_unique<EmaObserver>(options.ema_rate);
+    case Calibration::percentile:
+      if (!(options.percentile >= 50 && options.percentile <= 100)) {
+        throw ValueError(fmt::format(
+            "calibration: expected percentile in [50,100], got {}. Hint: it is "
+            "a percentage; 99.99 leaves out one value in 10,000",
+            options.percentile));
+      }
+      return std::make_unique<PercentileObserver>(options.percentile);
+  }
+  throw InternalError("make_observer: unknown method");
+}
+
+Config to_config(const CalibrationOptions& options) {
+  Config config;
+  for (const auto& [method, name] : kMethods) {
+    if (method == options.method) config.set("method", name);
+  }
+  return config.set("percentile", options.percentile)
+      .set("ema_rate", options.ema_rate);
+}
+
+CalibrationOptions calibration_options_from(const Config& config) {
+  const std::string& wanted = config.at("method").as_string();
+  const auto* found = std::ranges::find(kMethods, wanted, &Method::name);
+  if (found == std::end(kMethods)) {
+    throw ValueError(
+        fmt::format("calibration: expected a method, got '{}'", wanted));
+  }
+  return {.method = found->method,
+          .percentile = static_cast<float>(config.at("percentile").as_number()),
+          .ema_rate = static_cast<float>(config.at("ema_rate").as_number())};
+}
+
+}  // namespace octet::quant

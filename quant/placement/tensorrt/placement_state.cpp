@@ -1,0 +1,130 @@
+#include "placement/tensorrt/placement_state.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "placement/tensorrt/fusions.h"
+
+namespace octet::quant {
+namespace {
+
+bool has_input(const Decision& decision, int input) {
+  return std::ranges::any_of(decision.sites, [&](const PlacedSite& placed) {
+    return placed.site == QdqSite::input(input);
+  });
+}
+
+// What all calls of a layer want, in the words of the first.
+Decision common(std::span<const Decision* const> calls) {
+  Decision result = *calls.front();
+  const size_t wanted = result.sites.size();
+  std::erase_if(result.sites, [&](const PlacedSite& placed) {
+    return !std::ranges::all_of(calls, [&](const Decision* other) {
+      return std::ranges::find(other->sites, placed.site, &PlacedSite::site) !=
+             other->sites.end();
+    });
+  });
+  if (result.sites.empty() && wanted > 0) {
+    result.reason =
+        fmt::format("called {} times, and not all calls want Q/DQ at one place",
+                    calls.size());
+  }
+  return result;
+}
+
+}  // namespace
+
+PlacementState::PlacementState(const GraphIndex& graph, const Decisions& fixed)
+    : graph_(graph), fixed_(fixed) {}
+
+bool PlacementState::is_fixed(const GraphNode& node) const {
+  return fixed_.contains(node.layer.get());
+}
+
+const Decision* PlacementState::find(const GraphNode& node) const {
+  const auto fixed = fixed_.find(node.layer.get());
+  if (fixed != fixed_.end()) return &fixed->second;
+  const auto state = decided_.find(&node);
+  return state == decided_.end() ? nullptr : &state->second;
+}
+
+void PlacementState::decide(const GraphNode& node, Decision decision) {
+  decided_[&node] = std::move(decision);
+}
+
+bool PlacementState::reads_int8(const GraphNode& node, int input) const {
+  if (input == 0 && padded_.contains(&node)) return true;
+  const Decision* decision = find(node);
+  return decision != nullptr && has_input(*decision, input);
+}
+
+void PlacementState::move_to_pad(const GraphNode& node) {
+  padded_.insert(&node);
+  take_back(node, 0, "P20", "its Q/DQ stands before the pad");
+}
+
+void PlacementState::take_back(const GraphNode& node, int input,
+                               std::string rule, std::string reason) {
+  const auto found = decided_.find(&node);
+  if (found == decided_.end()) return;
+  Decision& decision = found->second;
+  std::erase_if(decision.sites, [&](const PlacedSite& placed) {
+    return placed.site == QdqSite::input(input);
+  });
+  if (decision.sites.empty()) {
+    decision.rule = std::move(rule);
+    decision.reason = std::move(reason);
+  }
+}
+
+void PlacementState::find_successors(const GraphNode& node) {
+  Successors result;
+  const auto keep = [](const GraphNode*& first, const GraphNode* next) {
+    if (first == nullptr) first = next;
+  };
+  for (const auto& [reader, input] : graph_.readers(node)) {
+    const Successors further =
+        lets_through(graph_, *reader) ? successors(*reader) : Successors();
+    // A pad with Q/DQ has it for the layer that reads it.
+    const bool pad = GraphIndex::is(*reader, "ZeroPadding2D");
+    if (reads_int8(*reader, input) && !pad) {
+      keep(result.quantized, reader);
+      keep(result.unmerged, reader);
+    }
+    keep(result.quantized, further.quantized);
+    if (!is_merge(graph_, *reader)) keep(result.unmerged, further.unmerged);
+    keep(result.floating,
+         stays_float(graph_, *reader) ? reader : further.floating);
+  }
+  successors_[&node] = result;
+}
+
+const Successors& PlacementState::successors(const GraphNode& node) const {
+  return successors_.at(&graph_.source(node));
+}
+
+Decisions PlacementState::decisions() const {
+  Decisions result;
+  for (const auto& layer : graph_.model().layers()) {
+    if (fixed_.contains(layer.get())) continue;
+    std::vector<const Decision*> calls;
+    for (const GraphNode* node : graph_.calls(*layer)) {
+      if (const Decision* decision = find(*node)) calls.push_back(decision);
+    }
+    if (!calls.empty()) result.emplace(layer.get(), common(calls));
+  }
+  return result;
+}
+
+Decision skipped(std::string rule, std::string reason) {
+  return {.sites = {}, .rule = std::move(rule), .reason = std::move(reason)};
+}
+
+Decision quantized_input(int input, const std::string& rule,
+                         std::string reason) {
+  return {.sites = {{QdqSite::input(input), rule, std::move(reason)}},
+          .rule = rule};
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,52 @@
+#include "plan/decisions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/error.h>
+
+#include "plan/groups.h"
+
+namespace octet::quant {
+
+void check_is_float(const Model& model, std::string_view who) {
+  if (quantizers(model).empty()) return;
+  throw ValueError(fmt::format(
+      "{}: expected a float model, got '{}', which is quantized already", who,
+      model.name()));
+}
+
+std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
+                                      const std::string& rule,
+                                      const std::string& reason) {
+  std::vector<PlacedSite> result;
+  for (QdqSite& site :
+       sites_of(*node.layer, {}, static_cast<int>(node.inputs.size()))) {
+    result.push_back({std::move(site), rule, reason});
+  }
+  return result;
+}
+
+QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
+                          const QuantizerConfig& activation,
+                          const QuantizerConfig& weight) {
+  QdqPlan plan;
+  for (const auto& layer : graph.model().layers()) {
+    const auto found = decisions.find(layer.get());
+    if (found == decisions.end()) continue;
+    std::vector<PlacedSite> sites = found->second.sites;
+    std::ranges::stable_sort(sites, {}, [](const PlacedSite& placed) {
+      return site_order(placed.site);
+    });
+    for (PlacedSite& placed : sites) {
+      const bool is_weight = placed.site.kind == SiteKind::weight;
+      plan.points.push_back(
+          {std::move(placed), layer->name(), is_weight ? weight : activation});
+    }
+  }
+  return grouped(std::move(plan), graph);
+}
+
+}  // namespace octet::quant

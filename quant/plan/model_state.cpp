@@ -1,0 +1,228 @@
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/model_config.h>
+#include <octet/quant/model_state.h>
+#include <octet/quant/plan.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+
+namespace octet::quant {
+namespace {
+
+/// Calls `body(layer, name in the float model)` for each layer.
+template <class Body>
+void for_layers(const Model& model, const Body& body) {
+  for (const auto& layer : model.layers()) {
+    body(*layer, float_layer(*layer).name());
+  }
+}
+
+std::string key_of(const std::string& layer, const std::string& parameter) {
+  return fmt::format("{}/{}", layer, parameter);
+}
+
+void check_names(const Model& model) {
+  std::set<std::string> names;
+  for_layers(model, [&](const Layer&, const std::string& name) {
+    if (names.insert(name).second) return;
+    throw ValueError(
+        fmt::format("model '{}': expected layers of different names in its "
+                    "float counterpart, "
+                    "got '{}' twice",
+                    model.name(), name));
+  });
+  names.clear();
+  for (const auto& quantizer : quantizers(model)) {
+    if (names.insert(quantizer->name()).second) continue;
+    throw ValueError(fmt::format(
+        "model '{}': expected quantizers of different names, got '{}' twice",
+        model.name(), quantizer->name()));
+  }
+}
+
+Config status_of(const Model& model) {
+  Config::List layers;
+  Config::List statistics;
+  Config::List parameters;
+  for_layers(model, [&](const Layer& layer, const std::string& name) {
+    if (!layer.trainable()) layers.emplace_back(name);
+    if (layer.statistics_frozen()) statistics.emplace_back(name);
+    for (const Parameter& p : layer.parameters()) {
+      if (p.trainable && !p.variable.requires_grad()) {
+        parameters.emplace_back(key_of(name, p.name));
+      }
+    }
+  });
+  Config::Object all;  // of different names: see check_names()
+  for (const auto& quantizer : quantizers(model)) {
+    all.emplace_back(quantizer->name(), quantizer->state());
+  }
+  return Config()
+      .set("training_passes", static_cast<int64_t>(model.training_passes()))
+      .set("frozen_layers", std::move(layers))
+      .set("frozen_statistics", std::move(statistics))
+      .set("frozen_parameters", std::move(parameters))
+      .set("quantizers", Config(std::move(all)));
+}
+
+std::set<std::string> names_in(const Config& list) {
+  std::set<std::string> names;
+  for (const Config& name : list.as_list()) names.insert(name.as_string());
+  return names;
+}
+
+/// A status that was read and fits the model.
+class Status {
+ public:
+  Status(const Model& model, const Config& status)
+      : model_(model),
+        passes_(static_cast<uint64_t>(status.at("training_passes").as_int())),
+        layers_(names_in(status.at("frozen_layers"))),
+        statistics_(names_in(status.at("frozen_statistics"))),
+        parameters_(names_in(status.at("frozen_parameters"))) {
+    const Config& all = status.at("quantizers");
+    std::map<std::string_view, const Config*> states;
+    for (const auto& [name, state] : all.as_object()) {
+      states.emplace(name, &state);
+    }
+    for (const auto& quantizer : quantizers(model)) {
+      const auto found = states.find(quantizer->name());
+      // Says what there is.
+      const Config& state =
+          found == states.end() ? all.at(quantizer->name()) : *found->second;
+      quantizer->clone()->restore(state);  // throws if it cannot be
+      quantizers_.emplace_back(quantizer, state);
+    }
+  }
+
+  void put_back() const {
+    model_.set_training_passes(passes_);
+    for_layers(model_, [&](Layer& layer, const std::string& name) {
+      const bool trainable = !layers_.contains(name);
+      if (layer.trainable() != trainable) layer.set_trainable(trainable);
+      const bool frozen = statistics_.contains(name);
+      if (layer.statistics_frozen() != frozen) layer.freeze_statistics(frozen);
+      for (const Parameter& p : layer.parameters()) {
+        const bool learns = !parameters_.contains(key_of(name, p.name));
+        if (p.trainable && p.variable.requires_grad() != learns) {
+          p.variable.set_requires_grad(learns);
+        }
+      }
+    });
+    for (const auto& [quantizer, state] : quantizers_) {
+      quantizer->restore(state);
+    }
+  }
+
+ private:
+  const Model& model_;
+  uint64_t passes_;
+  std::set<std::string> layers_;
+  std::set<std::string> statistics_;
+  std::set<std::string> parameters_;
+  std::vector<std::pair<std::shared_ptr<Quantizer>, Config>> quantizers_;
+};
+
+/// Values that fit their variables.
+class Assignment {
+ public:
+  Assignment(const Model& model, std::span<const Weight> weights) {
+    std::map<std::string, const Weight*> given;
+    for (const Weight& weight : weights) {
+      given.emplace(key_of(weight.layer, weight.name), &weight);
+    }
+    std::string missing;
+    for_layers(model, [&](const Layer& layer, const std::string& name) {
+      for (const Parameter& p : layer.parameters()) {
+        const std::string key = key_of(name, p.name);
+        const auto found = given.find(key);
+        if (found == given.end()) {
+          add_name(missing, key);
+          continue;
+        }
+        take(p, *found->second);
+        given.erase(found);
+      }
+    });
+    std::string unknown;
+    for (const auto& [key, weight] : given) add_name(unknown, key);
+    if (missing.empty() && unknown.empty()) return;
+    throw ValueError(fmt::format(
+        "weights: expected those of model '{}'{}{}{}{}", model.name(),
+        missing.empty() ? "" : ", got none for ", missing,
+        unknown.empty() ? "" : ", got others for ", unknown));
+  }
+
+  void put_in_place() const {
+    for (const auto& [variable, value] : pairs_) variable.assign(value);
+  }
+
+ private:
+  static void add_name(std::string& names, const std::string& name) {
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", name);
+  }
+  void take(const Parameter& parameter, const Weight& weight) {
+    const Tensor& own = parameter.variable.value();
+    const Tensor& value = weight.value;
+    if (value.empty() || value.shape() != own.shape() ||
+        value.dtype() != own.dtype()) {
+      throw ShapeError(
+          fmt::format("weight '{}': expected {} {}, got {} {}",
+                      key_of(weight.layer, weight.name), to_string(own.dtype()),
+                      own.shape().to_string(), to_string(value.dtype()),
+                      value.empty() ? "nothing" : value.shape().to_string()));
+    }
+    pairs_.emplace_back(parameter.variable, value);
+  }
+
+  std::vector<std::pair<Variable, Tensor>> pairs_;
+};
+
+}  // namespace
+
+std::vector<Weight> weights_of(const Model& model) {
+  std::vector<Weight> weights;
+  for_layers(model, [&](const Layer& layer, const std::string& name) {
+    for (const Parameter& p : layer.parameters()) {
+      weights.push_back({name, p.name, p.trainable, p.variable.value()});
+    }
+  });
+  return weights;
+}
+
+ModelState state_of(const Model& model) {
+  check_names(model);
+  const QdqPlan plan = plan_of(model);
+  return {.graph = octet::to_config(model, float_layer),
+          .plan = plan.points.empty() ? Config() : to_config(plan),
+          .status = status_of(model),
+          .weights = weights_of(model)};
+}
+
+Model rebuild(const ModelState& state) {
+  Model model = model_from_config(state.graph);
+  if (state.plan.is_null()) return model;
+  return apply(plan_from_config(state.plan), model);
+}
+
+void restore(const Model& model, const ModelState& state) {
+  const Assignment weights(model, state.weights);
+  const Status status(model, state.status);
+  weights.put_in_place();
+  status.put_back();
+}
+
+void assign_weights(const Model& model, std::span<const Weight> weights) {
+  Assignment(model, weights).put_in_place();
+}
+
+void copy_weights(const Model& from, const Model& to) {
+  assign_weights(to, weights_of(from));
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <octet/layers/graph_walk.h>
+#include <octet/quant/counterpart.h>
+#include <octet/quant/plan.h>
+#include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "plan/groups.h"
+
+namespace octet::quant {
+namespace {
+
+std::string describe(const QdqPoint& point) {
+  return fmt::format("plan, {} {}", point.layer, to_string(point.site));
+}
+
+void check(const QdqPlan& plan, const GraphIndex& graph) {
+  std::set<std::pair<std::string, std::string>> seen;
+  std::map<std::string, const QdqPoint*> groups;
+  std::map<std::string, std::set<const GraphNode*>> tensors;
+  std::map<std::string, int> members;
+  std::set<std::string> alone;  // groups that nothing else can be in
+  for (const QdqPoint& point : plan.points) {
+    const Layer* layer = graph.find_layer(point.layer);
+    if (layer == nullptr) {
+      throw NotFoundError(
+          fmt::format("plan: expected a layer '{}' in model '{}'{}",
+                      point.layer, graph.model().name(),
+                      suggest_names(point.layer, layer_names(graph.model()))));
+    }
+    if (!seen.emplace(point.layer, to_string(point.site)).second) {
+      throw ValueError(fmt::format("{}: expected each point once, got a second",
+                                   describe(point)));
+    }
+    const auto [first, added] = groups.emplace(point.group, &point);
+    if (!added && !(first->second->config == point.config)) {
+      throw ValueError(fmt::format(
+          "{}: expected one configuration in group '{}', got {} and {}",
+          describe(point), point.group, to_string(first->second->config),
+          to_string(point.config)));
+    }
+    ++members[point.group];
+    if (point.site.kind == SiteKind::weight) {
+      (void)layer->parameter(point.site.parameter);
+      alone.insert(point.group);
+      continue;
+    }
+    if (point.config.rule == ScaleRule::live || point.config.per_channel) {
+      throw UnsupportedError(fmt::format(
+          "{}: expected a fixed per-tensor scale for an activation, got {}; a "
+          "file and its readers need one constant",
+          describe(point), to_string(point.config)));
+    }
+    if (point.site.kind == SiteKind::inner) {
+      expect_inner(*layer, point.site.parameter);
+      alone.insert(point.group);
+      continue;
+    }
+    for (const GraphNode* call : graph.calls(*layer)) {
+      const int count = static_cast<int>(call->inputs.size());
+      if (point.site.kind == SiteKind::input &&
+          (point.site.index < 0 || point.site.index >= count)) {
+        throw ValueError(
+            fmt::format("{}: expected an input index in [0,{}), got {}",
+                        describe(point), count, point.site.index));
+      }
+      tensors[point.group].insert(&tensor_at(graph, *call, point.site));
+    }
+  }
+  for (const std::string& group : alone) {
+    if (members[group] > 1) {
+      throw ValueError(
+          fmt::format("plan: expected a group of its own for a "
+                      "weight or an inner tensor, got '{}' {} times",
+                      group, members[group]));
+    }
+  }
+  for (const auto& [group, nodes] : tensors) {
+    // A layer that is called several times reads several tensors with one
+    // quantizer of its own.
+    if (members[group] > 1 && nodes.size() > 1) {
+      throw ValueError(fmt::format(
+          "plan: expected the points of group '{}' to read one tensor, got {}",
+          group, nodes.size()));
+    }
+  }
+}
+
+}  // namespace
+
+PairCount count_pairs(const QdqPlan& given, const Model& model) {
+  const GraphIndex graph(model);
+  const QdqPlan plan = grouped(given, graph);
+  check(plan, graph);
+  PairCount count;
+  // Tensors and the quantizer each is read through.
+  std::set<std::pair<const GraphNode*, std::string>> pairs;
+  for (const QdqPoint& point : plan.points) {
+    if (point.site.kind == SiteKind::weight) {
+      ++count.weights;
+      continue;
+    }
+    for (const GraphNode* call : graph.calls(*graph.find_layer(point.layer))) {
+      ++count.activations;
+      const GraphNode& made = point.site.kind == SiteKind::inner
+                                  ? *call
+                                  : tensor_at(graph, *call, point.site);
+      pairs.emplace(&made, point.group);
+    }
+  }
+  count.shared = static_cast<int64_t>(pairs.size()) + count.weights;
+  return count;
+}
+
+Model apply(const QdqPlan& given, const Model& model) {
+  const GraphIndex graph(model);
+  const QdqPlan plan = grouped(given, graph);
+  check(plan, graph);
+  std::map<std::string, std::vector<const QdqPoint*>> by_layer;
+  for (const QdqPoint& point : plan.points) {
+    by_layer[point.layer].push_back(&point);
+  }
+  std::map<std::string, std::shared_ptr<Quantizer>> by_group;
+  const auto quantizer_of = [&](const QdqPoint& point) {
+    auto& quantizer = by_group[point.group];
+    if (quantizer == nullptr) {
+      quantizer = std::make_shared<Quantizer>(point.group, point.config);
+    }
+    return quantizer;
+  };
+  return model.clone(
+      [&](const Layer& layer, CloneContext& context) -> std::shared_ptr<Layer> {
+        std::shared_ptr<Layer> inner = layer.clone(context);
+        const auto found = by_layer.find(layer.name());
+        if (found == by_layer.end()) return inner;
+        const auto wrapper = make_wrapper(std::move(inner));
+        for (const QdqPoint* point : found->second) {
+          wrapper->attach(*point, quantizer_of(*point));
+        }
+        wrapper->set_name(quantized_name(layer.name()));
+        return wrapper;
+      });
+}
+
+QdqPlan plan_of(const Model& model) {
+  QdqPlan plan;
+  for (const auto& layer : model.layers()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    const auto first = static_cast<std::ptrdiff_t>(plan.points.size());
+    for (const PlacedQuantizer& placed : wrapper->quantizers()) {
+      plan.points.push_back({placed, wrapper->inner().name(),
+                             placed.quantizer->config(),
+                             placed.quantizer->name()});
+    }
+    std::stable_sort(plan.points.begin() + first, plan.points.end(),
+                     [](const QdqPoint& a, const QdqPoint& b) {
+                       return site_order(a.site) < site_order(b.site);
+                     });
+  }
+  return plan;
+}
+
+}  // namespace octet::quant

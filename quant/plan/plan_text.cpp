@@ -1,0 +1,229 @@
+// Plans as text, as differences and as configurations.
+#include <map>
+#include <span>
+
+#include <fmt/format.h>
+
+#include <octet/quant/plan.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/text_table.h>
+
+namespace octet::quant {
+namespace {
+
+/// Columns of layer, site, codes, rule and reason.
+TextTable plan_table() { return TextTable(std::vector<Align>(5)); }
+
+void add_point(TextTable& table, const QdqPoint& point,
+               std::string_view mark = "") {
+  table.add_row({point.layer, to_string(point.site), to_string(point.config),
+                 point.rule, point.reason},
+                mark);
+}
+
+SiteKind site_kind(const Config& value) {
+  const std::string& text = value.as_string();
+  if (text == "input") return SiteKind::input;
+  if (text == "inner") return SiteKind::inner;
+  if (text == "weight") return SiteKind::weight;
+  if (text == "output") return SiteKind::output;
+  throw ValueError(
+      fmt::format("expected input, inner, weight or output, got '{}'", text));
+}
+
+std::string_view kind_text(SiteKind kind) {
+  switch (kind) {
+    case SiteKind::input:
+      return "input";
+    case SiteKind::inner:
+      return "inner";
+    case SiteKind::weight:
+      return "weight";
+    case SiteKind::output:
+      break;
+  }
+  return "output";
+}
+
+Config to_config(const QdqPoint& point) {
+  Config config;
+  config.set("layer", point.layer).set("site", kind_text(point.site.kind));
+  if (point.site.kind == SiteKind::input) config.set("index", point.site.index);
+  if (point.site.kind == SiteKind::inner) {
+    config.set("tensor", point.site.parameter);
+  }
+  if (point.site.kind == SiteKind::weight) {
+    config.set("parameter", point.site.parameter);
+  }
+  return config.set("bits", point.config.bits)
+      .set("narrow_range", point.config.narrow_range)
+      .set("per_channel", point.config.per_channel)
+      .set("scale", point.config.rule == ScaleRule::live ? "live" : "fixed")
+      .set("rule", point.rule)
+      .set("reason", point.reason)
+      .set("group", point.group);
+}
+
+// An entry of a point, read by `read`; what is wrong with it is told with its
+// key.
+template <class Read>
+auto entry(const Config& config, std::string_view key, Read read) {
+  const Config& value = config.at(key);
+  return with_context([&] { return fmt::format("at '{}'", key); },
+                      [&] { return read(value); });
+}
+
+std::string text_at(const Config& config, std::string_view key) {
+  return entry(config, key, [](const Config& v) { return v.as_string(); });
+}
+
+bool flag_at(const Config& config, std::string_view key) {
+  return entry(config, key, [](const Config& v) { return v.as_bool(); });
+}
+
+int int_at(const Config& config, std::string_view key, int64_t low,
+           int64_t high) {
+  return entry(config, key, [&](const Config& value) {
+    const int64_t number = value.as_int();
+    if (number < low || number > high) {
+      throw ValueError(fmt::format("expected an integer in [{},{}], got {}",
+                                   low, high, number));
+    }
+    return static_cast<int>(number);
+  });
+}
+
+ScaleRule scale_rule(const Config& value) {
+  const std::string& text = value.as_string();
+  if (text == "live") return ScaleRule::live;
+  if (text == "fixed") return ScaleRule::fixed;
+  throw ValueError(fmt::format("expected live or fixed, got '{}'", text));
+}
+
+QdqPoint point_from(const Config& config) {
+  QdqPoint point;
+  point.layer = text_at(config, "layer");
+  point.site.kind = entry(config, "site", site_kind);
+  if (point.site.kind == SiteKind::input) {
+    point.site.index = int_at(config, "index", 0, 1 << 20);
+  }
+  if (point.site.kind == SiteKind::inner) {
+    point.site.parameter = text_at(config, "tensor");
+  }
+  if (point.site.kind == SiteKind::weight) {
+    point.site.parameter = text_at(config, "parameter");
+  }
+  point.config.bits = int_at(config, "bits", 2, 8);
+  point.config.narrow_range = flag_at(config, "narrow_range");
+  point.config.per_channel = flag_at(config, "per_channel");
+  point.config.rule = entry(config, "scale", scale_rule);
+  point.rule = text_at(config, "rule");
+  point.reason = text_at(config, "reason");
+  point.group = text_at(config, "group");
+  const Config written = to_config(point);
+  for (const auto& [key, value] : config.as_object()) {
+    if (written.find(key) == nullptr) {
+      throw ValueError(
+          fmt::format("configuration: expected no entry '{}' for site {}", key,
+                      kind_text(point.site.kind)));
+    }
+  }
+  return point;
+}
+
+// The points of a plan by their layer.
+class PointIndex {
+ public:
+  explicit PointIndex(const QdqPlan& plan) {
+    for (const QdqPoint& point : plan.points) {
+      by_layer_[point.layer].push_back(&point);
+    }
+  }
+  std::span<const QdqPoint* const> at_layer(std::string_view layer) const {
+    const auto found = by_layer_.find(layer);
+    if (found == by_layer_.end()) return {};
+    return found->second;
+  }
+  /// The first equal point, or null.
+  const QdqPoint* find(const QdqPoint& point) const {
+    for (const QdqPoint* each : at_layer(point.layer)) {
+      if (*each == point) return each;
+    }
+    return nullptr;
+  }
+
+ private:
+  std::map<std::string_view, std::vector<const QdqPoint*>> by_layer_;
+};
+
+}  // namespace
+
+std::string QdqPlan::to_string() const {
+  TextTable table = plan_table();
+  for (const QdqPoint& point : points) add_point(table, point);
+  return table.to_string();
+}
+
+std::string PairCount::to_string() const {
+  return fmt::format(
+      "pairs: {} activations + {} weights = {} per edge, {} shared",
+      activations, weights, per_edge(), shared);
+}
+
+std::string diff(const QdqPlan& from, const QdqPlan& to) {
+  // Points keep their order, so one walk over both is enough: what stands in
+  // one only goes before the next that stands in both.
+  TextTable table = plan_table();
+  const PointIndex old_points(from);
+  const PointIndex new_points(to);
+  // The group is said where nothing else differs.
+  const auto point_beside = [&](QdqPoint point, const PointIndex& other) {
+    const std::string group = point.group;
+    for (const QdqPoint* same : other.at_layer(point.layer)) {
+      point.group = same->group;
+      if (point == *same) {
+        point.reason += fmt::format(" (quantizer '{}')", group);
+        break;
+      }
+    }
+    return point;
+  };
+  size_t next = 0;
+  const auto add_new = [&](size_t end) {
+    for (; next < end; ++next) {
+      if (old_points.find(to.points[next]) == nullptr) {
+        add_point(table, point_beside(to.points[next], old_points), "+ ");
+      }
+    }
+  };
+  for (const QdqPoint& point : from.points) {
+    const QdqPoint* at = new_points.find(point);
+    if (at == nullptr) {
+      add_point(table, point_beside(point, new_points), "- ");
+    } else {
+      const auto end = static_cast<size_t>(at - to.points.data());
+      if (end >= next) add_new(end + 1);
+    }
+  }
+  add_new(to.points.size());
+  return table.to_string();
+}
+
+Config to_config(const QdqPlan& plan) {
+  Config::List points;
+  for (const QdqPoint& point : plan.points) points.push_back(to_config(point));
+  return Config().set("plan", std::move(points));
+}
+
+QdqPlan plan_from_config(const Config& config) {
+  QdqPlan plan;
+  const Config::List& points = config.at("plan").as_list();
+  for (size_t i = 0; i < points.size(); ++i) {
+    plan.points.push_back(
+        with_context([&] { return fmt::format("in point {} of the plan", i); },
+                     [&] { return point_from(points[i]); }));
+  }
+  return plan;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,64 @@
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <octet/quant/qdq_site.h>
+
+namespace octet::quant {
+
+QdqSite QdqSite::input(int index) {
+  QdqSite site;
+  site.index = index;
+  return site;
+}
+
+QdqSite QdqSite::inner(std::string tensor) {
+  QdqSite site;
+  site.kind = SiteKind::inner;
+  site.parameter = std::move(tensor);
+  return site;
+}
+
+QdqSite QdqSite::weight(std::string parameter) {
+  QdqSite site;
+  site.kind = SiteKind::weight;
+  site.parameter = std::move(parameter);
+  return site;
+}
+
+QdqSite QdqSite::output() {
+  QdqSite site;
+  site.kind = SiteKind::output;
+  return site;
+}
+
+std::string to_string(const QdqSite& site) {
+  switch (site.kind) {
+    case SiteKind::inner:
+      return "inner " + site.parameter;
+    case SiteKind::weight:
+      return site.parameter;
+    case SiteKind::output:
+      return "output";
+    case SiteKind::input:
+      break;
+  }
+  return fmt::format("input {}", site.index);
+}
+
+int site_order(const QdqSite& site) {
+  constexpr int kLast = std::numeric_limits<int>::max();
+  switch (site.kind) {
+    case SiteKind::input:
+      return site.index;
+    case SiteKind::inner:
+      return kLast - 2;
+    case SiteKind::weight:
+      return kLast - 1;
+    case SiteKind::output:
+      break;
+  }
+  return kLast;
+}
+
+}  // namespace octet::quant

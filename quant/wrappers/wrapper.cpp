@@ -1,0 +1,390 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/quant/wrapper.h>
+#include <octet/quant/wrapper_registry.h>
+#include <octet/runtime/error.h>
+
+namespace octet::quant {
+namespace {
+
+// Training asks for the grids of quantizers that are switched on, export for
+// all of them.
+class Hook final : public QuantizeHook {
+ public:
+  Hook(const BaseQuantizeWrapper& wrapper, bool exporting)
+      : wrapper_(wrapper), exporting_(exporting) {}
+
+  std::optional<Grid> grid(const Parameter& parameter) const override {
+    const PlacedQuantizer* weight =
+        wrapper_.find(QdqSite::weight(parameter.name));
+    if (weight == nullptr) return std::nullopt;
+    const Quantizer& quantizer = *weight->quantizer;
+    if (!exporting_) {
+      quantizer.observe(parameter.variable);
+      if (!quantizer.rounds()) return std::nullopt;
+    }
+    return quantizer.weight_grid(parameter.variable, parameter.channel_axis);
+  }
+
+  Variable inner(std::string_view name, const Variable& x) const override {
+    const PlacedQuantizer* inner = at_inner(name);
+    return inner != nullptr ? (*inner->quantizer)(x) : x;
+  }
+  std::optional<Pair> inner(std::string_view name) const override {
+    const PlacedQuantizer* inner = at_inner(name);
+    if (inner == nullptr) return std::nullopt;
+    return Pair{inner->quantizer->name(), inner->quantizer->grid({}, -1)};
+  }
+
+ private:
+  const PlacedQuantizer* at_inner(std::string_view name) const {
+    return wrapper_.find(QdqSite::inner(std::string(name)));
+  }
+
+  const BaseQuantizeWrapper& wrapper_;
+  bool exporting_;
+};
+
+Config to_config(const Quantizer& quantizer) {
+  const QuantizerConfig& c = quantizer.config();
+  Config config;
+  config.set("name", quantizer.name())
+      .set("bits", c.bits)
+      .set("narrow_range", c.narrow_range)
+      .set("per_channel", c.per_channel)
+      .set("rule", c.rule == ScaleRule::live ? "live" : "fixed");
+  if (quantizer.scale()) {
+    config.set("scale", *quantizer.scale());
+  } else if (const auto scales = quantizer.scales(); !scales.empty()) {
+    config.set("scales", Config::List(scales.begin(), scales.end()));
+  }
+  return config;
+}
+
+void expect_indices(const QdqRequest& request, int inputs) {
+  for (const int index : request.quantization_index) {
+    if (index >= 0 && index < inputs) continue;
+    throw ValueError(fmt::format(
+        "expected quantization_index in [0,{}), got {}", inputs, index));
+  }
+}
+
+// Of all layers' wrappers, those that `select` takes.
+template <class Select>
+std::vector<PlacedQuantizer> placed_quantizers(const Model& model,
+                                               Select select) {
+  std::vector<PlacedQuantizer> result;
+  for (const auto& layer : model.layers()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    const std::span<const PlacedQuantizer> placed = select(*wrapper);
+    result.insert(result.end(), placed.begin(), placed.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
+    : inner_(std::move(inner)) {
+  if (inner_ == nullptr) {
+    throw ValueError("quantize wrapper: expected a layer, got none");
+  }
+  if (as_wrapper(*inner_) != nullptr) {
+    throw ValueError(fmt::format(
+        "quantize wrapper: expected a plain layer, got the wrapper '{}'",
+        inner_->name()));
+  }
+}
+
+std::vector<QdqSite> BaseQuantizeWrapper::sites(const QdqRequest&, int) const {
+  return {};
+}
+
+void BaseQuantizeWrapper::attach(PlacedSite site,
+                                 std::shared_ptr<Quantizer> quantizer) {
+  const QdqSite& at = site.site;
+  if (quantizer == nullptr) {
+    throw ValueError(
+        fmt::format("quantize wrapper: expected a quantizer for {}, got none",
+                    to_string(at)));
+  }
+  const bool is_weight = at.kind == SiteKind::weight;
+  if (!is_weight && at.index < 0) {
+    throw ValueError(fmt::format(
+        "quantize wrapper: expected an input >= 0, got {}", to_string(at)));
+  }
+  const QuantizerConfig& config = quantizer->config();
+  if (!is_weight && (config.rule == ScaleRule::live || config.per_channel)) {
+    throw UnsupportedError(fmt::format(
+        "quantize wrapper: expected a fixed per-tensor scale for {}, got a "
+        "live or per-channel one",
+        to_string(at)));
+  }
+  PlacedQuantizer placed{std::move(site), std::move(quantizer)};
+  const auto same =
+      std::ranges::find(quantizers_, placed.site, &PlacedQuantizer::site);
+  if (same != quantizers_.end()) {
+    *same = std::move(placed);
+  } else if (is_weight) {
+    quantizers_.push_back(std::move(placed));
+    ++weights_;
+  } else {
+    const auto next = std::ranges::lower_bound(
+        activations(), site_order(placed.site), {},
+        [](const PlacedQuantizer& q) { return site_order(q.site); });
+    quantizers_.insert(quantizers_.begin() + (next - activations().begin()),
+                       std::move(placed));
+  }
+}
+
+std::span<const PlacedQuantizer> BaseQuantizeWrapper::activations() const {
+  return quantizers().first(quantizers_.size() - weights_);
+}
+
+std::span<const PlacedQuantizer> BaseQuantizeWrapper::weights() const {
+  return quantizers().last(weights_);
+}
+
+const PlacedQuantizer* BaseQuantizeWrapper::find(const QdqSite& site) const {
+  const auto found =
+      std::ranges::find(quantizers_, site, &PlacedQuantizer::site);
+  return found == quantizers_.end() ? nullptr : &*found;
+}
+
+std::string BaseQuantizeWrapper::class_name() const {
+  return inner_->class_name() + "QuantizeWrapper";
+}
+
+Config BaseQuantizeWrapper::config() const {
+  Config::List inputs;
+  for (const PlacedQuantizer& placed : activations()) {
+    inputs.push_back(
+        to_config(*placed.quantizer).set("site", to_string(placed.site)));
+  }
+  Config::List kernels;
+  for (const PlacedQuantizer& placed : weights()) {
+    kernels.push_back(
+        to_config(*placed.quantizer).set("parameter", placed.site.parameter));
+  }
+  return Config()
+      .set("class_name", inner_->class_name())
+      .set("config", inner_->config())
+      .set("activations", std::move(inputs))
+      .set("weights", std::move(kernels));
+}
+
+Shape BaseQuantizeWrapper::output_shape(std::span<const Shape> inputs) const {
+  for (const PlacedQuantizer& placed : activations()) {
+    const QdqSite& site = placed.site;
+    if (site.kind == SiteKind::input &&
+        static_cast<size_t>(site.index) >= inputs.size()) {
+      throw ValueError(
+          fmt::format("quantized input: expected an index in [0,{}), got {}",
+                      inputs.size(), site.index));
+    }
+  }
+  return inner_->output_shape(inputs);
+}
+
+void BaseQuantizeWrapper::build(std::span<const Shape> inputs) {
+  inner_->build_once(inputs);
+  for (const PlacedQuantizer& weight : weights()) {
+    (void)inner_->parameter(weight.site.parameter);
+  }
+  for (const PlacedQuantizer& placed : activations()) {
+    if (placed.site.kind == SiteKind::inner) {
+      expect_inner(*inner_, placed.site.parameter);
+    }
+  }
+}
+
+void BaseQuantizeWrapper::initialize_once(const Rng& rng) {
+  // The stream of each parameter is named after its layer.
+  if (inner_->name().empty()) inner_->set_name(name());
+  inner_->initialize_once(rng);
+}
+
+void BaseQuantizeWrapper::copy_parameters(const Layer& from) {
+  inner_->copy_parameters(from);
+}
+
+void BaseQuantizeWrapper::share_parameters(const Layer& from) {
+  inner_->share_parameters(from);
+}
+
+Variable BaseQuantizeWrapper::forward(const ForwardContext& context,
+                                      std::span<const Variable> inputs) const {
+  std::vector<Variable> quantized(inputs.begin(), inputs.end());
+  for (const PlacedQuantizer& placed : activations()) {
+    if (placed.site.kind != SiteKind::input) continue;
+    Variable& x = quantized[static_cast<size_t>(placed.site.index)];
+    x = (*placed.quantizer)(x);
+  }
+  const Hook hook(*this, false);
+  ForwardContext inner = context;
+  inner.hook = &hook;
+  const Variable y = inner_->forward(inner, quantized);
+  const PlacedQuantizer* output = find(QdqSite::output());
+  return output != nullptr ? (*output->quantizer)(y) : y;
+}
+
+OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
+                                    std::span<const OnnxValue> inputs) const {
+  const auto add_qdq = [&](OnnxValue& x, const Quantizer& quantizer) {
+    x.name = context.builder().add_qdq(x.name, quantizer.name(),
+                                       quantizer.grid({}, -1));
+  };
+  std::vector<OnnxValue> quantized(inputs.begin(), inputs.end());
+  for (const PlacedQuantizer& placed : activations()) {
+    if (placed.site.kind != SiteKind::input) continue;
+    add_qdq(quantized[static_cast<size_t>(placed.site.index)],
+            *placed.quantizer);
+  }
+  const Hook hook(*this, true);
+  EmitContext inner = context.with_hook(&hook);
+  OnnxValue y = inner_->emit(inner, quantized);
+  if (const PlacedQuantizer* output = find(QdqSite::output())) {
+    add_qdq(y, *output->quantizer);
+  }
+  return y;
+}
+
+std::shared_ptr<Layer> BaseQuantizeWrapper::clone(CloneContext& context) const {
+  const auto copy = make_wrapper(inner_->clone(context));
+  for (const PlacedQuantizer& placed : quantizers_) {
+    copy->attach(placed, context.shared(*placed.quantizer, [&] {
+      return placed.quantizer->clone();
+    }));
+  }
+  copy->set_name(name());
+  return copy;
+}
+
+std::string BaseQuantizeWrapper::activation() const {
+  return inner_->activation();
+}
+
+std::vector<ConvolutionShape> BaseQuantizeWrapper::convolutions() const {
+  return inner_->convolutions();
+}
+
+int64_t BaseQuantizeWrapper::multiply_adds(
+    std::span<const Shape> inputs) const {
+  return inner_->multiply_adds(inputs);
+}
+
+bool BaseQuantizeWrapper::observing() const {
+  return std::ranges::any_of(quantizers_, [](const PlacedQuantizer& placed) {
+    return placed.quantizer->observing();
+  });
+}
+
+void BaseQuantizeWrapper::set_trainable(bool trainable) {
+  inner_->set_trainable(trainable);
+}
+
+bool BaseQuantizeWrapper::trainable() const { return inner_->trainable(); }
+
+void BaseQuantizeWrapper::freeze_statistics(bool frozen) {
+  inner_->freeze_statistics(frozen);
+}
+
+bool BaseQuantizeWrapper::statistics_frozen() const {
+  return inner_->statistics_frozen();
+}
+
+const std::shared_ptr<bool>& BaseQuantizeWrapper::shared_statistics_flag()
+    const {
+  return inner_->shared_statistics_flag();
+}
+
+std::span<const Parameter> BaseQuantizeWrapper::parameters() const {
+  return inner_->parameters();
+}
+
+std::vector<QdqSite> NonWeightedBaseQuantizeWrapper::sites(
+    const QdqRequest& request, int inputs) const {
+  if (!request.quantize_input) return {};
+  expect_indices(request, std::min(inputs, 1));
+  return {QdqSite::input(0)};
+}
+
+WeightedBaseQuantizeWrapper::WeightedBaseQuantizeWrapper(
+    std::shared_ptr<Layer> inner, std::string kernel_type,
+    std::vector<std::string> more)
+    : BaseQuantizeWrapper(std::move(inner)),
+      kernel_types_{std::move(kernel_type)} {
+  kernel_types_.insert(kernel_types_.end(), more.begin(), more.end());
+}
+
+std::vector<QdqSite> WeightedBaseQuantizeWrapper::sites(
+    const QdqRequest& request, int inputs) const {
+  std::vector<QdqSite> result;
+  if (request.quantize_input) {
+    expect_indices(request, std::min(inputs, 1));
+    result.push_back(QdqSite::input(0));
+    // The data of the second product is quantized as that of the first is.
+    const std::string_view between = inner_tensor(inner());
+    if (!between.empty()) {
+      result.push_back(QdqSite::inner(std::string(between)));
+    }
+  }
+  if (request.quantize_weight) {
+    for (const std::string& kernel : kernel_types_) {
+      result.push_back(QdqSite::weight(kernel));
+    }
+  }
+  return result;
+}
+
+std::vector<QdqSite> MultiInputBaseQuantizeWrapper::sites(
+    const QdqRequest& request, int inputs) const {
+  if (!request.quantize_input) return {};
+  expect_indices(request, inputs);
+  std::vector<QdqSite> result;
+  for (int i = 0; i < inputs; ++i) {
+    if (request.quantization_index.empty() ||
+        std::ranges::find(request.quantization_index, i) !=
+            request.quantization_index.end()) {
+      result.push_back(QdqSite::input(i));
+    }
+  }
+  return result;
+}
+
+const BaseQuantizeWrapper* as_wrapper(const Layer& layer) {
+  return dynamic_cast<const BaseQuantizeWrapper*>(&layer);
+}
+
+const Layer& float_layer(const Layer& layer) {
+  const BaseQuantizeWrapper* wrapper = as_wrapper(layer);
+  return wrapper != nullptr ? wrapper->inner() : layer;
+}
+
+std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model) {
+  std::vector<std::shared_ptr<Quantizer>> result;
+  std::unordered_set<const Quantizer*> known;
+  for (const PlacedQuantizer& placed : placed_quantizers(
+           model, [](const auto& wrapper) { return wrapper.quantizers(); })) {
+    const auto& quantizer = placed.quantizer;
+    if (known.insert(quantizer.get()).second) result.push_back(quantizer);
+  }
+  return result;
+}
+
+std::vector<PlacedQuantizer> quant_stubs(const Model& model) {
+  return placed_quantizers(
+      model, [](const auto& wrapper) { return wrapper.activations(); });
+}
+
+std::vector<PlacedQuantizer> weight_fake_quantizes(const Model& model) {
+  return placed_quantizers(
+      model, [](const auto& wrapper) { return wrapper.weights(); });
+}
+
+}  // namespace octet::quant
