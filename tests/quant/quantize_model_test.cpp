@@ -23,6 +23,19 @@ TEST(QuantizeModel, TakesTheConfigurationsOfTheUser) {
   EXPECT_EQ(quantizer(quantized, "dense/kernel")->config().bits, 8);
 }
 
+// Four bits, and all else as activations have it, which nobody means.
+TEST(QuantizeModel, WarnsOfWeightsConfiguredAsActivations) {
+  const Model model = quickstart();
+  const WarningsKept warnings;
+  (void)quantize_model(model, {.weight = {.bits = 4}});
+  EXPECT_THAT(warnings.messages,
+              testing::ElementsAre(testing::HasSubstr("weight_quantizer()")));
+  QuantizerConfig weight = weight_quantizer();
+  weight.bits = 4;
+  (void)quantize_model(model, {.weight = weight});
+  EXPECT_EQ(warnings.messages.size(), 1u);
+}
+
 TEST(QuantizeModel, LeavesTheModelUntouchedAndGivesTheSameTwice) {
   const Model model = quickstart();
   const Tensor x = noise({5, 8, 6, 1});
