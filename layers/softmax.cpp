@@ -24,12 +24,9 @@ class SoftmaxLayer final : public Layer {
 
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return write_fields(o_); }
-  // Of another axis it is none of the functions by name.
+  // Whether another axis is the last one depends on what it is called on.
   std::string activation() const override {
-    return over_last_axis_ ? "softmax" : "";
-  }
-  void build(std::span<const Shape> inputs) override {
-    over_last_axis_ = axis(inputs[0]) == inputs[0].rank() - 1;
+    return o_.axis == -1 ? "softmax" : "";
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
@@ -64,7 +61,6 @@ class SoftmaxLayer final : public Layer {
   }
 
   SoftmaxOptions o_;
-  bool over_last_axis_ = true;
 };
 
 }  // namespace

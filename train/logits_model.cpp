@@ -33,10 +33,10 @@ const GraphNode& last_call(const Model& model) {
     const GraphNode& before = *node->inputs[0].node;
     const bool moves = role == LayerRole::movement &&
                        sample_size(before) == sample_size(*node);
-    if (!moves &&
-        !quant::float_layer(*node->layer).is_identity(before.shape, false)) {
-      break;
-    }
+    const bool hands_on =
+        role == LayerRole::identity ||
+        quant::float_layer(*node->layer).is_identity(before.shape, false);
+    if (!moves && !hands_on) break;
     node = &before;
   }
   return *node;
@@ -45,10 +45,16 @@ const GraphNode& last_call(const Model& model) {
 /// "" if it has none: what it gives is no logits then, either.
 std::string activation_of(const GraphNode& node) {
   const Layer& layer = quant::float_layer(*node.layer);
+  const Config config = layer.config();
+  if (layer.class_name() == "Softmax") {
+    const int64_t axis = config.at("axis").as_int();
+    return axis == -1 || axis == node.shape.rank() - 1 ? "softmax" : "";
+  }
   const std::string activation = layer.activation();
-  const bool none =
-      activation == "linear" && role_of(layer) != LayerRole::linear;
-  return none ? "" : activation;
+  const bool says_so =
+      role_of(layer) == LayerRole::linear ||
+      (config.is_object() && config.find("activation") != nullptr);
+  return activation == "linear" && !says_so ? "" : activation;
 }
 
 }  // namespace

@@ -258,8 +258,10 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
   BuildState state{.dialect = dialect, .options = options};
   const double most = std::min(static_cast<double>(options.limits.memory_limit),
                                kMostBytesPerByte * source.weight_bytes);
-  const ParameterLimit limit(static_cast<int64_t>(most / sizeof(float)));
-  BuiltModel built = build_model(graph, state);
+  BuiltModel built = [&] {
+    const ParameterLimit limit(static_cast<int64_t>(most / sizeof(float)));
+    return build_model(graph, state);
+  }();
   if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
     warn(fmt::format(
         "'{}': Keras 1 with channels first does not say who trained it; with "

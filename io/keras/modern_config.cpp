@@ -20,12 +20,17 @@ namespace {
 
 // Of all classes.
 constexpr KerasDef::Renamed kRenamed[] = {
-    {"border_mode", "padding"}, {"subsample", "strides"},
-    {"bias", "use_bias"},       {"nb_filter", "filters"},
-    {"concat_axis", "axis"},    {"atrous_rate", "dilation_rate"},
+    {"border_mode", "padding"},
+    {"subsample", "strides"},
+    {"bias", "use_bias"},
+    {"nb_filter", "filters"},
+    {"atrous_rate", "dilation_rate"},
 };
 
 KerasDef keras_def(const KerasLayer& layer) {
+  if (layer.class_name == "Merge") {
+    return {.renamed = {{{"concat_axis", "axis"}}}};
+  }
   const LayerDef* def = find_layer_def(layer.class_name);
   return def == nullptr ? KerasDef{} : def->keras;
 }
@@ -38,7 +43,7 @@ constexpr std::string_view kBooleans[] = {
 };
 
 bool is_boolean(KerasLayout layout, std::string_view key) {
-  if (key == "scale" && layout == KerasLayout::constants) return false;
+  if (key == "scale" && layout != KerasLayout::channels) return false;
   return std::ranges::find(kBooleans, key) != std::end(kBooleans);
 }
 

@@ -6,7 +6,7 @@
 
 namespace octet::quant {
 
-/// LayerRole::linear: convolutions and matrix products.
+/// LayerRole::other of a class that is not registered.
 LayerRole role_of(const Layer& layer);
 
 /// Where a normalization behind the layer folds.

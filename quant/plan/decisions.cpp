@@ -10,6 +10,19 @@
 #include "plan/groups.h"
 
 namespace octet::quant {
+namespace {
+
+// `.weight = {.bits = 4}` leaves the other fields as activations have them.
+void warn_of_activation_defaults(const QuantizerConfig& weight) {
+  if (weight.narrow_range || weight.rule == ScaleRule::live) return;
+  warn(fmt::format(
+      "weight: got {}, as activations are quantized. Hint: begin with "
+      "weight_quantizer(), one scale a channel that follows the weights, and "
+      "change its bits",
+      to_string(weight)));
+}
+
+}  // namespace
 
 void check_is_float(const Model& model, std::string_view who) {
   if (quantizers(model).empty()) return;
@@ -28,22 +41,6 @@ std::vector<PlacedSite> wrapper_sites(const GraphNode& node,
   }
   return result;
 }
-
-namespace {
-
-// `.weight = {.bits = 4}` leaves the other fields as activations have them.
-void warn_of_activation_defaults(const QuantizerConfig& weight) {
-  QuantizerConfig activation = activation_quantizer();
-  activation.bits = weight.bits;
-  if (weight != activation) return;
-  warn(fmt::format(
-      "weight: got {}, as activations are quantized. Hint: begin with "
-      "weight_quantizer(), one scale a channel that follows the weights, and "
-      "change its bits",
-      to_string(weight)));
-}
-
-}  // namespace
 
 QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
                           const QuantizerConfig& activation,

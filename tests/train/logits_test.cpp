@@ -93,6 +93,35 @@ TEST(OutputActivation, IsFoundWhereverItStands) {
             "softmax");
 }
 
+// Known by its role alone, as layers of users may be.
+class DropBlockLayer final : public Layer {
+ public:
+  std::string class_name() const override { return "TestDropBlock"; }
+  Config config() const override { return Config::Object(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return inputs[0];
+  }
+};
+const LayerDef kDropBlock{
+    .class_name = "TestDropBlock",
+    .create = [](const Config&) -> std::shared_ptr<Layer> {
+      return std::make_shared<DropBlockLayer>();
+    },
+    .role = LayerRole::identity,
+};
+
+TEST(OutputActivation, IsFoundBehindALayerThatHandsOnInInference) {
+  register_layer(kDropBlock);
+  const SymbolicTensor x = input({4});
+  const Model model(x, LayerHandle(std::make_shared<DropBlockLayer>())(
+                           Dense({.units = 1, .activation = "sigmoid"})(x)));
+  EXPECT_EQ(output_activation(model), "sigmoid");
+}
+
 TEST(OutputActivation, IsNoSoftmaxOfTheSampleIfThereIsOneAPixel) {
   const SymbolicTensor x = input({3, 5, 1});
   const SymbolicTensor y =

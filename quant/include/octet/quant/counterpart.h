@@ -9,6 +9,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <octet/runtime/language.h>
+
 namespace octet::quant {
 
 /// "quant_conv1": what apply() calls a wrapper of "conv1".

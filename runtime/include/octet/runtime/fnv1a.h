@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <span>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// FNV-1a of 64 bits. Tells data apart; no protection against intent.

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 enum class Align { left, right };
