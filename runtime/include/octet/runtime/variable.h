@@ -31,9 +31,11 @@ using NodePtr = std::shared_ptr<Node>;
 ///   const auto w = parameter.mutable_value();
 ///   w[0] += 0.5f;
 ///
-/// Both its beginning and its end count as writes, and while it lives nothing
-/// that was computed from the elements is kept, so a model may run in between.
-/// Give it a name (`auto`) and end its scope when the writing is done.
+/// Both its beginning and its end count as writes, and while it lives no packed
+/// weights or scales are kept, so a model may run in between. Give it a name
+/// (`auto`) and end its scope when the writing is done: what it writes between
+/// a forward pass and its backward, or the value() of a deferred one, goes
+/// unnoticed until then.
 class [[nodiscard]] WriteSpan {
  public:
   WriteSpan(WriteSpan&& other) noexcept = default;
