@@ -40,10 +40,11 @@ class ActivityRegularizationLayer final : public Layer {
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
     const Variable& x = inputs[0];
-    if (context.penalties != nullptr && (o_.l1 != 0 || o_.l2 != 0)) {
+    if (context.regularization_losses != nullptr &&
+        (o_.l1 != 0 || o_.l2 != 0)) {
       const auto batch = static_cast<float>(x.shape()[0]);
-      context.penalties->push_back(
-          scale_shift(penalty(x, o_.l1, o_.l2), 1 / batch));
+      context.regularization_losses->push_back(
+          scale_shift(regularization_loss(x, o_.l1, o_.l2), 1 / batch));
     }
     return x;
   }

@@ -169,8 +169,8 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
   if (context.training) {
     pass = pass.child("pass").child(training_passes_++);
     context.rng = &stream;
-    penalties_.clear();
-    context.penalties = &penalties_;
+    regularization_losses_.clear();
+    context.regularization_losses = &regularization_losses_;
   }
   std::vector<Variable> values(nodes_.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -251,16 +251,17 @@ std::vector<SymbolicTensor> Model::operator()(
   return outputs;
 }
 
-Variable Model::penalty() const {
+Variable Model::regularization_loss() const {
   Variable sum;
   const auto include = [&](const Variable& part) {
     sum = sum ? add(sum, part) : part;
   };
   for (const Parameter& p : parameters()) {
     if (p.regularizer.none() || !p.variable.requires_grad()) continue;
-    include(octet::penalty(p.variable, p.regularizer.l1, p.regularizer.l2));
+    include(octet::regularization_loss(p.variable, p.regularizer.l1,
+                                       p.regularizer.l2));
   }
-  for (const Variable& part : penalties_) include(part);
+  for (const Variable& part : regularization_losses_) include(part);
   return sum;
 }
 

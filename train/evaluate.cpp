@@ -19,14 +19,16 @@
 namespace octet::train {
 namespace {
 
-/// What the parameters' regularizers add to the loss. Not Model::penalty(),
-/// which also has what layers put aside in the last pass in training.
-double regularization(const Model& model) {
+/// That of the parameters alone: Model::regularization_loss() also has that of
+/// outputs, from the last pass in training.
+double regularization_of_parameters(const Model& model) {
   double sum = 0;
   for (const Parameter& p : model.parameters()) {
     if (p.regularizer.none() || !p.variable.requires_grad()) continue;
     sum += double{
-        penalty(p.variable, p.regularizer.l1, p.regularizer.l2).value().item()};
+        regularization_loss(p.variable, p.regularizer.l1, p.regularizer.l2)
+            .value()
+            .item()};
   }
   return sum;
 }
@@ -91,10 +93,10 @@ Evaluation evaluate(const Model& model, const Dataset& data,
     loss += loss_sum(adapted.each(Variable(outputs), batch), batch);
     sums.add(outputs, batch);
   });
-  Evaluation result{
-      .loss = loss / static_cast<double>(data.size()) + regularization(model),
-      .samples = data.size(),
-      .metrics = sums.values()};
+  Evaluation result{.loss = loss / static_cast<double>(data.size()) +
+                            regularization_of_parameters(model),
+                    .samples = data.size(),
+                    .metrics = sums.values()};
   result.accuracy = accuracy_of(result.metrics);
   return result;
 }

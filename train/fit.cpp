@@ -186,7 +186,7 @@ double Run::compute_gradients(Batch batch, float share) {
     const Variable losses = options_.loss.each(outputs, batch);
     result = loss_sum(losses, batch) / count;
     loss = mean_loss(losses, batch.weights);
-    if (const Variable regularization = model_.penalty()) {
+    if (const Variable regularization = model_.regularization_loss()) {
       result += double{regularization.value().item()};
       loss = add(loss, regularization);
     }

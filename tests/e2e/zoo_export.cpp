@@ -66,7 +66,8 @@ void train_one_step(const Model& model, const Tensor& x) {
   }
   optimizer.attach(parameters);
   const Variable y = model(Variable(x), Mode::training);
-  scale_shift(penalty(y, 0, 1), 1 / static_cast<float>(y.shape().size()))
+  scale_shift(regularization_loss(y, 0, 1),
+              1 / static_cast<float>(y.shape().size()))
       .backward();
   optimizer.step();
 }

@@ -22,18 +22,19 @@ void add_softmax(std::vector<GradientCase>& cases) {
                      [](const Arrays& a) { return reference::softmax(a[0]); }});
   }
   for (const Shape& x : {Shape{1, 1}, Shape{3, 5, 2}}) {
-    cases.push_back(
-        {"penalty",
-         dims(x),
-         {x},
-         [](const Variables& v) { return penalty(v[0], 0.25f, 1.5f); },
-         [](const Arrays& a) {
-           Array y(Shape{});
-           for (const double v : a[0].values) {
-             y[0] += 0.25 * std::fabs(v) + 1.5 * v * v;
-           }
-           return y;
-         }});
+    cases.push_back({"regularization_loss",
+                     dims(x),
+                     {x},
+                     [](const Variables& v) {
+                       return regularization_loss(v[0], 0.25f, 1.5f);
+                     },
+                     [](const Arrays& a) {
+                       Array y(Shape{});
+                       for (const double v : a[0].values) {
+                         y[0] += 0.25 * std::fabs(v) + 1.5 * v * v;
+                       }
+                       return y;
+                     }});
   }
 }
 

@@ -120,7 +120,7 @@ TEST(NestedModel, ParametersCountOnceHoweverTheirLayerIsCalled) {
   int64_t listed = 0;
   for (const NodeSize& size : twins.outer.sizes()) listed += size.parameters;
   EXPECT_EQ(listed, 12);
-  EXPECT_EQ(twins.outer.penalty().value().item(), 0.5f * 9 * 4);
+  EXPECT_EQ(twins.outer.regularization_loss().value().item(), 0.5f * 9 * 4);
 }
 
 TEST(NestedModel, ParametersStayInCommonInACloneOfItsOuterModel) {
@@ -189,18 +189,18 @@ TEST(Trainable, FrozenLayersTakeNoGradientAndKeepTheirStatistics) {
   EXPECT_TRUE(copy.layer("b").trainable());
 }
 
-TEST(Penalty, IsTheSumOfTheRegularizersAndReachesTheGradients) {
+TEST(RegularizationLoss, IsTheSumOfTheRegularizersAndReachesTheGradients) {
   const Sequential model(
       {2}, {Dense({.units = 1,
                    .use_bias = false,
                    .kernel_initializer = constant_value(3),
                    .kernel_regularizer = {.l1 = 0.5f, .l2 = 0.25f}})});
-  const Variable sum = model.penalty();
+  const Variable sum = model.regularization_loss();
   EXPECT_EQ(sum.value().item(), 0.5f * 6 + 0.25f * 18);
   sum.backward();
   EXPECT_EQ(values(model.layer("dense").parameter("kernel").variable.grad()),
             (std::vector<float>{2, 2}));
-  EXPECT_FALSE(encoder().penalty());
+  EXPECT_FALSE(encoder().regularization_loss());
 }
 
 }  // namespace

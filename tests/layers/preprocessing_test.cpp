@@ -180,9 +180,9 @@ TEST(ActivityRegularization, AddsToTheLossInTrainingOnly) {
   EXPECT_EQ(values(model(data, Mode::training)),
             (std::vector<float>{1, -2, 3, 0}));
   // (0.5 * 6 + 0.25 * 14) / 2
-  ASSERT_TRUE(model.penalty());
-  EXPECT_EQ(model.penalty().value().item(), 3.25f);
-  model.penalty().backward();
+  ASSERT_TRUE(model.regularization_loss());
+  EXPECT_EQ(model.regularization_loss().value().item(), 3.25f);
+  model.regularization_loss().backward();
   // (0.5 * sign + 0.5 * x) / 2
   EXPECT_EQ(values(data.grad()), (std::vector<float>{0.5f, -0.75f, 1, 0}));
 }

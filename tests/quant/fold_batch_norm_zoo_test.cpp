@@ -161,7 +161,7 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
   kernel.variable.mutable_value()[0] = 127.6f * scale;
   kernel.variable.mutable_value()[8] = 127.4f * scale;
   const Variable y = model(Variable(noise({4, 17})), Mode::training);
-  octet::penalty(y, 0, 1).backward();
+  octet::regularization_loss(y, 0, 1).backward();
   EXPECT_EQ(kernel.variable.grad().f32()[0], 0);
   EXPECT_NE(kernel.variable.grad().f32()[8], 0);
 }

@@ -87,9 +87,9 @@ std::vector<Case> readers() {
       {"relu", row, row, unary(relu)},
       {"max", row, row,
        [](const Variable& x, const Variable& w) { return add(x, max(w)); }},
-      {"penalty", row, row,
+      {"regularization_loss", row, row,
        [](const Variable& x, const Variable& w) {
-         return add(x, penalty(w, 0.5f, 0.5f));
+         return add(x, regularization_loss(w, 0.5f, 0.5f));
        }},
       {"fake_quantize", row, row,
        [](const Variable& x, const Variable& w) {

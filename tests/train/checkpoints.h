@@ -95,7 +95,7 @@ inline Dataset images(int64_t n, uint64_t seed) {
   return Dataset(inputs, labels);
 }
 
-/// With batch normalization, dropout and a penalty.
+/// With batch normalization, dropout and a regularizer.
 inline Model image_network(uint64_t seed = 3) {
   const SymbolicTensor image = input({6, 5, 1}, "image");
   SymbolicTensor x = Conv2D({.filters = 4,

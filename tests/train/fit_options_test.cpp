@@ -1,4 +1,4 @@
-// What fit makes of losses, metrics, weights, penalties, clipping and groups
+// What fit makes of losses, metrics, weights, regularizers, clipping and groups
 // of batches.
 #include <cmath>
 #include <cstring>
@@ -146,7 +146,7 @@ TEST(FitOptions, WeightsTheTwoClassesOfASingleOutput) {
   EXPECT_THROW(fit(linear(), third, options), ValueError);
 }
 
-TEST(FitOptions, AddsPenaltiesToTheLoss) {
+TEST(FitOptions, AddsTheRegularizationLoss) {
   const auto build = [](float l2) {
     const SymbolicTensor x = input({2});
     return Model(x, Dense({.units = 2, .kernel_regularizer = {.l2 = l2}})(x));

@@ -41,7 +41,7 @@ struct Parameter {
   Variable variable;      ///< a leaf; updates write into it
   bool trainable = true;  ///< false: a statistic, not moved by gradients
   int channel_axis = -1;  ///< axis of the output channels, for quantization
-  Regularizer regularizer = {};  ///< its part in Model::penalty()
+  Regularizer regularizer = {};  ///< see Model::regularization_loss()
 };
 
 /// What a layer says of a parameter when it declares one.
@@ -81,8 +81,8 @@ struct ForwardContext {
   /// In training, a stream of this call's own: another one for each call of
   /// each layer in each pass. Copy it to draw from it.
   const Rng* rng = nullptr;
-  /// In training, where layers put scalars to add to the loss.
-  std::vector<Variable>* penalties = nullptr;
+  /// In training, where layers add regularization losses of their outputs: [].
+  std::vector<Variable>* regularization_losses = nullptr;
 
   /// The parameter as this pass sees it: fake-quantized if a hook says so.
   Variable read(const Parameter& parameter) const;

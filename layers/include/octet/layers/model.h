@@ -77,9 +77,10 @@ class [[nodiscard]] Model {
   std::vector<SymbolicTensor> operator()(
       const std::vector<SymbolicTensor>& inputs) const;
 
-  /// What to add to the loss: the parameters' regularizers, and what layers
-  /// put aside in the latest pass in training. Empty if there is nothing.
-  Variable penalty() const;
+  /// To add to the loss: that of the parameters' regularizers, and of what
+  /// layers regularize in the latest pass in training. Empty if there is none.
+  /// Shapes: -> [].
+  Variable regularization_loss() const;
 
   /// Sees every node's output as the graph runs.
   using Observer = std::function<void(const GraphNode&, const Variable&)>;
@@ -168,7 +169,7 @@ class [[nodiscard]] Model {
   std::vector<size_t> output_slots_;
   // Of passes in training, which belong to one thread.
   mutable uint64_t training_passes_ = 0;
-  mutable std::vector<Variable> penalties_;
+  mutable std::vector<Variable> regularization_losses_;
   // The layers as they are called in other graphs.
   mutable std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };

@@ -4,8 +4,7 @@
 
 namespace octet {
 
-/// A penalty that the loss is given for large values:
-/// l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
+/// Adds the regularization loss l1 * sum |w| + l2 * sum w^2, as Keras' L1L2.
 struct Regularizer {
   float l1 = 0;  ///< >= 0
   float l2 = 0;  ///< >= 0

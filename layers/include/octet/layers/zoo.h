@@ -20,7 +20,7 @@ struct Options {
   int64_t classes = 0;  ///< width of the logits
   /// Width of the layers, of networks that come in several. In (0, 64].
   double alpha = 0;
-  float l2 = 0;           ///< penalty on kernels, for Model::penalty()
+  float l2 = 0;           ///< of the kernels' regularizer
   uint64_t seed = 0;      ///< of the initial weights
   std::string name = "";  ///< of the model
 };

@@ -51,7 +51,7 @@ struct Progress {
   int64_t step = 0;     ///< batches of this epoch, from 1
   int64_t steps = 0;    ///< per epoch
   int64_t samples = 0;  ///< seen in this epoch
-  double loss = 0;      ///< mean of this epoch so far, with penalties
+  double loss = 0;      ///< mean of this epoch so far, with regularization
   /// Of this epoch so far, on training batches, [0, 1]; NaN if the accuracy
   /// is not among the metrics.
   double accuracy = 0;

@@ -20,7 +20,7 @@
 namespace octet::train {
 
 struct EpochResult {
-  double loss = 0;           ///< on training batches, with penalties
+  double loss = 0;           ///< on training batches, with regularization
   double accuracy = 0;       ///< on training batches, [0, 1], or NaN
   double seconds = 0;        ///< training only
   double learning_rate = 0;  ///< at the last step

@@ -95,6 +95,6 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
 
 /// l1 * sum |x| + l2 * sum x^2; the gradient of |x| at 0 is 0.
 /// Shapes: any -> [].
-Variable penalty(const Variable& x, float l1, float l2);
+Variable regularization_loss(const Variable& x, float l1, float l2);
 
 }  // namespace octet

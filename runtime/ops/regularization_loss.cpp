@@ -5,7 +5,7 @@
 
 namespace octet {
 
-Variable penalty(const Variable& x, float l1, float l2) {
+Variable regularization_loss(const Variable& x, float l1, float l2) {
   double magnitudes = 0;
   double squares = 0;
   for (const float v : x.value().f32()) {
@@ -14,7 +14,7 @@ Variable penalty(const Variable& x, float l1, float l2) {
   }
   const Tensor y = Tensor::scalar(
       static_cast<float>(double{l1} * magnitudes + double{l2} * squares));
-  return record("penalty", {x}, y, {x.value()},
+  return record("regularization_loss", {x}, y, {x.value()},
                 [x = x.value(), l1, l2](const Tensor& dy) {
                   Tensor dx(x.shape());
                   const float g = dy.item();
