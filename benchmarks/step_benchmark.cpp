@@ -38,7 +38,7 @@ Model quantized(const Model& model) {
   return qat;
 }
 
-void run_steps(benchmark::State& state, const Model& model) {
+void run_steps(benchmark::State& state, Model model) {
   const Variable x(images(kBatch));
   Tensor labels = Tensor::zeros({kBatch}, DType::i64);
   for (int64_t i = 0; i < kBatch; ++i) {

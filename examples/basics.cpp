@@ -29,7 +29,7 @@ void run(const Options& o) {
   x = ReLU()(x);
   x = Flatten()(x);
   x = Dense({.units = 10})(x);
-  const Model model(image, x);
+  Model model(image, x);
 
   // 2. Train it.
   train::FitOptions two_epochs{.epochs = 2,
@@ -43,7 +43,7 @@ void run(const Options& o) {
   io::export_onnx(model, out / "basics_fp32.onnx");
 
   // 4. Quantize it: a new model, whose ranges come from the training images.
-  const Model q_model = quant::quantize_model(model);
+  Model q_model = quant::quantize_model(model);
   quant::calibrate(q_model, train_set.take(2048));
   std::cout << "INT8: " << train::evaluate(q_model, test_set) << '\n';
 

@@ -89,7 +89,7 @@ struct Calibrated {
 
 // Calibrates with both methods and keeps the one with the smaller loss on
 // other training images (where there are any); the test set has no say.
-Calibrated calibrate(const Model& qat, const io::TrainTest& data) {
+Calibrated calibrate(Model& qat, const io::TrainTest& data) {
   const int64_t count = std::min<int64_t>(2048, data.train.size());
   const Dataset samples = data.train.take(count);
   const Dataset validation = data.train.size() >= 2 * count
@@ -138,7 +138,7 @@ void run(const Options& o) {
   const int64_t batch =
       o.batch > 0 ? o.batch : std::min<int64_t>(64, data.train.size());
 
-  const Model model = build_model(seed);
+  Model model = build_model(seed);
   print("\n" + model.summary() + "\n");
   const train::History fp32_history =
       train::fit(model, data.train,
@@ -153,7 +153,7 @@ void run(const Options& o) {
                   .resume = o.checkpoint.resume});
   const train::Evaluation fp32 = train::evaluate(model, data.test);
 
-  const Model qat = quant::quantize_model(model);
+  Model qat = quant::quantize_model(model);
   print("\n" + quant::plan_of(qat).to_string() + "\n");
   const Calibrated ptq = calibrate(qat, data);
 

@@ -60,10 +60,10 @@ void run(const Options& o) {
   const auto checkpoints = program::checkpoints_of(o.checkpoint, o.network);
   io::TrainTest data = io::fashion_mnist(o.data);
   if (o.limit > 0) data.train = data.train.take(o.limit);
-  const Model model = zoo::make(o.network, {.input = data.train.input_shape(),
-                                            .classes = 10,
-                                            .l2 = 1e-4f,
-                                            .seed = seed});
+  Model model = zoo::make(o.network, {.input = data.train.input_shape(),
+                                      .classes = 10,
+                                      .l2 = 1e-4f,
+                                      .seed = seed});
   ensure_writable_folder(out);
   print(
       fmt::format("{} on Fashion-MNIST: {} parameters, {} images, {} threads, "

@@ -50,9 +50,8 @@ LayerHandle GlobalMinPooling2D() {
 
 int main() try {
   register_layer(kGlobalMinPooling2D);
-  const Sequential model({8, 6, 3},
-                         {Conv2D({.filters = 4, .activation = "relu"}),
-                          GlobalMinPooling2D(), Dense({.units = 2})});
+  Sequential model({8, 6, 3}, {Conv2D({.filters = 4, .activation = "relu"}),
+                               GlobalMinPooling2D(), Dense({.units = 2})});
   std::cout << model.summary();
 
   // Images that hold one dark pixel, or none.

@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -157,21 +158,11 @@ void Model::name_layers() {
   }
 }
 
-std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
+std::vector<Variable> Model::run(std::span<const Variable> inputs,
+                                 ForwardContext context, const Rng* pass,
                                  const Observer& observer) const {
-  if (inputs.size() != inputs_.size()) {
-    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
-                                 name(), inputs_.size(), inputs.size()));
-  }
-  ForwardContext context{.training = mode == Mode::training};
-  Rng pass(options_.seed);
-  Rng stream = pass;
-  if (context.training) {
-    pass = pass.child("pass").child(training_passes_++);
-    context.rng = &stream;
-    regularization_losses_.clear();
-    context.regularization_losses = &regularization_losses_;
-  }
+  expect_inputs(inputs.size());
+  std::optional<Rng> stream;
   std::vector<Variable> values(nodes_.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
@@ -185,7 +176,9 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
     const GraphNode& node = *nodes_[step.node];
     arguments.clear();
     for (const size_t input : step.inputs) arguments.push_back(values[input]);
-    if (context.training) stream = pass.child(uint64_t{step.node});
+    if (pass != nullptr) {
+      context.rng = &stream.emplace(pass->child(uint64_t{step.node}));
+    }
     values[step.node] = with_context(
         [&] {
           return fmt::format("{}, input {}", node.layer->describe(),
@@ -199,33 +192,58 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs, Mode mode,
   return outputs;
 }
 
+void Model::expect_inputs(size_t count) const {
+  if (count == inputs_.size()) return;
+  throw ValueError(fmt::format("model '{}': expected {} inputs, got {}", name(),
+                               inputs_.size(), count));
+}
+
 void Model::expect_one_output() const {
   if (outputs_.size() == 1) return;
   throw ValueError(fmt::format("model '{}': expected one output, got {}",
                                name(), outputs_.size()));
 }
 
-std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
-                                        Mode mode) const {
-  return run(inputs, mode, {});
+std::vector<Variable> Model::run(std::span<const Variable> inputs,
+                                 const Observer& observer) const {
+  return run(inputs, {}, nullptr, observer);
 }
 
-Variable Model::operator()(const Variable& x, Mode mode) const {
+std::vector<Variable> Model::operator()(
+    std::span<const Variable> inputs) const {
+  return run(inputs, {});
+}
+
+Variable Model::operator()(const Variable& x) const {
   expect_one_output();
-  return run(std::span(&x, 1), mode, {})[0];
+  return (*this)(std::span(&x, 1))[0];
 }
 
-SymbolicTensor Model::operator()(const SymbolicTensor& x) const {
+std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
+                                        Mode mode) {
+  if (mode == Mode::inference) return run(inputs, {});
+  expect_inputs(inputs.size());
+  regularization_losses_.clear();
+  const Rng pass = Rng(options_.seed).child("pass").child(training_passes_++);
+  return run(
+      inputs,
+      {.training = true, .regularization_losses = &regularization_losses_},
+      &pass, {});
+}
+
+Variable Model::operator()(const Variable& x, Mode mode) {
+  expect_one_output();
+  return (*this)(std::span(&x, 1), mode)[0];
+}
+
+SymbolicTensor Model::operator()(const SymbolicTensor& x) {
   expect_one_output();
   return (*this)(std::vector{x})[0];
 }
 
 std::vector<SymbolicTensor> Model::operator()(
-    const std::vector<SymbolicTensor>& inputs) const {
-  if (inputs.size() != inputs_.size()) {
-    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
-                                 name(), inputs_.size(), inputs.size()));
-  }
+    const std::vector<SymbolicTensor>& inputs) {
+  expect_inputs(inputs.size());
   std::vector<SymbolicTensor> values(nodes_.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
@@ -271,10 +289,7 @@ Tensor Model::predict(const Tensor& x) const {
 }
 
 std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
-  if (inputs.size() != inputs_.size()) {
-    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
-                                 name(), inputs_.size(), inputs.size()));
-  }
+  expect_inputs(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].empty()) {
       throw ValueError("predict: expected a tensor, got none");
@@ -305,7 +320,7 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
     std::vector<Variable> x;
     for (const Tensor& input : inputs)
       x.emplace_back(input.slice(begin, count));
-    const std::vector<Variable> y = run(x, Mode::inference, {});
+    const std::vector<Variable> y = run(x, {});
     for (size_t i = 0; i < y.size(); ++i) {
       const Tensor& part = y[i].value();
       std::memcpy(to[i] + begin * (part.size() / count), part.raw(),
@@ -320,7 +335,11 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   return results;
 }
 
-Layer& Model::layer(std::string_view wanted) const& {
+Layer& Model::layer(std::string_view wanted) & {
+  return const_cast<Layer&>(std::as_const(*this).layer(wanted));
+}
+
+const Layer& Model::layer(std::string_view wanted) const& {
   for (const auto& layer : layers_) {
     if (layer->name() == wanted) return *layer;
   }
@@ -330,7 +349,7 @@ Layer& Model::layer(std::string_view wanted) const& {
                                   wanted, suggest_names(wanted, names)));
 }
 
-void Model::set_trainable(bool trainable) const {
+void Model::set_trainable(bool trainable) {
   for (const auto& layer : layers_) layer->set_trainable(trainable);
 }
 

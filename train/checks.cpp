@@ -35,12 +35,11 @@ std::string first_bad_layer(const Model& model, const Tensor& inputs) {
   const NoGradGuard no_grad;
   std::string found;
   const Variable x(inputs);
-  model.run(std::span(&x, 1), Mode::inference,
-            [&](const GraphNode& node, const Variable& y) {
-              if (found.empty() && !all_finite(y.value())) {
-                found = node.layer->describe();
-              }
-            });
+  model.run(std::span(&x, 1), [&](const GraphNode& node, const Variable& y) {
+    if (found.empty() && !all_finite(y.value())) {
+      found = node.layer->describe();
+    }
+  });
   return found;
 }
 
@@ -210,7 +209,7 @@ std::string explain_bad_loss(const Model& model, const Batch& batch) {
     }
   }
   // Before the statistics: a layer that overflows also spoils those of the
-  // batch normalization behind it.
+  // batch normalization after it.
   if (const std::string layer = first_bad_layer(model, batch.inputs);
       !layer.empty()) {
     return fmt::format("the first output that is not finite is {}. {}", layer,

@@ -51,7 +51,7 @@ std::vector<Variable> trainable_parameters(const Model& model) {
 /// One call of fit().
 class Run {
  public:
-  Run(const Model& model, const Dataset& data, const FitOptions& options)
+  Run(Model& model, const Dataset& data, const FitOptions& options)
       : model_(model),
         options_(options),
         data_(check_and_split(model, data, options)),
@@ -121,7 +121,7 @@ class Run {
   void move_parameters();
   void finish_epoch();
 
-  const Model& model_;
+  Model& model_;
   const FitOptions& options_;
   DataSplit data_;
   int64_t batch_size_;
@@ -324,8 +324,7 @@ History Run::run() {
 
 }  // namespace
 
-History fit(const Model& model, const Dataset& data,
-            const FitOptions& options) {
+History fit(Model& model, const Dataset& data, const FitOptions& options) {
   const FitOptions adapted = options_for(model, data, options);
   return Run(model, data, adapted).run();
 }

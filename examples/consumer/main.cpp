@@ -20,7 +20,7 @@ int main() {
 
   const auto x = input({2});
   const auto hidden = ReLU()(Dense({.units = 8})(x));
-  const Model model(x, Dense({.units = 2})(hidden));
+  Model model(x, Dense({.units = 2})(hidden));
   train::fit(model, data,
              {.epochs = 5, .optimizer = train::Adam({.learning_rate = 0.02f})});
   const train::Evaluation result = train::evaluate(model, data);

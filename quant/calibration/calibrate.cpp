@@ -185,7 +185,7 @@ std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
         for (int64_t at = 0; at < chosen.size(); at += options.batch_size) {
           const int64_t count =
               std::min(options.batch_size, chosen.size() - at);
-          (void)m(Variable(chosen.batch(at, count).inputs), Mode::inference);
+          (void)m(Variable(chosen.batch(at, count).inputs));
         }
       },
       options);

@@ -79,7 +79,7 @@ std::set<std::string> names_in(const Config& list) {
 /// A status that was read and fits the model.
 class Status {
  public:
-  Status(const Model& model, const Config& status)
+  Status(Model& model, const Config& status)
       : model_(model),
         passes_(static_cast<uint64_t>(status.at("training_passes").as_int())),
         layers_(names_in(status.at("frozen_layers"))),
@@ -120,7 +120,7 @@ class Status {
   }
 
  private:
-  const Model& model_;
+  Model& model_;
   uint64_t passes_;
   std::set<std::string> layers_;
   std::set<std::string> statistics_;
@@ -210,7 +210,7 @@ Model rebuild(const ModelState& state) {
   return apply(plan_from_config(state.plan), model);
 }
 
-void restore(const Model& model, const ModelState& state) {
+void restore(Model& model, const ModelState& state) {
   const Assignment weights(model, state.weights);
   const Status status(model, state.status);
   weights.put_in_place();

@@ -26,10 +26,10 @@ double percent(const Model& model, const Dataset& data) {
 
 bool keeps_its_accuracy() {
   const io::TrainTest data = io::fashion_mnist();
-  const Model model = zoo::bilbo({.alpha = 1.0 / 8, .seed = 1});
+  Model model = zoo::bilbo({.alpha = 1.0 / 8, .seed = 1});
   const Dataset train_set = images_for(model, data.train, kImages);
   const Dataset test_set = images_for(model, data.test, data.test.size());
-  const auto train = [&](const Model& m, int64_t batch_size, const char* name) {
+  const auto train = [&](Model& m, int64_t batch_size, const char* name) {
     train::fit(m, train_set,
                {.epochs = 5,
                 .batch_size = batch_size,
@@ -39,7 +39,7 @@ bool keeps_its_accuracy() {
     return percent(m, test_set);
   };
   const double baseline = train(model, 128, "fp32");
-  const Model quantized = quant::quantize_model(model);
+  Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, train_set.take(2048));
   const double calibrated = percent(quantized, test_set);
   quant::prepare_qat(quantized);

@@ -92,11 +92,11 @@ train::FitOptions options_of(const std::string& phase, const fs::path& folder,
 void run(const fs::path& folder, const fs::path& out) {
   fs::create_directories(out);
   const Dataset data = train::images(500, 1);
-  const Model model = train::image_network();
+  Model model = train::image_network();
   std::string history =
       train::text_of(train::fit(model, data, options_of("fp32", folder, out)));
 
-  const Model qat = quant::quantize_model(model);
+  Model qat = quant::quantize_model(model);
   quant::calibrate(qat, data);
   quant::prepare_qat(qat);
   quant::freeze_bn_stats(qat);

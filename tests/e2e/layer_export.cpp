@@ -31,7 +31,7 @@ bool are_features(const GoldenCase& c) {
 
 /// golden_model() behind the Flatten of each input.
 Model flattened_model(const GoldenCase& c) {
-  const Model plain = golden_model(c);
+  Model plain = golden_model(c);
   std::vector<SymbolicTensor> images;
   std::vector<SymbolicTensor> features;
   for (const GoldenArray& x : c.inputs) {

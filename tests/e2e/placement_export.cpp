@@ -125,7 +125,7 @@ double right_answers(const Tensor& logits, const Tensor& labels) {
   return static_cast<double>(right) / static_cast<double>(wanted.size());
 }
 
-void train_epoch(const Model& model, const Dataset& data, float rate) {
+void train_epoch(Model& model, const Dataset& data, float rate) {
   train::fit(
       model, data,
       {.batch_size = 16, .optimizer = train::Adam({.learning_rate = rate})});
@@ -177,14 +177,14 @@ class Writer {
 
 void write_trained(Writer& writer, const std::string& network,
                    const io::TrainTest& data) {
-  const Model model = zoo::make(network, {.seed = 1});
+  Model model = zoo::make(network, {.seed = 1});
   const Dataset train_set = images_for(model, data.train, kTrainingImages);
   const Dataset test_set = images_for(model, data.test, kTestImages);
   const Batch test = test_set.batch(0, test_set.size());
   writer.write_images(network, test);
   train_epoch(model, train_set, 1e-3f);
   for (const Way& way : ways_of(network)) {
-    const Model quantized = way.quantize(model);
+    Model quantized = way.quantize(model);
     quant::calibrate(quantized, train_set.take(512));
     quant::prepare_qat(quantized);
     train_epoch(quantized, train_set.take(kFineTuningImages), 3e-4f);

@@ -58,7 +58,7 @@ std::vector<Family> families() {
   };
 }
 
-void train_one_step(const Model& model, const Tensor& x) {
+void train_one_step(Model& model, const Tensor& x) {
   train::SGD optimizer({.learning_rate = 1e-3f});
   std::vector<Variable> parameters;
   for (const Parameter& p : model.parameters()) {
@@ -90,7 +90,7 @@ void write_family(const Family& family, const std::filesystem::path& folder) {
   write_case(model, x, folder, family.name);
   if (family.by_patterns) write_by_patterns(model, x, folder, family.name);
 
-  const Model quantized = quant::quantize_model(model);
+  Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   quant::prepare_qat(quantized);
   train_one_step(quantized, x[0]);

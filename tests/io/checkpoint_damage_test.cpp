@@ -18,7 +18,7 @@ class DamagedFile : public ::testing::Test {
   static std::string whole() {
     static const std::string contents = [] {
       train::MemoryCheckpoints memory;
-      const Model model = train::image_network();
+      Model model = train::image_network();
       train::fit(model, train::images(50, 1),
                  {.batch_size = 25,
                   .checkpoints = std::shared_ptr<train::Checkpointer>(

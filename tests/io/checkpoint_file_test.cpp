@@ -33,9 +33,9 @@ TEST(ModelFile, GivesAFloatModelBack) {
 
 TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
   const TempFolder folder;
-  const Model model = quantized_branches();
+  Model model = quantized_branches();
   save_model(model, folder / "a.h5");
-  const Model loaded = load_model(folder / "a.h5");
+  Model loaded = load_model(folder / "a.h5");
   expect_equal(loaded, model);
   EXPECT_FALSE(quant::quantizers(loaded)[0]->enabled());
   EXPECT_EQ(loaded.training_passes(), 1234u);
@@ -83,8 +83,7 @@ TEST(ModelFile, GivesNetworksOfTheZooBack) {
 
 TEST(ModelFile, KeepsWhatNestedModelsHaveInCommon) {
   const SymbolicTensor a = input({4}, "a");
-  const Model encoder(a, Dense({.units = 4, .name = "d"})(a),
-                      {.name = "encoder"});
+  Model encoder(a, Dense({.units = 4, .name = "d"})(a), {.name = "encoder"});
   const SymbolicTensor x = input({4}, "x");
   const SymbolicTensor y = Dense({.units = 4, .name = "d"})(x);
   const Model model(x, encoder(encoder(y)), {.name = "outer"});

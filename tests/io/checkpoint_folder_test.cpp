@@ -50,7 +50,7 @@ struct Trained {
 /// Three epochs of seven steps.
 Trained train_in(std::shared_ptr<train::Checkpointer> checkpoints, bool resume,
                  const std::function<void(train::FitOptions&)>& change = {}) {
-  const Model model = train::image_network();
+  Model model = train::image_network();
   const Dataset data = train::images(50, 1);
   const Dataset validation = train::images(20, 2);
   train::FitOptions options{
@@ -361,7 +361,7 @@ TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
 TEST(CheckpointFolder, HoldsModelsThatLoad) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
-  const Model model = train::image_network();
+  Model model = train::image_network();
   const Dataset data = train::images(50, 1);
   train::fit(model, data,
              {.epochs = 2, .batch_size = 8, .checkpoints = checkpoints});

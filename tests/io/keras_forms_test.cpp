@@ -253,7 +253,7 @@ TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
       .layer("bn", {{"moving_mean:0", Tensor::of<float>({2}, {1, 2})},
                     {"moving_variance:0", Tensor::of<float>({2}, {3, 4})}})
       .write(folder / "m.h5");
-  const Model model = load_keras(folder / "m.h5");
+  Model model = load_keras(folder / "m.h5");
   (void)model(Variable(noise({8, 2})), Mode::training);
   EXPECT_EQ(values(model.layer("bn").parameter("moving_mean").variable),
             (std::vector<float>{1, 2}));

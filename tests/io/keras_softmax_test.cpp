@@ -33,7 +33,7 @@ class KerasSoftmax : public testing::Test {
     return Dataset(noise({24, 49, 10, 1}, 3), labels);
   }
 
-  static void train(const Model& model) {
+  static void train(Model& model) {
     train::fit(
         model, data(),
         {.batch_size = 12, .optimizer = train::SGD({.learning_rate = 0.01f})});
@@ -43,9 +43,9 @@ class KerasSoftmax : public testing::Test {
 };
 
 TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
-  const Model model = load();
+  Model model = load();
   EXPECT_EQ(train::output_activation(model), "softmax");
-  const Model logits = train::logits_model(model);
+  Model logits = train::logits_model(model);
   train(model);
   train(logits);
   const auto ours = model.parameters();

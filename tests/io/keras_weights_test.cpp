@@ -144,9 +144,9 @@ Model functional() {
               .strides = {2, 2},
               .padding = Padding::same,
               .name = "conv2"})(y);
-  const Model encoder(image, y, {.name = "encoder"});
+  Model encoder(image, y, {.name = "encoder"});
   const auto picture = input({6, 5, 3}, "picture");
-  const Model middle(
+  Model middle(
       picture,
       Activation({.activation = "relu", .name = "act"})(encoder(picture)),
       {.name = "middle"});
@@ -161,11 +161,10 @@ Model functional() {
   w = Rescaling({.scale = {-0.25f}, .offset = {1.5f}})(w);
   z = Concatenate()({z, w});
   const auto features = input({2, 2, 8}, "features");
-  const Model head(
-      features,
-      Dense({.units = 6, .activation = "tanh", .name = "dense_in_head"})(
-          Flatten()(features)),
-      {.name = "head"});
+  Model head(features,
+             Dense({.units = 6, .activation = "tanh", .name = "dense_in_head"})(
+                 Flatten()(features)),
+             {.name = "head"});
   z = head(z);
   auto t = Reshape({.target_shape = {3, 2}})(z);
   t = Dense({.units = 8, .activation = "hard_sigmoid", .name = "wide"})(t);

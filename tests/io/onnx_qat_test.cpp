@@ -19,7 +19,7 @@ class QatSequence : public ::testing::TestWithParam<quant::Policy> {
     quant::calibrate(result, samples(16, {28, 28}));
     return result;
   }
-  static void train(const Model& model) {
+  static void train(Model& model) {
     (void)train::fit(model, samples(16, {28, 28}),
                      {.epochs = 1,
                       .batch_size = 8,
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(, QatSequence,
 
 TEST_P(QatSequence, EndsInAFileWithEveryPairAndTheTrainedWeights) {
   const Model real = zoo::pippin();
-  const Model model = calibrated(real);
+  Model model = calibrated(real);
   const std::string untrained = file_of(model, false);
   const auto mean = [&] {
     return bits(value_of(model, "batch_normalization", "moving_mean"));
@@ -69,10 +69,10 @@ TEST_P(QatSequence, EndsInAFileWithEveryPairAndTheTrainedWeights) {
 }
 
 TEST_P(QatSequence, GoesOnAfterFolding) {
-  const Model model = calibrated(zoo::pippin());
+  Model model = calibrated(zoo::pippin());
   quant::prepare_qat(model);
   train(model);
-  const Model folded = quant::fold_batch_norm(model);
+  Model folded = quant::fold_batch_norm(model);
   EXPECT_EQ(to_onnx(folded).bytes, file_of(model, true));
   quant::prepare_qat(folded);
   train(folded);

@@ -153,7 +153,7 @@ TEST(PatternExport, WritesAttentionsThreePairs) {
 }
 
 TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
-  const Model model = calibrated();
+  Model model = calibrated();
   // The documents' sequence: prepare, train, evaluate, switch off, export.
   quant::prepare_qat(model);
   quant::enable_fake_quant(model);

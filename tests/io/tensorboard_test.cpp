@@ -178,7 +178,7 @@ TEST_F(TensorBoard, WritesWhatAFitReports) {
   inputs.f32()[0] = 1;
   const Dataset data(inputs, Tensor::of<int64_t>({4}, {0, 1, 1, 1}));
   const SymbolicTensor x = input({2});
-  const Model model(x, Dense({.units = 2, .name = "dense"})(x));
+  Model model(x, Dense({.units = 2, .name = "dense"})(x));
   TensorBoardOptions options = options_;
   options.histograms = true;
   options.every_steps = 2;
@@ -212,7 +212,7 @@ TEST_F(TensorBoard, WritesWhatAFitReports) {
 TEST_F(TensorBoard, TellsBeforeTheTrainingThatAFolderCannotBeWritten) {
   put(folder_ / "file", "");
   const SymbolicTensor x = input({2});
-  const Model model(x, Dense({.units = 2})(x));
+  Model model(x, Dense({.units = 2})(x));
   const Dataset data(Tensor::zeros({2, 2}), Tensor::zeros({2}, DType::i64));
   EXPECT_THROW(train::fit(model, data,
                           {.batch_size = 2,

@@ -38,7 +38,7 @@ TEST(Clone, IsEqualToItsOriginal) {
 
 TEST(Clone, SharesNothingWithItsOriginal) {
   const Model model = network();
-  const Model copy = model.clone();
+  Model copy = model.clone();
   const auto before = weight_bits(model);
   const Tensor x = noise({3, 6, 5, 3});
   const auto answer = bits(model.predict(x));

@@ -67,7 +67,7 @@ void expect_definition(const Tensor& x, const Conv2DOptions& options) {
     layer->parameter("bias").variable.assign(bias);
   }
   const NoGradGuard no_grad;
-  const Tensor y = model(Variable(x), Mode::inference).value();
+  const Tensor y = model(Variable(x)).value();
   EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, x.shape()[0]));
   EXPECT_EQ(values(y), plain_conv2d(x, kernel.variable.value(), bias, options));
 }

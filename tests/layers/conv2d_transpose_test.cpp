@@ -47,7 +47,7 @@ void expect_definition(const Tensor& x, const Conv2DTransposeOptions& options,
   const Parameter& kernel = layer->parameter("kernel");
   kernel.variable.assign(integers(kernel.variable.shape(), 5));
   const NoGradGuard no_grad;
-  const Tensor y = model(Variable(x), Mode::inference).value();
+  const Tensor y = model(Variable(x)).value();
   EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, x.shape()[0]));
   EXPECT_EQ(values(y),
             plain_transpose(x, kernel.variable.value(), y.shape(),

@@ -32,7 +32,7 @@ void expect_definition(const Tensor& x, int64_t units) {
     }
   }
   const NoGradGuard no_grad;
-  const Tensor y = model(Variable(x), Mode::inference).value();
+  const Tensor y = model(Variable(x)).value();
   EXPECT_EQ(y.shape(), x.shape().with(-1, units));
   EXPECT_EQ(values(y), expected);
 }

@@ -67,7 +67,7 @@ TEST(MultiHeadAttention, ComputesWhatKerasDoes) {
     for (const GoldenArray& array : c.inputs) {
       x.emplace_back(array.value.clone(), true);
     }
-    const Variable y = model(x, Mode::inference)[0];
+    const Variable y = model(x)[0];
     expect_near(c.output, y.value(), "output");
     record("weigh", {y}, Tensor::scalar(0), [&](const Tensor&) {
       return std::vector{c.upstream};

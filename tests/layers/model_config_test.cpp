@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-void copy_all(const Model& from, const Model& to) {
+void copy_all(const Model& from, Model& to) {
   ASSERT_EQ(from.layers().size(), to.layers().size());
   for (const auto& layer : from.layers()) {
     to.layer(layer->name()).copy_parameters(*layer);
@@ -32,9 +32,9 @@ Model branches() {
 }
 
 TEST(ModelConfig, GivesAnEqualModelBack) {
-  const Model model = branches();
+  Model model = branches();
   const Config config = to_config(model);
-  const Model made = model_from_config(config);
+  Model made = model_from_config(config);
   EXPECT_EQ(to_config(made), config);
   EXPECT_EQ(made.name(), "branches");
   EXPECT_EQ(made.seed(), UINT64_MAX - 5);
@@ -63,11 +63,10 @@ TEST(ModelConfig, GivesInitialWeightsBySeedAndName) {
 
 TEST(ModelConfig, KeepsParametersInCommon) {
   const SymbolicTensor a = input({4}, "a");
-  const Model encoder(a, Dense({.units = 4, .name = "d"})(a),
-                      {.name = "encoder"});
+  Model encoder(a, Dense({.units = 4, .name = "d"})(a), {.name = "encoder"});
   const SymbolicTensor x = input({4}, "x");
   const SymbolicTensor y = input({4}, "y");
-  const Model other(y, Dense({.units = 4, .name = "d"})(y), {.name = "other"});
+  Model other(y, Dense({.units = 4, .name = "d"})(y), {.name = "other"});
   const Model model(x, encoder(other(encoder(x))));
   const Config config = to_config(model);
   const Model made = model_from_config(config);

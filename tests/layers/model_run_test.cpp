@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +93,7 @@ template <class Run>
 bool trains(Run run) {
   const BatchNormalization layer;
   const SymbolicTensor x = input({2});
-  const Model model(x, layer(x));
+  Model model(x, layer(x));
   run(model, Variable(tensor({2, 2}, {1, 2, 3, 4})));
   return values(layer->parameter("moving_mean").variable)[0] != 0;
 }
@@ -99,21 +101,24 @@ bool trains(Run run) {
 // As in Keras: whoever forgets the mode in a loop of his own does not move
 // statistics, and whoever says it does, with gradients or without.
 TEST(ModelRun, IsInferenceUnlessToldToTrain) {
-  EXPECT_FALSE(trains(
-      [](const Model& model, const Variable& x) { (void)model(x).value(); }));
-  EXPECT_TRUE(trains([](const Model& model, const Variable& x) {
+  EXPECT_FALSE(
+      trains([](Model& model, const Variable& x) { (void)model(x).value(); }));
+  EXPECT_TRUE(trains([](Model& model, const Variable& x) {
     (void)model(x, Mode::training).value();
   }));
-  EXPECT_TRUE(trains([](const Model& model, const Variable& x) {
+  EXPECT_TRUE(trains([](Model& model, const Variable& x) {
     const NoGradGuard no_grad;
     (void)model(x, Mode::training).value();
   }));
 }
 
+static_assert(std::is_invocable_v<const Model&, const Variable&>);
+static_assert(std::is_invocable_v<Model&, const Variable&, Mode>);
+static_assert(!std::is_invocable_v<const Model&, const Variable&, Mode>);
+
 TEST(ModelRun, PredictNeverTrains) {
-  EXPECT_FALSE(trains([](const Model& model, const Variable& x) {
-    (void)model.predict(x.value());
-  }));
+  EXPECT_FALSE(trains(
+      [](Model& model, const Variable& x) { (void)model.predict(x.value()); }));
 }
 
 TEST(ModelRun, GivesGradientsToEveryTrainedParameter) {
@@ -137,7 +142,7 @@ TEST(ModelRun, ShowsTheObserverEveryNodeInOrder) {
   const Model model(x, ReLU({.name = "b"})(ReLU({.name = "a"})(x)));
   std::vector<std::string> seen;
   const Variable data(tensor({1, 2}, {-1, 2}));
-  model.run(std::span(&data, 1), Mode::inference,
+  model.run(std::span(&data, 1),
             [&](const GraphNode& node, const Variable& value) {
               seen.push_back(node.layer->name());
               EXPECT_EQ(value.shape(), Shape({1, 2}));

@@ -39,7 +39,7 @@ TEST(MultiHeadAttention, AgreesWithKeras) {
                                      Variable(eighths({1, 4, 7}, 5)),
                                      Variable(eighths({1, 4, 8}, 3))};
   const NoGradGuard no_grad;
-  const Tensor y = model(inputs, Mode::inference)[0].value();
+  const Tensor y = model(inputs)[0].value();
   // Source: Keras 3.15 on JAX, MultiHeadAttention with the same numbers.
   const float expected[] = {-0.2730425f, -0.4734417f, 0.5822024f,  -0.0761267f,
                             0.1236649f,  -0.2881852f, -0.4968338f, 0.5933740f,

@@ -19,7 +19,7 @@ Model encoder(std::string name = "encoder") {
 }
 
 TEST(NestedModel, ItsLayersCarryItsNameInTheOuterGraph) {
-  const Model inner = encoder();
+  Model inner = encoder();
   const SymbolicTensor x = input({3}, "x");
   const Model outer(x, Dense({.units = 1})(inner(x)));
   EXPECT_THAT(names(outer), ElementsAre("x", "encoder/dense", "dense"));
@@ -27,7 +27,7 @@ TEST(NestedModel, ItsLayersCarryItsNameInTheOuterGraph) {
 }
 
 TEST(NestedModel, GivesTheSameValuesAndSharesItsParameters) {
-  const Model inner = encoder();
+  Model inner = encoder();
   const SymbolicTensor x = input({3});
   const Model outer(x, inner(x));
   const Tensor data = noise({5, 3});
@@ -39,7 +39,7 @@ TEST(NestedModel, GivesTheSameValuesAndSharesItsParameters) {
 }
 
 /// Moves the statistics of `bn` in training, or not.
-bool moves_statistics(const Model& model, const std::string& bn) {
+bool moves_statistics(Model& model, const std::string& bn) {
   const Variable& mean = model.layer(bn).parameter("moving_mean").variable;
   const auto before = bits(mean);
   (void)model(Variable(noise({8, 3})), Mode::training).value();
@@ -48,10 +48,9 @@ bool moves_statistics(const Model& model, const std::string& bn) {
 
 TEST(NestedModel, FrozenStatisticsAreSharedWithTheOuterModel) {
   const SymbolicTensor a = input({3});
-  const Model inner(a, BatchNormalization({.name = "bn"})(a),
-                    {.name = "inner"});
+  Model inner(a, BatchNormalization({.name = "bn"})(a), {.name = "inner"});
   const SymbolicTensor x = input({3});
-  const Model outer(x, inner(x));
+  Model outer(x, inner(x));
   EXPECT_TRUE(moves_statistics(outer, "inner/bn"));
 
   inner.layer("bn").freeze_statistics(true);
@@ -64,16 +63,16 @@ TEST(NestedModel, FrozenStatisticsAreSharedWithTheOuterModel) {
   // A model called after it was frozen, and a copy, which has its own state.
   inner.layer("bn").freeze_statistics(true);
   const SymbolicTensor z = input({3});
-  const Model later(z, inner(z));
+  Model later(z, inner(z));
   EXPECT_FALSE(moves_statistics(later, "inner/bn"));
-  const Model copy = outer.clone();
+  Model copy = outer.clone();
   EXPECT_FALSE(moves_statistics(copy, "inner/bn"));
   inner.layer("bn").freeze_statistics(false);
   EXPECT_TRUE(copy.layer("inner/bn").statistics_frozen());
 }
 
 TEST(NestedModel, CalledTwiceIsSharedAndItsGradientsAdd) {
-  const Model inner = encoder();
+  Model inner = encoder();
   const SymbolicTensor a = input({3});
   const SymbolicTensor b = input({3});
   const Model siamese({a, b}, {inner(a), inner(b)});
@@ -82,7 +81,7 @@ TEST(NestedModel, CalledTwiceIsSharedAndItsGradientsAdd) {
 }
 
 TEST(NestedModel, IsClonedWithItsOuterModel) {
-  const Model inner = encoder();
+  Model inner = encoder();
   const SymbolicTensor x = input({3});
   const Model outer(
       x,
@@ -124,8 +123,8 @@ TEST(NestedModel, ParametersCountOnceHoweverTheirLayerIsCalled) {
 }
 
 TEST(NestedModel, ParametersStayInCommonInACloneOfItsOuterModel) {
-  const Twins twins;
-  const Model copy = twins.outer.clone();
+  Twins twins;
+  Model copy = twins.outer.clone();
   EXPECT_TRUE(Twins::are_one(copy, "d", "inner/d"));
   EXPECT_EQ(copy.parameter_count(), 12);
   twins.inner.set_trainable(false);
@@ -140,8 +139,8 @@ TEST(NestedModel, ParametersStayInCommonInACloneOfItsOuterModel) {
 }
 
 TEST(NestedModel, TwoOfOneNameAreRefusedWithTheCure) {
-  const Model left = encoder("half");
-  const Model right = encoder("half");
+  Model left = encoder("half");
+  Model right = encoder("half");
   const SymbolicTensor x = input({3});
   EXPECT_THAT(error_of<ValueError>([&] {
                 Model({x}, {left(x), right(x)});
@@ -150,7 +149,7 @@ TEST(NestedModel, TwoOfOneNameAreRefusedWithTheCure) {
 }
 
 TEST(NestedModel, RefusesShapesAndCountsThatDoNotFit) {
-  const Model inner = encoder();
+  Model inner = encoder();
   EXPECT_THAT(error_of<ShapeError>([&] { (void)inner(input({4})); }),
               HasSubstr("expected [N,3], got [N,4]"));
   EXPECT_THAT(error_of<ValueError>([&] {
@@ -168,9 +167,9 @@ TEST(Sequential, IsAChainOfLayers) {
 }
 
 TEST(Trainable, FrozenLayersTakeNoGradientAndKeepTheirStatistics) {
-  const Sequential model({4}, {Dense({.units = 3, .name = "a"}),
-                               BatchNormalization({.name = "bn"}),
-                               Dense({.units = 2, .name = "b"})});
+  Sequential model({4}, {Dense({.units = 3, .name = "a"}),
+                         BatchNormalization({.name = "bn"}),
+                         Dense({.units = 2, .name = "b"})});
   model.layer("a").set_trainable(false);
   model.layer("bn").set_trainable(false);
   const auto before = bits(model.layer("bn").parameter("moving_mean").variable);

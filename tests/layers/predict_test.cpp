@@ -28,7 +28,7 @@ Model network() {
 
 Tensor whole(const Model& model, const Tensor& x) {
   const NoGradGuard no_grad;
-  return model(Variable(x), Mode::inference).value();
+  return model(Variable(x)).value();
 }
 
 class PredictOf : public ::testing::TestWithParam<int64_t> {};

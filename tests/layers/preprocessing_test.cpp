@@ -175,7 +175,7 @@ TEST(Normalization, ReadsKerasConfiguration) {
 
 TEST(ActivityRegularization, AddsToTheLossInTrainingOnly) {
   const SymbolicTensor x = input({2});
-  const Model model(x, ActivityRegularization({.l1 = 0.5f, .l2 = 0.25f})(x));
+  Model model(x, ActivityRegularization({.l1 = 0.5f, .l2 = 0.25f})(x));
   const Variable data(tensor({2, 2}, {1, -2, 3, 0}), true);
   EXPECT_EQ(values(model(data, Mode::training)),
             (std::vector<float>{1, -2, 3, 0}));

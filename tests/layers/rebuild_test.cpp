@@ -131,15 +131,15 @@ TEST(Rebuild, KeepsASharedLayerShared) {
 }
 
 TEST(Rebuild, KeepsParametersInCommon) {
-  const auto called_in = [](const Model& model, const std::string& name) {
+  const auto called_in = [](Model& model, const std::string& name) {
     const SymbolicTensor x = input({3}, "x");
     return Model(x, model(x), {.name = name});
   };
   const SymbolicTensor inner_x = input({3}, "x");
-  const Model inner(inner_x, Dense({.units = 3, .name = "d"})(inner_x),
-                    {.name = "inner"});
-  const Model first = called_in(inner, "first");
-  const Model second = called_in(inner, "second");
+  Model inner(inner_x, Dense({.units = 3, .name = "d"})(inner_x),
+              {.name = "inner"});
+  Model first = called_in(inner, "first");
+  Model second = called_in(inner, "second");
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, second(ReLU({.name = "relu"})(first(x))));
   ASSERT_EQ(model.parameter_count(), 12);
@@ -156,7 +156,7 @@ TEST(Rebuild, KeepsParametersInCommon) {
 }
 
 TEST(Rebuild, KeepsTheFlagsOfLayers) {
-  const Model model = network();
+  Model model = network();
   model.layer("a").set_trainable(false);
   const Model result = *model.rebuild(in_place_of("d", removed));
   EXPECT_FALSE(result.layer("a").trainable());

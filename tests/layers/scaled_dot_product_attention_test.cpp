@@ -22,7 +22,7 @@ Tensor attend(const Options& options, const Tensor& q, const Tensor& k,
   }
   const Model model(x, {ScaledDotProductAttention(options)(x)});
   const NoGradGuard no_grad;
-  return model(values, Mode::inference)[0].value();
+  return model(values)[0].value();
 }
 
 // The definition, in doubles.
@@ -104,7 +104,7 @@ TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
     }
     return sum;
   };
-  const Variable y = model(at, Mode::inference)[0];
+  const Variable y = model(at)[0];
   record("loss", {y}, Tensor::scalar(0), [weights](const Tensor&) {
     return std::vector{weights};
   }).backward();
@@ -121,7 +121,7 @@ TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
         t.f32()[i] += step * gradient.f32()[i];
       }
       near[k] = Variable(t);
-      return loss(model(near, Mode::inference)[0]);
+      return loss(model(near)[0]);
     };
     const double numeric = (moved(0.01f) - moved(-0.01f)) / 0.02;
     // Differences of float results: 1e-6 / 0.02, and a cubic term.
@@ -132,9 +132,9 @@ TEST(ScaledDotProductAttention, FindsTheGradientsOfAllThree) {
 TEST(ScaledDotProductAttention, DropsWeightsInTrainingOnly) {
   const Options options{.num_heads = 1, .dropout = 0.5f};
   const auto x = std::vector{input({4, 2}), input({4, 2}), input({4, 2})};
-  const Model model(x, {ScaledDotProductAttention(options)(x)});
+  Model model(x, {ScaledDotProductAttention(options)(x)});
   const std::vector<Variable> ones(3, Variable(Tensor::full({8, 4, 2}, 1)));
-  for (const float v : values(model(ones, Mode::inference)[0])) {
+  for (const float v : values(model(ones)[0])) {
     EXPECT_NEAR(v, 1, 1e-6);
   }
   // Each weight is 1/4; doubled or none: multiples of 1/2.

@@ -38,9 +38,9 @@ void expect_two_layers(const Tensor& x, const SeparableConv2DOptions& o) {
         layer->parameter("bias").variable.value());
   }
   const NoGradGuard no_grad;
-  const Variable y = model(Variable(x), Mode::inference);
+  const Variable y = model(Variable(x));
   EXPECT_EQ(y.shape(), model.outputs()[0].shape().with(0, x.shape()[0]));
-  EXPECT_EQ(values(y), values(both(Variable(x), Mode::inference)));
+  EXPECT_EQ(values(y), values(both(Variable(x))));
 }
 
 TEST(SeparableConv2D, IsADepthwiseAndAPointwiseConvolution) {

@@ -67,7 +67,7 @@ inline Model single(const LayerHandle& layer, const Shape& sample) {
 inline Tensor infer(const LayerHandle& layer, const Tensor& x) {
   const Model model = single(layer, x.shape().slice(1, x.shape().rank()));
   const NoGradGuard no_grad;
-  return model(Variable(x), Mode::inference).value();
+  return model(Variable(x)).value();
 }
 
 }  // namespace octet

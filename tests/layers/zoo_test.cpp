@@ -95,7 +95,7 @@ TEST(Zoo, RunsLargeTopologiesOnSmallImages) {
 }
 
 TEST(Zoo, TrainsWhatDropsOut) {
-  const Model model =
+  Model model =
       zoo::make("efficientnet_b0", {.input = {32, 48, 3}, .classes = 3});
   const Variable y = model(Variable(noise({2, 32, 48, 3})), Mode::training);
   EXPECT_EQ(y.shape(), (Shape{2, 3}));

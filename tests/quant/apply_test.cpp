@@ -49,7 +49,7 @@ TEST(Apply, LeavesTheModelUntouched) {
   const auto weights = weight_bits(model);
   const auto layers = names(model);
   const auto answer = bits(model.predict(x));
-  const Model quantized = apply(plan_for(model), model);
+  Model quantized = apply(plan_for(model), model);
   shake(quantized, 77);
   for (const auto& q : quantizers(quantized)) {
     if (q->config().rule == ScaleRule::fixed) q->set_scale(0.5f);

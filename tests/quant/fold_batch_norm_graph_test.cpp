@@ -168,7 +168,7 @@ TEST(BatchNormFolds, OfANormalizationThatIsCalledTwiceGoIntoEachLayer) {
 
 TEST(BatchNormFolds, LeaveParametersAloneThatLayersHaveInCommon) {
   const SymbolicTensor x = image();
-  const Model nested(x, conv("a")(x), {.name = "nested"});
+  Model nested(x, conv("a")(x), {.name = "nested"});
   const SymbolicTensor y = nested.outputs()[0];
   const Model model({x}, {bn("b")(y), nested(x)});
   EXPECT_EQ(folds_of(model),
@@ -211,7 +211,7 @@ TEST(FoldBatchNorm, KeepsFlagsAndOptions) {
                              .bias_regularizer = {.l2 = 3},
                              .name = "frozen"})(x);
   y = bn("b")(y);
-  const Model model = shaken(x, bn("d")(conv("free")(y)));
+  Model model = shaken(x, bn("d")(conv("free")(y)));
   model.layer("frozen").set_trainable(false);
   const Model folded = fold_batch_norm(model);
   EXPECT_FALSE(folded.layer("frozen").trainable());

@@ -127,7 +127,7 @@ TEST_P(FoldOfNetwork, LeavesTheAnswersOfTheQuantizedNetwork) {
 }
 
 /// Two epochs of fine-tuning.
-train::History tune(const Model& model, const Dataset& data, float rate) {
+train::History tune(Model& model, const Dataset& data, float rate) {
   prepare_qat(model);
   train::FitOptions options;
   options.epochs = 2;
@@ -137,7 +137,7 @@ train::History tune(const Model& model, const Dataset& data, float rate) {
 }
 
 TEST(QatAfterFolding, MovesWeightsAndKeepsScales) {
-  const Model model = fold_batch_norm(calibrated_quickstart());
+  Model model = fold_batch_norm(calibrated_quickstart());
   const auto weights = weight_bits(model);
   const auto fixed = scales(model);
   const auto channels = quantizer(model, "conv2d/kernel")->scales();
@@ -152,8 +152,7 @@ TEST(QatAfterFolding, MovesWeightsAndKeepsScales) {
 
 TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
   const LinearKind dense = linear_kinds()[7];
-  const Model model =
-      fold_batch_norm(quantized_and_calibrated(normalized(dense)));
+  Model model = fold_batch_norm(quantized_and_calibrated(normalized(dense)));
   const Parameter& kernel =
       wrapper(model, "quant_linear").inner().parameter("kernel");
   const float scale = quantizer(model, "linear/kernel")->scales()[0];

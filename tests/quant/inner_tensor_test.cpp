@@ -90,7 +90,7 @@ TEST(InnerTensor, IsCalibratedOnItsOwnRange) {
 
 TEST(InnerTensor, IsRoundedInTrainingAndInInference) {
   const Model model = separable();
-  const Model quantized = calibrated(model);
+  Model quantized = calibrated(model);
   const Layer& layer = quantized.layer("quant_sep");
   const auto rounded = [&](const std::string& name) {
     const Parameter& p = layer.parameter(name);
@@ -119,7 +119,7 @@ TEST(InnerTensor, StaysWhereItIsInCopiesAndStates) {
   const auto expected = bits(quantized.predict(x));
   EXPECT_EQ(bits(quantized.clone().predict(x)), expected);
   const ModelState state = state_of(quantized);
-  const Model again = rebuild(state);
+  Model again = rebuild(state);
   restore(again, state);
   EXPECT_EQ(plan_of(again), plan_of(quantized));
   EXPECT_EQ(bits(again.predict(x)), expected);

@@ -46,7 +46,7 @@ TEST(ModelState, NamesLayersAsTheFloatModelDoes) {
 TEST(ModelState, MakesAnEqualModel) {
   const Model model = calibrated_quickstart();
   const ModelState state = state_of(model);
-  const Model made = rebuild(state);
+  Model made = rebuild(state);
   restore(made, state);
   EXPECT_EQ(weight_bits(made), weight_bits(model));
   EXPECT_EQ(scales(made), scales(model));
@@ -60,7 +60,7 @@ TEST(ModelState, PutsBackWhatIsFrozen) {
   // Nothing that trains: only the flag says that it is frozen.
   y = BatchNormalization({.center = false, .scale = false, .name = "plain"})(y);
   y = BatchNormalization({.name = "norm"})(y);
-  const Model model(x, Dense({.units = 2, .name = "b"})(y));
+  Model model(x, Dense({.units = 2, .name = "b"})(y));
   model.layer("a").parameter("bias").variable.set_requires_grad(false);
   model.layer("plain").set_trainable(false);
   model.layer("norm").freeze_statistics(true);
@@ -91,7 +91,7 @@ TEST(ModelState, PutsBackWhatIsFrozen) {
 }
 
 TEST(ModelState, PutsBackAllOrNothing) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const ModelState state = copy_of(model);
   shake(model, 5);
   for (const auto& each : quantizers(model)) each->set_enabled(false);

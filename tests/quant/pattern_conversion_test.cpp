@@ -72,7 +72,7 @@ TEST(Conversions, KeepTheOptionsOfTheDenseLayer) {
                                   .name = "fc"})(Flatten({.name = "flat"})(x));
   EXPECT_THAT(converted(x, y, kRounding),
               ElementsAre("x InputLayer", "fc Conv2D", "flat Flatten"));
-  const Model model(x, y);
+  Model model(x, y);
   model.layer("fc").set_trainable(false);
   const Model result = transform(model).model;
   EXPECT_FALSE(result.layer("fc").trainable());

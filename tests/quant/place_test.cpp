@@ -249,7 +249,7 @@ Model nested() {
   SymbolicTensor y =
       Conv2D({.filters = 4, .padding = Padding::same, .name = "conv"})(inner);
   y = Add({.name = "add"})({BatchNormalization({.name = "bn"})(y), inner});
-  const Model encoder(inner, y, {.name = "encoder"});
+  Model encoder(inner, y, {.name = "encoder"});
   const SymbolicTensor image = input({6, 6, 4}, "image");
   const SymbolicTensor twice = encoder(encoder(image));
   return Model(image, Conv2D({.filters = 2, .name = "head"})(twice));

@@ -79,13 +79,13 @@ std::vector<uint32_t> moving_mean(const Model& model, const char* name) {
 }
 
 TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
-  const Model model = quickstart();
+  Model model = quickstart();
   const auto before = moving_mean(model, "batch_normalization");
   const Variable x(noise({9, 8, 6, 1}));
   freeze_bn_stats(model);
   (void)model(x, Mode::training).value();
   EXPECT_EQ(moving_mean(model, "batch_normalization"), before);
-  EXPECT_EQ(bits(model(x, Mode::training)), bits(model(x, Mode::inference)));
+  EXPECT_EQ(bits(model(x, Mode::training)), bits(model(x)));
   freeze_bn_stats(model, false);
   (void)model(x, Mode::training).value();
   EXPECT_NE(moving_mean(model, "batch_normalization"), before);
@@ -93,8 +93,7 @@ TEST(FreezeBnStats, ReachesBatchNormalizationAndLetsGoAgain) {
 
 TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
   const Model model = quickstart();
-  const Model quantized =
-      apply(plan_by_hand("batch_normalization", "conv2d"), model);
+  Model quantized = apply(plan_by_hand("batch_normalization", "conv2d"), model);
   disable_fake_quant(quantized);  // it is not calibrated
   const auto before = moving_mean(quantized, "quant_batch_normalization");
   freeze_bn_stats(quantized);
@@ -109,7 +108,7 @@ TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
 TEST(FreezeBnStats, SurvivesQuantization) {
   const Model model = quickstart();
   freeze_bn_stats(model);
-  const Model quantized = quantize_model(model);
+  Model quantized = quantize_model(model);
   disable_fake_quant(quantized);  // it is not calibrated
   const auto before = moving_mean(quantized, "batch_normalization");
   (void)quantized(Variable(noise({9, 8, 6, 1})), Mode::training).value();
@@ -117,7 +116,7 @@ TEST(FreezeBnStats, SurvivesQuantization) {
 }
 
 /// Two epochs of fine-tuning.
-train::History tune(const Model& model, const Dataset& data) {
+train::History tune(Model& model, const Dataset& data) {
   prepare_qat(model);
   train::FitOptions options;
   options.epochs = 2;
@@ -127,7 +126,7 @@ train::History tune(const Model& model, const Dataset& data) {
 }
 
 TEST(Qat, MovesWeightsAndKeepsScales) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const auto weights =
       bits(model.layer("quant_conv2d").parameters()[0].variable);
   const auto fixed = scales(model);
@@ -140,7 +139,7 @@ TEST(Qat, MovesWeightsAndKeepsScales) {
 }
 
 TEST(Qat, EndsWithTheBestEpochWhereThatIsPutBack) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   model.layer("quant_dense").set_trainable(false);
   prepare_qat(model);
   const Dataset data = samples(48, {8, 6, 1});
@@ -171,7 +170,7 @@ TEST(Qat, EndsWithTheBestEpochWhereThatIsPutBack) {
 
 TEST(Qat, MovesWeightsOffTheGrid) {
   // The float weights are trained; only what the layer reads is rounded.
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   tune(model, samples(48, {8, 6, 1}));
   const Tensor kernel =
       model.layer("quant_dense").parameter("kernel").variable.value();
@@ -182,7 +181,7 @@ TEST(Qat, MovesWeightsOffTheGrid) {
 TEST(Qat, LeavesTheFloatModelAlone) {
   const Model real = quickstart();
   const auto before = weight_bits(real);
-  const Model model = quantize_model(real);
+  Model model = quantize_model(real);
   const Dataset data = samples(48, {8, 6, 1});
   calibrate(model, data);
   tune(model, data);
@@ -194,7 +193,7 @@ TEST(Qat, GivesTheSameBitsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
-    const Model model = calibrated_quickstart();
+    Model model = calibrated_quickstart();
     tune(model, samples(48, {8, 6, 1}));
     return weight_bits(model);
   };
@@ -202,7 +201,7 @@ TEST(Qat, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Qat, KeepsFrozenStatistics) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const auto before = moving_mean(model, "batch_normalization");
   freeze_bn_stats(model);
   tune(model, samples(48, {8, 6, 1}));

@@ -111,7 +111,7 @@ std::vector<std::vector<uint32_t>> statistics(const Model& model) {
 }
 
 TEST_P(QatOf, FreezesTheStatisticsOfAllNormalizations) {
-  const Model model = calibrated(real());
+  Model model = calibrated(real());
   prepare_qat(model);
   const auto before = statistics(model);
   ASSERT_FALSE(before.empty());
@@ -138,8 +138,8 @@ INSTANTIATE_TEST_SUITE_P(, QatAndFoldingOf, ::testing::ValuesIn([] {
                          [](const auto& way) { return way.param.name; });
 
 TEST_P(QatAndFoldingOf, TrainsFoldsAndTrainsOn) {
-  const Model model = calibrated(real());
-  const auto train_a_bit = [](const Model& m) {
+  Model model = calibrated(real());
+  const auto train_a_bit = [](Model& m) {
     prepare_qat(m);
     const auto before = weight_bits(m);
     const Shape& shape = m.inputs()[0].shape();
@@ -152,7 +152,7 @@ TEST_P(QatAndFoldingOf, TrainsFoldsAndTrainsOn) {
     EXPECT_NE(weight_bits(m), before);
   };
   train_a_bit(model);
-  const Model folded = fold_batch_norm(model);
+  Model folded = fold_batch_norm(model);
   const auto fixed = scales(folded);
   const auto stays = std::ranges::count(batch_norm_folds(model), std::string(),
                                         &BatchNormFold::into);

@@ -159,7 +159,7 @@ TEST_P(QuantizedPredictOf, ImagesGivesTheBitsOfTheWholeBatch) {
   set_num_threads(1);
   const auto expected = [&] {
     const NoGradGuard no_grad;
-    return bits(model(Variable(x), Mode::inference));
+    return bits(model(Variable(x)));
   }();
   EXPECT_EQ(bits(model.predict(x)), expected);
   set_num_threads(2);

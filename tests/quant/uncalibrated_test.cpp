@@ -12,7 +12,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(Uncalibrated, ModelsDoNotRun) {
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   const Tensor x = noise({2, 3});
   EXPECT_THAT(error_of<ValueError>([&] { (void)model.predict(x); }),
               HasSubstr("run quant::calibrate first"));
@@ -47,9 +47,8 @@ TEST(Uncalibrated, FloatModelsPass) {
 /// Conv2D and batch normalization, trained for one pass or not.
 Model normalized(bool trained) {
   const SymbolicTensor x = input({6, 5, 3});
-  const Model model(
-      x, BatchNormalization({.name = "bn"})(
-             Conv2D({.filters = 4, .kernel_size = 3, .name = "conv"})(x)));
+  Model model(x, BatchNormalization({.name = "bn"})(Conv2D(
+                     {.filters = 4, .kernel_size = 3, .name = "conv"})(x)));
   if (trained) {
     (void)model(Variable(noise({4, 6, 5, 3})), Mode::training).value();
   }

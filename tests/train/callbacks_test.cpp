@@ -153,7 +153,7 @@ TEST(EarlyStopping, RefusesAnUnknownNameBeforeTheTraining) {
 }
 
 TEST(EarlyStopping, SaysThatValidationDataIsMissing) {
-  const Model model = small_network();
+  Model model = small_network();
   try {
     fit(model, blobs(10), {.callbacks = {early_stopping()}});
     FAIL() << "no error";
@@ -165,7 +165,8 @@ TEST(EarlyStopping, SaysThatValidationDataIsMissing) {
 TEST(EarlyStopping, EndsAFit) {
   // At a rate of 0 nothing becomes better.
   const Dataset data = blobs(10);
-  const History history = fit(small_network(), data,
+  Model model = small_network();
+  const History history = fit(model, data,
                               {.epochs = 10,
                                .optimizer = SGD({.learning_rate = 0}),
                                .validation = &data,
@@ -227,7 +228,8 @@ TEST(Checkpoint, SavesEveryTimeOrWhenBest) {
 TEST(CsvLog, WritesARowPerEpoch) {
   const Folder folder;
   const Dataset data = blobs(10);
-  fit(small_network(), data,
+  Model model = small_network();
+  fit(model, data,
       {.epochs = 2,
        .optimizer = SGD({.learning_rate = 0.5f}),
        .validation = &data,
@@ -244,7 +246,8 @@ TEST(CsvLog, AppendsToRowsWithTheSameColumns) {
   const Folder folder;
   const auto run = [&](bool append, bool validation) {
     const Dataset data = blobs(10);
-    fit(small_network(), data,
+    Model model = small_network();
+    fit(model, data,
         {.validation = validation ? &data : nullptr,
          .callbacks = {csv_log(folder / "log.csv", {.append = append})}});
     const std::string text = read_file(folder / "log.csv");
@@ -259,7 +262,8 @@ TEST(CsvLog, AppendsToRowsWithTheSameColumns) {
 TEST(CsvLog, AppendsToAnEmptyFile) {
   const Folder folder;
   std::ofstream(folder / "log.csv");
-  fit(small_network(), blobs(10),
+  Model model = small_network();
+  fit(model, blobs(10),
       {.callbacks = {csv_log(folder / "log.csv", {.append = true})}});
   EXPECT_THAT(read_file(folder / "log.csv"), StartsWith("epoch,loss,"));
 }
@@ -268,7 +272,8 @@ TEST(CsvLog, RefusesANameNoFileSystemTakes) {
   const Folder folder;
   const std::string name(300, 'x');
   for (const bool append : {false, true}) {
-    EXPECT_THROW(fit(small_network(), blobs(10),
+    Model model = small_network();
+    EXPECT_THROW(fit(model, blobs(10),
                      {.callbacks = {csv_log(folder / name.c_str(),
                                             {.append = append})}}),
                  IoError);
@@ -277,7 +282,7 @@ TEST(CsvLog, RefusesANameNoFileSystemTakes) {
 
 TEST(CsvLog, RefusesAPathItCannotWriteBeforeTheTraining) {
   const Folder folder;
-  const Model model = small_network();
+  Model model = small_network();
   const Tensor before =
       model.layer("hidden").parameter("kernel").variable.value().clone();
   EXPECT_THROW(

@@ -22,7 +22,7 @@ namespace octet::train {
 class Freezer final : public Callback {
  public:
   void on_epoch_end(const Progress& progress) override {
-    const Model& model = progress.training->model();
+    Model& model = progress.training->model();
     if (progress.epoch == 0) quant::freeze_bn_stats(model);
     for (const auto& layer : model.layers()) {
       if (progress.epoch == 1 && layer->name().ends_with("conv")) {
@@ -85,7 +85,7 @@ class Job {
 
   Result run(std::shared_ptr<Checkpointer> checkpoints = {},
              bool resume = false) const {
-    const Model trained = model();
+    Model trained = model();
     FitOptions chosen = options();
     chosen.checkpoints = std::move(checkpoints);
     chosen.resume = resume;

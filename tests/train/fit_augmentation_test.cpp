@@ -51,7 +51,7 @@ class Began final : public Callback {
 
 /// What fit throws before the training begins.
 std::string refusal(const Dataset& data, FitOptions options) {
-  const Model model =
+  Model model =
       data.input_shape().rank() == 1 ? small_network() : image_network();
   const auto watch = std::make_shared<Began>();
   options.callbacks = {watch};
@@ -70,7 +70,7 @@ TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
     for (const int64_t prefetch : {0, 3}) {
       for (const int64_t workers : {1, 2}) {
         set_num_threads(threads);
-        const Model model = image_network();
+        Model model = image_network();
         fit(model, images(22),
             {.epochs = 2,
              .batch_size = 4,
@@ -89,7 +89,7 @@ TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
 
 TEST(FitAugmentation, FollowsTheSeed) {
   const auto train = [](uint64_t seed) {
-    const Model model = image_network();
+    Model model = image_network();
     // One batch: the order of the samples is no matter of the seed, up to
     // the order of sums.
     return fit(model, images(8),
@@ -105,7 +105,7 @@ TEST(FitAugmentation, FollowsTheSeed) {
 TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
   // At a rate of 0 only the changes make a difference.
   const Dataset data = images(8);
-  const Model model = image_network();
+  Model model = image_network();
   const double plain = evaluate(model, data).loss;
   const History history = fit(model, data,
                               {.epochs = 2,
@@ -120,7 +120,7 @@ TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
 
 TEST(FitAugmentation, LeavesTheValidationSplitAlone) {
   const Dataset data = images(8);
-  const Model model = image_network();
+  Model model = image_network();
   const double plain = evaluate(model, data.drop(6)).loss;
   const History history = fit(model, data,
                               {.optimizer = SGD({.learning_rate = 0}),
@@ -131,7 +131,7 @@ TEST(FitAugmentation, LeavesTheValidationSplitAlone) {
 
 TEST(FitAugmentation, LearnsFromMixedSamples) {
   const Dataset data = one_hot(blobs(100), 2);
-  const Model model = small_network();
+  Model model = small_network();
   const History history = fit(model, data,
                               {.epochs = 5,
                                .batch_size = 10,
@@ -202,7 +202,8 @@ class BrokenSource final : public SampleSource {
 
 TEST(FitAugmentation, EndsWithTheErrorOfASourceThatIsReadAhead) {
   const auto source = std::make_shared<BrokenSource>();
-  EXPECT_THROW(fit(small_network(), Dataset(source),
+  Model model = small_network();
+  EXPECT_THROW(fit(model, Dataset(source),
                    {.batch_size = 2, .prefetch = 3, .workers = 2}),
                FormatError);
   // No thread is left that holds it.

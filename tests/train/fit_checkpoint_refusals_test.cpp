@@ -2,6 +2,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// What a fit says of the states of `Job()`; the model must stay as it was.
-std::string refusal(const Job& job, const Model& model) {
+std::string refusal(const Job& job, Model model) {
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();
   Job original;
   original.log = job.log;
@@ -117,11 +118,11 @@ TEST(FitCheckpoints, OfAnotherModelAreRefused) {
   const SymbolicTensor image = input({6, 5, 1}, "image");
   const SymbolicTensor x =
       ReLU({.name = "relu"})(Conv2D({.filters = 5, .name = "conv"})(image));
-  const Model other(
+  Model other(
       image,
       Dense({.units = 2, .name = "logits"})(Flatten({.name = "flat"})(x)),
       {.seed = 3});
-  EXPECT_THAT(refusal(job, other),
+  EXPECT_THAT(refusal(job, std::move(other)),
               AllOf(HasSubstr("model layers 'conv' config filters: 4 there, 5 "
                               "here"),
                     HasSubstr("model layers 'norm': "), HasSubstr(" more)")));
@@ -129,9 +130,10 @@ TEST(FitCheckpoints, OfAnotherModelAreRefused) {
               HasSubstr("model seed of the model: 3 there, 4 here"));
   EXPECT_THAT(refusal(job, calibrated(image_network())),
               HasSubstr("model quantizers: nothing there, "));
-  const Model frozen = image_network();
+  Model frozen = image_network();
   frozen.layer("norm").set_trainable(false);
-  EXPECT_THAT(refusal(job, frozen), HasSubstr("fit parameters: ['conv/kernel"));
+  EXPECT_THAT(refusal(job, std::move(frozen)),
+              HasSubstr("fit parameters: ['conv/kernel"));
 }
 
 TEST(FitCheckpoints, AreNotOverwrittenWithoutResume) {
@@ -148,7 +150,7 @@ TEST(FitCheckpoints, AreNotOverwrittenWithoutResume) {
 TEST(FitCheckpoints, AreWantedWhereAFitIsToResume) {
   Job job;
   job.change = [](FitOptions& options) { options.resume = true; };
-  const Model model = job.model();
+  Model model = job.model();
   EXPECT_THAT(
       error_of<ValueError>([&] { fit(model, job.data, job.options()); }),
       HasSubstr("fit: expected checkpoints to resume from, got none"));

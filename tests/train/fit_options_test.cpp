@@ -48,7 +48,8 @@ Model linear() {
 /// What fit throws of options.
 std::string error_of(const FitOptions& options) {
   try {
-    fit(small_network(), blobs(10), options);
+    Model model = small_network();
+    fit(model, blobs(10), options);
   } catch (const Error& error) {
     return error.message();
   }
@@ -59,7 +60,7 @@ TEST(FitOptions, LearnsALine) {
   const Dataset data = line(64);
   for (const Loss& loss : {losses::mean_squared_error(), losses::huber(),
                            losses::mean_absolute_error()}) {
-    const Model model = linear();
+    Model model = linear();
     const History history = fit(model, data,
                                 {.epochs = 150,
                                  .batch_size = 16,
@@ -88,7 +89,7 @@ TEST(FitOptions, LearnsFromSharesOfClasses) {
     shares.f32()[2 * i] = second ? 0.1f : 0.9f;
     shares.f32()[2 * i + 1] = second ? 0.9f : 0.1f;
   }
-  const Model model = small_network();
+  Model model = small_network();
   const History history = fit(model, Dataset(all.inputs, shares),
                               {.epochs = 5,
                                .batch_size = 10,
@@ -100,7 +101,7 @@ TEST(FitOptions, LearnsFromSharesOfClasses) {
 TEST(FitOptions, TakesHalfAsManyStepsOfTwoBatches) {
   // Two batches of 5 make the step of one of 10, up to the order of sums.
   const auto train = [](int64_t batch_size, int64_t accumulate) {
-    const Model model = small_network();
+    Model model = small_network();
     fit(model, blobs(25),
         {.epochs = 2,
          .batch_size = batch_size,
@@ -119,7 +120,7 @@ TEST(FitOptions, TakesHalfAsManyStepsOfTwoBatches) {
 
 TEST(FitOptions, WeightsClassesAsKeras) {
   // Only the first class counts, twice: a rate of 0 keeps the weights.
-  const Model model = small_network();
+  Model model = small_network();
   const Dataset data = blobs(10);
   const Tensor logits = predict(model, data);
   double expected = 0;
@@ -141,9 +142,10 @@ TEST(FitOptions, WeightsTheTwoClassesOfASingleOutput) {
   const FitOptions options{.optimizer = SGD({.learning_rate = 0}),
                            .loss = losses::binary_cross_entropy(),
                            .class_weights = {0, 2}};
-  EXPECT_NEAR(fit(linear(), data, options)[0].loss, std::log(2.0), 1e-6);
+  Model model = linear();
+  EXPECT_NEAR(fit(model, data, options)[0].loss, std::log(2.0), 1e-6);
   const Dataset third(Tensor::zeros({2, 2}), Tensor::of<int64_t>({2}, {0, 2}));
-  EXPECT_THROW(fit(linear(), third, options), ValueError);
+  EXPECT_THROW(fit(model, third, options), ValueError);
 }
 
 TEST(FitOptions, AddsTheRegularizationLoss) {
@@ -153,7 +155,7 @@ TEST(FitOptions, AddsTheRegularizationLoss) {
   };
   const Dataset data = blobs(8);
   const auto first_loss = [&](float l2) {
-    const Model model = build(l2);
+    Model model = build(l2);
     return fit(model, data,
                {.optimizer = SGD({.learning_rate = 0}), .validation = &data})
         .at(0);
@@ -171,7 +173,7 @@ TEST(FitOptions, AddsTheRegularizationLoss) {
 
 TEST(FitOptions, BoundsTheStepByTheGradientsNorm) {
   const auto moved = [](const FitOptions& options) {
-    const Model model = small_network();
+    Model model = small_network();
     const std::vector<float> before = weights_of(model);
     fit(model, blobs(8), options);
     const std::vector<float> after = weights_of(model);
@@ -193,8 +195,9 @@ TEST(FitOptions, BoundsTheStepByTheGradientsNorm) {
 
 TEST(FitOptions, ValidatesOnTheLastPartOfTheData) {
   const Dataset data = blobs(11);
+  Model model = small_network();
   const History history =
-      fit(small_network(), data,
+      fit(model, data,
           {.optimizer = SGD({.learning_rate = 0}), .validation_split = 0.3});
   // floor(11 * 0.7) samples train.
   const Evaluation expected = evaluate(small_network(), data.drop(7));
@@ -204,7 +207,7 @@ TEST(FitOptions, ValidatesOnTheLastPartOfTheData) {
 }
 
 TEST(FitOptions, LeavesFrozenLayersAlone) {
-  const Model model = small_network();
+  Model model = small_network();
   model.layer("hidden").set_trainable(false);
   const auto hidden = [&] {
     const auto values =
@@ -222,7 +225,7 @@ TEST(FitOptions, GivesTheSameBitsForAnyNumberOfThreads) {
   const int before = num_threads();
   const auto train = [](int threads, const Optimizer& optimizer) {
     set_num_threads(threads);
-    const Model model = small_network(3);
+    Model model = small_network(3);
     fit(model, blobs(100),
         {.epochs = 2,
          .batch_size = 32,
@@ -266,8 +269,9 @@ TEST(FitOptions, CallsCallbacksFromBeginningToEnd) {
   };
   const auto order = std::make_shared<Order>();
   const Dataset data = blobs(6);
+  Model model = small_network();
   const History history =
-      fit(small_network(), data,
+      fit(model, data,
           {.epochs = 9,
            .batch_size = 2,
            .validation = &data,
@@ -326,7 +330,8 @@ TEST(FitOptions, RefusesLabelsThatDoNotFitTheLoss) {
               HasSubstr("take losses::sparse_categorical_cross_entropy"));
   EXPECT_THAT(error_of({.loss = losses::mean_squared_error()}),
               HasSubstr("expected labels [2] as model 'model' gives, got []"));
-  EXPECT_THROW(fit(linear(), line(4)), ValueError);
+  Model model = linear();
+  EXPECT_THROW(fit(model, line(4)), ValueError);
 }
 
 }  // namespace

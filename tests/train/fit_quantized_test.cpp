@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(FitQuantized, RefusesAModelThatIsNotCalibrated) {
-  const Model model = quant::quantize_model(small_network());
+  Model model = quant::quantize_model(small_network());
   EXPECT_THAT(error_of<ValueError>([&] { fit(model, blobs(16)); }),
               HasSubstr("fit: expected calibrated quantizers"));
   EXPECT_THAT(error_of<ValueError>([&] { (void)evaluate(model, blobs(16)); }),
@@ -26,12 +26,12 @@ TEST(FitQuantized, RefusesAModelThatIsNotCalibrated) {
 }
 
 TEST(FitQuantized, CalibratesOnRequest) {
-  const Model model = quant::quantize_model(small_network());
+  Model model = quant::quantize_model(small_network());
   fit(model, blobs(64),
       {.epochs = 2,
        .calibrate = quant::CalibrationOptions{.samples = 32},
        .validation_split = 0.25});
-  const Model by_hand = quant::quantize_model(small_network());
+  Model by_hand = quant::quantize_model(small_network());
   quant::calibrate(by_hand, blobs(64).take(48), {.samples = 32});
   fit(by_hand, blobs(64), {.epochs = 2, .validation_split = 0.25});
   const Tensor x = noise({9, 2});
@@ -39,7 +39,7 @@ TEST(FitQuantized, CalibratesOnRequest) {
 }
 
 TEST(FitQuantized, KeepsTheScalesThatThereAre) {
-  const Model model = quant::quantize_model(small_network());
+  Model model = quant::quantize_model(small_network());
   for (const auto& q : quant::quantizers(model)) {
     if (!q->calibrated()) q->set_scale(0.5f);
   }
@@ -56,24 +56,26 @@ TEST(FitQuantized, GoesOnWithoutScalesOfItsOwn) {
                            .calibrate = quant::CalibrationOptions{},
                            .checkpoints = checkpoints,
                            .resume = true};
-  const Model first = quant::quantize_model(small_network());
+  Model first = quant::quantize_model(small_network());
   fit(first, blobs(64), options);
   FitOptions again = options;
   again.calibrate = {};
-  const Model second = quant::quantize_model(small_network());
+  Model second = quant::quantize_model(small_network());
   fit(second, blobs(64), again);
   const Tensor x = noise({9, 2});
   EXPECT_EQ(bits(second.predict(x)), bits(first.predict(x)));
   again.checkpoints = std::make_shared<MemoryCheckpoints>();
   EXPECT_THAT(error_of<ValueError>([&] {
-                fit(quant::quantize_model(small_network()), blobs(64), again);
+                Model model = quant::quantize_model(small_network());
+                fit(model, blobs(64), again);
               }),
               HasSubstr("fit: expected calibrated quantizers"));
 }
 
 TEST(FitQuantized, RefusesToCalibrateAFloatModel) {
   EXPECT_THAT(error_of<ValueError>([&] {
-                fit(small_network(), blobs(16),
+                Model model = small_network();
+                fit(model, blobs(16),
                     {.calibrate = quant::CalibrationOptions{}});
               }),
               HasSubstr("run quantize_model first"));
@@ -98,7 +100,7 @@ Dataset sorted() {
 // 99 % there and 33 % in the test were seen.
 TEST(FitValidation, WarnsOfClassesThatItLacks) {
   const WarningsKept kept;
-  const Model model = small_network();
+  Model model = small_network();
   fit(model, sorted(), {.validation_split = 0.25});
   ASSERT_EQ(kept.messages.size(), 1u);
   EXPECT_THAT(kept.messages[0], HasSubstr("none of 1 of them, the first 0"));

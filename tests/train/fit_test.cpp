@@ -37,8 +37,17 @@ std::vector<uint32_t> bits_of(const Model& model) {
   return bits;
 }
 
+// A temporary would be gone with all that it learnt.
+template <class Given>
+concept CanBeTrained = requires(Given&& model, const Dataset& data) {
+  fit(std::forward<Given>(model), data);
+};
+static_assert(CanBeTrained<Model&>);
+static_assert(!CanBeTrained<const Model&>);
+static_assert(!CanBeTrained<Model>);
+
 /// The message of the error that `fit` throws, with its context.
-std::string error_of(const Model& model, const Dataset& data,
+std::string error_of(Model& model, const Dataset& data,
                      const FitOptions& options = {}) {
   try {
     fit(model, data, options);
@@ -74,7 +83,7 @@ class ThreadsRestored {
 TEST(Fit, LearnsToSeparateTwoClouds) {
   const Dataset data = blobs(200);
   const Dataset unseen = blobs(200, 2);
-  const Model model = small_network();
+  Model model = small_network();
   const History history = fit(model, data,
                               {.epochs = 5,
                                .batch_size = 16,
@@ -90,7 +99,7 @@ TEST(Fit, LearnsToSeparateTwoClouds) {
 
 TEST(Fit, LearnsWithMomentumToo) {
   const Dataset data = blobs(200);
-  const Model model = small_network();
+  Model model = small_network();
   fit(model, data,
       {.epochs = 3,
        .batch_size = 16,
@@ -103,7 +112,7 @@ TEST(Fit, GivesTheSameBitsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const auto train = [](int threads) {
     set_num_threads(threads);
-    const Model model = small_network(3);
+    Model model = small_network(3);
     fit(model, blobs(100), {.epochs = 2, .batch_size = 32, .seed = 9});
     return bits_of(model);
   };
@@ -114,7 +123,7 @@ TEST(Fit, GivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST(Fit, ShufflesByItsSeed) {
   const auto train = [](uint64_t seed) {
-    const Model model = small_network(3);
+    Model model = small_network(3);
     FitOptions options;
     options.batch_size = 10;
     options.seed = seed;
@@ -128,7 +137,7 @@ TEST(Fit, StartsAnOptimizerThatWasUsedBeforeAnew) {
   FitOptions options;
   options.seed = 4;
   const auto train = [&options] {
-    const Model model = small_network(3);
+    Model model = small_network(3);
     fit(model, blobs(100), options);
     return bits_of(model);
   };
@@ -138,7 +147,8 @@ TEST(Fit, StartsAnOptimizerThatWasUsedBeforeAnew) {
 TEST(Fit, TellsCallbacksWhereItStands) {
   const auto recorder = std::make_shared<Recorder>();
   const Dataset data = blobs(10);
-  const History history = fit(small_network(), data,
+  Model model = small_network();
+  const History history = fit(model, data,
                               {.epochs = 2,
                                .batch_size = 4,
                                .optimizer = SGD({.learning_rate = 0.5f}),
@@ -176,7 +186,7 @@ TEST(Fit, TellsCallbacksWhereItStands) {
 TEST(Fit, ReportsTheMeanOverSamplesNotOverBatches) {
   // At a rate of 0 the training loss is that of the first weights.
   const Dataset data = blobs(10);
-  const Model model = small_network();
+  Model model = small_network();
   const Evaluation expected = evaluate(model, data);
   const History history =
       fit(model, data,
@@ -188,13 +198,14 @@ TEST(Fit, ReportsTheMeanOverSamplesNotOverBatches) {
 }
 
 TEST(Fit, TrainsOnASingleSample) {
-  const History history = fit(small_network(), blobs(1), {.epochs = 2});
+  Model model = small_network();
+  const History history = fit(model, blobs(1), {.epochs = 2});
   EXPECT_EQ(history.size(), 2u);
   EXPECT_LT(history[1].loss, history[0].loss);
 }
 
 TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
-  const Model model = small_network();
+  Model model = small_network();
   const Variable& kernel = model.layer("hidden").parameter("kernel").variable;
   kernel.mutable_value()[3] = kNan;
   EXPECT_EQ(error_of(model, blobs(10)),
@@ -205,8 +216,9 @@ TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
 
 TEST(Fit, StopsAtTheStepAfterTheWeightsOverflow) {
   // The gradient of a first step is about 1: this rate leaves the floats.
+  Model model = small_network();
   const std::string error = error_of(
-      small_network(), blobs(64),
+      model, blobs(64),
       {.batch_size = 16,
        .optimizer = SGD({.learning_rate = std::numeric_limits<float>::max()})});
   EXPECT_THAT(error, HasSubstr("of epoch 1"));
@@ -214,7 +226,7 @@ TEST(Fit, StopsAtTheStepAfterTheWeightsOverflow) {
 }
 
 TEST(Fit, NamesTheFirstLayerWhoseOutputIsNotFinite) {
-  const Model model = small_network();
+  Model model = small_network();
   const Variable& kernel = model.layer("logits").parameter("kernel").variable;
   for (float& x : kernel.mutable_value()) {
     x = std::numeric_limits<float>::max();
@@ -231,13 +243,14 @@ TEST(Fit, NamesTheFirstLayerWhoseOutputIsNotFinite) {
 TEST(Fit, NamesTheInputsWhenTheyAreNotFinite) {
   const Dataset data(Tensor::of<float>({1, 2}, {kNan, 0}),
                      Tensor::zeros({1}, DType::i64));
-  EXPECT_THAT(error_of(small_network(), data),
+  Model model = small_network();
+  EXPECT_THAT(error_of(model, data),
               HasSubstr("the inputs of the batch are not finite"));
 }
 
 TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
   const SymbolicTensor x = input({2});
-  const Model model(x, Dense({.units = 1})(x));
+  Model model(x, Dense({.units = 1})(x));
   const Dataset targets(Tensor::zeros({2, 2}),
                         Tensor::of<float>({2, 1}, {kNan, 1}));
   EXPECT_THAT(error_of(model, targets, {.loss = losses::mean_squared_error()}),
@@ -253,13 +266,14 @@ TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
               Tensor::full({n}, kNan)};
     }
   };
-  EXPECT_THAT(error_of(small_network(), Dataset(std::make_shared<Weighted>())),
+  Model classes = small_network();
+  EXPECT_THAT(error_of(classes, Dataset(std::make_shared<Weighted>())),
               HasSubstr("the weights of the batch are not finite"));
 }
 
 TEST(Fit, DoesNotEndWellWhenTheLastStepSpoilsTheWeights) {
   // One step only: there is no later loss that would tell.
-  const Model model = small_network();
+  Model model = small_network();
   const Dataset data(Tensor::full({1, 2}, 1e30f),
                      Tensor::zeros({1}, DType::i64));
   model.layer("hidden").parameter("kernel").variable.assign(
@@ -273,13 +287,14 @@ TEST(Fit, SaysAtWhichStepALayerOrTheLossThrows) {
   const Loss loss("mine", [](const Variable&, const Batch&) -> Variable {
     throw ValueError("mine: expected more");
   });
-  EXPECT_THROW(fit(small_network(), blobs(3), {.loss = loss}), ValueError);
-  EXPECT_THAT(error_of(small_network(), blobs(3), {.loss = loss}),
+  Model model = small_network();
+  EXPECT_THROW(fit(model, blobs(3), {.loss = loss}), ValueError);
+  EXPECT_THAT(error_of(model, blobs(3), {.loss = loss}),
               HasSubstr("at step 1 of epoch 1 of fit"));
 }
 
 TEST(Fit, RefusesOptionsOutOfRange) {
-  const Model model = small_network();
+  Model model = small_network();
   const Dataset data = blobs(10);
   EXPECT_THROW(fit(model, data, {.epochs = 0}), ValueError);
   EXPECT_THROW(fit(model, data, {.epochs = -1}), ValueError);
@@ -299,12 +314,13 @@ TEST(Fit, RefusesAScheduleThatGivesNonsense) {
     return FitOptions{
         .schedule = [factor](int64_t, int64_t) { return factor; }};
   };
-  EXPECT_THROW(fit(small_network(), blobs(10), with(kNan)), ValueError);
-  EXPECT_THROW(fit(small_network(), blobs(10), with(-1)), ValueError);
+  Model model = small_network();
+  EXPECT_THROW(fit(model, blobs(10), with(kNan)), ValueError);
+  EXPECT_THROW(fit(model, blobs(10), with(-1)), ValueError);
 }
 
 TEST(Fit, RefusesDataThatDoesNotFitTheModel) {
-  const Model model = small_network();
+  Model model = small_network();
   const Dataset none(Tensor::zeros({0, 2}), Tensor::zeros({0}, DType::i64));
   const Dataset wide(Tensor::zeros({1, 3}), Tensor::zeros({1}, DType::i64));
   EXPECT_THROW(fit(model, none), ValueError);
@@ -317,7 +333,7 @@ TEST(Fit, RefusesDataThatDoesNotFitTheModel) {
 
 TEST(Fit, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
   const SymbolicTensor x = input({4, 5, 3});
-  const Model model(x, Dense({.units = 2})(Flatten()(x)));
+  Model model(x, Dense({.units = 2})(Flatten()(x)));
   const auto refusal = [&](const Shape& inputs) {
     return error_of(
         model, Dataset(Tensor::zeros(inputs), Tensor::zeros({6}, DType::i64)));
@@ -331,7 +347,7 @@ TEST(Fit, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
 
 TEST(Fit, OfGreyImagesWithoutChannelsSaysHowToAddThem) {
   const SymbolicTensor x = input({4, 5, 1});
-  const Model model(x, Dense({.units = 2})(Flatten()(x)));
+  Model model(x, Dense({.units = 2})(Flatten()(x)));
   EXPECT_THAT(error_of(model, Dataset(Tensor::zeros({6, 4, 5}),
                                       Tensor::zeros({6}, DType::i64))),
               HasSubstr("Hint: inputs.reshaped({6,4,5,1})"));
@@ -339,7 +355,7 @@ TEST(Fit, OfGreyImagesWithoutChannelsSaysHowToAddThem) {
 
 TEST(Fit, RefusesAModelWithoutTrainableParameters) {
   const SymbolicTensor x = input({2});
-  const Model model(x, ReLU()(x));
+  Model model(x, ReLU()(x));
   EXPECT_THROW(fit(model, blobs(10)), ValueError);
 }
 
@@ -365,8 +381,9 @@ TEST(Fit, TakesAStepOfAnEpochThatIsStoppedAsItBegins) {
     int64_t epoch_;
   };
   for (const int64_t epoch : {-1, 0, 1}) {
+    Model model = small_network();
     const History history =
-        fit(small_network(), blobs(10),
+        fit(model, blobs(10),
             {.epochs = 3,
              .batch_size = 5,
              .callbacks = {std::make_shared<StopAt>(epoch)}});
@@ -380,7 +397,7 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
     void on_step(const Progress&) override { throw ValueError("stop"); }
   };
   const auto train = [](bool interrupted) {
-    const Model model = small_network(3);
+    Model model = small_network(3);
     if (interrupted) {
       // Backward without a step leaves gradients behind.
       const Batch batch = blobs(10).batch(0, 10);
@@ -392,8 +409,8 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
     return bits_of(model);
   };
   EXPECT_EQ(train(true), train(false));
-  EXPECT_THROW(fit(small_network(), blobs(10),
-                   {.callbacks = {std::make_shared<Stop>()}}),
+  Model model = small_network();
+  EXPECT_THROW(fit(model, blobs(10), {.callbacks = {std::make_shared<Stop>()}}),
                ValueError);
 }
 

@@ -66,7 +66,8 @@ TEST(LabelCheck, BeforeTheFirstStepRefusesMoreClassesThanOutputs) {
   labels[97] = 9;
   const auto witness = std::make_shared<Witness>();
   EXPECT_EQ(error_of<ValueError>([&] {
-              fit(with_outputs(3), labelled(labels),
+              Model model = with_outputs(3);
+              fit(model, labelled(labels),
                   {.batch_size = 4, .callbacks = {witness}});
             }),
             "fit: expected labels in [0,3), as model 'net' has 3 outputs, got "
@@ -77,17 +78,18 @@ TEST(LabelCheck, BeforeTheFirstStepRefusesMoreClassesThanOutputs) {
 
 TEST(LabelCheck, OfValidationComesBeforeTheFirstStepToo) {
   const Dataset validation = labelled({0, 1, 5});
-  EXPECT_THAT(
-      error_of<ValueError>([&] {
-        fit(with_outputs(3), labelled({0, 1, 2}), {.validation = &validation});
-      }),
-      AllOf(HasSubstr("fit, validation: expected labels in [0,3)"),
-            HasSubstr("got 5 at sample 2")));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                Model model = with_outputs(3);
+                fit(model, labelled({0, 1, 2}), {.validation = &validation});
+              }),
+              AllOf(HasSubstr("fit, validation: expected labels in [0,3)"),
+                    HasSubstr("got 5 at sample 2")));
 }
 
 TEST(LabelCheck, OfASourceThatReadsToKnowComesWithTheBatch) {
   EXPECT_THAT(error_of<ValueError>([] {
-                fit(with_outputs(3), unknowing({0, 1, 7, 2}));
+                Model model = with_outputs(3);
+                fit(model, unknowing({0, 1, 7, 2}));
               }),
               AllOf(HasSubstr("fit: expected labels in [0,3), as model 'net'"),
                     HasSubstr("Dense({.units = 8})"),
@@ -107,8 +109,10 @@ TEST(LabelCheck, OfEvaluateTellsTheSampleInTheData) {
 
 TEST(LabelCheck, SaysWhereLabelsCountFromOneOrLess) {
   const auto refusal = [](const std::vector<int64_t>& labels) {
-    return error_of<ValueError>(
-        [&] { fit(with_outputs(3), labelled(labels)); });
+    return error_of<ValueError>([&] {
+      Model model = with_outputs(3);
+      fit(model, labelled(labels));
+    });
   };
   EXPECT_THAT(refusal({1, 2, 3}), HasSubstr("Hint: labels count from 0; "
                                             "subtract 1 from these"));
@@ -118,11 +122,12 @@ TEST(LabelCheck, SaysWhereLabelsCountFromOneOrLess) {
 }
 
 TEST(LabelCheck, TakesWhatFits) {
-  fit(with_outputs(3), labelled({0, 1, 2}));
-  fit(with_outputs(3), labelled({0, 0, 0}));
+  Model model = with_outputs(3);
+  fit(model, labelled({0, 1, 2}));
+  fit(model, labelled({0, 0, 0}));
   // One output of a binary model tells two classes apart.
-  fit(with_outputs(1), labelled({0, 1, 1}),
-      {.loss = losses::binary_cross_entropy()});
+  Model binary = with_outputs(1);
+  fit(binary, labelled({0, 1, 1}), {.loss = losses::binary_cross_entropy()});
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Model ends_in_layer(const LayerHandle& layer) {
 }
 
 Model nested() {
-  const Model inner = ends_in("softmax");
+  Model inner = ends_in("softmax");
   const SymbolicTensor x = input({2});
   return Model(x, inner(x));
 }
@@ -65,8 +65,7 @@ Model quantized(const Model& model) {
 }
 
 std::vector<std::vector<float>> trained(
-    const Model& model,
-    const Loss& loss = losses::sparse_categorical_cross_entropy(),
+    Model model, const Loss& loss = losses::sparse_categorical_cross_entropy(),
     const Dataset& data = blobs(64)) {
   fit(model, data, {.epochs = 2, .batch_size = 16, .loss = loss});
   std::vector<std::vector<float>> weights;
@@ -149,7 +148,7 @@ TEST(SoftmaxAtTheEnd, TrainsAsTheLogitsDoInAWrapper) {
 TEST(SoftmaxAtTheEnd, LearnsBeforeAReshape) {
   const SymbolicTensor x = input({2});
   SymbolicTensor y = Dense({.units = 2, .activation = "softmax"})(x);
-  const Model model(x, Flatten()(Reshape({{1, 2}})(y)));
+  Model model(x, Flatten()(Reshape({{1, 2}})(y)));
   const History history =
       fit(model, blobs(64),
           {.epochs = 10, .optimizer = Adam({.learning_rate = 0.05f})});
@@ -207,7 +206,7 @@ TEST(SigmoidAtTheEnd, TrainsAndIsMeasuredAsTheLogitIs) {
 
 TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
   const Dataset data = blobs(16);
-  const auto refusal = [&](const Model& model, const Loss& loss) {
+  const auto refusal = [&](Model model, const Loss& loss) {
     return error_of<ValueError>([&] { fit(model, data, {.loss = loss}); });
   };
   EXPECT_THAT(
@@ -252,7 +251,7 @@ Model ensemble() {
 
 // Its end does not tell, but its outputs do.
 TEST(FromLogits, IsAskedForWhereOutputsSumToOne) {
-  const Model model = ensemble();
+  Model model = ensemble();
   const Dataset data = blobs(16);
   for (const std::string& error :
        {error_of<ValueError>([&] { fit(model, data); }),
@@ -296,7 +295,7 @@ static_assert(CanTeach<const Model&>);
 static_assert(!CanTeach<Model>);
 
 TEST(FromLogits, IsRefusedInALoopOfOnesOwn) {
-  const Model model = ends_in("softmax");
+  Model model = ends_in("softmax");
   const Batch batch = blobs(8).batch(0, 8);
   const Variable y = model(Variable(batch.inputs), Mode::training);
   EXPECT_THAT(error_of<ValueError>(

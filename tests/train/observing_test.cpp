@@ -24,7 +24,7 @@ std::vector<float> ranges_after(Calibration method, int threads,
                                 const Run& run) {
   const ThreadsRestored restored;
   set_num_threads(threads);
-  const Model model = quant::quantize_model(image_network());
+  Model model = quant::quantize_model(image_network());
   for (const auto& q : quant::quantizers(model)) {
     q->start_observing({.method = method, .percentile = 90});
   }
@@ -50,7 +50,7 @@ TEST_P(Observing, IsTheSameForAnyThreadsInPredict) {
 }
 
 TEST_P(Observing, IsTheSameForAnyThreadsInFitWithValidation) {
-  const auto run = [](const Model& model) {
+  const auto run = [](Model& model) {
     const Dataset validation = images(100, 2);
     fit(model, images(50, 1), {.batch_size = 16, .validation = &validation});
   };
@@ -63,7 +63,7 @@ TEST_P(Observing, IsTheSameForAnyThreadsInFitWithValidation) {
 // Validation data has no part in the ranges.
 TEST_P(Observing, SeesNothingOfWhatIsEvaluated) {
   const auto train = [](const Dataset* validation) {
-    return [validation](const Model& model) {
+    return [validation](Model& model) {
       fit(model, images(50, 1), {.batch_size = 16, .validation = validation});
     };
   };
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, Observing,
 
 TEST(Calibrate, SeesWhatPredictIsGiven) {
   const auto scales = [](const std::function<void(const Model&)>& forward) {
-    const Model model = quant::quantize_model(image_network());
+    Model model = quant::quantize_model(image_network());
     quant::calibrate(model, forward, {.method = Calibration::ema});
     std::vector<float> result;
     for (const auto& q : quant::quantizers(model)) {
@@ -91,8 +91,7 @@ TEST(Calibrate, SeesWhatPredictIsGiven) {
             scales([&](const Model& m) {
               for (const int64_t at : {0, 16, 32}) {
                 const int64_t count = at == 32 ? 8 : 16;
-                (void)m(Variable(data.batch(at, count).inputs),
-                        Mode::inference);
+                (void)m(Variable(data.batch(at, count).inputs));
               }
             }));
 }

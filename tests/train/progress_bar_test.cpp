@@ -173,8 +173,8 @@ TEST(ProgressBar, StandsATimeOfZero) {
 
 TEST(ProgressBar, PrintsALinePerEpochOfAFit) {
   const std::string text = in_a_file([] {
-    fit(small_network(), blobs(10),
-        {.epochs = 3, .callbacks = {progress_bar("x")}});
+    Model model = small_network();
+    fit(model, blobs(10), {.epochs = 3, .callbacks = {progress_bar("x")}});
   });
   EXPECT_EQ(std::ranges::count(text, '\n'), 3);
   EXPECT_THAT(text, HasSubstr("x  epoch 3/3  loss "));
@@ -305,8 +305,9 @@ TEST(ProgressBar, GoesOnWhenTheReaderOfAPipeHasLeft) {
   const int output = dup(STDOUT_FILENO);
   dup2(pipe_ends[1], STDOUT_FILENO);
   close(pipe_ends[1]);
-  const auto history = fit(small_network(), blobs(10),
-                           {.epochs = 3, .callbacks = {progress_bar()}});
+  Model model = small_network();
+  const auto history =
+      fit(model, blobs(10), {.epochs = 3, .callbacks = {progress_bar()}});
   dup2(output, STDOUT_FILENO);
   close(output);
   std::clearerr(stdout);
@@ -319,7 +320,8 @@ TEST(ProgressBar, EndsAnOpenLineWhenTrainingBreaksOff) {
     void on_step(const Progress&) override { throw ValueError("stop"); }
   };
   const std::string text = on_a_terminal(120, [] {
-    EXPECT_THROW(fit(small_network(), blobs(10),
+    Model model = small_network();
+    EXPECT_THROW(fit(model, blobs(10),
                      {.callbacks = {progress_bar(), std::make_shared<Stop>()}}),
                  ValueError);
   });

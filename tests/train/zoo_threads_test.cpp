@@ -42,7 +42,7 @@ std::vector<Family> families() {
 }
 
 std::vector<uint32_t> train_20_steps(const Family& family) {
-  const Model model = zoo::make(family.name, family.options);
+  Model model = zoo::make(family.name, family.options);
   std::vector<Variable> parameters;
   for (const auto& layer : model.layers()) {
     for (const Parameter& p : layer->parameters()) {

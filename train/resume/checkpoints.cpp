@@ -44,7 +44,7 @@ NamedTensors below(const std::string& path, const NamedTensors& tensors) {
 
 }  // namespace
 
-FitCheckpoints::FitCheckpoints(const Model& model, const FitOptions& options,
+FitCheckpoints::FitCheckpoints(Model& model, const FitOptions& options,
                                const DataSplit& data, int64_t batch_size,
                                const Metrics& metrics, int64_t updates)
     : model_(model), options_(options), updates_(updates) {

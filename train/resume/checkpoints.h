@@ -18,9 +18,8 @@ class FitCheckpoints {
   /// Claims the place and looks for a state if the fit is to go on. Changes
   /// nothing else. `updates` is how many steps of the optimizer an epoch has.
   /// Throws: as fit().
-  FitCheckpoints(const Model& model, const FitOptions& options,
-                 const DataSplit& data, int64_t batch_size,
-                 const Metrics& metrics, int64_t updates);
+  FitCheckpoints(Model& model, const FitOptions& options, const DataSplit& data,
+                 int64_t batch_size, const Metrics& metrics, int64_t updates);
 
   /// Whether there is a state to go on from.
   bool resumes() const { return found_.has_value(); }
@@ -46,7 +45,7 @@ class FitCheckpoints {
     return fingerprint_.at("parameters").as_list();
   }
 
-  const Model& model_;
+  Model& model_;
   const FitOptions& options_;
   int64_t updates_;
   std::shared_ptr<void> claim_;

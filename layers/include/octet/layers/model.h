@@ -1,5 +1,7 @@
 // Model: an immutable functional graph from inputs to outputs, with named
-// layers. Rewrites make a new Model; the old one is never changed.
+// layers. Rewrites make a new Model; the old one is never changed. What trains
+// a model, freezes layers or loads weights takes a Model&; a const Model is for
+// inference, in several threads at once (unless layers observe).
 #pragma once
 
 #include <functional>
@@ -61,30 +63,31 @@ class [[nodiscard]] Model {
   /// Of the initial weights and of what random layers draw in training.
   uint64_t seed() const { return options_.seed; }
 
-  /// Runs the graph: inference, unless told `Mode::training`. Throws:
-  /// ShapeError if x does not fit the input; ValueError for another number of
-  /// inputs, or of outputs where one is returned; errors of a layer carry its
-  /// name and input shapes.
-  Variable operator()(const Variable& x, Mode mode = Mode::inference) const;
-  std::vector<Variable> operator()(std::span<const Variable> inputs,
-                                   Mode mode = Mode::inference) const;
+  /// Runs the graph in inference. Throws: ShapeError if x does not fit the
+  /// input; ValueError for another number of inputs, or of outputs where one is
+  /// returned; errors of a layer carry its name and input shapes.
+  Variable operator()(const Variable& x) const;
+  std::vector<Variable> operator()(std::span<const Variable> inputs) const;
+  /// Runs the graph as `mode` says. Training belongs to one thread.
+  Variable operator()(const Variable& x, Mode mode);
+  std::vector<Variable> operator()(std::span<const Variable> inputs, Mode mode);
 
   /// Calls the model in another graph: the nested model's layers become nodes
   /// of that graph, under names that begin with this model's
   /// ("encoder/conv2d"), and have their parameters in common with it. Calling
   /// it twice shares layers.
-  SymbolicTensor operator()(const SymbolicTensor& x) const;
+  SymbolicTensor operator()(const SymbolicTensor& x);
   std::vector<SymbolicTensor> operator()(
-      const std::vector<SymbolicTensor>& inputs) const;
+      const std::vector<SymbolicTensor>& inputs);
 
   /// To add to the loss: that of the parameters' regularizers, and of what
   /// layers regularize in the latest pass in training. Empty if there is none.
   /// Shapes: -> [].
   Variable regularization_loss() const;
 
-  /// Sees every node's output as the graph runs.
+  /// Inference in which `observer` sees every node's output.
   using Observer = std::function<void(const GraphNode&, const Variable&)>;
-  std::vector<Variable> run(std::span<const Variable> inputs, Mode mode,
+  std::vector<Variable> run(std::span<const Variable> inputs,
                             const Observer& observer) const;
 
   /// Inference on at least one image, chunks of them in parallel, the same
@@ -112,7 +115,8 @@ class [[nodiscard]] Model {
   std::vector<SymbolicTensor> outputs() && { return outputs_; }
   std::vector<std::shared_ptr<Layer>> layers() && { return layers_; }
   /// Throws: NotFoundError naming the nearest names.
-  Layer& layer(std::string_view name) const&;
+  Layer& layer(std::string_view name) &;
+  const Layer& layer(std::string_view name) const&;
   void layer(std::string_view name) const&& = delete;  // it would be gone
   /// Each parameter once, in the order of layers(), though several layers
   /// have it in common.
@@ -120,12 +124,12 @@ class [[nodiscard]] Model {
   int64_t parameter_count() const;
 
   /// Freezes or frees all layers. See Layer::set_trainable.
-  void set_trainable(bool trainable) const;
+  void set_trainable(bool trainable);
 
   /// How many passes in training there were. Random layers draw from streams
   /// that are numbered by it: setting it back repeats them.
   uint64_t training_passes() const { return training_passes_; }
-  void set_training_passes(uint64_t passes) const { training_passes_ = passes; }
+  void set_training_passes(uint64_t passes) { training_passes_ = passes; }
 
   /// A table: name, class, output shape, parameters, multiply-adds.
   std::string summary() const;
@@ -154,6 +158,11 @@ class [[nodiscard]] Model {
   void collect();
   void name_layers();
   void expect_one_output() const;
+  void expect_inputs(size_t count) const;
+  /// `pass`: of the random streams of a pass in training, or null.
+  std::vector<Variable> run(std::span<const Variable> inputs,
+                            ForwardContext context, const Rng* pass,
+                            const Observer& observer) const;
 
   ModelOptions options_;
   std::vector<SymbolicTensor> inputs_;
@@ -167,11 +176,11 @@ class [[nodiscard]] Model {
   std::vector<Step> steps_;
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
-  // Of passes in training, which belong to one thread.
-  mutable uint64_t training_passes_ = 0;
-  mutable std::vector<Variable> regularization_losses_;
+  uint64_t training_passes_ = 0;
+  // Of outputs, in the latest pass in training.
+  std::vector<Variable> regularization_losses_;
   // The layers as they are called in other graphs.
-  mutable std::map<const Layer*, std::shared_ptr<Layer>> nested_;
+  std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };
 
 }  // namespace octet

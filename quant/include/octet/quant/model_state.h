@@ -43,7 +43,7 @@ Model rebuild(const ModelState& state);
 
 /// Puts weights and status back into an equal model: all, or nothing.
 /// Throws: ValueError, NotFoundError, ShapeError naming what does not fit.
-void restore(const Model& model, const ModelState& state);
+void restore(Model& model, const ModelState& state);
 
 /// Puts weights alone into an equal model or a counterpart: all, or nothing.
 /// Throws: as restore().

@@ -19,13 +19,12 @@ namespace octet::train {
 /// The fit that runs, as its callbacks see it. Lives as long as the fit.
 class Training {
  public:
-  Training(const Model& model, Optimizer optimizer,
-           std::vector<std::string> names)
+  Training(Model& model, Optimizer optimizer, std::vector<std::string> names)
       : model_(model),
         optimizer_(std::move(optimizer)),
         names_(std::move(names)) {}
 
-  /// The model in training: its parameters may be read and assigned.
+  Model& model() { return model_; }
   const Model& model() const { return model_; }
   Optimizer& optimizer() { return optimizer_; }
   const Optimizer& optimizer() const { return optimizer_; }
@@ -38,7 +37,7 @@ class Training {
   bool stopped() const { return stopped_; }
 
  private:
-  const Model& model_;
+  Model& model_;
   Optimizer optimizer_;
   std::vector<std::string> names_;
   bool stopped_ = false;

@@ -77,7 +77,6 @@ struct FitOptions {
 /// the step and what else is not); checkpoints without `resume` where there are
 /// states, or states of another model, data or options, listing what differs.
 /// IoError: see Checkpointer.
-History fit(const Model& model, const Dataset& data,
-            const FitOptions& options = {});
+History fit(Model& model, const Dataset& data, const FitOptions& options = {});
 
 }  // namespace octet::train
