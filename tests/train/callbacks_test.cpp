@@ -204,27 +204,6 @@ TEST(ReduceOnPlateau, RefusesOptionsOutOfRange) {
   EXPECT_THROW(reduce_on_plateau({.min_rate = -1.0f}), ValueError);
 }
 
-TEST(Checkpoint, SavesEveryTimeOrWhenBest) {
-  std::vector<int64_t> saved;
-  const auto save = [&](const Model& model, const Progress& progress) {
-    EXPECT_EQ(model.name(), "model");
-    saved.push_back(progress.epoch);
-  };
-  const std::vector<double> losses = {5, 6, 4, 4, 3};
-  Play(losses).with(*checkpoint(save));
-  EXPECT_THAT(saved, ElementsAre(0, 1, 2, 3, 4));
-  saved.clear();
-  Play(losses).with(*checkpoint(save, {.monitor = "val_loss"}));
-  EXPECT_THAT(saved, ElementsAre(0, 2, 4));
-  saved.clear();
-  Play(losses).with(*checkpoint(save, {.every = 2}));
-  EXPECT_THAT(saved, ElementsAre(1, 3));
-  EXPECT_THROW(checkpoint({}), ValueError);
-  EXPECT_THROW(checkpoint(save, {.every = 0}), ValueError);
-  EXPECT_THROW(Play(losses).with(*checkpoint(save, {.monitor = "loos"})),
-               NotFoundError);
-}
-
 TEST(CsvLog, WritesARowPerEpoch) {
   const Folder folder;
   const Dataset data = blobs(10);

@@ -1,10 +1,10 @@
-// Callbacks at hand: early stopping, checkpoints, a log as CSV. Each belongs
-// to one fit at a time and may be used for another one afterwards.
+// Callbacks at hand: early stopping, learning rates, a log as CSV. Each belongs
+// to one fit at a time and may be used for another one afterwards. Checkpoints
+// are an option of fit().
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -52,20 +52,6 @@ struct ReduceOnPlateauOptions {
 /// optimizer. Throws: as early_stopping.
 std::shared_ptr<Callback> reduce_on_plateau(
     const ReduceOnPlateauOptions& options = {});
-
-struct CheckpointOptions {
-  /// Save only when this value became better; empty: every time.
-  std::string monitor = {};
-  Better better = Better::automatic;
-  int64_t every = 1;  ///< epochs, >= 1
-};
-
-/// Calls `save` at the end of epochs, with the model in training and where the
-/// fit stands. Throws: ValueError for an empty function or options out of
-/// range; NotFoundError as early_stopping.
-std::shared_ptr<Callback> checkpoint(
-    std::function<void(const Model&, const Progress&)> save,
-    const CheckpointOptions& options = {});
 
 struct CsvLogOptions {
   bool append = false;  ///< after the rows of an earlier fit with these columns
