@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops/loss.h>
 #include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
 
@@ -162,9 +161,11 @@ void expect_logits(std::string_view loss, const Variable& outputs) {
                   loss));
 }
 
+const LossOptions kPerSample{.reduction = Reduction::none};
+
 using CrossEntropy =
     std::function<Variable(const Variable& outputs, const Batch& batch,
-                           const octet::CrossEntropyOptions& options)>;
+                           const CrossEntropyOptions& options)>;
 
 /// A cross-entropy on what comes before `activation`.
 Loss cross_entropy(const std::string& name, const std::string& activation,
@@ -177,7 +178,6 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
           if (!known && activation == "softmax") expect_logits(name, y);
           return compute(y, batch,
                          {.label_smoothing = options.label_smoothing,
-                          .reduction = Reduction::none,
                           .from_logits = from_logits});
         },
         traits);
@@ -197,39 +197,38 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
 }  // namespace
 
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
-  return cross_entropy("sparse_categorical_cross_entropy", "softmax", options,
-                       Targets::classes, metrics::accuracy(),
-                       [](const Variable& y, const Batch& batch,
-                          const octet::CrossEntropyOptions& o) {
-                         return softmax_cross_entropy(y, batch.labels, o);
-                       });
+  return cross_entropy(
+      "sparse_categorical_cross_entropy", "softmax", options, Targets::classes,
+      metrics::accuracy(),
+      [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
+        return softmax_cross_entropy(y, batch.labels, o, kPerSample);
+      });
 }
 
 Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
-  return cross_entropy("categorical_cross_entropy", "softmax", options,
-                       Targets::rows, metrics::accuracy(),
-                       [](const Variable& y, const Batch& batch,
-                          const octet::CrossEntropyOptions& o) {
-                         return octet::categorical_cross_entropy(
-                             y, batch.labels, o);
-                       });
+  return cross_entropy(
+      "categorical_cross_entropy", "softmax", options, Targets::rows,
+      metrics::accuracy(),
+      [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
+        return octet::categorical_cross_entropy(y, batch.labels, o, kPerSample);
+      });
 }
 
 Loss binary_cross_entropy(const CrossEntropyOptions& options) {
-  return cross_entropy("binary_cross_entropy", "sigmoid", options,
-                       Targets::values, metrics::binary_accuracy(),
-                       [](const Variable& y, const Batch& batch,
-                          const octet::CrossEntropyOptions& o) {
-                         return octet::binary_cross_entropy(
-                             y, targets_like(y, batch), o);
-                       });
+  return cross_entropy(
+      "binary_cross_entropy", "sigmoid", options, Targets::values,
+      metrics::binary_accuracy(),
+      [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
+        return octet::binary_cross_entropy(y, targets_like(y, batch), o,
+                                           kPerSample);
+      });
 }
 
 Loss mean_squared_error() {
   return Loss("mean_squared_error",
               [](const Variable& y, const Batch& batch) {
-                return octet::mean_squared_error(
-                    y, targets_like(y, batch), {.reduction = Reduction::none});
+                return octet::mean_squared_error(y, targets_like(y, batch),
+                                                 kPerSample);
               },
               {.targets = Targets::values});
 }
@@ -237,49 +236,46 @@ Loss mean_squared_error() {
 Loss mean_absolute_error() {
   return Loss("mean_absolute_error",
               [](const Variable& y, const Batch& batch) {
-                return octet::mean_absolute_error(
-                    y, targets_like(y, batch), {.reduction = Reduction::none});
+                return octet::mean_absolute_error(y, targets_like(y, batch),
+                                                  kPerSample);
               },
               {.targets = Targets::values});
 }
 
 Loss huber(const HuberOptions& options) {
   return Loss("huber",
-              [delta = options.delta](const Variable& y, const Batch& batch) {
-                return octet::huber(
-                    y, targets_like(y, batch),
-                    {.delta = delta, .reduction = Reduction::none});
+              [options](const Variable& y, const Batch& batch) {
+                return octet::huber(y, targets_like(y, batch), options,
+                                    kPerSample);
               },
               {.targets = Targets::values});
 }
 
 Loss distillation(const Model& teacher, const DistillationOptions& options) {
-  const bool teacher_logits = takes_logits("distillation, teacher", "softmax",
-                                           output_activation(teacher), {});
-  const auto made = [&teacher, options, teacher_logits](bool from_logits,
-                                                        LossTraits traits) {
+  DistillationOptions known = options;
+  known.teacher_from_logits =
+      takes_logits("distillation, teacher", "softmax",
+                   output_activation(teacher), options.teacher_from_logits);
+  const auto made = [&teacher](const DistillationOptions& o,
+                               const LossTraits& traits) {
     return Loss(
         "distillation",
-        [&teacher, options, teacher_logits, from_logits](const Variable& y,
-                                                         const Batch& batch) {
+        [&teacher, o](const Variable& y, const Batch& batch) {
           return distillation_loss(y, teacher.predict(batch.inputs),
-                                   batch.labels,
-                                   {.temperature = options.temperature,
-                                    .alpha = options.alpha,
-                                    .label_smoothing = options.label_smoothing,
-                                    .reduction = Reduction::none,
-                                    .from_logits = from_logits,
-                                    .teacher_from_logits = teacher_logits});
+                                   batch.labels, o, kPerSample);
         },
         traits);
   };
   const LossTraits fixed{.targets = Targets::classes,
                          .metrics = {metrics::accuracy()}};
   LossTraits traits = fixed;
-  traits.adapt = [made, fixed](const std::string& end) {
-    return made(takes_logits("distillation", "softmax", end, {}), fixed);
+  traits.adapt = [made, known, fixed](const std::string& end) {
+    DistillationOptions o = known;
+    o.from_logits =
+        takes_logits("distillation", "softmax", end, known.from_logits);
+    return made(o, fixed);
   };
-  return made(true, traits);
+  return made(known, traits);
 }
 
 }  // namespace losses

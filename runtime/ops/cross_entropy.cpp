@@ -50,13 +50,14 @@ struct SmoothLabel {
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
-                               const CrossEntropyOptions& options) {
+                               const CrossEntropyOptions& options,
+                               const LossOptions& loss_options) {
   constexpr auto kName = "softmax_cross_entropy";
   loss::check_logits(kName, outputs.shape());
   loss::check_labels(kName, outputs.shape(), labels);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
-  const Variable logits =
-      loss::logits_of(kName, "softmax", outputs, options.from_logits);
+  const Variable logits = loss::logits_of(kName, "softmax", outputs,
+                                          options.from_logits.value_or(true));
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
   const auto label = labels.data<int64_t>();
@@ -67,20 +68,21 @@ Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
             values.subspan(i * classes, classes), d, 1,
             SmoothLabel(label[i], classes, options.label_smoothing));
       },
-      options.weights, options.reduction);
+      loss_options);
 }
 
 Variable categorical_cross_entropy(const Variable& outputs,
                                    const Tensor& targets,
-                                   const CrossEntropyOptions& options) {
+                                   const CrossEntropyOptions& options,
+                                   const LossOptions& loss_options) {
   constexpr auto kName = "categorical_cross_entropy";
   loss::check_logits(kName, outputs.shape());
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets,
                            std::numeric_limits<float>::infinity());
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
-  const Variable logits =
-      loss::logits_of(kName, "softmax", outputs, options.from_logits);
+  const Variable logits = loss::logits_of(kName, "softmax", outputs,
+                                          options.from_logits.value_or(true));
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
   const auto target = targets.f32();
@@ -95,17 +97,18 @@ Variable categorical_cross_entropy(const Variable& outputs,
             values.subspan(i * classes, classes), d, 1,
             [&](size_t k) { return share * row[k] + rest; });
       },
-      options.weights, options.reduction);
+      loss_options);
 }
 
 Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
-                              const CrossEntropyOptions& options) {
+                              const CrossEntropyOptions& options,
+                              const LossOptions& loss_options) {
   constexpr auto kName = "binary_cross_entropy";
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets, 1);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
-  const Variable logits =
-      loss::logits_of(kName, "sigmoid", outputs, options.from_logits);
+  const Variable logits = loss::logits_of(kName, "sigmoid", outputs,
+                                          options.from_logits.value_or(true));
   const auto length =
       static_cast<size_t>(logits.shape().size() / logits.shape()[0]);
   const auto values = logits.value().f32();
@@ -128,7 +131,7 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
         }
         return sum / static_cast<double>(length);
       },
-      options.weights, options.reduction);
+      loss_options);
 }
 
 // KL(p || q) = sum(p log p) - sum(p log q): a cross-entropy with the teacher's
@@ -136,7 +139,8 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
 // alpha * T^2 * (q - p) / T.
 Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const Tensor& labels,
-                           const DistillationOptions& options) {
+                           const DistillationOptions& options,
+                           const LossOptions& loss_options) {
   constexpr auto kName = "distillation_loss";
   loss::check_logits(kName, outputs.shape());
   loss::check_labels(kName, outputs.shape(), labels);
@@ -150,10 +154,11 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                         ? "nan"
                         : fmt::format("{}", options.temperature)));
   }
-  const Variable logits =
-      loss::logits_of(kName, "softmax", outputs, options.from_logits);
-  const Variable taught = loss::logits_of(kName, "softmax", Variable(teacher),
-                                          options.teacher_from_logits);
+  const Variable logits = loss::logits_of(kName, "softmax", outputs,
+                                          options.from_logits.value_or(true));
+  const Variable taught =
+      loss::logits_of(kName, "softmax", Variable(teacher),
+                      options.teacher_from_logits.value_or(true));
   const auto classes = static_cast<size_t>(logits.shape()[1]);
   const auto values = logits.value().f32();
   const auto from = taught.value().f32();
@@ -180,7 +185,7 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
         }
         return (1 - alpha) * hard + alpha * t * t * divergence;
       },
-      options.weights, options.reduction);
+      loss_options);
 }
 
 }  // namespace octet

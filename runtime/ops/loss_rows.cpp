@@ -48,7 +48,8 @@ void check_weights(std::string_view name, int64_t n, const Tensor& weights) {
 }  // namespace
 
 Variable over_rows(std::string_view name, const Variable& x, const Row& row,
-                   const Tensor& weights, Reduction reduction) {
+                   const LossOptions& loss_options) {
+  const Tensor& weights = loss_options.weights;
   const int64_t n = x.shape()[0];
   check_weights(name, n, weights);
   const auto rows = static_cast<size_t>(n);
@@ -58,7 +59,7 @@ Variable over_rows(std::string_view name, const Variable& x, const Row& row,
   };
   Tensor gradient(x.shape());
   std::vector<double> losses(rows);
-  const bool mean = reduction == Reduction::mean;
+  const bool mean = loss_options.reduction == Reduction::mean;
   const auto d = gradient.f32();
   for_rows(rows, x.shape().size(), [&](size_t i) {
     const auto to = d.subspan(i * length, length);

@@ -17,7 +17,7 @@ using Row = std::function<double(size_t i, std::span<float> d)>;
 /// Throws: ShapeError for weights of another shape; ValueError for weights
 /// that are not finite and >= 0.
 Variable over_rows(std::string_view name, const Variable& x, const Row& row,
-                   const Tensor& weights, Reduction reduction);
+                   const LossOptions& loss_options);
 
 /// log(sum(exp(x / temperature))).
 double log_sum_exp(std::span<const float> x, double temperature = 1);

@@ -18,8 +18,8 @@ struct ErrorLoss {
 /// The mean over a sample's errors e = output - target of `term(e)`.
 template <class Function>
 Variable mean_of_errors(std::string_view name, const Variable& outputs,
-                        const Tensor& targets, const Tensor& weights,
-                        Reduction reduction, const Function& term) {
+                        const Tensor& targets, const LossOptions& loss_options,
+                        const Function& term) {
   loss::check_targets(name, outputs.shape(), targets);
   const auto length =
       static_cast<size_t>(outputs.shape().size() / outputs.shape()[0]);
@@ -37,7 +37,7 @@ Variable mean_of_errors(std::string_view name, const Variable& outputs,
         }
         return sum / static_cast<double>(length);
       },
-      weights, reduction);
+      loss_options);
 }
 
 /// -1, 0 or 1; NaN of NaN.
@@ -46,23 +46,23 @@ double sign(double e) { return e > 0 ? 1 : e < 0 ? -1 : e; }
 }  // namespace
 
 Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
-                            const LossOptions& options) {
-  return mean_of_errors("mean_squared_error", outputs, targets, options.weights,
-                        options.reduction, [](double e) {
+                            const LossOptions& loss_options) {
+  return mean_of_errors("mean_squared_error", outputs, targets, loss_options,
+                        [](double e) {
                           return ErrorLoss{e * e, 2 * e};
                         });
 }
 
 Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
-                             const LossOptions& options) {
-  return mean_of_errors("mean_absolute_error", outputs, targets,
-                        options.weights, options.reduction, [](double e) {
+                             const LossOptions& loss_options) {
+  return mean_of_errors("mean_absolute_error", outputs, targets, loss_options,
+                        [](double e) {
                           return ErrorLoss{std::fabs(e), sign(e)};
                         });
 }
 
 Variable huber(const Variable& outputs, const Tensor& targets,
-               const HuberOptions& options) {
+               const HuberOptions& options, const LossOptions& loss_options) {
   if (!(options.delta > 0.0f) || std::isinf(options.delta)) {
     throw ValueError(fmt::format(
         "huber: expected a finite delta above 0, got {}",
@@ -70,8 +70,7 @@ Variable huber(const Variable& outputs, const Tensor& targets,
   }
   const double delta = options.delta;
   return mean_of_errors(
-      "huber", outputs, targets, options.weights, options.reduction,
-      [delta](double e) {
+      "huber", outputs, targets, loss_options, [delta](double e) {
         const double size = std::fabs(e);
         // Written so that a NaN takes the first branch and stays one.
         if (!(size > delta)) return ErrorLoss{0.5 * e * e, e};

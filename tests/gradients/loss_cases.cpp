@@ -114,9 +114,8 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
     add_loss(
         cases, "softmax_cross_entropy", variant, shapes,
         [s](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-          return softmax_cross_entropy(
-              x, g.label_tensor(),
-              {.label_smoothing = s, .weights = w, .reduction = r});
+          return softmax_cross_entropy(x, g.label_tensor(),
+                                       {.label_smoothing = s}, {w, r});
         },
         [s](const Array& x, const Given& g) {
           return reference::cross_entropies(
@@ -125,9 +124,8 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
     add_loss(
         cases, "categorical_cross_entropy", variant, shapes,
         [s](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-          return categorical_cross_entropy(
-              x, g.targets,
-              {.label_smoothing = s, .weights = w, .reduction = r});
+          return categorical_cross_entropy(x, g.targets, {.label_smoothing = s},
+                                           {w, r});
         },
         [s](const Array& x, const Given& g) {
           // Targets that do not sum to 1 are not mixed with a share of 1.
@@ -136,9 +134,8 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
     add_loss(
         cases, "binary_cross_entropy", variant, {{1}, {3, 17}, {2, 3, 4, 3}},
         [s](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-          return binary_cross_entropy(
-              x, g.targets,
-              {.label_smoothing = s, .weights = w, .reduction = r});
+          return binary_cross_entropy(x, g.targets, {.label_smoothing = s},
+                                      {w, r});
         },
         [s](const Array& x, const Given& g) {
           return reference::binary_cross_entropies(x, Array(g.targets),
@@ -152,10 +149,8 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
         [alpha](const Variable& x, const Given& g, const Tensor& w,
                 Reduction r) {
           return distillation_loss(x, g.teacher, g.label_tensor(),
-                                   {.temperature = 2.5f,
-                                    .alpha = alpha,
-                                    .weights = w,
-                                    .reduction = r});
+                                   {.temperature = 2.5f, .alpha = alpha},
+                                   {w, r});
         },
         [alpha](const Array& x, const Given& g) {
           return reference::distillation_losses(
@@ -170,7 +165,7 @@ void add_regression_losses(std::vector<GradientCase>& cases) {
   add_loss(
       cases, "mean_squared_error", "", shapes,
       [](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-        return mean_squared_error(x, g.teacher, {.weights = w, .reduction = r});
+        return mean_squared_error(x, g.teacher, {w, r});
       },
       [](const Array& x, const Given& g) {
         return reference::mean_errors(x, Array(g.teacher),
@@ -179,8 +174,7 @@ void add_regression_losses(std::vector<GradientCase>& cases) {
   add_loss(
       cases, "mean_absolute_error", "", shapes,
       [](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-        return mean_absolute_error(x, g.teacher,
-                                   {.weights = w, .reduction = r});
+        return mean_absolute_error(x, g.teacher, {w, r});
       },
       [](const Array& x, const Given& g) {
         return reference::mean_errors(x, Array(g.teacher),
@@ -189,8 +183,7 @@ void add_regression_losses(std::vector<GradientCase>& cases) {
   add_loss(
       cases, "huber", "", shapes,
       [](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
-        return huber(x, g.teacher,
-                     {.delta = 0.75f, .weights = w, .reduction = r});
+        return huber(x, g.teacher, {.delta = 0.75f}, {w, r});
       },
       [](const Array& x, const Given& g) {
         return reference::mean_errors(x, Array(g.teacher), [](double e) {

@@ -215,6 +215,15 @@ TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
       HasSubstr("a second one"));
   EXPECT_THAT(
       refusal(ends_in("linear"),
+  const Model teacher = ends_in("linear");
+  EXPECT_THAT(refusal(ends_in("softmax"),
+                      losses::distillation(teacher, {.from_logits = true})),
+              HasSubstr("distillation: expected from_logits = false"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)losses::distillation(teacher,
+                                           {.teacher_from_logits = false});
+              }),
+              HasSubstr("teacher: expected from_logits = true"));
               losses::sparse_categorical_cross_entropy({.from_logits = false})),
       HasSubstr("ends in logits"));
   EXPECT_THAT(

@@ -97,11 +97,11 @@ std::pair<std::vector<float>, std::vector<float>> with_gradient(
 TEST(Losses, TakeProbabilitiesAsKerasDoes) {
   const Tensor p =
       Tensor::of<float>({3, 3}, {0.7f, 0.2f, 0.1f, 0, 1, 0, 0.3f, 0.3f, 0.2f});
-  const octet::CrossEntropyOptions shares{.reduction = Reduction::none,
-                                          .from_logits = false};
+  const CrossEntropyOptions shares{.from_logits = false};
+  const LossOptions each{.reduction = Reduction::none};
   const auto [sparse, sparse_slope] = with_gradient(p, [&](const Variable& y) {
-    return softmax_cross_entropy(y, Tensor::of<int64_t>({3}, {0, 0, 2}),
-                                 shares);
+    return softmax_cross_entropy(y, Tensor::of<int64_t>({3}, {0, 0, 2}), shares,
+                                 each);
   });
   EXPECT_THAT(sparse,
               numbers_near(2e-6f, {0.35667494f, 16.11809565f, 1.38629436f}));
@@ -112,7 +112,7 @@ TEST(Losses, TakeProbabilitiesAsKerasDoes) {
   const Tensor rows = Tensor::of<float>(
       {3, 3}, {0.9f, 0.1f, 0, 0.5f, 0.5f, 0, 0, 0.25f, 0.75f});
   const auto [dense, dense_slope] = with_gradient(p, [&](const Variable& y) {
-    return octet::categorical_cross_entropy(y, rows, shares);
+    return octet::categorical_cross_entropy(y, rows, shares, each);
   });
   EXPECT_THAT(dense,
               numbers_near(2e-6f, {0.48195124f, 8.05904788f, 1.28492808f}));
@@ -121,7 +121,7 @@ TEST(Losses, TakeProbabilitiesAsKerasDoes) {
   const auto [binary, binary_slope] = with_gradient(
       Tensor::of<float>({2, 2}, {0.9f, 0.25f, 0, 1}), [&](const Variable& y) {
         return octet::binary_cross_entropy(
-            y, Tensor::of<float>({2, 2}, {1, 0, 0, 0}), shares);
+            y, Tensor::of<float>({2, 2}, {1, 0, 0, 0}), shares, each);
       });
   EXPECT_THAT(binary, numbers_near(2e-6f, {0.1965213f, 8.0590477f}));
   EXPECT_THAT(binary_slope,
@@ -148,25 +148,23 @@ TEST(Losses, RefuseTargetsThatAreNoShares) {
 TEST(Losses, GoThroughTheLogitsOfASoftmax) {
   const Tensor x = Tensor::of<float>({2, 3}, {100, -100, 3, 0.25f, 1, -2});
   const Tensor labels = Tensor::of<int64_t>({2}, {1, 2});
-  const octet::CrossEntropyOptions none{.reduction = Reduction::none};
+  const LossOptions each{.reduction = Reduction::none};
   const auto logits = with_gradient(x, [&](const Variable& y) {
-    return softmax_cross_entropy(y, labels, none);
+    return softmax_cross_entropy(y, labels, {}, each);
   });
   const auto shares = with_gradient(x, [&](const Variable& y) {
-    return softmax_cross_entropy(
-        softmax(y), labels,
-        {.reduction = Reduction::none, .from_logits = false});
+    return softmax_cross_entropy(softmax(y), labels, {.from_logits = false},
+                                 each);
   });
   EXPECT_EQ(logits, shares);
   const Tensor t = Tensor::of<float>({2, 3}, {1, 1, 0, 0, 1, 0});
   EXPECT_EQ(with_gradient(x,
                           [&](const Variable& y) {
-                            return octet::binary_cross_entropy(y, t, none);
+                            return octet::binary_cross_entropy(y, t, {}, each);
                           }),
             with_gradient(x, [&](const Variable& y) {
-              return octet::binary_cross_entropy(
-                  sigmoid(y), t,
-                  {.reduction = Reduction::none, .from_logits = false});
+              return octet::binary_cross_entropy(sigmoid(y), t,
+                                                 {.from_logits = false}, each);
             }));
 }
 
@@ -249,10 +247,10 @@ TEST(Losses, RefuseOptionsAndTargetsThatDoNotFit) {
   EXPECT_THROW(softmax_cross_entropy(y, labels, {.label_smoothing = nan}),
                ValueError);
   EXPECT_THROW(
-      softmax_cross_entropy(y, labels, {.weights = Tensor::full({2}, -1)}),
+      softmax_cross_entropy(y, labels, {}, {.weights = Tensor::full({2}, -1)}),
       ValueError);
   EXPECT_THROW(
-      softmax_cross_entropy(y, labels, {.weights = Tensor::full({3}, 1)}),
+      softmax_cross_entropy(y, labels, {}, {.weights = Tensor::full({3}, 1)}),
       ShapeError);
   EXPECT_THROW(softmax_cross_entropy(y, Tensor::of<int64_t>({2}, {0, 3})),
                ValueError);

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
+#include <octet/runtime/ops/loss.h>
 #include <octet/runtime/variable.h>
 #include <octet/train/metric.h>
 
@@ -71,15 +70,11 @@ Variable mean_loss(const Variable& losses, const Tensor& weights = {});
 
 namespace losses {
 
-/// Cross-entropies take what the model gives, logits or probabilities.
-struct CrossEntropyOptions {
-  float label_smoothing = 0.0f;  ///< [0, 1]
-  /// Whether the outputs are logits, as in Keras. If it is not given, fit() and
-  /// evaluate() see it from the end of the model. In a loop of one's own, and
-  /// where that end does not tell, they are; the output of a softmax and rows
-  /// that each sum to 1 are refused then.
-  std::optional<bool> from_logits = {};
-};
+// The ops of octet/runtime/ops/loss.h with the labels of the batch, one loss
+// per sample. Unless `from_logits` is given, fit() and evaluate() see from the
+// end of the model whether it gives logits. Elsewhere, and where that end does
+// not tell, logits are expected: the output of a softmax and rows that each sum
+// to 1 are refused.
 
 /// On class numbers. Metric: accuracy.
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options = {});
@@ -92,20 +87,11 @@ Loss binary_cross_entropy(const CrossEntropyOptions& options = {});
 Loss mean_squared_error();
 Loss mean_absolute_error();
 
-struct HuberOptions {
-  float delta = 1.0f;  ///< > 0
-};
 Loss huber(const HuberOptions& options = {});
 
-struct DistillationOptions {
-  float temperature = 1.0f;  ///< > 0
-  float alpha = 0.5f;        ///< the teacher's part, [0, 1]
-  float label_smoothing = 0.0f;
-};
-/// Cross-entropy mixed with the divergence from what `teacher` says of the
-/// same inputs in inference; see distillation_loss. Keeps a reference: the
-/// teacher must outlive the loss. Either may end in a softmax. Metric:
-/// accuracy.
+/// distillation_loss from what `teacher` gives for the same inputs in
+/// inference. Keeps a reference: the teacher must outlive the loss. Either may
+/// end in a softmax. Metric: accuracy.
 Loss distillation(const Model& teacher,
                   const DistillationOptions& options = {});
 Loss distillation(const Model&& teacher,

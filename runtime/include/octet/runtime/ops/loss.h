@@ -2,6 +2,8 @@
 // f32 values; targets, labels and weights take no gradient.
 #pragma once
 
+#include <optional>
+
 #include <octet/runtime/variable.h>
 
 namespace octet {
@@ -12,6 +14,7 @@ enum class Reduction {
   none,  ///< w * l -> [n]
 };
 
+/// How the losses of the samples are weighted and reduced.
 struct LossOptions {
   Tensor weights = {};  ///< f32 [n], finite and >= 0, or empty
   Reduction reduction = Reduction::mean;
@@ -21,13 +24,11 @@ struct CrossEntropyOptions {
   /// The share of a target that is spread evenly over the classes (in
   /// binary_cross_entropy: over 0 and 1), [0, 1].
   float label_smoothing = 0.0f;
-  Tensor weights = {};
-  Reduction reduction = Reduction::mean;
-  /// Whether softmax (sigmoid in binary_cross_entropy) is still to come; as in
-  /// Keras, but for the default. Without it outputs are probabilities, and the
-  /// gradient goes through the logits that softmax() made them of, or, where
-  /// something else made them, through probabilities clipped at 1e-7.
-  bool from_logits = true;
+  /// Whether softmax (sigmoid in binary_cross_entropy) is still to come; it is
+  /// if nothing is said. Otherwise outputs are probabilities, and the gradient
+  /// goes through the logits that softmax() made them of, or, where something
+  /// else made them, through probabilities clipped at 1e-7, as in Keras.
+  std::optional<bool> from_logits = {};
 };
 
 /// -log softmax(logits)[label].
@@ -35,7 +36,8 @@ struct CrossEntropyOptions {
 /// Throws: ShapeError; ValueError for a label outside [0, classes), options
 /// out of range, or from_logits with the output of softmax().
 Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
-                               const CrossEntropyOptions& options = {});
+                               const CrossEntropyOptions& options = {},
+                               const LossOptions& loss_options = {});
 
 /// -sum(targets * log softmax(logits)). The targets of a sample are meant to
 /// sum to 1, but need not.
@@ -44,45 +46,44 @@ Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
 /// the output of softmax().
 Variable categorical_cross_entropy(const Variable& outputs,
                                    const Tensor& targets,
-                                   const CrossEntropyOptions& options = {});
+                                   const CrossEntropyOptions& options = {},
+                                   const LossOptions& loss_options = {});
 
 /// The mean over a sample's values of -t log s - (1 - t) log(1 - s), where s
 /// is the sigmoid of a logit and t its target.
 /// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
 /// Throws: as categorical_cross_entropy, of sigmoid().
 Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
-                              const CrossEntropyOptions& options = {});
+                              const CrossEntropyOptions& options = {},
+                              const LossOptions& loss_options = {});
 
 /// The mean over a sample's values of (output - target)^2.
 /// Shapes: outputs [n,...], targets of the same shape (f32) -> [] or [n].
 /// Throws: ShapeError; ValueError for weights out of range.
 Variable mean_squared_error(const Variable& outputs, const Tensor& targets,
-                            const LossOptions& options = {});
+                            const LossOptions& loss_options = {});
 
 /// As mean_squared_error, of |output - target|; its gradient at 0 is 0.
 Variable mean_absolute_error(const Variable& outputs, const Tensor& targets,
-                             const LossOptions& options = {});
+                             const LossOptions& loss_options = {});
 
 struct HuberOptions {
   float delta = 1.0f;  ///< > 0: where the square turns into a line
-  Tensor weights = {};
-  Reduction reduction = Reduction::mean;
 };
 /// As mean_squared_error, of e^2 / 2 for |e| <= delta, else
 /// delta * |e| - delta^2 / 2. Throws: also ValueError for delta.
 /// Source: Huber, "Robust estimation of a location parameter", 1964, with the
 /// factors of Keras.
 Variable huber(const Variable& outputs, const Tensor& targets,
-               const HuberOptions& options = {});
+               const HuberOptions& options = {},
+               const LossOptions& loss_options = {});
 
 struct DistillationOptions {
   float temperature = 1.0f;  ///< T > 0, finite
   float alpha = 0.5f;        ///< the teacher's part, [0, 1]
   float label_smoothing = 0.0f;
-  Tensor weights = {};
-  Reduction reduction = Reduction::mean;
-  bool from_logits = true;          ///< see CrossEntropyOptions
-  bool teacher_from_logits = true;  ///< the same, of `teacher`
+  std::optional<bool> from_logits = {};          ///< see CrossEntropyOptions
+  std::optional<bool> teacher_from_logits = {};  ///< the same, of `teacher`
 };
 /// (1 - alpha) * softmax_cross_entropy
 ///   + alpha * T^2 * KL(softmax(teacher / T) || softmax(logits / T)).
@@ -91,7 +92,8 @@ struct DistillationOptions {
 /// Source: Hinton, Vinyals and Dean, arXiv 1503.02531, section 2.
 Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const Tensor& labels,
-                           const DistillationOptions& options = {});
+                           const DistillationOptions& options = {},
+                           const LossOptions& loss_options = {});
 
 /// l1 * sum |x| + l2 * sum x^2; the gradient of |x| at 0 is 0.
 /// Shapes: any -> [].
