@@ -1,47 +1,11 @@
-#include <utility>
-
 #include <fmt/format.h>
 
 #include <octet/layers/layer.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops.h>
 
 namespace octet {
-namespace {
-
-thread_local ParameterLimit* parameter_limit = nullptr;
-
-}  // namespace
-
-ParameterLimit::ParameterLimit(int64_t elements)
-    : left_(elements), before_(std::exchange(parameter_limit, this)) {}
-
-ParameterLimit::~ParameterLimit() { parameter_limit = before_; }
-
-void ParameterLimit::take(const Shape& shape) {
-  for (ParameterLimit* limit = parameter_limit; limit != nullptr;
-       limit = limit->before_) {
-    const int64_t size = shape.size();
-    if (size > limit->left_) {
-      throw ValueError(fmt::format(
-          "parameters: expected at most {} more elements, which the "
-          "file or the memory limit has left, got {}",
-          limit->left_, shape.to_string()));
-    }
-    limit->left_ -= size;
-  }
-}
-
-Variable ForwardContext::read(const Parameter& parameter) const {
-  if (hook != nullptr) {
-    if (const std::optional<Grid> grid = hook->grid(parameter)) {
-      return fake_quantize(parameter.variable, *grid);
-    }
-  }
-  return parameter.variable;
-}
 
 std::string Layer::activation() const {
   const Config fields = config();
@@ -51,10 +15,6 @@ std::string Layer::activation() const {
 }
 
 bool Layer::is_identity(const Shape&, bool) const { return false; }
-
-Variable ForwardContext::inner(std::string_view name, const Variable& x) const {
-  return hook != nullptr ? hook->inner(name, x) : x;
-}
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
   throw UnsupportedError(

@@ -5,25 +5,21 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <octet/layers/initializer.h>
-#include <octet/layers/regularizer.h>
+#include <octet/layers/clone_context.h>
+#include <octet/layers/forward_context.h>
+#include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
-#include <octet/runtime/grid.h>
 #include <octet/runtime/rng.h>
 #include <octet/runtime/variable.h>
 
 namespace octet {
 
-class Layer;
 class EmitContext;
 struct OnnxValue;
 
@@ -33,96 +29,6 @@ struct ConvolutionShape {
   int64_t in = 0;  ///< channels
   int64_t out = 0;
   int64_t groups = 1;
-};
-
-/// A tensor that belongs to a layer, under its Keras name.
-struct Parameter {
-  std::string name;       ///< "kernel", "bias", "gamma", "moving_mean", ...
-  Variable variable;      ///< a leaf; updates write into it
-  bool trainable = true;  ///< false: a statistic, not moved by gradients
-  int channel_axis = -1;  ///< axis of the output channels, for quantization
-  Regularizer regularizer = {};  ///< see Model::regularization_loss()
-};
-
-/// What a layer says of a parameter when it declares one.
-struct ParameterOptions {
-  Initializer initializer = {};
-  bool trainable = true;
-  int64_t fan_in = 0;  ///< inputs of one unit, for the initializer
-  int64_t fan_out = 0;
-  Regularizer regularizer = {};
-  int channel_axis = -1;
-};
-
-/// What a quantize wrapper puts inside a layer: between it and its weights,
-/// and between two products of its own. Training and export ask the same
-/// object, so the two cannot drift apart.
-class QuantizeHook {
- public:
-  virtual ~QuantizeHook() = default;
-  /// The grid a parameter is rounded to, or nothing.
-  virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
-
-  /// A Q/DQ pair in an exported file.
-  struct Pair {
-    std::string name;
-    Grid grid;
-  };
-  /// The tensor `name` of QdqDefault::inner, as the layer goes on with it.
-  virtual Variable inner(std::string_view name, const Variable& x) const = 0;
-  /// The pair behind that tensor in a file, or nothing.
-  virtual std::optional<Pair> inner(std::string_view name) const = 0;
-};
-
-/// How one forward pass runs.
-struct ForwardContext {
-  bool training = false;
-  const QuantizeHook* hook = nullptr;
-  /// In training, a stream of this call's own: another one for each call of
-  /// each layer in each pass. Copy it to draw from it.
-  const Rng* rng = nullptr;
-  /// In training, where layers add regularization losses of their outputs: [].
-  std::vector<Variable>* regularization_losses = nullptr;
-
-  /// The parameter as this pass sees it: fake-quantized if a hook says so.
-  Variable read(const Parameter& parameter) const;
-  /// A tensor between two products of the layer, likewise. Its name is that of
-  /// QdqDefault::inner.
-  Variable inner(std::string_view name, const Variable& x) const;
-};
-
-/// The copies made so far while a model is cloned: layers that share an
-/// object before share its copy afterwards.
-class CloneContext {
- public:
-  /// The copy of `original`, made by `copy()` at its first use.
-  template <class T, class Copy>
-  std::shared_ptr<T> shared(const T& original, Copy copy) {
-    std::shared_ptr<void>& slot = copies_[&original];
-    if (slot == nullptr) slot = std::shared_ptr<T>(copy());
-    return std::static_pointer_cast<T>(slot);
-  }
-
- private:
-  std::map<const void*, std::shared_ptr<void>> copies_;
-};
-
-/// While it lives, the layers that this thread builds may declare parameters
-/// of `elements` in all; more are refused before memory is taken. For graphs
-/// that come from files.
-class ParameterLimit {
- public:
-  explicit ParameterLimit(int64_t elements);
-  ~ParameterLimit();
-  ParameterLimit(const ParameterLimit&) = delete;
-  ParameterLimit& operator=(const ParameterLimit&) = delete;
-
- private:
-  friend class Layer;
-  static void take(const Shape& shape);
-
-  int64_t left_;
-  ParameterLimit* before_;
 };
 
 class Layer {

@@ -1,0 +1,34 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/parameter.h>
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+thread_local ParameterLimit* parameter_limit = nullptr;
+
+}  // namespace
+
+ParameterLimit::ParameterLimit(int64_t elements)
+    : left_(elements), before_(std::exchange(parameter_limit, this)) {}
+
+ParameterLimit::~ParameterLimit() { parameter_limit = before_; }
+
+void ParameterLimit::take(const Shape& shape) {
+  for (ParameterLimit* limit = parameter_limit; limit != nullptr;
+       limit = limit->before_) {
+    const int64_t size = shape.size();
+    if (size > limit->left_) {
+      throw ValueError(fmt::format(
+          "parameters: expected at most {} more elements, which the "
+          "file or the memory limit has left, got {}",
+          limit->left_, shape.to_string()));
+    }
+    limit->left_ -= size;
+  }
+}
+
+}  // namespace octet
