@@ -14,7 +14,14 @@ std::string Layer::activation() const {
   return found != nullptr && found->is_string() ? found->as_string() : "linear";
 }
 
-bool Layer::is_identity(const Shape&, bool) const { return false; }
+LayerRole Layer::role() const {
+  const LayerDef* def = find_layer_def(class_name());
+  return def == nullptr ? LayerRole::other : def->role;
+}
+
+bool Layer::is_identity(const Shape&, bool training) const {
+  return !training && role() == LayerRole::identity;
+}
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {
   throw UnsupportedError(

@@ -20,14 +20,12 @@ namespace {
 
 class SoftmaxLayer final : public Layer {
  public:
-  explicit SoftmaxLayer(const SoftmaxOptions& options) : o_(options) {}
+  explicit SoftmaxLayer(const SoftmaxOptions& options)
+      : o_(options), last_(options.axis == -1) {}
 
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return write_fields(o_); }
-  // Whether another axis is the last one depends on what it is called on.
-  std::string activation() const override {
-    return o_.axis == -1 ? "softmax" : "";
-  }
+  std::string activation() const override { return last_ ? "softmax" : ""; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {
@@ -40,7 +38,15 @@ class SoftmaxLayer final : public Layer {
           fmt::format("axis: expected one of the sample, -1 or 1 to {}, got {}",
                       rank - 1, o_.axis));
     }
+    if (built() && last_ != is_last(x)) {
+      throw ShapeError(fmt::format(
+          "axis: expected the last one in all calls or in none, got {} of {}",
+          o_.axis, x.to_string()));
+    }
     return x;
+  }
+  void build(std::span<const Shape> inputs) override {
+    last_ = is_last(inputs[0]);
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
@@ -60,7 +66,10 @@ class SoftmaxLayer final : public Layer {
     return static_cast<int>(o_.axis < 0 ? o_.axis + x.rank() : o_.axis);
   }
 
+  bool is_last(const Shape& x) const { return axis(x) == x.rank() - 1; }
+
   SoftmaxOptions o_;
+  bool last_;  // whether the axis is the last one of its input
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <octet/layers/registry.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
@@ -12,13 +11,8 @@
 namespace octet::train {
 namespace {
 
-LayerRole role_of(const Layer& layer) {
-  const LayerDef* def = find_layer_def(layer.class_name());
-  return def == nullptr ? LayerRole::other : def->role;
-}
-
-/// The call that makes the model's values: what stands behind it leaves them as
-/// they are.
+/// The call that makes the model's values: its successors leave them as they
+/// are.
 const GraphNode& last_call(const Model& model) {
   if (model.outputs().size() != 1) {
     throw ValueError(fmt::format("model '{}': expected one output, got {}",
@@ -29,39 +23,34 @@ const GraphNode& last_call(const Model& model) {
     return of.shape.slice(1, of.shape.rank()).size();
   };
   while (node->inputs.size() == 1) {
-    const LayerRole role = role_of(quant::float_layer(*node->layer));
-    const GraphNode& before = *node->inputs[0].node;
-    const bool moves = role == LayerRole::movement &&
-                       sample_size(before) == sample_size(*node);
-    const bool hands_on =
-        role == LayerRole::identity ||
-        quant::float_layer(*node->layer).is_identity(before.shape, false);
-    if (!moves && !hands_on) break;
-    node = &before;
+    const Layer& layer = quant::float_layer(*node->layer);
+    const GraphNode& source = *node->inputs[0].node;
+    const bool moves = layer.role() == LayerRole::movement &&
+                       sample_size(source) == sample_size(*node);
+    if (!moves && !layer.is_identity(source.shape, false)) break;
+    node = &source;
   }
   return *node;
 }
 
+bool has_option(const Config& config) {
+  return config.is_object() && config.find("activation") != nullptr;
+}
+
 /// "" if it has none: what it gives is no logits then, either.
-std::string activation_of(const GraphNode& node) {
-  const Layer& layer = quant::float_layer(*node.layer);
-  const Config config = layer.config();
-  if (layer.class_name() == "Softmax") {
-    const int64_t axis = config.at("axis").as_int();
-    return axis == -1 || axis == node.shape.rank() - 1 ? "softmax" : "";
-  }
+std::string activation_of(const Layer& layer) {
   const std::string activation = layer.activation();
-  const bool says_so =
-      role_of(layer) == LayerRole::linear ||
-      (config.is_object() && config.find("activation") != nullptr);
-  return activation == "linear" && !says_so ? "" : activation;
+  const bool known = activation != "linear" ||
+                     layer.role() == LayerRole::linear ||
+                     has_option(layer.config());
+  return known ? activation : "";
 }
 
 }  // namespace
 
 std::string output_activation(const Model& model) {
   const GraphNode& node = last_call(model);
-  std::string activation = activation_of(node);
+  std::string activation = activation_of(quant::float_layer(*node.layer));
   const Shape& end = model.outputs()[0].shape();
   // One softmax a pixel is none of the whole sample.
   const bool whole = node.shape[-1] == end[-1];
@@ -89,9 +78,10 @@ Model logits_model(const Model& model) {
   quant::ModelState state = quant::state_of(model);
   Config::List layers = state.graph.at("layers").as_list();
   for (Config& layer : layers) {
+    if (activation == "linear") break;
     if (layer.at("name").as_string() != last.name()) continue;
     Config config = layer.at("config");
-    if (last.class_name() == "Softmax") {
+    if (!has_option(config)) {  // the layer is the activation
       layer.set("class_name", "Activation");
       config = Config();
     }

@@ -5,10 +5,7 @@
 
 namespace octet::quant {
 
-LayerRole role_of(const Layer& layer) {
-  const LayerDef* def = find_layer_def(float_layer(layer).class_name());
-  return def == nullptr ? LayerRole::other : def->role;
-}
+LayerRole role_of(const Layer& layer) { return float_layer(layer).role(); }
 
 FoldedWeight folded_weight(const Layer& layer) {
   const LayerDef* def = find_layer_def(float_layer(layer).class_name());

@@ -182,6 +182,29 @@ TEST(Registry, AClassOfTheUserIsClonedWithItsWeights) {
             (std::vector<float>{7, 8}));
 }
 
+TEST(Registry, KnowsTheRoleOfALayer) {
+  EXPECT_EQ(Dense({.units = 1})->role(), LayerRole::linear);
+  EXPECT_EQ(FailingLayer().role(), LayerRole::other);  // not registered
+}
+
+TEST(Registry, ALayerOfRoleIdentityIsOneInInference) {
+  class Jitter final : public Plain {
+   public:
+    std::string class_name() const override { return "UserJitter"; }
+  };
+  static const LayerDef def{
+      .class_name = "UserJitter",
+      .create = [](const Config&) -> std::shared_ptr<Layer> {
+        return std::make_shared<Jitter>();
+      },
+      .role = LayerRole::identity,
+  };
+  EXPECT_FALSE(Jitter().is_identity({2, 3}, false));
+  register_layer(def);
+  EXPECT_TRUE(Jitter().is_identity({2, 3}, false));
+  EXPECT_FALSE(Jitter().is_identity({2, 3}, true));
+}
+
 TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
   class Nameless final : public Plain {
    public:

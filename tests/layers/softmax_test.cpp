@@ -59,6 +59,18 @@ TEST(Softmax, GoesAlongTheAxisAskedFor) {
   }
 }
 
+TEST(Softmax, IsAnActivationAlongTheLastAxisAlone) {
+  EXPECT_EQ(Softmax()->activation(), "softmax");
+  const Softmax first({.axis = 1});
+  (void)first(input({5}));
+  EXPECT_EQ(first->activation(), "softmax");
+  EXPECT_THROW(first(input({4, 5})), ShapeError);
+  const Softmax rows({.axis = 1});
+  (void)rows(input({4, 5}));
+  EXPECT_EQ(rows->activation(), "");
+  EXPECT_NO_THROW((void)rows(input({4, 5, 6})));
+}
+
 TEST(Softmax, RefusesTheBatchAsAxis) {
   for (const int64_t axis : {0, -3, 3, -4}) {
     EXPECT_THROW(Softmax({.axis = axis})(input({4, 5})), ShapeError);

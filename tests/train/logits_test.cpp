@@ -16,6 +16,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/train/train.h>
 
+#include "../layers/user_layers.h"
 #include "../support.h"
 #include "blobs.h"
 #include "weights.h"
@@ -93,17 +94,9 @@ TEST(OutputActivation, IsFoundWhereverItStands) {
 }
 
 // Known by its role alone, as layers of users may be.
-class DropBlockLayer final : public Layer {
+class DropBlockLayer final : public Plain {
  public:
   std::string class_name() const override { return "TestDropBlock"; }
-  Config config() const override { return Config::Object(); }
-  Shape output_shape(std::span<const Shape> inputs) const override {
-    return inputs[0];
-  }
-  Variable forward(const ForwardContext&,
-                   std::span<const Variable> inputs) const override {
-    return inputs[0];
-  }
 };
 const LayerDef kDropBlock{
     .class_name = "TestDropBlock",
@@ -215,6 +208,13 @@ TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
       HasSubstr("a second one"));
   EXPECT_THAT(
       refusal(ends_in("linear"),
+              losses::sparse_categorical_cross_entropy({.from_logits = false})),
+      HasSubstr("ends in logits"));
+  EXPECT_THAT(
+      refusal(ends_in("sigmoid"), losses::sparse_categorical_cross_entropy()),
+      HasSubstr("binary_cross_entropy goes with sigmoid"));
+  EXPECT_THAT(refusal(ends_in("softmax", 1), losses::binary_cross_entropy()),
+              HasSubstr("goes with softmax"));
   const Model teacher = ends_in("linear");
   EXPECT_THAT(refusal(ends_in("softmax"),
                       losses::distillation(teacher, {.from_logits = true})),
@@ -224,13 +224,6 @@ TEST(FromLogits, IsRefusedWhereTheModelSaysOtherwise) {
                                            {.teacher_from_logits = false});
               }),
               HasSubstr("teacher: expected from_logits = true"));
-              losses::sparse_categorical_cross_entropy({.from_logits = false})),
-      HasSubstr("ends in logits"));
-  EXPECT_THAT(
-      refusal(ends_in("sigmoid"), losses::sparse_categorical_cross_entropy()),
-      HasSubstr("binary_cross_entropy goes with sigmoid"));
-  EXPECT_THAT(refusal(ends_in("softmax", 1), losses::binary_cross_entropy()),
-              HasSubstr("goes with softmax"));
   EXPECT_EQ(
       trained(ends_in("softmax"),
               losses::sparse_categorical_cross_entropy({.from_logits = false})),

@@ -13,6 +13,7 @@
 
 #include <octet/layers/clone_context.h>
 #include <octet/layers/forward_context.h>
+#include <octet/layers/layer_def.h>
 #include <octet/layers/parameter.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/rng.h>
@@ -68,8 +69,10 @@ class Layer {
   /// if it has no name there, as PReLU. By default the field `activation` of
   /// config().
   virtual std::string activation() const;
+  /// LayerDef::role of its class; `other` if that is not registered.
+  LayerRole role() const;
   /// Whether it hands its only input, of that shape, on as it is in inference,
-  /// or in training as well.
+  /// or in training as well. By default in inference, for LayerRole::identity.
   virtual bool is_identity(const Shape& input, bool training) const;
   /// The convolutions it consists of, in order; none by default.
   virtual std::vector<ConvolutionShape> convolutions() const { return {}; }
