@@ -24,7 +24,7 @@ class ConcatenateLayer final : public Layer {
  public:
   explicit ConcatenateLayer(const ConcatenateOptions& options) : o_(options) {
     if (o_.axis == 0) {
-      throw ValueError("axis: expected one behind the batch, got 0");
+      throw ValueError("axis: expected one after the batch, got 0");
     }
   }
 
@@ -77,7 +77,7 @@ class ConcatenateLayer final : public Layer {
     const int64_t axis = o_.axis < 0 ? o_.axis + x.rank() : o_.axis;
     if (axis < 1 || axis >= x.rank()) {
       throw ShapeError(
-          fmt::format("axis: expected one of {} behind the batch, got {}",
+          fmt::format("axis: expected one of {} after the batch, got {}",
                       x.to_string(), o_.axis));
     }
     return static_cast<int>(axis);

@@ -12,7 +12,7 @@
 namespace octet {
 namespace {
 
-// Axes of size 1 behind the batch, up to `rank`.
+// Axes of size 1 after the batch, up to `rank`.
 // Source: Keras 3, keras/src/layers/merging/base_merge.py.
 Shape expanded(const Shape& shape, int rank) {
   std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());

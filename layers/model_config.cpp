@@ -41,7 +41,7 @@ void refuse_unknown_classes(const Config::List& layers) {
   if (!unknown.empty()) {
     throw UnsupportedError(
         fmt::format("layers: expected classes that are known, got {}; "
-                    "register_layer adds your own",
+                    "register_layer adds custom ones",
                     unknown));
   }
 }

@@ -74,8 +74,8 @@ std::shared_ptr<Layer> create_layer(std::string_view class_name,
       known += fmt::format("{}{}", known.empty() ? "" : ", ", each->class_name);
     }
     throw UnsupportedError(fmt::format(
-        "layer class: expected one of {}, got '{}'; register_layer adds your "
-        "own",
+        "layer class: expected one of {}, got '{}'; register_layer adds custom "
+        "ones",
         known, class_name));
   }
   return with_context(

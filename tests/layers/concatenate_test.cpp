@@ -16,7 +16,7 @@ Tensor joined(const ConcatenateOptions& options, const Tensor& a,
   const Model model({x, y}, {Concatenate(options)({x, y})});
   const NoGradGuard no_grad;
   const std::vector<Variable> inputs{Variable(a), Variable(b)};
-  return model(inputs, Mode::inference)[0].value();
+  return model(inputs)[0].value();
 }
 
 TEST(Concatenate, PutsChannelsSideBySide) {
@@ -41,12 +41,12 @@ TEST(Concatenate, TakesAnyAxisBehindTheBatch) {
 
 TEST(Concatenate, RefusesTheBatch) {
   EXPECT_THAT(error_of<ValueError>([] { (void)Concatenate({.axis = 0}); }),
-              HasSubstr("axis: expected one behind the batch, got 0"));
+              HasSubstr("axis: expected one after the batch, got 0"));
   const SymbolicTensor x = input({3});
   EXPECT_THAT(error_of<ShapeError>([&] {
                 (void)Concatenate({.axis = -2})({x, x});
               }),
-              HasSubstr("one of [N,3] behind the batch, got -2"));
+              HasSubstr("one of [N,3] after the batch, got -2"));
   EXPECT_THROW(Concatenate({.axis = 2})({x, x}), ShapeError);
 }
 

@@ -215,7 +215,7 @@ TEST(Registry, AnUnregisteredClassRunsButIsNotCloned) {
   EXPECT_EQ(values(model.predict(tensor({1, 2}, {3, 4}))),
             (std::vector<float>{3, 4}));
   EXPECT_THAT(error_of<UnsupportedError>([&] { (void)model.clone(); }),
-              HasSubstr("got 'UserNameless'; register_layer adds your own"));
+              HasSubstr("got 'UserNameless'; register_layer adds custom ones"));
 }
 
 }  // namespace

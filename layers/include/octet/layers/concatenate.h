@@ -9,7 +9,7 @@ struct ConcatenateOptions {
   std::string name = "";
 };
 
-/// Its inputs one behind the other: Concatenate()({a, b}).
+/// Its inputs one after the other: Concatenate()({a, b}).
 /// Throws: ValueError for the batch axis; ShapeError when called on shapes
 /// that differ on another axis.
 class Concatenate : public LayerHandle {

@@ -18,7 +18,7 @@ class Layer;
 enum class LayerRole {
   other,
   linear,         ///< weights times inputs: convolutions, Dense
-  normalization,  ///< affine by channel, which folds into a linear layer before
+  normalization,  ///< affine by channel, folds into its linear predecessor
   activation,     ///< one function of each element of one tensor
   movement,       ///< moves, selects or repeats values: Flatten, MaxPooling2D
   identity,       ///< hands its input on in inference: Dropout
@@ -37,7 +37,7 @@ struct QdqDefault {
   std::string_view inner = {};
 };
 
-/// The weight into which a normalization behind the layer folds, with the
+/// The weight into which a normalization after the layer folds, with the
 /// layer's bias. Its output channels are the axes [first_axis, last_axis),
 /// flattened; the others belong to one output channel each.
 struct FoldedWeight {

@@ -10,7 +10,7 @@ struct MinimumOptions {
 
 /// The smallest of its inputs, value by value; ties share the gradient.
 /// Called with a vector of inputs whose shapes are equal or broadcast; inputs
-/// of lower rank get axes of size 1 behind the batch, as in Keras.
+/// of lower rank get axes of size 1 after the batch, as in Keras.
 /// Throws: ShapeError naming shapes that do not fit; ValueError for no input.
 class Minimum : public LayerHandle {
  public:

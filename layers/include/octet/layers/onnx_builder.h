@@ -38,7 +38,7 @@ class OnnxBuilder {
   /// Adds a constant (f32, i8, i64) and returns its name.
   virtual std::string add_initializer(std::string_view name,
                                       const Tensor& value) = 0;
-  /// Adds QuantizeLinear and DequantizeLinear behind `value`, sharing one
+  /// Adds QuantizeLinear and DequantizeLinear after `value`, sharing one
   /// scale and one int8 zero point, and returns the DQ's output. The axis is
   /// written for per-channel grids. The same value with the same grid gets
   /// one pair only.
@@ -77,7 +77,7 @@ class EmitContext {
   std::string weight(const Parameter& parameter);
 
   /// The value `x` of a tensor between two products of the layer, with Q and
-  /// DQ behind it where the hook says so. See ForwardContext::inner.
+  /// DQ after it where the hook says so. See ForwardContext::inner.
   std::string inner(std::string_view name, const std::string& x);
 
   /// A constant of one f32 number, or of a list of i64 (shapes, axes).

@@ -23,7 +23,7 @@ const LayerDef* find_layer_def(std::string_view class_name);
 /// All classes, Octet's first, each group in alphabetical order.
 std::vector<const LayerDef*> layer_defs();
 
-/// Adds a class of the user's own; call it before the class is needed, from
+/// Adds a custom class; call it before the class is needed, from
 /// one thread. `def` must outlive the program's use of it.
 /// Throws: ValueError if the class exists.
 void register_layer(const LayerDef& def);

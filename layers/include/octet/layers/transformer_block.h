@@ -7,7 +7,7 @@ namespace octet {
 struct TransformerBlockOptions {
   int64_t num_heads = 0;
   int64_t mlp_dim = 0;  ///< features between the two Dense layers
-  float dropout = 0;    ///< behind attention and each Dense layer, in training
+  float dropout = 0;    ///< after attention and each Dense layer, in training
   float attention_dropout = 0;  ///< of the attention weights
   float epsilon = 1e-6f;        ///< of the two normalizations
   std::string activation = "gelu";

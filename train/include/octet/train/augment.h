@@ -33,7 +33,7 @@ class SampleStreams {
   uint64_t transform_;
 };
 
-/// One random change; derive from it for one of your own. Called from one
+/// One random change; derive from it for a custom one. Called from one
 /// thread or several at once, each with another batch.
 class Transform {
  public:

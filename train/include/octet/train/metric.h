@@ -52,7 +52,7 @@ Metric top_k_accuracy(int64_t k = 5);
 /// "binary_accuracy": the share of outputs on the same side as their targets:
 /// above `threshold` for targets above 0.5. If it is not given, fit() and
 /// evaluate() take 0.5 for a model that ends in a sigmoid or softmax; others,
-/// and loops of one's own, have 0, which suits logits.
+/// and custom loops, have 0, which suits logits.
 /// Shapes: outputs [n,...]; labels of as many numbers, f32 or i64.
 Metric binary_accuracy(std::optional<float> threshold = {});
 
