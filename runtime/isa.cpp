@@ -21,6 +21,14 @@ const kernels::Table& table_of(Isa isa) {
       return kernels::kAvx2;
     case Isa::avx512:
       return kernels::kAvx512;
+    case Isa::avx512_vnni: {
+      static const kernels::Table table = [] {
+        kernels::Table t = kernels::kAvx512;
+        t.codes = kernels::kAvx512VnniCodes;
+        return t;
+      }();
+      return table;
+    }
 #endif
     default:
       return kernels::kBaseline;
@@ -64,6 +72,8 @@ std::string_view to_string(Isa isa) {
       return "avx2";
     case Isa::avx512:
       return "avx512";
+    case Isa::avx512_vnni:
+      return "avx512_vnni";
   }
   return "?";
 }
@@ -74,7 +84,8 @@ Isa isa_named(std::string_view name, const std::vector<Isa>& supported) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   bool known = false;
-  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa :
+       {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_vnni}) {
     if (to_string(isa) != word) continue;
     if (std::ranges::find(supported, isa) != supported.end()) return isa;
     known = true;
@@ -96,6 +107,9 @@ std::vector<Isa> supported_isas() {
         __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
       result.push_back(Isa::avx512);
+      if (__builtin_cpu_supports("avx512vnni")) {
+        result.push_back(Isa::avx512_vnni);
+      }
     }
   }
 #endif

@@ -73,12 +73,14 @@ void set_num_threads(int count) {
   workers() = std::make_unique<Workers>(count);
 }
 
+int available_threads() { return serial ? 1 : num_threads(); }
+
 SerialGuard::SerialGuard() : before_(serial) { serial = true; }
 SerialGuard::~SerialGuard() { serial = before_; }
 
 void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                           const void* body) {
-  if (serial || tasks <= 1 || num_threads() == 1) {
+  if (tasks <= 1 || available_threads() == 1) {
     for (int64_t i = 0; i < tasks; ++i) run(body, i);
     return;
   }

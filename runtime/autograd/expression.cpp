@@ -98,32 +98,62 @@ Reader::Reader(const Expression& expression, Form form)
   }
 }
 
-void Reader::evaluate(int64_t offset, kernels::Evaluation call) const {
+kernels::Evaluation Reader::from(int64_t offset) const {
+  kernels::Evaluation call = call_;
   call.t += offset;
   if (call.t2 != nullptr) call.t2 += offset;
   if (call.keep != nullptr) call.keep += offset;
-  kernels::table().evaluate(call);
+  return call;
 }
 
-void Reader::read(int64_t image, const Pads& padding, float* out) const {
-  kernels::Evaluation call = call_;
-  call.out = out;
+kernels::Evaluation Reader::padded(const Rows& rows,
+                                   const Pads& padding) const {
+  kernels::Evaluation call =
+      from(rows.image * images_.size() + rows.first * images_.w * images_.c);
+  call.h = rows.last - rows.first;
   call.top = padding.top;
   call.bottom = padding.bottom;
   call.left = padding.left;
   call.right = padding.right;
-  evaluate(image * images_.size(), call);
+  return call;
+}
+
+kernels::Evaluation Reader::run(int64_t first, int64_t last) const {
+  kernels::Evaluation call = from(first * images_.c);
+  call.h = 1;
+  call.w = last - first;
+  return call;
+}
+
+void Reader::read(const Rows& rows, const Pads& padding, float* out) const {
+  kernels::Evaluation call = padded(rows, padding);
+  call.out = out;
+  kernels::table().evaluate(call);
+}
+
+bool Reader::read_codes(const Rows& rows, const Pads& padding,
+                        kernels::CodeWord* out) const {
+  return kernels::table().codes.evaluate(padded(rows, padding), out);
+}
+
+bool Reader::pixel_codes(int64_t first, int64_t last,
+                         kernels::CodeWord* out) const {
+  return kernels::table().codes.evaluate(run(first, last), out);
+}
+
+void Reader::read_pixels(int64_t first, int64_t last, float* out) const {
+  kernels::Evaluation call = run(first, last);
+  call.out = out;
+  kernels::table().evaluate(call);
 }
 
 const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
-  const int64_t offset = first * images_.c;
-  if (call_.terms == 0 && !call_.quantize) return call_.t + offset;
-  kernels::Evaluation call = call_;
-  call.out = arena::scratch(slot, (last - first) * images_.c);
-  call.h = 1;
-  call.w = last - first;
-  evaluate(offset, call);
-  return call.out;
+  if (call_.terms == 0 && !call_.quantize) {
+    return call_.t + first * images_.c;
+  }
+  float* out = arena::scratch(slot, (last - first) * images_.c);
+  read_pixels(first, last, out);
+  return out;
 }
 
 void Reader::commit() {
@@ -135,10 +165,11 @@ Tensor evaluate(const Expression& expression) {
   Tensor out(expression.shape);
   float* to = out.f32().data();
   Reader reader(expression, Form::real);
-  const int64_t size = reader.images().size();
-  parallel_chunks(reader.images().n, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) reader.read(i, {}, to + i * size);
-  });
+  const ImageShape& images = reader.images();
+  parallel_chunks(images.n * images.h * images.w,
+                  [&](int64_t first, int64_t last, int64_t) {
+                    reader.read_pixels(first, last, to + first * images.c);
+                  });
   reader.commit();
   return out;
 }

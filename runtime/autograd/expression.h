@@ -86,9 +86,24 @@ class Reader {
 
   const ImageShape& images() const { return images_; }
   /// Writes [top+h+bottom][left+w+right][c], zeros around.
-  void read(int64_t image, const Pads& padding, float* out) const;
-  /// Pixels [first, last) of the tensor, seen as [pixels][c]: the tensor's own
-  /// memory where it needs no evaluation, else arena::scratch(slot).
+  void read(int64_t image, const Pads& padding, float* out) const {
+    read({image, 0, images_.h}, padding, out);
+  }
+  /// Rows [first, last) of an image, padded.
+  struct Rows {
+    int64_t image, first, last;
+  };
+  void read(const Rows& rows, const Pads& padding, float* out) const;
+  /// The same in words of codes, of an expression that ends on a grid of at
+  /// most 8 bits. False if there was a NaN.
+  bool read_codes(const Rows& rows, const Pads& padding,
+                  kernels::CodeWord* out) const;
+  /// Pixels [first, last) of the tensor, seen as [pixels][c].
+  void read_pixels(int64_t first, int64_t last, float* out) const;
+  /// The same as words.
+  bool pixel_codes(int64_t first, int64_t last, kernels::CodeWord* out) const;
+  /// The same pixels where they are: in the tensor's own memory where it needs
+  /// no evaluation, else arena::scratch(slot).
   const float* pixels(int64_t first, int64_t last, int slot) const;
   /// The same of a whole image.
   const float* image(int64_t i, int slot) const {
@@ -100,7 +115,9 @@ class Reader {
   void commit();
 
  private:
-  void evaluate(int64_t offset, kernels::Evaluation call) const;
+  kernels::Evaluation from(int64_t offset) const;
+  kernels::Evaluation padded(const Rows& rows, const Pads& padding) const;
+  kernels::Evaluation run(int64_t first, int64_t last) const;
 
   Expression expression_;
   ImageShape images_;

@@ -66,6 +66,13 @@ struct Node : std::enable_shared_from_this<Node> {
   Tensor value;
 };
 
+/// What a linear op multiplies.
+enum class Factor {
+  values,
+  float_codes,  ///< integers, as floats
+  codes,        ///< integers, in words (kernels::CodeWord)
+};
+
 /// A parameter or constant. Under no-grad the packed forms of a weight are
 /// kept here until the value changes; one for each table and layout.
 struct Leaf final : Node {
@@ -75,7 +82,7 @@ struct Leaf final : Node {
   struct Packed {
     const void* table;  // of kernels: the layout depends on the vector width
     uint64_t writes;    // of the value that was packed
-    bool codes;
+    Factor factor;
     std::vector<int64_t> layout;
     Grid grid;  // or an empty one
     std::vector<Tensor> panels;
@@ -158,6 +165,7 @@ class Engine {
 };
 
 bool eager();
+bool float_codes();
 
 /// The value of a variable's node, computed once.
 const Tensor& value_of(Node& node);

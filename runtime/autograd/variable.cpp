@@ -13,6 +13,7 @@ namespace {
 
 thread_local bool recording = true;
 thread_local bool eager_mode = false;
+thread_local bool float_codes_mode = false;
 
 autograd::Node& checked(const autograd::NodePtr& node) {
   if (node == nullptr) throw ValueError("variable: expected a value, got none");
@@ -35,6 +36,10 @@ NoGradGuard::NoGradGuard() : before_(std::exchange(recording, false)) {}
 NoGradGuard::~NoGradGuard() { recording = before_; }
 EagerGuard::EagerGuard() : before_(std::exchange(eager_mode, true)) {}
 EagerGuard::~EagerGuard() { eager_mode = before_; }
+
+FloatCodesGuard::FloatCodesGuard()
+    : before_(std::exchange(float_codes_mode, true)) {}
+FloatCodesGuard::~FloatCodesGuard() { float_codes_mode = before_; }
 
 Variable::Variable(Tensor value, bool requires_grad) {
   if (value.empty()) throw ValueError("variable: expected a tensor, got none");
@@ -166,6 +171,7 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
 namespace autograd {
 
 bool eager() { return eager_mode; }
+bool float_codes() { return float_codes_mode; }
 
 const Tensor& value_of(Node& node) {
   if (node.value.empty()) {

@@ -62,17 +62,37 @@ struct Epilogue {
 
 /// out[row][col][k] = sum over segments s and steps i of
 ///   image[row*line + col*pixel + segments[s] + i] * weights[s*steps + i][k]
-struct Product {
-  const float* image = nullptr;
+template <class Element>
+struct ProductOf {
+  const Element* image = nullptr;
   const int64_t* segments = nullptr;
   int64_t segment_count = 0;
   int64_t steps = 0;
   int64_t pixel = 0;
   int64_t line = 0;
-  const float* weights = nullptr;  // packed panels
-  int64_t panel_rows = 0;          // rows that each panel holds
-  int64_t first_row = 0;           // where the sum starts in them
+  const Element* weights = nullptr;  // packed panels
+  int64_t panel_rows = 0;            // rows that each panel holds
+  int64_t first_row = 0;             // where the sum starts in them
   int64_t rows = 0, cols = 0, channels = 0;
+};
+using Product = ProductOf<float>;
+
+/// Integers of 8 bits of neighbouring channels, multiplied together. How many
+/// and how they lie in it is a matter of the instruction set (see codes.inl).
+using CodeWord = int32_t;
+
+/// The same sums, exact, of the codes in words; what cannot be a Product's
+/// epilogue: resume and mask.
+struct CodeProduct : ProductOf<CodeWord> {
+  const int32_t* start = nullptr;  // [channels]: what the sums start with
+};
+
+/// A matrix [taps][c][channels] of codes, and where it is packed to.
+struct CodePanels {
+  const float* codes = nullptr;
+  int64_t taps = 0, c = 0, channels = 0;
+  CodeWord* out = nullptr;   // packed_size(taps * words(c), channels)
+  int32_t* start = nullptr;  // packed_size(1, channels)
 };
 
 /// out[s*steps + i][k] += sum over row, col of
@@ -163,6 +183,23 @@ struct Activation {
   int64_t n = 0;
 };
 
+/// Arithmetic on codes from -128 to 127: sums are exact as long as they fit in
+/// 32 bits.
+struct CodeTable {
+  int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
+  /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
+  /// `factor` are not used) into words. False if there was a NaN, which has
+  /// no code.
+  bool (*evaluate)(const Evaluation&, CodeWord* out);
+  void (*multiply)(const CodeProduct&, const Epilogue&);
+  void (*pack)(const CodePanels&);
+
+  /// Words that the codes of c channels take.
+  int64_t words(int64_t c) const {
+    return (c + codes_per_word - 1) / codes_per_word;
+  }
+};
+
 struct Table {
   void (*evaluate)(const Evaluation&);
   void (*multiply)(const Product&, const Epilogue&);
@@ -186,12 +223,14 @@ struct Table {
                int64_t rows, int64_t channels);
   /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
   void (*exponentials)(float* out, const float* x, int64_t n, float shift);
+  CodeTable codes;
 };
 
 extern const Table kBaseline;
 #ifdef OCTET_X86
 extern const Table kAvx2;
 extern const Table kAvx512;
+extern const CodeTable kAvx512VnniCodes;  // the rest is kAvx512's
 #endif
 
 /// Of the active instruction set.

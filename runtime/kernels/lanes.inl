@@ -15,6 +15,22 @@ typedef float MemoryLanes
 // For channels that do not fill a whole vector.
 typedef float EightLanes __attribute__((vector_size(8 * 4)));
 typedef float FourLanes __attribute__((vector_size(4 * 4)));
+typedef int32_t FourInts __attribute__((vector_size(4 * 4)));
+
+// Integers of as many lanes.
+template <class V>
+struct IntsOf {
+  typedef IntLanes Type;
+};
+template <>
+struct IntsOf<FourLanes> {
+  typedef FourInts Type;
+};
+
+template <class V>
+constexpr int lanes_of() {
+  return static_cast<int>(sizeof(V) / sizeof(float));
+}
 
 template <class V>
 OCTET_INLINE V load(const float* p) {
@@ -27,6 +43,12 @@ OCTET_INLINE V load(const float* p) {
     __builtin_memcpy(&v, p, sizeof(V));
     return v;
   }
+}
+template <class V>
+OCTET_INLINE V load(const int32_t* p) {
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
 }
 OCTET_INLINE void store(float* p, float v) { *p = v; }
 OCTET_INLINE void store(float* p, Lanes v) {
@@ -67,12 +89,70 @@ OCTET_INLINE V magnitude(V v) {
   return v < splat<V>(0) ? -v : v;
 }
 
-// clip(round_half_even(v / scale), low, high): the bounds are integers, so
-// clipping may come first, and adding 1.5 * 2^23 then rounds exactly.
+// Whether any lane is not at most the other's: NaN counts as more.
+OCTET_INLINE bool any_above(float a, float b) { return !(a <= b); }
+#ifdef __AVX512F__
+OCTET_INLINE bool any_above(Lanes a, Lanes b) {
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NLE_UQ) != 0;
+}
+#endif
+#ifdef __AVX__
+OCTET_INLINE bool any_above(EightLanes a, EightLanes b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_NLE_UQ)) !=
+         0;
+}
+#endif
+OCTET_INLINE bool any_above(FourLanes a, FourLanes b) {
+#ifdef __SSE__
+  return _mm_movemask_ps(_mm_cmpnle_ps((__m128)a, (__m128)b)) != 0;
+#else
+  const auto at_most = a <= b;
+  return (at_most[0] & at_most[1] & at_most[2] & at_most[3]) == 0;
+#endif
+}
+
+// A grid of integers, for codes(). `sure` is how far from an integer v/scale
+// may lie for v*inverse to have the same neighbour: both are within three
+// roundings of each other, and so a little less than a half.
 template <class V>
-OCTET_INLINE V codes(V v, V scale, V low, V high) {
-  const V magic = splat<V>(12582912.0f);
-  return (clip<V>(v / scale, low, high) + magic) - magic;
+struct Rounding {
+  V scale, inverse, low, high, sure;
+};
+OCTET_INLINE float sure_distance(float scale, float low, float high) {
+  const float largest = high > -low ? high : -low;
+  const bool normal = scale > 0x1p-100f && scale < 0x1p100f;
+  return normal ? 0.5f - largest * 0x1p-21f : -1.0f;
+}
+template <class V>
+OCTET_INLINE Rounding<V> rounding(float scale, float low, float high) {
+  return {splat<V>(scale), splat<V>(1.0f / scale), splat<V>(low),
+          splat<V>(high), splat<V>(sure_distance(scale, low, high))};
+}
+
+// Adding it rounds values below 2^22 to integers, halves to even, which then
+// are the low bits of the sum.
+constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23
+
+// clip(round_half_even(v / scale), low, high) + kToInteger: the bounds are
+// integers, so clipping may come first. Dividing takes an order of magnitude
+// longer than multiplying, so it is done near ties only. `nan` is set if there
+// is one, and NaN is its sum.
+template <class V>
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
+  const V magic = splat<V>(kToInteger);
+  const V quotient = clip<V>(v * g.inverse, g.low, g.high);
+  const V sum = quotient + magic;
+  if (__builtin_expect(
+          any_above(magnitude<V>(quotient - (sum - magic)), g.sure), 0)) {
+    nan |= any_above(v, v);
+    return clip<V>(v / g.scale, g.low, g.high) + magic;
+  }
+  return sum;
+}
+template <class V>
+OCTET_INLINE V codes(V v, const Rounding<V>& g) {
+  bool nan = false;  // passes through
+  return shifted_codes<V>(v, g, nan) - splat<V>(kToInteger);
 }
 
 // g where low < y < high, else 0.

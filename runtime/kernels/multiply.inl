@@ -1,21 +1,6 @@
-// The micro-kernel: a tile of T x V*lanes sums over k in registers. It serves
-// convolution forward, backward to the image, backward to the weights, and
-// dense layers: only the strides differ.
+// Products of floats: tiles with what follows their sums.
 
-constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;      // of tiles one vector wide
-constexpr int kMaxRows2 = OCTET_TILE_REGISTERS / 2;  // of tiles two wide
-
-struct Tile {
-  const float* a;
-  int64_t a_row;   // between the rows t of the tile
-  int64_t a_step;  // between steps
-  const int64_t* a_segments;
-  int64_t a_segment;  // used where a_segments is null
-  const float* b;
-  int64_t b_step;
-  int64_t b_segment;
-  int64_t segments;
-  int64_t steps;
+struct Tile : Factors<float> {
   float* out;
   int64_t out_row;
   bool resume;
@@ -29,43 +14,6 @@ template <int V>
 struct Sums {
   Lanes of[V];
 };
-
-// Every function below takes accumulators by reference; all are inlined.
-template <int T, int V>
-struct Accumulators {
-  Lanes of[T][V];
-};
-
-template <int T, int V>
-OCTET_INLINE void accumulate_tile(const Tile& p, Accumulators<T, V>& acc) {
-  constexpr int kPointers = (T + 3) / 4;
-  const int64_t row = p.a_row;
-  const int64_t a_step = p.a_step;
-  const int64_t b_step = p.b_step;
-  const int64_t steps = p.steps;
-  for (int64_t s = 0; s < p.segments; ++s) {
-    const float* a =
-        p.a + (p.a_segments != nullptr ? p.a_segments[s] : s * p.a_segment);
-    const float* b = p.b + s * p.b_segment;
-    const float* at[kPointers];
-    unroll<kPointers>([&](auto j)
-                          OCTET_INLINE_LAMBDA { at[j] = a + 4 * j * row; });
-#pragma GCC unroll 1
-    for (int64_t k = 0; k < steps; ++k) {
-      Lanes weights[V];
-      unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
-        weights[v] = load<Lanes>(b + v * kLanes);
-      });
-      unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
-        const float x = at[t / 4][(t % 4) * row];
-        unroll<V>([&](auto v)
-                      OCTET_INLINE_LAMBDA { acc.of[t][v] += x * weights[v]; });
-      });
-      unroll<kPointers>([&](auto j) OCTET_INLINE_LAMBDA { at[j] += a_step; });
-      b += b_step;
-    }
-  }
-}
 
 template <int V>
 OCTET_INLINE void load_sums(Sums<V>& sums, const float* from) {
@@ -81,7 +29,7 @@ OCTET_INLINE void store_sums(const Sums<V>& sums, float* to) {
 
 template <int T, int V, Finish F>
 OCTET_NOINLINE void tile(const Tile& p) {
-  Accumulators<T, V> acc;
+  Accumulators<Lanes, T, V> acc;
   if (p.resume) {
     unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
       acc.of[i / V][i % V] =
@@ -91,7 +39,7 @@ OCTET_NOINLINE void tile(const Tile& p) {
     unroll<T * V>([&](auto i)
                       OCTET_INLINE_LAMBDA { acc.of[i / V][i % V] = Lanes{}; });
   }
-  accumulate_tile<T, V>(p, acc);
+  accumulate_tile(p, acc);
   if constexpr (F != Finish::mask) {
     if (p.rescale != nullptr) {
       unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
@@ -210,21 +158,12 @@ struct Tiles {
       make_tiles<2, F>(typename MakeIndices<kMaxRows2>::Type{});
 };
 
-// Vectors in the panel that starts at `channel`: two, or a last one.
-OCTET_INLINE int panel_vectors(int64_t channel, int64_t channels) {
-  return channels - channel > kLanes ? 2 : 1;
-}
-
 // Runs `rows` tile rows, cut evenly, for one panel; move(tile, t) shifts the
 // tile's pointers to row t.
 template <Finish F, class Move>
 OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
                            int channels, Move move) {
-  const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
-  const int64_t count = (rows + most - 1) / most;
-  int64_t t = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t size = (rows - t + (count - i) - 1) / (count - i);
+  for_tiles(rows, vectors, [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
     Tile p = base;
     move(p, t);
     if (channels == vectors * kLanes) {
@@ -235,17 +174,14 @@ OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
                                   : Tiles<Finish::store>::two.of[size],
                      vectors * kLanes);
     }
-    t += size;
-  }
+  });
 }
 
 template <Finish F>
 OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
-    const int64_t left = c.channels - k;
-    const int channels =
-        static_cast<int>(left < vectors * kLanes ? left : vectors * kLanes);
+    const int channels = panel_channels(k, c.channels);
     Tile p{};
     p.a_row = c.pixel;
     p.a_step = 1;
@@ -302,9 +238,7 @@ void multiply(const Product& c, const Epilogue& e) {
 void weight_gradient(const WeightGradient& g) {
   for (int64_t k = 0; k < g.channels;) {
     const int vectors = panel_vectors(k, g.channels);
-    const int64_t left = g.channels - k;
-    const int channels =
-        static_cast<int>(left < vectors * kLanes ? left : vectors * kLanes);
+    const int channels = panel_channels(k, g.channels);
     Tile p{};
     p.a_row = 1;
     p.a_step = g.pixel;
@@ -337,7 +271,7 @@ void pack(float* out, const float* const* blocks, int64_t block_count,
           int64_t rows, int64_t channels) {
   for (int64_t k = 0; k < channels;) {
     const int64_t width = panel_vectors(k, channels) * kLanes;
-    const int64_t left = channels - k < width ? channels - k : width;
+    const int64_t left = panel_channels(k, channels);
     for (int64_t block = 0; block < block_count; ++block) {
       for (int64_t row = 0; row < rows; ++row, out += width) {
         const float* from = blocks[block] + row * channels + k;

@@ -1,46 +1,29 @@
 // Pointwise passes: evaluating expressions, masking gradients, pooling.
 
-// One plain function per kind of expression: nested closures would keep every
-// constant on the stack.
-template <class V, int Terms>
-OCTET_INLINE V value_at(const Evaluation& e, int64_t at, int64_t c) {
-  V v = load<V>(e.t + at);
-  if constexpr (Terms >= 1) v = v * load<V>(e.a + c) + load<V>(e.b + c);
-  if constexpr (Terms >= 2) {
-    V u = load<V>(e.t2 + at) * load<V>(e.a2 + c) + load<V>(e.b2 + c);
-    u = clip<V>(u, splat<V>(e.low2), splat<V>(e.high2));
-    if constexpr (Terms == 3) {
-      u = codes<V>(u, splat<V>(e.scale2), splat<V>(e.code_low2),
-                   splat<V>(e.code_high2)) *
-          splat<V>(e.scale2);
-      u = rounded(u);  // a value of its own, as DequantizeLinear's output is
-    }
-    v = v + u;
-  }
-  if constexpr (Terms >= 1) v = clip<V>(v, splat<V>(e.low), splat<V>(e.high));
-  return v;
-}
-
-template <class V, int Terms, bool Quantize, bool Keep>
-OCTET_INLINE void evaluate_at(const Evaluation& e, float* out, int64_t at,
-                              int64_t c) {
-  V v = value_at<V, Terms>(e, at, c);
-  if constexpr (Keep) store(e.keep + at, v);
-  if constexpr (Quantize) {
-    v = codes<V>(v, splat<V>(e.scale), splat<V>(e.code_low),
-                 splat<V>(e.code_high)) *
-        splat<V>(e.factor);
-  }
-  store(out, v);
-}
-
 OCTET_INLINE void clear(float* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
+}
+
+// Channels [c, run) in whole vectors V; returns where they end.
+template <class V, int Terms, bool Quantize, bool Keep>
+OCTET_INLINE int64_t evaluate_run(const Evaluation& e, const Constants<V>& k,
+                                  float* out, int64_t at, int64_t c,
+                                  int64_t run) {
+  for (; c + lanes_of<V>() <= run; c += lanes_of<V>()) {
+    V v = value_at<V, Terms>(e, k, at + c, c);
+    if constexpr (Keep) store(e.keep + at + c, v);
+    if constexpr (Quantize) v = codes<V>(v, k.grid) * k.factor;
+    store(out + c, v);
+  }
+  return c;
 }
 
 template <int Terms, bool Quantize, bool Keep>
 OCTET_NOINLINE void evaluate_image(const Evaluation& arguments) {
   const Evaluation e = arguments;  // a copy: stores cannot alias it
+  const auto whole = constants<Lanes>(e);
+  const auto four = constants<FourLanes>(e);
+  const auto one = constants<float>(e);
   // Without per-channel coefficients a row is one run of values.
   const int64_t run = Terms == 0 ? e.w * e.c : e.c;
   const int64_t runs = Terms == 0 ? 1 : e.w;
@@ -53,12 +36,12 @@ OCTET_NOINLINE void evaluate_image(const Evaluation& arguments) {
     int64_t at = h * e.w * e.c;
     for (int64_t r = 0; r < runs; ++r, at += run, out += run) {
       int64_t c = 0;
-      for (; c + kLanes <= run; c += kLanes) {
-        evaluate_at<Lanes, Terms, Quantize, Keep>(e, out + c, at + c, c);
+      c = evaluate_run<Lanes, Terms, Quantize, Keep>(e, whole, out, at, c, run);
+      if constexpr (kLanes > 4) {
+        c = evaluate_run<FourLanes, Terms, Quantize, Keep>(e, four, out, at, c,
+                                                           run);
       }
-      for (; c < run; ++c) {
-        evaluate_at<float, Terms, Quantize, Keep>(e, out + c, at + c, c);
-      }
+      evaluate_run<float, Terms, Quantize, Keep>(e, one, out, at, c, run);
     }
     clear(out, e.right * e.c);
   }

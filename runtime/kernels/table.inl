@@ -1,17 +1,13 @@
 // Compiled once per instruction set; the including file defines
-//   OCTET_LANES           floats per vector
-//   OCTET_TILE_REGISTERS  vector registers for the sums of a tile
+// what common.inl asks for, and
 //   OCTET_TABLE           name of the table to define
 
-#include "kernels.h"
-
-#define OCTET_INLINE_LAMBDA __attribute__((always_inline))
+#include "common.inl"
 
 namespace octet::kernels {
 namespace {
-#include "lanes.inl"
-// The others build on it.
 #include "activation.inl"
+#include "codes.inl"
 #include "columns.inl"
 #include "depthwise.inl"
 #include "exponential.inl"
@@ -34,6 +30,7 @@ constinit const Table OCTET_TABLE = {
     .packed_size = packed_size,
     .pack = pack,
     .exponentials = exponentials,
+    .codes = kCodes,
 };
 
 }  // namespace octet::kernels

@@ -104,8 +104,8 @@ void check(const Variable& x, const Variable& gamma, const Variable& beta,
   }
 }
 
-// What is normalized, t + b, with sums of t if a linear op took them. A bias
-// below is not added, since the mean takes it away again.
+// What is normalized, t + b, with sums of t if a linear op took them. The bias
+// is not added: less the mean, it is a matter of the mean.
 Term input_of(const Variable& x) {
   Node& node = *x.node();
   if (autograd::eager()) {
@@ -229,8 +229,13 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
           fmt::format("batch_norm: expected a variance >= 0, got {}", value));
     }
   }
-  const Moments moments{{m.begin(), m.end()}, {v.begin(), v.end()}};
-  return normalize(x, x.value(), gamma, beta, moments, epsilon, false);
+  Moments moments{{m.begin(), m.end()}, {v.begin(), v.end()}};
+  const Term input = input_of(x);
+  if (!input.b.empty()) {  // t + b less the mean is t less (mean - b)
+    const auto shift = input.b.f32();
+    for (size_t k = 0; k < shift.size(); ++k) moments.mean[k] -= shift[k];
+  }
+  return normalize(x, input.t.read(), gamma, beta, moments, epsilon, false);
 }
 
 Variable batch_norm_training(const Variable& x, const Variable& gamma,

@@ -12,7 +12,7 @@ using autograd::Reader;
 class Conv2DKernels final : public LinearKernels {
  public:
   explicit Conv2DKernels(const ConvolutionGeometry& g)
-      : LinearKernels(g.output(), g.n), s(g) {}
+      : LinearKernels(g.output(), g.n, g.oh), s(g), words(g) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {pack_panels(weight, s.groups)};
@@ -20,14 +20,33 @@ class Conv2DKernels final : public LinearKernels {
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     return pack_phases(s, weight);
   }
+  std::vector<Tensor> pack_codes(const Tensor& codes) const override {
+    return pack_code_panels(codes, s.groups);
+  }
+  bool multiplies_codes() const override { return words.possible; }
   std::vector<int64_t> layout() const override { return {s.groups}; }
 
-  void forward(int64_t image, const Reader& x,
+  void forward(const Band& band, const Reader& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
-    float* padded = arena::scratch(0, s.padded_size());
-    x.read(image, s.padding, padded);
-    convolve(s, padded, panels[0], y);
+    const auto rows = s.input_rows(band.first, band.last);
+    float* padded = arena::scratch(0, rows.padded() * s.padded_width() * s.c);
+    x.read({band.block, rows.first, rows.last}, rows.padding, padded);
+    convolve(s, padded, band.last - band.first, panels[0], y);
+  }
+
+  bool forward_codes(const Band& band, const Reader& x,
+                     const std::vector<Tensor>& panels,
+                     kernels::Epilogue y) const override {
+    const auto rows = s.input_rows(band.first, band.last);
+    auto* padded = reinterpret_cast<kernels::CodeWord*>(
+        arena::scratch(0, rows.padded() * words.row));
+    if (!x.read_codes({band.block, rows.first, rows.last}, rows.padding,
+                      padded)) {
+      return false;
+    }
+    convolve_codes(s, words, padded, band.last - band.first, panels, y);
+    return true;
   }
 
   void backward(const BlockGradient& g) const override {
@@ -43,6 +62,7 @@ class Conv2DKernels final : public LinearKernels {
 
  private:
   ConvolutionGeometry s;
+  CodeGeometry words;
 };
 
 }  // namespace

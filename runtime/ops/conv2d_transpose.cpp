@@ -18,7 +18,7 @@ using autograd::Reader;
 class Conv2DTransposeKernels final : public LinearKernels {
  public:
   explicit Conv2DTransposeKernels(const ConvolutionGeometry& g)
-      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 2), s(g) {}
+      : LinearKernels({g.n, g.h, g.w, g.c}, g.n, 1, 2), s(g) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return pack_phases(s, weight);
@@ -35,11 +35,11 @@ class Conv2DTransposeKernels final : public LinearKernels {
     return result;
   }
 
-  void forward(int64_t image, const Reader& x,
+  void forward(const Band& band, const Reader& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     float* padded = arena::scratch(0, s.dy_size());
-    x.read(image, s.dy_padding, padded);
+    x.read(band.block, s.dy_padding, padded);
     convolve_transposed(s, padded, panels, y);
   }
 
@@ -49,7 +49,7 @@ class Conv2DTransposeKernels final : public LinearKernels {
     if (g.dw != nullptr) {
       add_weight_gradient(s, padded, g.x.image(g.block, 1), s.ow, g.dw);
     }
-    if (g.dx != nullptr) convolve(s, padded, g.panels[0], *g.dx);
+    if (g.dx != nullptr) convolve(s, padded, s.oh, g.panels[0], *g.dx);
   }
 
  private:

@@ -101,6 +101,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   k = kernel[3];
   groups = kind.groups;
   strides = o.strides;
+  dilation = o.dilation;
   padding = o.pads;
   oh = window_positions(h, kh, strides.h, o.dilation.h,
                         padding.top + padding.bottom);
@@ -177,6 +178,18 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
       phases.push_back(std::move(phase));
     }
   }
+}
+
+ConvolutionGeometry::InputRows ConvolutionGeometry::input_rows(
+    int64_t first, int64_t last) const {
+  const int64_t from = first * strides.h - padding.top;
+  const int64_t count =
+      (last - 1 - first) * strides.h + (kh - 1) * dilation.h + 1;
+  InputRows rows{std::clamp<int64_t>(from, 0, h),
+                 std::clamp<int64_t>(from + count, 0, h), padding};
+  rows.padding.top = std::clamp<int64_t>(-from, 0, count);
+  rows.padding.bottom = count - rows.padding.top - (rows.last - rows.first);
+  return rows;
 }
 
 }  // namespace octet

@@ -58,8 +58,20 @@ struct ConvolutionGeometry {
   int64_t group_k() const { return k / groups; }
   int64_t weight_rows() const { return kh * kw * group_c(); }
 
+  /// What output rows [first, last) of an image read: rows of x, and what is
+  /// padded around them.
+  struct InputRows {
+    int64_t first, last;
+    Pads padding;
+    int64_t padded() const {  // rows in all
+      return padding.top + last - first + padding.bottom;
+    }
+  };
+  InputRows input_rows(int64_t first, int64_t last) const;
+
   int64_t n, h, w, c, kh, kw, k, oh, ow, groups;
   Size2 strides;
+  Size2 dilation;
   Pads padding;                   // around x
   std::vector<int64_t> segments;  // into the padded x
   int64_t steps;

@@ -1,6 +1,7 @@
 #include "convolution_products.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace octet {
@@ -35,6 +36,52 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
   return panels;
 }
 
+CodeGeometry::CodeGeometry(const ConvolutionGeometry& s) {
+  const kernels::CodeTable& codes = kernels::table().codes;
+  possible = codes_fit(s.weight_rows()) &&
+             (s.groups == 1 || s.group_c() % codes.codes_per_word == 0);
+  pixel = codes.words(s.c);
+  row = s.padded_width() * pixel;
+  steps = s.steps / s.group_c() * codes.words(s.group_c());
+  panel_rows = s.kh * s.kw * codes.words(s.group_c());
+  for (const int64_t segment : s.segments) {
+    segments.push_back(segment / s.c * pixel);
+  }
+}
+
+bool codes_fit(int64_t count) {
+  constexpr int64_t kLargestProduct = 128 * 128;
+  return count <= std::numeric_limits<int32_t>::max() / kLargestProduct;
+}
+
+std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups) {
+  const auto& table = kernels::table();
+  const int rank = codes.shape().rank();
+  const int64_t channels = codes.shape()[-1] / groups;
+  const int64_t c = codes.shape()[-2];
+  const int64_t taps = codes.shape().slice(0, rank - 2).size();
+  const int64_t rows = taps * table.codes.words(c);
+  const int64_t size = table.packed_size(rows, channels);
+  const int64_t starts = table.packed_size(1, channels);
+  Tensor panels({groups, size}, DType::i32);
+  Tensor start({groups, starts}, DType::i32);
+  Tensor grouped = codes;
+  if (groups > 1) {
+    grouped =
+        codes.reshaped({taps * c, groups, channels}).transposed({1, 0, 2});
+  }
+  const float* from = std::as_const(grouped).f32().data();
+  for (int64_t group = 0; group < groups; ++group) {
+    table.codes.pack({.codes = from + group * taps * c * channels,
+                      .taps = taps,
+                      .c = c,
+                      .channels = channels,
+                      .out = panels.data<int32_t>().data() + group * size,
+                      .start = start.data<int32_t>().data() + group * starts});
+  }
+  return {panels, start};
+}
+
 std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
                                 const Tensor& weight) {
   const int64_t c = s.group_c();
@@ -61,7 +108,7 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
   return packs;
 }
 
-void convolve(const ConvolutionGeometry& s, const float* padded,
+void convolve(const ConvolutionGeometry& s, const float* padded, int64_t rows,
               const Tensor& panels, kernels::Epilogue e) {
   const auto& table = kernels::table();
   kernels::Product product;
@@ -71,7 +118,7 @@ void convolve(const ConvolutionGeometry& s, const float* padded,
   product.pixel = s.strides.w * s.c;
   product.line = s.strides.h * s.padded_width() * s.c;
   product.panel_rows = s.weight_rows();
-  product.rows = s.oh;
+  product.rows = rows;
   product.cols = s.ow;
   product.channels = s.group_k();
   e.pixel = s.k;
@@ -82,6 +129,33 @@ void convolve(const ConvolutionGeometry& s, const float* padded,
     product.weights = panels.f32().data() + group * size;
     kernels::GradientMask mask;
     table.multiply(product, shifted(e, mask, 0, group * s.group_k()));
+  }
+}
+
+void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
+                    const kernels::CodeWord* padded, int64_t rows,
+                    const std::vector<Tensor>& panels, kernels::Epilogue e) {
+  kernels::CodeProduct product;
+  product.segments = words.segments.data();
+  product.segment_count = static_cast<int64_t>(words.segments.size());
+  product.steps = words.steps;
+  product.pixel = s.strides.w * words.pixel;
+  product.line = s.strides.h * words.row;
+  product.panel_rows = words.panel_rows;
+  product.rows = rows;
+  product.cols = s.ow;
+  product.channels = s.group_k();
+  e.pixel = s.k;
+  e.line = s.ow * s.k;
+  const int64_t size = panels[0].shape()[1];
+  const int64_t starts = panels[1].shape()[1];
+  for (int64_t group = 0; group < s.groups; ++group) {
+    product.image = padded + group * words.pixel / s.groups;
+    product.weights = panels[0].data<int32_t>().data() + group * size;
+    product.start = panels[1].data<int32_t>().data() + group * starts;
+    kernels::GradientMask none;
+    kernels::table().codes.multiply(product,
+                                    shifted(e, none, 0, group * s.group_k()));
   }
 }
 

@@ -18,15 +18,39 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
 /// of `groups` equal groups of the columns by itself.
 Tensor pack_panels(const Tensor& weight, int64_t groups = 1);
 
+/// Whether sums of so many products of codes fit in 32 bits, whatever they are.
+bool codes_fit(int64_t count);
+
+/// Where words of codes lie in a padded image of them, for convolve_codes().
+struct CodeGeometry {
+  explicit CodeGeometry(const ConvolutionGeometry& s);
+
+  bool possible;       // groups are whole words, and sums fit
+  int64_t pixel;       // words of one
+  int64_t row;         // and of a padded row
+  int64_t steps;       // in a segment
+  int64_t panel_rows;  // words of weights of one output channel
+  std::vector<int64_t> segments;
+};
+
+/// The codes of a weight [taps...][c/groups][k] as {words, what the sums start
+/// with}.
+std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups = 1);
+
 /// The kernel of each phase of the input's gradient, group by group: rows
 /// (tap, k), columns c.
 std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
                                 const Tensor& weight);
 
-/// One image from its padded input: the windows' sums, through `e` whose
-/// pointers are the image's (pixel and line are set here).
-void convolve(const ConvolutionGeometry& s, const float* padded,
+/// `rows` output rows of one image from their padded input: the windows' sums,
+/// through `e` whose pointers are theirs (pixel and line are set here).
+void convolve(const ConvolutionGeometry& s, const float* padded, int64_t rows,
               const Tensor& panels, kernels::Epilogue e);
+
+/// The same from words of codes.
+void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
+                    const kernels::CodeWord* padded, int64_t rows,
+                    const std::vector<Tensor>& panels, kernels::Epilogue e);
 
 /// The transpose: an image of x's shape from a padded one of the output's.
 void convolve_transposed(const ConvolutionGeometry& s, const float* dy,

@@ -7,6 +7,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "../arena.h"
 #include "convolution_products.h"
 #include "linear.h"
 #include "matrices.h"
@@ -32,15 +33,32 @@ class DenseKernels final : public LinearKernels {
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     return {pack_panels(weight.transposed({1, 0}))};
   }
+  std::vector<Tensor> pack_codes(const Tensor& codes) const override {
+    return pack_code_panels(codes);
+  }
+  bool multiplies_codes() const override { return codes_fit(depth); }
   std::vector<int64_t> layout() const override { return {1}; }
 
-  void forward(int64_t block, const Reader& x,
+  void forward(const Band& band, const Reader& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
-    const int64_t first = first_row(block);
-    const int64_t last = first_row(block + 1);
+    const int64_t first = first_row(band.block);
+    const int64_t last = first_row(band.block + 1);
     multiply_rows(x.pixels(first, last, 0), last - first, depth,
                   panels[0].f32().data(), units, y);
+  }
+
+  bool forward_codes(const Band& band, const Reader& x,
+                     const std::vector<Tensor>& panels,
+                     kernels::Epilogue y) const override {
+    const int64_t first = first_row(band.block);
+    const int64_t count = first_row(band.block + 1) - first;
+    const int64_t words = kernels::table().codes.words(depth);
+    auto* codes =
+        reinterpret_cast<kernels::CodeWord*>(arena::scratch(0, count * words));
+    if (!x.pixel_codes(first, first + count, codes)) return false;
+    multiply_code_rows(codes, count, words, panels, units, y);
+    return true;
   }
 
   void backward(const BlockGradient& g) const override {

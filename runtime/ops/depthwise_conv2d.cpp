@@ -14,20 +14,20 @@ namespace {
 
 using autograd::Reader;
 
-// One image of x with its padding, channels repeated, in scratch `slot`; the
-// slot after it may be used on the way.
-const float* read_repeated(const Reader& reader, int64_t image,
+// Rows of an image of x with their padding, channels repeated, in scratch
+// `slot`; the slot after it may be used on the way.
+const float* read_repeated(const Reader& reader, const Reader::Rows& rows,
                            const Pads& padding, int64_t multiplier, int slot) {
   const autograd::ImageShape& x = reader.images();
-  const int64_t size = (padding.top + x.h + padding.bottom) *
+  const int64_t size = (padding.top + rows.last - rows.first + padding.bottom) *
                        (padding.left + x.w + padding.right) * x.c;
   float* out = arena::scratch(slot, size * multiplier);
   if (multiplier == 1) {
-    reader.read(image, padding, out);
+    reader.read(rows, padding, out);
     return out;
   }
   float* once = arena::scratch(slot + 1, size);
-  reader.read(image, padding, once);
+  reader.read(rows, padding, once);
   for (int64_t i = 0; i < size; ++i) {
     std::fill_n(out + i * multiplier, multiplier, once[i]);
   }
@@ -49,7 +49,9 @@ void sum_copies(const float* from, int64_t size, int64_t multiplier,
 class DepthwiseKernels final : public LinearKernels {
  public:
   DepthwiseKernels(const ConvolutionGeometry& g, int64_t m, int weight_axis)
-      : LinearKernels(g.output(), g.n, weight_axis), s(g), multiplier(m) {}
+      : LinearKernels(g.output(), g.n, g.oh, weight_axis),
+        s(g),
+        multiplier(m) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {weight};
@@ -70,19 +72,21 @@ class DepthwiseKernels final : public LinearKernels {
     return result;
   }
 
-  void forward(int64_t image, const Reader& x,
+  void forward(const Band& band, const Reader& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
     y.pixel = s.c;
     y.line = s.ow * s.c;
+    const auto rows = s.input_rows(band.first, band.last);
     kernels::table().depthwise(
-        {.image = read_repeated(x, image, s.padding, multiplier, 0),
+        {.image = read_repeated(x, {band.block, rows.first, rows.last},
+                                rows.padding, multiplier, 0),
          .taps = s.segments.data(),
          .tap_count = static_cast<int64_t>(s.segments.size()),
          .pixel = s.strides.w * s.c,
          .line = s.strides.h * s.padded_width() * s.c,
          .weights = panels[0].f32().data(),
-         .rows = s.oh,
+         .rows = band.last - band.first,
          .cols = s.ow,
          .channels = s.c},
         y);
@@ -93,7 +97,8 @@ class DepthwiseKernels final : public LinearKernels {
     g.dy.read(g.block, s.dy_padding, dy);
     if (g.dw != nullptr) {
       kernels::table().depthwise_gradient(
-          {.image = read_repeated(g.x, g.block, s.padding, multiplier, 1),
+          {.image = read_repeated(g.x, {g.block, 0, g.x.images().h}, s.padding,
+                                  multiplier, 1),
            .taps = s.segments.data(),
            .tap_count = static_cast<int64_t>(s.segments.size()),
            .pixel = s.strides.w * s.c,

@@ -1,6 +1,8 @@
 #include "linear.h"
 
 #include <algorithm>
+#include <atomic>
+#include <numeric>
 #include <utility>
 
 #include <octet/runtime/parallel.h>
@@ -12,6 +14,7 @@ namespace {
 
 using autograd::Engine;
 using autograd::Expression;
+using autograd::Factor;
 using autograd::Form;
 using autograd::Gradient;
 using autograd::GradientSink;
@@ -40,10 +43,19 @@ Tensor sum_of_chunks(const Tensor& partial, const Shape& shape) {
   return total;
 }
 
+// Bands that each block is cut into, so that all threads have as much to do.
+int64_t band_count(const LinearKernels& k) {
+  const int64_t threads = available_threads();
+  if (k.blocks == 0 || k.blocks >= 4 * threads) return 1;
+  return std::min(k.block_rows, threads / std::gcd(k.blocks, threads));
+}
+
 struct LinearNode final : Node {
   LinearNode(std::string_view name, std::unique_ptr<const LinearKernels> k)
       : Node(name, k->output), kernels(std::move(k)) {}
 
+  // Computes the value. False if codes were asked for where there are NaNs.
+  bool forward(const Expression& from, const PackedWeight& by, Factor factor);
   void backward(Engine& engine) override;
   void release() override {
     input = {};
@@ -69,6 +81,49 @@ struct LinearNode final : Node {
   autograd::Kept weight;  // the values that were multiplied
   Tensor statistics;      // of the value
 };
+
+bool LinearNode::forward(const Expression& from, const PackedWeight& by,
+                         Factor factor) {
+  const LinearKernels& k = *kernels;
+  const int64_t channels = k.output[-1];
+  // Sums of statistics are one chain over a block; without them a block may be
+  // cut as one likes. What bands share is then written beforehand.
+  const int64_t bands = needs_grad ? 1 : band_count(k);
+  if (bands > 1) autograd::materialize(from);
+  const Tensor rescale = rescale_of(from, by.scale, channels);
+  Reader reader(from, factor == Factor::values ? Form::real : Form::codes);
+  float* y = value.f32().data();
+  float* sums = nullptr;
+  if (needs_grad) {
+    statistics = Tensor::zeros({k.blocks, 2, channels});
+    sums = statistics.f32().data();
+  }
+  std::atomic<bool> done = true;
+  parallel_chunks(k.blocks * bands, [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t at = i % bands;
+      const Band band{i / bands, k.block_rows * at / bands,
+                      k.block_rows * (at + 1) / bands};
+      const int64_t size =
+          offset(k.output, band.block + 1) - offset(k.output, band.block);
+      kernels::Epilogue epilogue;
+      epilogue.out =
+          y + offset(k.output, band.block) + size / k.block_rows * band.first;
+      if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
+      if (sums != nullptr) {
+        epilogue.statistics = sums + band.block * 2 * channels;
+        epilogue.statistics_row = channels;
+      }
+      if (factor != Factor::codes) {
+        k.forward(band, reader, by.panels, epilogue);
+      } else if (!k.forward_codes(band, reader, by.panels, epilogue)) {
+        done = false;
+      }
+    }
+  });
+  if (done) reader.commit();
+  return done;
+}
 
 void LinearNode::backward(Engine& engine) {
   const Gradient gradient = Engine::collect(*this);
@@ -128,33 +183,19 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   node->depend_on(weight.node());
 
   const Expression input = autograd::expression_of(x);
-  const bool codes =
-      on_activation_grid(input) && on_weight_grid(weight, k.axis);
-  const PackedWeight packed = pack_weight(weight, codes, k);
-  const int64_t channels = k.output[-1];
-  const Tensor rescale = rescale_of(input, packed.scale, channels);
-  Reader reader(input, codes ? Form::codes : Form::real);
-
   node->value = Tensor(k.output);
-  float* y = node->value.f32().data();
-  float* statistics = nullptr;
-  if (node->needs_grad) {
-    node->statistics = Tensor::zeros({k.blocks, 2, channels});
-    statistics = node->statistics.f32().data();
+  Factor factor = Factor::values;
+  if (on_activation_grid(input) && on_weight_grid(weight, k.axis)) {
+    factor = k.multiplies_codes() && !autograd::float_codes()
+                 ? Factor::codes
+                 : Factor::float_codes;
   }
-  parallel_chunks(k.blocks, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      kernels::Epilogue epilogue;
-      epilogue.out = y + node->offset(k.output, i);
-      if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
-      if (statistics != nullptr) {
-        epilogue.statistics = statistics + i * 2 * channels;
-        epilogue.statistics_row = channels;
-      }
-      k.forward(i, reader, packed.panels, epilogue);
-    }
-  });
-  reader.commit();
+  PackedWeight packed = pack_weight(weight, factor, k);
+  if (!node->forward(input, packed, factor)) {
+    factor = Factor::float_codes;  // which can be NaN
+    packed = pack_weight(weight, factor, k);
+    node->forward(input, packed, factor);
+  }
   if (node->needs_grad) {
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = weight.requires_grad() ? weight.node().get() : nullptr;

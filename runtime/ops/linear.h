@@ -10,26 +10,48 @@
 
 namespace octet {
 
+/// What is computed at a time: rows [first, last) of a block of the output.
+struct Band {
+  int64_t block, first, last;
+};
+
 /// What sets one linear op apart from another. The work falls into blocks
-/// (images, or runs of rows) that are computed by themselves, in parallel.
+/// (images, or runs of rows) that are computed by themselves, in parallel;
+/// where blocks are few, into bands of their rows.
 class LinearKernels {
  public:
-  LinearKernels(const Shape& y, int64_t block_count, int weight_axis = -1)
-      : output(y), blocks(block_count), axis(weight_axis) {}
+  LinearKernels(const Shape& y, int64_t block_count, int64_t rows = 1,
+                int weight_axis = -1)
+      : output(y), blocks(block_count), block_rows(rows), axis(weight_axis) {}
   virtual ~LinearKernels() = default;
 
   /// The weight as forward() reads it.
   virtual std::vector<Tensor> pack(const Tensor& weight) const = 0;
   /// The weight as the input's gradient reads it.
   virtual std::vector<Tensor> pack_transposed(const Tensor& weight) const = 0;
+  /// Of the weight's codes as forward_codes() reads them; empty where the op
+  /// cannot multiply words of codes.
+  virtual std::vector<Tensor> pack_codes(const Tensor& /*codes*/) const {
+    return {};
+  }
+  /// Whether pack_codes() and forward_codes() are there.
+  virtual bool multiplies_codes() const { return false; }
   /// Ops with equal layouts pack() a weight to the same bits.
   virtual std::vector<int64_t> layout() const { return {}; }
 
-  /// One block of the output. The pointers of `y` are the block's; its strides
+  /// One band of the output. The pointers of `y` are the band's; its strides
   /// are set here.
-  virtual void forward(int64_t block, const autograd::Reader& x,
+  virtual void forward(const Band& band, const autograd::Reader& x,
                        const std::vector<Tensor>& panels,
                        kernels::Epilogue y) const = 0;
+  /// The same in integers, for x on a grid. False if x held a NaN, which has no
+  /// code: then the output is of no use.
+  virtual bool forward_codes(const Band& /*band*/,
+                             const autograd::Reader& /*x*/,
+                             const std::vector<Tensor>& /*panels*/,
+                             kernels::Epilogue /*y*/) const {
+    return false;
+  }
 
   struct BlockGradient {
     int64_t block;
@@ -49,7 +71,8 @@ class LinearKernels {
 
   const Shape output;
   const int64_t blocks;
-  const int axis;  // of the weight's output channels
+  const int64_t block_rows;  // that can be computed by themselves
+  const int axis;            // of the weight's output channels
 };
 
 /// Computes and records the op. Codes are multiplied where x and the weight

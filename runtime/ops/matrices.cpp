@@ -44,6 +44,25 @@ void multiply_rows(const float* a, int64_t rows, int64_t depth,
   }
 }
 
+void multiply_code_rows(const kernels::CodeWord* a, int64_t rows, int64_t words,
+                        const std::vector<Tensor>& panels, int64_t channels,
+                        kernels::Epilogue e) {
+  kernels::CodeProduct product;
+  product.image = a;
+  product.segments = &kFirst;
+  product.segment_count = 1;
+  product.steps = words;
+  product.pixel = words;
+  product.weights = panels[0].data<int32_t>().data();
+  product.start = panels[1].data<int32_t>().data();
+  product.panel_rows = words;
+  product.rows = 1;
+  product.cols = rows;
+  product.channels = channels;
+  e.pixel = channels;
+  kernels::table().codes.multiply(product, e);
+}
+
 void multiply_columns(const float* a, int64_t rows, int64_t columns,
                       int64_t a_pixel, const float* b, int64_t channels,
                       float* out) {

@@ -11,6 +11,7 @@ namespace octet {
 
 using autograd::Engine;
 using autograd::Expression;
+using autograd::Factor;
 using autograd::Leaf;
 
 namespace {
@@ -89,13 +90,15 @@ bool same_grid(const Grid& a, const Grid& b) {
 }
 
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
-                        bool codes, const LinearKernels& kernels) {
-  if (!codes) {
+                        Factor factor, const LinearKernels& kernels) {
+  if (factor == Factor::values) {
     const Tensor& real = autograd::value_of(*w.node());
     return {kernels.pack(real), real, {}};
   }
   const QuantizedWeight quantized = quantize_weight(on->source, on->grid);
-  return {kernels.pack(quantized.codes), quantized.real, on->grid.scale};
+  return {factor == Factor::codes ? kernels.pack_codes(quantized.codes)
+                                  : kernels.pack(quantized.codes),
+          quantized.real, on->grid.scale};
 }
 
 }  // namespace
@@ -149,13 +152,13 @@ bool on_activation_grid(const Expression& x) {
   return !x.grid.empty() && x.grid.low >= -128 && x.grid.high <= 127;
 }
 
-PackedWeight pack_weight(const Variable& w, bool codes,
+PackedWeight pack_weight(const Variable& w, Factor factor,
                          const LinearKernels& kernels) {
   const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
   if (leaf == nullptr || grad_enabled() || leaf->value.being_written()) {
-    return pack_fresh(w, on, codes, kernels);
+    return pack_fresh(w, on, factor, kernels);
   }
 
   const Grid grid = on ? on->grid : Grid{};
@@ -164,15 +167,16 @@ PackedWeight pack_weight(const Variable& w, bool codes,
   const std::lock_guard lock(leaf->mutex);
   const auto kept =
       std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
-        return p.table == table && p.codes == codes && p.layout == layout;
+        return p.table == table && p.factor == factor && p.layout == layout;
       });
   const uint64_t writes = leaf->value.writes();
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
+    const bool codes = factor != Factor::values;
     return {kept->panels, kept->real, codes ? grid.scale : Tensor()};
   }
-  PackedWeight fresh = pack_fresh(w, on, codes, kernels);
-  const Leaf::Packed entry{table, writes,       codes,     layout,
+  PackedWeight fresh = pack_fresh(w, on, factor, kernels);
+  const Leaf::Packed entry{table, writes,       factor,    layout,
                            grid,  fresh.panels, fresh.real};
   if (kept != leaf->packed.end()) {
     *kept = entry;

@@ -29,7 +29,7 @@ struct ChannelGridNode final : autograd::Node {
 };
 
 struct PackedWeight {
-  std::vector<Tensor> panels;  // LinearKernels::pack() of codes or values
+  std::vector<Tensor> panels;  // of LinearKernels, for the factor asked for
   Tensor real;                 // the values, for the gradient
   Tensor scale;  // of each slice of the axis, if the panels hold codes
 };
@@ -38,9 +38,9 @@ struct PackedWeight {
 /// (on `axis`) or one in all.
 bool on_weight_grid(const Variable& w, int axis);
 
-/// `codes` asks for codes and needs on_weight_grid(w, kernels.axis). Without
-/// recording, the panels of a leaf are kept until its value changes.
-PackedWeight pack_weight(const Variable& w, bool codes,
+/// Codes need on_weight_grid(w, kernels.axis). Without recording, the panels
+/// of a leaf are kept until its value changes.
+PackedWeight pack_weight(const Variable& w, autograd::Factor factor,
                          const LinearKernels& kernels);
 
 /// An input expression ends on a grid that codes can be multiplied on.

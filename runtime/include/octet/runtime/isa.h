@@ -1,7 +1,8 @@
 // The instruction set whose kernels run. The best one of the machine is taken
-// at first use; the environment variable OCTET_ISA (baseline, avx2, avx512)
-// overrides it; a word that is none of them is an error of the first input(),
-// tensor or program, before any layer. AVX2 and AVX-512 give the same bits.
+// at first use; the environment variable OCTET_ISA (baseline, avx2, avx512,
+// avx512_vnni) overrides it; a word that is none of them is an error of the
+// first input(), tensor or program, before any layer. All but the baseline
+// give the same bits.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,12 @@
 
 namespace octet {
 
-enum class Isa { baseline, avx2, avx512 };
+enum class Isa {
+  baseline,
+  avx2,
+  avx512,
+  avx512_vnni,  ///< with dot products of bytes
+};
 
 std::string_view to_string(Isa isa);
 /// The set that a word such as OCTET_ISA names, upper case or lower.

@@ -14,6 +14,9 @@ int num_threads();
 /// Throws: ValueError for count < 1. Not while a parallel_for runs.
 void set_num_threads(int count);
 
+/// Threads that a parallel_for started here would use: 1 within another one.
+int available_threads();
+
 namespace detail {
 void parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                   const void* body);

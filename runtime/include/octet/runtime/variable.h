@@ -169,4 +169,18 @@ class EagerGuard {
   bool before_;
 };
 
+/// While it lives, this thread multiplies the codes of quantized tensors as
+/// floats: the reference for the integer kernels, with the same bits as long
+/// as no sum of code products goes beyond 2^24.
+class FloatCodesGuard {
+ public:
+  FloatCodesGuard();
+  ~FloatCodesGuard();
+  FloatCodesGuard(const FloatCodesGuard&) = delete;
+  FloatCodesGuard& operator=(const FloatCodesGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
 }  // namespace octet

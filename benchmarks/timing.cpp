@@ -1,0 +1,117 @@
+#include "timing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace octet::bench {
+namespace {
+
+double seconds_of(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+double peak_rss_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
+}  // namespace
+
+Arguments read_arguments(int argc, char** argv, const std::string& description,
+                         const std::string& modes) {
+  Arguments a;
+  CLI::App app(description);
+  app.add_option("--model", a.model, "Name in the zoo")->capture_default_str();
+  std::vector<std::string> names;
+  for (size_t at = 0; at <= modes.size();) {
+    const size_t end = std::min(modes.find('|', at), modes.size());
+    names.push_back(modes.substr(at, end - at));
+    at = end + 1;
+  }
+  app.add_option("--mode", a.mode, modes)
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+  app.add_option("--batch", a.batch, "Images a run")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--threads", a.threads, "0: all cores")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  app.add_option("--seconds", a.seconds, "To measure for, at least")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  app.add_flag("--json", a.json, "One line of JSON at the end");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  if (a.threads > 0) set_num_threads(a.threads);
+  return a;
+}
+
+Tensor images(const Model& model, int64_t n) {
+  Rng rng(2);
+  Tensor x(model.inputs()[0].shape().with(0, n));
+  rng.fill_uniform(x, 0, 1);
+  return x;
+}
+
+Model quantized(const Model& model) {
+  Model result = quant::quantize_model(model);
+  const Tensor x = images(model, 8);
+  quant::calibrate(result, [&](const Model& m) { (void)m.predict(x); });
+  return result;
+}
+
+double operations(const Model& model) {
+  int64_t sum = 0;
+  for (const NodeSize& size : model.sizes()) sum += size.multiply_adds;
+  return 2.0 * static_cast<double>(sum);
+}
+
+void report(const Arguments& a, double operations,
+            const std::function<void()>& body) {
+  body();
+  body();
+  std::vector<double> times;
+  double total = 0;
+  while (times.size() < 5 || total < a.seconds) {
+    times.push_back(seconds_of(body));
+    total += times.back();
+  }
+  std::ranges::sort(times);
+  const double median = times[times.size() / 2];
+  const double rate = static_cast<double>(a.batch) / median;
+  const double gflops = operations / median * 1e-9;
+  if (a.json) {
+    fmt::print(
+        "{{\"model\": \"{}\", \"mode\": \"{}\", \"batch\": {}, \"threads\": "
+        "{}, "
+        "\"isa\": \"{}\", \"images_per_second\": {:.1f}, \"ms_median\": "
+        "{:.3f}, "
+        "\"ms_best\": {:.3f}, \"gflops\": {:.1f}, \"peak_rss_mb\": {:.1f}}}\n",
+        a.model, a.mode, a.batch, num_threads(), to_string(active_isa()), rate,
+        median * 1e3, times.front() * 1e3, gflops, peak_rss_mb());
+    return;
+  }
+  fmt::print(
+      "{} {}, batch {}, {} threads, {}: {:.1f} images/s, median {:.2f} ms, "
+      "best "
+      "{:.2f} ms of {}, {:.0f} GFLOP/s, {:.0f} MB\n",
+      a.model, a.mode, a.batch, num_threads(), to_string(active_isa()), rate,
+      median * 1e3, times.front() * 1e3, times.size(), gflops, peak_rss_mb());
+}
+
+}  // namespace octet::bench

@@ -1,0 +1,41 @@
+// What train_step and inference have in common: their command line, a network
+// in FP32 or INT8, and the figures of repeated runs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include <octet/octet.h>
+
+namespace octet::bench {
+
+struct Arguments {
+  std::string model = "resnet8";
+  std::string mode = "fp32";
+  int64_t batch = 32;
+  int threads = 0;     // 0: all cores
+  double seconds = 3;  // measured for at least so long, and five times
+  bool json = false;
+};
+
+/// Reads the command line and sets the number of threads; the help and its
+/// errors end the program. `modes` are separated by '|'.
+Arguments read_arguments(int argc, char** argv, const std::string& description,
+                         const std::string& modes);
+
+/// Random images for `model`, [n, ...its input].
+Tensor images(const Model& model, int64_t n);
+/// Q/DQ as policy = tensorrt places it, calibrated on 8 random images.
+Model quantized(const Model& model);
+
+/// Runs `body` twice without a clock, then with one, and prints the median and
+/// the best time: for people, or with --json as one line of JSON.
+/// `operations` are the additions and multiplications of one run.
+void report(const Arguments& arguments, double operations,
+            const std::function<void()>& body);
+
+/// Of one image in a forward pass.
+double operations(const Model& model);
+
+}  // namespace octet::bench

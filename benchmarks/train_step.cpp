@@ -1,0 +1,50 @@
+// Training steps of a network of the zoo, in images a second: forward,
+// backward and SGD. qat_float multiplies the codes as floats.
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include "timing.h"
+
+namespace octet::bench {
+namespace {
+
+void run(const Arguments& a) {
+  Model model = zoo::make(a.model);
+  const double forward = operations(model) * static_cast<double>(a.batch);
+  if (a.mode != "fp32") model = quantized(model);
+  const Tensor data = images(model, a.batch);
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  Tensor labels({a.batch}, DType::i64);
+  for (int64_t i = 0; i < a.batch; ++i) {
+    labels.data<int64_t>()[static_cast<size_t>(i)] = i % classes;
+  }
+  std::vector<Variable> trained;
+  for (const Parameter& p : model.parameters()) {
+    if (p.trainable) trained.push_back(p.variable);
+  }
+  train::Optimizer optimizer = train::SGD({.learning_rate = 1e-4f});
+  optimizer.attach(trained);
+  std::optional<FloatCodesGuard> floats;
+  if (a.mode == "qat_float") floats.emplace();
+  const Variable x(data);
+  report(a, 3 * forward, [&] {
+    softmax_cross_entropy(model(x, Mode::training), labels).backward();
+    optimizer.step();
+  });
+}
+
+}  // namespace
+}  // namespace octet::bench
+
+int main(int argc, char** argv) {
+  try {
+    octet::bench::run(octet::bench::read_arguments(
+        argc, argv, "Training steps of a network of the zoo.",
+        "fp32|qat|qat_float"));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "train_step: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,293 @@
+// Integers of at most 8 bits: expressions evaluated to codes, and products of
+// codes. A word of 32 bits holds those of neighbouring channels: four bytes of
+// code + 128 and four signed bytes of weights for vpdpbusd, two of 16 bits for
+// all other instructions. Sums are 32 bits wide and exact.
+
+#ifdef OCTET_VNNI
+typedef uint8_t Code;
+typedef int8_t WeightCode;
+constexpr int kCodeBias = 128;
+#else
+typedef int16_t Code;
+typedef int16_t WeightCode;
+constexpr int kCodeBias = 0;
+#endif
+constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
+
+typedef Code CodeLanes __attribute__((vector_size(kLanes * sizeof(Code))));
+typedef Code FourCodes __attribute__((vector_size(4 * sizeof(Code))));
+template <class V>
+struct CodesOf {
+  typedef CodeLanes Type;
+};
+template <>
+struct CodesOf<FourLanes> {
+  typedef FourCodes Type;
+};
+
+template <class V>
+OCTET_INLINE void store_codes(Code* out, V shifted) {
+  if constexpr (lanes_of<V>() == 1) {
+    const int code = static_cast<int>(shifted - kToInteger);
+    *out = static_cast<Code>(code + kCodeBias);
+  } else {
+    using Codes = typename CodesOf<V>::Type;
+    const auto bits = (typename IntsOf<V>::Type)shifted ^ kCodeBias;
+    const Codes codes = __builtin_convertvector(bits, Codes);
+    __builtin_memcpy(out, &codes, sizeof(codes));
+  }
+}
+
+OCTET_INLINE void clear_codes(Code* p, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) p[i] = kCodeBias;
+}
+
+// Channels [c, run) in whole vectors V; returns where they end.
+template <class V, int Terms, bool Keep>
+OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
+                              Code* out, int64_t at, int64_t c, int64_t run,
+                              bool& nan) {
+  for (; c + lanes_of<V>() <= run; c += lanes_of<V>()) {
+    const V v = value_at<V, Terms>(e, k, at + c, c);
+    if constexpr (Keep) store(e.keep + at + c, v);
+    store_codes<V>(out + c, shifted_codes<V>(v, k.grid, nan));
+  }
+  return c;
+}
+
+// Constants of all widths of vectors.
+struct RunConstants {
+  Constants<Lanes> whole;
+  Constants<FourLanes> four;
+  Constants<float> one;
+};
+
+template <int Terms, bool Keep>
+OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
+                               Code* out, int64_t at, int64_t run, bool& nan) {
+  int64_t c = 0;
+  c = code_run<Lanes, Terms, Keep>(e, k.whole, out, at, c, run, nan);
+  if constexpr (kLanes > 4) {
+    c = code_run<FourLanes, Terms, Keep>(e, k.four, out, at, c, run, nan);
+  }
+  code_run<float, Terms, Keep>(e, k.one, out, at, c, run, nan);
+}
+
+// A row of few channels that do not fill their words, without coefficients:
+// many pixels at once, which are then moved apart.
+constexpr int kRowCodes = 256;
+template <bool Keep>
+OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
+                                      const RunConstants& k, Code* out,
+                                      int64_t at, int64_t pixel, bool& nan) {
+  Code row[kRowCodes];
+  const int64_t most = kRowCodes / e.c;
+  for (int64_t w = 0; w < e.w; w += most) {
+    const int64_t count = e.w - w < most ? e.w - w : most;
+    codes_of_run<0, Keep>(e, k, row, at + w * e.c, count * e.c, nan);
+    for (int64_t p = 0; p < count; ++p, out += pixel) {
+      for (int64_t c = 0; c < e.c; ++c) out[c] = row[p * e.c + c];
+      clear_codes(out + e.c, pixel - e.c);
+    }
+  }
+}
+
+template <int Terms, bool Keep>
+OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
+  const Evaluation e = arguments;  // a copy: stores cannot alias it
+  const RunConstants k{constants<Lanes>(e), constants<FourLanes>(e),
+                       constants<float>(e)};
+  bool nan = false;
+  const int64_t pixel =
+      (e.c + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
+  const int64_t row = (e.left + e.w + e.right) * pixel;
+  clear_codes(out, e.top * row + e.left * pixel);
+  out += e.top * row + e.left * pixel;
+  int64_t at = 0;
+  for (int64_t h = 0; h < e.h; ++h, at += e.w * e.c, out += row) {
+    // Without per-channel coefficients a row is one run of values.
+    if (Terms == 0 && pixel == e.c) {
+      codes_of_run<Terms, Keep>(e, k, out, at, e.w * e.c, nan);
+    } else if (Terms == 0 && e.c <= kRowCodes / 16) {
+      codes_of_narrow_row<Keep>(e, k, out, at, pixel, nan);
+    } else {
+      for (int64_t w = 0; w < e.w; ++w) {
+        codes_of_run<Terms, Keep>(e, k, out + w * pixel, at + w * e.c, e.c,
+                                  nan);
+        clear_codes(out + w * pixel + e.c, pixel - e.c);
+      }
+    }
+    // To the next row's first pixel; after the last, the rest of its row.
+    clear_codes(out + e.w * pixel,
+                (h + 1 < e.h ? e.left + e.right : e.right) * pixel);
+  }
+  clear_codes(out - e.left * pixel, e.bottom * row);
+  return !nan;
+}
+
+template <int Terms>
+OCTET_INLINE bool codes_of_terms(const Evaluation& e, Code* out) {
+  return e.keep != nullptr ? codes_of_image<Terms, true>(e, out)
+                           : codes_of_image<Terms, false>(e, out);
+}
+
+bool evaluate_codes(const Evaluation& e, CodeWord* words) {
+  Code* out = reinterpret_cast<Code*>(words);
+  switch (e.terms) {
+    case 0:
+      return codes_of_terms<0>(e, out);
+    case 1:
+      return codes_of_terms<1>(e, out);
+    case 2:
+      return codes_of_terms<2>(e, out);
+    default:
+      return codes_of_terms<3>(e, out);
+  }
+}
+
+struct CodeTile : Factors<CodeWord> {
+  const int32_t* start;
+  int32_t* sums;  // [T][V * kLanes]
+};
+
+template <int T, int V>
+OCTET_NOINLINE void code_tile(const CodeTile& p) {
+  Accumulators<IntLanes, T, V> acc;
+  unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+    acc.of[i / V][i % V] = load<IntLanes>(p.start + (i % V) * kLanes);
+  });
+  accumulate_tile(p, acc);
+  unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
+    __builtin_memcpy(p.sums + i * kLanes, &acc.of[i / V][i % V],
+                     sizeof(IntLanes));
+  });
+}
+
+using CodeTileFunction = void (*)(const CodeTile&);
+template <int Max>
+struct CodeTileTable {
+  CodeTileFunction of[Max + 1];
+};
+template <int V, int... I>
+constexpr CodeTileTable<sizeof...(I)> make_code_tiles(Indices<I...>) {
+  return {{nullptr, code_tile<I + 1, V>...}};
+}
+constexpr CodeTileTable<kMaxRows1> kCodeTiles1 =
+    make_code_tiles<1>(typename MakeIndices<kMaxRows1>::Type{});
+constexpr CodeTileTable<kMaxRows2> kCodeTiles2 =
+    make_code_tiles<2>(typename MakeIndices<kMaxRows2>::Type{});
+
+// One column of vectors of a tile's sums through the epilogue.
+template <class V>
+OCTET_INLINE void finish_column(const int32_t* sums, int64_t rows, int width,
+                                const Epilogue& e) {
+  const V rescale = load<V>(e.rescale);
+  V sum = {}, squares = {};
+  if (e.statistics != nullptr) {
+    sum = load<V>(e.statistics);
+    squares = load<V>(e.statistics + e.statistics_row);
+  }
+  float* out = e.out;
+  for (int64_t t = 0; t < rows; ++t, sums += width, out += e.pixel) {
+    V z;
+    if constexpr (lanes_of<V>() == 1) {
+      z = static_cast<float>(*sums);
+    } else {
+      z = __builtin_convertvector(load<typename IntsOf<V>::Type>(sums), V);
+    }
+    z = rounded<V>(z * rescale);
+    store(out, z);
+    sum = sum + z;
+    squares = squares + z * z;
+  }
+  if (e.statistics != nullptr) {
+    store(e.statistics, sum);
+    store(e.statistics + e.statistics_row, squares);
+  }
+}
+
+OCTET_INLINE Epilogue from_channel(Epilogue e, int64_t channel) {
+  e.out += channel;
+  e.rescale += channel;
+  if (e.statistics != nullptr) e.statistics += channel;
+  return e;
+}
+
+OCTET_NOINLINE void finish_codes(const int32_t* sums, int64_t rows, int width,
+                                 int channels, const Epilogue& e) {
+  int c = 0;
+  for (; c + kLanes <= channels; c += kLanes) {
+    finish_column<Lanes>(sums + c, rows, width, from_channel(e, c));
+  }
+  for (; c + 4 <= channels; c += 4) {
+    finish_column<FourLanes>(sums + c, rows, width, from_channel(e, c));
+  }
+  for (; c < channels; ++c) {
+    finish_column<float>(sums + c, rows, width, from_channel(e, c));
+  }
+}
+
+void multiply_codes(const CodeProduct& c, const Epilogue& e) {
+  alignas(64) int32_t sums[kMaxRows1 * kLanes];
+  for (int64_t k = 0; k < c.channels;) {
+    const int vectors = panel_vectors(k, c.channels);
+    const int width = vectors * kLanes;
+    CodeTile p{};
+    p.a_row = c.pixel;
+    p.a_step = 1;
+    p.a_segments = c.segments;
+    p.b = c.weights + k * c.panel_rows + c.first_row * width;
+    p.b_step = width;
+    p.b_segment = c.steps * width;
+    p.segments = c.segment_count;
+    p.steps = c.steps;
+    p.start = c.start + k;
+    p.sums = sums;
+    Epilogue of_tile = from_channel(e, k);
+    for (int64_t row = 0; row < c.rows; ++row) {
+      for_tiles(
+          c.cols, vectors, [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
+            p.a = c.image + row * c.line + col * c.pixel;
+            (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
+            of_tile.out = e.out + row * e.line + col * e.pixel + k;
+            finish_codes(sums, size, width, panel_channels(k, c.channels),
+                         of_tile);
+          });
+    }
+    k += width;
+  }
+}
+
+// Panels as of floats (see pack), a row being a word of each channel.
+void pack_codes(const CodePanels& p) {
+  WeightCode* out = reinterpret_cast<WeightCode*>(p.out);
+  const int64_t words = (p.c + kCodesPerWord - 1) / kCodesPerWord;
+  for (int64_t k = 0; k < p.channels;) {
+    const int64_t width = panel_vectors(k, p.channels) * kLanes;
+    const int64_t left = panel_channels(k, p.channels);
+    for (int64_t i = 0; i < width; ++i) p.start[k + i] = 0;
+    for (int64_t tap = 0; tap < p.taps; ++tap) {
+      const float* codes = p.codes + tap * p.c * p.channels + k;
+      for (int64_t word = 0; word < words;
+           ++word, out += width * kCodesPerWord) {
+        for (int j = 0; j < kCodesPerWord; ++j) {
+          const int64_t c = word * kCodesPerWord + j;
+          for (int64_t i = 0; i < width; ++i) {
+            const float code =
+                c < p.c && i < left ? codes[c * p.channels + i] : 0.0f;
+            out[i * kCodesPerWord + j] = static_cast<WeightCode>(code);
+            p.start[k + i] -= kCodeBias * static_cast<int32_t>(code);
+          }
+        }
+      }
+    }
+    k += width;
+  }
+}
+
+constexpr CodeTable kCodes = {
+    .codes_per_word = kCodesPerWord,
+    .evaluate = evaluate_codes,
+    .multiply = multiply_codes,
+    .pack = pack_codes,
+};

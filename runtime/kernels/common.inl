@@ -1,0 +1,20 @@
+// What all kernels are written with. The including file defines
+//   OCTET_LANES           floats per vector
+//   OCTET_TILE_REGISTERS  vector registers for the sums of a tile
+
+#ifdef __SSE__
+#include <immintrin.h>
+#endif
+
+#include "kernels.h"
+
+#define OCTET_INLINE_LAMBDA __attribute__((always_inline))
+
+namespace octet::kernels {
+namespace {
+#include "lanes.inl"
+// The others build on it.
+#include "expression.inl"
+#include "tile.inl"
+}  // namespace
+}  // namespace octet::kernels

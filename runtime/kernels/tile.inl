@@ -1,0 +1,104 @@
+// The micro-kernel: a tile of T x V vectors of sums over k, in registers. It
+// serves convolution forward, backward to the image, backward to the weights,
+// and dense layers, on floats and on codes: only the strides differ.
+
+constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;      // of tiles one vector wide
+constexpr int kMaxRows2 = OCTET_TILE_REGISTERS / 2;  // of tiles two wide
+
+template <class Element>
+struct Factors {
+  const Element* a;
+  int64_t a_row;   // between the rows t of the tile
+  int64_t a_step;  // between steps
+  const int64_t* a_segments;
+  int64_t a_segment;  // used where a_segments is null
+  const Element* b;
+  int64_t b_step;
+  int64_t b_segment;
+  int64_t segments;
+  int64_t steps;
+};
+
+OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
+  sum += x * weights;
+}
+
+// Of all codes in two words each (see codes.inl).
+OCTET_INLINE void add_product(IntLanes& sum, CodeWord x, IntLanes weights) {
+  IntLanes words = x - IntLanes{};
+#if defined(OCTET_VNNI)
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(words), "v"(weights));
+#elif defined(__AVX512BW__)
+  sum += (IntLanes)_mm512_madd_epi16((__m512i)words, (__m512i)weights);
+#elif defined(__AVX2__)
+  sum += (IntLanes)_mm256_madd_epi16((__m256i)words, (__m256i)weights);
+#elif defined(__SSE2__)
+  sum += (IntLanes)_mm_madd_epi16((__m128i)words, (__m128i)weights);
+#else
+  sum += (words << 16 >> 16) * (weights << 16 >> 16);
+  sum += (words >> 16) * (weights >> 16);
+#endif
+}
+
+// Every function below takes accumulators by reference; all are inlined.
+template <class Vector, int T, int V>
+struct Accumulators {
+  Vector of[T][V];
+};
+
+template <class Vector, int T, int V, class Element>
+OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
+                                  Accumulators<Vector, T, V>& acc) {
+  constexpr int kPointers = (T + 3) / 4;
+  const int64_t row = p.a_row;
+  const int64_t a_step = p.a_step;
+  const int64_t b_step = p.b_step;
+  const int64_t steps = p.steps;
+  for (int64_t s = 0; s < p.segments; ++s) {
+    const Element* a =
+        p.a + (p.a_segments != nullptr ? p.a_segments[s] : s * p.a_segment);
+    const Element* b = p.b + s * p.b_segment;
+    const Element* at[kPointers];
+    unroll<kPointers>([&](auto j)
+                          OCTET_INLINE_LAMBDA { at[j] = a + 4 * j * row; });
+#pragma GCC unroll 1
+    for (int64_t k = 0; k < steps; ++k) {
+      Vector weights[V];
+      unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+        weights[v] = load<Vector>(b + v * kLanes);
+      });
+      unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
+        const Element x = at[t / 4][(t % 4) * row];
+        unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+          add_product(acc.of[t][v], x, weights[v]);
+        });
+      });
+      unroll<kPointers>([&](auto j) OCTET_INLINE_LAMBDA { at[j] += a_step; });
+      b += b_step;
+    }
+  }
+}
+
+// Vectors in the panel that starts at `channel`: two, or a last one.
+OCTET_INLINE int panel_vectors(int64_t channel, int64_t channels) {
+  return channels - channel > kLanes ? 2 : 1;
+}
+// Channels in it that are there.
+OCTET_INLINE int panel_channels(int64_t channel, int64_t channels) {
+  const int64_t left = channels - channel;
+  const int64_t width = panel_vectors(channel, channels) * kLanes;
+  return static_cast<int>(left < width ? left : width);
+}
+
+// Cuts `rows` evenly into runs that a tile takes: run(first, count).
+template <class Run>
+OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
+  const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
+  const int64_t count = (rows + most - 1) / most;
+  int64_t t = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t size = (rows - t + (count - i) - 1) / (count - i);
+    run(t, size);
+    t += size;
+  }
+}

@@ -1,0 +1,236 @@
+// Products of integers of at most 8 bits, on every instruction set, against
+// sums of whole numbers and against the same codes multiplied as floats.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/isa.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/rng.h>
+
+#include "../support.h"
+
+namespace octet {
+namespace {
+
+class Codes : public testing::TestWithParam<Isa> {
+ protected:
+  Codes() : before_(active_isa()) { set_active_isa(GetParam()); }
+  ~Codes() override { set_active_isa(before_); }
+
+ private:
+  Isa before_;
+};
+
+const Grid kBytes{.scale = Tensor::scalar(0.5f)};
+
+// Whole numbers from -128 to 127, halved: on the grid of kBytes.
+Tensor random_codes(const Shape& shape, uint64_t seed) {
+  Rng rng(seed);
+  Tensor t(shape);
+  rng.fill_uniform(t, -128.49f, 127.49f);
+  for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
+  return t;
+}
+
+Variable on_grid(const Tensor& t, bool trained = false) {
+  return fake_quantize(Variable(t, trained), kBytes);
+}
+
+// Code sums in whole numbers, scaled once.
+Tensor convolution_of_codes(const Tensor& x, const Tensor& w,
+                            const WindowOptions& o, int64_t groups) {
+  const Shape& k = w.shape();
+  const int64_t oh = window_positions(x.shape()[1], k[0], o.strides.h,
+                                      o.dilation.h, o.pads.top + o.pads.bottom);
+  const int64_t ow = window_positions(x.shape()[2], k[1], o.strides.w,
+                                      o.dilation.w, o.pads.left + o.pads.right);
+  Tensor y({x.shape()[0], oh, ow, k[3]});
+  const auto at = [](const Tensor& t, int64_t a, int64_t b, int64_t c,
+                     int64_t d) {
+    const Shape& s = t.shape();
+    return static_cast<int64_t>(
+        2 *
+        t.f32()[static_cast<size_t>(((a * s[1] + b) * s[2] + c) * s[3] + d)]);
+  };
+  float* to = y.f32().data();
+  for (int64_t n = 0; n < x.shape()[0]; ++n)
+    for (int64_t i = 0; i < oh; ++i)
+      for (int64_t j = 0; j < ow; ++j)
+        for (int64_t q = 0; q < k[3]; ++q) {
+          int64_t sum = 0;
+          const int64_t first = q / (k[3] / groups) * k[2];
+          for (int64_t a = 0; a < k[0]; ++a)
+            for (int64_t b = 0; b < k[1]; ++b) {
+              const int64_t h = i * o.strides.h + a * o.dilation.h - o.pads.top;
+              const int64_t v =
+                  j * o.strides.w + b * o.dilation.w - o.pads.left;
+              if (h < 0 || h >= x.shape()[1] || v < 0 || v >= x.shape()[2]) {
+                continue;
+              }
+              for (int64_t c = 0; c < k[2]; ++c) {
+                sum += at(x, n, h, v, first + c) * at(w, a, b, c, q);
+              }
+            }
+          *to++ = static_cast<float>(sum) * 0.25f;
+        }
+  return y;
+}
+
+void expect_same_bits(const Tensor& a, const Tensor& b,
+                      const std::string& what) {
+  ASSERT_EQ(a.shape(), b.shape()) << what;
+  EXPECT_EQ(std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())), 0)
+      << what;
+}
+
+struct Case {
+  Shape x, w;
+  WindowOptions options = {};
+  int64_t groups = 1;
+};
+
+const Case kCases[] = {
+    {{2, 5, 4, 1}, {3, 3, 1, 16}},
+    {{1, 7, 6, 3}, {3, 2, 3, 17}, {.pads{1, 2, 0, 1}}},
+    {{2, 6, 31, 4}, {3, 3, 4, 5}, {.strides{2, 1}, .pads{1, 1, 1, 1}}},
+    {{3, 9, 8, 17}, {1, 1, 17, 33}, {.strides{2, 3}}},
+    {{1, 30, 29, 8}, {3, 3, 8, 1}, {.pads{1, 1, 1, 1}}},
+    {{1, 8, 9, 5}, {2, 3, 5, 40}, {.dilation{2, 3}}},
+    {{2, 7, 7, 66}, {3, 3, 66, 48}, {.pads{1, 1, 1, 1}}},
+    {{1, 5, 6, 8}, {3, 3, 4, 6}, {.pads{1, 1, 1, 1}}, 2},
+    {{1, 5, 6, 12}, {3, 3, 4, 36}, {}, 3},
+    {{2, 4, 5, 6}, {1, 3, 3, 4}, {.strides{1, 2}}, 2},
+};
+
+TEST_P(Codes, ConvolveAsWholeNumbersDo) {
+  for (const Case& c : kCases) {
+    const std::string what = c.x.to_string() + " * " + c.w.to_string();
+    const Tensor x = random_codes(c.x, 1);
+    const Tensor w = random_codes(c.w, 2);
+    const Tensor y =
+        conv2d(on_grid(x), on_grid(w), c.options, c.groups).value();
+    expect_same_bits(y, convolution_of_codes(x, w, c.options, c.groups), what);
+    const FloatCodesGuard guard;
+    expect_same_bits(
+        y, conv2d(on_grid(x), on_grid(w), c.options, c.groups).value(), what);
+  }
+}
+
+// Pairs and fours of products of the largest codes go beyond 16 bits.
+TEST_P(Codes, DoNotSaturate) {
+  for (const float a : {-64.0f, 63.5f})
+    for (const float b : {-64.0f, 63.5f}) {
+      const Tensor x = Tensor::full({3, 700}, a);
+      const Tensor w = Tensor::full({700, 35}, b);
+      const Tensor y = dense(on_grid(x), on_grid(w)).value();
+      const float sum = static_cast<float>(4 * a * b * 700) * 0.25f;
+      for (const float v : y.f32()) EXPECT_EQ(v, sum);
+    }
+}
+
+TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
+  constexpr int64_t kDepth = 2001;
+  Tensor x = Tensor::full({1, kDepth}, 63.5f);
+  Tensor w = Tensor::full({kDepth, 2}, 63.5f);
+  const Tensor y = dense(on_grid(x), on_grid(w)).value();
+  EXPECT_EQ(y.f32()[1], static_cast<float>(127 * 127 * kDepth) * 0.25f);
+}
+
+TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
+  for (const int64_t rows : {1, 3, 64, 65}) {
+    const Tensor x = random_codes({rows, 1, 1, 131}, 3);
+    const Tensor w = random_codes({1, 1, 131, 19}, 4);
+    const Tensor y =
+        dense(on_grid(x.reshaped({rows, 131})), on_grid(w.reshaped({131, 19})))
+            .value();
+    expect_same_bits(y.reshaped({rows, 1, 1, 19}),
+                     convolution_of_codes(x, w, {}, 1),
+                     std::to_string(rows) + " rows");
+  }
+}
+
+// Expressions of one and two terms in front of the grid, their sums behind.
+TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
+  Rng rng(5);
+  for (const int64_t c : {1, 3, 4, 17, 36}) {
+    Tensor a({3, 6, 5, c}), b({3, 6, 5, c}), gamma({c}), beta({c});
+    for (Tensor* t : {&a, &b}) rng.fill_normal(*t, 0, 30);
+    for (Tensor* t : {&gamma, &beta}) rng.fill_normal(*t, 1, 1);
+    const Tensor w = random_codes({3, 3, c, 18}, 6);
+    const auto run = [&](bool two) {
+      Variable x = relu(bias_add(multiply(Variable(a, true), Variable(gamma)),
+                                 Variable(beta)));
+      if (two) x = relu(add(x, fake_quantize(Variable(b, true), kBytes)));
+      const Variable k(w, true);
+      const Variable y =
+          conv2d(fake_quantize(x, kBytes), fake_quantize(k, kBytes));
+      sum(y).backward();
+      return std::pair(y.value(), k.grad());
+    };
+    for (const bool two : {false, true}) {
+      const std::string what = std::to_string(c) + (two ? " twice" : " once");
+      const auto [y, dw] = run(two);
+      const FloatCodesGuard guard;
+      const auto [float_y, float_dw] = run(two);
+      expect_same_bits(y, float_y, what);
+      expect_same_bits(dw, float_dw, what);
+    }
+  }
+}
+
+TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
+  Tensor x = random_codes({2, 4, 4, 5}, 7);
+  x.f32()[100] = NAN;  // in the second image
+  const Tensor w = random_codes({3, 3, 5, 20}, 8);
+  const Tensor y = conv2d(on_grid(x), on_grid(w), {.pads{1, 1, 1, 1}}).value();
+  const int64_t half = y.size() / 2;
+  int64_t found = 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const bool nan = std::isnan(y.f32()[static_cast<size_t>(i)]);
+    EXPECT_FALSE(nan && i < half);
+    found += nan ? 1 : 0;
+  }
+  EXPECT_GT(found, 0);
+  const Tensor all = dense(on_grid(Tensor::full({3, 40}, NAN)),
+                           on_grid(random_codes({40, 3}, 9)))
+                         .value();
+  for (const float v : all.f32()) EXPECT_TRUE(std::isnan(v));
+}
+
+// Codes are found without a division, except near ties.
+TEST_P(Codes, RoundAsADivisionDoes) {
+  Rng rng(10);
+  constexpr float kLimit = std::numeric_limits<float>::max();
+  for (const float scale :
+       {0.5f, 0.1f, 1.0f / 3, 0.0123f, 7e-5f, 1e-38f, 1e-42f, 3e30f, 1e38f}) {
+    std::vector<float> values;
+    for (int i = -300; i <= 300; ++i) {
+      const float v = static_cast<float>(i) * 0.5f * scale;
+      values.insert(values.end(),
+                    {v, std::nextafter(v, -kLimit), std::nextafter(v, kLimit)});
+    }
+    Tensor t = Tensor::of<float>({1, 1, 601, 3}, values);
+    for (const float v : {INFINITY, -INFINITY, 0.0f, -0.0f, kLimit, 1e-45f}) {
+      t.f32()[rng.next() % 1803] = v;
+    }
+    const Grid grid{.scale = Tensor::scalar(scale)};
+    const Tensor y = fake_quantize(Variable(t), grid).value();
+    for (size_t i = 0; i < t.f32().size(); ++i) {
+      const float code = std::nearbyint(
+          std::min(std::max(t.f32()[i] / scale, -128.0f), 127.0f));
+      EXPECT_EQ(y.f32()[i], code * scale) << t.f32()[i] << " by " << scale;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, Codes,
+                         testing::ValuesIn(supported_isas()),
+                         [](const auto& test) {
+                           return std::string(to_string(test.param));
+                         });
+
+}  // namespace
+}  // namespace octet
