@@ -78,9 +78,9 @@ void run(const Options& o) {
                         {.activation = quant::activation_quantizer(),
                          .weight = quant::weight_quantizer(),
                          .skip_weight_quant_for = {"LayerNormalization"}});
-  print(fmt::format("QuantStubs: {}, WeightFakeQuantize: {}\n",
-                    quant::quant_stubs(quantized).size(),
-                    quant::weight_fake_quantizes(quantized).size()));
+  print(fmt::format("quantizers: {} of activations, {} of weights\n",
+                    quant::activation_quantizers(quantized).size(),
+                    quant::weight_quantizers(quantized).size()));
 
   // 3. Calibrate.
   quant::calibrate(quantized, [&](const Model& m) {

@@ -73,7 +73,7 @@ Config to_config(const Site& site) {
 std::string to_text(const Model& model) {
   const std::vector<Site> sites = sites_of(model);
   if (sites.empty()) return model.summary();
-  const size_t weights = quant::weight_fake_quantizes(model).size();
+  const size_t weights = quant::weight_quantizers(model).size();
   return fmt::format(
       "{}\n{}{} weights and {} activations are quantized, by {} quantizers\n",
       model.summary(), sites_text(sites), weights, sites.size() - weights,

@@ -377,12 +377,12 @@ std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model) {
   return result;
 }
 
-std::vector<PlacedQuantizer> quant_stubs(const Model& model) {
+std::vector<PlacedQuantizer> activation_quantizers(const Model& model) {
   return placed_quantizers(
       model, [](const auto& wrapper) { return wrapper.activations(); });
 }
 
-std::vector<PlacedQuantizer> weight_fake_quantizes(const Model& model) {
+std::vector<PlacedQuantizer> weight_quantizers(const Model& model) {
   return placed_quantizers(
       model, [](const auto& wrapper) { return wrapper.weights(); });
 }

@@ -131,7 +131,8 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
                                             {.policy = quant::Policy::toolkit});
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_TRUE(weight_quantizer_of(model, "conv").scales().empty());
-  for (const quant::PlacedQuantizer& placed : quant::quant_stubs(model)) {
+  for (const quant::PlacedQuantizer& placed :
+       quant::activation_quantizers(model)) {
     EXPECT_TRUE(placed.quantizer->calibrated()) << placed.quantizer->name();
   }
   // 3 % of 127 codes are less than 4.
@@ -167,9 +168,11 @@ TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
       AllOf(HasSubstr("quantizers: expected the same in model and file"),
             HasSubstr("input range 0 of layer 'quant_max_pool'"),
             HasSubstr("Policy::toolkit")));
-  EXPECT_FALSE(quant::quant_stubs(model).front().quantizer->calibrated());
+  EXPECT_FALSE(
+      quant::activation_quantizers(model).front().quantizer->calibrated());
   load(true);
-  EXPECT_TRUE(quant::quant_stubs(model).front().quantizer->calibrated());
+  EXPECT_TRUE(
+      quant::activation_quantizers(model).front().quantizer->calibrated());
 }
 
 // One Dense layer in a wrapper, with any weights.

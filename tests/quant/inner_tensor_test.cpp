@@ -155,7 +155,7 @@ TEST(InnerTensor, FollowsFromThePointsOfAPattern) {
   const TransformResult result = transform(model, patterns);
   std::vector<std::string> sites;
   for (const PlacedQuantizer& placed :
-       quant_stubs(insert_qdq(result.model, result.matches))) {
+       activation_quantizers(insert_qdq(result.model, result.matches))) {
     sites.push_back(to_string(placed.site));
   }
   EXPECT_THAT(sites, UnorderedElementsAre("input 0", "inner depthwise"));

@@ -72,8 +72,8 @@ TEST(InsertQdq, GivesReadersOfOneTensorOneQuantizer) {
   };
   EXPECT_EQ(at("quant_conv2", 0), at("quant_sum", 0));
   EXPECT_NE(at("quant_conv2", 0), at("quant_conv1", 0));
-  EXPECT_EQ(quant_stubs(q).size(), 5u);
-  EXPECT_EQ(weight_fake_quantizes(q).size(), 2u);
+  EXPECT_EQ(activation_quantizers(q).size(), 5u);
+  EXPECT_EQ(weight_quantizers(q).size(), 2u);
   EXPECT_EQ(count_pairs(plan_of(q), result.model).shared, 4 + 2);
 }
 
@@ -97,7 +97,7 @@ TEST(InsertQdq, SharesAPoolsOutputWithItsReader) {
   const Model q = insert_qdq(result.model, result.matches);
   EXPECT_EQ(wrapper(q, "quant_pool").activations()[1].quantizer,
             wrapper(q, "quant_dense").activations()[0].quantizer);
-  EXPECT_EQ(weight_fake_quantizes(q).size(), 3u);
+  EXPECT_EQ(weight_quantizers(q).size(), 3u);
 }
 
 TEST(InsertQdq, AppliesEditedMatchesAnewEachTime) {
@@ -143,8 +143,8 @@ TEST(InsertQdq, LeavesTheWeightsOfAClassFloat) {
     const Model q =
         insert_qdq(result.model, result.matches,
                    {.skip_weight_quant_for = {name, "LayerNormalization"}});
-    EXPECT_THAT(weight_fake_quantizes(q), IsEmpty());
-    EXPECT_EQ(quant_stubs(q).size(), 5u);
+    EXPECT_THAT(weight_quantizers(q), IsEmpty());
+    EXPECT_EQ(activation_quantizers(q).size(), 5u);
   }
 }
 
@@ -157,7 +157,7 @@ TEST(InsertQdq, QuantizesEveryWeightThatTheWrapperOfALayerNames) {
                          .qdq_points = {PatternPoint::input}}));
   const Model q = insert_qdq(result.model, result.matches);
   std::vector<std::string> weights;
-  for (const auto& each : weight_fake_quantizes(q)) {
+  for (const auto& each : weight_quantizers(q)) {
     weights.push_back(each.site.parameter);
   }
   EXPECT_THAT(weights, ElementsAre("depthwise_kernel", "pointwise_kernel"));
@@ -269,7 +269,9 @@ TEST(PlaceByPatterns, GivesThePlanWithNotesInTheModelsOrder) {
           PlacementNote{PlacementNote::Kind::skipped, "a/attention_output",
                         "pattern Linear", "K*N/(K+N) < 256: as fast in FP16"}));
   // What it places can be applied.
-  EXPECT_EQ(quant_stubs(apply(placed.placement.plan, placed.model)).size(), 6u);
+  EXPECT_EQ(
+      activation_quantizers(apply(placed.placement.plan, placed.model)).size(),
+      6u);
 }
 
 }  // namespace

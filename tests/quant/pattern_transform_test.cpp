@@ -55,8 +55,8 @@ TEST(Transform, LeavesLayersOfAPatternWithoutPointsFloat) {
                                .steps = {{.classes = {"DepthwiseConv2D"}}}}));
   const Model q = insert_qdq(result.model, result.matches);
   EXPECT_EQ(as_wrapper(q.layer("deep")), nullptr);
-  EXPECT_EQ(weight_fake_quantizes(q).size(), 2u);
-  EXPECT_EQ(quant_stubs(q).size(), 2u);
+  EXPECT_EQ(weight_quantizers(q).size(), 2u);
+  EXPECT_EQ(activation_quantizers(q).size(), 2u);
 }
 
 TEST(Transform, MatchesRolesAndConditionsOfTheUser) {
@@ -187,7 +187,9 @@ TEST(Transform, LetsTheUserSwitchOnWhatItLeftOut) {
   EXPECT_EQ(result.matches[0].skip_reason, "K*N/(K+N) < 256: as fast in FP16");
   EXPECT_THROW((void)insert_qdq(result.model, result.matches), ValueError);
   result.match("d").apply = true;
-  EXPECT_EQ(quant_stubs(insert_qdq(result.model, result.matches)).size(), 1u);
+  EXPECT_EQ(
+      activation_quantizers(insert_qdq(result.model, result.matches)).size(),
+      1u);
 }
 
 TEST(Transform, FindsTheMatchOfALayer) {

@@ -1,5 +1,5 @@
 // The pattern route on networks of the zoo: how many matches of each pattern,
-// stubs, weights and pairs there are, and why.
+// activations, weights and pairs there are, and why.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using Counts = std::map<std::string, int64_t>;
 
 struct Expected {
   Counts applied;
-  size_t stubs;
+  size_t activations;
   size_t weights;
   int64_t shared;
   Counts skipped = {};
@@ -28,12 +28,12 @@ void expect(const std::string& network, const Shape& input,
   EXPECT_EQ(skipped(result.report), expected.skipped) << network;
   const QdqPlan plan = plan_of_matches(result.model, result.matches);
   const PairCount pairs = count_pairs(plan, result.model);
-  EXPECT_EQ(pairs.activations, static_cast<int64_t>(expected.stubs));
+  EXPECT_EQ(pairs.activations, static_cast<int64_t>(expected.activations));
   EXPECT_EQ(pairs.shared, expected.shared) << network;
   const Model quantized = insert_qdq(result.model, result.matches);
-  EXPECT_EQ(quant_stubs(quantized).size(), expected.stubs) << network;
-  EXPECT_EQ(weight_fake_quantizes(quantized).size(), expected.weights)
+  EXPECT_EQ(activation_quantizers(quantized).size(), expected.activations)
       << network;
+  EXPECT_EQ(weight_quantizers(quantized).size(), expected.weights) << network;
 }
 
 TEST(PatternZoo, ResNet50) {
@@ -48,7 +48,7 @@ TEST(PatternZoo, ResNet50) {
                       {"ConvBN", 4},
                       {"AdaptiveAvgPool", 1},
                       {"Linear", 1}},
-          .stubs = 72,
+          .activations = 72,
           .weights = 54,
           .shared = 109});
 }
@@ -65,7 +65,7 @@ TEST(PatternZoo, ResNet18) {
                       {"ConvBN", 3},
                       {"AdaptiveAvgPool", 1},
                       {"Linear", 1}},
-          .stubs = 31,
+          .activations = 31,
           .weights = 21,
           .shared = 43});
 }
@@ -80,7 +80,7 @@ TEST(PatternZoo, MobileNetV2) {
                       {"ConvBN", 7},
                       {"AdaptiveAvgPool", 1},
                       {"Linear", 1}},
-          .stubs = 52 + 10 + 2 + 1,
+          .activations = 52 + 10 + 2 + 1,
           .weights = 53,
           .shared = 52 + 1 + 1 + 53});
 }
@@ -90,7 +90,7 @@ TEST(PatternZoo, UNet) {
   // transposed ones stay float. Each convolution reads a tensor of its own.
   expect("unet", {16, 16, 3},
          {.applied = {{"ConvBNReLU", 14}, {"ConvBN", 1}},
-          .stubs = 15,
+          .activations = 15,
           .weights = 15,
           .shared = 30});
 }
@@ -104,7 +104,7 @@ TEST(PatternZoo, ViTTiny) {
                       {"LayerNorm", 25},
                       {"MHAInProjection", 36},
                       {"ScaledDotProductAttention", 12}},
-          .stubs = 1 + 36 + 36,
+          .activations = 1 + 36 + 36,
           .weights = 1 + 36,
           .shared = 12 * 4 + 1 + 37,
           .skipped = {{"LinearReLU", 12}, {"Linear", 12 + 12 + 1}}});

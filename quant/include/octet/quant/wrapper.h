@@ -124,7 +124,7 @@ std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model);
 
 /// The quantizers on activations, one entry an edge, and on weights: for
 /// counting. Readers of one tensor have an entry each and share a quantizer.
-std::vector<PlacedQuantizer> quant_stubs(const Model& model);
-std::vector<PlacedQuantizer> weight_fake_quantizes(const Model& model);
+std::vector<PlacedQuantizer> activation_quantizers(const Model& model);
+std::vector<PlacedQuantizer> weight_quantizers(const Model& model);
 
 }  // namespace octet::quant
