@@ -1,5 +1,5 @@
 // Q/DQ for a layer class that has none: GlobalMaxPool2D, as Keras calls
-// GlobalMaxPooling2D too, with a quantize wrapper of one's own.
+// GlobalMaxPooling2D too, with a quantize wrapper of its own.
 #include <iostream>
 
 #include <octet/octet.h>
@@ -7,16 +7,6 @@
 using namespace octet;
 
 namespace {
-
-// The name tells the layer class. What the base does is enough here: Q/DQ at
-// the input. WeightedBaseQuantizeWrapper takes the name of the weight as well,
-// MultiInputBaseQuantizeWrapper quantizes every input; where none of them
-// fits, derive from BaseQuantizeWrapper and say which sites get Q/DQ.
-class GlobalMaxPool2DQuantizeWrapper
-    : public quant::NonWeightedBaseQuantizeWrapper {
- public:
-  using NonWeightedBaseQuantizeWrapper::NonWeightedBaseQuantizeWrapper;
-};
 
 Model make_model() {
   const auto image = input({12, 10, 3});
@@ -40,8 +30,9 @@ int main() try {
   const Model model = make_model();
   (void)show("Without the wrapper, GlobalMaxPooling2D stays as it is:", model);
 
-  quant::register_wrapper<GlobalMaxPool2DQuantizeWrapper>(
-      "GlobalMaxPool2DQuantizeWrapper");
+  // The name tells the layer class. Q/DQ stands at the first input, unless
+  // `.sites` says otherwise: more inputs, weights, the output.
+  quant::register_wrapper({.name = "GlobalMaxPool2DQuantizeWrapper"});
   const quant::QdqPlan plan = show("With the wrapper:", model);
 
   const Model quantized = quant::apply(plan, model);

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
 
 #include <octet/quant/qdq_site.h>
+#include <octet/runtime/error.h>
 
 namespace octet::quant {
 
@@ -59,6 +61,33 @@ int site_order(const QdqSite& site) {
       break;
   }
   return kLast;
+}
+
+std::vector<QdqSite> QdqSites::select(const QdqRequest& request,
+                                      int count) const {
+  std::vector<QdqSite> result;
+  if (request.quantize_input) {
+    const std::vector<int>& wanted = request.quantization_index;
+    const int offered = std::min(inputs, count);
+    for (const int index : wanted) {
+      if (index >= 0 && index < offered) continue;
+      throw ValueError(fmt::format(
+          "expected quantization_index in [0,{}), got {}", offered, index));
+    }
+    for (int i = 0; i < offered; ++i) {
+      if (wanted.empty() || std::ranges::find(wanted, i) != wanted.end()) {
+        result.push_back(QdqSite::input(i));
+      }
+    }
+    if (!inner.empty()) result.push_back(QdqSite::inner(inner));
+  }
+  if (request.quantize_weight) {
+    for (const std::string& weight : weights) {
+      result.push_back(QdqSite::weight(weight));
+    }
+  }
+  if (request.quantize_input && output) result.push_back(QdqSite::output());
+  return result;
 }
 
 }  // namespace octet::quant

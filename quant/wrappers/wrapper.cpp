@@ -65,14 +65,6 @@ Config to_config(const Quantizer& quantizer) {
   return config;
 }
 
-void expect_indices(const QdqRequest& request, int inputs) {
-  for (const int index : request.quantization_index) {
-    if (index >= 0 && index < inputs) continue;
-    throw ValueError(fmt::format(
-        "expected quantization_index in [0,{}), got {}", inputs, index));
-  }
-}
-
 // Of all layers' wrappers, those that `select` takes.
 template <class Select>
 std::vector<PlacedQuantizer> placed_quantizers(const Model& model,
@@ -99,10 +91,6 @@ BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
         "quantize wrapper: expected a plain layer, got the wrapper '{}'",
         inner_->name()));
   }
-}
-
-std::vector<QdqSite> BaseQuantizeWrapper::sites(const QdqRequest&, int) const {
-  return {};
 }
 
 void BaseQuantizeWrapper::attach(PlacedSite site,
@@ -305,56 +293,6 @@ const std::shared_ptr<bool>& BaseQuantizeWrapper::shared_statistics_flag()
 
 std::span<const Parameter> BaseQuantizeWrapper::parameters() const {
   return inner_->parameters();
-}
-
-std::vector<QdqSite> NonWeightedBaseQuantizeWrapper::sites(
-    const QdqRequest& request, int inputs) const {
-  if (!request.quantize_input) return {};
-  expect_indices(request, std::min(inputs, 1));
-  return {QdqSite::input(0)};
-}
-
-WeightedBaseQuantizeWrapper::WeightedBaseQuantizeWrapper(
-    std::shared_ptr<Layer> inner, std::string kernel_type,
-    std::vector<std::string> more)
-    : BaseQuantizeWrapper(std::move(inner)),
-      kernel_types_{std::move(kernel_type)} {
-  kernel_types_.insert(kernel_types_.end(), more.begin(), more.end());
-}
-
-std::vector<QdqSite> WeightedBaseQuantizeWrapper::sites(
-    const QdqRequest& request, int inputs) const {
-  std::vector<QdqSite> result;
-  if (request.quantize_input) {
-    expect_indices(request, std::min(inputs, 1));
-    result.push_back(QdqSite::input(0));
-    // The data of the second product is quantized as that of the first is.
-    const std::string_view between = inner_tensor(inner());
-    if (!between.empty()) {
-      result.push_back(QdqSite::inner(std::string(between)));
-    }
-  }
-  if (request.quantize_weight) {
-    for (const std::string& kernel : kernel_types_) {
-      result.push_back(QdqSite::weight(kernel));
-    }
-  }
-  return result;
-}
-
-std::vector<QdqSite> MultiInputBaseQuantizeWrapper::sites(
-    const QdqRequest& request, int inputs) const {
-  if (!request.quantize_input) return {};
-  expect_indices(request, inputs);
-  std::vector<QdqSite> result;
-  for (int i = 0; i < inputs; ++i) {
-    if (request.quantization_index.empty() ||
-        std::ranges::find(request.quantization_index, i) !=
-            request.quantization_index.end()) {
-      result.push_back(QdqSite::input(i));
-    }
-  }
-  return result;
 }
 
 const BaseQuantizeWrapper* as_wrapper(const Layer& layer) {

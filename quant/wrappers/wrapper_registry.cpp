@@ -33,32 +33,28 @@ bool can_be_quantized(const LayerDef& def) {
   return def.qdq.enabled || def.qdq.on_request;
 }
 
+QdqSites sites_of(const QdqDefault& qdq) {
+  QdqSites sites{.inner = std::string(qdq.inner)};
+  if (qdq.several_inputs) sites.inputs = QdqSites::kEveryInput;
+  for (const std::string_view weight : {qdq.weight, qdq.second_weight}) {
+    if (!weight.empty()) sites.weights.emplace_back(weight);
+  }
+  return sites;
+}
+
 WrapperInfo info_of(const LayerDef& def) {
   return {.name = fmt::format("{}{}", def.class_name, kSuffix),
           .layer_class = std::string(def.class_name),
+          .sites = sites_of(def.qdq),
           .enabled = def.qdq.enabled};
 }
 
 WrapperInfo info_of(const UserWrapper& wrapper) {
   return {.name = wrapper.def.name,
           .layer_class = wrapper.layer_class,
+          .sites = wrapper.def.sites,
           .enabled = wrapper.def.enabled,
           .user_defined = true};
-}
-
-std::shared_ptr<BaseQuantizeWrapper> built_in(const LayerDef& def,
-                                              std::shared_ptr<Layer> inner) {
-  if (!def.qdq.weight.empty()) {
-    std::vector<std::string> more;
-    if (!def.qdq.second_weight.empty())
-      more.emplace_back(def.qdq.second_weight);
-    return std::make_shared<WeightedBaseQuantizeWrapper>(
-        std::move(inner), std::string(def.qdq.weight), std::move(more));
-  }
-  if (def.qdq.several_inputs) {
-    return std::make_shared<MultiInputBaseQuantizeWrapper>(std::move(inner));
-  }
-  return std::make_shared<NonWeightedBaseQuantizeWrapper>(std::move(inner));
 }
 
 }  // namespace
@@ -69,10 +65,6 @@ void register_wrapper(WrapperDef def) {
     throw ValueError(fmt::format(
         "register_wrapper: expected a name <Class>QuantizeWrapper, got '{}'",
         name));
-  }
-  if (def.create == nullptr) {
-    throw ValueError(fmt::format(
-        "register_wrapper: expected a function for '{}', got none", name));
   }
   const std::string_view wanted = name.substr(0, name.size() - kSuffix.size());
   const LayerDef* layer = find_layer_def(wanted);
@@ -122,28 +114,23 @@ std::shared_ptr<BaseQuantizeWrapper> make_wrapper(
   if (inner == nullptr) {
     throw ValueError("make_wrapper: expected a layer, got none");
   }
-  const std::string layer_class = inner->class_name();
-  if (const UserWrapper* user = find_user_wrapper(layer_class)) {
-    auto wrapper = user->def.create(inner);
-    if (wrapper == nullptr || &wrapper->inner() != inner.get()) {
-      throw ValueError(fmt::format(
-          "make_wrapper: expected {} to make a wrapper of the layer it gets, "
-          "got {}",
-          user->def.name, wrapper == nullptr ? "none" : "one of another"));
-    }
-    return wrapper;
+  const UserWrapper* user = find_user_wrapper(inner->class_name());
+  if (user == nullptr || user->def.create == nullptr) {
+    return std::make_shared<BaseQuantizeWrapper>(std::move(inner));
   }
-  const LayerDef* def = find_layer_def(layer_class);
-  if (def != nullptr && can_be_quantized(*def)) {
-    return built_in(*def, std::move(inner));
+  auto wrapper = user->def.create(inner);
+  if (wrapper == nullptr || &wrapper->inner() != inner.get()) {
+    throw ValueError(fmt::format(
+        "make_wrapper: expected {} to make a wrapper of the layer it gets, "
+        "got {}",
+        user->def.name, wrapper == nullptr ? "none" : "one of another"));
   }
-  return std::make_shared<BaseQuantizeWrapper>(std::move(inner));
+  return wrapper;
 }
 
 std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
                               int inputs) {
-  CloneContext context;
-  return make_wrapper(layer.clone(context))->sites(request, inputs);
+  return wrapper_info(layer.class_name()).sites.select(request, inputs);
 }
 
 std::string_view inner_tensor(const Layer& layer) {

@@ -55,11 +55,10 @@ LayerHandle user_layer(const LayerDef& def, const std::string& name) {
     register_layer(kScale);
     register_layer(kBend);
     register_layer(kKeep);
-    register_wrapper<WeightedBaseQuantizeWrapper>("PolicyScaleQuantizeWrapper");
-    register_wrapper<NonWeightedBaseQuantizeWrapper>(
-        "PolicyBendQuantizeWrapper");
-    register_wrapper<NonWeightedBaseQuantizeWrapper>(
-        "PolicyKeepQuantizeWrapper", false);
+    register_wrapper({.name = "PolicyScaleQuantizeWrapper",
+                      .sites = {.weights = {"kernel"}}});
+    register_wrapper({.name = "PolicyBendQuantizeWrapper"});
+    register_wrapper({.name = "PolicyKeepQuantizeWrapper", .enabled = false});
     return true;
   }();
   EXPECT_TRUE(registered);

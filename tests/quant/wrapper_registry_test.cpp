@@ -16,9 +16,9 @@ using ::testing::HasSubstr;
 using Sites = std::vector<std::string>;
 
 constexpr std::string_view kClasses[] = {
-    "RegistryWeighted", "RegistryPlain",    "RegistryJoining",
-    "RegistryOwn",      "RegistryDisabled", "RegistryMistaken",
-    "RegistryStray",    "RegistryCloned",   "RegistryBare"};
+    "RegistryWeighted", "RegistryPlain",    "RegistryJoining", "RegistryOwn",
+    "RegistryDisabled", "RegistryMistaken", "RegistryStray",   "RegistryCloned",
+    "RegistryBare",     "RegistryData"};
 
 /// The sum of its inputs and of its parameter "offset", a layer class of the
 /// user's own.
@@ -62,16 +62,17 @@ LayerHandle user_layer(const std::string& name = "user") {
 template <class Wrapper, size_t I>
 void register_for(bool enabled = true) {
   static const bool done =
-      (register_wrapper<Wrapper>(fmt::format("{}QuantizeWrapper", kClasses[I]),
-                                 enabled),
+      (register_wrapper<Wrapper>(
+           {.name = fmt::format("{}QuantizeWrapper", kClasses[I]),
+            .enabled = enabled}),
        true);
   (void)done;
 }
 
 class OffsetQuantizeWrapper : public WeightedBaseQuantizeWrapper {
  public:
-  explicit OffsetQuantizeWrapper(std::shared_ptr<Layer> inner)
-      : WeightedBaseQuantizeWrapper(std::move(inner), "offset") {}
+  using WeightedBaseQuantizeWrapper::WeightedBaseQuantizeWrapper;
+  static QdqSites sites() { return {.weights = {"offset"}}; }
 };
 
 class PlainQuantizeWrapper : public NonWeightedBaseQuantizeWrapper {
@@ -84,15 +85,11 @@ class JoiningQuantizeWrapper : public MultiInputBaseQuantizeWrapper {
   using MultiInputBaseQuantizeWrapper::MultiInputBaseQuantizeWrapper;
 };
 
-/// The last input and what comes out.
+/// The first two inputs and what comes out.
 class OwnQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
-  std::vector<QdqSite> sites(const QdqRequest& request,
-                             int inputs) const override {
-    if (!request.quantize_input) return {};
-    return {QdqSite::input(inputs - 1), QdqSite::output()};
-  }
+  static QdqSites sites() { return {.inputs = 2, .output = true}; }
 };
 
 Sites sites_of(const QdqPlan& plan) {
@@ -162,6 +159,16 @@ TEST(WrapperRegistry, ListsOctetsWrappersBeforeTheUsers) {
   EXPECT_THAT(users, ::testing::Contains("RegistryWeightedQuantizeWrapper"));
 }
 
+TEST(WrapperRegistry, SaysTheSitesOfAClassWithoutALayer) {
+  EXPECT_EQ(wrapper_info("Dense").sites, (QdqSites{.weights = {"kernel"}}));
+  EXPECT_EQ(wrapper_info("SeparableConv2D").sites,
+            (QdqSites{.inner = "depthwise",
+                      .weights = {"depthwise_kernel", "pointwise_kernel"}}));
+  EXPECT_EQ(wrapper_info("Add").sites,
+            (QdqSites{.inputs = QdqSites::kEveryInput}));
+  EXPECT_EQ(wrapper_info("ReLU").sites, (QdqSites{.inputs = 0}));
+}
+
 TEST(WrapperRegistry, FindsAWrapperByEveryNameOfTheClass) {
   EXPECT_EQ(wrapper_info("MaxPool2D").name, "MaxPooling2DQuantizeWrapper");
   EXPECT_EQ(wrapper_info("MaxPool2D").layer_class, "MaxPooling2D");
@@ -214,19 +221,12 @@ TEST(RegisterWrapper, RefusesASecondWrapperOfAClass) {
               HasSubstr("RegistryWeighted has"));
 }
 
-TEST(RegisterWrapper, RefusesNoFunction) {
-  EXPECT_THAT(error_of<ValueError>(
-                  [] { register_wrapper({.name = "ReLUQuantizeWrapper"}); }),
-              HasSubstr("expected a function for 'ReLUQuantizeWrapper', got "
-                        "none"));
-  EXPECT_EQ(wrapper_info("ReLU").name, "");
-}
-
 // The example of the toolkit's documents, "Add New Layer Support".
 TEST(UserWrapper, UnderAnotherNameOfTheClassIsForIt) {
-  static const bool done = (register_wrapper<PlainQuantizeWrapper>(
-                                "GlobalMaxPool2DQuantizeWrapper", false),
-                            true);
+  static const bool done =
+      (register_wrapper<PlainQuantizeWrapper>(
+           {.name = "GlobalMaxPool2DQuantizeWrapper", .enabled = false}),
+       true);
   (void)done;
   const WrapperInfo info = wrapper_info("GlobalMaxPooling2D");
   EXPECT_EQ(info.name, "GlobalMaxPool2DQuantizeWrapper");
@@ -283,16 +283,16 @@ TEST(UserWrapper, OfSeveralInputsQuantizesThoseAskedFor) {
 
 TEST(UserWrapper, SaysItsSitesItself) {
   const SymbolicTensor x = input({3}, "x");
-  const Model model(x, user_layer<3>()({x, x}));
+  const Model model(x, user_layer<3>()({x, x, x}));
   register_for<OwnQuantizeWrapper, 3>();
   EXPECT_THAT(sites_of(plan_for(model, by_toolkit())),
-              ElementsAre("input 1", "output"));
+              ElementsAre("input 0", "input 1", "output"));
   const Model quantized = quantize_model(model, by_toolkit());
   quantizer(quantized, "x")->set_scale(1);
   quantizer(quantized, "user")->set_scale(2);
-  // 2.9 + round(2.9), then rounded to even numbers.
-  EXPECT_EQ(values(quantized.predict(tensor({1, 3}, {2.9f, 1, -3}))),
-            (std::vector<float>{6, 2, -6}));
+  // 2 * round(2.9) + 2.9, then rounded to even numbers.
+  EXPECT_EQ(values(quantized.predict(tensor({1, 3}, {2.9f, 2, -3}))),
+            (std::vector<float>{8, 6, -8}));
 }
 
 TEST(UserWrapper, ThatIsOffByDefaultWaitsToBeAskedFor) {
@@ -306,16 +306,11 @@ TEST(UserWrapper, ThatIsOffByDefaultWaitsToBeAskedFor) {
 
 TEST(UserWrapper, WithAKernelTypeThatTheLayerLacksIsNamed) {
   const Model model = single(user_layer<5>(), {3});
-  static const bool done =
-      (register_wrapper({
-           .name = "RegistryMistakenQuantizeWrapper",
-           .create =
-               [](std::shared_ptr<Layer> inner) {
-                 return std::make_shared<WeightedBaseQuantizeWrapper>(
-                     std::move(inner), "ofset");
-               },
-       }),
-       true);
+  static const bool done = (register_wrapper({
+                                .name = "RegistryMistakenQuantizeWrapper",
+                                .sites = {.weights = {"ofset"}},
+                            }),
+                            true);
   (void)done;
   EXPECT_THAT(error_of<NotFoundError>(
                   [&] { (void)quantize_model(model, by_toolkit()); }),
@@ -360,6 +355,18 @@ TEST(UserWrapper, IsOfItsClassInACloneToo) {
             "RegistryClonedQuantizeWrapper");
   EXPECT_EQ(plan_of(copy), plan_of(quantized));
   EXPECT_EQ(scales(copy), scales(quantized));
+}
+
+TEST(UserWrapper, NeedsNoClassOfItsOwn) {
+  const Model model = single(user_layer<9>(), {3});
+  static const bool done =
+      (register_wrapper({.name = "RegistryDataQuantizeWrapper",
+                         .sites = {.inputs = 0, .weights = {"offset"}}}),
+       true);
+  (void)done;
+  EXPECT_THAT(sites_of(plan_for(model, by_toolkit())), ElementsAre("offset"));
+  EXPECT_EQ(weight_bits(quantize_model(model, by_toolkit())),
+            weight_bits(model));
 }
 
 TEST(UserLayer, WithoutAWrapperTakesPointsByHand) {

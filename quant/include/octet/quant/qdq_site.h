@@ -1,7 +1,8 @@
 // QdqSite: one place at a layer where a Q/DQ pair can stand; PlacedSite: one
-// where a pair does stand, and why.
+// where a pair does stand, and why; QdqSites: those that a layer class offers.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,23 @@ struct QdqRequest {
   /// Which inputs of a layer with several; empty: all.
   std::vector<int> quantization_index = {};
   bool operator==(const QdqRequest&) const = default;
+};
+
+/// The sites of a layer class that get Q/DQ on a request.
+struct QdqSites {
+  static constexpr int kEveryInput = std::numeric_limits<int>::max();
+
+  int inputs = 1;  ///< the first so many
+  /// The tensor between two products of the layer (QdqDefault::inner). It and
+  /// the output are asked for with the inputs.
+  std::string inner = {};
+  bool output = false;
+  std::vector<std::string> weights = {};  ///< names of parameters
+  bool operator==(const QdqSites&) const = default;
+
+  /// Those that `request` asks for, of a layer that reads `count` tensors.
+  /// Throws: ValueError for an index out of range.
+  std::vector<QdqSite> select(const QdqRequest& request, int count) const;
 };
 
 }  // namespace octet::quant

@@ -1,7 +1,7 @@
 // Quantize wrappers: layers around layers. A wrapper fake-quantizes what its
 // inner layer reads, hands it quantized weights through the weight hook and
-// never changes it. The classes differ in the sites they give Q/DQ when asked;
-// users derive their own and register them (wrapper_registry.h).
+// never changes it. Which sites of a layer get Q/DQ is known of its class
+// (wrapper_registry.h); users may derive wrappers of their own.
 #pragma once
 
 #include <memory>
@@ -26,11 +26,9 @@ class BaseQuantizeWrapper : public Layer {
   /// Throws: ValueError if `inner` is null or a wrapper itself.
   explicit BaseQuantizeWrapper(std::shared_ptr<Layer> inner);
 
-  /// The sites that get Q/DQ on a request, of a layer that reads `inputs`
-  /// tensors. None, unless a derived class says otherwise.
-  /// Throws: ValueError for an index out of range.
-  virtual std::vector<QdqSite> sites(const QdqRequest& request,
-                                     int inputs) const;
+  /// What register_wrapper() of a class takes from it; derived classes hide it
+  /// with their own.
+  static QdqSites sites() { return {.inputs = 0}; }
 
   /// Puts a quantizer at a site, in place of one that is there. An index,
   /// parameter or inner tensor that the layer does not have is refused when it
@@ -86,32 +84,21 @@ class BaseQuantizeWrapper : public Layer {
 class NonWeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
-  std::vector<QdqSite> sites(const QdqRequest& request,
-                             int inputs) const override;
+  static QdqSites sites() { return {}; }
 };
 
-/// For layers with weights: their first input, what stands between two of
-/// their products, and the weights.
+/// For layers with weights: their first input and the kernel.
 class WeightedBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
-  /// `kernel_type` names the Parameter that is quantized, `more` further ones.
-  explicit WeightedBaseQuantizeWrapper(std::shared_ptr<Layer> inner,
-                                       std::string kernel_type = "kernel",
-                                       std::vector<std::string> more = {});
-  std::vector<QdqSite> sites(const QdqRequest& request,
-                             int inputs) const override;
-
- private:
-  std::vector<std::string> kernel_types_;
+  using BaseQuantizeWrapper::BaseQuantizeWrapper;
+  static QdqSites sites() { return {.weights = {"kernel"}}; }
 };
 
-/// For layers that join tensors: each of their inputs, or those of the
-/// request's indices.
+/// For layers that join tensors: each of their inputs.
 class MultiInputBaseQuantizeWrapper : public BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
-  std::vector<QdqSite> sites(const QdqRequest& request,
-                             int inputs) const override;
+  static QdqSites sites() { return {.inputs = QdqSites::kEveryInput}; }
 };
 
 /// The layer as a wrapper, or null.

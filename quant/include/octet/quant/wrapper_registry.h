@@ -16,34 +16,37 @@ struct WrapperDef {
   /// "<Class>QuantizeWrapper", where Keras' other names of a class count too:
   /// GlobalMaxPool2DQuantizeWrapper is for GlobalMaxPooling2D.
   std::string name;
-  /// A wrapper around a layer of that class.
+  QdqSites sites = {};
+  /// A wrapper around a layer of that class; a BaseQuantizeWrapper by default.
   std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
       create = {};
   bool enabled = true;  ///< in full mode, when nobody says otherwise
 };
 
 /// Adds a custom wrapper; call it before it is needed, from one
-/// thread. Throws: ValueError for a name that does not follow the convention,
-/// no function, or a class that has a wrapper; UnsupportedError, naming the
-/// nearest classes, for one that is not a layer class.
+/// thread. Throws: ValueError for a name that does not follow the convention or
+/// a class that has a wrapper; UnsupportedError, naming the nearest classes,
+/// for one that is not a layer class.
 void register_wrapper(WrapperDef def);
 
-/// register_wrapper<MyLayerQuantizeWrapper>("MyLayerQuantizeWrapper").
+/// The same with the sites and the constructor of a class:
+/// register_wrapper<MyLayerQuantizeWrapper>({.name =
+/// "MyLayerQuantizeWrapper"}).
 template <class Wrapper>
-void register_wrapper(std::string name, bool enabled = true) {
-  register_wrapper({.name = std::move(name),
-                    .create =
-                        [](std::shared_ptr<Layer> inner) {
-                          return std::make_shared<Wrapper>(std::move(inner));
-                        },
-                    .enabled = enabled});
+void register_wrapper(WrapperDef def) {
+  def.sites = Wrapper::sites();
+  def.create = [](std::shared_ptr<Layer> inner) {
+    return std::make_shared<Wrapper>(std::move(inner));
+  };
+  register_wrapper(std::move(def));
 }
 
 /// How a layer class is quantized, from its LayerDef or a user's wrapper.
 struct WrapperInfo {
   std::string name;         ///< "Conv2DQuantizeWrapper"
   std::string layer_class;  ///< "Conv2D"
-  bool enabled = false;     ///< in full mode
+  QdqSites sites = {.inputs = 0};
+  bool enabled = false;  ///< in full mode
   bool user_defined = false;
 };
 
@@ -52,12 +55,12 @@ std::vector<WrapperInfo> wrapper_infos();
 /// Of a layer class or one of its other names; empty name if there is none.
 WrapperInfo wrapper_info(std::string_view layer_class);
 
-/// The wrapper registered for the class of `inner`; for a class that has none,
-/// one without sites of its own, which takes quantizers anywhere.
+/// A wrapper as it is registered for the class of `inner`, for a class that has
+/// none as well. It takes quantizers anywhere.
 std::shared_ptr<BaseQuantizeWrapper> make_wrapper(std::shared_ptr<Layer> inner);
 
-/// The sites that make_wrapper() of a layer would give Q/DQ; the layer stays
-/// as it is. Throws: as BaseQuantizeWrapper::sites().
+/// The sites of a layer, which reads `inputs` tensors, that get Q/DQ on a
+/// request; none if its class has no wrapper. Throws: as QdqSites::select().
 std::vector<QdqSite> sites_of(const Layer& layer, const QdqRequest& request,
                               int inputs);
 
