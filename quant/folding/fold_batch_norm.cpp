@@ -188,8 +188,8 @@ class Folding {
     }
     const std::string activation = layer.activation();
     if (activation != "linear") {
-      return fmt::format("'{}' has an activation, {}", layer.name(),
-                         activation);
+      return fmt::format("'{}' has an activation{}{}", layer.name(),
+                         activation.empty() ? "" : ", ", activation);
     }
     if (quantizer_at(layer, QdqSite::weight("bias")) != nullptr) {
       return fmt::format("the bias of '{}' is quantized", layer.name());

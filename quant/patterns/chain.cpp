@@ -26,11 +26,12 @@ bool takes_function(const PatternStep& step, const std::string& function) {
 }
 
 // The activation built into a linear layer, which is a step of its own.
-std::string built_in_activation(const GraphIndex& graph,
-                                const GraphNode& node) {
-  if (!graph.is_linear(node)) return "";
-  const std::string function = node.layer->activation();
-  return function == "linear" ? "" : function;
+std::optional<std::string> built_in_activation(const GraphIndex& graph,
+                                               const GraphNode& node) {
+  if (!graph.is_linear(node)) return std::nullopt;
+  std::string function = node.layer->activation();
+  if (function == "linear") return std::nullopt;
+  return function;
 }
 
 }  // namespace
@@ -83,14 +84,15 @@ const GraphIndex::Reader* ChainFinder::successor(const GraphNode& node) const {
                                                                 : &reader;
 }
 
-bool ChainFinder::extend(size_t next, const std::string& own, Chain& chain) {
+bool ChainFinder::extend(size_t next, const std::optional<std::string>& own,
+                         Chain& chain) {
   if (next == pattern_.steps.size()) return true;
   const PatternStep& step = pattern_.steps[next];
   const GraphNode& last = *chain.back().node;
-  if (!own.empty()) {
-    if (takes_function(step, own) && admits(step, last)) {
+  if (own) {
+    if (takes_function(step, *own) && admits(step, last)) {
       chain.push_back({&last, chain.back().input, &step});
-      if (extend(next + 1, "", chain)) return true;
+      if (extend(next + 1, std::nullopt, chain)) return true;
       chain.pop_back();
     }
   } else if (const GraphIndex::Reader* reader = successor(last);

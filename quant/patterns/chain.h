@@ -41,8 +41,8 @@ class ChainFinder {
  private:
   bool fits(const PatternStep& step, const GraphNode& node);
   // Whether the steps from `next` on can extend the chain, whose last layer has
-  // the activation `own` built in if that is not empty.
-  bool extend(size_t next, const std::string& own, Chain& chain);
+  // the activation `own` built in, if any; one without a name is empty.
+  bool extend(size_t next, const std::optional<std::string>& own, Chain& chain);
   // The only reader, if the chain may go on there.
   const GraphIndex::Reader* successor(const GraphNode& node) const;
   // Nothing if it throws; `failure` then says what.
