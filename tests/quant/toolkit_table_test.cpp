@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
-using ::testing::StartsWith;
+using ::testing::HasSubstr;
 
 Positions positions_of(const QdqPlan& plan) {
   Positions result;
@@ -198,10 +198,9 @@ TEST(ToolkitTable, StrictRulesKeepErrorsAndAreNoneOfAnotherPolicy) {
   EXPECT_THROW((void)place(model, strictly(table::full(spec_of(
                                       "add", {.quantization_index = {2}})))),
                ValueError);
-  EXPECT_EQ(error_of<ValueError>(
-                [&] { (void)place(model, {.toolkit = {.strict = true}}); }),
-            "quantize_model: expected policy toolkit with toolkit.strict, got "
-            "tensorrt");
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)place(model, {.toolkit = {.strict = true}}); }),
+              HasSubstr("toolkit.strict, got tensorrt"));
 }
 
 TEST(ToolkitTable, Row29TheCaseNamesBothAddsOfPippin) {
@@ -233,13 +232,13 @@ TEST(ToolkitTable, Row20IsAnErrorUnlessItIsToWarn) {
   QuantizeOptions options = row_of("20").options;
   const WarningsKept warnings;
   (void)place(model, options);
-  const std::string text =
-      "user: expected a layer 'wrong_layer' in 'pippin'; there are "
-      "'input_layer', 'reshape', 'conv2d'";
-  EXPECT_THAT(warnings.messages, ElementsAre(StartsWith(text)));
+  const auto names_it = HasSubstr(
+      "'wrong_layer' in 'pippin'; there are 'input_layer', 'reshape', "
+      "'conv2d'");
+  EXPECT_THAT(warnings.messages, ElementsAre(names_it));
   options.on_unknown = OnUnknown::error;
   EXPECT_THAT(error_of<NotFoundError>([&] { (void)place(model, options); }),
-              StartsWith(text));
+              names_it);
 }
 
 TEST(ToolkitTable, Row21IsAnErrorUnlessItIsToWarn) {
@@ -247,11 +246,12 @@ TEST(ToolkitTable, Row21IsAnErrorUnlessItIsToWarn) {
   QuantizeOptions options = row_of("21").options;
   const WarningsKept warnings;
   (void)place(model, options);
-  const std::string text =
-      "user: in layer 'add' (Add): expected quantization_index in [0,2), got 3";
-  EXPECT_THAT(warnings.messages, ElementsAre(text));
+  const auto names_it =
+      HasSubstr("'add' (Add): expected quantization_index in [0,2), got 3");
+  EXPECT_THAT(warnings.messages, ElementsAre(names_it));
   options.on_unknown = OnUnknown::error;
-  EXPECT_EQ(error_of<ValueError>([&] { (void)place(model, options); }), text);
+  EXPECT_THAT(error_of<ValueError>([&] { (void)place(model, options); }),
+              names_it);
 }
 
 }  // namespace
