@@ -136,12 +136,19 @@ std::vector<CalibratedRange> calibrate(
     forward(model);
   }
   for (const auto& quantizer : switches.all()) {
-    if (quantizer->observing() && !quantizer->observed()) {
+    if (!quantizer->observing()) continue;
+    if (!quantizer->observed()) {
       throw ValueError(
           fmt::format("calibrate: expected data for quantizer '{}', got none. "
                       "Hint: evaluate() shows quantizers nothing; run the "
                       "model, or predict()",
                       quantizer->name()));
+    }
+    if (!quantizer->observed_range()) {
+      throw ValueError(fmt::format(
+          "calibrate: expected a range from the observer of quantizer '{}', "
+          "which saw data, got none",
+          quantizer->name()));
     }
   }
   for (const auto& [quantizer, scales] : missing_weight_scales(model)) {

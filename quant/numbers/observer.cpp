@@ -180,6 +180,12 @@ void RangeObserver::restore(const Config&) {
 
 std::unique_ptr<RangeObserver> make_observer(
     const CalibrationOptions& options) {
+  if (options.observer) {
+    auto made = options.observer();
+    if (made != nullptr) return made;
+    throw ValueError(
+        "calibration: expected options.observer to make an observer, got none");
+  }
   switch (options.method) {
     case Calibration::max:
       return std::make_unique<MaxObserver>();
@@ -203,6 +209,11 @@ std::unique_ptr<RangeObserver> make_observer(
 }
 
 Config to_config(const CalibrationOptions& options) {
+  if (options.observer) {
+    throw UnsupportedError(
+        "calibration: expected an observer of Octet's, which files can name, "
+        "got a custom one. Hint: finish calibration first");
+  }
   Config config;
   for (const auto& [method, name] : kMethods) {
     if (method == options.method) config.set("method", name);

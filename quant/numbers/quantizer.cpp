@@ -153,9 +153,18 @@ void Quantizer::start_observing(const CalibrationOptions& options) {
   last_observed_.reset();
 }
 
-std::optional<float> Quantizer::finish_observing() {
+std::optional<float> Quantizer::observed_range() const {
   if (observer_ == nullptr) return std::nullopt;
   const std::optional<float> range = observer_->range();
+  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
+               [&] {
+                 if (range) (void)scale_of_range(*range, config_.high());
+               });
+  return range;
+}
+
+std::optional<float> Quantizer::finish_observing() {
+  const std::optional<float> range = observed_range();
   cancel_observing();
   if (range) set_scale(scale_of_range(*range, config_.high()));
   return range;
@@ -184,8 +193,13 @@ Config Quantizer::state() const {
     state.set("scales", std::move(list));
   }
   if (observer_ != nullptr) {
-    state.set("observer",
+    with_context(
+        [&] { return fmt::format("in quantizer '{}'", name_); },
+        [&] {
+          state.set(
+              "observer",
               to_config(observer_options_).set("state", observer_->state()));
+        });
   }
   return state;
 }

@@ -78,18 +78,25 @@ void register_wrapper(WrapperDef def) {
                     name, suggest_names(wanted, known)));
   }
   const WrapperInfo existing = wrapper_info(layer->class_name);
-  if (!existing.name.empty()) {
+  if (!existing.name.empty() && !def.replace) {
     throw ValueError(fmt::format(
-        "register_wrapper: expected a class without a wrapper, but {} has {}",
+        "register_wrapper: expected a class without a wrapper, but {} has {}. "
+        "Hint: .replace = true puts another in its place",
         layer->class_name, existing.name));
   }
+  std::erase_if(user_wrappers(), [&](const UserWrapper& each) {
+    return each.layer_class == layer->class_name;
+  });
   user_wrappers().push_back({std::string(layer->class_name), std::move(def)});
 }
 
 std::vector<WrapperInfo> wrapper_infos() {
   std::vector<WrapperInfo> result;
   for (const LayerDef* def : layer_defs()) {
-    if (can_be_quantized(*def)) result.push_back(info_of(*def));
+    if (can_be_quantized(*def) &&
+        find_user_wrapper(def->class_name) == nullptr) {
+      result.push_back(info_of(*def));
+    }
   }
   std::ranges::sort(result, {}, &WrapperInfo::name);
   std::vector<WrapperInfo> users;

@@ -26,9 +26,9 @@ struct CalibratedRange {
 /// they are where fold_batch_norm() or set_scales() gave some. Batch
 /// normalization whose statistics were never trained is warned of: its ranges
 /// are not those of the trained network.
-/// Throws: ValueError if the model has no quantizers, if one saw no data, or
-/// for NaN or infinity in an activation (naming the quantizer); scales and
-/// switches are then as before.
+/// Throws: ValueError if the model has no quantizers, if one saw no data or its
+/// observer gives no finite range >= 0, or for NaN or infinity in an activation
+/// (naming the quantizer); scales and switches are then as before.
 std::vector<CalibratedRange> calibrate(
     const Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});

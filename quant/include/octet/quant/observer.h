@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -21,36 +22,45 @@ enum class Calibration {
   percentile,
 };
 
+class RangeObserver;
+
 struct CalibrationOptions {
   Calibration method = Calibration::percentile;
   float percentile = 99.99f;  ///< of Calibration::percentile, [50, 100]
   float ema_rate = 0.01f;     ///< of Calibration::ema: of a new batch, (0, 1]
+  /// Makes a custom observer for each quantizer, in place of `method`.
+  std::function<std::unique_ptr<RangeObserver>()> observer = {};
   // Of calibrate() with a Dataset, nothing to observers:
   int64_t batch_size = 256;
   int64_t samples = 0;  ///< as many, chosen by chance; 0: all
   uint64_t seed = 0;    ///< of that choice
 };
 
-/// Collects the range of one tensor. Not thread-safe.
+/// Collects the range of one tensor. Not thread-safe. Users may derive their
+/// own, for CalibrationOptions::observer.
 class RangeObserver {
  public:
   virtual ~RangeObserver() = default;
   /// Throws: ValueError if x holds NaN or infinity.
   virtual void observe(const Tensor& x) = 0;
-  /// Largest magnitude to represent; nothing before the first observation.
+  /// Largest magnitude to represent, finite and >= 0; nothing before the first
+  /// observation.
   virtual std::optional<float> range() const = 0;
 
   /// What it remembers, and the same put back into one that was made with the
-  /// same options. Throws: UnsupportedError by default; ValueError and
-  /// NotFoundError for what state() does not give.
+  /// same options. A custom observer is not asked: files cannot name its class.
+  /// Throws: UnsupportedError by default; ValueError and NotFoundError for what
+  /// state() does not give.
   virtual Config state() const;
   virtual void restore(const Config& state);
 };
 
-/// Throws: ValueError for options out of range.
+/// Throws: ValueError for options out of range, and if options.observer makes
+/// none.
 std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options);
 
-/// What observers know of the options, and back.
+/// What observers know of the options, and back. Throws: UnsupportedError for a
+/// custom observer.
 Config to_config(const CalibrationOptions& options);
 /// Throws: ValueError, NotFoundError.
 CalibrationOptions calibration_options_from(const Config& config);

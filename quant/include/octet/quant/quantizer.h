@@ -90,8 +90,11 @@ class Quantizer {
   /// Starts collecting ranges; with the live rule, and with scales per
   /// channel, which are a weight's, nothing happens.
   void start_observing(const CalibrationOptions& options);
-  /// Ends it and sets the scale. Returns the range, or nothing if no tensor
-  /// was seen (the scale then stays as it was).
+  /// The range of what was observed; nothing if that is not known.
+  /// Throws: ValueError unless the observer gives one that is finite and >= 0.
+  std::optional<float> observed_range() const;
+  /// Ends it and sets the scale. Returns the range, or nothing if there is none
+  /// (the scale then stays as it was). Throws: as observed_range().
   std::optional<float> finish_observing();
   /// Ends it and keeps the scale as it was.
   void cancel_observing();
@@ -114,6 +117,7 @@ class Quantizer {
   std::shared_ptr<Quantizer> clone() const;
 
   /// What changes in its life: scale, switches, observations.
+  /// Throws: UnsupportedError while a custom observer collects ranges.
   Config state() const;
   /// Puts it back, all of it or nothing.
   /// Throws: ValueError, NotFoundError for what state() does not give.

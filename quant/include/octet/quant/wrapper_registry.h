@@ -20,13 +20,14 @@ struct WrapperDef {
   /// A wrapper around a layer of that class; a BaseQuantizeWrapper by default.
   std::function<std::shared_ptr<BaseQuantizeWrapper>(std::shared_ptr<Layer>)>
       create = {};
-  bool enabled = true;  ///< in full mode, when nobody says otherwise
+  bool enabled = true;   ///< in full mode, when nobody says otherwise
+  bool replace = false;  ///< the wrapper that the class has, Octet's too
 };
 
-/// Adds a custom wrapper; call it before it is needed, from one
-/// thread. Throws: ValueError for a name that does not follow the convention or
-/// a class that has a wrapper; UnsupportedError, naming the nearest classes,
-/// for one that is not a layer class.
+/// Adds a custom wrapper; call it before it is needed, from one thread.
+/// Throws: ValueError for a name that does not follow the convention or a class
+/// that has a wrapper, unless it is to be replaced; UnsupportedError, naming
+/// the nearest classes, for one that is not a layer class.
 void register_wrapper(WrapperDef def);
 
 /// The same with the sites and the constructor of a class:
