@@ -33,9 +33,8 @@ std::string text_of(const std::string& layer, const std::string& parameter,
 /// [channels] of a weight that the toolkit quantizes, or [] of an input.
 Shape range_shape(const Layer& layer, const StoredRange& range) {
   if (range.parameter.empty()) return {};
-  const auto site = quant::QdqSite::weight(range.parameter);
-  const auto sites = quant::sites_of(layer, {.quantize_input = false}, 1);
-  if (std::ranges::find(sites, site) == sites.end()) {
+  const auto weights = quant::wrapper_info(layer.class_name()).sites.weights;
+  if (std::ranges::find(weights, range.parameter) == weights.end()) {
     throw FormatError(
         fmt::format("range: expected a weight that can be quantized, got '{}' "
                     "of a {}",
