@@ -22,9 +22,22 @@
 namespace octet {
 namespace {
 
-// Images a thread takes through the whole graph at a time: their
-// intermediate values stay in its cache.
-constexpr int64_t kPredictChunk = 8;
+// Samples of a batch of n that a thread takes through the whole graph at a
+// time, so few that what two neighbouring nodes hold stays in its cache. Where
+// there would be fewer chunks than threads, the ops share the threads.
+int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
+                      int64_t n) {
+  constexpr int64_t kCacheFloats = int64_t{1} << 18;  // 1 MiB
+  constexpr int64_t kMost = 8;
+  int64_t largest = 1;
+  for (const auto& node : nodes) {
+    largest = std::max(largest, node->shape.with(0, 1).size());
+  }
+  const int64_t threads = available_threads();
+  const int64_t most = std::min(kMost, (n + threads - 1) / threads);
+  const int64_t size = std::clamp<int64_t>(kCacheFloats / largest, 1, most);
+  return (n + size - 1) / size < threads ? n : size;
+}
 
 void check_fits(const Shape& x, const Shape& input, const std::string& name) {
   bool fits = x.rank() == input.rank() && (x[0] >= 1 || x == input);
@@ -164,6 +177,12 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
   expect_inputs(inputs.size());
   std::optional<Rng> stream;
   std::vector<Variable> values(nodes_.size());
+  // A value goes with its last reader, so that its memory serves again.
+  std::vector<size_t> readers(nodes_.size());
+  for (const Step& step : steps_) {
+    for (const size_t input : step.inputs) ++readers[input];
+  }
+  for (const size_t slot : output_slots_) ++readers[slot];
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
     check_fits(inputs[i].shape(), node.shape, node.layer->name());
@@ -174,7 +193,6 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
   std::vector<Variable> arguments;
   for (const Step& step : steps_) {
     const GraphNode& node = *nodes_[step.node];
-    arguments.clear();
     for (const size_t input : step.inputs) arguments.push_back(values[input]);
     if (pass != nullptr) {
       context.rng = &stream.emplace(pass->child(uint64_t{step.node}));
@@ -186,6 +204,10 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
         },
         [&] { return node.layer->forward(context, arguments); });
     if (observer) observer(node, values[step.node]);
+    arguments.clear();
+    for (const size_t input : step.inputs) {
+      if (--readers[input] == 0) values[input] = {};
+    }
   }
   std::vector<Variable> outputs;
   for (const size_t slot : output_slots_) outputs.push_back(values[slot]);
@@ -311,7 +333,7 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   // Layers that observe see all samples at once, as they were given.
   const bool observing = std::ranges::any_of(
       layers_, [](const auto& layer) { return layer->observing(); });
-  const int64_t size = observing ? n : std::min(n, kPredictChunk);
+  const int64_t size = observing ? n : predict_chunk(nodes_, n);
   const int64_t chunks = (n + size - 1) / size;
   const auto run_chunk = [&](int64_t chunk) {
     const NoGradGuard no_grad;

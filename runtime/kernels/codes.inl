@@ -5,11 +5,9 @@
 
 #ifdef OCTET_VNNI
 typedef uint8_t Code;
-typedef int8_t WeightCode;
 constexpr int kCodeBias = 128;
 #else
 typedef int16_t Code;
-typedef int16_t WeightCode;
 constexpr int kCodeBias = 0;
 #endif
 constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
@@ -258,35 +256,60 @@ void multiply_codes(const CodeProduct& c, const Epilogue& e) {
   }
 }
 
+// Codes of one channel each, joined to words.
+OCTET_INLINE IntLanes joined(const IntLanes* codes) {
+#ifdef OCTET_VNNI
+  return (codes[0] & 255) | (codes[1] & 255) << 8 | (codes[2] & 255) << 16 |
+         codes[3] << 24;
+#else
+  return (codes[0] & 0xffff) | codes[1] << 16;
+#endif
+}
+
+// `channels` channels, kLanes at most.
+OCTET_INLINE IntLanes codes_from(const float* from, int64_t channels) {
+  if (channels >= kLanes) {
+    return __builtin_convertvector(load<Lanes>(from), IntLanes);
+  }
+  IntLanes codes = {};
+  for (int64_t i = 0; i < channels; ++i) codes[i] = static_cast<int>(from[i]);
+  return codes;
+}
+
 // Panels as of floats (see pack), a row being a word of each channel.
 void pack_codes(const CodePanels& p) {
-  WeightCode* out = reinterpret_cast<WeightCode*>(p.out);
+  CodeWord* out = p.out;
   const int64_t words = (p.c + kCodesPerWord - 1) / kCodesPerWord;
   for (int64_t k = 0; k < p.channels;) {
     const int64_t width = panel_vectors(k, p.channels) * kLanes;
-    const int64_t left = panel_channels(k, p.channels);
-    for (int64_t i = 0; i < width; ++i) p.start[k + i] = 0;
-    for (int64_t tap = 0; tap < p.taps; ++tap) {
-      const float* codes = p.codes + tap * p.c * p.channels + k;
-      for (int64_t word = 0; word < words;
-           ++word, out += width * kCodesPerWord) {
-        for (int j = 0; j < kCodesPerWord; ++j) {
-          const int64_t c = word * kCodesPerWord + j;
-          for (int64_t i = 0; i < width; ++i) {
-            const float code =
-                c < p.c && i < left ? codes[c * p.channels + i] : 0.0f;
-            out[i * kCodesPerWord + j] = static_cast<WeightCode>(code);
-            p.start[k + i] -= kCodeBias * static_cast<int32_t>(code);
+    for (int64_t v = 0; v < width; v += kLanes) {
+      const int64_t left = p.channels - k - v;
+      IntLanes sum = {};
+      CodeWord* to = out + v;
+      for (int64_t tap = 0; tap < p.taps; ++tap) {
+        const float* from = p.codes + tap * p.c * p.row + k + v;
+        for (int64_t word = 0; word < words; ++word, to += width) {
+          IntLanes codes[kCodesPerWord] = {};
+          for (int j = 0; j < kCodesPerWord; ++j) {
+            const int64_t c = word * kCodesPerWord + j;
+            if (c < p.c) codes[j] = codes_from(from + c * p.row, left);
+            sum += codes[j];
           }
+          const IntLanes packed = joined(codes);
+          __builtin_memcpy(to, &packed, sizeof(packed));
         }
       }
+      const IntLanes start = sum * -kCodeBias;
+      __builtin_memcpy(p.start + k + v, &start, sizeof(start));
     }
+    out += width * p.taps * words;
     k += width;
   }
 }
 
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
+    .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,
     .pack = pack_codes,

@@ -91,6 +91,7 @@ struct CodeProduct : ProductOf<CodeWord> {
 struct CodePanels {
   const float* codes = nullptr;
   int64_t taps = 0, c = 0, channels = 0;
+  int64_t row = 0;           // floats between neighbouring c
   CodeWord* out = nullptr;   // packed_size(taps * words(c), channels)
   int32_t* start = nullptr;  // packed_size(1, channels)
 };
@@ -187,6 +188,7 @@ struct Activation {
 /// 32 bits.
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
+  int64_t panel;           // channels that pack() keeps together
   /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
   /// `factor` are not used) into words. False if there was a NaN, which has
   /// no code.

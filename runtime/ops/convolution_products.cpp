@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include <octet/runtime/parallel.h>
+
 namespace octet {
 
 kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
@@ -71,14 +73,21 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups) {
         codes.reshaped({taps * c, groups, channels}).transposed({1, 0, 2});
   }
   const float* from = std::as_const(grouped).f32().data();
-  for (int64_t group = 0; group < groups; ++group) {
-    table.codes.pack({.codes = from + group * taps * c * channels,
+  int32_t* to = panels.data<int32_t>().data();
+  int32_t* sums = start.data<int32_t>().data();
+  const int64_t width = table.codes.panel;
+  const int64_t count = (channels + width - 1) / width;
+  parallel_for(groups * count, [&](int64_t i) {
+    const int64_t group = i / count;
+    const int64_t first = i % count * width;
+    table.codes.pack({.codes = from + group * taps * c * channels + first,
                       .taps = taps,
                       .c = c,
-                      .channels = channels,
-                      .out = panels.data<int32_t>().data() + group * size,
-                      .start = start.data<int32_t>().data() + group * starts});
-  }
+                      .channels = std::min(width, channels - first),
+                      .row = channels,
+                      .out = to + group * size + first * rows,
+                      .start = sums + group * starts + first});
+  });
   return {panels, start};
 }
 

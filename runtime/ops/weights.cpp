@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
 
 namespace octet {
 
@@ -48,14 +49,20 @@ struct QuantizedWeight {
 QuantizedWeight quantize_weight(const Tensor& x, const Grid& grid) {
   const Columns columns(x.shape(), grid);
   QuantizedWeight result{Tensor(x.shape()), Tensor(x.shape())};
-  kernels::table().quantize_columns({.x = x.f32().data(),
-                                     .scale = columns.scale.f32().data(),
-                                     .rows = columns.rows,
-                                     .channels = columns.count,
-                                     .low = static_cast<float>(grid.low),
-                                     .high = static_cast<float>(grid.high),
-                                     .codes = result.codes.f32().data(),
-                                     .real = result.real.f32().data()});
+  const float* from = x.f32().data();
+  float* codes = result.codes.f32().data();
+  float* real = result.real.f32().data();
+  parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
+    const int64_t offset = first * columns.count;
+    kernels::table().quantize_columns({.x = from + offset,
+                                       .scale = columns.scale.f32().data(),
+                                       .rows = last - first,
+                                       .channels = columns.count,
+                                       .low = static_cast<float>(grid.low),
+                                       .high = static_cast<float>(grid.high),
+                                       .codes = codes + offset,
+                                       .real = real + offset});
+  });
   return result;
 }
 
