@@ -35,7 +35,7 @@ int main() try {
   quant::register_wrapper({.name = "GlobalMaxPool2DQuantizeWrapper"});
   const quant::QdqPlan plan = show("With the wrapper:", model);
 
-  const Model quantized = quant::apply(plan, model);
+  Model quantized = quant::apply(plan, model);
   Tensor images({64, 12, 10, 3});
   Rng(1).fill_uniform(images, -1, 1);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(images); });

@@ -73,7 +73,7 @@ void run(const Options& o) {
   print(result.report.to_string());
 
   // 2. Insert Q/DQ.
-  const Model quantized =
+  Model quantized =
       quant::insert_qdq(result.model, result.matches,
                         {.activation = quant::activation_quantizer(),
                          .weight = quant::weight_quantizer(),

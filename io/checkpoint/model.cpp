@@ -59,7 +59,7 @@ Model load_model(const std::filesystem::path& path, const FileLimits& limits) {
                  });
 }
 
-void load_weights(const Model& model, const std::filesystem::path& path,
+void load_weights(Model& model, const std::filesystem::path& path,
                   const FileLimits& limits) {
   const quant::ModelState state = read_model(path, limits);
   with_context([&] { return frame_of(path); },

@@ -292,7 +292,7 @@ Model load_keras(const std::filesystem::path& path,
   return reading(path, [&] { return load(path, options); });
 }
 
-void load_keras_weights(const Model& model, const std::filesystem::path& path,
+void load_keras_weights(Model& model, const std::filesystem::path& path,
                         const KerasOptions& options) {
   reading(path, [&] {
     Source source = open_source(path, options);

@@ -117,7 +117,7 @@ void warn_of_missing_classes(const Dataset& data) {
 }  // namespace
 
 std::vector<CalibratedRange> calibrate(
-    const Model& model, const std::function<void(const Model&)>& forward,
+    Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options) {
   warn_of_switched_off(model);
   const Switches switches(quantizers(model));
@@ -171,7 +171,7 @@ std::vector<CalibratedRange> calibrate(
   return result;
 }
 
-std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
+std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options) {
   if (options.batch_size < 1) {
     throw ValueError(fmt::format("calibrate: expected batch_size >= 1, got {}",

@@ -9,7 +9,7 @@
 namespace octet::quant {
 namespace {
 
-void set_enabled(const Model& model, bool enabled) {
+void set_enabled(Model& model, bool enabled) {
   for (const auto& quantizer : quantizers(model)) {
     quantizer->set_enabled(enabled);
   }
@@ -53,7 +53,7 @@ ObservingPaused::~ObservingPaused() {
   for (const auto& quantizer : quantizers_) quantizer->resume_observing();
 }
 
-void prepare_qat(const Model& model) {
+void prepare_qat(Model& model) {
   const auto all = quantizers(model);
   if (all.empty()) {
     throw ValueError(fmt::format(
@@ -71,10 +71,10 @@ void prepare_qat(const Model& model) {
   set_enabled(model, true);
 }
 
-void enable_fake_quant(const Model& model) { set_enabled(model, true); }
-void disable_fake_quant(const Model& model) { set_enabled(model, false); }
+void enable_fake_quant(Model& model) { set_enabled(model, true); }
+void disable_fake_quant(Model& model) { set_enabled(model, false); }
 
-void freeze_bn_stats(const Model& model, bool frozen) {
+void freeze_bn_stats(Model& model, bool frozen) {
   for (const auto& layer : model.layers()) layer->freeze_statistics(frozen);
 }
 

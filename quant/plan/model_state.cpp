@@ -217,11 +217,11 @@ void restore(Model& model, const ModelState& state) {
   status.put_back();
 }
 
-void assign_weights(const Model& model, std::span<const Weight> weights) {
+void assign_weights(Model& model, std::span<const Weight> weights) {
   Assignment(model, weights).put_in_place();
 }
 
-void copy_weights(const Model& from, const Model& to) {
+void copy_weights(const Model& from, Model& to) {
   assign_weights(to, weights_of(from));
 }
 

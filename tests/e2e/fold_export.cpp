@@ -31,7 +31,7 @@ void write_network(const std::string& name, const zoo::Options& options,
   const Model model = zoo::make(name, options);
   disturb_signs(model);
   write_both(model, folder, name);
-  const Model quantized = quant::quantize_model(model);
+  Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized,
                    [&](const Model& m) { (void)m.predict(noise_for(m, 8)); });
   write_both(quantized, folder, name + ".int8");

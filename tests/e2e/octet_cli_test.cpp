@@ -19,7 +19,7 @@ void export_small(const std::filesystem::path& path) {
   x = ReLU()(x);
   x = Flatten()(x);
   const Model model(image, Dense({.units = 2})(x));
-  const Model qat = quant::quantize_model(model);
+  Model qat = quant::quantize_model(model);
   Rng rng(1);
   Tensor inputs({4, 6, 4, 3});
   rng.fill_normal(inputs, 0, 1);

@@ -204,7 +204,7 @@ void write_untrained(Writer& writer, const std::string& network,
   const Batch batch = few.batch(0, few.size());
   writer.write_images(network, batch);
   for (const Way& way : ways_of(network)) {
-    const Model quantized = way.quantize(model);
+    Model quantized = way.quantize(model);
     quant::calibrate(quantized, few);
     writer.write_case(network, way, quantized, batch);
   }

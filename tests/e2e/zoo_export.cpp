@@ -78,7 +78,7 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
                        const std::string& name) {
   quant::TransformResult result = quant::transform(model);
   for (quant::PatternMatch& match : result.matches) match.apply = true;
-  const Model quantized = quant::insert_qdq(result.model, result.matches);
+  Model quantized = quant::insert_qdq(result.model, result.matches);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   write_case(quantized, x, folder, name + ".patterns.int8");
 }

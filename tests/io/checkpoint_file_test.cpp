@@ -96,7 +96,7 @@ TEST(ModelFile, KeepsWhatNestedModelsHaveInCommon) {
 
 TEST(ModelFile, IsReadWithinTheLimitsThatAreGiven) {
   const TempFolder folder;
-  const Model model = quantized_branches();
+  Model model = quantized_branches();
   save_model(model, folder / "a.h5");
   expect_equal(load_model(folder / "a.h5", {.isolation = Isolation::none}),
                model);
@@ -209,7 +209,7 @@ TEST(LoadWeights, TakesThoseOfAFloatOrAQuantizedTwin) {
     for (const Parameter& p : fresh.parameters()) {
       p.variable.assign(Tensor::zeros(p.variable.shape()));
     }
-    const Model quantized = quant::quantize_model(fresh);
+    Model quantized = quant::quantize_model(fresh);
     load_weights(fresh, folder / name);
     load_weights(quantized, folder / name);
     EXPECT_EQ(weight_bits(fresh), weight_bits(trained)) << name;
@@ -222,9 +222,8 @@ TEST(LoadWeights, ChangesNothingWhereSomethingDoesNotFit) {
   const TempFolder folder;
   save_model(branches(), folder / "a.h5");
   const SymbolicTensor x = input({6, 5, 2}, "x");
-  const Model other(
-      x, Dense({.units = 4, .name = "head"})(Flatten({.name = "flat"})(
-             Conv2D({.filters = 3, .name = "shared"})(x))));
+  Model other(x, Dense({.units = 4, .name = "head"})(Flatten({.name = "flat"})(
+                     Conv2D({.filters = 3, .name = "shared"})(x))));
   const auto before = weight_bits(other);
   EXPECT_THAT(
       error_of<ValueError>([&] { load_weights(other, folder / "a.h5"); }),
@@ -235,7 +234,7 @@ TEST(LoadWeights, ChangesNothingWhereSomethingDoesNotFit) {
   EXPECT_EQ(weight_bits(other), before);
   const Model wider(x, Conv2D({.filters = 4, .name = "shared"})(x));
   save_model(wider, folder / "wider.h5");
-  const Model narrow(x, Conv2D({.filters = 3, .name = "shared"})(x));
+  Model narrow(x, Conv2D({.filters = 3, .name = "shared"})(x));
   EXPECT_THAT(
       error_of<ShapeError>([&] { load_weights(narrow, folder / "wider.h5"); }),
       HasSubstr("weight 'shared/kernel': expected f32 [3,3,2,3], got f32 "

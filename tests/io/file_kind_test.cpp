@@ -145,7 +145,10 @@ const std::vector<Reader>& readers() {
        [](const Path& path) { (void)load_model(path); },
        {"a model or checkpoint of Octet"}},
       {"load_weights",
-       [](const Path& path) { load_weights(branches(), path); },
+       [](const Path& path) {
+         Model model = branches();
+         load_weights(model, path);
+       },
        {"a model or checkpoint of Octet"}},
       {"load_checkpoint",
        [](const Path& path) { (void)load_checkpoint(path); },

@@ -195,7 +195,7 @@ TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
 
 TEST_F(SharedModels, WeightsOfAFileFitTheNetworkOfTheZoo) {
   // The zoo's network ends before the softmax.
-  const Model zoo = zoo::make("resnet8");
+  Model zoo = zoo::make("resnet8");
   load_keras_weights(zoo, testdata("models/pretrainedResnet.h5"));
   const Model model = load_keras(testdata("models/pretrainedResnet.h5"));
   const KerasCase expected =

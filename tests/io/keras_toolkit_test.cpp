@@ -119,16 +119,15 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
 
 TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
-  const Model model =
-      quant::apply(quant::plan_of(original), float_twin(original));
+  Model model = quant::apply(quant::plan_of(original), float_twin(original));
   load_keras_weights(model, keras_golden("toolkit_residual.legacy_weights.h5"));
   expect_computes(model, keras_case("toolkit_residual"), kTolerance);
 }
 
 TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
-  const Model model = quant::quantize_model(float_twin(original),
-                                            {.policy = quant::Policy::toolkit});
+  Model model = quant::quantize_model(float_twin(original),
+                                      {.policy = quant::Policy::toolkit});
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_TRUE(weight_quantizer_of(model, "conv").scales().empty());
   for (const quant::PlacedQuantizer& placed :
@@ -143,7 +142,7 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
 
 TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
-  const Model model = float_twin(original);
+  Model model = float_twin(original);
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_THAT(quant::quantizers(model), IsEmpty());
   for (const char* layer : {"conv", "dense"}) {
@@ -158,7 +157,7 @@ TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
 
 TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
-  const Model model = quant::quantize_model(float_twin(original));
+  Model model = quant::quantize_model(float_twin(original));
   const auto load = [&](bool partial) {
     load_keras_weights(model, keras_golden("toolkit_residual.h5"),
                        {.partial = partial});
@@ -224,7 +223,7 @@ TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedTwin) {
       .layer("d", {{"kernel:0", Tensor::of<float>({2, 1}, {3, -4})},
                    {"bias:0", Tensor::of<float>({1}, {5})}})
       .write(folder / "w.h5");
-  const Model model = loaded(Weights());
+  Model model = loaded(Weights());
   load_keras_weights(model, folder / "w.h5");
   EXPECT_THAT(model.layer("quant_d").parameter("kernel").variable.value().f32(),
               ElementsAre(3, -4));
@@ -407,8 +406,7 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
 }
 
 TEST(ToolkitRange, GoesByNameAlone) {
-  const Model model =
-      float_twin(load_keras(keras_golden("toolkit_sequence.h5")));
+  Model model = float_twin(load_keras(keras_golden("toolkit_sequence.h5")));
   EXPECT_THAT(error_of<UnsupportedError>([&] {
                 load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
                                    {.match = KerasMatch::by_order});

@@ -53,12 +53,12 @@ const std::vector<float> kLoaded{10, 11, 12, 13, 20, 21,
 
 TEST(KerasWeights, FindTheirLayersByName) {
   const TempFolder folder;
-  const Model model = two_dense();
+  Model model = two_dense();
   write_two(folder / "w.h5");
   load_keras_weights(model, folder / "w.h5");
   EXPECT_EQ(all_values(model), kLoaded);
   // Wherever they are in the file.
-  const Model other = two_dense("b", "a");
+  Model other = two_dense("b", "a");
   load_keras_weights(other, folder / "w.h5");
   EXPECT_EQ(values(other.layer("a").parameter("kernel").variable),
             values(kernel(10)));
@@ -66,7 +66,7 @@ TEST(KerasWeights, FindTheirLayersByName) {
 
 TEST(KerasWeights, FindTheirLayersByOrderIfAsked) {
   const TempFolder folder;
-  const Model model = two_dense("x", "y");
+  Model model = two_dense("x", "y");
   write_two(folder / "w.h5");
   const std::string text = error_of<FormatError>(
       [&] { load_keras_weights(model, folder / "w.h5"); });
@@ -75,7 +75,7 @@ TEST(KerasWeights, FindTheirLayersByOrderIfAsked) {
                           HasSubstr("KerasOptions::match"), HasSubstr("w.h5")));
   load_keras_weights(model, folder / "w.h5", {.match = KerasMatch::by_order});
   EXPECT_EQ(all_values(model), kLoaded);
-  const Model three = Sequential(
+  Model three = Sequential(
       {2}, {Dense({.units = 2}), Dense({.units = 2}), Dense({.units = 2})});
   EXPECT_THAT(error_of<FormatError>([&] {
                 load_keras_weights(three, folder / "w.h5",
@@ -86,7 +86,7 @@ TEST(KerasWeights, FindTheirLayersByOrderIfAsked) {
 
 TEST(KerasWeights, AreAssignedAllOrNone) {
   const TempFolder folder;
-  const Model model = two_dense();
+  Model model = two_dense();
   const std::vector<float> before = all_values(model);
   const auto refusal = [&](const Tensor& last) {
     write_two(folder / "w.h5", "a", "b", last);
@@ -112,7 +112,7 @@ TEST(KerasWeights, AreAssignedAllOrNone) {
 TEST(KerasWeights, OfABackboneFitUnderANewHead) {
   const TempFolder folder;
   write_two(folder / "w.h5", "a", "old_head");
-  const Model model = two_dense("a", "new_head");
+  Model model = two_dense("a", "new_head");
   const std::vector<float> head =
       values(model.layer("new_head").parameter("kernel").variable);
   EXPECT_THAT(error_of<FormatError>(
@@ -126,7 +126,7 @@ TEST(KerasWeights, OfABackboneFitUnderANewHead) {
 
 TEST(KerasWeights, AreKnownByNameWhereverTheyStandInTheirLayer) {
   const TempFolder folder;
-  const Model model = two_dense();
+  Model model = two_dense();
   KerasFile("")
       .layer("a", {{"bias:0", bias(20)}, {"kernel:0", kernel(10)}})
       .layer("b", {{"b", bias(40)}, {"W", kernel(30)}})
@@ -179,7 +179,7 @@ Model functional() {
 class KerasWeightFiles : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KerasWeightFiles, FitAModelMadeWithOctet) {
-  const Model model = functional();
+  Model model = functional();
   load_keras_weights(model, keras_golden(GetParam()));
   const std::string name = GetParam();
   expect_computes(model, keras_case(name.substr(0, name.find('.'))),
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Files, KerasWeightFiles,
                          });
 
 TEST(KerasWeights, OfKeras2FitAModelMadeWithOctet) {
-  const Model model = functional();
+  Model model = functional();
   load_keras_weights(model, keras_golden("k2_functional.legacy_weights.h5"));
   const Model read = load_keras(keras_golden("k2_functional.h5"));
   for (const auto& layer : model.layers()) {
@@ -243,7 +243,7 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
   EXPECT_THAT(order, ElementsAre("s1_first", "s1_shortcut", "s1_second",
                                  "s2_first", "s2_shortcut", "s2_second"));
   for (const bool names_of_keras : {true, false}) {
-    const Model unnamed = branches(names_of_keras);
+    Model unnamed = branches(names_of_keras);
     load_keras_weights(unnamed, keras_golden("k30_branches.weights.h5"));
     expect_computes(unnamed, keras_case("k30_branches"), kTolerance);
   }
@@ -251,8 +251,7 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
 
 TEST(KerasWeights, OfKeras3AreTakenByOrderWhereNamesDiffer) {
   const Model model = load_keras(keras_golden("k3_bfloat16.keras"));
-  const Model other =
-      Sequential({5}, {Dense({.units = 4}), Dense({.units = 2})});
+  Model other = Sequential({5}, {Dense({.units = 4}), Dense({.units = 2})});
   EXPECT_THAT(error_of<FormatError>([&] {
                 load_keras_weights(other, keras_golden("k3_bfloat16.keras"));
               }),
@@ -264,7 +263,7 @@ TEST(KerasWeights, OfKeras3AreTakenByOrderWhereNamesDiffer) {
 }
 
 TEST(KerasWeights, OfKeras3MustFitTheModel) {
-  const auto refusal = [&](const Model& model) {
+  const auto refusal = [&](Model model) {
     return error_of<FormatError>([&] {
       load_keras_weights(model, keras_golden("k30_branches.weights.h5"));
     });
@@ -285,8 +284,9 @@ TEST(KerasWeights, NeedAFileThatHasSome) {
   Hdf5Writer writer;
   writer.attribute("", "title", "nothing of Keras");
   write_file(folder / "w.h5", writer.finish());
+  Model model = two_dense();
   EXPECT_THAT(error_of<FormatError>(
-                  [&] { load_keras_weights(two_dense(), folder / "w.h5"); }),
+                  [&] { load_keras_weights(model, folder / "w.h5"); }),
               AllOf(HasSubstr("layer_names"), HasSubstr("w.h5")));
 }
 

@@ -177,7 +177,7 @@ TEST_F(NewLayer, SaysWhatFunctionItEndsIn) {
 }
 
 TEST_F(NewLayer, IsExportedInInt8AndRunsThere) {
-  const Model model = quant::quantize_model(quant::fold_batch_norm(imported()));
+  Model model = quant::quantize_model(quant::fold_batch_norm(imported()));
   const Tensor x = noise({8, 4, 5, 3});
   quant::calibrate(model, Dataset(x, Tensor::zeros({8}, DType::i64)));
   export_onnx(model, folder_ / "m.onnx");

@@ -136,7 +136,7 @@ TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
   for (const char* name : {"resnet8", "ds_cnn", "pippin"}) {
     const Model real = zoo::make(name);
     disturb_signs(real);
-    const Model model =
+    Model model =
         quant::quantize_model(real, {.policy = quant::Policy::toolkit});
     quant::calibrate(model, [](const Model& m) {
       (void)m.predict(noise(m.inputs()[0].shape().with(0, 4)));

@@ -119,7 +119,7 @@ TEST(PatternExport, WritesAnOutputPairForAllThatReadIt) {
   const Model model({image}, {Activation("tanh", "a")(pool),
                               Activation("sigmoid", "b")(pool)});
   const quant::TransformResult result = quant::transform(model);
-  const Model quantized = quant::insert_qdq(result.model, result.matches);
+  Model quantized = quant::insert_qdq(result.model, result.matches);
   quant::calibrate(quantized, [](const Model& m) {
     Tensor x({2, 4, 4, 3});
     Rng(1).fill_uniform(x, -1, 1);
@@ -142,7 +142,7 @@ TEST(PatternExport, WritesAttentionsThreePairs) {
   SymbolicTensor y = LayerNormalization({.name = "norm"})(x);
   y = multi_head_attention(y, y, {.num_heads = 2, .key_dim = 4, .name = "a"});
   const quant::TransformResult result = quant::transform(Model(x, y));
-  const Model model = quant::insert_qdq(result.model, result.matches);
+  Model model = quant::insert_qdq(result.model, result.matches);
   quant::calibrate(model, [](const Model& m) {
     Tensor data({2, 5, 8});
     Rng(1).fill_uniform(data, -1, 1);

@@ -182,7 +182,7 @@ TEST(FoldBatchNorm, LeavesTheModelAsItIs) {
   const auto fixed = scales(model);
   const Tensor x = noise({3, 6, 5, 3});
   const auto answer = bits(model.predict(x));
-  const Model folded = fold_batch_norm(model);
+  Model folded = fold_batch_norm(model);
   shake(folded, 99);
   quantizer(folded, "x")->set_scale(7);
   disable_fake_quant(folded);
@@ -308,7 +308,7 @@ TEST(FoldBatchNorm, KeepsQuantizersShared) {
 }
 
 TEST(FoldBatchNorm, KeepsSwitches) {
-  const Model model = quantized_with({});
+  Model model = quantized_with({});
   disable_fake_quant(model);
   quantizer(model, "b")->set_enabled(true);
   EXPECT_EQ(switches(fold_batch_norm(model)), switches(model));

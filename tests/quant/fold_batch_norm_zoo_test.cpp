@@ -166,7 +166,7 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
 }
 
 TEST(QatAfterFolding, CalibratesActivationsAgainAndLeavesWeights) {
-  const Model model = fold_batch_norm(calibrated_quickstart());
+  Model model = fold_batch_norm(calibrated_quickstart());
   const auto q = quantizer(model, "conv2d/kernel");
   const std::vector<float> before(q->scales().begin(), q->scales().end());
   const float image = *quantizer(model, "image")->scale();

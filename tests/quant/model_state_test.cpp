@@ -44,7 +44,7 @@ TEST(ModelState, NamesLayersAsTheFloatModelDoes) {
 }
 
 TEST(ModelState, MakesAnEqualModel) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const ModelState state = state_of(model);
   Model made = rebuild(state);
   restore(made, state);
@@ -278,8 +278,8 @@ TEST(Twin, IsFoundByItsOwnNameFirst) {
 }
 
 TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {
-  const Model model = quickstart();
-  const Model quantized = calibrated_quickstart();
+  Model model = quickstart();
+  Model quantized = calibrated_quickstart();
   const auto scale = scales(quantized);
   shake(model, 3);
   copy_weights(model, quantized);
@@ -293,7 +293,7 @@ TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {
 
 TEST(CopyWeights, ChangesNothingBetweenOtherModels) {
   const Model model = quickstart();
-  const Model other = doubling();
+  Model other = doubling();
   const auto before = weight_bits(other);
   EXPECT_THAT(error_of<ValueError>([&] { copy_weights(model, other); }),
               AllOf(HasSubstr("got none for 'first/kernel', 'first/bias', "

@@ -282,8 +282,7 @@ TEST(Place, TakesCasesAndDefaultsInNestedModels) {
 TEST(Place, GivesAModelWithSharedLayersThatRuns) {
   const Model model = nested();
   shake(model);
-  const Model quantized =
-      quantize_model(model, asking({}, {ResNetV1QDQCase()}));
+  Model quantized = quantize_model(model, asking({}, {ResNetV1QDQCase()}));
   calibrate(quantized, samples(8, {6, 6, 4}), {.method = Calibration::max});
   const Tensor x = noise({2, 6, 6, 4}, 7);
   const auto real = values(model.predict(x));

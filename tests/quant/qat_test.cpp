@@ -16,8 +16,23 @@ namespace {
 using ::testing::Each;
 using ::testing::HasSubstr;
 
+// What changes a model takes no const one, and none that is gone afterwards.
+template <class M>
+concept Changeable = requires(M&& m, const Dataset& data) {
+  calibrate(std::forward<M>(m), data);
+}
+|| requires(M&& m) { prepare_qat(std::forward<M>(m)); }
+|| requires(M&& m) { enable_fake_quant(std::forward<M>(m)); }
+|| requires(M&& m) { disable_fake_quant(std::forward<M>(m)); }
+|| requires(M&& m) { freeze_bn_stats(std::forward<M>(m)); }
+|| requires(M&& m, const Model& from) {
+  copy_weights(from, std::forward<M>(m));
+};
+static_assert(Changeable<Model&>);
+static_assert(!Changeable<const Model&> && !Changeable<Model>);
+
 TEST(PrepareQat, SwitchesEveryQuantizerOn) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   disable_fake_quant(model);
   const auto before = scales(model);
   prepare_qat(model);
@@ -26,7 +41,7 @@ TEST(PrepareQat, SwitchesEveryQuantizerOn) {
 }
 
 TEST(PrepareQat, EndsObserving) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const auto before = scales(model);
   quantizer(model, "image")->start_observing({});
   prepare_qat(model);
@@ -35,7 +50,7 @@ TEST(PrepareQat, EndsObserving) {
 }
 
 TEST(PrepareQat, RefusesAModelThatIsNotCalibrated) {
-  const Model model = quantize_model(quickstart());
+  Model model = quantize_model(quickstart());
   quantizer(model, "image")->set_scale(1);
   disable_fake_quant(model);
   const std::string text = error_of<ValueError>([&] { prepare_qat(model); });
@@ -44,20 +59,21 @@ TEST(PrepareQat, RefusesAModelThatIsNotCalibrated) {
 }
 
 TEST(PrepareQat, RefusesAFloatModel) {
-  EXPECT_THAT(error_of<ValueError>([] { prepare_qat(quickstart()); }),
+  Model plain = quickstart();
+  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(plain); }),
               HasSubstr("prepare_qat: expected a quantized model, got "
                         "'quickstart'"));
 }
 
 TEST(PrepareQat, TakesAHandSetScale) {
-  const Model model = quantize_model(quickstart());
+  Model model = quantize_model(quickstart());
   quantizer(model, "image")->set_scale(0.01f);
   quantizer(model, "flatten")->set_scale(0.02f);
   EXPECT_NO_THROW(prepare_qat(model));
 }
 
 TEST(FakeQuantSwitch, ChangesPredictionsAndBack) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   const Tensor x = noise({9, 8, 6, 1});
   const auto real = bits(quickstart().predict(x));
   const auto rounded = bits(model.predict(x));
@@ -71,7 +87,7 @@ TEST(FakeQuantSwitch, ChangesPredictionsAndBack) {
 }
 
 TEST(FakeQuantSwitch, DoesNothingToAFloatModel) {
-  const Model model = quickstart();
+  Model model = quickstart();
   EXPECT_NO_THROW(disable_fake_quant(model));
   EXPECT_NO_THROW(enable_fake_quant(model));
 }
@@ -108,7 +124,7 @@ TEST(FreezeBnStats, ReachesBatchNormalizationInAWrapper) {
 }
 
 TEST(FreezeBnStats, SurvivesQuantization) {
-  const Model model = quickstart();
+  Model model = quickstart();
   freeze_bn_stats(model);
   Model quantized = quantize_model(model);
   disable_fake_quant(quantized);  // it is not calibrated

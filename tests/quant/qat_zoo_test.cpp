@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(, QatOf, ::testing::ValuesIn(ways()),
                          [](const auto& way) { return way.param.name; });
 
 TEST_P(QatOf, NeedsCalibration) {
-  const Model model = quantize_model(real(), GetParam().how);
+  Model model = quantize_model(real(), GetParam().how);
   disable_fake_quant(model);
   EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
               HasSubstr("has no scale; run quant::calibrate first"));
@@ -87,7 +87,7 @@ TEST_P(QatOf, NeedsCalibration) {
 
 TEST_P(QatOf, SwitchedOffIsTheFloatNetwork) {
   const Model float_model = real();
-  const Model model = calibrated(float_model);
+  Model model = calibrated(float_model);
   const Tensor x = images(model, 3);
   const auto rounded = bits(model.predict(x));
   EXPECT_NE(rounded, bits(float_model.predict(x)));

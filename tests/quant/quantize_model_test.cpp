@@ -54,7 +54,7 @@ TEST(QuantizeModel, LeavesTheModelUntouchedAndGivesTheSameTwice) {
 
 TEST(QuantizeModel, IsTheFloatModelWithItsQuantizersOff) {
   const Model model = quickstart();
-  const Model quantized = quantize_model(model);
+  Model quantized = quantize_model(model);
   const Tensor x = noise({5, 8, 6, 1});
   disable_fake_quant(quantized);
   EXPECT_EQ(bits(quantized.predict(x)), bits(model.predict(x)));
@@ -120,7 +120,7 @@ TEST(QuantizeModel, CountsParametersAndWorkAsBefore) {
 TEST(QuantizedClone, IsEqualAndIndependent) {
   const Model model = calibrated_quickstart();
   const Tensor x = noise({9, 8, 6, 1});
-  const Model copy = model.clone();
+  Model copy = model.clone();
   EXPECT_EQ(names(copy), names(model));
   EXPECT_EQ(scales(copy), scales(model));
   EXPECT_EQ(weight_bits(copy), weight_bits(model));

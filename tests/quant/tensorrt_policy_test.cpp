@@ -240,7 +240,7 @@ TEST(TensorrtPads, KeepTheAnswersOfTheModel) {
   const SymbolicTensor image = input(kImage, "image");
   const Model model(image, conv(pad(image, "pad"), "conv", 4));
   const auto answer = [&](const QuantizeOptions& options) {
-    const Model quantized = quantize_model(model, options);
+    Model quantized = quantize_model(model, options);
     calibrate(quantized, samples(20, kImage), {.method = Calibration::max});
     return values(quantized.predict(noise({3, 7, 5, 3}, 8)));
   };

@@ -198,7 +198,7 @@ TEST(TensorrtZoo, KeepsTheAddsOfATransformerFloat) {
 TEST(TensorrtZoo, MakesAModelThatCalibratesAndStaysNearTheFloatOne) {
   const Model model = zoo::make("resnet8");
   shake(model);
-  const Model quantized = quantize_model(model);
+  Model quantized = quantize_model(model);
   EXPECT_EQ(quantizers(quantized).size(), 21u);
   calibrate(quantized, samples(16, {32, 32, 3}), {.method = Calibration::max});
   const Tensor x = noise({4, 32, 32, 3}, 3);

@@ -26,7 +26,7 @@ TEST(Uncalibrated, ModelsDoNotRun) {
 }
 
 TEST(Uncalibrated, ModelsRunAsFloatIfSwitchedOff) {
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   disable_fake_quant(model);
   EXPECT_FALSE(needs_calibration(model));
   const Tensor x = noise({2, 3});
@@ -55,7 +55,7 @@ Model normalized(bool trained) {
   return quantize_model(model);
 }
 
-std::vector<std::string> warnings_of(const Model& model) {
+std::vector<std::string> warnings_of(Model model) {
   const WarningsKept kept;
   calibrate(model, [](const Model& m) {
     const NoGradGuard no_grad;
@@ -84,7 +84,7 @@ Dataset sorted() {
 
 TEST(Calibrate, WarnsOfTheFirstSamplesOfSortedData) {
   const WarningsKept kept;
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   calibrate(model, sorted().take(20));
   ASSERT_EQ(kept.messages.size(), 1u);
   EXPECT_THAT(kept.messages[0], HasSubstr("none of 1 of them, the first 1"));
@@ -93,11 +93,11 @@ TEST(Calibrate, WarnsOfTheFirstSamplesOfSortedData) {
 
 TEST(Calibrate, ChoosesSamplesByChance) {
   const WarningsKept kept;
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   calibrate(model, sorted(), {.method = Calibration::max, .samples = 20});
   EXPECT_TRUE(kept.messages.empty());
   EXPECT_GT(*quantizer(model, "x")->scale(), 2.0f / 127);
-  const Model again = quantize_model(doubling());
+  Model again = quantize_model(doubling());
   calibrate(again, sorted().sample(20), {.method = Calibration::max});
   EXPECT_EQ(scales(again), scales(model));
   EXPECT_THROW(calibrate(model, sorted(), {.samples = -1}), ValueError);
@@ -105,7 +105,7 @@ TEST(Calibrate, ChoosesSamplesByChance) {
 
 TEST(Calibrate, WarnsOfQuantizersThatStayOff) {
   const WarningsKept kept;
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   disable_fake_quant(model);
   calibrate(model, sorted());
   ASSERT_EQ(kept.messages.size(), 1u);
@@ -116,7 +116,7 @@ TEST(Calibrate, WarnsOfQuantizersThatStayOff) {
 }
 
 TEST(Calibrate, AsksForAPercentage) {
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   for (const float share : {0.9999f, 0.5f, 1.0f, 49.0f}) {
     EXPECT_THAT(error_of<ValueError>(
                     [&] { calibrate(model, sorted(), {.percentile = share}); }),

@@ -36,7 +36,7 @@ Model load_model(const std::filesystem::path& path,
 /// quantized twin: all, or nothing. Scales stay as they are.
 /// Throws: as load_model(); ValueError naming the weights that one side lacks,
 /// ShapeError.
-void load_weights(const Model& model, const std::filesystem::path& path,
+void load_weights(Model& model, const std::filesystem::path& path,
                   const FileLimits& limits = {});
 
 /// A state in a file, and back. Throws: as save_model() and load_model().

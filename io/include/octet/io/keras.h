@@ -75,7 +75,7 @@ Model load_keras(const std::filesystem::path& path,
 /// follow the weights.
 /// Throws: as load_keras(); FormatError naming the layers or quantizers that
 /// one side lacks.
-void load_keras_weights(const Model& model, const std::filesystem::path& path,
+void load_keras_weights(Model& model, const std::filesystem::path& path,
                         const KerasOptions& options = {});
 
 }  // namespace octet::io

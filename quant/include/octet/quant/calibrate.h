@@ -30,12 +30,12 @@ struct CalibratedRange {
 /// observer gives no finite range >= 0, or for NaN or infinity in an activation
 /// (naming the quantizer); scales and switches are then as before.
 std::vector<CalibratedRange> calibrate(
-    const Model& model, const std::function<void(const Model&)>& forward,
+    Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
 
 /// The same over samples of `data`, in order. Warns where they lack classes
 /// that the rest of their source has, as the first samples of sorted data do.
-std::vector<CalibratedRange> calibrate(const Model& model, const Dataset& data,
+std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 
 }  // namespace octet::quant

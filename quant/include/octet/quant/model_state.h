@@ -47,12 +47,12 @@ void restore(Model& model, const ModelState& state);
 
 /// Puts weights alone into an equal model or a counterpart: all, or nothing.
 /// Throws: as restore().
-void assign_weights(const Model& model, std::span<const Weight> weights);
+void assign_weights(Model& model, std::span<const Weight> weights);
 
 /// Copies all weights and statistics from a model to its counterpart, or to an
 /// equal model. All of them or, if one does not fit, none. Scales of quantizers
 /// and what is frozen stay as they are.
 /// Throws: ValueError naming the layers that one side lacks; ShapeError.
-void copy_weights(const Model& from, const Model& to);
+void copy_weights(const Model& from, Model& to);
 
 }  // namespace octet::quant

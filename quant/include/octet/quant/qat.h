@@ -13,7 +13,7 @@ namespace octet::quant {
 /// Makes a calibrated model ready for fine-tuning: every quantizer on, none
 /// observing. Throws: ValueError naming the first uncalibrated quantizer, or
 /// if there are none.
-void prepare_qat(const Model& model);
+void prepare_qat(Model& model);
 
 /// Throws: ValueError naming `subject` and the first quantizer that is on, has
 /// no scale and collects no ranges to get one. Float models pass.
@@ -36,11 +36,11 @@ class ObservingPaused {
 
 /// Switches every quantizer on or off. Scales are kept, and export writes
 /// Q/DQ either way.
-void enable_fake_quant(const Model& model);
-void disable_fake_quant(const Model& model);
+void enable_fake_quant(Model& model);
+void disable_fake_quant(Model& model);
 
 /// Batch normalization keeps its moving statistics and uses them, in training
 /// too; gamma and beta still learn.
-void freeze_bn_stats(const Model& model, bool frozen = true);
+void freeze_bn_stats(Model& model, bool frozen = true);
 
 }  // namespace octet::quant
