@@ -29,7 +29,7 @@ double peak_rss_mb() {
 }  // namespace
 
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::string& modes) {
+                         const std::string& modes, bool writes) {
   Arguments a;
   CLI::App app(description);
   app.add_option("--model", a.model, "Name in the zoo")->capture_default_str();
@@ -51,6 +51,9 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
   app.add_option("--seconds", a.seconds, "To measure for, at least")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
+  if (writes) {
+    app.add_option("--write", a.write, "ONNX file to write the network to");
+  }
   app.add_flag("--json", a.json, "One line of JSON at the end");
   try {
     app.parse(argc, argv);

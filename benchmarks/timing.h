@@ -17,12 +17,14 @@ struct Arguments {
   int threads = 0;     // 0: all cores
   double seconds = 3;  // measured for at least so long, and five times
   bool json = false;
+  std::string write = "";  // ONNX file for the network
 };
 
 /// Reads the command line and sets the number of threads; the help and its
-/// errors end the program. `modes` are separated by '|'.
+/// errors end the program. `modes` are separated by '|'; `writes` is whether
+/// there is a --write.
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::string& modes);
+                         const std::string& modes, bool writes);
 
 /// Random images for `model`, [n, ...its input].
 Tensor images(const Model& model, int64_t n);

@@ -183,8 +183,11 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
 ConvolutionGeometry::InputRows ConvolutionGeometry::input_rows(
     int64_t first, int64_t last) const {
   const int64_t from = first * strides.h - padding.top;
+  // The last rows may be read by no window: a reader that stores what it
+  // evaluates needs them.
   const int64_t count =
-      (last - 1 - first) * strides.h + (kh - 1) * dilation.h + 1;
+      last == oh ? h + padding.bottom - from
+                 : (last - 1 - first) * strides.h + (kh - 1) * dilation.h + 1;
   InputRows rows{std::clamp<int64_t>(from, 0, h),
                  std::clamp<int64_t>(from + count, 0, h), padding};
   rows.padding.top = std::clamp<int64_t>(-from, 0, count);

@@ -59,7 +59,7 @@ struct ConvolutionGeometry {
   int64_t weight_rows() const { return kh * kw * group_c(); }
 
   /// What output rows [first, last) of an image read: rows of x, and what is
-  /// padded around them.
+  /// padded around them. All bands together read all rows.
   struct InputRows {
     int64_t first, last;
     Pads padding;

@@ -24,9 +24,9 @@ class Codes : public testing::TestWithParam<Isa> {
   Isa before_;
 };
 
-const Grid kBytes{.scale = Tensor::scalar(0.5f)};
+Grid bytes() { return {.scale = Tensor::scalar(0.5f)}; }
 
-// Whole numbers from -128 to 127, halved: on the grid of kBytes.
+// Whole numbers from -128 to 127, halved: on the grid of bytes().
 Tensor random_codes(const Shape& shape, uint64_t seed) {
   Rng rng(seed);
   Tensor t(shape);
@@ -36,7 +36,7 @@ Tensor random_codes(const Shape& shape, uint64_t seed) {
 }
 
 Variable on_grid(const Tensor& t, bool trained = false) {
-  return fake_quantize(Variable(t, trained), kBytes);
+  return fake_quantize(Variable(t, trained), bytes());
 }
 
 // Code sums in whole numbers, scaled once.
@@ -163,10 +163,10 @@ TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
     const auto run = [&](bool two) {
       Variable x = relu(bias_add(multiply(Variable(a, true), Variable(gamma)),
                                  Variable(beta)));
-      if (two) x = relu(add(x, fake_quantize(Variable(b, true), kBytes)));
+      if (two) x = relu(add(x, fake_quantize(Variable(b, true), bytes())));
       const Variable k(w, true);
       const Variable y =
-          conv2d(fake_quantize(x, kBytes), fake_quantize(k, kBytes));
+          conv2d(fake_quantize(x, bytes()), fake_quantize(k, bytes()));
       sum(y).backward();
       return std::pair(y.value(), k.grad());
     };

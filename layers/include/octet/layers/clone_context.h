@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// The copies made so far while a model is cloned: layers that share an

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Runs build/bench/bin/inference and its peers in turn; see compare.sh."""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROGRAM = HERE.parent / "build/bench/bin/inference"
+WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
+             "resnet50:8", "resnet50:1", "mobilenet_v2:8", "resnet8:1"]
+COLUMNS = {
+    "octet fp32": ("octet", "fp32"),
+    "octet int8": ("octet", "int8"),
+    "OpenVINO fp32": ("openvino", "fp32"),
+    "OpenVINO, Octet's INT8": ("openvino", "int8"),
+    "OpenVINO, U8S8": ("openvino", "u8s8"),
+    "ONNX Runtime fp32": ("onnxruntime", "fp32"),
+    "ONNX Runtime, U8S8": ("onnxruntime", "u8s8"),
+}
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]}: {done.stderr.strip()[-300:]}")
+    return done.stdout
+
+
+def measure(column, model, batch, folder, options):
+    engine, form = COLUMNS[column]
+    if engine == "octet":
+        out = run(PROGRAM, "--model", model, "--mode", form, "--batch", batch,
+                  "--threads", options.threads, "--seconds", options.seconds,
+                  "--json")
+    else:
+        out = run(sys.executable, HERE / "peer.py", engine,
+                  folder / f"{model}.{form}.onnx", batch, options.threads,
+                  options.seconds)
+    return json.loads(out.splitlines()[-1])
+
+
+def write_files(model, folder):
+    for form in ("fp32", "int8"):
+        run(PROGRAM, "--model", model, "--mode", form, "--seconds", 0,
+            "--batch", 1, "--write", folder / f"{model}.{form}.onnx")
+    run(sys.executable, HERE / "peer.py", "quantize",
+        folder / f"{model}.fp32.onnx", folder / f"{model}.u8s8.onnx")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("workloads", nargs="*", default=WORKLOADS,
+                        metavar="MODEL:BATCH")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2)
+    options = parser.parse_args()
+
+    print("images/s, median of the rounds' medians (peak memory in MB)\n")
+    print("| |", " | ".join(COLUMNS), "|")
+    print("|---" * (len(COLUMNS) + 1) + "|")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for workload in options.workloads:
+            model, batch = workload.split(":")
+            if not (folder / f"{model}.u8s8.onnx").exists():
+                write_files(model, folder)
+            found = {column: [] for column in COLUMNS}
+            for _ in range(options.rounds):
+                for column in COLUMNS:
+                    found[column].append(
+                        measure(column, model, batch, folder, options))
+            cells = []
+            for column in COLUMNS:
+                rate = statistics.median(
+                    r["images_per_second"] for r in found[column])
+                memory = max(r["peak_rss_mb"] for r in found[column])
+                cells.append(f"{rate:,.{0 if rate >= 100 else 1}f} "
+                             f"({memory:.0f})")
+            print(f"| {model} b{batch} |", " | ".join(cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
