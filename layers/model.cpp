@@ -34,9 +34,9 @@ int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
     largest = std::max(largest, node->shape.with(0, 1).size());
   }
   const int64_t threads = available_threads();
-  const int64_t most = std::min(kMost, (n + threads - 1) / threads);
-  const int64_t size = std::clamp<int64_t>(kCacheFloats / largest, 1, most);
-  return (n + size - 1) / size < threads ? n : size;
+  if (n < threads) return n;
+  const int64_t most = std::min(kMost, n / threads);
+  return std::clamp<int64_t>(kCacheFloats / largest, 1, most);
 }
 
 void check_fits(const Shape& x, const Shape& input, const std::string& name) {

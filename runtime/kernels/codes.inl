@@ -4,10 +4,10 @@
 // all other instructions. Sums are 32 bits wide and exact.
 
 #ifdef OCTET_VNNI
-typedef uint8_t Code;
+typedef uint8_t Code;  // may alias the words, as the other
 constexpr int kCodeBias = 128;
 #else
-typedef int16_t Code;
+typedef int16_t __attribute__((may_alias)) Code;
 constexpr int kCodeBias = 0;
 #endif
 constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
@@ -99,10 +99,12 @@ OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
   const int64_t pixel =
       (e.c + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
   const int64_t row = (e.left + e.w + e.right) * pixel;
-  clear_codes(out, e.top * row + e.left * pixel);
-  out += e.top * row + e.left * pixel;
+  clear_codes(out, e.top * row);
+  out += e.top * row;
   int64_t at = 0;
-  for (int64_t h = 0; h < e.h; ++h, at += e.w * e.c, out += row) {
+  for (int64_t h = 0; h < e.h; ++h, at += e.w * e.c) {
+    clear_codes(out, e.left * pixel);
+    out += e.left * pixel;
     // Without per-channel coefficients a row is one run of values.
     if (Terms == 0 && pixel == e.c) {
       codes_of_run<Terms, Keep>(e, k, out, at, e.w * e.c, nan);
@@ -115,11 +117,11 @@ OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
         clear_codes(out + w * pixel + e.c, pixel - e.c);
       }
     }
-    // To the next row's first pixel; after the last, the rest of its row.
-    clear_codes(out + e.w * pixel,
-                (h + 1 < e.h ? e.left + e.right : e.right) * pixel);
+    out += e.w * pixel;
+    clear_codes(out, e.right * pixel);
+    out += e.right * pixel;
   }
-  clear_codes(out - e.left * pixel, e.bottom * row);
+  clear_codes(out, e.bottom * row);
   return !nan;
 }
 
@@ -267,17 +269,21 @@ OCTET_INLINE IntLanes joined(const IntLanes* codes) {
 }
 
 // `channels` channels, kLanes at most.
-OCTET_INLINE IntLanes codes_from(const float* from, int64_t channels) {
+OCTET_INLINE IntLanes codes_from(const float* from, int64_t channels,
+                                 bool& nan) {
+  Lanes codes = {};
   if (channels >= kLanes) {
-    return __builtin_convertvector(load<Lanes>(from), IntLanes);
+    codes = load<Lanes>(from);
+  } else {
+    for (int64_t i = 0; i < channels; ++i) codes[i] = from[i];
   }
-  IntLanes codes = {};
-  for (int64_t i = 0; i < channels; ++i) codes[i] = static_cast<int>(from[i]);
-  return codes;
+  nan |= any_above(codes, codes);
+  return __builtin_convertvector(codes, IntLanes);
 }
 
 // Panels as of floats (see pack), a row being a word of each channel.
-void pack_codes(const CodePanels& p) {
+bool pack_codes(const CodePanels& p) {
+  bool nan = false;
   CodeWord* out = p.out;
   const int64_t words = (p.c + kCodesPerWord - 1) / kCodesPerWord;
   for (int64_t k = 0; k < p.channels;) {
@@ -292,7 +298,7 @@ void pack_codes(const CodePanels& p) {
           IntLanes codes[kCodesPerWord] = {};
           for (int j = 0; j < kCodesPerWord; ++j) {
             const int64_t c = word * kCodesPerWord + j;
-            if (c < p.c) codes[j] = codes_from(from + c * p.row, left);
+            if (c < p.c) codes[j] = codes_from(from + c * p.row, left, nan);
             sum += codes[j];
           }
           const IntLanes packed = joined(codes);
@@ -305,6 +311,7 @@ void pack_codes(const CodePanels& p) {
     out += width * p.taps * words;
     k += width;
   }
+  return !nan;
 }
 
 constexpr CodeTable kCodes = {

@@ -1,6 +1,6 @@
 // The inner loops, one table of functions per instruction set. The sources
-// (*.inl) are written once with GCC vector extensions and compiled three
-// times; isa.cpp picks the table. Kernels trust their arguments.
+// (*.inl) are written once with GCC vector extensions and compiled once
+// for each; isa.cpp picks the table. Kernels trust their arguments.
 //
 // Bits: every output is one sequential chain of multiply-adds over k, and
 // every per-channel sum one chain over pixels, so the results depend neither
@@ -194,7 +194,8 @@ struct CodeTable {
   /// no code.
   bool (*evaluate)(const Evaluation&, CodeWord* out);
   void (*multiply)(const CodeProduct&, const Epilogue&);
-  void (*pack)(const CodePanels&);
+  /// False if there was a NaN.
+  bool (*pack)(const CodePanels&);
 
   /// Words that the codes of c channels take.
   int64_t words(int64_t c) const {

@@ -144,8 +144,9 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   const V sum = quotient + magic;
   if (__builtin_expect(
           any_above(magnitude<V>(quotient - (sum - magic)), g.sure), 0)) {
-    nan |= any_above(v, v);
-    return clip<V>(v / g.scale, g.low, g.high) + magic;
+    const V exact = v / g.scale;
+    nan |= any_above(exact, exact);
+    return clip<V>(exact, g.low, g.high) + magic;
   }
   return sum;
 }

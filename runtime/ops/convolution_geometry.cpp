@@ -27,8 +27,9 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
         "{}: expected groups that divide the outputs, got {} for {}", kind.op,
         kind.groups, kernel.to_string()));
   }
-  for (const int64_t value : {o.strides.h, o.strides.w, o.dilation.h,
-                              o.dilation.w, kernel[0], kernel[1], kernel[3]}) {
+  for (const int64_t value :
+       {o.strides.h, o.strides.w, o.dilation.h, o.dilation.w, kernel[0],
+        kernel[1], kernel[2], kernel[3]}) {
     if (value < 1) {
       throw ValueError(fmt::format(
           "{}: expected strides, dilation and kernel sizes >= 1, got {}",
@@ -183,8 +184,8 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
 ConvolutionGeometry::InputRows ConvolutionGeometry::input_rows(
     int64_t first, int64_t last) const {
   const int64_t from = first * strides.h - padding.top;
-  // The last rows may be read by no window: a reader that stores what it
-  // evaluates needs them.
+  // The last band takes all rows that are left, though no window may read
+  // them: what is evaluated for the first time is stored.
   const int64_t count =
       last == oh ? h + padding.bottom - from
                  : (last - 1 - first) * strides.h + (kh - 1) * dilation.h + 1;

@@ -1,6 +1,7 @@
 #include "convolution_products.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <utility>
 
@@ -77,17 +78,21 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups) {
   int32_t* sums = start.data<int32_t>().data();
   const int64_t width = table.codes.panel;
   const int64_t count = (channels + width - 1) / width;
+  std::atomic<bool> packed = true;
   parallel_for(groups * count, [&](int64_t i) {
     const int64_t group = i / count;
     const int64_t first = i % count * width;
-    table.codes.pack({.codes = from + group * taps * c * channels + first,
-                      .taps = taps,
-                      .c = c,
-                      .channels = std::min(width, channels - first),
-                      .row = channels,
-                      .out = to + group * size + first * rows,
-                      .start = sums + group * starts + first});
+    const bool done =
+        table.codes.pack({.codes = from + group * taps * c * channels + first,
+                          .taps = taps,
+                          .c = c,
+                          .channels = std::min(width, channels - first),
+                          .row = channels,
+                          .out = to + group * size + first * rows,
+                          .start = sums + group * starts + first});
+    if (!done) packed = false;
   });
+  if (!packed) return {};
   return {panels, start};
 }
 

@@ -99,7 +99,7 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
     sums = statistics.f32().data();
   }
   std::atomic<bool> done = true;
-  parallel_chunks(k.blocks * bands, [&](int64_t first, int64_t last, int64_t) {
+  const auto run = [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       const int64_t at = i % bands;
       const Band band{i / bands, k.block_rows * at / bands,
@@ -120,7 +120,12 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
         done = false;
       }
     }
-  });
+  };
+  if (bands > 1) {
+    parallel_for(k.blocks * bands, [&](int64_t i) { run(i, i + 1, i); });
+  } else {
+    parallel_chunks(k.blocks, run);
+  }
   if (done) reader.commit();
   return done;
 }
@@ -191,8 +196,9 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
                  : Factor::float_codes;
   }
   PackedWeight packed = pack_weight(weight, factor, k);
-  if (!node->forward(input, packed, factor)) {
-    factor = Factor::float_codes;  // which can be NaN
+  // NaN has no code; floats carry it on.
+  if (packed.panels.empty() || !node->forward(input, packed, factor)) {
+    factor = Factor::float_codes;
     packed = pack_weight(weight, factor, k);
     node->forward(input, packed, factor);
   }

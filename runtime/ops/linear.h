@@ -29,8 +29,8 @@ class LinearKernels {
   virtual std::vector<Tensor> pack(const Tensor& weight) const = 0;
   /// The weight as the input's gradient reads it.
   virtual std::vector<Tensor> pack_transposed(const Tensor& weight) const = 0;
-  /// Of the weight's codes as forward_codes() reads them; empty where the op
-  /// cannot multiply words of codes.
+  /// Of the weight's codes as forward_codes() reads them; empty if there is a
+  /// NaN among them.
   virtual std::vector<Tensor> pack_codes(const Tensor& /*codes*/) const {
     return {};
   }
@@ -44,8 +44,8 @@ class LinearKernels {
   virtual void forward(const Band& band, const autograd::Reader& x,
                        const std::vector<Tensor>& panels,
                        kernels::Epilogue y) const = 0;
-  /// The same in integers, for x on a grid. False if x held a NaN, which has no
-  /// code: then the output is of no use.
+  /// The same in integers, for x on a grid. False if x held a NaN: then the
+  /// output is of no use.
   virtual bool forward_codes(const Band& /*band*/,
                              const autograd::Reader& /*x*/,
                              const std::vector<Tensor>& /*panels*/,

@@ -171,20 +171,27 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const Grid grid = on ? on->grid : Grid{};
   const void* table = &kernels::table();
   const std::vector<int64_t> layout = kernels.layout();
-  const std::lock_guard lock(leaf->mutex);
-  const auto kept =
-      std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
-        return p.table == table && p.factor == factor && p.layout == layout;
-      });
+  const auto find = [&] {
+    return std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
+      return p.table == table && p.factor == factor && p.layout == layout;
+    });
+  };
   const uint64_t writes = leaf->value.writes();
+  std::unique_lock lock(leaf->mutex);
+  auto kept = find();
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
     const bool codes = factor != Factor::values;
     return {kept->panels, kept->real, codes ? grid.scale : Tensor()};
   }
+  // Packing waits for threads, which may be waiting for this lock. Those that
+  // pack the same make the same bits.
+  lock.unlock();
   PackedWeight fresh = pack_fresh(w, on, factor, kernels);
   const Leaf::Packed entry{table, writes,       factor,    layout,
                            grid,  fresh.panels, fresh.real};
+  lock.lock();
+  kept = find();
   if (kept != leaf->packed.end()) {
     *kept = entry;
   } else {

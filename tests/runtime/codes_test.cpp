@@ -3,11 +3,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
 
 #include "../support.h"
@@ -198,6 +200,54 @@ TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
                            on_grid(random_codes({40, 3}, 9)))
                          .value();
   for (const float v : all.f32()) EXPECT_TRUE(std::isnan(v));
+}
+
+TEST_P(Codes, NaNAmongTheWeightsReachesTheOutput) {
+  Tensor w = random_codes({40, 3}, 11);
+  w.f32()[0] = NAN;
+  const Variable x = on_grid(random_codes({2, 40}, 12));
+  const Tensor y = dense(x, on_grid(w)).value();
+  for (int64_t i = 0; i < y.size(); ++i) {
+    EXPECT_EQ(std::isnan(y.f32()[static_cast<size_t>(i)]), i % 3 == 0) << i;
+  }
+}
+
+// Bands on their own, of padding alone.
+TEST_P(Codes, OfRowsOutsideTheImageAreZeros) {
+  const int threads = num_threads();
+  set_num_threads(4);
+  const NoGradGuard no_grad;
+  const Tensor x = random_codes({1, 1, 1, 500}, 13);
+  const Tensor w = random_codes({1, 1, 500, 3}, 14);
+  const WindowOptions o{.pads{3, 2, 64, 5}};
+  expect_same_bits(conv2d(on_grid(x), on_grid(w), o).value(),
+                   convolution_of_codes(x, w, o, 1), "padding");
+  set_num_threads(threads);
+}
+
+// A leaf's packed codes are kept for all that read it; packing shares threads
+// with those who wait for them.
+TEST_P(Codes, ArePackedBySeveralThreadsAtOnce) {
+  const int threads = num_threads();
+  set_num_threads(2);
+  const Tensor x = random_codes({1, 6, 6, 64}, 15);
+  const Tensor scale = Tensor::full({96}, 0.5f);
+  for (uint64_t round = 0; round < 20; ++round) {
+    const Variable w(random_codes({3, 3, 64, 96}, round));
+    const auto run = [&] {
+      const NoGradGuard no_grad;
+      return conv2d(on_grid(x), fake_quantize(w, {.scale = scale, .axis = -1}))
+          .value();
+    };
+    Tensor other;
+    std::thread reader([&] { other = run(); });
+    std::vector<Tensor> results(8);
+    parallel_for(8,
+                 [&](int64_t i) { results[static_cast<size_t>(i)] = run(); });
+    reader.join();
+    for (const Tensor& y : results) expect_same_bits(y, other, "threads");
+  }
+  set_num_threads(threads);
 }
 
 // Codes are found without a division, except near ties.

@@ -231,6 +231,13 @@ TEST(Convolutions, RefuseSizesThatCannotBeAddedUp) {
               HasSubstr("dilation and pads <= 2147483648, got"));
 }
 
+TEST(Convolutions, RefuseKernelsOfNothing) {
+  EXPECT_THAT(refusal<ValueError>([] {
+                return conv2d(zeros_of({1, 4, 4, 0}), zeros_of({3, 3, 0, 8}));
+              }),
+              HasSubstr("kernel sizes >= 1, got 0"));
+}
+
 TEST(Convolutions, RefuseShapesThatDoNotFit) {
   EXPECT_THAT(
       refusal<ShapeError>([] {
