@@ -22,7 +22,8 @@ void run(const Arguments& a) {
 int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
-        argc, argv, "Inference of a network of the zoo.", "fp32|int8", true));
+        argc, argv, "Inference of a network of the zoo.", {"fp32", "int8"},
+        true));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "inference: %s\n", error.what());
     return 1;

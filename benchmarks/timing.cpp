@@ -29,18 +29,12 @@ double peak_rss_mb() {
 }  // namespace
 
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::string& modes, bool writes) {
+                         const std::vector<std::string>& modes, bool writes) {
   Arguments a;
   CLI::App app(description);
   app.add_option("--model", a.model, "Name in the zoo")->capture_default_str();
-  std::vector<std::string> names;
-  for (size_t at = 0; at <= modes.size();) {
-    const size_t end = std::min(modes.find('|', at), modes.size());
-    names.push_back(modes.substr(at, end - at));
-    at = end + 1;
-  }
-  app.add_option("--mode", a.mode, modes)
-      ->check(CLI::IsMember(names))
+  app.add_option("--mode", a.mode, "What is measured")
+      ->check(CLI::IsMember(modes))
       ->capture_default_str();
   app.add_option("--batch", a.batch, "Images a run")
       ->check(CLI::Range(1, 4096))

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include <octet/octet.h>
 
@@ -21,10 +22,9 @@ struct Arguments {
 };
 
 /// Reads the command line and sets the number of threads; the help and its
-/// errors end the program. `modes` are separated by '|'; `writes` is whether
-/// there is a --write.
+/// errors end the program. `writes` is whether there is a --write.
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::string& modes, bool writes);
+                         const std::vector<std::string>& modes, bool writes);
 
 /// Random images for `model`, [n, ...its input].
 Tensor images(const Model& model, int64_t n);

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
         argc, argv, "Training steps of a network of the zoo.",
-        "fp32|qat|qat_float", false));
+        {"fp32", "qat", "qat_float"}, false));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_step: %s\n", error.what());
     return 1;

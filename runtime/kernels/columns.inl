@@ -26,17 +26,7 @@ void absmax_columns(float* top, const float* x, int64_t rows,
 template <class V>
 OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t c) {
   const V scale = load<V>(g.scale + c);
-  Rounding<V> grid = rounding<V>(1.0f, g.low, g.high);
-  grid.scale = scale;
-  grid.inverse = splat<V>(1.0f) / scale;
-  for (int i = 0; i < lanes_of<V>(); ++i) {
-    const float sure = sure_distance(g.scale[c + i], g.low, g.high);
-    if constexpr (sizeof(V) == sizeof(float)) {
-      grid.sure = sure;
-    } else {
-      grid.sure[i] = sure;
-    }
-  }
+  const Rounding<V> grid = rounding<V>(scale, g.low, g.high);
   for (int64_t row = 0, at = c; row < g.rows; ++row, at += g.channels) {
     const V q = codes<V>(load<V>(g.x + at), grid);
     store(g.codes + at, q);

@@ -13,8 +13,8 @@ OCTET_INLINE Constants<V> constants(const Evaluation& e) {
           splat<V>(e.high2),
           splat<V>(e.low),
           splat<V>(e.high),
-          rounding<V>(e.scale2, e.code_low2, e.code_high2),
-          rounding<V>(e.scale, e.code_low, e.code_high),
+          rounding<V>(splat<V>(e.scale2), e.code_low2, e.code_high2),
+          rounding<V>(splat<V>(e.scale), e.code_low, e.code_high),
           splat<V>(e.scale2),
           splat<V>(e.factor)};
 }

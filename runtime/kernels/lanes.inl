@@ -111,22 +111,21 @@ OCTET_INLINE bool any_above(FourLanes a, FourLanes b) {
 #endif
 }
 
-// A grid of integers, for codes(). `sure` is how far from an integer v/scale
-// may lie for v*inverse to have the same neighbour: both are within three
-// roundings of each other, and so a little less than a half.
+// A grid of integers, for codes(). `sure` is how far from an integer v*inverse
+// may lie for v/scale to have the same neighbour: a little less than a half,
+// since both are within three roundings of each other. Nowhere where the
+// reciprocal may overflow or lose bits.
 template <class V>
 struct Rounding {
   V scale, inverse, low, high, sure;
 };
-OCTET_INLINE float sure_distance(float scale, float low, float high) {
-  const float largest = high > -low ? high : -low;
-  const bool normal = scale > 0x1p-100f && scale < 0x1p100f;
-  return normal ? 0.5f - largest * 0x1p-21f : -1.0f;
-}
 template <class V>
-OCTET_INLINE Rounding<V> rounding(float scale, float low, float high) {
-  return {splat<V>(scale), splat<V>(1.0f / scale), splat<V>(low),
-          splat<V>(high), splat<V>(sure_distance(scale, low, high))};
+OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
+  const float largest = high > -low ? high : -low;
+  const auto normal =
+      (scale > splat<V>(0x1p-100f)) & (scale < splat<V>(0x1p100f));
+  return {scale, splat<V>(1) / scale, splat<V>(low), splat<V>(high),
+          normal ? splat<V>(0.5f - largest * 0x1p-21f) : splat<V>(-1)};
 }
 
 // Adding it rounds values below 2^22 to integers, halves to even, which then

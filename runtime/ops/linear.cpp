@@ -99,32 +99,31 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
     sums = statistics.f32().data();
   }
   std::atomic<bool> done = true;
-  const auto run = [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t at = i % bands;
-      const Band band{i / bands, k.block_rows * at / bands,
-                      k.block_rows * (at + 1) / bands};
-      const int64_t size =
-          offset(k.output, band.block + 1) - offset(k.output, band.block);
-      kernels::Epilogue epilogue;
-      epilogue.out =
-          y + offset(k.output, band.block) + size / k.block_rows * band.first;
-      if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
-      if (sums != nullptr) {
-        epilogue.statistics = sums + band.block * 2 * channels;
-        epilogue.statistics_row = channels;
-      }
-      if (factor != Factor::codes) {
-        k.forward(band, reader, by.panels, epilogue);
-      } else if (!k.forward_codes(band, reader, by.panels, epilogue)) {
-        done = false;
-      }
+  const auto run = [&](int64_t i) {
+    const int64_t at = i % bands;
+    const Band band{i / bands, k.block_rows * at / bands,
+                    k.block_rows * (at + 1) / bands};
+    const int64_t begin = offset(k.output, band.block);
+    const int64_t size = offset(k.output, band.block + 1) - begin;
+    kernels::Epilogue epilogue;
+    epilogue.out = y + begin + size / k.block_rows * band.first;
+    if (!rescale.empty()) epilogue.rescale = rescale.f32().data();
+    if (sums != nullptr) {
+      epilogue.statistics = sums + band.block * 2 * channels;
+      epilogue.statistics_row = channels;
+    }
+    if (factor != Factor::codes) {
+      k.forward(band, reader, by.panels, epilogue);
+    } else if (!k.forward_codes(band, reader, by.panels, epilogue)) {
+      done = false;
     }
   };
   if (bands > 1) {
-    parallel_for(k.blocks * bands, [&](int64_t i) { run(i, i + 1, i); });
+    parallel_for(k.blocks * bands, run);
   } else {
-    parallel_chunks(k.blocks, run);
+    parallel_chunks(k.blocks, [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = first; i < last; ++i) run(i);
+    });
   }
   if (done) reader.commit();
   return done;
