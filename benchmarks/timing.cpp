@@ -58,17 +58,24 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
   return a;
 }
 
-Tensor images(const Model& model, int64_t n) {
+Tensor images(const Shape& sample, int64_t n) {
+  std::vector<int64_t> dims{n};
+  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
   Rng rng(2);
-  Tensor x(model.inputs()[0].shape().with(0, n));
+  Tensor x{Shape(std::span<const int64_t>(dims))};
   rng.fill_uniform(x, 0, 1);
   return x;
 }
 
 Model quantized(const Model& model) {
   Model result = quant::quantize_model(model);
-  const Tensor x = images(model, 8);
-  quant::calibrate(result, [&](const Model& m) { (void)m.predict(x); });
+  const Shape in = model.inputs()[0].shape();
+  const Tensor x = images(in.slice(1, in.rank()), 8);
+  quant::calibrate(result, [&](const Model& m) {
+    for (int64_t i = 0; i < x.shape()[0]; ++i) {
+      (void)m(Variable(x.slice(i, 1)));
+    }
+  });
   return result;
 }
 

@@ -26,8 +26,8 @@ struct Arguments {
 Arguments read_arguments(int argc, char** argv, const std::string& description,
                          const std::vector<std::string>& modes, bool writes);
 
-/// Random images for `model`, [n, ...its input].
-Tensor images(const Model& model, int64_t n);
+/// Random images, [n, ...sample].
+Tensor images(const Shape& sample, int64_t n);
 /// Q/DQ as policy = tensorrt places it, calibrated on 8 random images.
 Model quantized(const Model& model);
 

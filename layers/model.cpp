@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,6 +17,7 @@
 #include <octet/runtime/shape_hint.h>
 
 #include "input.h"
+#include "model_program.h"
 #include "names.h"
 #include "shapes_text.h"
 
@@ -39,6 +41,9 @@ int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
   return std::clamp<int64_t>(kCacheFloats / largest, 1, most);
 }
 
+// From so many on, predict() captures a program first.
+constexpr int64_t kProgramSamples = 16;
+
 void check_fits(const Shape& x, const Shape& input, const std::string& name) {
   bool fits = x.rank() == input.rank() && (x[0] >= 1 || x == input);
   for (int axis = 1; fits && axis < input.rank(); ++axis) {
@@ -51,15 +56,33 @@ void check_fits(const Shape& x, const Shape& input, const std::string& name) {
   }
 }
 
-void check_is_f32(const Variable& x, const std::string& name) {
-  if (!x.is_leaf() || x.value().dtype() == DType::f32) return;
+void check_is_f32(const Tensor& x, const std::string& name) {
+  if (x.dtype() == DType::f32) return;
   throw ValueError(fmt::format(
       "input '{}': expected f32, got {}; Dataset(inputs, labels, scale) turns "
       "u8 images into f32",
-      name, to_string(x.value().dtype())));
+      name, to_string(x.dtype())));
+}
+
+// Nothing for a model of which there can be none.
+std::optional<Program> program_of(const Model& model) {
+  try {
+    return make_program(model, CalledLayers::own);
+  } catch (const UnsupportedError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
+
+void expect_fits(const Tensor& x, const Shape& input, const std::string& name) {
+  if (x.empty()) {
+    throw ValueError(
+        fmt::format("input '{}': expected a tensor, got none", name));
+  }
+  check_fits(x.shape(), input, name);
+  check_is_f32(x, name);
+}
 
 Model::Model(const SymbolicTensor& input, const SymbolicTensor& output,
              const ModelOptions& options)
@@ -186,7 +209,9 @@ std::vector<Variable> Model::run(std::span<const Variable> inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     const GraphNode& node = *inputs_[i].node;
     check_fits(inputs[i].shape(), node.shape, node.layer->name());
-    check_is_f32(inputs[i], node.layer->name());
+    if (inputs[i].is_leaf()) {
+      check_is_f32(inputs[i].value(), node.layer->name());
+    }
     values[input_slots_[i]] = inputs[i];
     if (observer) observer(node, inputs[i]);
   }
@@ -333,6 +358,10 @@ std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
   // Layers that observe see all samples at once, as they were given.
   const bool observing = std::ranges::any_of(
       layers_, [](const auto& layer) { return layer->observing(); });
+  if (!observing && n >= kProgramSamples) {
+    const std::optional<Program> program = program_of(*this);
+    if (program && program->run(inputs, results)) return results;
+  }
   const int64_t size = observing ? n : predict_chunk(nodes_, n);
   const int64_t chunks = (n + size - 1) / size;
   const auto run_chunk = [&](int64_t chunk) {

@@ -6,6 +6,7 @@
 
 namespace octet::program {
 
+void add_bench(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_plan(CLI::App& app);

@@ -7,14 +7,19 @@
 #include "../program.h"
 #include "commands.h"
 #include "list_zoo.h"
+#include "measured.h"
 #include "model_text.h"
 #include "read_model.h"
 
 namespace octet::program {
 namespace {
 
-std::string inspected(const ModelSource& source, bool json) {
+std::string inspected(const ModelSource& source, bool json, bool fused) {
   const std::string& what = source.what;
+  if (fused) {
+    const InferenceSession session(read_model(source));
+    return json ? steps_json(session) : steps_text(session);
+  }
   if (what != "zoo:" && !is_onnx(what)) {
     const Model model = read_model(source);
     return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
@@ -32,6 +37,7 @@ void add_inspect(CLI::App& app) {
   struct Options {
     ModelSource source;
     bool json = false;
+    bool fused = false;
   };
   const auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
@@ -44,8 +50,12 @@ void add_inspect(CLI::App& app) {
       "a file of Keras or Octet (.h5, .keras), an ONNX file, zoo:NAME, or "
       "zoo: for all networks");
   command->add_flag("--json", options->json, "print JSON instead of a table");
-  command->callback(
-      [options] { print(inspected(options->source, options->json)); });
+  command->add_flag("--fused", options->fused,
+                    "show the steps of an inference session instead: what is "
+                    "fused, what is stored and why");
+  command->callback([options] {
+    print(inspected(options->source, options->json, options->fused));
+  });
 }
 
 }  // namespace octet::program

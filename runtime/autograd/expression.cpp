@@ -6,8 +6,17 @@
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
+#include "../inference/recorder.h"
 
 namespace octet::autograd {
+namespace {
+
+Expression unquantized(Expression e) {
+  e.grid = {};
+  return e;
+}
+
+}  // namespace
 
 OpenInterval Expression::pass() const {
   OpenInterval interval{low, high};
@@ -157,12 +166,18 @@ const float* Reader::pixels(int64_t first, int64_t last, int slot) const {
 }
 
 void Reader::commit() {
-  if (!buffer_.empty() && !expression_.materialized())
-    *expression_.buffer = buffer_;
+  if (buffer_.empty() || expression_.materialized()) return;
+  *expression_.buffer = buffer_;
+  if (inference::Recorder* recorder = inference::recorder()) {
+    recorder->evaluated(unquantized(expression_), buffer_);
+  }
 }
 
 Tensor evaluate(const Expression& expression) {
   Tensor out(expression.shape);
+  if (inference::Recorder* recorder = inference::recorder()) {
+    if (recorder->evaluated(expression, out)) return out;
+  }
   float* to = out.f32().data();
   Reader reader(expression, Form::real);
   const ImageShape& images = reader.images();
@@ -180,9 +195,7 @@ Tensor value_of(const Expression& expression) {
 
 void materialize(const Expression& expression) {
   if (!expression.second || expression.materialized()) return;
-  Expression unquantized = expression;
-  unquantized.grid = {};
-  *expression.buffer = evaluate(unquantized);
+  *expression.buffer = evaluate(unquantized(expression));
 }
 
 }  // namespace octet::autograd

@@ -4,37 +4,12 @@
 // all other instructions. Sums are 32 bits wide and exact.
 
 #ifdef OCTET_VNNI
-typedef uint8_t Code;  // may alias the words, as the other
-constexpr int kCodeBias = 128;
+typedef CodeByte Code;
 #else
-typedef int16_t __attribute__((may_alias)) Code;
-constexpr int kCodeBias = 0;
+typedef CodeShort Code;
 #endif
+constexpr int kCodeBias = code_bias(sizeof(Code));
 constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
-
-typedef Code CodeLanes __attribute__((vector_size(kLanes * sizeof(Code))));
-typedef Code FourCodes __attribute__((vector_size(4 * sizeof(Code))));
-template <class V>
-struct CodesOf {
-  typedef CodeLanes Type;
-};
-template <>
-struct CodesOf<FourLanes> {
-  typedef FourCodes Type;
-};
-
-template <class V>
-OCTET_INLINE void store_codes(Code* out, V shifted) {
-  if constexpr (lanes_of<V>() == 1) {
-    const int code = static_cast<int>(shifted - kToInteger);
-    *out = static_cast<Code>(code + kCodeBias);
-  } else {
-    using Codes = typename CodesOf<V>::Type;
-    const auto bits = (typename IntsOf<V>::Type)shifted ^ kCodeBias;
-    const Codes codes = __builtin_convertvector(bits, Codes);
-    __builtin_memcpy(out, &codes, sizeof(codes));
-  }
-}
 
 OCTET_INLINE void clear_codes(Code* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = kCodeBias;
@@ -71,6 +46,27 @@ OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
   code_run<float, Terms, Keep>(e, k.one, out, at, c, run, nan);
 }
 
+// Pixels of c channels to words of their own. C is c, if that is known: loops
+// of a few rounds would become calls of memcpy.
+template <int C>
+OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
+                             int64_t c, Code* out) {
+  constexpr int kFilled =
+      (C + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
+  for (int64_t p = 0; p < count; ++p, out += pixel) {
+    if constexpr (C > 0) {
+      Code word[kFilled];
+      unroll<kFilled>([&](auto i) OCTET_INLINE_LAMBDA {
+        word[i] = i < C ? row[p * C + i] : static_cast<Code>(kCodeBias);
+      });
+      __builtin_memcpy(out, word, sizeof(word));
+    } else {
+      for (int64_t i = 0; i < c; ++i) out[i] = row[p * c + i];
+      clear_codes(out + c, pixel - c);
+    }
+  }
+}
+
 // A row of few channels that do not fill their words, without coefficients:
 // many pixels at once, which are then moved apart.
 constexpr int kRowCodes = 256;
@@ -83,10 +79,17 @@ OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
   for (int64_t w = 0; w < e.w; w += most) {
     const int64_t count = e.w - w < most ? e.w - w : most;
     codes_of_run<0, Keep>(e, k, row, at + w * e.c, count * e.c, nan);
-    for (int64_t p = 0; p < count; ++p, out += pixel) {
-      for (int64_t c = 0; c < e.c; ++c) out[c] = row[p * e.c + c];
-      clear_codes(out + e.c, pixel - e.c);
+    switch (e.c) {
+      case 1:
+        move_apart<1>(row, count, pixel, e.c, out);
+        break;
+      case 3:
+        move_apart<3>(row, count, pixel, e.c, out);
+        break;
+      default:
+        move_apart<0>(row, count, pixel, e.c, out);
     }
+    out += count * pixel;
   }
 }
 
@@ -227,7 +230,8 @@ OCTET_NOINLINE void finish_codes(const int32_t* sums, int64_t rows, int width,
   }
 }
 
-void multiply_codes(const CodeProduct& c, const Epilogue& e) {
+template <bool Fuse>
+OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
   alignas(64) int32_t sums[kMaxRows1 * kLanes];
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
@@ -243,18 +247,31 @@ void multiply_codes(const CodeProduct& c, const Epilogue& e) {
     p.steps = c.steps;
     p.start = c.start + k;
     p.sums = sums;
-    Epilogue of_tile = from_channel(e, k);
+    const int channels = panel_channels(k, c.channels);
+    Epilogue of_tile = e;
+    if constexpr (!Fuse) of_tile = from_channel(e, k);
     for (int64_t row = 0; row < c.rows; ++row) {
       for_tiles(
           c.cols, vectors, [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
             p.a = c.image + row * c.line + col * c.pixel;
             (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
-            of_tile.out = e.out + row * e.line + col * e.pixel + k;
-            finish_codes(sums, size, width, panel_channels(k, c.channels),
-                         of_tile);
+            if constexpr (Fuse) {
+              fuse_tile(sums, {row, col, size, width}, k, channels, e);
+            } else {
+              of_tile.out = e.out + row * e.line + col * e.pixel + k;
+              finish_codes(sums, size, width, channels, of_tile);
+            }
           });
     }
     k += width;
+  }
+}
+
+void multiply_codes(const CodeProduct& c, const Epilogue& e) {
+  if (e.fused != nullptr) {
+    multiply_codes_with<true>(c, e);
+  } else {
+    multiply_codes_with<false>(c, e);
   }
 }
 
@@ -316,6 +333,8 @@ bool pack_codes(const CodePanels& p) {
 
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
+    .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
+    .zeros = kCodesPerWord == 4 ? static_cast<CodeWord>(0x80808080u) : 0,
     .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,

@@ -30,7 +30,7 @@ OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t c) {
   for (int64_t row = 0, at = c; row < g.rows; ++row, at += g.channels) {
     const V q = codes<V>(load<V>(g.x + at), grid);
     store(g.codes + at, q);
-    store(g.real + at, q * scale);
+    if (g.real != nullptr) store(g.real + at, q * scale);
   }
 }
 

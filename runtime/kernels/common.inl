@@ -14,7 +14,9 @@ namespace octet::kernels {
 namespace {
 #include "lanes.inl"
 // The others build on it.
+#include "code_lanes.inl"
 #include "expression.inl"
+#include "fused.inl"
 #include "tile.inl"
 }  // namespace
 }  // namespace octet::kernels

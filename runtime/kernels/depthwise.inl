@@ -9,11 +9,9 @@ struct RunningSums {
   V of[3];
 };
 
-template <class V, Finish F, int T>
-OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
-                                 const float* image, int64_t at, int64_t c,
-                                 RunningSums<V>& sums) {
-  V acc[T];
+template <class V, int T>
+OCTET_INLINE void sum_taps(const Depthwise& p, const float* image, int64_t c,
+                           V (&acc)[T]) {
   unroll<T>([&](auto i) OCTET_INLINE_LAMBDA { acc[i] = V{}; });
   const float* weights = p.weights + c;
   const int64_t pixel = p.pixel;
@@ -25,6 +23,14 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
       acc[i] = acc[i] + load<V>(x + i * pixel) * w;
     });
   }
+}
+
+template <class V, Finish F, int T>
+OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
+                                 const float* image, int64_t at, int64_t c,
+                                 RunningSums<V>& sums) {
+  V acc[T];
+  sum_taps<V, T>(p, image, c, acc);
   if constexpr (F == Finish::mask) {
     const GradientMask& m = *e.mask;
     const V a = m.a != nullptr ? load<V>(m.a + c) : splat<V>(1);
@@ -60,6 +66,22 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
   }
 }
 
+// Runs of up to 8 pixels: run(col, Index<size>).
+template <class Run>
+OCTET_INLINE void for_pixels(int64_t cols, Run run) {
+  int64_t col = 0;
+  for (; col + 8 <= cols; col += 8) run(col, Index<8>{});
+  if (col + 4 <= cols) {
+    run(col, Index<4>{});
+    col += 4;
+  }
+  if (col + 2 <= cols) {
+    run(col, Index<2>{});
+    col += 2;
+  }
+  if (col < cols) run(col, Index<1>{});
+}
+
 template <class V, Finish F>
 OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
                                     int64_t c) {
@@ -84,21 +106,32 @@ OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
   }
   for (int64_t row = 0; row < p.rows; ++row) {
     const float* image = p.image + row * p.line + c;
-    int64_t at = row * e.line + c;
-    int64_t col = 0;
-    const auto run = [&](auto size) OCTET_INLINE_LAMBDA {
-      depthwise_tile<V, F, size.value>(p, e, image, at, c, sums);
-      image += size.value * p.pixel;
-      at += size.value * e.pixel;
-      col += size.value;
-    };
-    while (col + 8 <= p.cols) run(Index<8>{});
-    if (col + 4 <= p.cols) run(Index<4>{});
-    if (col + 2 <= p.cols) run(Index<2>{});
-    if (col < p.cols) run(Index<1>{});
+    for_pixels(p.cols, [&](int64_t col, auto size) OCTET_INLINE_LAMBDA {
+      depthwise_tile<V, F, size.value>(p, e, image + col * p.pixel,
+                                       row * e.line + col * e.pixel + c, c,
+                                       sums);
+    });
   }
   for (int i = 0; i < sum_count; ++i) {
     store(sums_at + i * sums_row, sums.of[i]);
+  }
+}
+
+template <class V>
+OCTET_NOINLINE void depthwise_fused(const Depthwise& p, const Epilogue& e,
+                                    int64_t c) {
+  alignas(64) float sums[8 * kLanes];
+  for (int64_t row = 0; row < p.rows; ++row) {
+    const float* image = p.image + row * p.line + c;
+    for_pixels(p.cols, [&](int64_t col, auto size) OCTET_INLINE_LAMBDA {
+      V acc[size.value];
+      sum_taps<V, size.value>(p, image + col * p.pixel, c, acc);
+      unroll<size.value>([&](auto i) OCTET_INLINE_LAMBDA {
+        store(sums + i * lanes_of<V>(), acc[i]);
+      });
+      fuse_tile(sums, {row, col, size.value, lanes_of<V>()}, c, lanes_of<V>(),
+                e);
+    });
   }
 }
 
@@ -121,7 +154,9 @@ void depthwise(const Depthwise& call, const Epilogue& epilogue) {
   const Epilogue e = epilogue;
   for_channel_blocks(p.channels, [&](auto v, int64_t c) {
     using V = decltype(v);
-    if (e.mask != nullptr) {
+    if (e.fused != nullptr) {
+      depthwise_fused<V>(p, e, c);
+    } else if (e.mask != nullptr) {
       depthwise_block<V, Finish::mask>(p, e, c);
     } else if (e.statistics != nullptr) {
       depthwise_block<V, Finish::statistics>(p, e, c);

@@ -49,6 +49,50 @@ struct GradientMask {
   int64_t channels = 0;
 };
 
+/// What is stored of a value. Codes lie as CodeTable::codes_per_word says.
+enum class Stored {
+  values,
+  real,         ///< scale * code
+  float_codes,  ///< codes as floats
+  bytes,        ///< code + 128 in 8 bits: four a word
+  shorts,       ///< codes in 16 bits: two a word
+};
+
+/// A place in an image that begins at `to`; pixels and lines lie so many
+/// elements (floats, bytes or shorts) apart.
+struct FusedOutput {
+  Stored form = Stored::values;
+  void* to = nullptr;
+  int64_t pixel = 0, line = 0;
+  float scale = 1, code_low = 0, code_high = 0;
+  float inverse = 1, sure = 0;  // by Table::prepare()
+};
+inline constexpr int kMostFusedOutputs = 4;
+
+/// In inference, what becomes of sums z before they reach memory:
+///   terms == 0: z
+///   terms == 1: clip(a*z + b)
+///   terms == 2: clip(Q2(clip2(a*z + b)) + other), Q2 only if quantize2
+/// `other` is as it was stored: values, real, bytes or shorts.
+struct Fused {
+  int terms = 0;
+  const float* a = nullptr;  // [channels], as b
+  const float* b = nullptr;
+  float low2 = 0, high2 = 0;
+  bool quantize2 = false;
+  float scale2 = 1, code_low2 = 0, code_high2 = 0;
+  Stored other_form = Stored::values;
+  const void* other = nullptr;
+  int64_t other_pixel = 0, other_line = 0;  // elements
+  float other_scale = 1;
+  float other_zero = -0.0f;  // is added to it: +0 makes +0 of -0
+  float low = 0, high = 0;
+  bool clips = true;  // else [low, high] holds all values, or outputs clip
+  int output_count = 0;
+  FusedOutput outputs[kMostFusedOutputs];
+  bool* nan = nullptr;  // set where one has no code
+};
+
 struct Epilogue {
   float* out = nullptr;
   int64_t pixel = 0;                   // floats between neighbouring outputs
@@ -58,6 +102,8 @@ struct Epilogue {
   float* statistics = nullptr;         // sums of each channel, and
   int64_t statistics_row = 0;          // this far on sums of squares
   const GradientMask* mask = nullptr;  // pointers laid out like out
+  const Fused* fused = nullptr;        // then none of the others but rescale
+  int64_t channel = 0;                 // of the fused image, where this begins
 };
 
 /// out[row][col][k] = sum over segments s and steps i of
@@ -156,7 +202,7 @@ struct ColumnGrid {
   int64_t rows = 0, channels = 0;
   float low = 0, high = 0;
   float* codes = nullptr;  // the integers
-  float* real = nullptr;   // scale * code
+  float* real = nullptr;   // scale * code, if wanted
 };
 
 enum class Function {
@@ -188,6 +234,8 @@ struct Activation {
 /// 32 bits.
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
+  Stored form;             // bytes or shorts
+  CodeWord zeros;          // a word of zeros
   int64_t panel;           // channels that pack() keeps together
   /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
   /// `factor` are not used) into words. False if there was a NaN, which has
@@ -219,6 +267,8 @@ struct Table {
   void (*absmax_columns)(float* top, const float* x, int64_t rows,
                          int64_t channels);
   void (*quantize_columns)(const ColumnGrid&);
+  /// Fills in what is derived from the rest.
+  void (*prepare)(Fused&);
   /// Floats that `rows` x `channels` weights take when packed.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
   /// Packs `blocks` matrices [rows][channels], one below the other.

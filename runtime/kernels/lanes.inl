@@ -15,12 +15,17 @@ typedef float MemoryLanes
 // For channels that do not fill a whole vector.
 typedef float EightLanes __attribute__((vector_size(8 * 4)));
 typedef float FourLanes __attribute__((vector_size(4 * 4)));
+typedef int32_t EightInts __attribute__((vector_size(8 * 4)));
 typedef int32_t FourInts __attribute__((vector_size(4 * 4)));
 
 // Integers of as many lanes.
 template <class V>
 struct IntsOf {
   typedef IntLanes Type;
+};
+template <>
+struct IntsOf<EightLanes> {
+  typedef EightInts Type;
 };
 template <>
 struct IntsOf<FourLanes> {
@@ -86,7 +91,11 @@ OCTET_INLINE V clip(V v, V low, V high) {
 
 template <class V>
 OCTET_INLINE V magnitude(V v) {
-  return v < splat<V>(0) ? -v : v;
+  if constexpr (sizeof(V) == sizeof(float)) {
+    return __builtin_fabsf(v);
+  } else {
+    return (V)((typename IntsOf<V>::Type)v & 0x7fffffff);
+  }
 }
 
 // Whether any lane is not at most the other's: NaN counts as more.

@@ -225,7 +225,39 @@ OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
   }
 }
 
+// Through a buffer, and what follows from there.
+void multiply_fused(const Product& c, const Epilogue& e) {
+  alignas(64) float sums[kMaxRows1 * kLanes];
+  for (int64_t k = 0; k < c.channels;) {
+    const int vectors = panel_vectors(k, c.channels);
+    const int width = vectors * kLanes;
+    Tile p{};
+    p.a_row = c.pixel;
+    p.a_step = 1;
+    p.a_segments = c.segments;
+    p.b = c.weights + k * c.panel_rows + c.first_row * width;
+    p.b_step = width;
+    p.b_segment = c.steps * width;
+    p.segments = c.segment_count;
+    p.steps = c.steps;
+    p.out = sums;
+    p.out_row = width;
+    for (int64_t row = 0; row < c.rows; ++row) {
+      for_tiles(c.cols, vectors,
+                [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
+                  p.a = c.image + row * c.line + col * c.pixel;
+                  (vectors == 1 ? Tiles<Finish::store>::one.of[size]
+                                : Tiles<Finish::store>::two.of[size])(p);
+                  fuse_tile(sums, {row, col, size, width}, k,
+                            panel_channels(k, c.channels), e);
+                });
+    }
+    k += width;
+  }
+}
+
 void multiply(const Product& c, const Epilogue& e) {
+  if (e.fused != nullptr) return multiply_fused(c, e);
   if (e.mask != nullptr) {
     multiply_with<Finish::mask>(c, e);
   } else if (e.statistics != nullptr) {

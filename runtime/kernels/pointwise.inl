@@ -171,3 +171,25 @@ void max_pool(const MaxPool& arguments) {
     }
   }
 }
+
+void prepare(Fused& f) {
+  bool quantized = f.output_count > 0;
+  for (int o = 0; o < f.output_count; ++o) {
+    FusedOutput& output = f.outputs[o];
+    const auto grid =
+        rounding<float>(output.scale, output.code_low, output.code_high);
+    output.inverse = grid.inverse;
+    output.sure = grid.sure;
+    quantized &= output.form != Stored::values;
+  }
+  const float infinity = __builtin_inff();
+  f.clips = f.low > -infinity || f.high < infinity;
+  // Codes of what is clipped at 0 are clipped there.
+  if (quantized && f.low == 0 && f.high == infinity) {
+    f.clips = false;
+    for (int o = 0; o < f.output_count; ++o) {
+      FusedOutput& output = f.outputs[o];
+      if (output.code_low < 0) output.code_low = 0;
+    }
+  }
+}

@@ -12,7 +12,11 @@ using autograd::Reader;
 class Conv2DKernels final : public LinearKernels {
  public:
   explicit Conv2DKernels(const ConvolutionGeometry& g)
-      : LinearKernels(g.output(), g.n, g.oh), s(g), words(g) {}
+      : LinearKernels(g.output(), g.n, g.oh),
+        s(g),
+        words(g),
+        value_windows(windows_of(g, g.padded_width() * g.c, g.c)),
+        code_windows(words.windows_of(g, words.row)) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {pack_panels(weight, s.groups)};
@@ -32,7 +36,7 @@ class Conv2DKernels final : public LinearKernels {
     const auto rows = s.input_rows(band.first, band.last);
     float* padded = arena::scratch(0, rows.padded() * s.padded_width() * s.c);
     x.read({band.block, rows.first, rows.last}, rows.padding, padded);
-    convolve(s, padded, band.last - band.first, panels[0], y);
+    multiply(value_windows, padded, all(band), panels, y);
   }
 
   bool forward_codes(const Band& band, const Reader& x,
@@ -45,8 +49,25 @@ class Conv2DKernels final : public LinearKernels {
                       padded)) {
       return false;
     }
-    convolve_codes(s, words, padded, band.last - band.first, panels, y);
+    multiply_codes(code_windows, padded, all(band), panels, y);
     return true;
+  }
+
+  bool has_windows() const override { return true; }
+  Pads padding() const override { return s.padding; }
+  Windows windows(int64_t row, int64_t pixel, bool codes) const override {
+    return codes ? words.windows_of(s, row) : windows_of(s, row, pixel);
+  }
+  bool splits_channels() const override { return s.groups == 1; }
+  void multiply(const Windows& at, const float* x, const Outputs& outputs,
+                const std::vector<Tensor>& panels,
+                const kernels::Epilogue& y) const override {
+    convolve(s, at, x, outputs, panels[0], y);
+  }
+  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
+                      const Outputs& outputs, const std::vector<Tensor>& panels,
+                      const kernels::Epilogue& y) const override {
+    convolve_codes(s, words, at, x, outputs, panels, y);
   }
 
   void backward(const BlockGradient& g) const override {
@@ -61,8 +82,13 @@ class Conv2DKernels final : public LinearKernels {
   }
 
  private:
+  Outputs all(const Band& band) const {
+    return {band.last - band.first, s.ow, 0, s.k};
+  }
+
   ConvolutionGeometry s;
   CodeGeometry words;
+  Windows value_windows, code_windows;
 };
 
 }  // namespace

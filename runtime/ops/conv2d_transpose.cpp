@@ -49,7 +49,10 @@ class Conv2DTransposeKernels final : public LinearKernels {
     if (g.dw != nullptr) {
       add_weight_gradient(s, padded, g.x.image(g.block, 1), s.ow, g.dw);
     }
-    if (g.dx != nullptr) convolve(s, padded, s.oh, g.panels[0], *g.dx);
+    if (g.dx != nullptr) {
+      convolve(s, windows_of(s, s.padded_width() * s.c, s.c), padded,
+               {s.oh, s.ow, 0, s.k}, g.panels[0], *g.dx);
+    }
   }
 
  private:

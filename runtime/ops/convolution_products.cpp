@@ -12,8 +12,12 @@ namespace octet {
 kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
                           int64_t offset, int64_t channel) {
   kernels::Epilogue result = e;
-  result.out += offset + channel;
   if (e.rescale != nullptr) result.rescale += channel;
+  if (e.fused != nullptr) {
+    result.channel += channel;
+    return result;
+  }
+  result.out += offset + channel;
   if (e.statistics != nullptr) result.statistics += channel;
   if (e.mask == nullptr) return result;
   m = autograd::shifted(*e.mask, offset, channel);
@@ -39,17 +43,39 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
   return panels;
 }
 
+Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel) {
+  Windows result{{}, s.steps, s.strides.w * pixel, s.strides.h * row};
+  // The pixels of a window's row are one run only where they lie together.
+  const bool runs = pixel == s.c || s.steps == s.group_c();
+  if (!runs) result.steps = s.group_c();
+  for (int64_t i = 0; i < s.kh; ++i) {
+    const int64_t taps = result.steps / s.group_c();
+    for (int64_t j = 0; j < s.kw; j += taps) {
+      result.segments.push_back(i * s.dilation.h * row +
+                                j * s.dilation.w * pixel);
+    }
+  }
+  return result;
+}
+
 CodeGeometry::CodeGeometry(const ConvolutionGeometry& s) {
   const kernels::CodeTable& codes = kernels::table().codes;
   possible = codes_fit(s.weight_rows()) &&
              (s.groups == 1 || s.group_c() % codes.codes_per_word == 0);
   pixel = codes.words(s.c);
   row = s.padded_width() * pixel;
-  steps = s.steps / s.group_c() * codes.words(s.group_c());
   panel_rows = s.kh * s.kw * codes.words(s.group_c());
-  for (const int64_t segment : s.segments) {
-    segments.push_back(segment / s.c * pixel);
-  }
+}
+
+Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
+                                 int64_t words_a_row) const {
+  const int64_t group_words = kernels::table().codes.words(s.group_c());
+  Windows result = octet::windows_of(s, words_a_row / pixel * s.c, s.c);
+  result.steps = s.steps / s.group_c() * group_words;
+  result.pixel = s.strides.w * pixel;
+  result.line = s.strides.h * words_a_row;
+  for (int64_t& segment : result.segments) segment = segment / s.c * pixel;
+  return result;
 }
 
 bool codes_fit(int64_t count) {
@@ -122,54 +148,64 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
   return packs;
 }
 
-void convolve(const ConvolutionGeometry& s, const float* padded, int64_t rows,
-              const Tensor& panels, kernels::Epilogue e) {
+namespace {
+
+template <class P>
+P product_of(const ConvolutionGeometry& s, const Windows& windows,
+             const Outputs& outputs, int64_t panel_rows) {
+  P product;
+  product.segments = windows.segments.data();
+  product.segment_count = static_cast<int64_t>(windows.segments.size());
+  product.steps = windows.steps;
+  product.pixel = windows.pixel;
+  product.line = windows.line;
+  product.panel_rows = panel_rows;
+  product.rows = outputs.rows;
+  product.cols = outputs.cols;
+  product.channels = s.groups == 1 ? outputs.last - outputs.first : s.group_k();
+  return product;
+}
+
+}  // namespace
+
+void convolve(const ConvolutionGeometry& s, const Windows& windows,
+              const float* image, const Outputs& outputs, const Tensor& panels,
+              kernels::Epilogue e) {
   const auto& table = kernels::table();
-  kernels::Product product;
-  product.segments = s.segments.data();
-  product.segment_count = static_cast<int64_t>(s.segments.size());
-  product.steps = s.steps;
-  product.pixel = s.strides.w * s.c;
-  product.line = s.strides.h * s.padded_width() * s.c;
-  product.panel_rows = s.weight_rows();
-  product.rows = rows;
-  product.cols = s.ow;
-  product.channels = s.group_k();
+  auto product =
+      product_of<kernels::Product>(s, windows, outputs, s.weight_rows());
   e.pixel = s.k;
   e.line = s.ow * s.k;
   const int64_t size = table.packed_size(s.weight_rows(), s.group_k());
   for (int64_t group = 0; group < s.groups; ++group) {
-    product.image = padded + group * s.group_c();
-    product.weights = panels.f32().data() + group * size;
+    const int64_t first = group * s.group_k() + outputs.first;
+    product.image = image + group * s.group_c();
+    product.weights =
+        panels.f32().data() + group * size + outputs.first * s.weight_rows();
     kernels::GradientMask mask;
-    table.multiply(product, shifted(e, mask, 0, group * s.group_k()));
+    table.multiply(product, shifted(e, mask, 0, first));
   }
 }
 
 void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
-                    const kernels::CodeWord* padded, int64_t rows,
-                    const std::vector<Tensor>& panels, kernels::Epilogue e) {
-  kernels::CodeProduct product;
-  product.segments = words.segments.data();
-  product.segment_count = static_cast<int64_t>(words.segments.size());
-  product.steps = words.steps;
-  product.pixel = s.strides.w * words.pixel;
-  product.line = s.strides.h * words.row;
-  product.panel_rows = words.panel_rows;
-  product.rows = rows;
-  product.cols = s.ow;
-  product.channels = s.group_k();
+                    const Windows& windows, const kernels::CodeWord* image,
+                    const Outputs& outputs, const std::vector<Tensor>& panels,
+                    kernels::Epilogue e) {
+  auto product =
+      product_of<kernels::CodeProduct>(s, windows, outputs, words.panel_rows);
   e.pixel = s.k;
   e.line = s.ow * s.k;
   const int64_t size = panels[0].shape()[1];
   const int64_t starts = panels[1].shape()[1];
   for (int64_t group = 0; group < s.groups; ++group) {
-    product.image = padded + group * words.pixel / s.groups;
-    product.weights = panels[0].data<int32_t>().data() + group * size;
-    product.start = panels[1].data<int32_t>().data() + group * starts;
+    const int64_t first = group * s.group_k() + outputs.first;
+    product.image = image + group * words.pixel / s.groups;
+    product.weights = panels[0].data<int32_t>().data() + group * size +
+                      outputs.first * words.panel_rows;
+    product.start =
+        panels[1].data<int32_t>().data() + group * starts + outputs.first;
     kernels::GradientMask none;
-    kernels::table().codes.multiply(product,
-                                    shifted(e, none, 0, group * s.group_k()));
+    kernels::table().codes.multiply(product, shifted(e, none, 0, first));
   }
 }
 

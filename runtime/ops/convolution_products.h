@@ -6,6 +6,7 @@
 
 #include "../autograd/node.h"
 #include "convolution_geometry.h"
+#include "linear.h"
 
 namespace octet {
 
@@ -21,16 +22,18 @@ Tensor pack_panels(const Tensor& weight, int64_t groups = 1);
 /// Whether sums of so many products of codes fit in 32 bits, whatever they are.
 bool codes_fit(int64_t count);
 
-/// Where words of codes lie in a padded image of them, for convolve_codes().
+/// Of a padded image whose rows and pixels are so many floats apart.
+Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel);
+
+/// The same of words of codes.
 struct CodeGeometry {
   explicit CodeGeometry(const ConvolutionGeometry& s);
+  Windows windows_of(const ConvolutionGeometry& s, int64_t words_a_row) const;
 
   bool possible;       // groups are whole words, and sums fit
   int64_t pixel;       // words of one
   int64_t row;         // and of a padded row
-  int64_t steps;       // in a segment
   int64_t panel_rows;  // words of weights of one output channel
-  std::vector<int64_t> segments;
 };
 
 /// The codes of a weight [taps...][c/groups][k] as {words, what the sums start
@@ -42,15 +45,17 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups = 1);
 std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
                                 const Tensor& weight);
 
-/// `rows` output rows of one image from their padded input: the windows' sums,
-/// through `e` whose pointers are theirs (pixel and line are set here).
-void convolve(const ConvolutionGeometry& s, const float* padded, int64_t rows,
-              const Tensor& panels, kernels::Epilogue e);
+/// Outputs of padded images, the first one's window at `image`: the windows'
+/// sums, through `e` (pixel and line are set here). Of groups, all channels.
+void convolve(const ConvolutionGeometry& s, const Windows& windows,
+              const float* image, const Outputs& outputs, const Tensor& panels,
+              kernels::Epilogue e);
 
 /// The same from words of codes.
 void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
-                    const kernels::CodeWord* padded, int64_t rows,
-                    const std::vector<Tensor>& panels, kernels::Epilogue e);
+                    const Windows& windows, const kernels::CodeWord* image,
+                    const Outputs& outputs, const std::vector<Tensor>& panels,
+                    kernels::Epilogue e);
 
 /// The transpose: an image of x's shape from a padded one of the output's.
 void convolve_transposed(const ConvolutionGeometry& s, const float* dy,

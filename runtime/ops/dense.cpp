@@ -61,6 +61,34 @@ class DenseKernels final : public LinearKernels {
     return true;
   }
 
+  bool has_windows() const override { return true; }
+  Windows windows(int64_t row, int64_t pixel, bool codes) const override {
+    return {
+        {0}, codes ? kernels::table().codes.words(depth) : depth, pixel, row};
+  }
+  bool splits_channels() const override { return true; }
+  void multiply(const Windows& at, const float* x, const Outputs& outputs,
+                const std::vector<Tensor>& panels,
+                const kernels::Epilogue& y) const override {
+    auto product = product_of<kernels::Product>(at, outputs);
+    product.image = x;
+    product.weights = panels[0].f32().data() + outputs.first * depth;
+    kernels::GradientMask none;
+    kernels::table().multiply(product, shifted(y, none, 0, outputs.first));
+  }
+  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
+                      const Outputs& outputs, const std::vector<Tensor>& panels,
+                      const kernels::Epilogue& y) const override {
+    auto product = product_of<kernels::CodeProduct>(at, outputs);
+    product.image = x;
+    product.weights =
+        panels[0].data<int32_t>().data() + outputs.first * at.steps;
+    product.start = panels[1].data<int32_t>().data() + outputs.first;
+    kernels::GradientMask none;
+    kernels::table().codes.multiply(product,
+                                    shifted(y, none, 0, outputs.first));
+  }
+
   void backward(const BlockGradient& g) const override {
     if (g.dx == nullptr) return;
     const int64_t first = first_row(g.block);
@@ -88,6 +116,21 @@ class DenseKernels final : public LinearKernels {
 
  private:
   int64_t first_row(int64_t block) const { return rows * block / blocks; }
+
+  template <class P>
+  static P product_of(const Windows& at, const Outputs& outputs) {
+    P product;
+    product.segments = at.segments.data();
+    product.segment_count = 1;
+    product.steps = at.steps;
+    product.pixel = at.pixel;
+    product.line = at.line;
+    product.panel_rows = at.steps;
+    product.rows = outputs.rows;
+    product.cols = outputs.cols;
+    product.channels = outputs.last - outputs.first;
+    return product;
+  }
 
   int64_t rows, depth, units;
 };

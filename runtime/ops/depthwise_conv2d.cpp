@@ -51,7 +51,8 @@ class DepthwiseKernels final : public LinearKernels {
   DepthwiseKernels(const ConvolutionGeometry& g, int64_t m, int weight_axis)
       : LinearKernels(g.output(), g.n, g.oh, weight_axis),
         s(g),
-        multiplier(m) {}
+        multiplier(m),
+        own(windows_of(g, g.padded_width() * g.c, g.c)) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
     return {weight};
@@ -75,21 +76,36 @@ class DepthwiseKernels final : public LinearKernels {
   void forward(const Band& band, const Reader& x,
                const std::vector<Tensor>& panels,
                kernels::Epilogue y) const override {
-    y.pixel = s.c;
-    y.line = s.ow * s.c;
     const auto rows = s.input_rows(band.first, band.last);
+    multiply(own,
+             read_repeated(x, {band.block, rows.first, rows.last}, rows.padding,
+                           multiplier, 0),
+             {band.last - band.first, s.ow, 0, s.c}, panels, y);
+  }
+
+  // Of repeated channels there is no image in memory.
+  bool has_windows() const override { return multiplier == 1; }
+  Pads padding() const override { return s.padding; }
+  Windows windows(int64_t row, int64_t pixel, bool /*codes*/) const override {
+    return windows_of(s, row, pixel);
+  }
+  void multiply(const Windows& at, const float* x, const Outputs& outputs,
+                const std::vector<Tensor>& panels,
+                const kernels::Epilogue& y) const override {
+    kernels::Epilogue e = y;
+    e.pixel = s.c;
+    e.line = s.ow * s.c;
     kernels::table().depthwise(
-        {.image = read_repeated(x, {band.block, rows.first, rows.last},
-                                rows.padding, multiplier, 0),
-         .taps = s.segments.data(),
-         .tap_count = static_cast<int64_t>(s.segments.size()),
-         .pixel = s.strides.w * s.c,
-         .line = s.strides.h * s.padded_width() * s.c,
+        {.image = x,
+         .taps = at.segments.data(),
+         .tap_count = static_cast<int64_t>(at.segments.size()),
+         .pixel = at.pixel,
+         .line = at.line,
          .weights = panels[0].f32().data(),
-         .rows = band.last - band.first,
-         .cols = s.ow,
+         .rows = outputs.rows,
+         .cols = outputs.cols,
          .channels = s.c},
-        y);
+        e);
   }
 
   void backward(const BlockGradient& g) const override {
@@ -153,6 +169,7 @@ class DepthwiseKernels final : public LinearKernels {
 
   ConvolutionGeometry s;
   int64_t multiplier;
+  Windows own;
 };
 
 }  // namespace

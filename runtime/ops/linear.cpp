@@ -7,6 +7,7 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "../inference/recorder.h"
 #include "weights.h"
 
 namespace octet {
@@ -51,7 +52,7 @@ int64_t band_count(const LinearKernels& k) {
 }
 
 struct LinearNode final : Node {
-  LinearNode(std::string_view name, std::unique_ptr<const LinearKernels> k)
+  LinearNode(std::string_view name, std::shared_ptr<const LinearKernels> k)
       : Node(name, k->output), kernels(std::move(k)) {}
 
   // Computes the value. False if codes were asked for where there are NaNs.
@@ -74,7 +75,7 @@ struct LinearNode final : Node {
     return c == 0 ? 0 : operand.size() / c * block / kernels->blocks * c;
   }
 
-  std::unique_ptr<const LinearKernels> kernels;
+  std::shared_ptr<const LinearKernels> kernels;
   Node* x = nullptr;
   Node* w = nullptr;
   Expression input;       // evaluated again for the weight's gradient
@@ -180,7 +181,7 @@ void LinearNode::backward(Engine& engine) {
 }  // namespace
 
 Variable linear(std::string_view op, const Variable& x, const Variable& weight,
-                std::unique_ptr<const LinearKernels> kernels) {
+                std::shared_ptr<const LinearKernels> kernels) {
   auto node = std::make_shared<LinearNode>(op, std::move(kernels));
   const LinearKernels& k = *node->kernels;
   node->depend_on(x.node());
@@ -195,6 +196,22 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
                  : Factor::float_codes;
   }
   PackedWeight packed = pack_weight(weight, factor, k);
+  if (inference::Recorder* recorder = inference::recorder()) {
+    if (packed.panels.empty()) {
+      factor = Factor::float_codes;
+      packed = pack_weight(weight, factor, k);
+    }
+    const int64_t taps = weight.shape().size() / k.output[-1];
+    if (recorder->linear({.op = node->op,
+                          .kernels = node->kernels,
+                          .x = input,
+                          .weight = packed,
+                          .factor = factor,
+                          .y = node->value,
+                          .multiply_adds = k.output.size() * taps})) {
+      return Variable(std::move(node));
+    }
+  }
   // NaN has no code; floats carry it on.
   if (packed.panels.empty() || !node->forward(input, packed, factor)) {
     factor = Factor::float_codes;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/ops/window.h>
+
 #include "../autograd/node.h"
 
 namespace octet {
@@ -13,6 +15,21 @@ namespace octet {
 /// What is computed at a time: rows [first, last) of a block of the output.
 struct Band {
   int64_t block, first, last;
+};
+
+/// Where the windows of neighbouring outputs lie in an image of x, in elements
+/// (floats, or words of codes): see kernels::ProductOf.
+struct Windows {
+  std::vector<int64_t> segments;
+  int64_t steps = 0;
+  int64_t pixel = 0, line = 0;
+};
+
+/// What is computed of an image: `rows` of `cols` pixels, and of them channels
+/// [first, last).
+struct Outputs {
+  int64_t rows, cols;
+  int64_t first, last;
 };
 
 /// What sets one linear op apart from another. The work falls into blocks
@@ -53,6 +70,30 @@ class LinearKernels {
     return false;
   }
 
+  /// Whether what follows is there, which takes x as it lies in memory.
+  virtual bool has_windows() const { return false; }
+  /// Around an image of x.
+  virtual Pads padding() const { return {}; }
+  /// In padded images whose rows and pixels are so many elements apart.
+  virtual Windows windows(int64_t /*row*/, int64_t /*pixel*/,
+                          bool /*codes*/) const {
+    return {};
+  }
+  /// Whether channels may be computed by themselves, in whole panels of
+  /// kernels::CodeTable::panel.
+  virtual bool splits_channels() const { return false; }
+  /// Through `y`, whose line and pixel are set here; `x` is the first element
+  /// of the first window.
+  virtual void multiply(const Windows& /*windows*/, const float* /*x*/,
+                        const Outputs& /*outputs*/,
+                        const std::vector<Tensor>& /*panels*/,
+                        const kernels::Epilogue& /*y*/) const {}
+  virtual void multiply_codes(const Windows& /*windows*/,
+                              const kernels::CodeWord* /*x*/,
+                              const Outputs& /*outputs*/,
+                              const std::vector<Tensor>& /*panels*/,
+                              const kernels::Epilogue& /*y*/) const {}
+
   struct BlockGradient {
     int64_t block;
     const autograd::Reader& x;
@@ -78,6 +119,6 @@ class LinearKernels {
 /// Computes and records the op. Codes are multiplied where x and the weight
 /// both lie on grids of at most 8 bits.
 Variable linear(std::string_view op, const Variable& x, const Variable& weight,
-                std::unique_ptr<const LinearKernels> kernels);
+                std::shared_ptr<const LinearKernels> kernels);
 
 }  // namespace octet

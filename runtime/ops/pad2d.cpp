@@ -9,6 +9,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "../inference/recorder.h"
 
 namespace octet {
 namespace {
@@ -117,6 +118,10 @@ Variable pad2d(const Variable& x, const Pads& p, float value) {
     }
   });
   reader.commit();
+  if (inference::Recorder* recorder = inference::recorder();
+      recorder != nullptr && value == 0) {
+    recorder->padded(x, p, node->value);
+  }
   return Variable(std::move(node));
 }
 

@@ -43,25 +43,27 @@ struct Columns {
 
 struct QuantizedWeight {
   Tensor codes;  // as floats
-  Tensor real;   // scale * code
+  Tensor real;   // scale * code, if wanted
 };
 
-QuantizedWeight quantize_weight(const Tensor& x, const Grid& grid) {
+QuantizedWeight quantize_weight(const Tensor& x, const Grid& grid, bool real) {
   const Columns columns(x.shape(), grid);
-  QuantizedWeight result{Tensor(x.shape()), Tensor(x.shape())};
+  QuantizedWeight result{Tensor(x.shape()), {}};
+  if (real) result.real = Tensor(x.shape());
   const float* from = x.f32().data();
   float* codes = result.codes.f32().data();
-  float* real = result.real.f32().data();
+  float* values = real ? result.real.f32().data() : nullptr;
   parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
     const int64_t offset = first * columns.count;
-    kernels::table().quantize_columns({.x = from + offset,
-                                       .scale = columns.scale.f32().data(),
-                                       .rows = last - first,
-                                       .channels = columns.count,
-                                       .low = static_cast<float>(grid.low),
-                                       .high = static_cast<float>(grid.high),
-                                       .codes = codes + offset,
-                                       .real = real + offset});
+    kernels::table().quantize_columns(
+        {.x = from + offset,
+         .scale = columns.scale.f32().data(),
+         .rows = last - first,
+         .channels = columns.count,
+         .low = static_cast<float>(grid.low),
+         .high = static_cast<float>(grid.high),
+         .codes = codes + offset,
+         .real = real ? values + offset : nullptr});
   });
   return result;
 }
@@ -102,7 +104,8 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
     const Tensor& real = autograd::value_of(*w.node());
     return {kernels.pack(real), real, {}};
   }
-  const QuantizedWeight quantized = quantize_weight(on->source, on->grid);
+  const QuantizedWeight quantized =
+      quantize_weight(on->source, on->grid, grad_enabled());
   return {factor == Factor::codes ? kernels.pack_codes(quantized.codes)
                                   : kernels.pack(quantized.codes),
           quantized.real, on->grid.scale};
@@ -122,7 +125,7 @@ const Tensor& ChannelGridNode::source_value() const {
 }
 
 Tensor ChannelGridNode::compute() {
-  return quantize_weight(source_value(), grid).real;
+  return quantize_weight(source_value(), grid, true).real;
 }
 
 void ChannelGridNode::backward(Engine& engine) {

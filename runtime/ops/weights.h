@@ -30,7 +30,7 @@ struct ChannelGridNode final : autograd::Node {
 
 struct PackedWeight {
   std::vector<Tensor> panels;  // of LinearKernels, for the factor asked for
-  Tensor real;                 // the values, for the gradient
+  Tensor real;                 // the values; of codes, if there is recording
   Tensor scale;  // of each slice of the axis, if the panels hold codes
 };
 

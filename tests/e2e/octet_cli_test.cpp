@@ -104,6 +104,51 @@ TEST(OctetProgram, ListsTheZoo) {
   }
 }
 
+TEST(OctetProgram, ShowsWhatASessionFuses) {
+  const CommandResult r =
+      run_command(kOctet + " inspect zoo:resnet8 --fused --json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  int convolutions = 0;
+  int64_t multiply_adds = 0;
+  for (const Config& step : io::from_json(r.output).as_list()) {
+    convolutions += step.at("op").as_string() == "conv2d";
+    multiply_adds += step.at("multiply_adds").as_int();
+  }
+  EXPECT_EQ(convolutions, 9);
+  // Banbury et al., arXiv 2106.07597: 12.5 million.
+  EXPECT_EQ(multiply_adds, 12501632);
+  const CommandResult table =
+      run_command(kOctet + " inspect zoo:resnet8 --fused");
+  EXPECT_NE(table.output.find("scale, add, clip"), std::string::npos)
+      << table.output;
+}
+
+TEST(OctetProgram, MeasuresAModel) {
+  const CommandResult r =
+      run_command(kOctet +
+                  " bench zoo:resnet8 --int8 --batch 3 --threads 1 --seconds 0 "
+                  "--json 2>/dev/null");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output);
+  EXPECT_EQ(result.at("batch").as_int(), 3);
+  EXPECT_EQ(result.at("threads").as_int(), 1);
+  EXPECT_TRUE(result.at("int8").as_bool());
+  EXPECT_GE(result.at("runs").as_int(), 20);
+  EXPECT_LE(result.at("ms_best").as_number(),
+            result.at("ms_median").as_number());
+  EXPECT_LE(result.at("ms_median").as_number(),
+            result.at("ms_p99").as_number());
+  // The bytes of 9 convolutions and a dense layer, and what fills their panels.
+  EXPECT_GT(result.at("weight_bytes").as_int(), 77360);
+  EXPECT_LT(result.at("weight_bytes").as_int(), 120000);
+  const CommandResult table =
+      run_command(kOctet + " bench zoo:lobelia --seconds 0 2>/dev/null");
+  EXPECT_EQ(table.exit_code, 0);
+  EXPECT_NE(table.output.find("median"), std::string::npos) << table.output;
+  EXPECT_EQ(run_command(kOctet + " bench zoo:lobelia --batch 0").exit_code, 2);
+  EXPECT_EQ(run_command(kOctet + " bench").exit_code, 2);
+}
+
 TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
   const CommandResult r = run_command(kOctet + " inspect zoo:resnet9");
   EXPECT_EQ(r.exit_code, 1);

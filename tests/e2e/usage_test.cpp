@@ -39,7 +39,7 @@ TEST(Usage, OfAnUnknownCommandNamesThoseThereAre) {
   EXPECT_THAT(refusal("quantise x.h5"),
               AllOf(HasSubstr("error: octet: expected a command, got "
                               "'quantise'; there are 'inspect', 'plan', "
-                              "'predict', 'convert'"),
+                              "'predict', 'bench', 'convert'"),
                     Not(HasSubstr("subcommand is required"))));
   EXPECT_THAT(refusal("inspct x.h5"),
               HasSubstr("got 'inspct'; did you mean 'inspect'?"));

@@ -22,6 +22,7 @@
 #include <octet/layers/global_max_pooling2d.h>
 #include <octet/layers/graph.h>
 #include <octet/layers/graph_walk.h>
+#include <octet/layers/inference_session.h>
 #include <octet/layers/layer_normalization.h>
 #include <octet/layers/leaky_relu.h>
 #include <octet/layers/max_pooling2d.h>

@@ -1,0 +1,86 @@
+#include <memory>
+#include <string>
+
+#include <octet/layers/inference_session.h>
+#include <octet/quant/calibrate.h>
+#include <octet/quant/quantize_model.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/rng.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "measured.h"
+#include "read_model.h"
+
+namespace octet::program {
+namespace {
+
+struct Options {
+  ModelSource source;
+  bool int8 = false;
+  bool json = false;
+  int64_t batch = 1;
+  int64_t threads = 0;
+  double seconds = 2;
+};
+
+bool is_quantized(const Model& model) {
+  return !quant::quantizers(model).empty();
+}
+
+// Speed does not depend on the values: ranges of noise do.
+Model quantized(const Model& model) {
+  if (is_quantized(model)) return model.clone();
+  Model result = quant::quantize_model(model);
+  std::vector<Variable> x;
+  Rng rng(1);
+  for (const SymbolicTensor& input : model.inputs()) {
+    Tensor sample(input.shape().with(0, 1));
+    rng.fill_uniform(sample, 0, 1);
+    x.emplace_back(sample);
+  }
+  (void)quant::calibrate(result, [&](const Model& m) { (void)m(x); });
+  return result;
+}
+
+std::string benched(const Options& o) {
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  Model model = read_model(o.source);
+  if (o.int8) model = quantized(model);
+  const InferenceSession session(model);
+  return measure(session, model,
+                 {.network = o.source.what,
+                  .int8 = is_quantized(model),
+                  .batch = o.batch,
+                  .threads = num_threads(),
+                  .seconds = o.seconds},
+                 o.json);
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  CLI::App* command = app.add_subcommand(
+      "bench",
+      "Measure how fast a model runs here: latency, throughput, and the time "
+      "of each fused step");
+  add_model(*command, o.source, kModelHelp);
+  command->add_flag("--int8", o.int8,
+                    "quantize it first, with ranges of random samples: good "
+                    "for its speed alone");
+  add_number(*command, "--batch", o.batch, 1, 4096, "samples a run");
+  add_number(*command, "--threads", o.threads, 0, 1024, "0: all cores");
+  command->add_option("--seconds", o.seconds, "to measure for, at least")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->add_flag("--json", o.json, "print JSON instead of a table");
+  command->footer(
+      "Example: octet bench zoo:resnet8 --int8 --batch 32 --threads 2");
+  command->callback([options] { print(benched(*options)); });
+}
+
+}  // namespace octet::program

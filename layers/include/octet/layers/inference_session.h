@@ -1,0 +1,54 @@
+// InferenceSession: a trained model, float or quantized, made ready to answer.
+// Weights are packed, layers fused with what follows them, and between
+// quantized layers there are only 8-bit integers. The answers are the bits of
+// the model itself.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/program.h>
+
+namespace octet {
+
+/// A session keeps what it needs: the model may change or go. Safe to run from
+/// several threads at once.
+///
+///   const InferenceSession session(model);
+///   const Tensor y = session.run(x);
+class InferenceSession {
+ public:
+  /// Throws: ValueError for a model whose quantizers are being calibrated;
+  /// UnsupportedError, naming the layer, for one whose output's first axis is
+  /// not the batch.
+  explicit InferenceSession(const Model& model);
+
+  /// The same bits as model(x). One sample goes through on all threads, many
+  /// are shared out.
+  /// Shapes: [n, ...] with n >= 1. Throws: ShapeError if x does not fit;
+  /// ValueError for another number of inputs, or of outputs where one is
+  /// returned, where a value that has to be rounded to a grid is NaN, or where
+  /// set_active_isa() was called since.
+  Tensor run(const Tensor& x) const;
+  [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) const;
+
+  /// What is done, in order: which ops are fused and what is stored.
+  std::vector<ProgramStep> steps() const { return program_.steps(); }
+  /// The same with the time of each step, for all samples at once.
+  std::vector<ProgramStep> profile(std::span<const Tensor> inputs) const;
+  /// Bytes of the packed weights.
+  int64_t weight_bytes() const { return program_.weight_bytes(); }
+  /// Bytes of activations that one sample needs at a time.
+  int64_t activation_bytes() const { return program_.activation_bytes(); }
+
+ private:
+  std::vector<Tensor> outputs_for(std::span<const Tensor> inputs) const;
+
+  std::string name_;
+  std::vector<std::string> input_names_;
+  std::vector<Shape> input_shapes_, output_shapes_;
+  Program program_;
+};
+
+}  // namespace octet

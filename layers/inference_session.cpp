@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <octet/layers/inference_session.h>
+#include <octet/runtime/error.h>
+
+#include "model_program.h"
+
+namespace octet {
+
+InferenceSession::InferenceSession(const Model& model)
+    : name_(model.name()),
+      program_(with_context(
+          [&] { return fmt::format("in a session of '{}'", model.name()); },
+          [&] { return make_program(model, CalledLayers::copies); })) {
+  for (const SymbolicTensor& input : model.inputs()) {
+    input_names_.push_back(input.node->layer->name());
+    input_shapes_.push_back(input.shape());
+  }
+  for (const SymbolicTensor& output : model.outputs()) {
+    output_shapes_.push_back(output.shape());
+  }
+}
+
+std::vector<Tensor> InferenceSession::outputs_for(
+    std::span<const Tensor> inputs) const {
+  if (inputs.size() != input_shapes_.size()) {
+    throw ValueError(fmt::format("model '{}': expected {} inputs, got {}",
+                                 name_, input_shapes_.size(), inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    expect_fits(inputs[i], input_shapes_[i], input_names_[i]);
+    if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
+      throw ShapeError(
+          fmt::format("run: expected one number of samples, got {} and {}",
+                      inputs[0].shape()[0], inputs[i].shape()[0]));
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const Shape& shape : output_shapes_) {
+    outputs.emplace_back(shape.with(0, inputs[0].shape()[0]));
+  }
+  return outputs;
+}
+
+std::vector<Tensor> InferenceSession::run(
+    std::span<const Tensor> inputs) const {
+  std::vector<Tensor> outputs = outputs_for(inputs);
+  if (!program_.run(inputs, outputs)) {
+    throw ValueError(fmt::format(
+        "model '{}': expected numbers, got NaN where a value is rounded to 8 "
+        "bits. Hint: look for NaN or infinity in the inputs",
+        name_));
+  }
+  return outputs;
+}
+
+Tensor InferenceSession::run(const Tensor& x) const {
+  if (output_shapes_.size() != 1) {
+    throw ValueError(fmt::format("model '{}': expected one output, got {}",
+                                 name_, output_shapes_.size()));
+  }
+  return run(std::span(&x, 1))[0];
+}
+
+std::vector<ProgramStep> InferenceSession::profile(
+    std::span<const Tensor> inputs) const {
+  std::vector<Tensor> outputs = outputs_for(inputs);
+  return program_.profile(inputs, outputs);
+}
+
+}  // namespace octet

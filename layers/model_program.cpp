@@ -1,0 +1,93 @@
+#include "model_program.h"
+
+#include <map>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include <octet/layers/clone_context.h>
+#include <octet/runtime/error.h>
+
+#include "input.h"
+#include "shapes_text.h"
+
+namespace octet {
+namespace {
+
+std::vector<Shape> shapes_of(std::span<const SymbolicTensor> tensors) {
+  std::vector<Shape> shapes;
+  for (const SymbolicTensor& t : tensors) shapes.push_back(t.shape());
+  return shapes;
+}
+
+// Copies of layers, one for each.
+class Copies {
+ public:
+  std::shared_ptr<const Layer> of(const GraphNode& node) {
+    std::shared_ptr<Layer>& copy = made_[node.layer.get()];
+    if (copy == nullptr) {
+      copy = node.layer->clone(context_);
+      copy->build_once(shapes_of(node.inputs));
+      copy->copy_parameters(*node.layer);
+    }
+    return copy;
+  }
+
+ private:
+  CloneContext context_;
+  std::map<const Layer*, std::shared_ptr<Layer>> made_;
+};
+
+Program::Function forward_of(std::shared_ptr<const Layer> layer) {
+  return [layer = std::move(layer)](std::span<const Variable> inputs) {
+    return with_context(
+        [&] {
+          return fmt::format("{}, input {}", layer->describe(),
+                             shapes_text(inputs));
+        },
+        [&] { return layer->forward({}, inputs); });
+  };
+}
+
+}  // namespace
+
+Program make_program(const Model& model, CalledLayers called) {
+  for (const auto& layer : model.layers()) {
+    if (!layer->observing()) continue;
+    throw ValueError(fmt::format(
+        "{}: expected a model that is ready for inference, got one that is "
+        "being calibrated",
+        layer->describe()));
+  }
+  const NoGradGuard no_grad;
+  ProgramCapture capture;
+  Copies copies;
+  std::unordered_map<const GraphNode*, Variable> values;
+  for (const SymbolicTensor& input : model.inputs()) {
+    values[input.node.get()] = capture.input(input.shape());
+  }
+  for (const auto& node : model.nodes()) {
+    if (is_input(*node->layer)) continue;
+    std::vector<Variable> inputs;
+    for (const SymbolicTensor& input : node->inputs) {
+      inputs.push_back(values.at(input.node.get()));
+    }
+    values[node.get()] = with_context(
+        [&] { return node->layer->describe(); },
+        [&] {
+          return capture.call(node->layer->name(), inputs,
+                              forward_of(node->layer), [&] {
+                                return forward_of(called == CalledLayers::own
+                                                      ? node->layer
+                                                      : copies.of(*node));
+                              });
+        });
+  }
+  std::vector<Variable> outputs;
+  for (const SymbolicTensor& output : model.outputs()) {
+    outputs.push_back(values.at(output.node.get()));
+  }
+  return capture.finish(outputs);
+}
+
+}  // namespace octet

@@ -1,0 +1,321 @@
+#include "capture.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet::inference {
+namespace {
+
+using autograd::Expression;
+using autograd::kInfinity;
+using autograd::Term;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+bool same_grid(const Grid& a, const Grid& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.low == b.low && a.high == b.high && same_bits(a.scale, b.scale);
+}
+
+bool same_term(const Term& a, const Term& b) {
+  return same_bits(a.a, b.a) && same_bits(a.b, b.b) && a.low == b.low &&
+         a.high == b.high && same_grid(a.grid, b.grid);
+}
+
+// But for the tensors they are of.
+bool same_form(const Expression& a, const Expression& b) {
+  return a.shape == b.shape && same_term(a.first, b.first) &&
+         a.second.has_value() == b.second.has_value() &&
+         (!a.second || same_term(*a.second, *b.second)) && a.low == b.low &&
+         a.high == b.high;
+}
+
+Expression expression_of(const Term& term, const Shape& shape) {
+  Expression e;
+  e.shape = shape;
+  e.first = term;
+  e.first.low = -kInfinity;
+  e.first.high = kInfinity;
+  e.first.grid = {};
+  e.low = term.low;
+  e.high = term.high;
+  e.grid = term.grid;
+  return e;
+}
+
+const Value& at(const std::vector<Value>& values, int i) {
+  return values[static_cast<size_t>(i)];
+}
+
+bool eight_bits(const Grid& grid) {
+  return grid.low >= -128 && grid.high <= 127;
+}
+
+}  // namespace
+
+int Graph::after(int value) const {
+  const Value& v = values[static_cast<size_t>(value)];
+  return v.pointwise < 0 ? v.call
+                         : pointwise[static_cast<size_t>(v.pointwise)].after;
+}
+
+Variable Capture::input(const Shape& shape) {
+  const Tensor x(shape.with(0, 1));
+  graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
+  return Variable(x);
+}
+
+int Capture::add_value(Value value, const Tensor& tensor) {
+  const int id = static_cast<int>(graph_.values.size());
+  graph_.values.push_back(std::move(value));
+  alive_.push_back(tensor);
+  tensors_[tensor.raw()] = id;
+  return id;
+}
+
+// -1 for what was not captured. A tensor that shares the buffer under another
+// shape is not the one that was captured.
+int Capture::value_of(const Tensor& tensor) {
+  if (const auto found = tensors_.find(tensor.raw()); found != tensors_.end()) {
+    const Value& v = graph_.values[static_cast<size_t>(found->second)];
+    return v.shape == tensor.shape() ? found->second : -1;
+  }
+  if (const auto found = evaluated_.find(tensor.raw());
+      found != evaluated_.end()) {
+    return found->second.shape == tensor.shape() ? value_of(found->second) : -1;
+  }
+  return -1;
+}
+
+int Capture::value_of(const Expression& e) {
+  const int first = value_of(e.first.t.now());
+  if (first < 0) return -1;
+  if (e.plain()) return first;
+  if (!e.second && !e.first.scaled() && !e.clipped()) {  // Q alone
+    const Value& v = graph_.values[static_cast<size_t>(first)];
+    if (!v.grid.empty() && same_grid(v.grid, e.grid)) return first;
+    if (v.pointwise >= 0 && v.grid.empty()) {
+      return evaluation(v.pointwise, e.shape, e.grid);
+    }
+  }
+  int second = -1;
+  if (e.second) {
+    second = value_of(e.second->t.now());
+    if (second < 0) return -1;
+  }
+  return evaluation(add_pointwise(e, first, second), e.shape, e.grid);
+}
+
+int Capture::value_of(const Variable& v) {
+  return value_of(autograd::expression_of(v));
+}
+
+int Capture::evaluation(int pointwise, const Shape& shape, const Grid& grid) {
+  for (size_t i = 0; i < graph_.values.size(); ++i) {
+    const Value& v = graph_.values[i];
+    if (v.pointwise == pointwise && same_grid(v.grid, grid)) {
+      return static_cast<int>(i);
+    }
+  }
+  graph_.values.push_back(
+      {.shape = shape, .pointwise = pointwise, .grid = grid});
+  return static_cast<int>(graph_.values.size()) - 1;
+}
+
+int Capture::add_pointwise(const Expression& given, int first, int second) {
+  Pointwise p;
+  p.e = given;
+  p.e.grid = {};
+  p.e.buffer = nullptr;
+  p.first = first;
+  p.second = second;
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& known = graph_.pointwise[i];
+    if (known.first == first && known.second == second &&
+        same_form(known.e, p.e)) {
+      return static_cast<int>(i);
+    }
+  }
+  p.after = graph_.after(first);
+  if (second >= 0) p.after = std::max(p.after, graph_.after(second));
+  fuse(p);
+  graph_.pointwise.push_back(std::move(p));
+  return static_cast<int>(graph_.pointwise.size()) - 1;
+}
+
+// Which sums the expression could follow at once: those that are there last.
+// What is added to them is then stored as it is added.
+void Capture::fuse(Pointwise& p) {
+  const auto is_sums = [&](int v) {
+    return v >= 0 && graph_.values[static_cast<size_t>(v)].sums;
+  };
+  const Term& first = p.e.first;
+  p.low2 = -kInfinity;
+  p.high2 = kInfinity;
+  if (p.second < 0) {
+    p.fusable = is_sums(p.first);
+    if (!p.fusable) return;
+    p.sums = p.first;
+    p.a = first.a;
+    p.b = first.b;
+    return;
+  }
+  const Term& second = *p.e.second;
+  const bool follows_first =
+      is_sums(p.first) && p.after == graph_.after(p.first);
+  if (!follows_first && !is_sums(p.second)) return;
+  const Term& own = follows_first ? first : second;
+  const Term& rest = follows_first ? second : first;
+  p.sums = follows_first ? p.first : p.second;
+  p.a = own.a;
+  p.b = own.b;
+  if (!follows_first) {
+    p.low2 = second.low;
+    p.high2 = second.high;
+    p.grid2 = second.grid;
+  }
+  Expression other = expression_of(rest, p.e.shape);
+  p.other_plain = other.plain();
+  p.other = value_of(other);
+  p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
+              (other.grid.empty() || eight_bits(other.grid));
+}
+
+// The value whose windows are read, and zeros around it: its grid holds zero.
+std::pair<int, Pads> Capture::windows_of(const Expression& e) {
+  const int value = value_of(e);
+  if (value < 0 || e.second || e.first.scaled() || e.clipped()) {
+    return {value, {}};
+  }
+  const auto found = padded_values_.find(value_of(e.first.t.now()));
+  if (found == padded_values_.end()) return {value, {}};
+  const auto& [base, pads] = found->second;
+  if (e.grid.empty()) return {base, pads};
+  const Value v = at(graph_.values, base);
+  const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
+  if (!v.grid.empty() || !holds_zero) return {value, {}};
+  int pointwise = v.pointwise;
+  if (pointwise < 0) {
+    Expression plain;
+    plain.shape = v.shape;
+    pointwise = add_pointwise(plain, base, -1);
+  }
+  return {evaluation(pointwise, v.shape, e.grid), pads};
+}
+
+void Capture::padded(const Variable& x, const Pads& pads, const Tensor& value) {
+  const int base = value_of(x);
+  if (base < 0) return;
+  alive_.push_back(value);
+  padded_[value.raw()] = {base, pads};
+}
+
+bool Capture::linear(const LinearCall& call) {
+  const auto [x, pads] = windows_of(call.x);
+  if (x < 0) {
+    opaque_ = true;
+    return false;
+  }
+  if (!call.kernels->has_windows()) opaque_ = true;
+  const int id = static_cast<int>(graph_.calls.size());
+  const int y = add_value(
+      {.shape = call.y.shape(), .call = id, .sums = true, .grid = {}}, call.y);
+  Call noted;
+  noted.name = name_;
+  noted.linear = call;
+  noted.rescale = rescale_of(call.x, call.weight.scale, call.y.shape()[-1]);
+  noted.linear->x = {};
+  noted.linear->weight.real = {};
+  noted.linear->y = {};
+  noted.inputs = {x};
+  noted.pads = pads;
+  noted.output = y;
+  graph_.calls.push_back(std::move(noted));
+  return true;
+}
+
+bool Capture::evaluated(const Expression& expression, const Tensor& value) {
+  if (value_of(expression) < 0) return false;
+  alive_.push_back(value);
+  evaluated_[value.raw()] = expression;
+  return true;
+}
+
+Variable Capture::call(const std::string& name,
+                       std::span<const Variable> inputs,
+                       const Program::Function& function,
+                       const std::function<Program::Function()>& lasting) {
+  name_ = name;
+  opaque_ = false;
+  const size_t calls = graph_.calls.size();
+  std::vector<int> read;
+  for (const Variable& x : inputs) {
+    read.push_back(value_of(x));
+    if (read.back() < 0) {
+      throw InternalError("capture: expected an input that was captured");
+    }
+  }
+  const RecorderGuard recording(*this);
+  const Variable y = function(inputs);
+  if (y.shape().rank() < 1 || y.shape()[0] != 1) {
+    throw UnsupportedError(fmt::format(
+        "'{}': expected an output whose first axis is the batch, got {} for "
+        "one sample",
+        name, y.shape().to_string()));
+  }
+  if (!opaque_ && value_of(y) >= 0) return y;
+
+  // What was captured of it stays out of the program: nothing reads it.
+  for (size_t i = calls; i < graph_.calls.size(); ++i) {
+    tensors_.erase(std::ranges::find_if(tensors_, [&](const auto& entry) {
+      return entry.second == graph_.calls[i].output;
+    }));
+  }
+  graph_.calls.resize(calls);
+  const Expression e = autograd::expression_of(y);
+  const Tensor result(y.shape());
+  Call noted;
+  noted.name = name;
+  noted.function = lasting();
+  noted.inputs = read;
+  noted.output = add_value(
+      {.shape = y.shape(), .call = static_cast<int>(calls), .grid = {}},
+      result);
+  if (const auto found = padded_.find(y.node()->value.raw());
+      found != padded_.end()) {
+    padded_values_[noted.output] = found->second;
+  }
+  graph_.calls.push_back(std::move(noted));
+  Expression known = autograd::expression_of(result, nullptr);
+  known.grid = e.grid;
+  return autograd::wrap("call", std::move(known));
+}
+
+Graph Capture::finish(std::span<const Variable> outputs) {
+  for (const Variable& y : outputs) {
+    const int value = value_of(y);
+    if (value < 0) {
+      throw InternalError("capture: expected an output that was captured");
+    }
+    graph_.outputs.push_back(value);
+  }
+  // Tensors have served as names.
+  for (Pointwise& p : graph_.pointwise) {
+    p.e.first.t = {};
+    p.e.first.target = nullptr;
+    if (!p.e.second) continue;
+    p.e.second->t = {};
+    p.e.second->target = nullptr;
+  }
+  return std::move(graph_);
+}
+
+}  // namespace octet::inference

@@ -1,0 +1,104 @@
+// The capture of a program: which tensors there are, what computes them, and
+// which pointwise expressions of them are read. plan.h makes steps of it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <octet/runtime/program.h>
+
+#include "recorder.h"
+
+namespace octet::inference {
+
+/// An expression of values, before Q, and the form in which a linear op could
+/// compute it as its sums are complete:
+///   clip(Q2(clip2(a*sums + b)) + other)
+struct Pointwise {
+  autograd::Expression e;  // its tensors are those of the capture; no grid
+  int first = -1;          // values that it reads
+  int second = -1;
+  int after = -1;  // the call whose outputs it has to wait for; -1: none
+
+  bool fusable = false;
+  int sums = -1;  // of the value that may be fused with
+  Tensor a, b;
+  float low2 = 0, high2 = 0;
+  Grid grid2;
+  int other = -1;
+  bool other_plain = false;
+};
+
+/// A tensor of the capture, or an expression on a grid or none.
+struct Value {
+  Shape shape;         // [1, ...]
+  int call = -1;       // that computes it; -1: an input
+  bool sums = false;   // of a linear call
+  int pointwise = -1;  // what it evaluates, or -1
+  Grid grid;
+};
+
+/// A linear op, or a function of whole tensors.
+struct Call {
+  std::string name;
+  std::optional<LinearCall> linear;
+  Tensor rescale;  // of its codes' sums
+  Program::Function function;
+  std::vector<int> inputs;  // values
+  Pads pads{};              // zeros around the input of a linear op
+  int output = -1;
+};
+
+struct Graph {
+  std::vector<Value> values;
+  std::vector<Pointwise> pointwise;
+  std::vector<Call> calls;
+  std::vector<int> inputs, outputs;  // values
+
+  /// The call after which a value is there; -1: at the beginning.
+  int after(int value) const;
+};
+
+class Capture : public Recorder {
+ public:
+  Variable input(const Shape& shape);
+  Variable call(const std::string& name, std::span<const Variable> inputs,
+                const Program::Function& function,
+                const std::function<Program::Function()>& lasting);
+  Graph finish(std::span<const Variable> outputs);
+
+  bool linear(const LinearCall& call) override;
+  bool evaluated(const autograd::Expression& expression,
+                 const Tensor& value) override;
+  void padded(const Variable& x, const Pads& pads,
+              const Tensor& value) override;
+
+ private:
+  // A value with zeros around it: what reads windows of it need not store it.
+  struct Padded {
+    int value;
+    Pads pads;
+  };
+  std::pair<int, Pads> windows_of(const autograd::Expression& e);
+  int value_of(const Tensor& tensor);
+  int value_of(const autograd::Expression& e);
+  int value_of(const Variable& v);
+  int add_value(Value value, const Tensor& tensor);
+  int evaluation(int pointwise, const Shape& shape, const Grid& grid);
+  int add_pointwise(const autograd::Expression& e, int first, int second);
+  void fuse(Pointwise& p);
+
+  Graph graph_;
+  std::string name_;  // of the call that is running
+  bool opaque_ = false;
+  std::vector<Tensor> alive_;  // a tensor's address is its name here
+  std::map<const void*, int> tensors_;
+  std::map<const void*, autograd::Expression> evaluated_;
+  std::map<const void*, Padded> padded_;  // what an op made
+  std::map<int, Padded> padded_values_;   // what a call made
+};
+
+}  // namespace octet::inference

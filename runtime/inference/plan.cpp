@@ -1,0 +1,471 @@
+#include "plan.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace octet::inference {
+namespace {
+
+using autograd::Factor;
+using autograd::kInfinity;
+using kernels::Stored;
+
+template <class T>
+T& at(std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
+template <class T>
+const T& at(const std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
+
+int64_t rounded_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+class Planner {
+ public:
+  explicit Planner(Graph graph) : graph_(std::move(graph)) {}
+
+  Program::Plan run() {
+    do {
+      collect();
+    } while (unfuse());
+    for (Storage& s : plan_.storages) lay_out(s);
+    spread();
+    emit();
+    find_lifetimes();
+    place();
+    return std::move(plan_);
+  }
+
+ private:
+  // Which values are stored, in which forms.
+  void collect();
+  // Calls whose outputs are read.
+  std::vector<bool> find_read() const;
+  int need(int value, Stored form, const Pads& pads, bool tensor);
+  // Expressions that compete for the same sums, or want too many outputs, are
+  // evaluated by themselves. Whether there were any.
+  bool unfuse();
+  int plain_of(int value);
+  Stored floats_of(int value) const {
+    return at(graph_.values, value).grid.empty() ? Stored::values
+                                                 : Stored::real;
+  }
+  Stored form_of(const LinearCall& call, int x) const;
+
+  void lay_out(Storage& s) const;
+  void spread();
+  void emit();
+  void emit_call(int call);
+  FusedStep emit_fused(const Call& call, int pointwise);
+  void emit_evaluations(int after);
+  std::string why_not_fused(const Pointwise& p) const;
+  void find_lifetimes();
+  void place();
+
+  Graph graph_;
+  Program::Plan plan_;
+  std::set<int> unfused_;                  // expressions
+  std::vector<std::vector<int>> outputs_;  // storages of each expression
+  std::vector<int> others_;                // and what is added, where fused
+  std::vector<std::vector<int>> reads_;    // storages of each call
+  std::vector<bool> read_;                 // whether its output is read
+};
+
+Stored Planner::form_of(const LinearCall& call, int x) const {
+  switch (call.factor) {
+    case Factor::codes:
+      return kernels::table().codes.form;
+    case Factor::float_codes:
+      return Stored::float_codes;
+    default:
+      return floats_of(x);
+  }
+}
+
+// The expression that is the value itself.
+int Planner::plain_of(int value) {
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    if (p.first == value && p.e.plain()) return static_cast<int>(i);
+  }
+  const Value& v = at(graph_.values, value);
+  Pointwise p;
+  p.e.shape = v.shape;
+  p.first = value;
+  p.after = graph_.after(value);
+  p.fusable = v.sums;
+  p.sums = value;
+  graph_.pointwise.push_back(std::move(p));
+  outputs_.emplace_back();
+  others_.push_back(-1);
+  return static_cast<int>(graph_.pointwise.size()) - 1;
+}
+
+std::vector<bool> Planner::find_read() const {
+  std::vector<bool> read(graph_.values.size());
+  const std::function<void(int)> mark = [&](int value) {
+    if (read[static_cast<size_t>(value)]) return;
+    read[static_cast<size_t>(value)] = true;
+    const int i = at(graph_.values, value).pointwise;
+    if (i < 0) return;
+    const Pointwise& p = at(graph_.pointwise, i);
+    mark(p.first);
+    if (p.second >= 0) mark(p.second);
+  };
+  for (const int output : graph_.outputs) mark(output);
+  std::vector<bool> calls(graph_.calls.size());
+  for (size_t i = calls.size(); i-- > 0;) {
+    calls[i] = read[static_cast<size_t>(graph_.calls[i].output)];
+    if (!calls[i]) continue;
+    for (const int input : graph_.calls[i].inputs) mark(input);
+  }
+  return calls;
+}
+
+// `a` and `b` one around the other.
+Pads sum(const Pads& a, const Pads& b) {
+  return {a.top + b.top, a.bottom + b.bottom, a.left + b.left,
+          a.right + b.right};
+}
+
+void Planner::collect() {
+  plan_ = {};
+  outputs_.assign(graph_.pointwise.size(), {});
+  others_.assign(graph_.pointwise.size(), -1);
+  reads_.clear();
+  read_ = find_read();
+  for (size_t i = 0; i < graph_.calls.size(); ++i) {
+    const Call& call = graph_.calls[i];
+    std::vector<int> reads;
+    for (const int input : call.inputs) {
+      if (!read_[i]) continue;
+      reads.push_back(
+          call.linear
+              ? need(input, form_of(*call.linear, input),
+                     sum(call.linear->kernels->padding(), call.pads), false)
+              : need(input, floats_of(input), {}, true));
+    }
+    reads_.push_back(std::move(reads));
+    if (!call.linear && read_[i]) {
+      (void)need(call.output, Stored::values, {}, true);
+    }
+  }
+  for (const int input : graph_.inputs) {
+    plan_.inputs.push_back(need(input, Stored::values, {}, true));
+  }
+  for (const int output : graph_.outputs) {
+    const int storage = need(output, floats_of(output), {}, true);
+    const Value& v = at(graph_.values, output);
+    plan_.direct.push_back((v.sums || v.pointwise >= 0) &&
+                           std::ranges::find(plan_.outputs, storage) ==
+                               plan_.outputs.end());
+    plan_.outputs.push_back(storage);
+  }
+}
+
+int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
+  const Value v = at(graph_.values, value);
+  const bool whole = v.pointwise < 0 && !v.sums;  // an input's, or a call's
+  if (whole && form == Stored::values && pads == Pads{}) tensor = true;
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    Storage& s = plan_.storages[i];
+    if (s.value != value || s.form != form || s.tensor != tensor) continue;
+    s.pads.top = std::max(s.pads.top, pads.top);
+    s.pads.bottom = std::max(s.pads.bottom, pads.bottom);
+    s.pads.left = std::max(s.pads.left, pads.left);
+    s.pads.right = std::max(s.pads.right, pads.right);
+    return static_cast<int>(i);
+  }
+  const int storage = static_cast<int>(plan_.storages.size());
+  plan_.storages.push_back({.value = value,
+                            .form = form,
+                            .pads = pads,
+                            .tensor = tensor,
+                            .shape = v.shape});
+  if (whole && tensor) return storage;
+  const int i = v.pointwise >= 0 ? v.pointwise : plain_of(value);
+  at(outputs_, i).push_back(storage);
+  if (at(outputs_, i).size() > 1) return storage;
+  const Pointwise p = at(graph_.pointwise, i);
+  if (!p.fusable || unfused_.contains(i)) {
+    (void)need(p.first, floats_of(p.first), {}, true);
+    if (p.second >= 0) (void)need(p.second, floats_of(p.second), {}, true);
+  } else if (p.other >= 0) {
+    const bool codes = !at(graph_.values, p.other).grid.empty();
+    at(others_, i) =
+        need(p.other, codes ? kernels::table().codes.form : Stored::values, {},
+             false);
+  }
+  return storage;
+}
+
+bool Planner::unfuse() {
+  const size_t before = unfused_.size();
+  std::map<int, std::vector<int>> followers;  // of sums
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    const int id = static_cast<int>(i);
+    if (outputs_[i].empty() || !p.fusable || unfused_.contains(id)) continue;
+    followers[p.sums].push_back(id);
+  }
+  for (const auto& [sums, list] : followers) {
+    for (const int i : list) {
+      const bool plain = at(graph_.pointwise, i).e.plain();
+      if (plain) continue;
+      if (list.size() > 1 ||
+          at(outputs_, i).size() > size_t{kernels::kMostFusedOutputs}) {
+        unfused_.insert(i);
+      }
+    }
+  }
+  return unfused_.size() > before;
+}
+
+void Planner::lay_out(Storage& s) const {
+  const autograd::ImageShape image(s.shape);
+  s.h = image.h;
+  s.w = image.w;
+  s.c = image.c;
+  const int64_t words = kernels::table().codes.words(s.c);
+  switch (s.form) {
+    case Stored::bytes:
+      s.element = 1;
+      s.pixel = words * 4;
+      break;
+    case Stored::shorts:
+      s.element = 2;
+      s.pixel = words * 2;
+      break;
+    default:
+      s.element = sizeof(float);
+      s.pixel = s.c;
+  }
+  s.row = (s.pads.left + s.w + s.pads.right) * s.pixel;
+  s.size = (s.pads.top + s.h + s.pads.bottom) * s.row;
+}
+
+// Neighbouring pixels of floats that lie a multiple of 2 KiB apart would share
+// few sets of the first-level cache: they are moved a line further.
+void Planner::spread() {
+  constexpr int64_t kLine = 16;
+  constexpr int64_t kConflict = 512;
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    if (!graph_.pointwise[i].fusable) continue;
+    if (unfused_.contains(static_cast<int>(i))) continue;
+    for (const int output : outputs_[i]) {
+      Storage& s = at(plan_.storages, output);
+      if (s.tensor || s.element != sizeof(float) || s.c % kConflict != 0) {
+        continue;
+      }
+      s.pixel = s.c + kLine;
+      s.row = (s.pads.left + s.w + s.pads.right) * s.pixel;
+      s.size = (s.pads.top + s.h + s.pads.bottom) * s.row;
+    }
+  }
+}
+
+void Planner::emit() {
+  plan_.table = &kernels::table();
+  emit_evaluations(-1);
+  for (size_t i = 0; i < graph_.calls.size(); ++i) {
+    emit_call(static_cast<int>(i));
+    emit_evaluations(static_cast<int>(i));
+  }
+}
+
+void Planner::emit_call(int index) {
+  Call& call = at(graph_.calls, index);
+  if (!read_[static_cast<size_t>(index)]) return;
+  if (call.linear) {
+    for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+      const Pointwise& p = graph_.pointwise[i];
+      if (p.fusable && p.sums == call.output && !outputs_[i].empty() &&
+          !unfused_.contains(static_cast<int>(i))) {
+        plan_.steps.push_back(
+            {call.name, emit_fused(call, static_cast<int>(i)), {}});
+      }
+    }
+    return;
+  }
+  CallStep step;
+  step.function = std::move(call.function);
+  step.inputs = at(reads_, index);
+  for (const int input : call.inputs) {
+    step.grids.push_back(at(graph_.values, input).grid);
+  }
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    if (s.value == call.output && s.tensor) step.output = static_cast<int>(i);
+  }
+  plan_.steps.push_back({call.name, std::move(step), {}});
+}
+
+FusedStep Planner::emit_fused(const Call& call, int index) {
+  const Pointwise& p = at(graph_.pointwise, index);
+  FusedStep step;
+  step.linear = *call.linear;
+  step.rescale = call.rescale;
+  step.outputs = at(outputs_, index);
+  step.other = at(others_, index);
+  const int call_index = at(graph_.values, call.output).call;
+  step.x = at(reads_, call_index)[0];
+  const Storage& x = at(plan_.storages, step.x);
+  const bool codes = step.linear.factor == Factor::codes;
+  const int64_t unit = codes ? kernels::table().codes.codes_per_word : 1;
+  step.windows =
+      step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
+  const autograd::ImageShape y(at(graph_.values, call.output).shape);
+  step.pads = sum(step.linear.kernels->padding(), call.pads);
+  step.rows = y.h;
+  step.cols = y.w;
+  step.channels = y.c;
+
+  kernels::Fused& f = step.fused;
+  f.terms = p.second >= 0 ? 2 : p.e.affine() && !p.e.first.scaled() ? 0 : 1;
+  if (f.terms > 0) {
+    step.a = p.a.empty() ? Tensor::full({y.c}, 1) : p.a;
+    step.b = p.b.empty() ? Tensor::zeros({y.c}) : p.b;
+    f.a = std::as_const(step.a).f32().data();
+    f.b = std::as_const(step.b).f32().data();
+  }
+  f.low2 = p.low2;
+  f.high2 = p.high2;
+  if (!p.grid2.empty()) {
+    f.quantize2 = true;
+    f.scale2 = p.grid2.scale.item();
+    f.code_low2 = static_cast<float>(p.grid2.low);
+    f.code_high2 = static_cast<float>(p.grid2.high);
+  }
+  f.low = p.e.low;
+  f.high = p.e.high;
+  bool contiguous = !x.padded();
+  if (step.other >= 0) {
+    const Storage& other = at(plan_.storages, step.other);
+    const Grid& grid = at(graph_.values, p.other).grid;
+    f.other_form = other.form;
+    f.other_pixel = other.pixel;
+    f.other_line = other.row;
+    if (!grid.empty()) f.other_scale = grid.scale.item();
+    f.other_zero = p.other_plain ? 0.0f : -0.0f;
+    contiguous &= !other.padded();
+  }
+  for (const int output : step.outputs) {
+    const Storage& s = at(plan_.storages, output);
+    kernels::FusedOutput& o = f.outputs[f.output_count++];
+    o.form = s.form;
+    o.pixel = s.pixel;
+    o.line = s.row;
+    const Grid& grid = at(graph_.values, s.value).grid;
+    if (!grid.empty()) {
+      o.scale = grid.scale.item();
+      o.code_low = static_cast<float>(grid.low);
+      o.code_high = static_cast<float>(grid.high);
+    }
+    contiguous &= !s.padded();
+  }
+  kernels::table().prepare(f);
+  step.flat = contiguous && step.windows.segments.size() == 1 &&
+              step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
+  for (const Tensor& panel : step.linear.weight.panels) {
+    plan_.weights += panel.bytes();
+  }
+  return step;
+}
+
+std::string Planner::why_not_fused(const Pointwise& p) const {
+  if (p.fusable) return "its sums are read in another way, too";
+  if (p.sums >= 0) return "what is added is not there before the sums are";
+  if (p.after < 0) return "reads an input";
+  if (p.second >= 0) return "adds what no linear op computed";
+  return "reads what no linear op computed";
+}
+
+void Planner::emit_evaluations(int after) {
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    if (p.after != after) continue;
+    if (p.fusable && !unfused_.contains(static_cast<int>(i))) continue;
+    for (const int output : outputs_[i]) {
+      EvaluateStep step;
+      step.why = why_not_fused(p);
+      step.e = p.e;
+      step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
+      step.first = need(p.first, floats_of(p.first), {}, true);
+      if (p.second >= 0) {
+        step.second = need(p.second, floats_of(p.second), {}, true);
+      }
+      step.output = output;
+      plan_.steps.push_back({"", std::move(step), {}});
+    }
+  }
+}
+
+void Planner::find_lifetimes() {
+  const int end = static_cast<int>(plan_.steps.size());
+  const auto use = [&](int storage, int step) {
+    if (storage < 0) return;
+    Storage& s = at(plan_.storages, storage);
+    if (s.first < 0) s.first = step;
+    s.last = std::max(s.last, step);
+  };
+  for (const int input : plan_.inputs) use(input, 0);
+  for (int i = 0; i < end; ++i) {
+    const Step& step = at(plan_.steps, i);
+    if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
+      use(fused->x, i);
+      use(fused->other, i);
+      for (const int output : fused->outputs) use(output, i);
+    } else if (const auto* eval = std::get_if<EvaluateStep>(&step.what)) {
+      use(eval->first, i);
+      use(eval->second, i);
+      use(eval->output, i);
+    } else {
+      const auto& call = std::get<CallStep>(step.what);
+      for (const int input : call.inputs) use(input, i);
+      use(call.output, i);
+    }
+  }
+  for (const int output : plan_.outputs) use(output, end);
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    const Storage& s = plan_.storages[i];
+    if (s.tensor && s.last >= 0 && s.last < end) {
+      at(plan_.steps, s.last).gone.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+// Each storage at the lowest place that is free while it lives; the largest
+// first.
+void Planner::place() {
+  std::vector<Storage*> order;
+  for (Storage& s : plan_.storages) {
+    if (!s.tensor && s.first >= 0) order.push_back(&s);
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const Storage* s) { return s->bytes(); });
+  std::vector<const Storage*> placed;
+  for (Storage* s : order) {
+    s->offset = 0;
+    for (const Storage* other : placed) {  // by offset
+      if (other->last < s->first || s->last < other->first) continue;
+      const int64_t other_end = rounded_up(other->offset + other->bytes(), 64);
+      if (s->offset + s->bytes() <= other->offset) break;
+      s->offset = std::max(s->offset, other_end);
+    }
+    placed.insert(
+        std::ranges::upper_bound(placed, s->offset, {},
+                                 [](const Storage* p) { return p->offset; }),
+        s);
+    plan_.block = std::max(plan_.block, rounded_up(s->offset + s->bytes(), 64));
+  }
+}
+
+}  // namespace
+
+Program::Plan make_plan(Graph graph) { return Planner(std::move(graph)).run(); }
+
+}  // namespace octet::inference

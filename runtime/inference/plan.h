@@ -1,0 +1,85 @@
+// The plan of a program: what is stored, in which form and where, and the steps
+// that store it.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "capture.h"
+
+namespace octet::inference {
+
+/// A value in memory, image after image. A tensor is one by itself, unpadded;
+/// all others share one block, in which those that are never needed at the
+/// same time may lie in the same place.
+struct Storage {
+  int value = -1;
+  kernels::Stored form = kernels::Stored::values;
+  Pads pads{};
+  bool tensor = false;
+
+  Shape shape;  // [1, ...]
+  int64_t h = 0, w = 0, c = 0;
+  int64_t element = 0;                   // bytes
+  int64_t pixel = 0, row = 0, size = 0;  // elements; size: of an image
+  int64_t offset = 0;                    // bytes a sample, in the block
+  int first = -1, last = -1;             // steps
+
+  bool padded() const { return pads != Pads{}; }
+  int64_t bytes() const { return size * element; }
+};
+
+/// A linear op and the expression that follows its sums.
+struct FusedStep {
+  LinearCall linear;
+  Windows windows;
+  Pads pads{};        // around the image that they are of
+  bool flat = false;  // all images are one row of pixels
+  int64_t rows = 0, cols = 0, channels = 0;
+  Tensor rescale, a, b;
+  kernels::Fused fused;  // but for pointers into storages
+  int x = -1;
+  int other = -1;
+  std::vector<int> outputs;
+};
+
+/// An expression that could not follow a linear op, and why.
+struct EvaluateStep {
+  std::string why;
+  autograd::Expression e;
+  int first = -1, second = -1;
+  int output = -1;
+};
+
+struct CallStep {
+  Program::Function function;
+  std::vector<int> inputs;
+  std::vector<Grid> grids;  // of the inputs
+  int output = -1;
+};
+
+struct Step {
+  std::string name;
+  std::variant<FusedStep, EvaluateStep, CallStep> what;
+  std::vector<int> gone;  // tensors that no later step reads
+};
+
+/// Storages of the graph's inputs and outputs included.
+Program::Plan make_plan(Graph graph);
+
+}  // namespace octet::inference
+
+namespace octet {
+
+struct Program::Plan {
+  std::vector<inference::Storage> storages;
+  std::vector<inference::Step> steps;
+  std::vector<int> inputs, outputs;
+  std::vector<bool> direct;  // outputs that steps may write where they go
+  int64_t block = 0;         // bytes a sample
+  int64_t weights = 0;       // bytes
+  const kernels::Table* table = nullptr;
+};
+
+}  // namespace octet

@@ -1,0 +1,196 @@
+// Sums through the expression that follows them, to where they are stored (see
+// Fused): the arithmetic of expression.inl, without a way through memory.
+
+// Sums of `count` pixels of a row, `width` apart.
+struct FusedTile {
+  int64_t row, col, count;
+  int width;
+};
+
+enum class OtherTerm { none, affine, floats, bytes, shorts };
+
+template <class V>
+OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
+                              int64_t at, V v, bool& nan) {
+  switch (o.form) {
+    case Stored::values:
+      store(static_cast<float*>(o.to) + at, v);
+      return;
+    case Stored::real:
+      store(static_cast<float*>(o.to) + at, codes<V>(v, grid) * grid.scale);
+      return;
+    case Stored::float_codes:
+      store(static_cast<float*>(o.to) + at, codes<V>(v, grid));
+      return;
+    case Stored::bytes:
+      store_codes<V>(static_cast<CodeByte*>(o.to) + at,
+                     shifted_codes<V>(v, grid, nan));
+      return;
+    case Stored::shorts:
+      store_codes<V>(static_cast<CodeShort*>(o.to) + at,
+                     shifted_codes<V>(v, grid, nan));
+      return;
+  }
+}
+
+// z, which no product that follows may be contracted with.
+template <class V>
+OCTET_INLINE V sum_at(const float* sums, const float* rescale, V) {
+  V z = load<V>(sums);
+  if (rescale != nullptr) z = z * load<V>(rescale);
+  return rounded<V>(z);
+}
+template <class V>
+OCTET_INLINE V sum_at(const int32_t* sums, const float* rescale, V) {
+  V z;
+  if constexpr (lanes_of<V>() == 1) {
+    z = static_cast<float>(*sums);
+  } else {
+    z = __builtin_convertvector(load<typename IntsOf<V>::Type>(sums), V);
+  }
+  return rounded<V>(z * load<V>(rescale));
+}
+
+// What the outputs are: one of those that most are, or anything.
+enum class FusedOutputs { any, values, float_codes, codes };
+// The codes of products of these vectors.
+constexpr Stored kCodesStored = kLanes == 16 ? Stored::bytes : Stored::shorts;
+
+OCTET_INLINE FusedOutputs outputs_of(const Fused& f) {
+  if (f.output_count != 1) return FusedOutputs::any;
+  const Stored form = f.outputs[0].form;
+  return form == Stored::values        ? FusedOutputs::values
+         : form == Stored::float_codes ? FusedOutputs::float_codes
+         : form == kCodesStored        ? FusedOutputs::codes
+                                       : FusedOutputs::any;
+}
+
+// Channels [c, c + lanes) of a tile, the first of which is image channel `at`.
+template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>
+OCTET_INLINE void fuse_column(const Sum* sums, const FusedTile& t, int64_t at,
+                              const float* rescale, const Fused& f) {
+  constexpr int kMost = Outputs == FusedOutputs::any ? kMostFusedOutputs : 1;
+  const int count = Outputs == FusedOutputs::any ? f.output_count : 1;
+  const int64_t width = t.width;
+  const bool clips = f.clips;
+  V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
+  Rounding<V> grid2{};
+  const bool quantize2 = f.quantize2;
+  if constexpr (Other != OtherTerm::none) {
+    a = load<V>(f.a + at);
+    b = load<V>(f.b + at);
+    low = splat<V>(f.low);
+    high = splat<V>(f.high);
+  }
+  if constexpr (Other > OtherTerm::affine) {
+    low2 = splat<V>(f.low2);
+    high2 = splat<V>(f.high2);
+    other_scale = splat<V>(f.other_scale);
+    other_zero = splat<V>(f.other_zero);
+    if (quantize2) {
+      grid2 = rounding<V>(splat<V>(f.scale2), f.code_low2, f.code_high2);
+    }
+  }
+  FusedOutput outputs[kMost];
+  Rounding<V> grids[kMost];
+  int64_t to[kMost];
+  for (int o = 0; o < count; ++o) {
+    outputs[o] = f.outputs[o];
+    to[o] = t.row * outputs[o].line + t.col * outputs[o].pixel + at;
+    const FusedOutput& q = outputs[o];
+    grids[o] = {splat<V>(q.scale), splat<V>(q.inverse), splat<V>(q.code_low),
+                splat<V>(q.code_high), splat<V>(q.sure)};
+  }
+  if constexpr (Outputs == FusedOutputs::values) {
+    outputs[0].form = Stored::values;
+  } else if constexpr (Outputs == FusedOutputs::float_codes) {
+    outputs[0].form = Stored::float_codes;
+  } else if constexpr (Outputs == FusedOutputs::codes) {
+    outputs[0].form = kCodesStored;
+  }
+  const int64_t other_pixel = f.other_pixel;
+  const void* other = f.other;
+  int64_t other_at = t.row * f.other_line + t.col * other_pixel + at;
+  bool nan = false;
+  for (int64_t i = 0; i < t.count; ++i, sums += width) {
+    V v = sum_at(sums, rescale, V{});
+    if constexpr (Other != OtherTerm::none) v = v * a + b;
+    if constexpr (Other > OtherTerm::affine) {
+      v = clip<V>(v, low2, high2);
+      if (quantize2) v = rounded<V>(codes<V>(v, grid2) * grid2.scale);
+      V u;
+      if constexpr (Other == OtherTerm::floats) {
+        u = load<V>(static_cast<const float*>(other) + other_at) + other_zero;
+      } else if constexpr (Other == OtherTerm::bytes) {
+        u = load_codes<V>(static_cast<const CodeByte*>(other) + other_at) *
+            other_scale;
+      } else {
+        u = load_codes<V>(static_cast<const CodeShort*>(other) + other_at) *
+            other_scale;
+      }
+      other_at += other_pixel;
+      v = v + rounded<V>(u);
+    }
+    if (Other != OtherTerm::none && clips) v = clip<V>(v, low, high);
+    for (int o = 0; o < count; ++o) {
+      store_fused<V>(outputs[o], grids[o], to[o], v, nan);
+      to[o] += outputs[o].pixel;
+    }
+  }
+  if (nan) *f.nan = true;
+}
+
+template <OtherTerm Other, FusedOutputs Outputs, class Sum>
+OCTET_NOINLINE void fuse_columns(const Sum* sums, const FusedTile& t, int64_t k,
+                                 int channels, const Epilogue& e) {
+  const Fused& f = *e.fused;
+  const int64_t at = e.channel + k;
+  const float* rescale = e.rescale != nullptr ? e.rescale + k : nullptr;
+  int c = 0;
+  const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
+    using V = decltype(v);
+    constexpr auto kOutputs = lanes_of<V>() < 8 ? FusedOutputs::any : Outputs;
+    for (; c + lanes_of<V>() <= channels; c += lanes_of<V>()) {
+      fuse_column<V, Other, kOutputs>(
+          sums + c, t, at + c, rescale != nullptr ? rescale + c : nullptr, f);
+    }
+  };
+  run(Lanes{});
+  if constexpr (kLanes > 8) run(EightLanes{});
+  if constexpr (kLanes > 4) run(FourLanes{});
+  run(0.0f);
+}
+
+template <OtherTerm Other, class Sum>
+OCTET_INLINE void fuse_with(const Sum* sums, const FusedTile& t, int64_t k,
+                            int channels, const Epilogue& e) {
+  switch (outputs_of(*e.fused)) {
+    case FusedOutputs::values:
+      return fuse_columns<Other, FusedOutputs::values>(sums, t, k, channels, e);
+    case FusedOutputs::float_codes:
+      return fuse_columns<Other, FusedOutputs::float_codes>(sums, t, k,
+                                                            channels, e);
+    case FusedOutputs::codes:
+      return fuse_columns<Other, FusedOutputs::codes>(sums, t, k, channels, e);
+    case FusedOutputs::any:
+      return fuse_columns<Other, FusedOutputs::any>(sums, t, k, channels, e);
+  }
+}
+
+// Channels [k, k + channels) of the product.
+template <class Sum>
+OCTET_INLINE void fuse_tile(const Sum* sums, const FusedTile& t, int64_t k,
+                            int channels, const Epilogue& e) {
+  const Fused& f = *e.fused;
+  if (f.terms == 0) {
+    fuse_with<OtherTerm::none>(sums, t, k, channels, e);
+  } else if (f.terms == 1) {
+    fuse_with<OtherTerm::affine>(sums, t, k, channels, e);
+  } else if (f.other_form == Stored::bytes) {
+    fuse_with<OtherTerm::bytes>(sums, t, k, channels, e);
+  } else if (f.other_form == Stored::shorts) {
+    fuse_with<OtherTerm::shorts>(sums, t, k, channels, e);
+  } else {
+    fuse_with<OtherTerm::floats>(sums, t, k, channels, e);
+  }
+}

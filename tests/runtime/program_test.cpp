@@ -1,0 +1,418 @@
+// Programs against the ops they were captured from: the same bits, on every
+// instruction set.
+#include <limits>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/isa.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/program.h>
+
+#include "../support.h"
+
+namespace octet {
+namespace {
+
+using Net = std::function<Variable(const Variable&)>;
+
+class Programs : public testing::TestWithParam<Isa> {
+ protected:
+  Programs() : before_(active_isa()) { set_active_isa(GetParam()); }
+  ~Programs() override { set_active_isa(before_); }
+
+ private:
+  Isa before_;
+};
+
+Program capture(const Net& net, const Shape& sample) {
+  const NoGradGuard no_grad;
+  ProgramCapture capture;
+  const Variable x = capture.input(sample);
+  const Program::Function run = [net](std::span<const Variable> in) {
+    return net(in[0]);
+  };
+  const Variable y = capture.call("net", {&x, 1}, run, [&] { return run; });
+  return capture.finish({&y, 1});
+}
+
+int count(const Program& program, const std::string& op) {
+  int result = 0;
+  for (const ProgramStep& step : program.steps()) result += step.op == op;
+  return result;
+}
+
+// Compares for one sample, a few, and more than a chunk.
+void expect_same(const Net& net, const Shape& sample, int evaluations) {
+  const Program program = capture(net, sample);
+  EXPECT_EQ(count(program, "call"), 0);
+  EXPECT_EQ(count(program, "evaluate"), evaluations);
+  for (const int64_t n : {1, 3, 21}) {
+    SCOPED_TRACE(n);
+    Tensor x = noise(sample.with(0, n), 7);
+    for (float& v : x.f32()) v *= 3;
+    Tensor expected;
+    {
+      const NoGradGuard no_grad;
+      expected = net(Variable(x)).value();
+    }
+    Tensor y(expected.shape());
+    ASSERT_TRUE(program.run({&x, 1}, {&y, 1}));
+    EXPECT_EQ(bits(y), bits(expected));
+  }
+}
+
+Grid grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
+
+Grid channel_grid(int64_t channels, int axis = 3) {
+  Tensor scale = noise({channels}, 5);
+  for (float& v : scale.f32()) v = 0.01f + 0.005f * v;
+  return {.scale = scale, .axis = axis};
+}
+
+Variable weight(const Shape& shape, uint64_t seed = 2) {
+  return Variable(noise(shape, seed));
+}
+
+Variable norm(const Variable& x, uint64_t seed = 11) {
+  const Shape c{x.shape()[-1]};
+  Tensor variance = noise(c, seed);
+  for (float& v : variance.f32()) v = 1 + 0.5f * v;
+  return batch_norm(x, weight(c, seed + 1), weight(c, seed + 2),
+                    noise(c, seed + 3), variance, 1e-3f);
+}
+
+struct Window {
+  int64_t h, w, c, kernel, k, stride, dilation, groups;
+  Pads pads;
+};
+// Sizes that differ, no whole vectors, tails, groups.
+const Window kWindows[] = {
+    {7, 9, 3, 3, 17, 1, 1, 1, {1, 1}},   {8, 5, 1, 3, 8, 2, 1, 1, {0, 1, 0, 1}},
+    {5, 6, 16, 1, 33, 1, 1, 1, {0, 0}},  {6, 7, 17, 3, 4, 1, 2, 1, {2, 2}},
+    {9, 4, 8, 3, 24, 1, 1, 2, {1, 1}},   {6, 6, 4, 2, 1, 1, 1, 1, {0, 1, 1, 0}},
+    {5, 5, 64, 1, 12, 2, 1, 1, {0, 0}},  {4, 7, 40, 3, 40, 1, 1, 1, {1, 1}},
+    {6, 5, 12, 3, 12, 1, 1, 12, {1, 1}},
+};
+
+TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
+  for (const Window& s : kWindows) {
+    SCOPED_TRACE(testing::Message() << s.h << "x" << s.w << "x" << s.c << " k"
+                                    << s.kernel << " " << s.k);
+    const WindowOptions options{
+        .strides = s.stride, .dilation = s.dilation, .pads = s.pads};
+    const Variable w = weight({s.kernel, s.kernel, s.c / s.groups, s.k});
+    const Variable b = weight({s.k}, 3);
+    const Shape sample{1, s.h, s.w, s.c};
+    const auto conv = [=](const Variable& x) {
+      return conv2d(x, w, options, s.groups);
+    };
+    // Padded inputs are copied.
+    const int copies = s.pads == Pads{} ? 0 : 1;
+    expect_same(conv, sample, copies);
+    expect_same([=](const Variable& x) { return relu(bias_add(conv(x), b)); },
+                sample, copies);
+    expect_same([=](const Variable& x) { return relu(norm(conv(x)), 6); },
+                sample, copies);
+    const auto quantized = [=](const Variable& x) {
+      return conv2d(fake_quantize(x, grid(0.02f)),
+                    fake_quantize(w, channel_grid(s.k)), options, s.groups);
+    };
+    expect_same(quantized, sample, 1);
+    expect_same(
+        [=](const Variable& x) {
+          return fake_quantize(relu(norm(quantized(x))), grid(0.03f));
+        },
+        sample, 1);
+  }
+}
+
+TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
+  const Variable first = weight({3, 3, 5, 18});
+  const Variable second = weight({3, 3, 18, 7}, 3);
+  const Variable depthwise = weight({3, 3, 7, 1}, 4);
+  const Variable last = weight({4, 7, 7, 10}, 5);
+  const Net net = [=](const Variable& x) {
+    const WindowOptions same{.pads = 1};
+    Variable y = conv2d(fake_quantize(x, grid(0.02f)),
+                        fake_quantize(first, channel_grid(18)), same);
+    y = fake_quantize(relu(norm(y)), grid(0.05f));
+    y = conv2d(y, fake_quantize(second, channel_grid(7)), same);
+    y = fake_quantize(relu(y, 6), grid(0.05f));
+    y = depthwise_conv2d(y, fake_quantize(depthwise, channel_grid(7, 2)), same);
+    y = fake_quantize(norm(y), grid(0.05f));
+    return conv2d(y, fake_quantize(last, channel_grid(10)));
+  };
+  expect_same(net, {1, 4, 7, 5}, 1);
+  const Program program = capture(net, {1, 4, 7, 5});
+  std::vector<std::string> stores;
+  for (const ProgramStep& step : program.steps()) {
+    stores.push_back(step.stores);
+  }
+  EXPECT_EQ(stores, (std::vector<std::string>{"int8 4x7x5", "int8 4x7x18",
+                                              "int8 as f32 4x7x7", "int8 4x7x7",
+                                              "f32 1x1x10"}));
+}
+
+// Whichever of both the sums are that are complete last, and however the other
+// one was stored.
+TEST_P(Programs, AddWhatWasStored) {
+  const Variable a = weight({3, 3, 6, 19});
+  const Variable b = weight({1, 1, 6, 19}, 3);
+  const Variable c = weight({3, 3, 19, 19}, 4);
+  const WindowOptions same{.pads = 1};
+  const Shape sample{1, 5, 8, 6};
+  const auto left = [=](const Variable& x) { return norm(conv2d(x, a, same)); };
+  const auto right = [=](const Variable& x) { return norm(conv2d(x, b), 20); };
+  expect_same([=](const Variable& x) { return relu(add(left(x), right(x))); },
+              sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = right(x);
+        return relu(add(left(x), y));
+      },
+      sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = relu(right(x));
+        return fake_quantize(add(left(x), y), grid(0.04f));
+      },
+      sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = fake_quantize(relu(right(x)), grid(0.03f));
+        const Variable z = conv2d(y, fake_quantize(c, channel_grid(19)), same);
+        return relu(add(norm(z), y));
+      },
+      sample, 0);
+  // Of the input: nothing to fuse it with but the sums.
+  const Variable square = weight({3, 3, 6, 6}, 6);
+  expect_same(
+      [=](const Variable& x) { return relu(add(conv2d(x, square, same), x)); },
+      sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        return relu(add(x, conv2d(relu(x), square, same)));
+      },
+      sample, 1);
+  // Both on grids.
+  expect_same(
+      [=](const Variable& x) {
+        return add(fake_quantize(left(x), grid(0.1f)),
+                   fake_quantize(right(x), grid(0.05f)));
+      },
+      sample, 1);
+}
+
+TEST_P(Programs, StoreWhatIsReadInSeveralForms) {
+  const Variable a = weight({3, 3, 6, 20});
+  const Variable b = weight({3, 3, 20, 8}, 3);
+  const Variable c = weight({5, 5, 20, 8}, 4);
+  const Variable d = weight({1, 1, 20, 8}, 5);
+  const Shape sample{1, 6, 5, 6};
+  // One value for windows of unlike padding, on two grids and none.
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = relu(norm(conv2d(x, a, {.pads = 1})));
+        const Variable p =
+            conv2d(fake_quantize(y, grid(0.03f)),
+                   fake_quantize(b, channel_grid(8)), {.pads = 1});
+        const Variable q =
+            conv2d(fake_quantize(y, grid(0.05f)),
+                   fake_quantize(c, channel_grid(8)), {.pads = 2});
+        return add(add(p, q), conv2d(y, d));
+      },
+      sample, 1);
+  // Sums that are read as they are, and normalized twice.
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = conv2d(x, a, {.pads = 1});
+        const Variable p = conv2d(relu(norm(y)), b, {.pads = 1});
+        const Variable q = conv2d(norm(y, 30), c, {.pads = 2});
+        return add(add(p, q), conv2d(y, d));
+      },
+      sample, 3);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = conv2d(x, a, {.pads = 1});
+        return add(y, y);
+      },
+      sample, 2);
+}
+
+TEST_P(Programs, MultiplyRows) {
+  for (const int64_t depth : {3, 16, 37, 600}) {
+    const Variable w = weight({depth, 21});
+    const Variable v = weight({21, 5}, 3);
+    const Variable b = weight({21}, 4);
+    const auto net = [=](const Variable& x) {
+      return dense(relu(bias_add(dense(x, w), b)), v);
+    };
+    expect_same(net, {1, depth}, 0);
+    expect_same(net, {1, 4, depth}, 0);
+    expect_same(
+        [=](const Variable& x) {
+          const Variable y =
+              bias_add(dense(fake_quantize(x, grid(0.02f)),
+                             fake_quantize(w, channel_grid(21, 1))),
+                       b);
+          return dense(fake_quantize(relu(y), grid(0.1f)),
+                       fake_quantize(v, channel_grid(5, 1)));
+        },
+        {1, 4, depth}, 1);
+  }
+}
+
+TEST_P(Programs, ZeroesKeepTheirSigns) {
+  const Variable zeros(Tensor::zeros({1, 1, 4, 18}));
+  const Variable minus(Tensor::full({18}, -0.0f));
+  expect_same(
+      [=](const Variable& x) {
+        return add(bias_add(conv2d(x, zeros), minus), conv2d(x, zeros));
+      },
+      {1, 2, 3, 4}, 0);
+}
+
+TEST_P(Programs, SayThatThereWasNoCode) {
+  const Variable w = weight({1, 1, 4, 18});
+  const Net net = [=](const Variable& x) {
+    return fake_quantize(relu(conv2d(x, w)), grid(0.1f));
+  };
+  const Net deeper = [=](const Variable& x) {
+    return conv2d(net(x),
+                  fake_quantize(weight({1, 1, 18, 3}), channel_grid(3)));
+  };
+  const Program program = capture(deeper, {1, 2, 2, 4});
+  Tensor x = noise({5, 2, 2, 4});
+  x.f32()[37] = std::numeric_limits<float>::quiet_NaN();
+  Tensor y({5, 2, 2, 3});
+  EXPECT_FALSE(program.run({&x, 1}, {&y, 1}));
+  x.f32()[37] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(program.run({&x, 1}, {&y, 1}));
+}
+
+// As layers are captured, one by one.
+Variable call(ProgramCapture& capture, const std::string& name,
+              const Variable& in, const Net& net) {
+  const Program::Function run = [net](std::span<const Variable> v) {
+    return net(v[0]);
+  };
+  return capture.call(name, {&in, 1}, run, [&] { return run; });
+}
+
+// Zeros around an image are part of where it is stored, unless somebody reads
+// them.
+TEST_P(Programs, StorePaddingWhereItIsRead) {
+  const Variable first = weight({1, 1, 3, 18});
+  const Variable second = weight({3, 3, 18, 1}, 4);
+  const Net narrow = [=](const Variable& v) {
+    return relu(conv2d(v, first), 6);
+  };
+  const Net padded = [](const Variable& v) {
+    return pad2d(v, Pads(0, 1, 2, 1));
+  };
+  const Net windows = [=](const Variable& v) {
+    return depthwise_conv2d(v, second, {.strides = 2, .pads = 1});
+  };
+  const Net quantized = [=](const Variable& v) {
+    return depthwise_conv2d(fake_quantize(v, grid(0.05f)),
+                            fake_quantize(second, channel_grid(18, 2)),
+                            {.strides = 2});
+  };
+  const Net pooled = [](const Variable& v) { return max_pool2d(v, 2, {}); };
+  const NoGradGuard no_grad;
+  const Tensor images = noise({5, 6, 7, 3});
+  std::vector<int> calls;
+  for (const Net& last : {windows, quantized, pooled}) {
+    ProgramCapture capture;
+    const Variable x = capture.input({1, 6, 7, 3});
+    Variable y = call(capture, "narrow", x, narrow);
+    y = call(capture, "pad", y, padded);
+    y = call(capture, "last", y, last);
+    const Program program = capture.finish({&y, 1});
+    calls.push_back(count(program, "call"));
+    const Variable expected = last(padded(narrow(Variable(images))));
+    Tensor got(expected.shape());
+    ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+    EXPECT_EQ(bits(got), bits(expected));
+  }
+  EXPECT_THAT(calls, testing::ElementsAre(0, 0, 2));
+}
+
+TEST_P(Programs, CallWhatTheyCannotSeeInto) {
+  const Variable w = weight({3, 3, 4, 6});
+  const NoGradGuard no_grad;
+  ProgramCapture capture;
+  const Variable x = capture.input({1, 6, 5, 4});
+  const auto step = [&](const std::string& name, const Variable& in,
+                        const Net& net) {
+    return call(capture, name, in, net);
+  };
+  const Net conv = [=](const Variable& v) {
+    return fake_quantize(conv2d(v, w, {.pads = 1}), grid(0.05f));
+  };
+  const Net pool = [](const Variable& v) { return max_pool2d(v, 2, {}); };
+  const Net both = [=](const Variable& v) { return softmax(conv(v)); };
+  Variable y = step("conv", x, conv);
+  y = step("pool", y, pool);
+  y = step("both", y, [=](const Variable& v) {
+    return softmax(conv2d(v, weight({1, 1, 6, 4}, 9)));
+  });
+  y = step("again", y, both);
+  const Program program = capture.finish({&y, 1});
+  EXPECT_EQ(count(program, "call"), 3);
+  const Tensor images = noise({19, 6, 5, 4});
+  Variable expected = pool(conv(Variable(images)));
+  expected = both(softmax(conv2d(expected, weight({1, 1, 6, 4}, 9))));
+  Tensor got(expected.shape());
+  ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+  EXPECT_EQ(bits(got), bits(expected));
+}
+
+TEST_P(Programs, RunInSeveralThreadsAtOnce) {
+  const Variable w = weight({3, 3, 3, 20});
+  const Net net = [=](const Variable& x) {
+    return relu(norm(conv2d(x, w, {.pads = 1})));
+  };
+  const Program program = capture(net, {1, 8, 8, 3});
+  const Tensor x = noise({9, 8, 8, 3});
+  const NoGradGuard no_grad;
+  const auto expected = bits(net(Variable(x)));
+  std::vector<Tensor> results(4);
+  std::vector<std::thread> threads;
+  for (Tensor& y : results) {
+    threads.emplace_back([&] {
+      y = Tensor({9, 8, 8, 20});
+      for (int i = 0; i < 5; ++i) (void)program.run({&x, 1}, {&y, 1});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Tensor& y : results) EXPECT_EQ(bits(y), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, Programs, testing::ValuesIn(supported_isas()),
+                         [](const auto& name_of) {
+                           return std::string(to_string(name_of.param));
+                         });
+
+TEST(ProgramCapture, RefusesAnotherInstructionSet) {
+  if (supported_isas().size() < 2) GTEST_SKIP() << "one instruction set only";
+  const Program program = capture(
+      [](const Variable& x) {
+        return relu(dense(x, weight({4, 3})));
+      },
+      {1, 4});
+  const Isa before = active_isa();
+  set_active_isa(Isa::baseline);
+  const Tensor x = noise({1, 4});
+  Tensor y({1, 3});
+  const std::string message = error_of<ValueError>([&] {
+    (void)program.run({&x, 1}, {&y, 1});
+  });
+  set_active_isa(before);
+  EXPECT_THAT(message, testing::HasSubstr("instruction set"));
+}
+
+}  // namespace
+}  // namespace octet
