@@ -9,9 +9,8 @@ namespace {
 
 // The network itself is gone once the session is there.
 InferenceSession session_of(const Arguments& a, double& operations_of_one) {
-  Model net = zoo::make(a.model);
+  const Model net = a.mode == "int8" ? quantized(a.model) : zoo::make(a.model);
   operations_of_one = operations(net);
-  if (a.mode == "int8") net = quantized(net);
   if (!a.write.empty()) (void)io::export_onnx(net, a.write);
   return InferenceSession(net);
 }

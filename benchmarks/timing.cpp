@@ -67,9 +67,10 @@ Tensor images(const Shape& sample, int64_t n) {
   return x;
 }
 
-Model quantized(const Model& model) {
-  Model result = quant::quantize_model(model);
-  const Shape in = model.inputs()[0].shape();
+Model quantized(const std::string& network) {
+  // The float network goes before anything is packed.
+  Model result = quant::quantize_model(zoo::make(network));
+  const Shape in = result.inputs()[0].shape();
   const Tensor x = images(in.slice(1, in.rank()), 8);
   quant::calibrate(result, [&](const Model& m) {
     for (int64_t i = 0; i < x.shape()[0]; ++i) {

@@ -28,8 +28,9 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
 
 /// Random images, [n, ...sample].
 Tensor images(const Shape& sample, int64_t n);
-/// Q/DQ as policy = tensorrt places it, calibrated on 8 random images.
-Model quantized(const Model& model);
+/// A network of the zoo with Q/DQ as policy = tensorrt places it, calibrated on
+/// 8 random images.
+Model quantized(const std::string& network);
 
 /// Runs `body` twice without a clock, then with one, and prints the median and
 /// the best time: for people, or with --json as one line of JSON.

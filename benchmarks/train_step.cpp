@@ -12,7 +12,7 @@ namespace {
 void run(const Arguments& a) {
   Model model = zoo::make(a.model);
   const double forward = operations(model) * static_cast<double>(a.batch);
-  if (a.mode != "fp32") model = quantized(model);
+  if (a.mode != "fp32") model = quantized(a.model);
   const Tensor data = images(zoo::entry(a.model).input, a.batch);
   const int64_t classes = model.outputs()[0].shape()[-1];
   Tensor labels({a.batch}, DType::i64);

@@ -30,7 +30,8 @@ bool is_quantized(const Model& model) {
   return !quant::quantizers(model).empty();
 }
 
-// Speed does not depend on the values: ranges of noise do.
+// Ranges of noise do for speed, which does not depend on values; that nobody
+// trained the network is no matter either.
 Model quantized(const Model& model) {
   if (is_quantized(model)) return model.clone();
   Model result = quant::quantize_model(model);
@@ -41,7 +42,9 @@ Model quantized(const Model& model) {
     rng.fill_uniform(sample, 0, 1);
     x.emplace_back(sample);
   }
+  const WarningSink before = set_warning_sink({});
   (void)quant::calibrate(result, [&](const Model& m) { (void)m(x); });
+  (void)set_warning_sink(before);
   return result;
 }
 

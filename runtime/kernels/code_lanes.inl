@@ -31,6 +31,27 @@ OCTET_INLINE void store_codes(Code* out, V shifted) {
   }
 }
 
+// As 32-bit integers. GCC 12 would widen by four element by element, and warns
+// of the intrinsics without a mask.
+template <class Ints, class Codes>
+OCTET_INLINE Ints widened(Codes codes) {
+#ifdef __AVX512F__
+  if constexpr (sizeof(Ints) == 64 && sizeof(Codes) == 16) {
+    return (Ints)_mm512_maskz_cvtepu8_epi32(0xffff, (__m128i)codes);
+  } else if constexpr (sizeof(Ints) == 64) {
+    return (Ints)_mm512_maskz_cvtepi16_epi32(0xffff, (__m256i)codes);
+  } else
+#endif
+#ifdef __AVX2__
+      if constexpr (sizeof(Ints) == 32 && sizeof(Codes) == 8) {
+    return (Ints)_mm256_cvtepu8_epi32(_mm_set_epi64x(0, (long long)codes));
+  } else if constexpr (sizeof(Ints) == 32) {
+    return (Ints)_mm256_cvtepi16_epi32((__m128i)codes);
+  } else
+#endif
+    return __builtin_convertvector(codes, Ints);
+}
+
 // The codes, as floats.
 template <class V, class Code>
 OCTET_INLINE V load_codes(const Code* from) {
@@ -41,7 +62,6 @@ OCTET_INLINE V load_codes(const Code* from) {
     using Ints = typename IntsOf<V>::Type;
     typename CodeVector<sizeof(Code), lanes_of<V>()>::Type codes;
     __builtin_memcpy(&codes, from, sizeof(codes));
-    return __builtin_convertvector(__builtin_convertvector(codes, Ints) - kBias,
-                                   V);
+    return __builtin_convertvector(widened<Ints>(codes) - kBias, V);
   }
 }

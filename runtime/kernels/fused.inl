@@ -9,6 +9,11 @@ struct FusedTile {
 
 enum class OtherTerm { none, affine, floats, bytes, shorts };
 
+// What the outputs are: one of those that most are, or anything.
+enum class FusedOutputs { any, values, float_codes, codes };
+// The codes of products of these vectors.
+constexpr Stored kCodesStored = kLanes == 16 ? Stored::bytes : Stored::shorts;
+
 template <class V>
 OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
                               int64_t at, V v, bool& nan) {
@@ -33,6 +38,24 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
   }
 }
 
+// What most outputs are, without dividing.
+template <class V, FusedOutputs Outputs>
+OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
+                             AnyAbove<V>& doubt) {
+  if constexpr (Outputs == FusedOutputs::values) {
+    store(static_cast<float*>(to) + at, v);
+  } else if constexpr (Outputs == FusedOutputs::float_codes) {
+    store(static_cast<float*>(to) + at,
+          shifted_codes<V>(v, grid, doubt) - splat<V>(kToInteger));
+  } else if constexpr (kCodesStored == Stored::bytes) {
+    store_codes<V>(static_cast<CodeByte*>(to) + at,
+                   shifted_codes<V>(v, grid, doubt));
+  } else {
+    store_codes<V>(static_cast<CodeShort*>(to) + at,
+                   shifted_codes<V>(v, grid, doubt));
+  }
+}
+
 // z, which no product that follows may be contracted with.
 template <class V>
 OCTET_INLINE V sum_at(const float* sums, const float* rescale, V) {
@@ -51,11 +74,6 @@ OCTET_INLINE V sum_at(const int32_t* sums, const float* rescale, V) {
   return rounded<V>(z * load<V>(rescale));
 }
 
-// What the outputs are: one of those that most are, or anything.
-enum class FusedOutputs { any, values, float_codes, codes };
-// The codes of products of these vectors.
-constexpr Stored kCodesStored = kLanes == 16 ? Stored::bytes : Stored::shorts;
-
 OCTET_INLINE FusedOutputs outputs_of(const Fused& f) {
   if (f.output_count != 1) return FusedOutputs::any;
   const Stored form = f.outputs[0].form;
@@ -65,55 +83,34 @@ OCTET_INLINE FusedOutputs outputs_of(const Fused& f) {
                                        : FusedOutputs::any;
 }
 
-// Channels [c, c + lanes) of a tile, the first of which is image channel `at`.
-template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>
-OCTET_INLINE void fuse_column(const Sum* sums, const FusedTile& t, int64_t at,
-                              const float* rescale, const Fused& f) {
-  constexpr int kMost = Outputs == FusedOutputs::any ? kMostFusedOutputs : 1;
-  const int count = Outputs == FusedOutputs::any ? f.output_count : 1;
-  const int64_t width = t.width;
-  const bool clips = f.clips;
+// The value of a pointwise expression at a run of channels, from sums.
+template <class V, OtherTerm Other>
+struct FusedValue {
   V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
   Rounding<V> grid2{};
-  const bool quantize2 = f.quantize2;
-  if constexpr (Other != OtherTerm::none) {
-    a = load<V>(f.a + at);
-    b = load<V>(f.b + at);
-    low = splat<V>(f.low);
-    high = splat<V>(f.high);
-  }
-  if constexpr (Other > OtherTerm::affine) {
-    low2 = splat<V>(f.low2);
-    high2 = splat<V>(f.high2);
-    other_scale = splat<V>(f.other_scale);
-    other_zero = splat<V>(f.other_zero);
-    if (quantize2) {
-      grid2 = rounding<V>(splat<V>(f.scale2), f.code_low2, f.code_high2);
+  const void* other;
+  bool clips, quantize2;
+
+  OCTET_INLINE FusedValue(const Fused& f, int64_t channel)
+      : other(f.other), clips(f.clips), quantize2(f.quantize2) {
+    if constexpr (Other != OtherTerm::none) {
+      a = load<V>(f.a + channel);
+      b = load<V>(f.b + channel);
+      low = splat<V>(f.low);
+      high = splat<V>(f.high);
+    }
+    if constexpr (Other > OtherTerm::affine) {
+      low2 = splat<V>(f.low2);
+      high2 = splat<V>(f.high2);
+      other_scale = splat<V>(f.other_scale);
+      other_zero = splat<V>(f.other_zero);
+      if (quantize2) {
+        grid2 = rounding<V>(splat<V>(f.scale2), f.code_low2, f.code_high2);
+      }
     }
   }
-  FusedOutput outputs[kMost];
-  Rounding<V> grids[kMost];
-  int64_t to[kMost];
-  for (int o = 0; o < count; ++o) {
-    outputs[o] = f.outputs[o];
-    to[o] = t.row * outputs[o].line + t.col * outputs[o].pixel + at;
-    const FusedOutput& q = outputs[o];
-    grids[o] = {splat<V>(q.scale), splat<V>(q.inverse), splat<V>(q.code_low),
-                splat<V>(q.code_high), splat<V>(q.sure)};
-  }
-  if constexpr (Outputs == FusedOutputs::values) {
-    outputs[0].form = Stored::values;
-  } else if constexpr (Outputs == FusedOutputs::float_codes) {
-    outputs[0].form = Stored::float_codes;
-  } else if constexpr (Outputs == FusedOutputs::codes) {
-    outputs[0].form = kCodesStored;
-  }
-  const int64_t other_pixel = f.other_pixel;
-  const void* other = f.other;
-  int64_t other_at = t.row * f.other_line + t.col * other_pixel + at;
-  bool nan = false;
-  for (int64_t i = 0; i < t.count; ++i, sums += width) {
-    V v = sum_at(sums, rescale, V{});
+
+  OCTET_INLINE V at(V v, int64_t other_at) const {
     if constexpr (Other != OtherTerm::none) v = v * a + b;
     if constexpr (Other > OtherTerm::affine) {
       v = clip<V>(v, low2, high2);
@@ -128,16 +125,68 @@ OCTET_INLINE void fuse_column(const Sum* sums, const FusedTile& t, int64_t at,
         u = load_codes<V>(static_cast<const CodeShort*>(other) + other_at) *
             other_scale;
       }
-      other_at += other_pixel;
       v = v + rounded<V>(u);
     }
     if (Other != OtherTerm::none && clips) v = clip<V>(v, low, high);
-    for (int o = 0; o < count; ++o) {
-      store_fused<V>(outputs[o], grids[o], to[o], v, nan);
-      to[o] += outputs[o].pixel;
+    return v;
+  }
+};
+
+template <class V>
+OCTET_INLINE Rounding<V> grid_of(const FusedOutput& o) {
+  return {splat<V>(o.scale), splat<V>(o.inverse), splat<V>(o.code_low),
+          splat<V>(o.code_high), splat<V>(o.sure)};
+}
+
+// Channels [c, c + lanes) of a tile, the first of which is image channel `at`,
+// to all outputs.
+template <class V, OtherTerm Other, class Sum>
+OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
+                                const float* rescale, const Fused& f) {
+  const FusedValue<V, Other> value(f, at);
+  int64_t other = t.row * f.other_line + t.col * f.other_pixel + at;
+  bool nan = false;
+  for (int64_t i = 0; i < t.count; ++i, sums += t.width) {
+    const V v = value.at(sum_at(sums, rescale, V{}), other);
+    other += f.other_pixel;
+    for (int o = 0; o < f.output_count; ++o) {
+      const FusedOutput& output = f.outputs[o];
+      const int64_t to = t.row * output.line + (t.col + i) * output.pixel + at;
+      store_fused<V>(output, grid_of<V>(output), to, v, nan);
     }
   }
   if (nan) *f.nan = true;
+}
+
+// The same to the only output. False if it has to be done with more care.
+template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>
+OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
+                              const float* rescale, const Fused& f) {
+  const FusedValue<V, Other> value(f, at);
+  const FusedOutput& output = f.outputs[0];
+  const Rounding<V> grid = grid_of<V>(output);
+  const int64_t count = t.count, width = t.width;
+  const int64_t pixel = output.pixel, other_pixel = f.other_pixel;
+  int64_t other = t.row * f.other_line + t.col * other_pixel + at;
+  int64_t place = t.row * output.line + t.col * pixel + at;
+  void* to = output.to;
+  AnyAbove<V> doubt;
+  for (int64_t i = 0; i < count; ++i, sums += width) {
+    const V v = value.at(sum_at(sums, rescale, V{}), other);
+    store_fast<V, Outputs>(to, grid, place, v, doubt);
+    other += other_pixel;
+    place += pixel;
+  }
+  return !doubt.held();
+}
+
+template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>
+OCTET_INLINE void fuse_column(const Sum* sums, const FusedTile& t, int64_t at,
+                              const float* rescale, const Fused& f) {
+  if constexpr (Outputs != FusedOutputs::any) {
+    if (fuse_to_one<V, Other, Outputs>(sums, t, at, rescale, f)) return;
+  }
+  fuse_to_any<V, Other>(sums, t, at, rescale, f);
 }
 
 template <OtherTerm Other, FusedOutputs Outputs, class Sum>

@@ -120,6 +120,34 @@ OCTET_INLINE bool any_above(FourLanes a, FourLanes b) {
 #endif
 }
 
+// Whether any_above() held for any of many.
+template <class V>
+struct AnyAbove {
+  typename IntsOf<V>::Type lanes = {};
+  OCTET_INLINE void add(V a, V b) { lanes |= ~(a <= b); }
+  OCTET_INLINE bool held() const {
+    int any = 0;
+    for (int i = 0; i < lanes_of<V>(); ++i) any |= lanes[i];
+    return any != 0;
+  }
+};
+template <>
+struct AnyAbove<float> {
+  bool any = false;
+  OCTET_INLINE void add(float a, float b) { any |= any_above(a, b); }
+  OCTET_INLINE bool held() const { return any; }
+};
+#ifdef __AVX512F__
+template <>
+struct AnyAbove<Lanes> {
+  __mmask16 lanes = 0;
+  OCTET_INLINE void add(Lanes a, Lanes b) {
+    lanes |= _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NLE_UQ);
+  }
+  OCTET_INLINE bool held() const { return lanes != 0; }
+};
+#endif
+
 // A grid of integers, for codes(). `sure` is how far from an integer v*inverse
 // may lie for v/scale to have the same neighbour: a little less than a half,
 // since both are within three roundings of each other. Nowhere where the
@@ -156,6 +184,15 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
     nan |= any_above(exact, exact);
     return clip<V>(exact, g.low, g.high) + magic;
   }
+  return sum;
+}
+// The same without the division, right unless there is `doubt`.
+template <class V>
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, AnyAbove<V>& doubt) {
+  const V magic = splat<V>(kToInteger);
+  const V quotient = clip<V>(v * g.inverse, g.low, g.high);
+  const V sum = quotient + magic;
+  doubt.add(magnitude<V>(quotient - (sum - magic)), g.sure);
   return sum;
 }
 template <class V>

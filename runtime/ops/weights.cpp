@@ -194,12 +194,11 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const Leaf::Packed entry{table, writes,       factor,    layout,
                            grid,  fresh.panels, fresh.real};
   lock.lock();
-  kept = find();
-  if (kept != leaf->packed.end()) {
-    *kept = entry;
-  } else {
-    leaf->packed.push_back(entry);
-  }
+  // One form of each layout: a model runs on values, or on codes.
+  std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {
+    return p.table == table && p.layout == layout;
+  });
+  leaf->packed.push_back(entry);
   return fresh;
 }
 

@@ -142,7 +142,7 @@ TEST(OctetProgram, MeasuresAModel) {
   EXPECT_GT(result.at("weight_bytes").as_int(), 77360);
   EXPECT_LT(result.at("weight_bytes").as_int(), 120000);
   const CommandResult table =
-      run_command(kOctet + " bench zoo:lobelia --seconds 0 2>/dev/null");
+      run_command(kOctet + " bench zoo:lobelia --seconds 0");
   EXPECT_EQ(table.exit_code, 0);
   EXPECT_NE(table.output.find("median"), std::string::npos) << table.output;
   EXPECT_EQ(run_command(kOctet + " bench zoo:lobelia --batch 0").exit_code, 2);
