@@ -139,7 +139,7 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
   p.second = second;
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& known = graph_.pointwise[i];
-    if (known.first == first && known.second == second &&
+    if (!known.function && known.first == first && known.second == second &&
         same_form(known.e, p.e)) {
       return static_cast<int>(i);
     }
@@ -202,13 +202,32 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const Value v = at(graph_.values, base);
   const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
   if (!v.grid.empty() || !holds_zero) return {value, {}};
-  int pointwise = v.pointwise;
-  if (pointwise < 0) {
-    Expression plain;
-    plain.shape = v.shape;
-    pointwise = add_pointwise(plain, base, -1);
-  }
+  const int pointwise = v.pointwise < 0 ? plain_pointwise(base) : v.pointwise;
   return {evaluation(pointwise, v.shape, e.grid), pads};
+}
+
+int Capture::plain_pointwise(int value) {
+  Expression plain;
+  plain.shape = at(graph_.values, value).shape;
+  return add_pointwise(plain, value, -1);
+}
+
+bool Capture::activated(const Variable& x, const kernels::Activation& f,
+                        const Tensor& value) {
+  const int base = value_of(x);
+  if (base < 0) return false;
+  const Value v = at(graph_.values, base);
+  const bool follows =
+      v.pointwise >= 0 && v.grid.empty() &&
+      !graph_.pointwise[static_cast<size_t>(v.pointwise)].function;
+  const int of = follows ? v.pointwise : plain_pointwise(base);
+  Pointwise p = graph_.pointwise[static_cast<size_t>(of)];
+  p.function = f;
+  graph_.pointwise.push_back(std::move(p));
+  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
+  alive_.push_back(value);
+  tensors_[value.raw()] = evaluation(last, v.shape, {});
+  return true;
 }
 
 void Capture::padded(const Variable& x, const Pads& pads, const Tensor& value) {

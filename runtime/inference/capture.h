@@ -14,14 +14,15 @@
 
 namespace octet::inference {
 
-/// An expression of values, before Q, and the form in which a linear op could
-/// compute it as its sums are complete:
-///   clip(Q2(clip2(a*sums + b)) + other)
+/// An expression of values, or a function of one, before Q, and the form in
+/// which a linear op could compute it as its sums are complete:
+///   f(clip(Q2(clip2(a*sums + b)) + other))
 struct Pointwise {
   autograd::Expression e;  // its tensors are those of the capture; no grid
   int first = -1;          // values that it reads
   int second = -1;
   int after = -1;  // the call whose outputs it has to wait for; -1: none
+  std::optional<kernels::Activation> function;
 
   bool fusable = false;
   int sums = -1;  // of the value that may be fused with
@@ -73,6 +74,8 @@ class Capture : public Recorder {
   bool linear(const LinearCall& call) override;
   bool evaluated(const autograd::Expression& expression,
                  const Tensor& value) override;
+  bool activated(const Variable& x, const kernels::Activation& f,
+                 const Tensor& value) override;
   void padded(const Variable& x, const Pads& pads,
               const Tensor& value) override;
 
@@ -89,6 +92,7 @@ class Capture : public Recorder {
   int add_value(Value value, const Tensor& tensor);
   int evaluation(int pointwise, const Shape& shape, const Grid& grid);
   int add_pointwise(const autograd::Expression& e, int first, int second);
+  int plain_pointwise(int value);
   void fuse(Pointwise& p);
 
   Graph graph_;

@@ -90,7 +90,9 @@ Stored Planner::form_of(const LinearCall& call, int x) const {
 int Planner::plain_of(int value) {
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& p = graph_.pointwise[i];
-    if (p.first == value && p.e.plain()) return static_cast<int>(i);
+    if (p.first == value && p.e.plain() && !p.function) {
+      return static_cast<int>(i);
+    }
   }
   const Value& v = at(graph_.values, value);
   Pointwise p;
@@ -214,7 +216,8 @@ bool Planner::unfuse() {
   }
   for (const auto& [sums, list] : followers) {
     for (const int i : list) {
-      const bool plain = at(graph_.pointwise, i).e.plain();
+      const Pointwise& p = at(graph_.pointwise, i);
+      const bool plain = p.e.plain() && !p.function;
       if (plain) continue;
       if (list.size() > 1 ||
           at(outputs_, i).size() > size_t{kernels::kMostFusedOutputs}) {
@@ -367,6 +370,10 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     }
     contiguous &= !s.padded();
   }
+  if (p.function) {
+    f.activate = kernels::table().activate;
+    f.function = *p.function;
+  }
   kernels::table().prepare(f);
   step.flat = contiguous && step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
@@ -393,6 +400,7 @@ void Planner::emit_evaluations(int after) {
       EvaluateStep step;
       step.why = why_not_fused(p);
       step.e = p.e;
+      step.function = p.function;
       step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
       step.first = need(p.first, floats_of(p.first), {}, true);
       if (p.second >= 0) {

@@ -48,6 +48,7 @@ struct FusedStep {
 struct EvaluateStep {
   std::string why;
   autograd::Expression e;
+  std::optional<kernels::Activation> function;  // of e before Q
   int first = -1, second = -1;
   int output = -1;
 };

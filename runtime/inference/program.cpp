@@ -205,12 +205,31 @@ void Run::run(const FusedStep& step) {
   });
 }
 
+// f(e) on the grid of e, in a tensor of its own.
+autograd::Expression activated(autograd::Expression e,
+                               const kernels::Activation& f) {
+  const Grid grid = std::exchange(e.grid, {});
+  Tensor values = evaluate(e);
+  float* to = values.f32().data();
+  parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
+    kernels::Activation call = f;
+    call.x = to + first;
+    call.out = to + first;
+    call.n = last - first;
+    kernels::table().activate(call);
+  });
+  autograd::Expression result = autograd::expression_of(values, nullptr);
+  result.grid = grid;
+  return result;
+}
+
 void Run::run(const EvaluateStep& step) {
   prepare(step.output);
   autograd::Expression e = step.e;
   e.shape = e.shape.with(0, n_);
   e.first.t = tensor(step.first);
   if (e.second) e.second->t = tensor(step.second);
+  if (step.function) e = activated(e, *step.function);
   const Storage& s = storage(step.output);
   const Reader reader(e,
                       s.form == Stored::float_codes ? Form::codes : Form::real);
@@ -350,6 +369,7 @@ std::string follows_text(const FusedStep& step) {
   if (f.low > -autograd::kInfinity || f.high < autograd::kInfinity) {
     words.emplace_back("clip");
   }
+  if (f.activate != nullptr) words.emplace_back("activation");
   return joined(words, ", ");
 }
 

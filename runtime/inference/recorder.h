@@ -29,6 +29,9 @@ class Recorder {
   /// `value` stands for what the expression is. False as above.
   virtual bool evaluated(const autograd::Expression& expression,
                          const Tensor& value) = 0;
+  /// `value` stands for f(x). False as above.
+  virtual bool activated(const Variable& x, const kernels::Activation& f,
+                         const Tensor& value) = 0;
   /// `value` is x with zeros around its images.
   virtual void padded(const Variable& x, const Pads& pads,
                       const Tensor& value) = 0;

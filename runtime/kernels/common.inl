@@ -16,7 +16,7 @@ namespace {
 // The others build on it.
 #include "code_lanes.inl"
 #include "expression.inl"
-#include "fused.inl"
 #include "tile.inl"
+#include "fused.inl"
 }  // namespace
 }  // namespace octet::kernels

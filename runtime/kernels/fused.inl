@@ -75,7 +75,7 @@ OCTET_INLINE V sum_at(const int32_t* sums, const float* rescale, V) {
 }
 
 OCTET_INLINE FusedOutputs outputs_of(const Fused& f) {
-  if (f.output_count != 1) return FusedOutputs::any;
+  if (f.output_count != 1 || f.activate != nullptr) return FusedOutputs::any;
   const Stored form = f.outputs[0].form;
   return form == Stored::values        ? FusedOutputs::values
          : form == Stored::float_codes ? FusedOutputs::float_codes
@@ -143,12 +143,24 @@ OCTET_INLINE Rounding<V> grid_of(const FusedOutput& o) {
 template <class V, OtherTerm Other, class Sum>
 OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
                                 const float* rescale, const Fused& f) {
+  constexpr int kStep = lanes_of<V>();
   const FusedValue<V, Other> value(f, at);
   int64_t other = t.row * f.other_line + t.col * f.other_pixel + at;
-  bool nan = false;
+  alignas(64) float values[kMaxRows1 * kStep];
   for (int64_t i = 0; i < t.count; ++i, sums += t.width) {
-    const V v = value.at(sum_at(sums, rescale, V{}), other);
+    store(values + i * kStep, value.at(sum_at(sums, rescale, V{}), other));
     other += f.other_pixel;
+  }
+  if (f.activate != nullptr) {
+    Activation call = f.function;
+    call.x = values;
+    call.out = values;
+    call.n = t.count * kStep;
+    f.activate(call);
+  }
+  bool nan = false;
+  for (int64_t i = 0; i < t.count; ++i) {
+    const V v = load<V>(values + i * kStep);
     for (int o = 0; o < f.output_count; ++o) {
       const FusedOutput& output = f.outputs[o];
       const int64_t to = t.row * output.line + (t.col + i) * output.pixel + at;

@@ -49,6 +49,31 @@ struct GradientMask {
   int64_t channels = 0;
 };
 
+enum class Function {
+  elu,  ///< beta * (x > 0 ? x : alpha * (exp(x) - 1))
+  exponential,
+  gelu,
+  gelu_tanh,
+  hard_sigmoid,
+  hard_swish,
+  relu,  ///< x > beta ? min(x, gamma) : alpha * (x - beta)
+  sigmoid,
+  softplus,
+  softsign,
+  swish,
+  tanh,
+};
+
+/// out = f(x), or dy * f'(x) if there is a dy; out may be dy.
+struct Activation {
+  Function function = Function::relu;
+  float alpha = 0, beta = 0, gamma = 0;
+  const float* x = nullptr;
+  const float* dy = nullptr;
+  float* out = nullptr;
+  int64_t n = 0;
+};
+
 /// What is stored of a value. Codes lie as CodeTable::codes_per_word says.
 enum class Stored {
   values,
@@ -91,6 +116,9 @@ struct Fused {
   int output_count = 0;
   FusedOutput outputs[kMostFusedOutputs];
   bool* nan = nullptr;  // set where one has no code
+  /// Then f of that is stored: `activate` is the table's, or null.
+  void (*activate)(const Activation&) = nullptr;
+  Activation function;
 };
 
 struct Epilogue {
@@ -203,31 +231,6 @@ struct ColumnGrid {
   float low = 0, high = 0;
   float* codes = nullptr;  // the integers
   float* real = nullptr;   // scale * code, if wanted
-};
-
-enum class Function {
-  elu,  ///< beta * (x > 0 ? x : alpha * (exp(x) - 1))
-  exponential,
-  gelu,
-  gelu_tanh,
-  hard_sigmoid,
-  hard_swish,
-  relu,  ///< x > beta ? min(x, gamma) : alpha * (x - beta)
-  sigmoid,
-  softplus,
-  softsign,
-  swish,
-  tanh,
-};
-
-/// out = f(x), or dy * f'(x) if there is a dy; out may be dy.
-struct Activation {
-  Function function = Function::relu;
-  float alpha = 0, beta = 0, gamma = 0;
-  const float* x = nullptr;
-  const float* dy = nullptr;
-  float* out = nullptr;
-  int64_t n = 0;
 };
 
 /// Arithmetic on codes from -128 to 127: sums are exact as long as they fit in

@@ -159,10 +159,10 @@ struct Rounding {
 template <class V>
 OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
   const float largest = high > -low ? high : -low;
-  const auto normal =
-      (scale > splat<V>(0x1p-100f)) & (scale < splat<V>(0x1p100f));
-  return {scale, splat<V>(1) / scale, splat<V>(low), splat<V>(high),
-          normal ? splat<V>(0.5f - largest * 0x1p-21f) : splat<V>(-1)};
+  V sure = splat<V>(0.5f - largest * 0x1p-21f);
+  sure = scale > splat<V>(0x1p-100f) ? sure : splat<V>(-1);
+  sure = scale < splat<V>(0x1p100f) ? sure : splat<V>(-1);
+  return {scale, splat<V>(1) / scale, splat<V>(low), splat<V>(high), sure};
 }
 
 // Adding it rounds values below 2^22 to integers, halves to even, which then

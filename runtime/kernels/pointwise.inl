@@ -185,7 +185,7 @@ void prepare(Fused& f) {
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;
   // Codes of what is clipped at 0 are clipped there.
-  if (quantized && f.low == 0 && f.high == infinity) {
+  if (quantized && f.activate == nullptr && f.low == 0 && f.high == infinity) {
     f.clips = false;
     for (int o = 0; o < f.output_count; ++o) {
       FusedOutput& output = f.outputs[o];

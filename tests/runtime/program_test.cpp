@@ -264,6 +264,44 @@ TEST_P(Programs, MultiplyRows) {
   }
 }
 
+TEST_P(Programs, FuseActivations) {
+  const Variable w = weight({3, 3, 5, 21});
+  const Variable v = weight({1, 1, 21, 6}, 3);
+  const Shape sample{1, 5, 7, 5};
+  const auto conv = [=](const Variable& x) { return conv2d(x, w); };
+  const std::vector<std::function<Variable(const Variable&)>> functions{
+      [](const Variable& x) { return swish(x); },
+      [](const Variable& x) { return sigmoid(x); },
+      [](const Variable& x) { return hard_swish(x); },
+      [](const Variable& x) { return gelu(x, GeluForm::exact); },
+      [](const Variable& x) { return leaky_relu(x, 0.1f); },
+      [](const Variable& x) { return octet::tanh(x); }};
+  for (const auto& f : functions) {
+    expect_same([=](const Variable& x) { return f(norm(conv(x))); }, sample, 0);
+    expect_same(
+        [=](const Variable& x) {
+          const Variable y = fake_quantize(f(norm(conv(x))), grid(0.02f));
+          return f(conv2d(y, fake_quantize(v, channel_grid(6))));
+        },
+        sample, 0);
+    // Of an input, of two terms, of another one, and read in two ways.
+    expect_same([=](const Variable& x) { return conv2d(f(x), w); }, sample, 1);
+    expect_same(
+        [=](const Variable& x) {
+          const Variable y = f(norm(conv(x)));
+          const Variable z = f(add(conv(x), y));
+          return f(f(fake_quantize(z, grid(0.1f))));
+        },
+        sample, 2);
+    expect_same(
+        [=](const Variable& x) {
+          const Variable y = norm(conv(x));
+          return add(conv2d(f(y), v), conv2d(relu(y), v));
+        },
+        sample, 2);
+  }
+}
+
 TEST_P(Programs, ZeroesKeepTheirSigns) {
   const Variable zeros(Tensor::zeros({1, 1, 4, 18}));
   const Variable minus(Tensor::full({18}, -0.0f));
