@@ -46,11 +46,8 @@ TargetLayer projection(const char* name, const char* attribute,
 
 class AttentionBuilder final : public LayerBuilder {
  public:
-  AttentionBuilder(const KerasLayer& layer, std::string name, BuildState& state)
-      : layer_(layer),
-        name_(std::move(name)),
-        state_(state),
-        config_(modern_config(layer)) {
+  AttentionBuilder(const KerasLayer& layer, std::string name)
+      : layer_(layer), name_(std::move(name)), config_(modern_config(layer)) {
     heads_ = size("num_heads");
     key_dim_ = size("key_dim");
     value_dim_ = given(config_, "value_dim") ? size("value_dim") : key_dim_;
@@ -161,7 +158,6 @@ class AttentionBuilder final : public LayerBuilder {
 
   const KerasLayer& layer_;
   std::string name_;
-  BuildState& state_;
   Config config_;
   int64_t heads_ = 0;
   int64_t key_dim_ = 0;
@@ -220,9 +216,8 @@ TargetLayer attention_targets(std::string name, const AttentionLayers& layers) {
 }
 
 std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,
-                                                std::string name,
-                                                BuildState& state) {
-  return std::make_unique<AttentionBuilder>(layer, std::move(name), state);
+                                                std::string name) {
+  return std::make_unique<AttentionBuilder>(layer, std::move(name));
 }
 
 }  // namespace octet::io

@@ -34,7 +34,6 @@ std::optional<AttentionLayers> find_attention(
 TargetLayer attention_targets(std::string name, const AttentionLayers& layers);
 
 std::unique_ptr<LayerBuilder> attention_builder(const KerasLayer& layer,
-                                                std::string name,
-                                                BuildState& state);
+                                                std::string name);
 
 }  // namespace octet::io

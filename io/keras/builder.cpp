@@ -191,7 +191,7 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
                           is_known_operation(layer));
   if (!users && operation) return operation_builder(layer, name, state);
   if (!users && layer.class_name == kAttentionClass) {
-    return attention_builder(layer, name, state);
+    return attention_builder(layer, name);
   }
   return chain_builder(layer, name,
                        steps_of(layer, state.dialect, state.options), state);

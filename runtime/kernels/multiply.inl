@@ -97,8 +97,58 @@ OCTET_NOINLINE void tile(const Tile& p) {
   });
 }
 
+// Channels [k, k + lanes) of a tile's sums in a buffer through its epilogue.
+template <class V, Finish F>
+OCTET_INLINE void finish_narrow(const Tile& p, const float* buffer, int rows,
+                                int width, int k) {
+  const GradientMask& m = p.mask;
+  V sums[3] = {};
+  float* sums_at = nullptr;
+  int64_t sums_row = 0;
+  int sum_count = 0;
+  if constexpr (F == Finish::statistics) {
+    sums_at = p.statistics + k;
+    sums_row = p.statistics_stride;
+    sum_count = 2;
+  }
+  if constexpr (F == Finish::mask) {
+    if (m.sums != nullptr) {
+      sums_at = m.sums + k;
+      sums_row = m.channels;
+      sum_count = 3;
+    }
+  }
+  for (int i = 0; i < sum_count; ++i) {
+    sums[i] = load<V>(sums_at + i * sums_row);
+  }
+  for (int t = 0; t < rows; ++t) {
+    V v = load<V>(buffer + t * width + k);
+    const int64_t at = t * p.out_row + k;
+    if (F != Finish::mask && p.rescale != nullptr) {
+      v = rounded<V>(v * load<V>(p.rescale + k));
+    }
+    if constexpr (F == Finish::statistics) {
+      sums[0] = sums[0] + v;
+      sums[1] = sums[1] + v * v;
+    }
+    if constexpr (F == Finish::mask) {
+      if (m.others != nullptr) v = v + load<V>(m.others + at);
+      const V z = load<V>(m.z + at);
+      const V y = m.value != nullptr ? load<V>(m.value + at)
+                                     : z * load<V>(m.a + k) + load<V>(m.b + k);
+      v = masked(v, y, splat<V>(m.low), splat<V>(m.high));
+      sums[0] = sums[0] + v;
+      sums[1] = sums[1] + v * z;
+      if (m.second != nullptr) sums[2] = sums[2] + v * load<V>(m.second + at);
+    }
+    store(p.out + at, v);
+  }
+  for (int i = 0; i < sum_count; ++i) store(sums_at + i * sums_row, sums[i]);
+}
+
 // A tile whose last vector reaches beyond the channels: its sums go through a
-// buffer, its epilogue is scalar. The same chains, so the same bits.
+// buffer, its epilogue takes narrower vectors. The same chains, so the same
+// bits.
 template <Finish F>
 OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int channels,
                                 void (*run)(const Tile&), int width) {
@@ -113,32 +163,17 @@ OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int channels,
     }
   }
   run(inner);
-  for (int t = 0; t < rows; ++t) {
-    for (int k = 0; k < channels; ++k) {
-      float v = buffer[t * width + k];
-      const int64_t at = t * p.out_row + k;
-      if (F != Finish::mask && p.rescale != nullptr) v = v * p.rescale[k];
-      if constexpr (F == Finish::statistics) {
-        p.statistics[k] += v;
-        p.statistics[p.statistics_stride + k] += v * v;
-      }
-      if constexpr (F == Finish::mask) {
-        const GradientMask& m = p.mask;
-        if (m.others != nullptr) v += m.others[at];
-        const float z = m.z[at];
-        const float y = m.value != nullptr ? m.value[at] : z * m.a[k] + m.b[k];
-        v = masked(v, y, m.low, m.high);
-        if (m.sums != nullptr) {
-          m.sums[k] += v;
-          m.sums[m.channels + k] += v * z;
-          if (m.second != nullptr) {
-            m.sums[2 * m.channels + k] += v * m.second[at];
-          }
-        }
-      }
-      p.out[at] = v;
+  int k = 0;
+  const auto finish = [&](auto v) OCTET_INLINE_LAMBDA {
+    using V = decltype(v);
+    for (; k + lanes_of<V>() <= channels; k += lanes_of<V>()) {
+      finish_narrow<V, F>(p, buffer, rows, width, k);
     }
-  }
+  };
+  finish(Lanes{});
+  if constexpr (kLanes > 8) finish(EightLanes{});
+  if constexpr (kLanes > 4) finish(FourLanes{});
+  finish(0.0f);
 }
 
 using TileFunction = void (*)(const Tile&);
