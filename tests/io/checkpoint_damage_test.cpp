@@ -44,7 +44,7 @@ TEST_F(DamagedFile, IsRefusedAtEveryLength) {
   for (size_t length = 0; length < contents.size(); ++length) {
     ASSERT_TRUE(is_refused(contents.substr(0, length))) << length;
   }
-  for (const size_t more : {1, 20, 512, 4096}) {
+  for (const size_t more : {1u, 20u, 512u, 4096u}) {
     EXPECT_TRUE(is_refused(contents + std::string(more, '\0'))) << more;
     EXPECT_TRUE(is_refused(contents + contents.substr(0, more))) << more;
   }

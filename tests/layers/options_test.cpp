@@ -211,7 +211,7 @@ std::vector<Typed> typed_layers() {
       {R"(ActivityRegularization(l1=0.01))",
        {9, 14, 3},
        ActivityRegularization({.l1 = 0.01f})},
-      {R"(Rescaling(1 / 255.0))", {9, 14, 3}, Rescaling({{1 / 255.0}})},
+      {R"(Rescaling(1 / 255.0))", {9, 14, 3}, Rescaling({{1 / 255.0f}})},
       {R"(Rescaling(scale=2, offset=-1))",
        {9, 14, 3},
        Rescaling({.scale = {2}, .offset = {-1}})},

@@ -23,8 +23,7 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.network; }
 /// A plan on its graph, with walks of the test's own.
 class PlacedNetwork {
  public:
-  explicit PlacedNetwork(const Model& model)
-      : model_(model), plan_(plan_for(model)) {
+  explicit PlacedNetwork(const Model& model) : plan_(plan_for(model)) {
     for (const QdqPoint& point : plan_.points) {
       const bool weight = point.site.kind == SiteKind::weight;
       (weight ? weighted_ : points_)[point.layer].insert(point.site.index);
@@ -76,7 +75,6 @@ class PlacedNetwork {
   }
 
  private:
-  const Model& model_;
   QdqPlan plan_;
   std::map<std::string, std::set<int>> points_;
   std::map<std::string, std::set<int>> weighted_;
