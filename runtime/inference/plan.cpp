@@ -79,13 +79,8 @@ Stored Planner::form_of(const LinearCall& call, int x) const {
   switch (call.factor) {
     case Factor::codes:
       return kernels::table().codes.form;
-    case Factor::float_codes: {
-      // What would not stay in a core's cache as floats is stored as bytes.
-      constexpr int64_t kCachedFloats = int64_t{1} << 17;
-      return at(graph_.values, x).shape.size() > kCachedFloats
-                 ? kernels::table().codes.form
-                 : Stored::float_codes;
-    }
+    case Factor::float_codes:
+      return Stored::float_codes;
     default:
       return floats_of(x);
   }
@@ -327,10 +322,6 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.windows =
       step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
   const autograd::ImageShape y(at(graph_.values, call.output).shape);
-  step.widens = step.linear.factor == Factor::float_codes &&
-                x.form == kernels::table().codes.form;
-  step.window_rows =
-      std::ranges::max(step.windows.segments) / (x.row / unit) + 1;
   step.pads = sum(step.linear.kernels->padding(), call.pads);
   step.rows = y.h;
   step.cols = y.w;
@@ -384,7 +375,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     f.function = *p.function;
   }
   kernels::table().prepare(f);
-  step.flat = contiguous && !step.widens && step.windows.segments.size() == 1 &&
+  step.flat = contiguous && step.windows.segments.size() == 1 &&
               step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
   for (const Tensor& panel : step.linear.weight.panels) {
     plan_.weights += panel.bytes();

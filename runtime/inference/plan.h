@@ -34,10 +34,8 @@ struct Storage {
 struct FusedStep {
   LinearCall linear;
   Windows windows;
-  Pads pads{};          // around the image that they are of
-  bool flat = false;    // all images are one row of pixels
-  bool widens = false;  // codes become floats a few rows at a time
-  int64_t window_rows = 1;
+  Pads pads{};        // around the image that they are of
+  bool flat = false;  // all images are one row of pixels
   int64_t rows = 0, cols = 0, channels = 0;
   Tensor rescale, a, b;
   kernels::Fused fused;  // but for pointers into storages

@@ -10,7 +10,6 @@
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/program.h>
 
-#include "../arena.h"
 #include "plan.h"
 
 namespace octet {
@@ -142,26 +141,17 @@ void Run::run(const FusedStep& step, const Part& part) {
   const LinearCall& linear = step.linear;
   const bool codes = linear.factor == Factor::codes;
   const Storage& x = storage(step.x);
-  const int64_t count = part.last - part.first;
   const char* from = place(step.x);
   if (!step.flat) {
     const int64_t unit =
         codes ? static_cast<int64_t>(sizeof(kernels::CodeWord)) : x.element;
-    const int64_t left = (x.pads.left - step.pads.left) * x.pixel;
     from = image_of(step.x, part.image) +
-           (x.pads.top - step.pads.top) * x.row * x.element +
+           ((x.pads.top - step.pads.top) * x.row +
+            (x.pads.left - step.pads.left) * x.pixel) *
+               x.element +
            part.first * step.windows.line * unit;
-    if (step.widens) {
-      const int64_t rows =
-          (count - 1) * (step.windows.line / x.row) + step.window_rows;
-      float* values = arena::scratch(0, rows * x.row);
-      plan_.table->codes.widen(reinterpret_cast<const kernels::CodeWord*>(from),
-                               rows * x.row, values);
-      from = reinterpret_cast<const char*>(values + left);
-    } else {
-      from += left * x.element;
-    }
   }
+  const int64_t count = part.last - part.first;
   const Outputs outputs{.rows = step.flat ? 1 : count,
                         .cols = step.flat ? count : step.cols,
                         .first = part.first_channel,
@@ -201,7 +191,6 @@ void Run::run(const FusedStep& step) {
   if (by_channel == 1 && images < 4 * threads) {
     bands = std::min(rows, threads / std::gcd(images, threads));
   }
-  if (step.widens) bands = std::max(bands, (rows + 7) / 8);
   const int64_t panel = plan_.table->codes.panel;
   const int64_t panels = (step.channels + panel - 1) / panel;
   parallel_for(images * bands * by_channel, [&](int64_t i) {

@@ -331,15 +331,6 @@ bool pack_codes(const CodePanels& p) {
   return !nan;
 }
 
-void widen_codes(const CodeWord* words, int64_t n, float* out) {
-  const Code* from = reinterpret_cast<const Code*>(words);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    store(out + i, load_codes<Lanes>(from + i));
-  }
-  for (; i < n; ++i) out[i] = load_codes<float>(from + i);
-}
-
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
     .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
@@ -348,5 +339,4 @@ constexpr CodeTable kCodes = {
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,
     .pack = pack_codes,
-    .widen = widen_codes,
 };

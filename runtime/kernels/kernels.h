@@ -247,8 +247,6 @@ struct CodeTable {
   void (*multiply)(const CodeProduct&, const Epilogue&);
   /// False if there was a NaN.
   bool (*pack)(const CodePanels&);
-  /// Codes as they lie in words, as floats.
-  void (*widen)(const CodeWord* words, int64_t codes, float* out);
 
   /// Words that the codes of c channels take.
   int64_t words(int64_t c) const {

@@ -264,30 +264,6 @@ TEST_P(Programs, MultiplyRows) {
   }
 }
 
-// Images that are large as floats are stored as bytes.
-TEST_P(Programs, WidenLargeImagesForDepthwiseConvolutions) {
-  const Variable first = weight({1, 1, 3, 33});
-  const Variable depthwise = weight({3, 5, 33, 1}, 4);
-  const Variable last = weight({1, 1, 33, 2}, 5);
-  for (const WindowOptions& options :
-       {WindowOptions{.pads = {1, 2}}, WindowOptions{.strides = {2, 3}},
-        WindowOptions{.strides = 2, .pads = {0, 1, 2, 0}},
-        WindowOptions{.dilation = {3, 2}, .pads = {3, 3, 0, 4}}}) {
-    const Net net = [=](const Variable& x) {
-      Variable y = conv2d(fake_quantize(x, grid(0.03f)),
-                          fake_quantize(first, channel_grid(33)));
-      y = fake_quantize(relu(y), grid(0.04f));
-      y = depthwise_conv2d(y, fake_quantize(depthwise, channel_grid(33, 2)),
-                           options);
-      return conv2d(fake_quantize(norm(y), grid(0.05f)),
-                    fake_quantize(last, channel_grid(2)));
-    };
-    expect_same(net, {1, 62, 71, 3}, 1);
-    const std::vector<ProgramStep> steps = capture(net, {1, 62, 71, 3}).steps();
-    EXPECT_EQ(steps[1].stores, "int8 62x71x33");
-  }
-}
-
 TEST_P(Programs, FuseActivations) {
   const Variable w = weight({3, 3, 5, 21});
   const Variable v = weight({1, 1, 21, 6}, 3);
