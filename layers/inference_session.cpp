@@ -2,6 +2,7 @@
 
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
 
 #include "model_program.h"
 
@@ -18,6 +19,18 @@ InferenceSession::InferenceSession(const Model& model)
   }
   for (const SymbolicTensor& output : model.outputs()) {
     output_shapes_.push_back(output.shape());
+  }
+  std::vector<Tensor> x;
+  Rng rng(1);
+  for (const Shape& shape : input_shapes_) {
+    rng.fill_uniform(x.emplace_back(shape.with(0, 2)), -1, 1);
+  }
+  if (!gives_bits_of(program_, model, x)) {
+    throw UnsupportedError(fmt::format(
+        "in a session of '{}': expected the numbers of the model, got others. "
+        "Hint: a layer that looks at values, or at how many samples there are, "
+        "cannot be part of a session; use predict()",
+        name_));
   }
 }
 

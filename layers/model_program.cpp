@@ -1,5 +1,6 @@
 #include "model_program.h"
 
+#include <cstring>
 #include <map>
 #include <unordered_map>
 
@@ -88,6 +89,24 @@ Program make_program(const Model& model, CalledLayers called) {
     outputs.push_back(values.at(output.node.get()));
   }
   return capture.finish(outputs);
+}
+
+bool gives_bits_of(const Program& program, const Model& model,
+                   std::span<const Tensor> inputs) {
+  const NoGradGuard no_grad;
+  const std::vector<Variable> x(inputs.begin(), inputs.end());
+  const std::vector<Variable> expected = model(x);
+  std::vector<Tensor> got;
+  for (const Variable& y : expected) got.emplace_back(y.shape());
+  if (!program.run(inputs, got)) return false;
+  for (size_t i = 0; i < got.size(); ++i) {
+    const Tensor& y = expected[i].value();
+    if (std::memcmp(y.raw(), got[i].raw(), static_cast<size_t>(y.bytes())) !=
+        0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace octet

@@ -14,6 +14,12 @@ enum class CalledLayers { copies, own };
 /// layer, for an output whose first axis is not the batch.
 Program make_program(const Model& model, CalledLayers called);
 
+/// Whether a program, and the model that it is of, answer with the same bits.
+/// Those of layers that look at values, or at how many samples there are, need
+/// not.
+bool gives_bits_of(const Program& program, const Model& model,
+                   std::span<const Tensor> inputs);
+
 /// Throws: ShapeError if x does not fit the input; ValueError for no tensor, or
 /// one that is not f32.
 void expect_fits(const Tensor& x, const Shape& input, const std::string& name);

@@ -87,7 +87,9 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
   const Fence start;
   const Fence end;
   start.release();
-  workers()->arena.execute([&] {
+  // Isolated: a thread that waits here would else take tasks of other loops,
+  // and run them with its own guards (NoGradGuard, recorders).
+  const auto loop = [&] {
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, tasks, 1),
         [&](const tbb::blocked_range<int64_t>& range) {
@@ -99,7 +101,8 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
           end.release();
         },
         tbb::simple_partitioner{});
-  });
+  };
+  workers()->arena.execute([&] { tbb::this_task_arena::isolate(loop); });
   end.acquire();
 }
 

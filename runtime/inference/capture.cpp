@@ -73,10 +73,15 @@ Variable Capture::input(const Shape& shape) {
   return Variable(x);
 }
 
+void Capture::name(const Tensor& tensor) {
+  alive_.push_back(tensor);
+  named_.push_back(tensor.raw());
+}
+
 int Capture::add_value(Value value, const Tensor& tensor) {
   const int id = static_cast<int>(graph_.values.size());
   graph_.values.push_back(std::move(value));
-  alive_.push_back(tensor);
+  name(tensor);
   tensors_[tensor.raw()] = id;
   return id;
 }
@@ -225,7 +230,7 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
   p.function = f;
   graph_.pointwise.push_back(std::move(p));
   const int last = static_cast<int>(graph_.pointwise.size()) - 1;
-  alive_.push_back(value);
+  name(value);
   tensors_[value.raw()] = evaluation(last, v.shape, {});
   return true;
 }
@@ -233,7 +238,7 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
 void Capture::padded(const Variable& x, const Pads& pads, const Tensor& value) {
   const int base = value_of(x);
   if (base < 0) return;
-  alive_.push_back(value);
+  name(value);
   padded_[value.raw()] = {base, pads};
 }
 
@@ -253,6 +258,10 @@ bool Capture::linear(const LinearCall& call) {
   noted.rescale = rescale_of(call.x, call.weight.scale, call.y.shape()[-1]);
   noted.linear->x = {};
   noted.linear->weight.real = {};
+  // A kernel may read the weight where it is, which may change.
+  for (Tensor& panel : noted.linear->weight.panels) {
+    if (panel.raw() == call.weight.real.raw()) panel = panel.clone();
+  }
   noted.linear->y = {};
   noted.inputs = {x};
   noted.pads = pads;
@@ -263,7 +272,7 @@ bool Capture::linear(const LinearCall& call) {
 
 bool Capture::evaluated(const Expression& expression, const Tensor& value) {
   if (value_of(expression) < 0) return false;
-  alive_.push_back(value);
+  name(value);
   evaluated_[value.raw()] = expression;
   return true;
 }
@@ -274,7 +283,6 @@ Variable Capture::call(const std::string& name,
                        const std::function<Program::Function()>& lasting) {
   name_ = name;
   opaque_ = false;
-  const size_t calls = graph_.calls.size();
   std::vector<int> read;
   for (const Variable& x : inputs) {
     read.push_back(value_of(x));
@@ -282,6 +290,10 @@ Variable Capture::call(const std::string& name,
       throw InternalError("capture: expected an input that was captured");
     }
   }
+  const size_t calls = graph_.calls.size();
+  const size_t values = graph_.values.size();
+  const size_t pointwise = graph_.pointwise.size();
+  named_.clear();
   const RecorderGuard recording(*this);
   const Variable y = function(inputs);
   if (y.shape().rank() < 1 || y.shape()[0] != 1) {
@@ -292,30 +304,56 @@ Variable Capture::call(const std::string& name,
   }
   if (!opaque_ && value_of(y) >= 0) return y;
 
-  // What was captured of it stays out of the program: nothing reads it.
-  for (size_t i = calls; i < graph_.calls.size(); ++i) {
-    tensors_.erase(std::ranges::find_if(tensors_, [&](const auto& entry) {
-      return entry.second == graph_.calls[i].output;
-    }));
-  }
+  const std::optional<Padded> padded = padding_of(y, static_cast<int>(values));
+  // Nothing of what was captured of it stays.
   graph_.calls.resize(calls);
-  const Expression e = autograd::expression_of(y);
-  const Tensor result(y.shape());
+  graph_.values.resize(values);
+  graph_.pointwise.resize(pointwise);
+  for (const void* tensor : named_) {
+    tensors_.erase(tensor);
+    padded_.erase(tensor);
+  }
+  // But for the inputs' own values: these Variables have them from now on.
+  for (const void* tensor : named_) {
+    const auto found = evaluated_.find(tensor);
+    if (found != evaluated_.end() && value_of(found->second) < 0) {
+      evaluated_.erase(found);
+    }
+  }
+
   Call noted;
   noted.name = name;
   noted.function = lasting();
   noted.inputs = read;
+  // An expression goes on behind the call, as in the model.
+  Expression known = autograd::expression_of(y);
+  noted.affine =
+      !known.second && !known.clipped() && known.first.t.shape() == y.shape();
+  const Grid grid = known.grid;
+  const Tensor result(y.shape());
+  if (!noted.affine) known = autograd::expression_of(result, nullptr);
+  known.first.t = result;
+  known.first.statistics = {};
+  known.first.target = nullptr;
+  known.grid = grid;
   noted.output = add_value(
       {.shape = y.shape(), .call = static_cast<int>(calls), .grid = {}},
       result);
-  if (const auto found = padded_.find(y.node()->value.raw());
-      found != padded_.end()) {
-    padded_values_[noted.output] = found->second;
-  }
+  if (padded) padded_values_[noted.output] = *padded;
   graph_.calls.push_back(std::move(noted));
-  Expression known = autograd::expression_of(result, nullptr);
-  known.grid = e.grid;
   return autograd::wrap("call", std::move(known));
+}
+
+// If y is a value below `end` with zeros around its images, and nothing else.
+std::optional<Capture::Padded> Capture::padding_of(const Variable& y, int end) {
+  const auto found = padded_.find(y.node()->value.raw());
+  if (found == padded_.end() || found->second.value >= end) return {};
+  const auto& [value, p] = found->second;
+  const Shape& x = at(graph_.values, value).shape;
+  const Shape with_zeros{x[0], p.top + x[1] + p.bottom, p.left + x[2] + p.right,
+                         x[3]};
+  if (with_zeros != y.shape()) return {};
+  return found->second;
 }
 
 Graph Capture::finish(std::span<const Variable> outputs) {

@@ -50,6 +50,7 @@ struct Call {
   Program::Function function;
   std::vector<int> inputs;  // values
   Pads pads{};              // zeros around the input of a linear op
+  bool affine = false;      // the output is what the result is an expression of
   int output = -1;
 };
 
@@ -85,6 +86,8 @@ class Capture : public Recorder {
     int value;
     Pads pads;
   };
+  std::optional<Padded> padding_of(const Variable& y, int end);
+  void name(const Tensor& tensor);
   std::pair<int, Pads> windows_of(const autograd::Expression& e);
   int value_of(const Tensor& tensor);
   int value_of(const autograd::Expression& e);
@@ -98,7 +101,8 @@ class Capture : public Recorder {
   Graph graph_;
   std::string name_;  // of the call that is running
   bool opaque_ = false;
-  std::vector<Tensor> alive_;  // a tensor's address is its name here
+  std::vector<Tensor> alive_;       // a tensor's address is its name here
+  std::vector<const void*> named_;  // in the call that is running
   std::map<const void*, int> tensors_;
   std::map<const void*, autograd::Expression> evaluated_;
   std::map<const void*, Padded> padded_;  // what an op made

@@ -4,6 +4,10 @@
 #include <functional>
 #include <set>
 
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
 namespace octet::inference {
 namespace {
 
@@ -50,6 +54,13 @@ class Planner {
   // evaluated by themselves. Whether there were any.
   bool unfuse();
   int plain_of(int value);
+  // What a call reads of an expression that it may go on with.
+  int term_of(int value) const {
+    const Value& v = at(graph_.values, value);
+    if (v.pointwise < 0 || !v.grid.empty()) return value;
+    const Pointwise& p = at(graph_.pointwise, v.pointwise);
+    return p.e.affine() && !p.function ? p.first : value;
+  }
   Stored floats_of(int value) const {
     return at(graph_.values, value).grid.empty() ? Stored::values
                                                  : Stored::real;
@@ -149,7 +160,7 @@ void Planner::collect() {
           call.linear
               ? need(input, form_of(*call.linear, input),
                      sum(call.linear->kernels->padding(), call.pads), false)
-              : need(input, floats_of(input), {}, true));
+              : need(term_of(input), floats_of(term_of(input)), {}, true));
     }
     reads_.push_back(std::move(reads));
     if (!call.linear && read_[i]) {
@@ -297,8 +308,13 @@ void Planner::emit_call(int index) {
   CallStep step;
   step.function = std::move(call.function);
   step.inputs = at(reads_, index);
+  step.affine = call.affine;
   for (const int input : call.inputs) {
-    step.grids.push_back(at(graph_.values, input).grid);
+    const Value& v = at(graph_.values, input);
+    autograd::Expression e;
+    if (term_of(input) != input) e = at(graph_.pointwise, v.pointwise).e;
+    e.grid = v.grid;
+    step.forms.push_back(std::move(e));
   }
   for (size_t i = 0; i < plan_.storages.size(); ++i) {
     const Storage& s = plan_.storages[i];
@@ -355,6 +371,11 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     if (!grid.empty()) f.other_scale = grid.scale.item();
     f.other_zero = p.other_plain ? 0.0f : -0.0f;
     contiguous &= !other.padded();
+  }
+  if (step.outputs.size() > size_t{kernels::kMostFusedOutputs}) {
+    throw UnsupportedError(fmt::format(
+        "'{}': expected sums that are stored in at most {} forms, got {}",
+        call.name, kernels::kMostFusedOutputs, step.outputs.size()));
   }
   for (const int output : step.outputs) {
     const Storage& s = at(plan_.storages, output);

@@ -56,7 +56,8 @@ struct EvaluateStep {
 struct CallStep {
   Program::Function function;
   std::vector<int> inputs;
-  std::vector<Grid> grids;  // of the inputs
+  std::vector<autograd::Expression> forms;  // of the inputs, without tensors
+  bool affine = false;  // the output is what the result is an expression of
   int output = -1;
 };
 

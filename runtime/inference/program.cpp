@@ -249,13 +249,16 @@ void Run::run(const EvaluateStep& step) {
 void Run::run(const CallStep& step) {
   std::vector<Variable> inputs;
   for (size_t i = 0; i < step.inputs.size(); ++i) {
-    autograd::Expression e =
-        autograd::expression_of(tensor(step.inputs[i]), nullptr);
-    e.grid = step.grids[i];
-    inputs.push_back(e.grid.empty() ? Variable(tensor(step.inputs[i]))
-                                    : autograd::wrap("stored", std::move(e)));
+    const Tensor& t = tensor(step.inputs[i]);
+    autograd::Expression e = step.forms[i];
+    e.shape = t.shape();
+    e.first.t = t;
+    inputs.push_back(e.plain() ? Variable(t)
+                               : autograd::wrap("stored", std::move(e)));
   }
-  const Tensor y = step.function(inputs).value();
+  const Variable result = step.function(inputs);
+  const Tensor y = step.affine ? autograd::expression_of(result).first.t.read()
+                               : result.value();
   const Shape expected = storage(step.output).shape.with(0, n_);
   if (y.shape() != expected) {
     throw ShapeError(fmt::format("expected {}, as for one sample, got {}",
@@ -429,8 +432,10 @@ std::vector<ProgramStep> Program::profile(std::span<const Tensor> inputs,
   std::vector<ProgramStep> result = steps();
   std::vector<double> seconds(result.size());
   inference::expect_own_table(*plan_);
-  (void)inference::run_chunk(*plan_, inputs, outputs, 0, inputs[0].shape()[0],
-                             &seconds);
+  if (!inference::run_chunk(*plan_, inputs, outputs, 0, inputs[0].shape()[0],
+                            &seconds)) {
+    throw ValueError("profile: expected numbers, got NaN");
+  }
   for (size_t i = 0; i < result.size(); ++i) result[i].seconds = seconds[i];
   return result;
 }

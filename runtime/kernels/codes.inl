@@ -334,7 +334,6 @@ bool pack_codes(const CodePanels& p) {
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
     .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
-    .zeros = kCodesPerWord == 4 ? static_cast<CodeWord>(0x80808080u) : 0,
     .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,

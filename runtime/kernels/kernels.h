@@ -92,7 +92,7 @@ struct FusedOutput {
   float scale = 1, code_low = 0, code_high = 0;
   float inverse = 1, sure = 0;  // by Table::prepare()
 };
-inline constexpr int kMostFusedOutputs = 4;
+inline constexpr int kMostFusedOutputs = 8;
 
 /// In inference, what becomes of sums z before they reach memory:
 ///   terms == 0: z
@@ -238,7 +238,6 @@ struct ColumnGrid {
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
   Stored form;             // bytes or shorts
-  CodeWord zeros;          // a word of zeros
   int64_t panel;           // channels that pack() keeps together
   /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
   /// `factor` are not used) into words. False if there was a NaN, which has

@@ -1,4 +1,6 @@
 // Sessions against the models they were made of, float and quantized.
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -8,6 +10,7 @@
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
+#include <octet/runtime/ops.h>
 
 #include "../support.h"
 
@@ -85,22 +88,185 @@ TEST(InferenceSession, FusesAllOfAResidualNetworkButItsHead) {
   EXPECT_EQ(convolutions, 9);
 }
 
-// A layer that is called, and one that is fused.
+// Layers that are fused, and one that is called.
 TEST(InferenceSession, IsOfTheModelAsItWas) {
-  const SymbolicTensor x = input({4});
-  SymbolicTensor y = Dense({.units = 8})(x);
+  const SymbolicTensor x = input({5, 4, 3});
+  SymbolicTensor y = Conv2D({.filters = 8})(x);
+  y = BatchNormalization()(DepthwiseConv2D({.padding = Padding::same})(y));
   y = LayerNormalization()(y);
-  Model model(x, Dense({.units = 3})(y));
-  const Tensor data = noise({5, 4});
-  const InferenceSession session(model);
-  const auto before = bits(session.run(data));
-  EXPECT_EQ(before, bits(forward(model, data)));
+  Model model(x, Dense({.units = 3})(Flatten()(y)));
   shake(model);
-  for (const Parameter& p : model.parameters()) {
-    for (float& v : p.variable.mutable_value()) v += 1;
+  const Tensor data = noise({5, 5, 4, 3});
+  for (const bool int8 : {false, true}) {
+    SCOPED_TRACE(int8 ? "int8" : "float");
+    Model net = int8 ? quantized(model, data) : model.clone();
+    const InferenceSession session(net);
+    const auto before = bits(session.run(data));
+    EXPECT_EQ(before, bits(forward(net, data)));
+    for (const Parameter& p : net.parameters()) {
+      Tensor values = p.variable.value().clone();
+      for (float& v : values.f32()) v += 0.5f;
+      p.variable.assign(values);
+    }
+    EXPECT_EQ(bits(session.run(data)), before);
+    EXPECT_NE(bits(forward(net, data)), before);
   }
-  EXPECT_EQ(bits(session.run(data)), before);
-  EXPECT_NE(bits(forward(model, data)), before);
+}
+
+// A custom layer with no class of its own.
+using Body = std::function<Variable(const Variable&)>;
+class BodyLayer final : public Layer {
+ public:
+  BodyLayer(Body body, Shape shape) : body_(std::move(body)), shape_(shape) {}
+  std::string class_name() const override { return "TestBody"; }
+  Config config() const override { return Config::Object(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return shape_.rank() == 0 ? inputs[0] : shape_;
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return body_(inputs[0]);
+  }
+  std::shared_ptr<Layer> clone(CloneContext&) const override {
+    auto copy = std::make_shared<BodyLayer>(body_, shape_);
+    copy->set_name(name());
+    return copy;
+  }
+
+ private:
+  Body body_;
+  Shape shape_;
+};
+
+SymbolicTensor body(const SymbolicTensor& x, Body f, Shape shape = {}) {
+  return LayerHandle(std::make_shared<BodyLayer>(std::move(f), shape))(x);
+}
+
+void expect_bits_of_the_model(const SymbolicTensor& x,
+                              const SymbolicTensor& y) {
+  Model model(x, y);
+  shake(model);
+  const Tensor data = noise(x.shape().with(0, 19));
+  const auto expected = bits(forward(model, data));
+  EXPECT_EQ(bits(InferenceSession(model).run(data)), expected);
+  EXPECT_EQ(bits(model.predict(data)), expected);
+}
+
+// What a call leaves undone is merged with what follows, as in the model.
+TEST(InferenceSession, GoesOnWithAnExpressionBehindACall) {
+  const SymbolicTensor x = input({6, 5, 4});
+  const auto norm = [](const SymbolicTensor& y) {
+    return BatchNormalization()(y);
+  };
+  expect_bits_of_the_model(x, norm(Conv2DTranspose({.filters = 7})(x)));
+  expect_bits_of_the_model(x,
+                           norm(DepthwiseConv2D({.depth_multiplier = 2})(x)));
+  expect_bits_of_the_model(
+      x, norm(SeparableConv2D({.filters = 5, .depth_multiplier = 2})(x)));
+  expect_bits_of_the_model(
+      x, norm(Conv2D({.filters = 8, .kernel_size = 3, .groups = 4})(x)));
+  // And in front of it.
+  const SymbolicTensor conv = Conv2D({.filters = 6})(x);
+  expect_bits_of_the_model(
+      x, body(conv, [](const Variable& v) {
+        const Shape c{6};
+        return softmax(batch_norm(v, Variable(noise(c, 3)),
+                                  Variable(noise(c, 4)), noise(c, 5),
+                                  Tensor::full(c, 0.7f), 1e-3f));
+      }));
+}
+
+TEST(InferenceSession, TakesZerosAroundAnImageForNothingElse) {
+  const SymbolicTensor x = input({8, 8, 3});
+  const Variable w(noise({3, 3, 3, 3}, 9));
+  // Inside of a call, and of another shape.
+  expect_bits_of_the_model(
+      x, Conv2D({.filters = 4})(body(x,
+                                     [w](const Variable& v) {
+                                       return pad2d(conv2d(v, w, {.pads = 1}),
+                                                    Pads(1));
+                                     },
+                                     {Shape::kAnySize, 10, 10, 3})));
+  expect_bits_of_the_model(x, Conv2D({.filters = 4})(body(
+                                  x,
+                                  [](const Variable& v) {
+                                    const Variable y = pad2d(v, Pads(1));
+                                    return reshape(y, {y.shape()[0], 5, 20, 3});
+                                  },
+                                  {Shape::kAnySize, 5, 20, 3})));
+}
+
+TEST(InferenceSession, StoresManyFormsOfOneValue) {
+  for (const int count : {5, 8, 9}) {
+    const SymbolicTensor x = input({4, 5, 3});
+    const SymbolicTensor y = Conv2D({.filters = 8, .use_bias = false})(x);
+    std::vector<SymbolicTensor> outputs;
+    for (int i = 1; i <= count; ++i) {
+      outputs.push_back(body(y, [i](const Variable& v) {
+        return fake_quantize(
+            v, {.scale = Tensor::scalar(0.01f * static_cast<float>(i))});
+      }));
+    }
+    Model model({x}, outputs);
+    const std::vector<Tensor> data{noise({17, 4, 5, 3})};
+    const NoGradGuard no_grad;
+    const std::vector<Variable> in{Variable(data[0])};
+    const std::vector<Variable> expected = model(in);
+    const std::vector<Tensor> predicted = model.predict(data);
+    for (size_t i = 0; i < expected.size(); ++i) {
+      EXPECT_EQ(bits(predicted[i]), bits(expected[i]));
+    }
+    if (count > 8) {
+      EXPECT_THAT(
+          error_of<UnsupportedError>([&] { (void)InferenceSession(model); }),
+          HasSubstr("at most 8 forms"));
+    } else {
+      const std::vector<Tensor> got = InferenceSession(model).run(data);
+      for (size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(bits(got[i]), bits(expected[i]));
+      }
+    }
+  }
+}
+
+// They would be constants of the program; predict() is the model then.
+TEST(InferenceSession, RefusesLayersThatLookAtValues) {
+  const std::vector<Body> bodies{
+      [](const Variable& v) {
+        float top = 0;
+        for (const float e : v.value().f32()) top = std::max(top, std::abs(e));
+        return fake_quantize(v, {.scale = Tensor::scalar(1e-6f + top / 127)});
+      },
+      [](const Variable& v) {
+        return fake_quantize(
+            v, {.scale =
+                    Tensor::scalar(0.01f * static_cast<float>(v.shape()[0]))});
+      }};
+  for (const Body& look : bodies) {
+    const SymbolicTensor x = input({4, 5, 3});
+    const Model model(x, Conv2D({.filters = 4})(body(x, look)));
+    EXPECT_THAT(
+        error_of<UnsupportedError>([&] { (void)InferenceSession(model); }),
+        HasSubstr("predict()"));
+  }
+  const SymbolicTensor x = input({4, 5, 3});
+  const Model model(x, Conv2D({.filters = 4})(body(x, [](const Variable& v) {
+                      if (v.shape()[0] == 1) throw ValueError("one sample");
+                      return relu(v);
+                    })));
+  const Tensor data = noise({18, 4, 5, 3});
+  EXPECT_EQ(bits(model.predict(data)), bits(forward(model, data)));
+}
+
+TEST(InferenceSession, PredictRefusesOtherTypesOfAnyNumberOfSamples) {
+  const SymbolicTensor x = input({8, 8, 3});
+  const Model model(x, Conv2D({.filters = 4})(x));
+  for (const int64_t n : {4, 20}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)model.predict(Tensor({n, 8, 8, 3}, DType::u8));
+                }),
+                HasSubstr("expected f32, got u8"));
+  }
 }
 
 TEST(InferenceSession, OutlivesTheModel) {

@@ -20,8 +20,9 @@ namespace octet {
 class InferenceSession {
  public:
   /// Throws: ValueError for a model whose quantizers are being calibrated;
-  /// UnsupportedError, naming the layer, for one whose output's first axis is
-  /// not the batch.
+  /// UnsupportedError for one with a layer whose output's first axis is not the
+  /// batch, and for one that answers otherwise than the session, which is tried
+  /// with random samples: custom layers that look at values do.
   explicit InferenceSession(const Model& model);
 
   /// The same bits as model(x). One sample goes through on all threads, many
