@@ -11,3 +11,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${CMAKE_SYSROOT})
+
+# CMake asks the build machine's h5cc, whose folders are not those of the root.
+set(HDF5_C_LIBRARY_hdf5
+  ${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/libhdf5_serial.so
+  CACHE FILEPATH "HDF5 for 64-bit ARM")

@@ -23,7 +23,7 @@ foreach(header IN LISTS all)
     COMMAND ${COMPILER} -std=c++17 ${mode} ${includes} ${WORK}/includes.cpp
     OUTPUT_QUIET ERROR_VARIABLE said RESULT_VARIABLE status)
   string(REGEX MATCH "error: [^\n]*" first "${said}")
-  if(status EQUAL 0 OR NOT first MATCHES "#error \"?Octet needs C\\+\\+20")
+  if(status EQUAL 0 OR NOT first MATCHES "error:? \"?Octet needs C\\+\\+20")
     message(FATAL_ERROR "${header} as C++17: expected to be told of C++20 "
                         "first, got: ${first}")
   endif()

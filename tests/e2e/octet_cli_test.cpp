@@ -75,7 +75,8 @@ TEST(OctetProgram, ShowsANetworkOfTheZooAsJson) {
   const Config network = io::from_json(r.output);
   EXPECT_EQ(network.at("name").as_string(), "lenet");
   EXPECT_EQ(network.at("input"), Config(Config::List{"N", 28, 28, 1}));
-  EXPECT_EQ(network.at("outputs"), Config(Config::List{Config::List{"N", 10}}));
+  EXPECT_EQ(network.at("outputs"),
+            Config(Config::List{Config(Config::List{"N", 10})}));
   EXPECT_EQ(network.at("parameters").as_int(), 61706);
   EXPECT_EQ(network.at("trainable").as_int(), 61706);
   EXPECT_EQ(network.at("multiply_adds").as_int(), 416520);

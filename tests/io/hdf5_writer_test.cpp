@@ -136,8 +136,8 @@ TEST(Hdf5Writer, RefusesListsOfNumbersThatAreTooLong) {
 TEST(Hdf5Writer, RefusesValuesThatAttributesDoNotHave) {
   for (const Config& value :
        {Config(), Config(Config::Object{}), Config(Config::List{"a", 1}),
-        Config(Config::List{Config::List{}}), Config(Config::List{true, 1}),
-        Config(std::string("a\0b", 3))}) {
+        Config(Config::List{Config(Config::List{})}),
+        Config(Config::List{true, 1}), Config(std::string("a\0b", 3))}) {
     EXPECT_THAT(refusal([&](Hdf5Writer& writer) {
                   writer.group("g");
                   writer.attribute("g", "a", value);
