@@ -236,10 +236,8 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
 }
 
 void Capture::padded(const Variable& x, const Pads& pads, const Tensor& value) {
-  const int base = value_of(x);
-  if (base < 0) return;
   name(value);
-  padded_[value.raw()] = {base, pads};
+  padded_[value.raw()] = {autograd::expression_of(x), pads};
 }
 
 bool Capture::linear(const LinearCall& call) {
@@ -304,7 +302,7 @@ Variable Capture::call(const std::string& name,
   }
   if (!opaque_ && value_of(y) >= 0) return y;
 
-  const std::optional<Padded> padded = padding_of(y, static_cast<int>(values));
+  const std::optional<Zeros> zeros = zeros_of(y);
   // Nothing of what was captured of it stays.
   graph_.calls.resize(calls);
   graph_.values.resize(values);
@@ -339,17 +337,20 @@ Variable Capture::call(const std::string& name,
   noted.output = add_value(
       {.shape = y.shape(), .call = static_cast<int>(calls), .grid = {}},
       result);
-  if (padded) padded_values_[noted.output] = *padded;
+  if (zeros) {
+    const int around = value_of(zeros->around);
+    if (around >= 0) padded_values_[noted.output] = {around, zeros->pads};
+  }
   graph_.calls.push_back(std::move(noted));
   return autograd::wrap("call", std::move(known));
 }
 
-// If y is a value below `end` with zeros around its images, and nothing else.
-std::optional<Capture::Padded> Capture::padding_of(const Variable& y, int end) {
+// If y is something with zeros around its images, and nothing else.
+std::optional<Capture::Zeros> Capture::zeros_of(const Variable& y) const {
   const auto found = padded_.find(y.node()->value.raw());
-  if (found == padded_.end() || found->second.value >= end) return {};
-  const auto& [value, p] = found->second;
-  const Shape& x = at(graph_.values, value).shape;
+  if (found == padded_.end()) return {};
+  const Shape& x = found->second.around.shape;
+  const Pads& p = found->second.pads;
   const Shape with_zeros{x[0], p.top + x[1] + p.bottom, p.left + x[2] + p.right,
                          x[3]};
   if (with_zeros != y.shape()) return {};

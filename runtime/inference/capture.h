@@ -86,7 +86,11 @@ class Capture : public Recorder {
     int value;
     Pads pads;
   };
-  std::optional<Padded> padding_of(const Variable& y, int end);
+  struct Zeros {
+    autograd::Expression around;
+    Pads pads;
+  };
+  std::optional<Zeros> zeros_of(const Variable& y) const;
   void name(const Tensor& tensor);
   std::pair<int, Pads> windows_of(const autograd::Expression& e);
   int value_of(const Tensor& tensor);
@@ -105,8 +109,8 @@ class Capture : public Recorder {
   std::vector<const void*> named_;  // in the call that is running
   std::map<const void*, int> tensors_;
   std::map<const void*, autograd::Expression> evaluated_;
-  std::map<const void*, Padded> padded_;  // what an op made
-  std::map<int, Padded> padded_values_;   // what a call made
+  std::map<const void*, Zeros> padded_;  // what an op made
+  std::map<int, Padded> padded_values_;  // what a call made
 };
 
 }  // namespace octet::inference

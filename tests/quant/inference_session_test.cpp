@@ -229,6 +229,21 @@ TEST(InferenceSession, StoresManyFormsOfOneValue) {
   }
 }
 
+// Quantized before its zeros are added, as MobileNetV2's are: no call is left.
+TEST(InferenceSession, StoresZerosAroundQuantizedImages) {
+  const SymbolicTensor x = input({8, 7, 3});
+  SymbolicTensor y = ReLU()(Conv2D({.filters = 6, .kernel_size = 1})(x));
+  y = ZeroPadding2D({.padding = {{0, 1}, {0, 1}}})(y);
+  y = DepthwiseConv2D({.kernel_size = 3, .strides = 2})(y);
+  Model model(x, y);
+  shake(model);
+  const Tensor data = noise({5, 8, 7, 3});
+  const Model net = quantized(model, data);
+  const InferenceSession session(net);
+  EXPECT_EQ(bits(session.run(data)), bits(forward(net, data)));
+  for (const ProgramStep& step : session.steps()) EXPECT_NE(step.op, "call");
+}
+
 // They would be constants of the program; predict() is the model then.
 TEST(InferenceSession, RefusesLayersThatLookAtValues) {
   const std::vector<Body> bodies{
