@@ -20,11 +20,6 @@ bool same_bits(const Tensor& a, const Tensor& b) {
          std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
-bool same_grid(const Grid& a, const Grid& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.low == b.low && a.high == b.high && same_bits(a.scale, b.scale);
-}
-
 bool same_term(const Term& a, const Term& b) {
   return same_bits(a.a, b.a) && same_bits(a.b, b.b) && a.low == b.low &&
          a.high == b.high && same_grid(a.grid, b.grid);
@@ -51,20 +46,27 @@ Expression expression_of(const Term& term, const Shape& shape) {
   return e;
 }
 
-const Value& at(const std::vector<Value>& values, int i) {
-  return values[static_cast<size_t>(i)];
-}
-
-bool eight_bits(const Grid& grid) {
-  return grid.low >= -128 && grid.high <= 127;
-}
-
 }  // namespace
 
 int Graph::after(int value) const {
-  const Value& v = values[static_cast<size_t>(value)];
-  return v.pointwise < 0 ? v.call
-                         : pointwise[static_cast<size_t>(v.pointwise)].after;
+  const Value& v = at(values, value);
+  return v.pointwise < 0 ? v.call : at(pointwise, v.pointwise).after;
+}
+
+int Graph::plain(int value) {
+  for (size_t i = 0; i < pointwise.size(); ++i) {
+    const Pointwise& p = pointwise[i];
+    if (p.first == value && p.plain()) return static_cast<int>(i);
+  }
+  const Value& v = at(values, value);
+  Pointwise p;
+  p.e.shape = v.shape;
+  p.first = value;
+  p.after = after(value);
+  p.fusable = v.sums;
+  if (v.sums) p.sums = value;
+  pointwise.push_back(std::move(p));
+  return static_cast<int>(pointwise.size()) - 1;
 }
 
 Variable Capture::input(const Shape& shape) {
@@ -90,7 +92,7 @@ int Capture::add_value(Value value, const Tensor& tensor) {
 // shape is not the one that was captured.
 int Capture::value_of(const Tensor& tensor) {
   if (const auto found = tensors_.find(tensor.raw()); found != tensors_.end()) {
-    const Value& v = graph_.values[static_cast<size_t>(found->second)];
+    const Value& v = at(graph_.values, found->second);
     return v.shape == tensor.shape() ? found->second : -1;
   }
   if (const auto found = evaluated_.find(tensor.raw());
@@ -105,7 +107,7 @@ int Capture::value_of(const Expression& e) {
   if (first < 0) return -1;
   if (e.plain()) return first;
   if (!e.second && !e.first.scaled() && !e.clipped()) {  // Q alone
-    const Value& v = graph_.values[static_cast<size_t>(first)];
+    const Value& v = at(graph_.values, first);
     if (!v.grid.empty() && same_grid(v.grid, e.grid)) return first;
     if (v.pointwise >= 0 && v.grid.empty()) {
       return evaluation(v.pointwise, e.shape, e.grid);
@@ -160,7 +162,7 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
 // What is added to them is then stored as it is added.
 void Capture::fuse(Pointwise& p) {
   const auto is_sums = [&](int v) {
-    return v >= 0 && graph_.values[static_cast<size_t>(v)].sums;
+    return v >= 0 && at(graph_.values, v).sums;
   };
   const Term& first = p.e.first;
   p.low2 = -kInfinity;
@@ -191,7 +193,7 @@ void Capture::fuse(Pointwise& p) {
   p.other_plain = other.plain();
   p.other = value_of(other);
   p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
-              (other.grid.empty() || eight_bits(other.grid));
+              (other.grid.empty() || on_activation_grid(other));
 }
 
 // The value whose windows are read, and zeros around it: its grid holds zero.
@@ -207,14 +209,8 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const Value v = at(graph_.values, base);
   const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
   if (!v.grid.empty() || !holds_zero) return {value, {}};
-  const int pointwise = v.pointwise < 0 ? plain_pointwise(base) : v.pointwise;
+  const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
   return {evaluation(pointwise, v.shape, e.grid), pads};
-}
-
-int Capture::plain_pointwise(int value) {
-  Expression plain;
-  plain.shape = at(graph_.values, value).shape;
-  return add_pointwise(plain, value, -1);
 }
 
 bool Capture::activated(const Variable& x, const kernels::Activation& f,
@@ -222,11 +218,10 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
   const int base = value_of(x);
   if (base < 0) return false;
   const Value v = at(graph_.values, base);
-  const bool follows =
-      v.pointwise >= 0 && v.grid.empty() &&
-      !graph_.pointwise[static_cast<size_t>(v.pointwise)].function;
-  const int of = follows ? v.pointwise : plain_pointwise(base);
-  Pointwise p = graph_.pointwise[static_cast<size_t>(of)];
+  const bool follows = v.pointwise >= 0 && v.grid.empty() &&
+                       !at(graph_.pointwise, v.pointwise).function;
+  const int of = follows ? v.pointwise : graph_.plain(base);
+  Pointwise p = at(graph_.pointwise, of);
   p.function = f;
   graph_.pointwise.push_back(std::move(p));
   const int last = static_cast<int>(graph_.pointwise.size()) - 1;
@@ -275,6 +270,23 @@ bool Capture::evaluated(const Expression& expression, const Tensor& value) {
   return true;
 }
 
+void Capture::forget_since(const Sizes& before) {
+  graph_.calls.resize(before.calls);
+  graph_.values.resize(before.values);
+  graph_.pointwise.resize(before.pointwise);
+  for (const void* tensor : named_) {
+    tensors_.erase(tensor);
+    padded_.erase(tensor);
+  }
+  // But for the inputs' own values: these Variables have them from now on.
+  for (const void* tensor : named_) {
+    const auto found = evaluated_.find(tensor);
+    if (found != evaluated_.end() && value_of(found->second) < 0) {
+      evaluated_.erase(found);
+    }
+  }
+}
+
 Variable Capture::call(const std::string& name,
                        std::span<const Variable> inputs,
                        const Program::Function& function,
@@ -288,9 +300,8 @@ Variable Capture::call(const std::string& name,
       throw InternalError("capture: expected an input that was captured");
     }
   }
-  const size_t calls = graph_.calls.size();
-  const size_t values = graph_.values.size();
-  const size_t pointwise = graph_.pointwise.size();
+  const Sizes before{graph_.calls.size(), graph_.values.size(),
+                     graph_.pointwise.size()};
   named_.clear();
   const RecorderGuard recording(*this);
   const Variable y = function(inputs);
@@ -303,21 +314,7 @@ Variable Capture::call(const std::string& name,
   if (!opaque_ && value_of(y) >= 0) return y;
 
   const std::optional<Zeros> zeros = zeros_of(y);
-  // Nothing of what was captured of it stays.
-  graph_.calls.resize(calls);
-  graph_.values.resize(values);
-  graph_.pointwise.resize(pointwise);
-  for (const void* tensor : named_) {
-    tensors_.erase(tensor);
-    padded_.erase(tensor);
-  }
-  // But for the inputs' own values: these Variables have them from now on.
-  for (const void* tensor : named_) {
-    const auto found = evaluated_.find(tensor);
-    if (found != evaluated_.end() && value_of(found->second) < 0) {
-      evaluated_.erase(found);
-    }
-  }
+  forget_since(before);
 
   Call noted;
   noted.name = name;
@@ -335,7 +332,7 @@ Variable Capture::call(const std::string& name,
   known.first.target = nullptr;
   known.grid = grid;
   noted.output = add_value(
-      {.shape = y.shape(), .call = static_cast<int>(calls), .grid = {}},
+      {.shape = y.shape(), .call = static_cast<int>(before.calls), .grid = {}},
       result);
   if (zeros) {
     const int around = value_of(zeros->around);

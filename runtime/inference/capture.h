@@ -31,6 +31,9 @@ struct Pointwise {
   Grid grid2;
   int other = -1;
   bool other_plain = false;
+
+  /// Whether it is the value that it reads.
+  bool plain() const { return e.plain() && !function; }
 };
 
 /// A tensor of the capture, or an expression on a grid or none.
@@ -62,7 +65,18 @@ struct Graph {
 
   /// The call after which a value is there; -1: at the beginning.
   int after(int value) const;
+  /// The expression that is the value itself.
+  int plain(int value);
 };
+
+template <class T>
+T& at(std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
+template <class T>
+const T& at(const std::vector<T>& list, int i) {
+  return list[static_cast<size_t>(i)];
+}
 
 class Capture : public Recorder {
  public:
@@ -91,6 +105,10 @@ class Capture : public Recorder {
     Pads pads;
   };
   std::optional<Zeros> zeros_of(const Variable& y) const;
+  struct Sizes {
+    size_t calls, values, pointwise;
+  };
+  void forget_since(const Sizes& before);
   void name(const Tensor& tensor);
   std::pair<int, Pads> windows_of(const autograd::Expression& e);
   int value_of(const Tensor& tensor);
@@ -99,7 +117,6 @@ class Capture : public Recorder {
   int add_value(Value value, const Tensor& tensor);
   int evaluation(int pointwise, const Shape& shape, const Grid& grid);
   int add_pointwise(const autograd::Expression& e, int first, int second);
-  int plain_pointwise(int value);
   void fuse(Pointwise& p);
 
   Graph graph_;

@@ -15,19 +15,6 @@ using autograd::Factor;
 using autograd::kInfinity;
 using kernels::Stored;
 
-template <class T>
-T& at(std::vector<T>& list, int i) {
-  return list[static_cast<size_t>(i)];
-}
-template <class T>
-const T& at(const std::vector<T>& list, int i) {
-  return list[static_cast<size_t>(i)];
-}
-
-int64_t rounded_up(int64_t n, int64_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
-
 class Planner {
  public:
   explicit Planner(Graph graph) : graph_(std::move(graph)) {}
@@ -36,11 +23,10 @@ class Planner {
     do {
       collect();
     } while (unfuse());
-    for (Storage& s : plan_.storages) lay_out(s);
+    for (Storage& s : plan_.storages) s.lay_out();
     spread();
     emit();
-    find_lifetimes();
-    place();
+    place_storages(plan_);
     return std::move(plan_);
   }
 
@@ -50,6 +36,8 @@ class Planner {
   // Calls whose outputs are read.
   std::vector<bool> find_read() const;
   int need(int value, Stored form, const Pads& pads, bool tensor);
+  // Where that is, or -1.
+  int find(int value, Stored form, bool tensor) const;
   // Expressions that compete for the same sums, or want too many outputs, are
   // evaluated by themselves. Whether there were any.
   bool unfuse();
@@ -67,15 +55,13 @@ class Planner {
   }
   Stored form_of(const LinearCall& call, int x) const;
 
-  void lay_out(Storage& s) const;
+  // Lays pixels apart that fused steps store.
   void spread();
   void emit();
   void emit_call(int call);
   FusedStep emit_fused(const Call& call, int pointwise);
   void emit_evaluations(int after);
   std::string why_not_fused(const Pointwise& p) const;
-  void find_lifetimes();
-  void place();
 
   Graph graph_;
   Program::Plan plan_;
@@ -97,25 +83,11 @@ Stored Planner::form_of(const LinearCall& call, int x) const {
   }
 }
 
-// The expression that is the value itself.
 int Planner::plain_of(int value) {
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    const Pointwise& p = graph_.pointwise[i];
-    if (p.first == value && p.e.plain() && !p.function) {
-      return static_cast<int>(i);
-    }
-  }
-  const Value& v = at(graph_.values, value);
-  Pointwise p;
-  p.e.shape = v.shape;
-  p.first = value;
-  p.after = graph_.after(value);
-  p.fusable = v.sums;
-  p.sums = value;
-  graph_.pointwise.push_back(std::move(p));
-  outputs_.emplace_back();
-  others_.push_back(-1);
-  return static_cast<int>(graph_.pointwise.size()) - 1;
+  const int i = graph_.plain(value);
+  outputs_.resize(graph_.pointwise.size());
+  others_.resize(graph_.pointwise.size(), -1);
+  return i;
 }
 
 std::vector<bool> Planner::find_read() const {
@@ -180,18 +152,26 @@ void Planner::collect() {
   }
 }
 
+int Planner::find(int value, Stored form, bool tensor) const {
+  const auto found = std::ranges::find_if(plan_.storages, [&](const auto& s) {
+    return s.value == value && s.form == form && s.tensor == tensor;
+  });
+  return found == plan_.storages.end()
+             ? -1
+             : static_cast<int>(found - plan_.storages.begin());
+}
+
 int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
   const Value v = at(graph_.values, value);
   const bool whole = v.pointwise < 0 && !v.sums;  // an input's, or a call's
   if (whole && form == Stored::values && pads == Pads{}) tensor = true;
-  for (size_t i = 0; i < plan_.storages.size(); ++i) {
-    Storage& s = plan_.storages[i];
-    if (s.value != value || s.form != form || s.tensor != tensor) continue;
-    s.pads.top = std::max(s.pads.top, pads.top);
-    s.pads.bottom = std::max(s.pads.bottom, pads.bottom);
-    s.pads.left = std::max(s.pads.left, pads.left);
-    s.pads.right = std::max(s.pads.right, pads.right);
-    return static_cast<int>(i);
+  if (const int found = find(value, form, tensor); found >= 0) {
+    Pads& widest = at(plan_.storages, found).pads;
+    widest.top = std::max(widest.top, pads.top);
+    widest.bottom = std::max(widest.bottom, pads.bottom);
+    widest.left = std::max(widest.left, pads.left);
+    widest.right = std::max(widest.right, pads.right);
+    return found;
   }
   const int storage = static_cast<int>(plan_.storages.size());
   plan_.storages.push_back({.value = value,
@@ -227,9 +207,7 @@ bool Planner::unfuse() {
   }
   for (const auto& [sums, list] : followers) {
     for (const int i : list) {
-      const Pointwise& p = at(graph_.pointwise, i);
-      const bool plain = p.e.plain() && !p.function;
-      if (plain) continue;
+      if (at(graph_.pointwise, i).plain()) continue;
       if (list.size() > 1 ||
           at(outputs_, i).size() > size_t{kernels::kMostFusedOutputs}) {
         unfused_.insert(i);
@@ -239,46 +217,11 @@ bool Planner::unfuse() {
   return unfused_.size() > before;
 }
 
-void Planner::lay_out(Storage& s) const {
-  const autograd::ImageShape image(s.shape);
-  s.h = image.h;
-  s.w = image.w;
-  s.c = image.c;
-  const int64_t words = kernels::table().codes.words(s.c);
-  switch (s.form) {
-    case Stored::bytes:
-      s.element = 1;
-      s.pixel = words * 4;
-      break;
-    case Stored::shorts:
-      s.element = 2;
-      s.pixel = words * 2;
-      break;
-    default:
-      s.element = sizeof(float);
-      s.pixel = s.c;
-  }
-  s.row = (s.pads.left + s.w + s.pads.right) * s.pixel;
-  s.size = (s.pads.top + s.h + s.pads.bottom) * s.row;
-}
-
-// Neighbouring pixels of floats that lie a multiple of 2 KiB apart would share
-// few sets of the first-level cache: they are moved a line further.
 void Planner::spread() {
-  constexpr int64_t kLine = 16;
-  constexpr int64_t kConflict = 512;
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     if (!graph_.pointwise[i].fusable) continue;
     if (unfused_.contains(static_cast<int>(i))) continue;
-    for (const int output : outputs_[i]) {
-      Storage& s = at(plan_.storages, output);
-      if (s.tensor || s.element != sizeof(float) || s.c % kConflict != 0) {
-        continue;
-      }
-      s.pixel = s.c + kLine;
-      s.row = (s.pads.left + s.w + s.pads.right) * s.pixel;
-      s.size = (s.pads.top + s.h + s.pads.bottom) * s.row;
-    }
+    for (const int output : outputs_[i]) at(plan_.storages, output).spread();
   }
 }
 
@@ -316,10 +259,7 @@ void Planner::emit_call(int index) {
     e.grid = v.grid;
     step.forms.push_back(std::move(e));
   }
-  for (size_t i = 0; i < plan_.storages.size(); ++i) {
-    const Storage& s = plan_.storages[i];
-    if (s.value == call.output && s.tensor) step.output = static_cast<int>(i);
-  }
+  step.output = find(call.output, Stored::values, true);
   plan_.steps.push_back({call.name, std::move(step), {}});
 }
 
@@ -423,73 +363,13 @@ void Planner::emit_evaluations(int after) {
       step.e = p.e;
       step.function = p.function;
       step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
-      step.first = need(p.first, floats_of(p.first), {}, true);
+      step.first = find(p.first, floats_of(p.first), true);
       if (p.second >= 0) {
-        step.second = need(p.second, floats_of(p.second), {}, true);
+        step.second = find(p.second, floats_of(p.second), true);
       }
       step.output = output;
       plan_.steps.push_back({"", std::move(step), {}});
     }
-  }
-}
-
-void Planner::find_lifetimes() {
-  const int end = static_cast<int>(plan_.steps.size());
-  const auto use = [&](int storage, int step) {
-    if (storage < 0) return;
-    Storage& s = at(plan_.storages, storage);
-    if (s.first < 0) s.first = step;
-    s.last = std::max(s.last, step);
-  };
-  for (const int input : plan_.inputs) use(input, 0);
-  for (int i = 0; i < end; ++i) {
-    const Step& step = at(plan_.steps, i);
-    if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
-      use(fused->x, i);
-      use(fused->other, i);
-      for (const int output : fused->outputs) use(output, i);
-    } else if (const auto* eval = std::get_if<EvaluateStep>(&step.what)) {
-      use(eval->first, i);
-      use(eval->second, i);
-      use(eval->output, i);
-    } else {
-      const auto& call = std::get<CallStep>(step.what);
-      for (const int input : call.inputs) use(input, i);
-      use(call.output, i);
-    }
-  }
-  for (const int output : plan_.outputs) use(output, end);
-  for (size_t i = 0; i < plan_.storages.size(); ++i) {
-    const Storage& s = plan_.storages[i];
-    if (s.tensor && s.last >= 0 && s.last < end) {
-      at(plan_.steps, s.last).gone.push_back(static_cast<int>(i));
-    }
-  }
-}
-
-// Each storage at the lowest place that is free while it lives; the largest
-// first.
-void Planner::place() {
-  std::vector<Storage*> order;
-  for (Storage& s : plan_.storages) {
-    if (!s.tensor && s.first >= 0) order.push_back(&s);
-  }
-  std::ranges::stable_sort(order, std::greater<>(),
-                           [](const Storage* s) { return s->bytes(); });
-  std::vector<const Storage*> placed;
-  for (Storage* s : order) {
-    s->offset = 0;
-    for (const Storage* other : placed) {  // by offset
-      if (other->last < s->first || s->last < other->first) continue;
-      const int64_t other_end = rounded_up(other->offset + other->bytes(), 64);
-      if (s->offset + s->bytes() <= other->offset) break;
-      s->offset = std::max(s->offset, other_end);
-    }
-    placed.insert(
-        std::ranges::upper_bound(placed, s->offset, {},
-                                 [](const Storage* p) { return p->offset; }),
-        s);
-    plan_.block = std::max(plan_.block, rounded_up(s->offset + s->bytes(), 64));
   }
 }
 

@@ -1,5 +1,5 @@
-// The plan of a program: what is stored, in which form and where, and the steps
-// that store it.
+// The plan of a program: what is stored in which form, and the steps that store
+// it.
 #pragma once
 
 #include <string>
@@ -7,28 +7,9 @@
 #include <vector>
 
 #include "capture.h"
+#include "storage.h"
 
 namespace octet::inference {
-
-/// A value in memory, image after image. A tensor is one by itself, unpadded;
-/// all others share one block, in which those that are never needed at the
-/// same time may lie in the same place.
-struct Storage {
-  int value = -1;
-  kernels::Stored form = kernels::Stored::values;
-  Pads pads{};
-  bool tensor = false;
-
-  Shape shape;  // [1, ...]
-  int64_t h = 0, w = 0, c = 0;
-  int64_t element = 0;                   // bytes
-  int64_t pixel = 0, row = 0, size = 0;  // elements; size: of an image
-  int64_t offset = 0;                    // bytes a sample, in the block
-  int first = -1, last = -1;             // steps
-
-  bool padded() const { return pads != Pads{}; }
-  int64_t bytes() const { return size * element; }
-};
 
 /// A linear op and the expression that follows its sums.
 struct FusedStep {
@@ -66,6 +47,9 @@ struct Step {
   std::variant<FusedStep, EvaluateStep, CallStep> what;
   std::vector<int> gone;  // tensors that no later step reads
 };
+
+/// Finds when each storage lives, and a place for it.
+void place_storages(Program::Plan& plan);
 
 /// Storages of the graph's inputs and outputs included.
 Program::Plan make_plan(Graph graph);

@@ -57,7 +57,8 @@ class DenseKernels final : public LinearKernels {
     auto* codes =
         reinterpret_cast<kernels::CodeWord*>(arena::scratch(0, count * words));
     if (!x.pixel_codes(first, first + count, codes)) return false;
-    multiply_code_rows(codes, count, words, panels, units, y);
+    multiply_codes({{0}, words, words, 0}, codes, {1, count, 0, units}, panels,
+                   y);
     return true;
   }
 
@@ -73,8 +74,7 @@ class DenseKernels final : public LinearKernels {
     auto product = product_of<kernels::Product>(at, outputs);
     product.image = x;
     product.weights = panels[0].f32().data() + outputs.first * depth;
-    kernels::GradientMask none;
-    kernels::table().multiply(product, shifted(y, none, 0, outputs.first));
+    kernels::table().multiply(product, epilogue(y, outputs));
   }
   void multiply_codes(const Windows& at, const kernels::CodeWord* x,
                       const Outputs& outputs, const std::vector<Tensor>& panels,
@@ -84,9 +84,7 @@ class DenseKernels final : public LinearKernels {
     product.weights =
         panels[0].data<int32_t>().data() + outputs.first * at.steps;
     product.start = panels[1].data<int32_t>().data() + outputs.first;
-    kernels::GradientMask none;
-    kernels::table().codes.multiply(product,
-                                    shifted(y, none, 0, outputs.first));
+    kernels::table().codes.multiply(product, epilogue(y, outputs));
   }
 
   void backward(const BlockGradient& g) const override {
@@ -116,6 +114,14 @@ class DenseKernels final : public LinearKernels {
 
  private:
   int64_t first_row(int64_t block) const { return rows * block / blocks; }
+
+  kernels::Epilogue epilogue(const kernels::Epilogue& y,
+                             const Outputs& outputs) const {
+    kernels::GradientMask none;
+    kernels::Epilogue e = shifted(y, none, 0, outputs.first);
+    e.pixel = units;
+    return e;
+  }
 
   template <class P>
   static P product_of(const Windows& at, const Outputs& outputs) {

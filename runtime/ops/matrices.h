@@ -2,9 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
-
-#include <octet/runtime/tensor.h>
 
 #include "../kernels/kernels.h"
 
@@ -19,11 +16,6 @@ int64_t row_chunks(int64_t rows);
 void multiply_rows(const float* a, int64_t rows, int64_t depth,
                    const float* panels, int64_t channels,
                    const kernels::Epilogue& last);
-
-/// The same of words of codes, through pack_code_panels().
-void multiply_code_rows(const kernels::CodeWord* a, int64_t rows, int64_t words,
-                        const std::vector<Tensor>& panels, int64_t channels,
-                        kernels::Epilogue e);
 
 /// out[columns][channels] += a^T b for a[rows][a_pixel], of which `columns`
 /// columns are read, and b[rows][channels].

@@ -90,14 +90,6 @@ std::optional<WeightGrid> weight_grid(const Variable& w, int axis) {
   return WeightGrid{e->first.t.read(), e->grid, nullptr};
 }
 
-bool same_grid(const Grid& a, const Grid& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.axis == b.axis && a.low == b.low && a.high == b.high &&
-         a.scale.size() == b.scale.size() &&
-         std::memcmp(a.scale.raw(), b.scale.raw(),
-                     static_cast<size_t>(a.scale.bytes())) == 0;
-}
-
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
                         Factor factor, const LinearKernels& kernels) {
   if (factor == Factor::values) {
@@ -112,6 +104,14 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
 }
 
 }  // namespace
+
+bool same_grid(const Grid& a, const Grid& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.axis == b.axis && a.low == b.low && a.high == b.high &&
+         a.scale.size() == b.scale.size() &&
+         std::memcmp(a.scale.raw(), b.scale.raw(),
+                     static_cast<size_t>(a.scale.bytes())) == 0;
+}
 
 ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
                                  StraightThrough m)

@@ -34,6 +34,9 @@ struct PackedWeight {
   Tensor scale;  // of each slice of the axis, if the panels hold codes
 };
 
+/// Whether both round to the same values in the same way; or are both empty.
+bool same_grid(const Grid& a, const Grid& b);
+
 /// Whether `w` lies on a grid of at most 8 bits, one scale per output channel
 /// (on `axis`) or one in all.
 bool on_weight_grid(const Variable& w, int axis);

@@ -1,0 +1,85 @@
+#include "describe.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace octet::inference {
+namespace {
+
+using kernels::Stored;
+
+std::string size_text(const Storage& s) {
+  std::string text;
+  switch (s.form) {
+    case Stored::bytes:
+    case Stored::shorts:
+      text = "int8";
+      break;
+    case Stored::float_codes:
+      text = "int8 as f32";
+      break;
+    default:
+      text = "f32";
+  }
+  char before = ' ';
+  for (int axis = 1; axis < s.shape.rank(); ++axis) {
+    text += fmt::format("{}{}", before, s.shape[axis]);
+    before = 'x';
+  }
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& words,
+                   std::string_view between) {
+  return fmt::format("{}", fmt::join(words, between));
+}
+
+std::string follows_text(const FusedStep& step) {
+  const kernels::Fused& f = step.fused;
+  std::vector<std::string> words;
+  if (f.terms > 0) words.emplace_back("scale");
+  if (f.terms == 2) words.emplace_back("add");
+  if (f.low > -autograd::kInfinity || f.high < autograd::kInfinity) {
+    words.emplace_back("clip");
+  }
+  if (f.activate != nullptr) words.emplace_back("activation");
+  return joined(words, ", ");
+}
+
+}  // namespace
+
+ProgramStep describe(const Program::Plan& plan, const Step& step) {
+  const auto text = [&](int id) {
+    return size_text(plan.storages[static_cast<size_t>(id)]);
+  };
+  ProgramStep result;
+  result.name = step.name;
+  if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
+    result.op = fused->linear.op;
+    result.reads = text(fused->x);
+    result.fused = follows_text(*fused);
+    std::vector<std::string> outputs;
+    for (const int output : fused->outputs) outputs.push_back(text(output));
+    result.stores = joined(outputs, " + ");
+    result.multiply_adds = fused->linear.multiply_adds;
+    for (const Tensor& panel : fused->linear.weight.panels) {
+      result.weight_bytes += panel.bytes();
+    }
+  } else if (const auto* evaluation = std::get_if<EvaluateStep>(&step.what)) {
+    result.op = "evaluate";
+    result.reads = text(evaluation->first);
+    result.stores = text(evaluation->output);
+    result.note = evaluation->why;
+  } else {
+    const auto& call = std::get<CallStep>(step.what);
+    result.op = "call";
+    std::vector<std::string> inputs;
+    for (const int input : call.inputs) inputs.push_back(text(input));
+    result.reads = joined(inputs, " + ");
+    result.stores = text(call.output);
+  }
+  return result;
+}
+
+}  // namespace octet::inference

@@ -1,0 +1,347 @@
+#include "run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet::inference {
+namespace {
+
+using autograd::Factor;
+using autograd::Form;
+using autograd::Reader;
+using kernels::Stored;
+
+// One run of a plan, on n samples.
+class Run {
+ public:
+  Run(const Program::Plan& plan, int64_t n)
+      : plan_(plan),
+        n_(n),
+        tensors_(plan.storages.size()),
+        block_({std::max<int64_t>(1, plan.block * n / 4 + 16)}) {
+    block_at_ = static_cast<char*>(block_.raw());
+  }
+
+  void bind(int storage, const Tensor& tensor) {
+    tensors_[static_cast<size_t>(storage)] = tensor;
+  }
+  const Tensor& tensor(int storage) const {
+    return tensors_[static_cast<size_t>(storage)];
+  }
+  bool nan() const { return nan_; }
+
+  void step(const Step& step) {
+    if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
+      run(*fused);
+    } else if (const auto* evaluation = std::get_if<EvaluateStep>(&step.what)) {
+      run(*evaluation);
+    } else {
+      run(std::get<CallStep>(step.what));
+    }
+    for (const int gone : step.gone) bind(gone, {});
+  }
+
+ private:
+  void run(const FusedStep& step);
+  void run(const EvaluateStep& step);
+  void run(const CallStep& step);
+  // What is computed at a time of a step, by one thread.
+  struct Part {
+    int64_t image;        // of a step that is not flat
+    int64_t first, last;  // rows, or pixels of one that is
+    int64_t first_channel, last_channel;
+  };
+  void run(const FusedStep& step, const Part& part);
+  int64_t channel_parts(const FusedStep& step, int64_t pixels) const;
+
+  const Storage& storage(int id) const {
+    return plan_.storages[static_cast<size_t>(id)];
+  }
+  // Allocates a tensor that is not bound yet.
+  void prepare(int id) {
+    const Storage& s = storage(id);
+    if (s.tensor && tensor(id).empty()) bind(id, Tensor(s.shape.with(0, n_)));
+  }
+  // The first byte of an image with its padding.
+  char* image_of(int id, int64_t image) {
+    const Storage& s = storage(id);
+    char* base =
+        s.tensor ? static_cast<char*>(tensors_[static_cast<size_t>(id)].raw())
+                 : block_at_ + s.offset * n_;
+    return base + image * s.bytes();
+  }
+  // Of a row, behind the padding.
+  char* row_of(int id, int64_t image, int64_t row) {
+    const Storage& s = storage(id);
+    return image_of(id, image) +
+           ((s.pads.top + row) * s.row + s.pads.left * s.pixel) * s.element;
+  }
+  // Zeros around rows [first, last).
+  void pad(int id, int64_t image, int64_t first, int64_t last);
+
+  const Program::Plan& plan_;
+  int64_t n_;
+  std::vector<Tensor> tensors_;
+  Tensor block_;
+  char* block_at_;
+  std::atomic<bool> nan_ = false;
+};
+
+void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
+  const Storage& s = storage(id);
+  if (!s.padded()) return;
+  // Codes are bytes of 128, all else is zero.
+  const int zero = s.form == Stored::bytes ? 128 : 0;
+  const auto clear = [&](char* from, int64_t elements) {
+    std::memset(from, zero, static_cast<size_t>(elements * s.element));
+  };
+  char* at = image_of(id, image);
+  if (first == 0) clear(at, s.pads.top * s.row);
+  for (int64_t row = first; row < last; ++row) {
+    char* line = at + (s.pads.top + row) * s.row * s.element;
+    clear(line, s.pads.left * s.pixel);
+    clear(line + (s.pads.left + s.w) * s.pixel * s.element,
+          s.pads.right * s.pixel);
+  }
+  if (last == s.h) {
+    clear(at + (s.pads.top + s.h) * s.row * s.element, s.pads.bottom * s.row);
+  }
+}
+
+void Run::run(const FusedStep& step, const Part& part) {
+  const auto place = [&](int id) {
+    const Storage& s = storage(id);
+    return step.flat ? image_of(id, 0) + part.first * s.pixel * s.element
+                     : row_of(id, part.image, part.first);
+  };
+  kernels::Fused fused = step.fused;
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    if (part.first_channel == 0) {
+      pad(step.outputs[i], part.image, part.first, part.last);
+    }
+    fused.outputs[i].to = place(step.outputs[i]);
+  }
+  if (step.other >= 0) fused.other = place(step.other);
+  bool nan = false;
+  fused.nan = &nan;
+  kernels::Epilogue epilogue;
+  epilogue.fused = &fused;
+  if (!step.rescale.empty()) epilogue.rescale = step.rescale.f32().data();
+
+  const LinearCall& linear = step.linear;
+  const bool codes = linear.factor == Factor::codes;
+  const Storage& x = storage(step.x);
+  const char* from = place(step.x);
+  if (!step.flat) {
+    const int64_t unit =
+        codes ? static_cast<int64_t>(sizeof(kernels::CodeWord)) : x.element;
+    from = image_of(step.x, part.image) +
+           ((x.pads.top - step.pads.top) * x.row +
+            (x.pads.left - step.pads.left) * x.pixel) *
+               x.element +
+           part.first * step.windows.line * unit;
+  }
+  const int64_t count = part.last - part.first;
+  const Outputs outputs{.rows = step.flat ? 1 : count,
+                        .cols = step.flat ? count : step.cols,
+                        .first = part.first_channel,
+                        .last = part.last_channel};
+  if (codes) {
+    linear.kernels->multiply_codes(
+        step.windows, reinterpret_cast<const kernels::CodeWord*>(from), outputs,
+        linear.weight.panels, epilogue);
+  } else {
+    linear.kernels->multiply(step.windows, reinterpret_cast<const float*>(from),
+                             outputs, linear.weight.panels, epilogue);
+  }
+  if (nan) nan_ = true;
+}
+
+// Where pixels are few, threads share channels: each then reads its own part
+// of the weights.
+int64_t Run::channel_parts(const FusedStep& step, int64_t pixels) const {
+  constexpr int64_t kFew = 64;
+  const int64_t threads = available_threads();
+  const int64_t panels = step.channels / plan_.table->codes.panel;
+  if (pixels > kFew * threads || !step.linear.kernels->splits_channels() ||
+      panels < threads) {
+    return 1;
+  }
+  return threads;
+}
+
+void Run::run(const FusedStep& step) {
+  for (const int output : step.outputs) prepare(output);
+  const int64_t threads = available_threads();
+  const int64_t pixels = n_ * step.rows * step.cols;
+  const int64_t images = step.flat ? 1 : n_;
+  const int64_t rows = step.flat ? pixels : step.rows;
+  const int64_t by_channel = channel_parts(step, pixels);
+  int64_t bands = 1;
+  if (by_channel == 1 && images < 4 * threads) {
+    bands = std::min(rows, threads / std::gcd(images, threads));
+  }
+  const int64_t panel = plan_.table->codes.panel;
+  const int64_t panels = (step.channels + panel - 1) / panel;
+  parallel_for(images * bands * by_channel, [&](int64_t i) {
+    const int64_t c = i % by_channel;
+    const int64_t band = i / by_channel % bands;
+    run(step, {.image = i / by_channel / bands,
+               .first = rows * band / bands,
+               .last = rows * (band + 1) / bands,
+               .first_channel = panels * c / by_channel * panel,
+               .last_channel = std::min(
+                   step.channels, panels * (c + 1) / by_channel * panel)});
+  });
+}
+
+// f(e) on the grid of e, in a tensor of its own.
+autograd::Expression activated(autograd::Expression e,
+                               const kernels::Activation& f) {
+  const Grid grid = std::exchange(e.grid, {});
+  Tensor values = evaluate(e);
+  float* to = values.f32().data();
+  parallel_chunks(values.size(), [&](int64_t first, int64_t last, int64_t) {
+    kernels::Activation call = f;
+    call.x = to + first;
+    call.out = to + first;
+    call.n = last - first;
+    kernels::table().activate(call);
+  });
+  autograd::Expression result = autograd::expression_of(values, nullptr);
+  result.grid = grid;
+  return result;
+}
+
+void Run::run(const EvaluateStep& step) {
+  prepare(step.output);
+  autograd::Expression e = step.e;
+  e.shape = e.shape.with(0, n_);
+  e.first.t = tensor(step.first);
+  if (e.second) e.second->t = tensor(step.second);
+  if (step.function) e = activated(e, *step.function);
+  const Storage& s = storage(step.output);
+  const Reader reader(e,
+                      s.form == Stored::float_codes ? Form::codes : Form::real);
+  const bool codes = s.form == Stored::bytes || s.form == Stored::shorts;
+  parallel_for(n_, [&](int64_t i) {
+    const Reader::Rows rows{i, 0, s.h};
+    char* to = image_of(step.output, i);
+    if (!codes) {
+      reader.read(rows, s.pads, reinterpret_cast<float*>(to));
+    } else if (!reader.read_codes(rows, s.pads,
+                                  reinterpret_cast<kernels::CodeWord*>(to))) {
+      nan_ = true;
+    }
+  });
+}
+
+void Run::run(const CallStep& step) {
+  std::vector<Variable> inputs;
+  for (size_t i = 0; i < step.inputs.size(); ++i) {
+    const Tensor& t = tensor(step.inputs[i]);
+    autograd::Expression e = step.forms[i];
+    e.shape = t.shape();
+    e.first.t = t;
+    inputs.push_back(e.plain() ? Variable(t)
+                               : autograd::wrap("stored", std::move(e)));
+  }
+  const Variable result = step.function(inputs);
+  const Tensor y = step.affine ? autograd::expression_of(result).first.t.read()
+                               : result.value();
+  const Shape expected = storage(step.output).shape.with(0, n_);
+  if (y.shape() != expected) {
+    throw ShapeError(fmt::format("expected {}, as for one sample, got {}",
+                                 expected.to_string(), y.shape().to_string()));
+  }
+  bind(step.output, y);
+}
+
+// Samples that are taken through all steps at a time, so few that what they
+// need stays in a core's cache.
+int64_t chunk_of(const Program::Plan& plan, int64_t n, int64_t threads) {
+  constexpr int64_t kCache = int64_t{1} << 20;
+  constexpr int64_t kMost = 8;
+  if (n < threads) return n;
+  return std::clamp<int64_t>(kCache / std::max<int64_t>(1, plan.block), 1,
+                             std::min(kMost, n / threads));
+}
+
+void expect_own_table(const Program::Plan& plan) {
+  if (&kernels::table() == plan.table) return;
+  throw ValueError(
+      "program: expected the instruction set that it was captured for, got "
+      "another one. Hint: make it again after set_active_isa()");
+}
+
+bool run_chunk(const Program::Plan& plan, std::span<const Tensor> inputs,
+               std::span<Tensor> outputs, int64_t first, int64_t count,
+               std::vector<double>* seconds) {
+  const NoGradGuard no_grad;
+  Run run(plan, count);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    run.bind(plan.inputs[i], inputs[i].slice(first, count));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (plan.direct[i]) {
+      run.bind(plan.outputs[i], outputs[i].slice(first, count));
+    }
+  }
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    run.step(plan.steps[i]);
+    if (run.nan()) return false;
+    if (seconds != nullptr) {
+      const std::chrono::duration<double> took =
+          std::chrono::steady_clock::now() - begin;
+      (*seconds)[i] += took.count();
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (plan.direct[i]) continue;
+    const Tensor& from = run.tensor(plan.outputs[i]);
+    Tensor to = outputs[i].slice(first, count);
+    std::memcpy(to.raw(), from.raw(), static_cast<size_t>(from.bytes()));
+  }
+  return true;
+}
+
+}  // namespace
+
+bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
+               std::span<Tensor> outputs, std::vector<double>& seconds) {
+  expect_own_table(plan);
+  return run_chunk(plan, inputs, outputs, 0, inputs[0].shape()[0], &seconds);
+}
+
+bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
+              std::span<Tensor> outputs) {
+  expect_own_table(plan);
+  const int64_t n = inputs[0].shape()[0];
+  const int64_t size = chunk_of(plan, n, available_threads());
+  const int64_t chunks = (n + size - 1) / size;
+  std::atomic<bool> sound = true;
+  const auto run = [&](int64_t chunk) {
+    const int64_t first = chunk * size;
+    if (!run_chunk(plan, inputs, outputs, first, std::min(size, n - first),
+                   nullptr)) {
+      sound = false;
+    }
+  };
+  if (chunks == 1) {
+    run(0);
+  } else {
+    parallel_for(chunks, run);
+  }
+  return sound;
+}
+
+}  // namespace octet::inference

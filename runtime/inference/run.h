@@ -1,0 +1,20 @@
+// Running a plan.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plan.h"
+
+namespace octet::inference {
+
+/// Chunks of the samples, or one sample on all threads. See Program::run.
+bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
+              std::span<Tensor> outputs);
+
+/// All samples at once; the seconds of each step are added. See
+/// Program::profile.
+bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
+               std::span<Tensor> outputs, std::vector<double>& seconds);
+
+}  // namespace octet::inference

@@ -1,0 +1,115 @@
+#include "storage.h"
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "../autograd/expression.h"
+#include "plan.h"
+
+namespace octet::inference {
+namespace {
+
+using kernels::Stored;
+
+int64_t rounded_up(int64_t n, int64_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+void find_lifetimes(Program::Plan& plan) {
+  const int end = static_cast<int>(plan.steps.size());
+  const auto use = [&](int storage, int step) {
+    if (storage < 0) return;
+    Storage& s = at(plan.storages, storage);
+    if (s.first < 0) s.first = step;
+    s.last = std::max(s.last, step);
+  };
+  for (const int input : plan.inputs) use(input, 0);
+  for (int i = 0; i < end; ++i) {
+    const Step& step = at(plan.steps, i);
+    if (const auto* fused = std::get_if<FusedStep>(&step.what)) {
+      use(fused->x, i);
+      use(fused->other, i);
+      for (const int output : fused->outputs) use(output, i);
+    } else if (const auto* eval = std::get_if<EvaluateStep>(&step.what)) {
+      use(eval->first, i);
+      use(eval->second, i);
+      use(eval->output, i);
+    } else {
+      const auto& call = std::get<CallStep>(step.what);
+      for (const int input : call.inputs) use(input, i);
+      use(call.output, i);
+    }
+  }
+  for (const int output : plan.outputs) use(output, end);
+  for (size_t i = 0; i < plan.storages.size(); ++i) {
+    const Storage& s = plan.storages[i];
+    if (s.tensor && s.last >= 0 && s.last < end) {
+      at(plan.steps, s.last).gone.push_back(static_cast<int>(i));
+    }
+  }
+}
+
+}  // namespace
+
+void Storage::lay_out() {
+  const autograd::ImageShape image(shape);
+  h = image.h;
+  w = image.w;
+  c = image.c;
+  const int64_t words = kernels::table().codes.words(c);
+  switch (form) {
+    case Stored::bytes:
+      element = 1;
+      set_pixel(words * 4);
+      return;
+    case Stored::shorts:
+      element = 2;
+      set_pixel(words * 2);
+      return;
+    default:
+      element = sizeof(float);
+      set_pixel(c);
+  }
+}
+
+void Storage::spread() {
+  constexpr int64_t kLine = 16;
+  constexpr int64_t kConflict = 512;
+  if (tensor || element != sizeof(float) || c % kConflict != 0) return;
+  set_pixel(c + kLine);
+}
+
+void Storage::set_pixel(int64_t elements) {
+  pixel = elements;
+  row = (pads.left + w + pads.right) * pixel;
+  size = (pads.top + h + pads.bottom) * row;
+}
+
+// Each at the lowest place that is free while it lives; the largest first.
+void place_storages(Program::Plan& plan) {
+  find_lifetimes(plan);
+  std::vector<Storage*> order;
+  for (Storage& s : plan.storages) {
+    if (!s.tensor && s.first >= 0) order.push_back(&s);
+  }
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [](const Storage* s) { return s->bytes(); });
+  std::vector<const Storage*> placed;
+  for (Storage* s : order) {
+    s->offset = 0;
+    for (const Storage* other : placed) {  // by offset
+      if (other->last < s->first || s->last < other->first) continue;
+      const int64_t other_end = rounded_up(other->offset + other->bytes(), 64);
+      if (s->offset + s->bytes() <= other->offset) break;
+      s->offset = std::max(s->offset, other_end);
+    }
+    placed.insert(
+        std::ranges::upper_bound(placed, s->offset, {},
+                                 [](const Storage* p) { return p->offset; }),
+        s);
+    plan.block = std::max(plan.block, rounded_up(s->offset + s->bytes(), 64));
+  }
+}
+
+}  // namespace octet::inference
