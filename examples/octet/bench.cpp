@@ -7,7 +7,6 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/runtime/rng.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -35,13 +34,8 @@ bool is_quantized(const Model& model) {
 Model quantized(const Model& model) {
   if (is_quantized(model)) return model.clone();
   Model result = quant::quantize_model(model);
-  std::vector<Variable> x;
-  Rng rng(1);
-  for (const SymbolicTensor& input : model.inputs()) {
-    Tensor sample(input.shape().with(0, 1));
-    rng.fill_uniform(sample, 0, 1);
-    x.emplace_back(sample);
-  }
+  const std::vector<Tensor> samples = random_samples(model, 1);
+  const std::vector<Variable> x(samples.begin(), samples.end());
   const WarningSink before = set_warning_sink({});
   (void)quant::calibrate(result, [&](const Model& m) { (void)m(x); });
   (void)set_warning_sink(before);

@@ -7,9 +7,9 @@
 #include "../program.h"
 #include "commands.h"
 #include "list_zoo.h"
-#include "measured.h"
 #include "model_text.h"
 #include "read_model.h"
+#include "steps_text.h"
 
 namespace octet::program {
 namespace {

@@ -12,18 +12,10 @@
 #include <octet/runtime/rng.h>
 #include <octet/runtime/text_table.h>
 
+#include "steps_text.h"
+
 namespace octet::program {
 namespace {
-
-std::vector<Tensor> random_samples(const Model& model, int64_t n) {
-  std::vector<Tensor> samples;
-  Rng rng(2);
-  for (const SymbolicTensor& input : model.inputs()) {
-    Tensor& x = samples.emplace_back(input.shape().with(0, n));
-    rng.fill_uniform(x, 0, 1);
-  }
-  return samples;
-}
 
 struct Times {
   double median = 0, p99 = 0, best = 0;  // seconds of a run
@@ -73,19 +65,6 @@ double giga_operations(int64_t multiply_adds, int64_t batch, double seconds) {
 
 std::string mebibytes(int64_t bytes) {
   return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
-
-Config to_config(const ProgramStep& step) {
-  Config config = Config()
-                      .set("name", step.name)
-                      .set("op", step.op)
-                      .set("reads", step.reads)
-                      .set("fused", step.fused)
-                      .set("stores", step.stores)
-                      .set("multiply_adds", step.multiply_adds)
-                      .set("weight_bytes", step.weight_bytes);
-  if (!step.note.empty()) config.set("note", step.note);
-  return config;
 }
 
 int64_t multiply_adds(const std::vector<ProgramStep>& steps) {
@@ -156,6 +135,16 @@ std::string measured_text(const InferenceSession& session,
 
 }  // namespace
 
+std::vector<Tensor> random_samples(const Model& model, int64_t n) {
+  std::vector<Tensor> samples;
+  Rng rng(2);
+  for (const SymbolicTensor& input : model.inputs()) {
+    Tensor& x = samples.emplace_back(input.shape().with(0, n));
+    rng.fill_uniform(x, 0, 1);
+  }
+  return samples;
+}
+
 std::string measure(const InferenceSession& session, const Model& model,
                     const Measurement& what, bool json) {
   const std::vector<Tensor> x = random_samples(model, what.batch);
@@ -163,24 +152,6 @@ std::string measure(const InferenceSession& session, const Model& model,
   const std::vector<ProgramStep> steps = profile(session, x);
   return json ? measured_json(session, what, times, steps)
               : measured_text(session, what, times, steps);
-}
-
-std::string steps_text(const InferenceSession& session) {
-  TextTable table(std::vector<Align>(6));
-  table.add_row({"layer", "op", "reads", "fused", "stores", "why"});
-  for (const ProgramStep& step : session.steps()) {
-    table.add_row(
-        {step.name, step.op, step.reads, step.fused, step.stores, step.note});
-  }
-  return table.to_string();
-}
-
-std::string steps_json(const InferenceSession& session) {
-  Config::List list;
-  for (const ProgramStep& step : session.steps()) {
-    list.push_back(to_config(step));
-  }
-  return io::to_json(list) + "\n";
 }
 
 }  // namespace octet::program

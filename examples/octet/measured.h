@@ -3,10 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <octet/layers/inference_session.h>
 
 namespace octet::program {
+
+/// n for each input, uniform in [0, 1).
+std::vector<Tensor> random_samples(const Model& model, int64_t n);
 
 struct Measurement {
   std::string network;
@@ -20,9 +24,5 @@ struct Measurement {
 /// throughput and the time of each step as a table or as JSON.
 std::string measure(const InferenceSession& session, const Model& model,
                     const Measurement& what, bool json);
-
-/// The steps of a session: what is fused, what is stored and why.
-std::string steps_text(const InferenceSession& session);
-std::string steps_json(const InferenceSession& session);
 
 }  // namespace octet::program
