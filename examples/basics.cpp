@@ -6,6 +6,7 @@
 
 #include <octet/octet.h>
 
+#include "command_line.h"
 #include "program.h"
 
 using namespace octet;
@@ -64,14 +65,14 @@ void run(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  program::CommandLine command(
       "Trains a convolution and a dense layer on Fashion-MNIST, quantizes and "
       "fine-tunes them; exports both models as ONNX.");
   Options options;
-  program::add_number(app, "--limit", options.limit, 32, 60000,
-                      "train on the first N images only");
-  app.add_option("--out", options.out, "folder for the results")
-      ->type_name("DIR")
-      ->capture_default_str();
-  return program::run(app, argc, argv, [&] { run(options); });
+  command.add("--limit", options.limit, 32, 60000,
+              "train on the first N images only");
+  command.add("--out", options.out, "folder for the results")
+      .type("DIR")
+      .show_default();
+  return command.run(argc, argv, [&] { run(options); });
 }

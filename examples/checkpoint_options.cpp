@@ -9,17 +9,19 @@
 
 namespace octet::program {
 
-void add_checkpoint_options(CLI::App& app, CheckpointOptions& options) {
-  CLI::Option* const folder =
-      app.add_option("--checkpoint", options.folder,
-                     "keep states of the training here, to go on from")
-          ->type_name("DIR")
-          ->check([](const std::string& word) {
+void add_checkpoint_options(Command& command, CheckpointOptions& options) {
+  const Option folder =
+      command
+          .add("--checkpoint", options.folder,
+               "keep states of the training here, to go on from")
+          .type("DIR")
+          .check([](const std::string& word) {
             return word.empty() ? "expected a folder, got an empty name" : "";
           });
-  app.add_flag("--resume", options.resume,
-               "go on from the newest state in --checkpoint, or begin")
-      ->needs(folder);
+  command
+      .add_flag("--resume", options.resume,
+                "go on from the newest state in --checkpoint, or begin")
+      .needs(folder);
 }
 
 std::shared_ptr<train::Checkpointer> checkpoints_of(

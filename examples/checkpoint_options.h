@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <octet/train/checkpointer.h>
+
+#include "command_line.h"
 
 namespace octet::program {
 
@@ -15,7 +15,7 @@ struct CheckpointOptions {
   bool resume = false;
 };
 
-void add_checkpoint_options(CLI::App& app, CheckpointOptions& options);
+void add_checkpoint_options(Command& command, CheckpointOptions& options);
 
 /// Where the states of one phase of the program are kept; null without
 /// --checkpoint.

@@ -69,7 +69,7 @@ int main() try {
   show("3. The ResNetV1 case: the shortcut alone.", model,
        {.cases = {quant::ResNetV1QDQCase()}, .policy = Policy::toolkit});
 
-  show("4. A case of one's own beside it.", model,
+  show("4. A custom case beside it.", model,
        {.cases = {quant::ResNetV1QDQCase(), MyMaxPoolCase()},
         .policy = Policy::toolkit});
 

@@ -9,6 +9,7 @@
 #include <octet/octet.h>
 
 #include "checkpoint_options.h"
+#include "command_line.h"
 #include "program.h"
 
 using namespace octet;
@@ -29,11 +30,11 @@ struct Options {
   program::CheckpointOptions checkpoint;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(program::Command& command, Options& o) {
   constexpr int64_t kMost = int64_t{1} << 31;
   const auto number = [&](const char* name, int64_t& value, int64_t least,
                           int64_t most, const char* help) {
-    program::add_number(app, name, value, least, most, help);
+    command.add(name, value, least, most, help);
   };
   number("--epochs", o.epochs, 1, kMost, "FP32 training epochs (4)");
   number("--qat-epochs", o.qat_epochs, 1, kMost, "fine-tuning epochs (1)");
@@ -43,17 +44,17 @@ void declare(CLI::App& app, Options& o) {
   number("--threads", o.threads, 1, 1024, "threads (all cores)");
   const auto folder = [&](const char* name, std::string& value,
                           const char* help) {
-    app.add_option(name, value, help)
-        ->type_name("DIR")
-        ->capture_default_str()
-        ->check([](const std::string& word) {
+    command.add(name, value, help)
+        .type("DIR")
+        .show_default()
+        .check([](const std::string& word) {
           return word.empty() ? "expected a folder, got an empty name" : "";
         });
   };
   folder("--data", o.data, "folder of the four IDX files");
   folder("--out", o.out,
          "folder for the results; summary.json tells that they are whole");
-  program::add_checkpoint_options(app, o.checkpoint);
+  program::add_checkpoint_options(command, o.checkpoint);
 }
 
 SymbolicTensor block(SymbolicTensor x, int64_t filters) {
@@ -239,10 +240,10 @@ void run(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  program::CommandLine command(
       "Trains a CNN on Fashion-MNIST, quantizes it to INT8, fine-tunes it with "
       "quantization-aware training and exports both as ONNX.");
   Options options;
-  declare(app, options);
-  return program::run(app, argc, argv, [&] { run(options); });
+  declare(command, options);
+  return command.run(argc, argv, [&] { run(options); });
 }

@@ -10,6 +10,7 @@
 
 #include <octet/octet.h>
 
+#include "command_line.h"
 #include "program.h"
 
 using namespace octet;
@@ -28,25 +29,24 @@ struct Options {
   std::string out = "build/out/pattern_ptq.onnx";
 };
 
-void declare(CLI::App& app, Options& o) {
-  app.add_option("network", o.network, "as in `octet inspect zoo:`")
-      ->capture_default_str();
+void declare(program::Command& command, Options& o) {
+  command.add("network", o.network, "as in `octet inspect zoo:`")
+      .show_default();
   const auto number = [&](const char* name, int64_t& value, int64_t most,
                           const char* help) {
-    program::add_number(app, name, value, 1, most, help);
+    command.add(name, value, 1, most, help);
   };
   number("--size", o.size, 4096, "height and width of the input (64)");
   number("--batches", o.batches, 1 << 20, "to calibrate on (32)");
   number("--batch", o.batch, 1 << 20, "images in each (4)");
-  app.add_option("--images", o.images,
-                 "a folder of images by class (generated noise)")
-      ->type_name("DIR");
-  app.add_option("--keep-float", o.keep_float,
-                 "layers whose matches are not applied")
-      ->type_name("LAYER");
-  app.add_option("--out", o.out, "what to write")
-      ->type_name("FILE")
-      ->capture_default_str();
+  command
+      .add("--images", o.images,
+           "a folder of images by class (generated noise)")
+      .type("DIR");
+  command
+      .add("--keep-float", o.keep_float, "layers whose matches are not applied")
+      .type("LAYER");
+  command.add("--out", o.out, "what to write").type("FILE").show_default();
 }
 
 Dataset images(const Options& o) {
@@ -105,10 +105,10 @@ void run(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  program::CommandLine command(
       "Quantizes a network of the zoo by patterns, calibrates it and exports "
       "it for TensorRT.");
   Options options;
-  declare(app, options);
-  return program::run(app, argc, argv, [&] { run(options); });
+  declare(command, options);
+  return command.run(argc, argv, [&] { run(options); });
 }

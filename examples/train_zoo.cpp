@@ -9,6 +9,7 @@
 #include <octet/octet.h>
 
 #include "checkpoint_options.h"
+#include "command_line.h"
 #include "program.h"
 
 using namespace octet;
@@ -30,27 +31,27 @@ struct Options {
   program::CheckpointOptions checkpoint;
 };
 
-void declare(CLI::App& app, Options& o) {
+void declare(program::Command& command, Options& o) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  app.add_option("network", o.network, "as in `octet inspect zoo:`")
-      ->capture_default_str();
+  command.add("network", o.network, "as in `octet inspect zoo:`")
+      .show_default();
   const auto number = [&](const char* name, int64_t& value, int64_t least,
                           int64_t most, const char* help) {
-    program::add_number(app, name, value, least, most, help);
+    command.add(name, value, least, most, help);
   };
   number("--epochs", o.epochs, 1, kMost, "passes over the data (12)");
   number("--batch", o.batch, 1, kMost, "images per step (128)");
-  app.add_option("--rate", o.rate, "peak learning rate")->capture_default_str();
+  command.add("--rate", o.rate, 0, 1e6, "peak learning rate").show_default();
   number("--limit", o.limit, 1, kMost, "train on the first N images only");
   number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
   number("--threads", o.threads, 1, 1024, "threads (all cores)");
-  app.add_option("--data", o.data, "folder of the four IDX files")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_option("--out", o.out, "folder for the results")
-      ->type_name("DIR")
-      ->capture_default_str();
-  program::add_checkpoint_options(app, o.checkpoint);
+  command.add("--data", o.data, "folder of the four IDX files")
+      .type("DIR")
+      .show_default();
+  command.add("--out", o.out, "folder for the results")
+      .type("DIR")
+      .show_default();
+  program::add_checkpoint_options(command, o.checkpoint);
 }
 
 void run(const Options& o) {
@@ -109,10 +110,10 @@ void run(const Options& o) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app(
+  program::CommandLine command(
       "Trains a network of the zoo on Fashion-MNIST from scratch and exports "
       "it as ONNX.");
   Options options;
-  declare(app, options);
-  return program::run(app, argc, argv, [&] { run(options); });
+  declare(command, options);
+  return command.run(argc, argv, [&] { run(options); });
 }

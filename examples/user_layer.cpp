@@ -1,4 +1,4 @@
-// A layer of one's own: GlobalMinPooling2D, the smallest value of each channel.
+// A custom layer: GlobalMinPooling2D, the smallest value of each channel.
 // It trains, is cloned, quantized around and exported like Octet's own layers.
 #include <iostream>
 

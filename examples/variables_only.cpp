@@ -1,4 +1,4 @@
-// A training loop without layers: Variables, ops and arithmetic of one's own.
+// A training loop without layers: Variables, ops and custom arithmetic.
 // Two interleaved spirals, a network of 2-32-32-2, momentum by hand.
 #include <cmath>
 #include <iostream>

@@ -40,21 +40,16 @@ Rebuild::Counts::Counts(const Model& model) {
   }
 }
 
-const Rebuild::Counts& Rebuild::counts() const {
-  if (!counts_) counts_.emplace(model_);
-  return *counts_;
-}
-
 int64_t Rebuild::uses(const GraphNode& node) const {
-  const auto found = counts().uses.find(&node);
-  return found == counts().uses.end() ? 0 : found->second;
+  const auto found = counts_.uses.find(&node);
+  return found == counts_.uses.end() ? 0 : found->second;
 }
 
 bool Rebuild::stands_alone(const Layer& layer) const {
-  const auto calls = counts().calls.find(&layer);
-  return calls != counts().calls.end() && calls->second == 1 &&
+  const auto calls = counts_.calls.find(&layer);
+  return calls != counts_.calls.end() && calls->second == 1 &&
          std::ranges::all_of(layer.parameters(), [&](const Parameter& p) {
-           return counts().owners.at(p.variable.id()) == 1;
+           return counts_.owners.at(p.variable.id()) == 1;
          });
 }
 
@@ -82,7 +77,7 @@ void Rebuild::copy_before(size_t index) {
 void Rebuild::replace(size_t index, SymbolicTensor replacement) {
   const GraphNode& node = *model_.nodes()[index];
   const std::string& name = node.layer->name();
-  if (counts().uses.contains(replacement.node.get())) {
+  if (counts_.uses.contains(replacement.node.get())) {
     throw ValueError(fmt::format(
         "rebuild: expected a tensor of the new model in place of '{}', got one "
         "of the old; Rebuild::at finds its counterpart",

@@ -80,7 +80,7 @@ class Run {
     }
     if (!checkpoints.resumes()) quant::expect_calibrated("fit", model);
     call(&Callback::on_train_begin);
-    // A fit that was broken off may have left gradients behind.
+    // A fit that was broken off may have left gradients after.
     clear_gradients();
     training_.optimizer().attach(parameters_);
     state_.metric_sums = sums_.sums();

@@ -58,26 +58,26 @@ std::string benched(const Options& o) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App* command = app.add_subcommand(
+  Command command = program.add_command(
       "bench",
       "Measure how fast a model runs here: latency, throughput, and the time "
       "of each fused step");
-  add_model(*command, o.source, kModelHelp);
-  command->add_flag("--int8", o.int8,
-                    "quantize it first, with ranges of random samples: good "
-                    "for its speed alone");
-  add_number(*command, "--batch", o.batch, 1, 4096, "samples a run");
-  add_number(*command, "--threads", o.threads, 0, 1024, "0: all cores");
-  command->add_option("--seconds", o.seconds, "to measure for, at least")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  command->add_flag("--json", o.json, "print JSON instead of a table");
-  command->footer(
+  add_model(command, o.source, kModelHelp);
+  command.add_flag("--int8", o.int8,
+                   "quantize it first, with ranges of random samples: good "
+                   "for its speed alone");
+  command.add("--batch", o.batch, 1, 4096, "samples a run");
+  command.add("--threads", o.threads, 0, 1024, "0: all cores");
+  command.add("--seconds", o.seconds, 0, 3600, "to measure for, at least")
+      .type("S")
+      .show_default();
+  command.add_flag("--json", o.json, "print JSON instead of a table");
+  command.set_footer(
       "Example: octet bench zoo:resnet8 --int8 --batch 32 --threads 2");
-  command->callback([options] { print(benched(*options)); });
+  command.when_chosen([options] { print(benched(*options)); });
 }
 
 }  // namespace octet::program

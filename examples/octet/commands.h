@@ -2,14 +2,14 @@
 // runs when it was chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include "../command_line.h"
 
 namespace octet::program {
 
-void add_bench(CLI::App& app);
-void add_convert(CLI::App& app);
-void add_inspect(CLI::App& app);
-void add_plan(CLI::App& app);
-void add_predict(CLI::App& app);
+void add_bench(CommandLine& program);
+void add_convert(CommandLine& program);
+void add_inspect(CommandLine& program);
+void add_plan(CommandLine& program);
+void add_predict(CommandLine& program);
 
 }  // namespace octet::program

@@ -11,25 +11,25 @@
 
 namespace octet::program {
 
-void add_convert(CLI::App& app) {
+void add_convert(CommandLine& program) {
   struct Options {
     ModelSource from;
     std::string to;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("convert", "Write a model as an ONNX file");
-  add_model(*command, options->from, kModelHelp);
-  command->add_option("onnx", options->to, "the file to write, OUT.onnx")
-      ->required()
-      ->check([](const std::string& path) {
+  Command command =
+      program.add_command("convert", "Write a model as an ONNX file");
+  add_model(command, options->from, kModelHelp);
+  command.add("onnx", options->to, "the file to write, OUT.onnx")
+      .required()
+      .check([](const std::string& path) {
         return path.ends_with(".onnx")
                    ? std::string()
                    : "expected the name of an .onnx file, got '" + path +
                          "'. Hint: Octet writes ONNX alone; TensorRT builds "
                          "its engines from that";
       });
-  command->callback([options] {
+  command.when_chosen([options] {
     check_output(options->to);
     warn_of_untrained(options->from);
     const io::OnnxReport report =

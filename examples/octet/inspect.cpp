@@ -33,27 +33,27 @@ std::string inspected(const ModelSource& source, bool json, bool fused) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app) {
+void add_inspect(CommandLine& program) {
   struct Options {
     ModelSource source;
     bool json = false;
     bool fused = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command command = program.add_command(
       "inspect",
       "Read a model's file completely and show its layers and sizes, check an "
       "ONNX file and show its nodes, shapes and scales, or show a network of "
       "the zoo");
   add_model(
-      *command, options->source,
+      command, options->source,
       "a file of Keras or Octet (.h5, .keras), an ONNX file, zoo:NAME, or "
       "zoo: for all networks");
-  command->add_flag("--json", options->json, "print JSON instead of a table");
-  command->add_flag("--fused", options->fused,
-                    "show the steps of an inference session instead: what is "
-                    "fused, what is stored and why");
-  command->callback([options] {
+  command.add_flag("--json", options->json, "print JSON instead of a table");
+  command.add_flag("--fused", options->fused,
+                   "show the steps of an inference session instead: what is "
+                   "fused, what is stored and why");
+  command.when_chosen([options] {
     print(inspected(options->source, options->json, options->fused));
   });
 }

@@ -24,7 +24,7 @@
 namespace octet::program {
 namespace {
 
-constexpr std::string_view kExamples = R"(Output:
+constexpr const char* kExamples = R"(Output:
   One line a Q/DQ point: layer, site, configuration, rule, reason. The last line
   counts: A activation points, W weight points, T = A + W, and S, the pairs of
   the exported file, where readers of one tensor share one. Conflicts between
@@ -249,58 +249,56 @@ void plan(const Options& o) {
 
 }  // namespace
 
-void add_plan(CLI::App& app) {
+void add_plan(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Options& o = *options;
-  CLI::App* command = app.add_subcommand(
+  Command command = program.add_command(
       "plan", "Show where Q/DQ pairs go in a network, and why");
-  add_model(*command, o.model, kModelHelp);
+  add_model(command, o.model, kModelHelp);
   command
-      ->add_option("--mode", o.mode,
-                   "full: all layers that the policy takes; partial: only "
-                   "those that --spec and --case name")
-      ->type_name("full|partial")
-      ->capture_default_str();
-  command->add_option("--spec", o.spec, "what to do with layers and classes")
-      ->type_name("FILE.json");
+      .add("--mode", o.mode,
+           "full: all layers that the policy takes; partial: only "
+           "those that --spec and --case name")
+      .type("full|partial")
+      .show_default();
+  command.add("--spec", o.spec, "what to do with layers and classes")
+      .type("FILE.json");
   command
-      ->add_option("--case", o.cases,
-                   "an insertion case, may be given several times: ResNetV1, "
-                   "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
-                   "BN, MaxPool")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .add("--case", o.cases,
+           "an insertion case, may be given several times: ResNetV1, "
+           "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
+           "BN, MaxPool")
+      .type("NAME");
   command
-      ->add_option("--policy", o.policy,
-                   "who decides on the rest: the fusions of TensorRT, the "
-                   "class defaults of NVIDIA's toolkit, or patterns, which "
-                   "decide alone")
-      ->type_name("tensorrt|toolkit|patterns")
-      ->capture_default_str();
-  command->add_flag("--strict", o.strict,
-                    "with --policy toolkit: its placement also where Octet's "
-                    "is another on purpose, such as flags of class entries");
+      .add("--policy", o.policy,
+           "who decides on the rest: the fusions of TensorRT, the "
+           "class defaults of NVIDIA's toolkit, or patterns, which "
+           "decide alone")
+      .type("tensorrt|toolkit|patterns")
+      .show_default();
+  command.add_flag("--strict", o.strict,
+                   "with --policy toolkit: its placement also where Octet's "
+                   "is another on purpose, such as flags of class entries");
   command
-      ->add_option("--on-unknown", o.on_unknown,
-                   "about names that the network does not have")
-      ->type_name("error|warn")
-      ->capture_default_str();
-  command->add_flag(
+      .add("--on-unknown", o.on_unknown,
+           "about names that the network does not have")
+      .type("error|warn")
+      .show_default();
+  command.add_flag(
       "--explain", o.explain,
       "also conflicts, and what the policies tensorrt and patterns skipped, as "
       "lines that begin with #");
-  CLI::Option* diff =
+  const Option diff =
       command
-          ->add_option("--diff", o.diff,
-                       "instead of all points those where another policy or a "
-                       "saved plan differs: - only there, + only here")
-          ->type_name("POLICY|FILE.json");
-  command->add_flag("--json", o.json, "print points, notes and pairs as JSON")
-      ->excludes(diff);
-  command->add_option("--save", o.save, "write the plan")
-      ->type_name("FILE.json");
-  command->footer(std::string(kExamples));
-  command->callback([options] { plan(*options); });
+          .add("--diff", o.diff,
+               "instead of all points those where another policy or a "
+               "saved plan differs: - only there, + only here")
+          .type("POLICY|FILE.json");
+  command.add_flag("--json", o.json, "print points, notes and pairs as JSON")
+      .excludes(diff);
+  command.add("--save", o.save, "write the plan").type("FILE.json");
+  command.set_footer(kExamples);
+  command.when_chosen([options] { plan(*options); });
 }
 
 }  // namespace octet::program

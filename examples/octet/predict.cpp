@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kRunnableHelp =
     "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
 
-constexpr std::string_view kExamples = R"(Layouts:
+constexpr const char* kExamples = R"(Layouts:
   Models of Keras and Octet take images NHWC. An ONNX file takes what its graph
   says, NCHW as a rule: octet inspect MODEL.onnx. Where its first size is
   fixed, the samples must be a multiple of it.
@@ -278,27 +278,26 @@ void predict(const Options& options) {
 
 }  // namespace
 
-void add_predict(CLI::App& app) {
+void add_predict(CommandLine& program) {
   const auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command command = program.add_command(
       "predict", "Run a model on the samples of a .npy file");
-  add_model(*command, options->model, kRunnableHelp);
+  add_model(command, options->model, kRunnableHelp);
   command
-      ->add_option("--input", options->input,
-                   "X.npy: [N,...] in the model's type and layout")
-      ->required();
-  command->add_option(
-      "--output", options->output,
-      "Y.npy: what to write, unless --labels are all it is for");
-  command->add_option("--labels", options->labels,
-                      "L.npy: int64 [N], what is right, to print the accuracy "
-                      "of a classifier");
-  add_number(*command, "--batch", options->batch, 1, 1 << 20,
-             "samples at a time [256; 16 of an ONNX file, or what it fixes]");
-  command->footer(std::string(kExamples));
-  command->callback([options] {
+      .add("--input", options->input,
+           "X.npy: [N,...] in the model's type and layout")
+      .required();
+  command.add("--output", options->output,
+              "Y.npy: what to write, unless --labels are all it is for");
+  command.add("--labels", options->labels,
+              "L.npy: int64 [N], what is right, to print the accuracy "
+              "of a classifier");
+  command.add("--batch", options->batch, 1, 1 << 20,
+              "samples at a time [256; 16 of an ONNX file, or what it fixes]");
+  command.set_footer(kExamples);
+  command.when_chosen([options] {
     if (options->output.empty() && options->labels.empty()) {
-      throw CLI::RequiredError("--output or --labels");
+      throw UsageError("expected --output or --labels, got none");
     }
     predict(*options);
   });

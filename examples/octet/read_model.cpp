@@ -26,20 +26,19 @@ bool is_named_like_keras(const std::filesystem::path& path) {
 
 }  // namespace
 
-void add_model(CLI::App& command, ModelSource& source, const char* help) {
+void add_model(Command& command, ModelSource& source, const char* help) {
   source.expected = help;
-  command.add_option("model", source.what, help)->required();
-  command.add_option("--architecture", source.architecture,
-                     "the JSON of model.to_json(), where a file has weights "
-                     "alone");
+  command.add("model", source.what, help).required();
+  command.add("--architecture", source.architecture,
+              "the JSON of model.to_json(), where a file has weights "
+              "alone");
   command
-      .add_option("--time-limit", source.time_limit,
-                  "seconds that it may take to read a file of Keras or Octet, "
-                  "or to run one of ONNX on the samples of a --batch [120]")
-      ->type_name("S")
-      ->check(CLI::PositiveNumber);
-  add_number(command, "--memory-limit", source.memory_mib, 1, 1 << 30,
-             "MiB that the same may take [4096]");
+      .add("--time-limit", source.time_limit, 1e-9, 1e9,
+           "seconds that it may take to read a file of Keras or Octet, or to "
+           "run one of ONNX on the samples of a --batch [120]")
+      .type("S");
+  command.add("--memory-limit", source.memory_mib, 1, 1 << 30,
+              "MiB that the same may take [4096]");
 }
 
 bool is_model(const std::string& what) {

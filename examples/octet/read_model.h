@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
+
+#include "../command_line.h"
 
 namespace octet::program {
 
@@ -30,7 +30,7 @@ struct ModelSource {
 
 /// Adds the positional argument `model`, which `help` explains, and the options
 /// of reading it to a command.
-void add_model(CLI::App& command, ModelSource& source, const char* help);
+void add_model(Command& command, ModelSource& source, const char* help);
 
 /// Whether `what` names a network of the zoo or a file of Keras or Octet, by
 /// its contents or, where these say nothing, by its name.

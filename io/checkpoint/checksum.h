@@ -7,7 +7,7 @@
 
 namespace octet::io {
 
-/// The image with 20 bytes behind it: "OCTETSUM", the length of the image (8
+/// The image with 20 bytes after it: "OCTETSUM", the length of the image (8
 /// bytes) and the CRC-32C of everything before it (4), little-endian.
 std::string with_checksum(std::string image);
 

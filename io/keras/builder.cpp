@@ -198,7 +198,7 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
 }
 
 /// Whether what each layer leads to wants channels first: the next layers that
-/// say. Layers that do not care pass on what those behind them want.
+/// say. Layers that do not care pass on what those after them want.
 std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
                                                       const BuildState& state) {
   std::vector<std::optional<bool>> behind(graph.layers.size());

@@ -1,4 +1,4 @@
-// Keras layers that are one layer in Octet, or a few one behind the other.
+// Keras layers that are one layer in Octet, or a few one after the other.
 #include <utility>
 
 #include <fmt/format.h>

@@ -26,7 +26,7 @@ class ScaleAssignment {
  public:
   /// A quantizer that several layers of the file have a scale for gets the
   /// largest, with a warning if they differ. Those that compute their scale
-  /// from the weight are left alone.
+  /// from the weight are skipped.
   /// Throws: FormatError naming the layers where only the model or only the
   /// file has Q/DQ, unless `partial`, and for scales per channel where the
   /// model has one.

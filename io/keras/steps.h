@@ -15,7 +15,7 @@ namespace octet::io {
 
 /// One layer of the chain.
 struct Step {
-  std::string suffix;      ///< behind the name of the Keras layer
+  std::string suffix;      ///< after the name of the Keras layer
   std::string class_name;  ///< in the registry, or of the user
   Config config;
   const KerasLayerFactory* factory = nullptr;  ///< the user's, if there is one

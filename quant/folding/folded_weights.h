@@ -22,7 +22,7 @@ ChannelAffine affine_of(const Layer& batch_norm);
 ChannelAffine in_sequence(const ChannelAffine& first,
                           const ChannelAffine& second);
 
-/// A layer that computes what another and an affine behind it did.
+/// A layer that computes what another and an affine after it did.
 struct FoldedLayer {
   std::string class_name;
   Config config;

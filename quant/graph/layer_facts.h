@@ -9,7 +9,7 @@ namespace octet::quant {
 /// LayerRole::other of a class that is not registered.
 LayerRole role_of(const Layer& layer);
 
-/// Where a normalization behind the layer folds.
+/// Where a normalization after the layer folds.
 FoldedWeight folded_weight(const Layer& layer);
 
 }  // namespace octet::quant

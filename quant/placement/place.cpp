@@ -142,17 +142,15 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
                      const SpecSource& source, const Unknown& unknown) {
   const int inputs = static_cast<int>(node.inputs.size());
   const Layer& layer = *node.layer;
+  const QdqSites sites = wrapper_info(layer.class_name()).sites;
+  const int offered = sites.offered_inputs(inputs);
   QdqRequest request = entry.request;
-  // The wrapper knows which indices there are.
   std::erase_if(request.quantization_index, [&](int index) {
-    try {
-      (void)sites_of(layer, {.quantization_index = {index}}, inputs);
-      return false;
-    } catch (const ValueError& error) {
-      unknown.report<ValueError>(fmt::format("{}: {}: {}", source.rule,
-                                             layer.describe(), error.what()));
-      return true;
-    }
+    if (index >= 0 && index < offered) return false;
+    unknown.report<ValueError>(fmt::format(
+        "{}: {}: expected quantization_index in [0,{}), got {}", source.rule,
+        layer.describe(), offered, index));
+    return true;
   });
   Decision decision{.rule = source.rule, .reason = "asks for nothing"};
   if (request.quantization_index.empty() &&
@@ -160,7 +158,7 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
     request.quantize_input = false;
     decision.reason = "asks for inputs that there are not";
   }
-  for (const QdqSite& site : sites_of(layer, request, inputs)) {
+  for (const QdqSite& site : sites.select(request, inputs)) {
     decision.sites.push_back({site, source.rule, reason_of(entry, source)});
   }
   return decision;

@@ -320,7 +320,7 @@ Variable Capture::call(const std::string& name,
   noted.name = name;
   noted.function = lasting();
   noted.inputs = read;
-  // An expression goes on behind the call, as in the model.
+  // An expression goes on after the call, as in the model.
   Expression known = autograd::expression_of(y);
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();

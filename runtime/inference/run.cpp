@@ -78,7 +78,7 @@ class Run {
                  : block_at_ + s.offset * n_;
     return base + image * s.bytes();
   }
-  // Of a row, behind the padding.
+  // Of a row, after the padding.
   char* row_of(int id, int64_t image, int64_t row) {
     const Storage& s = storage(id);
     return image_of(id, image) +

@@ -10,24 +10,7 @@ struct Tile : Factors<float> {
   GradientMask mask;
 };
 
-template <int V>
-struct Sums {
-  Lanes of[V];
-};
-
-template <int V>
-OCTET_INLINE void load_sums(Sums<V>& sums, const float* from) {
-  unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
-    sums.of[v] = load<Lanes>(from + v * kLanes);
-  });
-}
-template <int V>
-OCTET_INLINE void store_sums(const Sums<V>& sums, float* to) {
-  unroll<V>([&](auto v)
-                OCTET_INLINE_LAMBDA { store(to + v * kLanes, sums.of[v]); });
-}
-
-template <int T, int V, Finish F>
+template <int T, int V>
 OCTET_NOINLINE void tile(const Tile& p) {
   Accumulators<Lanes, T, V> acc;
   if (p.resume) {
@@ -40,67 +23,21 @@ OCTET_NOINLINE void tile(const Tile& p) {
                       OCTET_INLINE_LAMBDA { acc.of[i / V][i % V] = Lanes{}; });
   }
   accumulate_tile(p, acc);
-  if constexpr (F != Finish::mask) {
-    if (p.rescale != nullptr) {
-      unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
-        acc.of[i / V][i % V] =
-            acc.of[i / V][i % V] * load<Lanes>(p.rescale + (i % V) * kLanes);
-      });
-    }
-  }
-  if constexpr (F == Finish::statistics) {
-    float* square_sums = p.statistics + p.statistics_stride;
-    Sums<V> sum, squares;
-    load_sums<V>(sum, p.statistics);
-    load_sums<V>(squares, square_sums);
-    unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
-      const Lanes z = acc.of[i / V][i % V];
-      sum.of[i % V] += z;
-      squares.of[i % V] += z * z;
-    });
-    store_sums<V>(sum, p.statistics);
-    store_sums<V>(squares, square_sums);
-  }
-  if constexpr (F == Finish::mask) {
-    const GradientMask& m = p.mask;
-    const Lanes low = splat<Lanes>(m.low);
-    const Lanes high = splat<Lanes>(m.high);
-    Sums<V> g_sum{}, gz_sum{}, gs_sum{};
-    if (m.sums != nullptr) {
-      load_sums<V>(g_sum, m.sums);
-      load_sums<V>(gz_sum, m.sums + m.channels);
-      load_sums<V>(gs_sum, m.sums + 2 * m.channels);
-    }
-    unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
-      constexpr int t = i / V, v = i % V;
-      const int64_t at = t * p.out_row + v * kLanes;
-      Lanes g = acc.of[t][v];
-      if (m.others != nullptr) g += load<Lanes>(m.others + at);
-      const Lanes z = load<Lanes>(m.z + at);
-      const Lanes y = m.value != nullptr ? load<Lanes>(m.value + at)
-                                         : z * load<Lanes>(m.a + v * kLanes) +
-                                               load<Lanes>(m.b + v * kLanes);
-      g = masked(g, y, low, high);
-      acc.of[t][v] = g;
-      g_sum.of[v] += g;
-      gz_sum.of[v] += g * z;
-      if (m.second != nullptr) gs_sum.of[v] += g * load<Lanes>(m.second + at);
-    });
-    if (m.sums != nullptr) {
-      store_sums<V>(g_sum, m.sums);
-      store_sums<V>(gz_sum, m.sums + m.channels);
-      store_sums<V>(gs_sum, m.sums + 2 * m.channels);
-    }
-  }
   unroll<T * V>([&](auto i) OCTET_INLINE_LAMBDA {
     store(p.out + (i / V) * p.out_row + (i % V) * kLanes, acc.of[i / V][i % V]);
   });
 }
 
-// Channels [k, k + lanes) of a tile's sums in a buffer through its epilogue.
+// Where a tile left its sums, which are in the nearest cache still.
+struct TileSums {
+  const float* at;
+  int64_t row;
+  int rows;
+};
+
+// What follows the sums of channels [k, k + lanes).
 template <class V, Finish F>
-OCTET_INLINE void finish_narrow(const Tile& p, const float* buffer, int rows,
-                                int width, int k) {
+OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
   const GradientMask& m = p.mask;
   V sums[3] = {};
   float* sums_at = nullptr;
@@ -121,8 +58,8 @@ OCTET_INLINE void finish_narrow(const Tile& p, const float* buffer, int rows,
   for (int i = 0; i < sum_count; ++i) {
     sums[i] = load<V>(sums_at + i * sums_row);
   }
-  for (int t = 0; t < rows; ++t) {
-    V v = load<V>(buffer + t * width + k);
+  for (int t = 0; t < from.rows; ++t) {
+    V v = load<V>(from.at + t * from.row + k);
     const int64_t at = t * p.out_row + k;
     if (F != Finish::mask && p.rescale != nullptr) {
       v = rounded<V>(v * load<V>(p.rescale + k));
@@ -146,28 +83,16 @@ OCTET_INLINE void finish_narrow(const Tile& p, const float* buffer, int rows,
   for (int i = 0; i < sum_count; ++i) store(sums_at + i * sums_row, sums[i]);
 }
 
-// A tile whose last vector reaches beyond the channels: its sums go through a
-// buffer, its epilogue takes narrower vectors. The same chains, so the same
-// bits.
+// Of `channels`, in vectors that grow narrower: the same bits as in one wide
+// vector that reached beyond them.
 template <Finish F>
-OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int channels,
-                                void (*run)(const Tile&), int width) {
-  alignas(64) float buffer[kMaxRows1 * kLanes * 2];
-  Tile inner = p;
-  inner.out = buffer;
-  inner.out_row = width;
-  inner.rescale = nullptr;
-  for (int t = 0; p.resume && t < rows; ++t) {
-    for (int k = 0; k < width; ++k) {
-      buffer[t * width + k] = k < channels ? p.out[t * p.out_row + k] : 0.0f;
-    }
-  }
-  run(inner);
+OCTET_NOINLINE void finish_tile(const Tile& p, const TileSums& from,
+                                int channels) {
   int k = 0;
   const auto finish = [&](auto v) OCTET_INLINE_LAMBDA {
     using V = decltype(v);
     for (; k + lanes_of<V>() <= channels; k += lanes_of<V>()) {
-      finish_narrow<V, F>(p, buffer, rows, width, k);
+      finish_column<V, F>(p, from, k);
     }
   };
   finish(Lanes{});
@@ -181,17 +106,37 @@ template <int Max>
 struct TileTable {
   TileFunction of[Max + 1];
 };
-template <int V, Finish F, int... I>
+template <int V, int... I>
 constexpr TileTable<sizeof...(I)> make_tiles(Indices<I...>) {
-  return {{nullptr, tile<I + 1, V, F>...}};
+  return {{nullptr, tile<I + 1, V>...}};
 }
+constexpr TileTable<kMaxRows1> kTiles1 =
+    make_tiles<1>(typename MakeIndices<kMaxRows1>::Type{});
+constexpr TileTable<kMaxRows2> kTiles2 =
+    make_tiles<2>(typename MakeIndices<kMaxRows2>::Type{});
+
+OCTET_INLINE void run_tile(const Tile& p, int64_t rows, int vectors) {
+  (vectors == 1 ? kTiles1.of[rows] : kTiles2.of[rows])(p);
+}
+
+// A tile whose last vector reaches beyond the channels: its sums go through a
+// buffer.
 template <Finish F>
-struct Tiles {
-  static constexpr TileTable<kMaxRows1> one =
-      make_tiles<1, F>(typename MakeIndices<kMaxRows1>::Type{});
-  static constexpr TileTable<kMaxRows2> two =
-      make_tiles<2, F>(typename MakeIndices<kMaxRows2>::Type{});
-};
+OCTET_NOINLINE void narrow_tile(const Tile& p, int rows, int vectors,
+                                int channels) {
+  alignas(64) float buffer[kMaxRows1 * kLanes];
+  const int width = vectors * kLanes;
+  Tile inner = p;
+  inner.out = buffer;
+  inner.out_row = width;
+  for (int t = 0; p.resume && t < rows; ++t) {
+    for (int k = 0; k < width; ++k) {
+      buffer[t * width + k] = k < channels ? p.out[t * p.out_row + k] : 0.0f;
+    }
+  }
+  run_tile(inner, rows, vectors);
+  finish_tile<F>(p, {buffer, width, rows}, channels);
+}
 
 // Runs `rows` tile rows, cut evenly, for one panel; move(tile, t) shifts the
 // tile's pointers to row t.
@@ -201,13 +146,13 @@ OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
   for_tiles(rows, vectors, [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
     Tile p = base;
     move(p, t);
-    if (channels == vectors * kLanes) {
-      (vectors == 1 ? Tiles<F>::one.of[size] : Tiles<F>::two.of[size])(p);
-    } else {
-      narrow_tile<F>(p, static_cast<int>(size), channels,
-                     vectors == 1 ? Tiles<Finish::store>::one.of[size]
-                                  : Tiles<Finish::store>::two.of[size],
-                     vectors * kLanes);
+    if (channels != vectors * kLanes) {
+      narrow_tile<F>(p, static_cast<int>(size), vectors, channels);
+      return;
+    }
+    run_tile(p, size, vectors);
+    if (F != Finish::store || p.rescale != nullptr) {
+      finish_tile<F>(p, {p.out, p.out_row, static_cast<int>(size)}, channels);
     }
   });
 }
@@ -281,8 +226,7 @@ void multiply_fused(const Product& c, const Epilogue& e) {
       for_tiles(c.cols, vectors,
                 [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
                   p.a = c.image + row * c.line + col * c.pixel;
-                  (vectors == 1 ? Tiles<Finish::store>::one.of[size]
-                                : Tiles<Finish::store>::two.of[size])(p);
+                  run_tile(p, size, vectors);
                   fuse_tile(sums, {row, col, size, width}, k,
                             panel_channels(k, c.channels), e);
                 });

@@ -8,7 +8,7 @@
 
 namespace octet::loss {
 
-/// The logits behind `outputs`: what softmax or sigmoid (`activation`) made
+/// The logits that gave `outputs`: what softmax or sigmoid (`activation`) made
 /// them of where the tape knows, so that gradients are exact; else their
 /// inverse, of probabilities in [1e-7, 1] (softmax) or [1e-7, 1 - 1e-7], as
 /// Keras computes. With `from_logits` the outputs themselves.

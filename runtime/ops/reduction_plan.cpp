@@ -53,7 +53,7 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
   }
   result = Shape(std::span<const int64_t>(kept));
   images_ = x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2;
-  // Kept axes before the last reduced one, reduced axes, kept ones behind.
+  // Kept axes before the last reduced one, reduced axes, kept ones after.
   std::vector<int> order;
   for (const bool turn : {false, true}) {
     for (int axis = 0; axis <= last; ++axis) {

@@ -1,4 +1,4 @@
-// fold_export FOLDER: writes layers with a batch normalization behind them,
+// fold_export FOLDER: writes layers with a batch normalization after them,
 // and networks of the zoo, as FOLDER/<name>.onnx and, folded, as
 // FOLDER/<name>.folded.onnx. The names of quantized ones end in ".int8".
 // FOLDER/<name>.json has inputs and Octet's answers before folding.

@@ -29,7 +29,7 @@ bool are_features(const GoldenCase& c) {
   });
 }
 
-/// golden_model() behind the Flatten of each input.
+/// golden_model() after the Flatten of each input.
 Model flattened_model(const GoldenCase& c) {
   Model plain = golden_model(c);
   std::vector<SymbolicTensor> images;

@@ -80,7 +80,7 @@ TEST_F(OctetFiles, AreWrittenIntoPipes) {
   EXPECT_EQ(y.f32()[1], -2.f);
 }
 
-// What is read behind the pipe is a file and nothing else.
+// What is read after the pipe is a file and nothing else.
 TEST_F(OctetFiles, ArePipedWithoutAWordOfReport) {
   const CommandResult r = run_command(fmt::format(
       "{} predict {} --input {} --labels {} --output /dev/stdout 2> {} | "

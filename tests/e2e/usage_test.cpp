@@ -56,7 +56,7 @@ TEST(Usage, OfAnUnknownOptionNamesTheNearest) {
               HasSubstr("did you mean '--input'"));
   EXPECT_THAT(
       refusal("--json inspect x.h5"),
-      HasSubstr("octet: expected --json behind inspect, got it before"));
+      HasSubstr("octet: expected --json after inspect, got it before"));
   EXPECT_THAT(refusal("--versoin"), HasSubstr("did you mean '--version'?"));
 }
 

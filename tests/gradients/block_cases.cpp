@@ -94,7 +94,7 @@ void add_blocks(std::vector<GradientCase>& cases) {
   }
 }
 
-// A dense layer takes the sums for the batch normalization behind it, of rows
+// A dense layer takes the sums for the batch normalization after it, of rows
 // that are cut into several blocks, with and without a bias between them.
 void add_normalized_dense(std::vector<GradientCase>& cases) {
   const std::vector<std::pair<Shape, Shape>> shapes = {{{3, 5}, {5, 10}},

@@ -183,7 +183,7 @@ TEST(ModelFile, IsReadByH5pyTheWayKerasDoes) {
 TEST(ModelFile, HasAttributesThatOtherProgramsCanRead) {
   const TempFolder folder;
   save_model(quantized_branches(), folder / "a.h5");
-  // The checksum behind the image does not disturb the library.
+  // The checksum after the image does not disturb the library.
   const Hdf5Reader reader(read_file(folder / "a.h5"), "a.h5");
   EXPECT_EQ(reader.attribute("model_weights", "keras_version"),
             Config("2.15.0"));
@@ -199,7 +199,7 @@ TEST(ModelFile, HasAttributesThatOtherProgramsCanRead) {
   EXPECT_EQ(status.at("frozen_statistics").as_list().size(), 1u);
 }
 
-TEST(LoadWeights, TakesThoseOfAFloatOrAQuantizedTwin) {
+TEST(LoadWeights, TakesThoseOfAFloatOrAQuantizedCounterpart) {
   const TempFolder folder;
   const Model trained = branches();
   save_model(trained, folder / "float.h5");

@@ -324,7 +324,7 @@ TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
             (V{1}));
 }
 
-TEST(KerasOptionForms, InitializersAndRegularizersOfOnesOwnAreLeftOut) {
+TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {
   const TempFolder folder;
   KerasFile(
       keras_sequential(

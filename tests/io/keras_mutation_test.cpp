@@ -79,7 +79,7 @@ TEST(KerasMutation, IsReadOrRefused) {
   EXPECT_GT(tally.refused, 0);
 }
 
-/// Architectures beside sound weights: what is behind the container.
+/// Architectures beside sound weights: what is after the container.
 TEST(KerasMutation, OfAnArchitectureIsReadOrRefused) {
   struct Seed {
     std::string architecture;

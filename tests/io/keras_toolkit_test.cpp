@@ -40,7 +40,7 @@ std::vector<std::string> sites(const Model& model) {
 }
 
 /// The float model that a quantized one was made of, with other weights.
-Model float_twin(const Model& model) {
+Model float_counterpart(const Model& model) {
   return model_from_config(octet::to_config(model, quant::float_layer));
 }
 
@@ -93,7 +93,7 @@ TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
 TEST(ToolkitFile, IsExportedWithOnePairATensor) {
   const Model model = load_keras(keras_golden("toolkit_residual.h5"));
   const quant::PairCount count =
-      quant::count_pairs(quant::plan_of(model), float_twin(model));
+      quant::count_pairs(quant::plan_of(model), float_counterpart(model));
   // `relu` and `preact` are each read by two of the 13 quantized inputs, and
   // `concatenate` by two.
   EXPECT_EQ(count.to_string(),
@@ -119,14 +119,14 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
 
 TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
-  Model model = quant::apply(quant::plan_of(original), float_twin(original));
+  Model model = quant::apply(quant::plan_of(original), float_counterpart(original));
   load_keras_weights(model, keras_golden("toolkit_residual.legacy_weights.h5"));
   expect_computes(model, keras_case("toolkit_residual"), kTolerance);
 }
 
 TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
-  Model model = quant::quantize_model(float_twin(original),
+  Model model = quant::quantize_model(float_counterpart(original),
                                       {.policy = quant::Policy::toolkit});
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_TRUE(weight_quantizer_of(model, "conv").scales().empty());
@@ -142,7 +142,7 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
 
 TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
-  Model model = float_twin(original);
+  Model model = float_counterpart(original);
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
   EXPECT_THAT(quant::quantizers(model), IsEmpty());
   for (const char* layer : {"conv", "dense"}) {
@@ -157,7 +157,7 @@ TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
 
 TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
-  Model model = quant::quantize_model(float_twin(original));
+  Model model = quant::quantize_model(float_counterpart(original));
   const auto load = [&](bool partial) {
     load_keras_weights(model, keras_golden("toolkit_residual.h5"),
                        {.partial = partial});
@@ -217,7 +217,7 @@ Model loaded(const Weights& weights) {
   return load_keras(folder / "q.h5");
 }
 
-TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedTwin) {
+TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedCounterpart) {
   const TempFolder folder;
   KerasFile("")
       .layer("d", {{"kernel:0", Tensor::of<float>({2, 1}, {3, -4})},
@@ -406,7 +406,7 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
 }
 
 TEST(ToolkitRange, GoesByNameAlone) {
-  Model model = float_twin(load_keras(keras_golden("toolkit_sequence.h5")));
+  Model model = float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
   EXPECT_THAT(error_of<UnsupportedError>([&] {
                 load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
                                    {.match = KerasMatch::by_order});

@@ -22,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A Dense layer on each pixel, as one might write it for one's own hardware.
+// A Dense layer on each pixel, as one might write it for custom hardware.
 class PixelDenseLayer final : public Layer {
  public:
   PixelDenseLayer(int64_t units, std::string activation, bool use_bias)
@@ -109,7 +109,7 @@ class NewLayer : public testing::Test {
   static void SetUpTestSuite() { register_layer(kPixelDense); }
 
   // A file in which an older version wrote the layer, with channels first, and
-  // a normalization behind it.
+  // a normalization after it.
   Model imported(const std::string& more = "") const {
     const std::string format = R"("data_format":"channels_first")";
     KerasFile(keras_sequential(

@@ -136,7 +136,7 @@ TEST(OnnxOperator, MaxPoolTellsWhereItFoundTheLargest) {
 }
 
 TEST(OnnxOperator, PoolingLeavesOutWindowsThatBeginBehindTheImage) {
-  // Two windows of 1 would begin at 0 and 3, behind the two cells.
+  // Two windows of 1 would begin at 0 and 3, after the two cells.
   const OnnxModel model =
       to_run("(float[1,1,1,3] x) => (float[A,B,C,D] y)",
              "y = AveragePool <kernel_shape = [1,2], strides = [1,3], pads = "

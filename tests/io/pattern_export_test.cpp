@@ -108,7 +108,7 @@ TEST(PatternExport, PutsThePairsAroundFusedChains) {
 TEST(PatternExport, WritesOnePairBetweenThePoolAndItsReader) {
   const Model model = calibrated();
   // Stem, block input (of conv and Add), pool in and out, three weights: the
-  // Dense layer reads what stands behind the pool.
+  // Dense layer reads what stands after the pool.
   EXPECT_EQ(quant::activation_quantizers(model).size(), 6u);
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, 4 + 3);
 }

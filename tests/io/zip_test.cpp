@@ -68,8 +68,8 @@ struct Member {
   Header local;
   Header central;
   std::string data;
-  std::string extra = {};   // behind the local name
-  std::string behind = {};  // behind the data
+  std::string extra = {};   // after the local name
+  std::string behind = {};  // after the data
 };
 
 Member member(const std::string& name, const std::string& contents,

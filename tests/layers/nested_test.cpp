@@ -94,7 +94,7 @@ TEST(NestedModel, IsClonedWithItsOuterModel) {
 }
 
 /// A layer called by itself and through a nested model.
-struct Twins {
+struct SharedParameters {
   Dense direct{{.units = 3,
                 .kernel_initializer = constant_value(2),
                 .kernel_regularizer = {.l2 = 0.5f},
@@ -112,22 +112,22 @@ struct Twins {
 };
 
 TEST(NestedModel, ParametersCountOnceHoweverTheirLayerIsCalled) {
-  const Twins twins;
-  EXPECT_TRUE(Twins::are_one(twins.outer, "d", "inner/d"));
-  EXPECT_EQ(twins.outer.parameter_count(), 12);
-  EXPECT_EQ(twins.outer.parameters().size(), 2u);
+  const SharedParameters shared;
+  EXPECT_TRUE(SharedParameters::are_one(shared.outer, "d", "inner/d"));
+  EXPECT_EQ(shared.outer.parameter_count(), 12);
+  EXPECT_EQ(shared.outer.parameters().size(), 2u);
   int64_t listed = 0;
-  for (const NodeSize& size : twins.outer.sizes()) listed += size.parameters;
+  for (const NodeSize& size : shared.outer.sizes()) listed += size.parameters;
   EXPECT_EQ(listed, 12);
-  EXPECT_EQ(twins.outer.regularization_loss().value().item(), 0.5f * 9 * 4);
+  EXPECT_EQ(shared.outer.regularization_loss().value().item(), 0.5f * 9 * 4);
 }
 
 TEST(NestedModel, ParametersStayInCommonInACloneOfItsOuterModel) {
-  Twins twins;
-  Model copy = twins.outer.clone();
-  EXPECT_TRUE(Twins::are_one(copy, "d", "inner/d"));
+  SharedParameters shared;
+  Model copy = shared.outer.clone();
+  EXPECT_TRUE(SharedParameters::are_one(copy, "d", "inner/d"));
   EXPECT_EQ(copy.parameter_count(), 12);
-  twins.inner.set_trainable(false);
+  shared.inner.set_trainable(false);
   EXPECT_TRUE(copy.layer("inner/d").trainable());
   copy.layer("d").set_trainable(false);
   EXPECT_FALSE(copy.layer("inner/d").trainable());

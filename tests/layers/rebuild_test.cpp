@@ -180,7 +180,7 @@ TEST(Rebuild, KeepsTheModelsOrderAroundANewLayer) {
   const SymbolicTensor b = ReLU({.name = "b"})(x);
   const SymbolicTensor c = ReLU({.name = "c"})(a);
   const Model model({x}, {b, c});
-  // The new layer reads "a" but stands where "c" stood, behind "b".
+  // The new layer reads "a" but stands where "c" stood, after "b".
   const Model result = *model.rebuild(
       in_place_of("c", [](const GraphNode& node, Rebuild& rebuild) {
         return Activation("tanh", "new")(rebuild.at(node.inputs[0]));

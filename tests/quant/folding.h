@@ -1,4 +1,4 @@
-// Layers with a batch normalization behind them, for the tests of folding.
+// Layers with a batch normalization after them, for the tests of folding.
 #pragma once
 
 #include <cmath>

@@ -41,7 +41,7 @@ SymbolicTensor through(SymbolicTensor x, const Layers& layers) {
   return x;
 }
 
-/// Add of an image behind these layers and the image itself.
+/// Add of an image after these layers and the image itself.
 Model residual(const Layers& layers) {
   const SymbolicTensor x = image();
   return Model(x, Add({.name = "add"})({through(x, layers), x}));
@@ -171,7 +171,7 @@ TEST(ResidualCase, NamesASharedAddOnceByItsFirstCall) {
               ElementsAre("add: 1"));
 }
 
-/// A normalization "bn" behind these layers.
+/// A normalization "bn" after these layers.
 std::vector<std::string> norm_behind(const Layers& layers) {
   const SymbolicTensor x = image();
   const BatchNormalization bn({.name = "bn"});

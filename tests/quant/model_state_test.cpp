@@ -254,7 +254,7 @@ TEST(QuantizerState, RefusesWhatNoObserverHas) {
               HasSubstr("of bin 8"));
 }
 
-TEST(Twin, HasTheSameNamesButForAPrefix) {
+TEST(Counterpart, HasTheSameNamesButForAPrefix) {
   EXPECT_EQ(quantized_name("conv1"), "quant_conv1");
   EXPECT_EQ(float_name("quant_conv1"), "conv1");
   EXPECT_EQ(float_name("conv1"), "conv1");
@@ -263,7 +263,7 @@ TEST(Twin, HasTheSameNamesButForAPrefix) {
   EXPECT_EQ(float_name(""), "");
 }
 
-TEST(Twin, IsFoundByItsOwnNameFirst) {
+TEST(Counterpart, IsFoundByItsOwnNameFirst) {
   const std::vector<std::string> names = {"quant_conv", "conv", "quant_dense",
                                           "add"};
   const CounterpartNames counterparts(names);
@@ -277,7 +277,7 @@ TEST(Twin, IsFoundByItsOwnNameFirst) {
   EXPECT_EQ(CounterpartNames(clash).find("quant_x"), 1u);
 }
 
-TEST(CopyWeights, GoesFromAFloatModelToItsTwinAndBack) {
+TEST(CopyWeights, GoesFromAFloatModelToItsCounterpartAndBack) {
   Model model = quickstart();
   Model quantized = calibrated_quickstart();
   const auto scale = scales(quantized);

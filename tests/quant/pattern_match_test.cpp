@@ -96,7 +96,7 @@ TEST(TensorrtPatterns, CountAnActivationInsideALayer) {
   };
   EXPECT_THAT(matches(x, own("relu")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, own("tanh")), ElementsAre("ConvBN c"));
-  // What follows stands behind the activation and is not fused.
+  // What follows stands after the activation and is not fused.
   EXPECT_THAT(matches(x, norm(own("relu"), "n")), ElementsAre("ConvBNReLU c"));
   EXPECT_THAT(matches(x, norm(own("tanh"), "n")), ElementsAre("ConvBN c"));
   EXPECT_THAT(matches(x, relu(own("tanh"), "r")), ElementsAre("ConvBN c"));

@@ -1,4 +1,4 @@
-// transform() as a user meets it: patterns and conversions of one's own, the
+// transform() as a user meets it: custom patterns and conversions, the
 // report, editing, and what is refused.
 #include <stdexcept>
 

@@ -72,8 +72,8 @@ TEST(PatternZoo, ResNet18) {
 
 TEST(PatternZoo, MobileNetV2) {
   // 17 blocks of expansion (but the first), depthwise and projection, with one
-  // convolution before and behind. Of the 17 projections 10 end in an Add,
-  // which has no activation behind it.
+  // convolution before and after. Of the 17 projections 10 end in an Add,
+  // which has no activation after it.
   expect("mobilenet_v2", {64, 64, 3},
          {.applied = {{"ConvBNReLU", 1 + 16 + 17 + 1},
                       {"ConvBNAdd", 10},

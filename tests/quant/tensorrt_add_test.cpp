@@ -206,7 +206,7 @@ TEST(TensorrtAdd, LeavesTheFirstOfBranchesOfOneLengthUnquantized) {
 
 TEST(TensorrtAdd, MeasuresBranchesFromWhereTheyMeetNotFromTheInput) {
   const Branches b;
-  // Both read `late`; behind it the first is shorter.
+  // Both read `late`; after it the first is shorter.
   const SymbolicTensor late = relu(relu(relu(b.x, "r1"), "r2"), "late");
   const SymbolicTensor one = conv(late, "one");
   const SymbolicTensor two = conv(relu(late, "r3"), "two");

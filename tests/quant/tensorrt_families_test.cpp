@@ -170,7 +170,7 @@ TEST(TensorrtFamilies, MobileNetV2DiffersInPads) {
 
 TEST(TensorrtFamilies, InceptionV3DiffersInPoolsThatShareNoTensor) {
   const Family family("inception_v3", "Inception");
-  // Nothing else reads what they pool; the convolutions behind them have Q/DQ.
+  // Nothing else reads what they pool; the convolutions after them have Q/DQ.
   expect_differences(family,
                      {"- max_pooling2d 0 P10", "- max_pooling2d_1 0 P10"});
   EXPECT_EQ(family.toolkit(),
@@ -187,7 +187,7 @@ TEST(TensorrtFamilies, EfficientNetB0DiffersInPadsAndAddsBehindDropout) {
     add_pad(expected, fmt::format("{}_dwconv", block),
             fmt::format("{}_dwconv_pad", block));
   }
-  // The toolkit does not see the convolution behind the Dropout and quantizes
+  // The toolkit does not see the convolution after the Dropout and quantizes
   // both inputs. Other layers read the residual's convolution (P08), or it is
   // an Add itself (P04).
   for (const char* sum : {"block2b_add", "block3b_add", "block4b_add",

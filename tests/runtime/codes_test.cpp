@@ -154,7 +154,7 @@ TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
   }
 }
 
-// Expressions of one and two terms in front of the grid, their sums behind.
+// Expressions of one and two terms in front of the grid, their sums after.
 TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
   Rng rng(5);
   for (const int64_t c : {1, 3, 4, 17, 36}) {

@@ -399,7 +399,7 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
   const auto train = [](bool interrupted) {
     Model model = small_network(3);
     if (interrupted) {
-      // Backward without a step leaves gradients behind.
+      // Backward without a step leaves gradients after.
       const Batch batch = blobs(10).batch(0, 10);
       softmax_cross_entropy(model(Variable(batch.inputs), Mode::training),
                             batch.labels)

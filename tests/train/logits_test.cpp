@@ -296,7 +296,7 @@ concept CanTeach = requires(Teacher&& teacher) {
 static_assert(CanTeach<const Model&>);
 static_assert(!CanTeach<Model>);
 
-TEST(FromLogits, IsRefusedInALoopOfOnesOwn) {
+TEST(FromLogits, IsRefusedInACustomLoop) {
   Model model = ends_in("softmax");
   const Batch batch = blobs(8).batch(0, 8);
   const Variable y = model(Variable(batch.inputs), Mode::training);

@@ -226,7 +226,7 @@ TEST(Distillation, AsksTheTeacherAboutTheSameInputs) {
           .item());
 }
 
-TEST(Loss, TakesAFunctionOfOnesOwn) {
+TEST(Loss, TakesACustomFunction) {
   const Loss loss("sum", [](const Variable& y, const Batch&) {
     return record("sum", {y}, Tensor::scalar(7.0f),
                   [](const Tensor& dy) { return std::vector{dy}; });

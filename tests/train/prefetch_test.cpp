@@ -179,7 +179,7 @@ TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
     ++it;
     EXPECT_THROW(*it, FormatError);
     EXPECT_THROW(*it, FormatError);
-    // Who goes on gets the batches behind it.
+    // Who goes on gets the batches after it.
     ++it;
     EXPECT_EQ(elements<int64_t>((*it).labels)[0], 12);
   }

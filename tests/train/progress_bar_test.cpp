@@ -221,7 +221,7 @@ TEST(ProgressBar, ShowsABarIn80Columns) {
   EXPECT_EQ(text,
             "\rfp32 10/10 [====================>  ] 90 % loss 0.3121 acc 88.71 "
             "% 23111/s 00:01\x1b[K\n");
-  EXPECT_EQ(text.find('\x1b'), 80u);  // 79 columns behind \r
+  EXPECT_EQ(text.find('\x1b'), 80u);  // 79 columns after \r
 }
 
 TEST(ProgressBar, FitsAFinishedEpochIn79Columns) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kSoftmaxAxis = 13;  // the opset since it is one axis only
 
-// The sizes before, along and behind what is normalized at a time.
+// The sizes before, along and after what is normalized at a time.
 struct Runs {
   int64_t outer = 1;
   int64_t length = 1;

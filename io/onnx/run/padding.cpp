@@ -23,7 +23,7 @@ Mode mode_of(const NodeContext& context) {
                  printable(mode) + "'");
 }
 
-// Cells before and behind one axis of `size`; below 0 they are cropped.
+// Cells before and after one axis of `size`; below 0 they are cropped.
 struct Padding {
   int64_t size = 0;
   int64_t before = 0;

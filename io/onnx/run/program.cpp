@@ -63,7 +63,7 @@ class Builder {
     program_.output_values.push_back(found->second);
   }
 
-  // Each value goes behind its last reader; one that is never read, behind
+  // Each value goes after its last reader; one that is never read, after
   // the node that makes it.
   void plan_releases() {
     std::vector<size_t> last(program_.constants.size(), kNoValue);

@@ -24,7 +24,7 @@ struct Step {
   Operator run = nullptr;
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
-  std::vector<size_t> released;  ///< values that nobody reads behind it
+  std::vector<size_t> released;  ///< values that nobody reads after it
 };
 
 struct Program {

@@ -73,7 +73,7 @@ Values flatten(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int64_t rank = x.shape().rank();
   const int64_t axis = context.integer("axis", 1);
-  // One behind the last is an axis here.
+  // One after the last is an axis here.
   const int at =
       axis == rank ? static_cast<int>(rank) : context.axis(axis, rank);
   return {context.reshaped(

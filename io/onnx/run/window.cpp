@@ -42,7 +42,7 @@ void count_outputs(const NodeContext& context, Window& w, Rounding rounding) {
   }
   w.out = room / w.stride + 1;
   if (rounding == Rounding::floor || room % w.stride == 0) return;
-  // No window begins behind the image and the padding before it.
+  // No window begins after the image and the padding before it.
   if (w.out * w.stride < w.in + w.before) ++w.out;
 }
 

@@ -33,7 +33,7 @@ Model load_model(const std::filesystem::path& path,
                  const FileLimits& limits = {});
 
 /// Puts the weights of such a file into an equal model or its float or
-/// quantized twin: all, or nothing. Scales stay as they are.
+/// quantized counterpart: all, or nothing. Scales stay as they are.
 /// Throws: as load_model(); ValueError naming the weights that one side lacks,
 /// ShapeError.
 void load_weights(Model& model, const std::filesystem::path& path,
@@ -60,7 +60,7 @@ struct CheckpointFolderOptions {
 ///       .resume = true});
 ///
 /// The folder is made when the fit begins and is its alone until it ends; other
-/// files in it are left alone. A file whose checksum is wrong is warned of and
+/// files in it are skipped. A file whose checksum is wrong is warned of and
 /// renamed to `<name>.damaged`, and the one before it is used. One that is
 /// whole and cannot be read stays, and is an error when the fit resumes.
 /// Throws: ValueError for options out of range.

@@ -27,7 +27,7 @@ enum class KerasMatch {
 };
 
 struct KerasOptions {
-  /// Classes of your own, "Swish" or "pkg>Swish"; they come before Octet's.
+  /// Custom classes, "Swish" or "pkg>Swish"; they come before Octet's.
   /// Classes known by octet::register_layer need no entry. A layer gets its
   /// values in Keras' axes and its weights by the names or the order of its
   /// parameters.
@@ -38,7 +38,7 @@ struct KerasOptions {
   /// open.
   std::vector<Shape> input_shapes = {};
   KerasMatch match = KerasMatch::by_name;
-  /// Layers that only one side has are left alone, where weights are loaded
+  /// Layers that only one side has are skipped, where weights are loaded
   /// onto a model: a backbone under a new head.
   bool partial = false;
   /// Who trained a file of Keras 1, which does not say. "theano" convolved
@@ -55,7 +55,7 @@ bool is_keras_file(const std::filesystem::path& path);
 /// .keras archive; the contents decide, not the name. Nested models become
 /// part of the one graph, under names like "encoder/conv2d". A model in the
 /// order channels_first becomes one of NHWC images: its kernels, its axes and
-/// the rows of a Dense layer behind a Flatten are rearranged. A model that
+/// the rows of a Dense layer after a Flatten are rearranged. A model that
 /// NVIDIA's tensorflow-quantization quantized is one here, with Q/DQ where the
 /// file has ranges and fixed scales of these, for weights too:
 /// s = max(min / -127, max / 127). Inputs below -127.5 s get the code -128, as

@@ -73,7 +73,7 @@ struct OnnxNodeInfo {
 /// One QuantizeLinear -> DequantizeLinear pair.
 struct OnnxQdqPair {
   std::string tensor;  ///< what is quantized
-  std::string reader;  ///< the node behind the pair, the first if several
+  std::string reader;  ///< the node after the pair, the first if several
   std::string kind;    ///< "weight" (an initializer) or "activation"
   std::string type;    ///< of the codes: "int8", "uint8", "int32"
   std::optional<int64_t> axis;  ///< per channel

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -39,7 +38,7 @@ class Rebuild {
  private:
   friend class Model;
   Rebuild(const Model& model, const Model::Rewriter& rewrite)
-      : model_(model), rewrite_(rewrite) {}
+      : model_(model), rewrite_(rewrite), counts_(model) {}
 
   // What the old model has, counted once.
   struct Counts {
@@ -48,7 +47,6 @@ class Rebuild {
     std::unordered_map<const Layer*, int64_t> calls;
     std::unordered_map<uint64_t, int64_t> owners;  // layers of each parameter
   };
-  const Counts& counts() const;
 
   // The layer's copy, whose parameters finish() fills.
   const std::shared_ptr<Layer>& copy_of(const Layer& layer);
@@ -62,7 +60,7 @@ class Rebuild {
   CloneContext context_;
   std::map<const Layer*, std::shared_ptr<Layer>> copies_;
   std::unordered_map<const GraphNode*, SymbolicTensor> made_;
-  mutable std::optional<Counts> counts_;
+  const Counts counts_;
   size_t next_ = 0;   // the first node that is not made
   size_t limit_ = 0;  // the node being rewritten
 };

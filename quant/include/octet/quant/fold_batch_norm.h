@@ -36,7 +36,7 @@ std::vector<BatchNormFold> batch_norm_folds(const Model& model);
 ///
 /// Names, flags (trainable, or not, as the layer was), quantizers and their
 /// sharing are kept, and who read the normalization reads the layer. A layer
-/// that is called several times takes in what stands behind all its calls.
+/// that is called several times takes in what stands after all its calls.
 ///
 /// Weights on a grid keep their codes: with q the codes and s the scales of
 /// the channels, s' = s * |f|, q' = q * sign(f), W' = s' * q'. The scales are

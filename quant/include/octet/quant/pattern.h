@@ -50,11 +50,11 @@ struct PatternStep {
 /// Where Q/DQ stands at a match.
 enum class PatternPoint {
   input,           ///< what the first layer reads
-  residual_input,  ///< what layers behind the first read beside the chain
+  residual_input,  ///< what layers after the first read beside the chain
   query,           ///< input 0 of the first layer
   key,             ///< input 1
   value,           ///< input 2
-  output,          ///< behind the last layer, if it is no output of the model
+  output,          ///< after the last layer, if it is no output of the model
 };
 
 /// The name that the source documents use: "INPUT", "RESIDUAL_INPUT", ...

@@ -2,6 +2,7 @@
 // where a pair does stand, and why; QdqSites: those that a layer class offers.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ enum class SiteKind {
   input,   ///< between a tensor and the layer that reads it
   inner,   ///< between two products of one layer, such as SeparableConv2D's
   weight,  ///< between a parameter and its layer
-  output,  ///< behind the layer, for all that read it
+  output,  ///< after the layer, for all that read it
 };
 
 /// QdqSite::input(0), QdqSite::inner("depthwise"), QdqSite::weight("kernel"),
@@ -69,6 +70,9 @@ struct QdqSites {
   bool output = false;
   std::vector<std::string> weights = {};  ///< names of parameters
   bool operator==(const QdqSites&) const = default;
+
+  /// How many of the `count` tensors that a layer reads may get Q/DQ.
+  int offered_inputs(int count) const { return std::min(inputs, count); }
 
   /// Those that `request` asks for, of a layer that reads `count` tensors.
   /// Throws: ValueError for an index out of range.

@@ -17,7 +17,7 @@ class TextTable {
   /// One alignment a column.
   explicit TextTable(std::vector<Align> columns);
 
-  /// A line: the cells, two spaces apart, behind `prefix`. The last cell of a
+  /// A line: the cells, two spaces apart, after `prefix`. The last cell of a
   /// row that is shorter than the table takes the room of the columns that it
   /// lacks, and does not make its own any wider.
   /// Throws: InternalError for more cells than columns.

@@ -124,7 +124,7 @@ class [[nodiscard]] Variable {
 /// sums over broadcast dimensions.
 using Vjp = std::function<std::vector<Tensor>(const Tensor& gradient)>;
 
-/// Puts an op on the tape: the way to write an op of one's own.
+/// Puts an op on the tape: the way to write a custom op.
 ///
 ///   Variable square(const Variable& x) {
 ///     Tensor y = ...;

@@ -16,7 +16,7 @@ namespace octet::train {
 /// Decoupled weight decay, before the update and as Keras': a parameter w of
 /// at least `min_rank` dimensions becomes w - w * rate * learning rate. Biases
 /// and the scales and offsets of normalizations are of rank 1, so they are
-/// left alone unless `min_rank` says otherwise.
+/// left as they are unless `min_rank` says otherwise.
 /// Source: Loshchilov and Hutter, arXiv 1711.05101, with the rate in place of
 /// the schedule's factor.
 struct WeightDecay {

@@ -16,7 +16,7 @@ Variable reshape(const Variable& x, const Shape& shape);
 /// Throws: ShapeError if `axes` is not a permutation.
 Variable transpose(const Variable& x, const std::vector<int>& axes);
 
-/// One behind the other along `axis`; negative axes count from the end.
+/// One after the other along `axis`; negative axes count from the end.
 /// Throws: ValueError without inputs; ShapeError if shapes differ on another
 /// axis, or the axis does not exist.
 Variable concatenate(const std::vector<Variable>& inputs, int axis);

@@ -1,0 +1,263 @@
+#include "command_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <octet/runtime/isa.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/printable.h>
+#include <octet/runtime/version.h>
+
+#include "program.h"
+
+namespace octet::program {
+namespace {
+
+/// The command whose words these are: `app` or one below it.
+const CLI::App& chosen_in(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands().back();
+  return *at;
+}
+
+std::string full_name(const CLI::App& app, const CLI::App& chosen) {
+  return &app == &chosen
+             ? app.get_name()
+             : fmt::format("{} {}", app.get_name(), chosen.get_name());
+}
+
+/// "--json", "--input", ...
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+/// "--input (X.npy: ...)" for each argument that is required and not there.
+std::vector<std::string> missing_in(const CLI::App& chosen) {
+  std::vector<std::string> missing;
+  for (const CLI::Option* option : chosen.get_options()) {
+    if (!option->get_required() || option->count() > 0) continue;
+    missing.push_back(
+        fmt::format("{} ({})", option->get_name(), option->get_description()));
+  }
+  return missing;
+}
+
+std::string unknown_option(const CLI::App& app, const CLI::App& chosen,
+                           const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::vector<std::string> names = option_names(chosen);
+  if (std::ranges::find(names, name) != names.end()) {
+    return fmt::format("{}: expected {} after {}, got it before",
+                       app.get_name(), name, chosen.get_name());
+  }
+  return fmt::format("{}: expected an option that it has, got '{}'{}",
+                     full_name(app, chosen), name, suggest_names(name, names));
+}
+
+/// Why `app` did not take its arguments: the word that it does not know with
+/// those that are near, or what it expected and did not get.
+std::string explain(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App& chosen = chosen_in(app);
+  const std::string name = full_name(app, chosen);
+  const std::vector<std::string> commands = command_names(chosen);
+  const std::vector<std::string> extra = app.remaining(true);
+  const std::string missing =
+      fmt::format("{}", fmt::join(missing_in(chosen), ", "));
+  const auto* validation = dynamic_cast<const CLI::ValidationError*>(&error);
+  if (validation == nullptr && !extra.empty()) {
+    const std::string& word = extra.front();
+    if (word.size() > 1 && word.starts_with('-')) {
+      return unknown_option(app, chosen, word);
+    }
+    if (!commands.empty()) {
+      return fmt::format("{}: expected a command, got '{}'{}", name, word,
+                         suggest_names(word, commands));
+    }
+    return fmt::format("{}: expected {}, got '{}'", name,
+                       missing.empty() ? "no more arguments" : missing,
+                       fmt::join(extra, "' '"));
+  }
+  if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
+    return error.what();
+  }
+  if (!missing.empty()) {
+    return fmt::format("{}: expected {}, got none", name, missing);
+  }
+  return commands.empty() ? error.what()
+                          : fmt::format("{}: expected a command ({}), got none",
+                                        name, fmt::join(commands, ", "));
+}
+
+/// Tells wrong usage. Returns its exit code.
+int refuse(const std::string& problem) {
+  std::fprintf(stderr, "error: %s\nRun with --help for more information.\n",
+               problem.c_str());
+  return 2;
+}
+
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const char* name, Number& value,
+                        Number least, Number most, const char* help) {
+  const auto parse = [=, &value](const CLI::results_t& words) {
+    const std::string& word = words.at(0);
+    Number number = 0;
+    const char* end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, number);
+    // Written so that NaN is refused.
+    if (error != std::errc() || rest != end ||
+        !(number >= least && number <= most)) {
+      throw CLI::ValidationError(
+          name, fmt::format("expected a number from {} to {}, got '{}'", least,
+                            most, word));
+    }
+    value = number;
+    return true;
+  };
+  CLI::Option* option = app.add_option(name, parse, help)->type_name("N");
+  option->default_function([&value] { return fmt::format("{}", value); });
+  return option;
+}
+
+}  // namespace
+
+Option& Option::type(const char* name) {
+  option_->type_name(name);
+  return *this;
+}
+
+Option& Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::check(std::function<std::string(const std::string&)> problem) {
+  option_->check(std::move(problem));
+  return *this;
+}
+
+Option& Option::needs(const Option& other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Command Command::add_command(const char* name, const char* description) {
+  app_->require_subcommand(1);
+  return Command(app_->add_subcommand(name, description));
+}
+
+Option Command::add(const char* name, std::string& value, const char* help) {
+  return Option(app_->add_option(name, value, help));
+}
+
+Option Command::add(const char* name, std::optional<std::string>& value,
+                    const char* help) {
+  return Option(app_->add_option(name, value, help));
+}
+
+Option Command::add(const char* name, std::vector<std::string>& value,
+                    const char* help) {
+  return Option(app_->add_option(name, value, help)->allow_extra_args(false));
+}
+
+Option Command::add(const char* name, int64_t& value, int64_t least,
+                    int64_t most, const char* help) {
+  return Option(add_number(*app_, name, value, least, most, help));
+}
+
+Option Command::add(const char* name, double& value, double least, double most,
+                    const char* help) {
+  return Option(add_number(*app_, name, value, least, most, help));
+}
+
+Option Command::add_flag(const char* name, bool& value, const char* help) {
+  return Option(app_->add_flag(name, value, help));
+}
+
+void Command::set_footer(const char* text) { app_->footer(text); }
+
+void Command::when_chosen(std::function<void()> body) {
+  app_->callback([body = std::move(body), app = app_] {
+    try {
+      body();
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format(
+          "{}: {}", full_name(*app->get_parent(), *app), error.what()));
+    }
+  });
+}
+
+CommandLine::CommandLine(const char* description, const char* name)
+    : Command(nullptr), owned_(std::make_unique<CLI::App>(description, name)) {
+  app_ = owned_.get();
+}
+
+CommandLine::~CommandLine() = default;
+
+int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
+  // A reader that leaves shows as an error of write() instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  app_->set_version_flag("--version", std::string("octet ") + version());
+  try {
+    (void)active_isa();  // a bad OCTET_ISA is told before anything is done
+    if (argc <= 1 && app_->get_require_subcommand_min() > 0) {
+      print(app_->help());
+      return 0;
+    }
+    try {
+      app_->parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      // --help and --version arrive here, too.
+      if (error.get_exit_code() != 0) return refuse(explain(*app_, error));
+      std::ostringstream out, none;
+      app_->exit(error, out, none);
+      print(out.str());
+      return 0;
+    }
+    if (body) body();
+    return 0;
+  } catch (const UsageError& error) {
+    return refuse(error.what());
+  } catch (const Error& error) {
+    // One line, whatever the context.
+    std::string text = error.message();
+    for (const std::string& frame : error.context()) text += ", " + frame;
+    std::fprintf(stderr, "error: %s\n", text.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", printable_lines(error.what()).c_str());
+  }
+  return 1;
+}
+
+}  // namespace octet::program

@@ -1,0 +1,91 @@
+// What a program takes on its command line. CLI11 parses it, which only
+// command_line.cpp sees: its header costs a source four seconds of compiling.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <octet/runtime/error.h>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace octet::program {
+
+/// An option or argument of a command, to say more of it.
+class Option {
+ public:
+  /// What the help calls its value: "DIR".
+  Option& type(const char* name);
+  Option& required();
+  Option& show_default();
+  /// `problem` gives what is wrong with a value, or nothing.
+  Option& check(std::function<std::string(const std::string&)> problem);
+  Option& needs(const Option& other);
+  Option& excludes(const Option& other);
+
+ private:
+  friend class Command;
+  explicit Option(CLI::Option* option) : option_(option) {}
+  CLI::Option* option_;
+};
+
+/// A program or one of its commands: its options ("--out") and its arguments
+/// ("model"), whose values it keeps references to.
+class Command {
+ public:
+  Command add_command(const char* name, const char* description);
+
+  Option add(const char* name, std::string& value, const char* help);
+  Option add(const char* name, std::optional<std::string>& value,
+             const char* help);
+  /// May be given several times.
+  Option add(const char* name, std::vector<std::string>& value,
+             const char* help);
+  /// Decimal numbers in [least, most].
+  Option add(const char* name, int64_t& value, int64_t least, int64_t most,
+             const char* help);
+  Option add(const char* name, double& value, double least, double most,
+             const char* help);
+  Option add_flag(const char* name, bool& value, const char* help);
+
+  /// Below the options in the help.
+  void set_footer(const char* text);
+  /// Called once the command line is read, if the command was chosen.
+  /// `body` may throw a UsageError.
+  void when_chosen(std::function<void()> body);
+
+ protected:
+  explicit Command(CLI::App* app) : app_(app) {}
+  CLI::App* app_;
+};
+
+/// A command line that does not say what is needed. Exit code 2.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class CommandLine : public Command {
+ public:
+  /// `name` is that of a program that has commands; others are called as their
+  /// file is.
+  explicit CommandLine(const char* description, const char* name = "");
+  ~CommandLine();
+
+  /// Parses the command line and runs `body` or the command that was chosen.
+  /// Returns the exit code: 0 done (or help was asked for), 1 an error, told
+  /// on standard error, 2 wrong usage.
+  int run(int argc, char** argv, const std::function<void()>& body = {});
+
+ private:
+  std::unique_ptr<CLI::App> owned_;
+};
+
+}  // namespace octet::program
