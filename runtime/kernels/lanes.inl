@@ -76,8 +76,12 @@ OCTET_INLINE V splat(float v) {
 // way round from being moved away from it.
 template <class V>
 OCTET_INLINE V rounded(V v) {
-#ifdef OCTET_X86
+#if defined(OCTET_X86)
   asm("" : "+x"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#else
+  asm("" : "+m"(v));
 #endif
   return v;
 }

@@ -165,8 +165,12 @@ TEST_P(Programs, AddWhatWasStored) {
   const Shape sample{1, 5, 8, 6};
   const auto left = [=](const Variable& x) { return norm(conv2d(x, a, same)); };
   const auto right = [=](const Variable& x) { return norm(conv2d(x, b), 20); };
-  expect_same([=](const Variable& x) { return relu(add(left(x), right(x))); },
-              sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = left(x);
+        return relu(add(y, right(x)));
+      },
+      sample, 1);
   expect_same(
       [=](const Variable& x) {
         const Variable y = right(x);
@@ -199,10 +203,16 @@ TEST_P(Programs, AddWhatWasStored) {
   // Both on grids.
   expect_same(
       [=](const Variable& x) {
-        return add(fake_quantize(left(x), grid(0.1f)),
-                   fake_quantize(right(x), grid(0.05f)));
+        const Variable y = fake_quantize(right(x), grid(0.05f));
+        return add(fake_quantize(left(x), grid(0.1f)), y);
       },
       sample, 1);
+  expect_same(
+      [=](const Variable& x) {
+        const Variable y = fake_quantize(left(x), grid(0.1f));
+        return add(y, fake_quantize(right(x), grid(0.05f)));
+      },
+      sample, 2);
 }
 
 TEST_P(Programs, StoreWhatIsReadInSeveralForms) {
