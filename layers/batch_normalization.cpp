@@ -27,11 +27,10 @@ static void fields(Visitor& v, BatchNormalizationOptions& o) {
 
 namespace {
 
-using Options = BatchNormalizationOptions;
-
 class BatchNormalizationLayer final : public Layer {
  public:
-  explicit BatchNormalizationLayer(const Options& options) : o_(options) {
+  explicit BatchNormalizationLayer(const BatchNormalizationOptions& options)
+      : o_(options) {
     if (!(o_.momentum >= 0 && o_.momentum <= 1)) {
       throw ValueError(
           fmt::format("momentum: expected a value in [0,1], got "
@@ -83,7 +82,7 @@ class BatchNormalizationLayer final : public Layer {
       const auto mean = at(mean_).variable.mutable_value();
       const auto variance = at(variance_).variable.mutable_value();
       return batch_norm_training(inputs[0], gamma, beta, mean, variance,
-                                 o_.momentum, o_.epsilon);
+                                 momentum_, o_.epsilon);
     }
     return batch_norm(inputs[0], gamma, beta, at(mean_).variable.value(),
                       at(variance_).variable.value(), o_.epsilon);
@@ -125,9 +124,14 @@ class BatchNormalizationLayer final : public Layer {
 
   void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
   bool statistics_frozen() const override { return statistics_flag(); }
+  bool set_statistics_momentum(std::optional<float> momentum) override {
+    momentum_ = momentum.value_or(o_.momentum);
+    return !statistics_frozen() && trainable();
+  }
 
  private:
-  Options o_;
+  BatchNormalizationOptions o_;
+  float momentum_ = o_.momentum;
   size_t gamma_ = 0;
   size_t beta_ = 0;
   size_t mean_ = 0;
@@ -136,12 +140,12 @@ class BatchNormalizationLayer final : public Layer {
 
 }  // namespace
 
-BatchNormalization::BatchNormalization(const Options& options)
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : LayerHandle(
           make_layer<BatchNormalizationLayer>("BatchNormalization", options)) {}
 
 // Source: keras/layers/normalization.py of Keras 1.2.2 (mode) and 2 (renorm).
-static void upgrade(Config& config) {
+static void upgrade_batch_normalization(Config& config) {
   const auto refuse = [&](const char* key, const Config& usual,
                           const char* why) {
     const Config* value = config.find(key);
@@ -160,14 +164,14 @@ const LayerDef batch_normalization_def{
     .class_name = "BatchNormalization",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<BatchNormalizationLayer>(
-          read_fields<Options>(config));
+          read_fields<BatchNormalizationOptions>(config));
     },
     .role = LayerRole::normalization,
     .qdq = {.on_request = true},
     .keras = {.layout = KerasLayout::channels,
               .aliases = {"BatchNormalizationV1", "BatchNormalizationV2",
                           "SyncBatchNormalization"},
-              .upgrade = upgrade},
+              .upgrade = upgrade_batch_normalization},
 };
 
 }  // namespace octet

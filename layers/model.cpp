@@ -404,8 +404,41 @@ const Layer& Model::layer(std::string_view wanted) const& {
                                   wanted, suggest_names(wanted, names)));
 }
 
+SymbolicTensor Model::output(std::string_view wanted) const {
+  const Layer& layer = this->layer(wanted);
+  std::shared_ptr<const GraphNode> found;
+  for (const auto& node : nodes_) {
+    if (node->layer.get() != &layer) continue;
+    if (found != nullptr) {
+      throw ValueError(fmt::format(
+          "model '{}': expected a layer with one output, got '{}', which is "
+          "called several times",
+          name(), wanted));
+    }
+    found = node;
+  }
+  return {std::move(found)};
+}
+
 void Model::set_trainable(bool trainable) {
   for (const auto& layer : layers_) layer->set_trainable(trainable);
+}
+
+int64_t Model::set_trainable(std::string_view pattern, bool trainable) {
+  int64_t count = 0;
+  std::vector<std::string> names;
+  for (const auto& layer : layers_) {
+    names.push_back(layer->name());
+    if (!fits_pattern(layer->name(), pattern)) continue;
+    layer->set_trainable(trainable);
+    ++count;
+  }
+  if (count == 0) {
+    throw NotFoundError(
+        fmt::format("model '{}': expected layers that '{}' fits, got none{}",
+                    name(), pattern, suggest_names(pattern, names)));
+  }
+  return count;
 }
 
 std::vector<Parameter> Model::parameters() const {
@@ -417,6 +450,14 @@ std::vector<Parameter> Model::parameters() const {
     }
   }
   return result;
+}
+
+std::vector<Variable> Model::trainable_variables() const {
+  std::vector<Variable> found;
+  for (const Parameter& p : parameters()) {
+    if (p.trainable && p.variable.requires_grad()) found.push_back(p.variable);
+  }
+  return found;
 }
 
 int64_t Model::parameter_count() const {

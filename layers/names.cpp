@@ -23,4 +23,29 @@ std::string snake_case(std::string_view name) {
   return result;
 }
 
+bool fits_pattern(std::string_view name, std::string_view pattern) {
+  size_t at = 0;    // in the name
+  size_t next = 0;  // in the pattern
+  // Where the last * stands, and what it has taken so far ends.
+  size_t star = std::string_view::npos;
+  size_t taken = 0;
+  while (at < name.size()) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      star = next++;
+      taken = at;
+    } else if (next < pattern.size() &&
+               (pattern[next] == '?' || pattern[next] == name[at])) {
+      ++at;
+      ++next;
+    } else if (star != std::string_view::npos) {
+      next = star + 1;
+      at = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (next < pattern.size() && pattern[next] == '*') ++next;
+  return next == pattern.size();
+}
+
 }  // namespace octet

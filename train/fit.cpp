@@ -18,6 +18,7 @@
 
 #include "checks.h"
 #include "fit_options.h"
+#include "interrupt.h"
 #include "label_check.h"
 #include "metric_sums.h"
 #include "resume/checkpoints.h"
@@ -33,12 +34,7 @@ double seconds_since(Clock::time_point start) {
 
 /// What gradients move.
 std::vector<Variable> trainable_parameters(const Model& model) {
-  std::vector<Variable> found;
-  for (const Parameter& parameter : model.parameters()) {
-    if (parameter.trainable && parameter.variable.requires_grad()) {
-      found.push_back(parameter.variable);
-    }
-  }
+  std::vector<Variable> found = model.trainable_variables();
   if (found.empty()) {
     throw ValueError(
         fmt::format("fit: expected a model with trainable parameters, got none "
@@ -80,7 +76,7 @@ class Run {
     }
     if (!checkpoints.resumes()) quant::expect_calibrated("fit", model);
     call(&Callback::on_train_begin);
-    // A fit that was broken off may have left gradients after.
+    // A fit that was broken off may have left gradients behind.
     clear_gradients();
     training_.optimizer().attach(parameters_);
     state_.metric_sums = sums_.sums();
@@ -99,7 +95,7 @@ class Run {
       ((*callback).*event)(progress_);
     }
   }
-  void clear_gradients() {
+  void clear_gradients() const {
     for (const Variable& parameter : parameters_) parameter.zero_grad();
   }
   Loader loader(int64_t epoch) const {
@@ -111,6 +107,7 @@ class Run {
                                    .workers = options_.workers});
   }
   void resume();
+  void expect_no_interrupt() const;
   void begin_epoch(int64_t epoch);
   void run_epoch();
   void show_means();
@@ -134,12 +131,27 @@ class Run {
   FitState state_;
   Progress& progress_ = state_.progress;
   std::optional<FitCheckpoints> checkpoints_;
+  InterruptGuard interrupt_;
 };
+
+void Run::expect_no_interrupt() const {
+  if (!interrupt_.requested()) return;
+  clear_gradients();
+  throw InterruptedError(fmt::format(
+      "fit: interrupted after step {} of epoch {}; {}", progress_.step,
+      progress_.epoch + 1,
+      options_.checkpoints == nullptr
+          ? "nothing is saved. Hint: `.checkpoints` keeps states to go on from"
+          : fmt::format("a state is saved in '{}', from which `.resume = true` "
+                        "goes on",
+                        options_.checkpoints->name())));
+}
 
 void Run::resume() {
   checkpoints_->restore(training_, state_);
   sums_.set(state_.metric_sums, progress_.samples);
   show_means();
+  call(&Callback::on_resume);
 }
 
 void Run::show_means() {
@@ -301,7 +313,8 @@ void Run::run_epoch() {
     // The end of the epoch is saved, too.
     if (i + 1 == last && last < steps) {
       state_.metric_sums = sums_.sums();
-      checkpoints_->after_step(training_, state_);
+      checkpoints_->after_step(training_, state_, interrupt_.requested());
+      expect_no_interrupt();
     }
   }
   // Of a step that was not completed.
@@ -316,6 +329,7 @@ History Run::run() {
   for (; midway || (epoch < options_.epochs && !training_.stopped()); ++epoch) {
     if (!midway) begin_epoch(epoch);
     run_epoch();
+    expect_no_interrupt();
     midway = false;
   }
   call(&Callback::on_train_end);

@@ -5,13 +5,16 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/train/loader.h>
+#include <octet/train/progress_bar.h>
 
 #include "checks.h"
 #include "label_check.h"
+#include "progress.h"
 
 namespace octet::train {
 namespace {
@@ -167,6 +170,10 @@ FitOptions options_for(const Model& model, const Dataset& data,
   FitOptions adapted = options;
   adapted.loss = options.loss.for_model(model);
   adapted.metrics = for_model(options.metrics, model);
+  const bool bar = std::ranges::any_of(options.callbacks, is_progress_bar);
+  if (options.verbose.value_or(isatty(STDOUT_FILENO) == 1) && !bar) {
+    adapted.callbacks.push_back(progress_bar());
+  }
   return adapted;
 }
 

@@ -92,7 +92,17 @@ void Optimizer::step(float factor) {
     }
     rule_->update(update.value, update.gradient, update.slots, rate, step);
   });
-  for (const Variable& parameter : state.parameters) parameter.zero_grad();
+  zero_grad();
+}
+
+void Optimizer::zero_grad() const {
+  for (const Variable& parameter : state_->parameters) parameter.zero_grad();
+}
+
+void Optimizer::minimize(const Variable& loss) {
+  zero_grad();
+  loss.backward();
+  step();
 }
 
 float Optimizer::learning_rate() const {

@@ -13,6 +13,8 @@
 
 #include <octet/train/progress_bar.h>
 
+#include "progress.h"
+
 namespace octet::train {
 namespace {
 
@@ -149,6 +151,17 @@ class ProgressBar final : public Callback {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  void on_resume(const Progress& progress) override {
+    const bool epoch_done = progress.step == progress.steps;
+    const bool last = progress.epoch + 1 == progress.epochs;
+    if (epoch_done && last) return;  // nothing is left to do
+    write(fmt::format("{}{}resumed {}\n", label_, label_.empty() ? "" : "  ",
+                      epoch_done
+                          ? fmt::format("after epoch {}", progress.epoch + 1)
+                          : fmt::format("at epoch {}, step {}",
+                                        progress.epoch + 1, progress.step)));
+  }
+
   void on_step(const Progress& progress) override {
     if (!terminal_) return;
     const Clock::time_point now = Clock::now();
@@ -199,6 +212,10 @@ class ProgressBar final : public Callback {
 };
 
 }  // namespace
+
+bool is_progress_bar(const std::shared_ptr<Callback>& callback) {
+  return dynamic_cast<const ProgressBar*>(callback.get()) != nullptr;
+}
 
 std::shared_ptr<Callback> progress_bar(std::string label) {
   return std::make_shared<ProgressBar>(std::move(label));

@@ -286,6 +286,11 @@ bool BaseQuantizeWrapper::statistics_frozen() const {
   return inner_->statistics_frozen();
 }
 
+bool BaseQuantizeWrapper::set_statistics_momentum(
+    std::optional<float> momentum) {
+  return inner_->set_statistics_momentum(momentum);
+}
+
 const std::shared_ptr<bool>& BaseQuantizeWrapper::shared_statistics_flag()
     const {
   return inner_->shared_statistics_flag();

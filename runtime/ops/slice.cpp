@@ -39,4 +39,20 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count) {
   });
 }
 
+Variable Variable::operator[](int64_t index) const {
+  const Shape from = shape();
+  if (from.rank() == 0) {
+    throw ShapeError("operator[]: expected a tensor with axes, got []");
+  }
+  const int64_t size = from[0];
+  if (index < -size || index >= size) {
+    throw ShapeError(
+        fmt::format("operator[]: expected an index in [{},{}) "
+                    "for {}, got {}",
+                    -size, size, from.to_string(), index));
+  }
+  return reshape(slice(*this, 0, index < 0 ? index + size : index, 1),
+                 from.slice(1, from.rank()));
+}
+
 }  // namespace octet

@@ -77,6 +77,29 @@ std::vector<Recorded> recorded() {
                 .weight_decay = 0.05f}),
        {1.264866828918457f, -0.9476763010025024f, 4.864138603210449f,
         -0.28368616104125977f, 1.044443964958191f, -1.2765672206878662f}},
+      {"Lion",
+       Lion({.learning_rate = rate}),
+       {0.9499999284744263f, -1.0699999332427979f, 5.0f, -0.10999999940395355f,
+        0.5900000333786011f, -1.929999828338623f}},
+      {"Lion with other options",
+       Lion({.learning_rate = rate,
+             .beta1 = 0.8f,
+             .beta2 = 0.9f,
+             .weight_decay = 0.05f}),
+       {1.098963975906372f, -1.0824332237243652f, 4.864138603210449f,
+        -0.10715886950492859f, 0.6934043765068054f, -1.7207036018371582f}},
+      {"LAMB",
+       LAMB({.learning_rate = rate}),
+       {1.3163554668426514f, -1.6495232582092285f, 5.0f, -0.38333365321159363f,
+        1.5479580163955688f, -1.010838508605957f}},
+      {"LAMB with other options",
+       LAMB({.learning_rate = rate,
+             .beta1 = 0.8f,
+             .beta2 = 0.9f,
+             .epsilon = 1e-3f,
+             .weight_decay = 0.05f}),
+       {1.1732549667358398f, -1.4853359460830688f, 4.864138603210449f,
+        -0.26667317748069763f, 1.2872023582458496f, -1.1916261911392212f}},
   };
 }
 
@@ -107,6 +130,10 @@ TEST(Optimizers, HaveTheDefaultsOfKeras) {
   EXPECT_EQ(Adam().learning_rate(), 0.001f);
   EXPECT_EQ(AdamW().learning_rate(), 0.001f);
   EXPECT_EQ(RMSprop().learning_rate(), 0.001f);
+  EXPECT_EQ(Lion().learning_rate(), 0.001f);
+  EXPECT_EQ(LAMB().learning_rate(), 0.001f);
+  EXPECT_EQ(LionOptions().beta2, 0.99f);
+  EXPECT_EQ(LAMBOptions().epsilon, 1e-7f);
   EXPECT_EQ(AdamWOptions().weight_decay, 0.004f);
   EXPECT_EQ(RMSpropOptions().rho, 0.9f);
   EXPECT_EQ(RMSpropOptions().epsilon, 1e-7f);

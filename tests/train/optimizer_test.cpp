@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 #include <octet/train/optimizer.h>
 
 #include "gradients.h"
@@ -32,6 +33,28 @@ class CountingRule final : public UpdateRule {
 };
 
 Optimizer counting() { return Optimizer(std::make_shared<CountingRule>()); }
+
+TEST(Optimizer, MinimizesALoss) {
+  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
+  SGD optimizer({.learning_rate = 0.25f});
+  optimizer.attach({w});
+  // What was left from elsewhere does not count; the gradient of w^2 is 2 w.
+  sum(10 * w).backward();
+  optimizer.minimize(sum(w * w));
+  EXPECT_EQ(values(w), (std::vector<float>{0.5f, 1}));
+  EXPECT_EQ(optimizer.steps(), 1);
+}
+
+TEST(Optimizer, ClearsGradients) {
+  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
+  SGD optimizer({.learning_rate = 0.25f});
+  optimizer.attach({w});
+  sum(10 * w).backward();
+  optimizer.zero_grad();
+  sum(w * w).backward();
+  optimizer.step();
+  EXPECT_EQ(values(w), (std::vector<float>{0.5f, 1}));
+}
 
 TEST(Optimizer, CallsTheRuleWithRateTimesFactorAndStepsFromOne) {
   const Variable w = parameter({10, 0});

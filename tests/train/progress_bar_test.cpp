@@ -181,6 +181,37 @@ TEST(ProgressBar, PrintsALinePerEpochOfAFit) {
   EXPECT_THAT(text, Not(HasSubstr("\r")));
 }
 
+// As in Keras, a fit shows what it does to whoever sits in front of it.
+TEST(ProgressBar, IsThereByDefaultOnATerminalAlone) {
+  const auto fitted = [](FitOptions options) {
+    return [options = std::move(options)] {
+      Model model = small_network();
+      fit(model, blobs(10), options);
+    };
+  };
+  EXPECT_THAT(on_a_terminal(120, fitted({})), HasSubstr("epoch 1/1  loss "));
+  EXPECT_EQ(in_a_file(fitted({})), "");
+  EXPECT_EQ(on_a_terminal(120, fitted({.verbose = false})), "");
+  EXPECT_THAT(in_a_file(fitted({.verbose = true})), HasSubstr("epoch 1/1  "));
+  // No second one beside the user's.
+  const std::string own =
+      on_a_terminal(120, fitted({.callbacks = {progress_bar("own")}}));
+  EXPECT_EQ(std::ranges::count(own, '\n'), 1);
+  EXPECT_THAT(own, HasSubstr("own  epoch 1/1"));
+}
+
+TEST(ProgressBar, SaysWhereAFitGoesOn) {
+  const auto resumed = [](const Progress& progress) {
+    return in_a_file([&] { progress_bar("fp32")->on_resume(progress); });
+  };
+  Progress progress = half_way();
+  EXPECT_EQ(resumed(progress), "fp32  resumed at epoch 2, step 4\n");
+  progress.step = progress.steps;
+  EXPECT_EQ(resumed(progress), "fp32  resumed after epoch 2\n");
+  progress.epoch = progress.epochs - 1;
+  EXPECT_EQ(resumed(progress), "");
+}
+
 TEST(ProgressBar, DrawsABarOnATerminal) {
   const std::string text = on_a_terminal(120, [] {
     const auto bar = progress_bar("fp32");

@@ -183,10 +183,11 @@ void FitCheckpoints::begin(const Training& training, const FitState& state) {
 }
 
 void FitCheckpoints::after_step(const Training& training,
-                                const FitState& state) {
+                                const FitState& state, bool always) {
   if (options_.checkpoints == nullptr) return;
-  if (!options_.checkpoints->wanted(training.optimizer().steps())) return;
-  save_or_warn(training, state);
+  if (always || options_.checkpoints->wanted(training.optimizer().steps())) {
+    save_or_warn(training, state);
+  }
 }
 
 void FitCheckpoints::after_epoch(const Training& training,

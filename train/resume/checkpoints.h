@@ -30,8 +30,9 @@ class FitCheckpoints {
 
   /// Before the first step. Throws: what saving throws.
   void begin(const Training& training, const FitState& state);
-  /// Saves if one is wanted now; an IoError becomes a warning.
-  void after_step(const Training& training, const FitState& state);
+  /// Saves if one is wanted now, or `always`; an IoError becomes a warning.
+  void after_step(const Training& training, const FitState& state,
+                  bool always);
   void after_epoch(const Training& training, const FitState& state);
 
  private:

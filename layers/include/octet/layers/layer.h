@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,6 +92,10 @@ class Layer {
   /// together and copies as their originals.
   virtual void freeze_statistics(bool) {}
   virtual bool statistics_frozen() const { return false; }
+  /// The momentum of running statistics in place of the layer's own, until it
+  /// is set to none: train::update_batch_statistics() averages with it.
+  /// Returns whether the layer has statistics that training moves.
+  virtual bool set_statistics_momentum(std::optional<float>) { return false; }
 
   /// Whether it collects something of the values it sees, as quantizers do in
   /// calibration: then they are to be seen by one thread, in order.

@@ -33,6 +33,7 @@
 #include <octet/layers/multi_head_attention.h>
 #include <octet/layers/multiply.h>
 #include <octet/layers/normalization.h>
+#include <octet/layers/operators.h>
 #include <octet/layers/patch_embedding.h>
 #include <octet/layers/permute.h>
 #include <octet/layers/position_embedding.h>

@@ -118,13 +118,26 @@ class [[nodiscard]] Model {
   Layer& layer(std::string_view name) &;
   const Layer& layer(std::string_view name) const&;
   void layer(std::string_view name) const&& = delete;  // it would be gone
+  /// What a layer gives, to build another model on: a feature extractor is
+  /// `Model(model.inputs()[0], model.output("avg_pool"))`, and shares weights.
+  /// Throws: NotFoundError as layer(); ValueError for a layer that is called
+  /// several times.
+  SymbolicTensor output(std::string_view layer) const;
+
   /// Each parameter once, in the order of layers(), though several layers
   /// have it in common.
   std::vector<Parameter> parameters() const;
+  /// Those that training moves, for an optimizer's attach().
+  std::vector<Variable> trainable_variables() const;
   int64_t parameter_count() const;
 
   /// Freezes or frees all layers. See Layer::set_trainable.
   void set_trainable(bool trainable);
+  /// Those whose name `pattern` fits, in which * stands for any characters and
+  /// ? for one: `model.set_trainable("block1_*", false)`. Returns how many.
+  /// Throws: NotFoundError if there is none, naming the nearest names.
+  int64_t set_trainable(std::string_view pattern, bool trainable);
+  void set_trainable(const char*) = delete;  // it would be true
 
   /// How many passes in training there were. Random layers draw from streams
   /// that are numbered by it: setting it back repeats them.

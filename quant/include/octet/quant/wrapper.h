@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,6 +69,7 @@ class BaseQuantizeWrapper : public Layer {
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
   bool statistics_frozen() const override;
+  bool set_statistics_momentum(std::optional<float> momentum) override;
   bool observing() const override;
   const std::shared_ptr<bool>& shared_statistics_flag() const override;
   void set_trainable(bool trainable) override;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -83,6 +84,16 @@ class Dataset {
   /// Throws: ValueError unless both parts have samples; as sample().
   [[nodiscard]] std::pair<Dataset, Dataset> split(
       double share, const SplitOptions& options = {}) const;
+
+  /// The samples as `function` makes them of these: other inputs, labels or
+  /// weights, as many samples. It gets whatever samples are read together, when
+  /// they are read, maybe in several threads at once, and must treat each alone
+  /// and always alike. Shapes and types are those it gives for the first one.
+  /// Throws: ValueError without a function or samples; what it throws.
+  Dataset map(std::function<Batch(Batch)> function) const;
+  /// These samples, then those of `other`.
+  /// Throws: ShapeError, ValueError where shapes or types differ.
+  Dataset concat(const Dataset& other) const;
 
   /// The labels of all samples. They are read with their inputs where the
   /// source does not have them at hand.

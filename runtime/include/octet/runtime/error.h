@@ -20,6 +20,7 @@ enum class ErrorKind {
   unsupported,
   format,
   io,
+  interrupted,
   internal,
 };
 
@@ -58,6 +59,8 @@ using NotFoundError = ErrorOf<ErrorKind::not_found>;
 using UnsupportedError = ErrorOf<ErrorKind::unsupported>;
 using FormatError = ErrorOf<ErrorKind::format>;
 using IoError = ErrorOf<ErrorKind::io>;
+/// The user asked for the end, by Ctrl-C.
+using InterruptedError = ErrorOf<ErrorKind::interrupted>;
 /// Octet's own fault; please report it.
 using InternalError = ErrorOf<ErrorKind::internal>;
 

@@ -9,6 +9,7 @@
 #include <octet/runtime/ops/layout.h>
 #include <octet/runtime/ops/loss.h>
 #include <octet/runtime/ops/normalization.h>
+#include <octet/runtime/ops/operators.h>
 #include <octet/runtime/ops/pooling.h>
 #include <octet/runtime/ops/quantization.h>
 #include <octet/runtime/ops/random.h>

@@ -108,6 +108,10 @@ class [[nodiscard]] Variable {
   /// The same value cut off from the tape.
   Variable detach() const;
 
+  /// Entry `index` of the first axis, which goes; from the end if negative.
+  /// Shapes: [n,...] -> [...]. Throws: ShapeError without axes or out of range.
+  Variable operator[](int64_t index) const;
+
   // For ops.
   explicit Variable(autograd::NodePtr node) : node_(std::move(node)) {}
   const autograd::NodePtr& node() const { return node_; }

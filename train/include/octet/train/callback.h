@@ -76,6 +76,8 @@ class Callback {
   /// Before the first step; what throws here leaves the model as it was.
   virtual void on_train_begin(const Progress&) {}
   virtual void on_epoch_begin(const Progress&) {}
+  /// After a state was put back, before the first step.
+  virtual void on_resume(const Progress&) {}
   /// After each batch.
   virtual void on_step(const Progress&) {}
   /// After validation.

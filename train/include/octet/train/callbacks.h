@@ -1,6 +1,6 @@
-// Callbacks at hand: early stopping, learning rates, a log as CSV. Each belongs
-// to one fit at a time and may be used for another one afterwards. Checkpoints
-// are an option of fit().
+// Callbacks at hand: early stopping, learning rates, averages, a log as CSV.
+// Each belongs to one fit at a time and may be used for another one afterwards.
+// Checkpoints are an option of fit().
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,19 @@ struct ReduceOnPlateauOptions {
 /// optimizer. Throws: as early_stopping.
 std::shared_ptr<Callback> reduce_on_plateau(
     const ReduceOnPlateauOptions& options = {});
+
+struct MovingAverageOptions {
+  float decay = 0.99f;  ///< [0, 1)
+};
+
+/// Averages the trained parameters over the steps of the optimizer,
+/// a = decay * a + (1 - decay) * w from their values before the first one, and
+/// gives the parameters their averages at the end of the fit; validation on
+/// the way sees the parameters as they are. The statistics of batch
+/// normalization go with the latest parameters: see update_batch_statistics().
+/// As Keras' use_ema. Throws: ValueError for options out of range.
+std::shared_ptr<Callback> exponential_moving_average(
+    const MovingAverageOptions& options = {});
 
 struct CsvLogOptions {
   bool append = false;  ///< after the rows of an earlier fit with these columns

@@ -38,6 +38,9 @@ struct FitOptions {
   uint64_t seed = 0;               ///< of the shuffling and augmentation
   const Dataset* validation = nullptr;
   Callbacks callbacks = {};
+  /// Show a progress_bar(); unless given, where standard output is a terminal
+  /// and no callback is one.
+  std::optional<bool> verbose = {};
   Loss loss = losses::sparse_categorical_cross_entropy();
   Metrics metrics = {};  ///< none: those of the loss
   /// Calibrate a quantized model on the training data before the first step,
@@ -71,7 +74,11 @@ struct FitOptions {
 /// but for the first one. Cross-entropies and metrics see from the end of the
 /// model whether it gives logits or probabilities. Warns where the validation
 /// data lacks classes of the training data.
-/// Throws: ValueError for options out of range, a batch size above the number
+/// Ctrl-C (SIGINT) ends it after the step that runs, with a state in its
+/// checkpoints; pressed twice it ends the program at once. A program that has a
+/// handler of its own keeps that.
+/// Throws: InterruptedError; ValueError for options out of range, a batch size
+/// above the number
 /// of samples, data or augmentation that does not fit the model or the loss, a
 /// quantized model that is not calibrated, or a loss that is not finite (naming
 /// the step and what else is not); checkpoints without `resume` where there are

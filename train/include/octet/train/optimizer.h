@@ -1,5 +1,5 @@
 // Optimizers: rules that move parameters against their gradients. An
-// Optimizer is a handle; SGD, Adam, AdamW and RMSprop make one.
+// Optimizer is a handle; SGD, Adam, AdamW, RMSprop, Lion and LAMB make one.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,12 @@ class Optimizer {
   /// learning rate times `factor`, and clears the gradients. Gradients of
   /// several backward() since the last step have added up.
   void step(float factor = 1.0f);
+
+  /// Clears the gradients of the attached parameters, as step() does.
+  void zero_grad() const;
+  /// backward() of a loss and step(). What gradients there were are dropped.
+  /// Throws: as both.
+  void minimize(const Variable& loss);
 
   /// The rule's, unless another was set.
   float learning_rate() const;
@@ -151,6 +157,43 @@ struct RMSpropOptions {
 class RMSprop : public Optimizer {
  public:
   explicit RMSprop(const RMSpropOptions& options = {});
+};
+
+struct LionOptions {
+  float learning_rate = 1e-3f;  ///< a tenth to a third of Adam's
+  float beta1 = 0.9f;           ///< [0, 1)
+  float beta2 = 0.99f;          ///< [0, 1)
+  float weight_decay = 0.0f;    ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
+};
+
+/// w -= rate * sign(beta1 * m + (1 - beta1) * g), then
+/// m = beta2 * m + (1 - beta2) * g; sign(0) is 0.
+/// Source: Chen et al., arXiv 2302.06675, algorithm 2; keras/src/optimizers/
+/// lion.py. Throws: ValueError for options out of range.
+class Lion : public Optimizer {
+ public:
+  explicit Lion(const LionOptions& options = {});
+};
+
+struct LAMBOptions {
+  float learning_rate = 1e-3f;
+  float beta1 = 0.9f;    ///< [0, 1)
+  float beta2 = 0.999f;  ///< [0, 1)
+  float epsilon = 1e-7f;
+  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
+  int decay_min_rank = 2;
+};
+
+/// Adam's step r = m' / (sqrt(v') + epsilon), both corrected for bias, as long
+/// as the parameter is: w -= rate * r * |w| / |r|, or rate * r where one of the
+/// norms is 0.
+/// Source: You et al., arXiv 1904.00962, algorithm 2, with the weight decay
+/// decoupled; keras/src/optimizers/lamb.py.
+/// Throws: ValueError for options out of range.
+class LAMB : public Optimizer {
+ public:
+  explicit LAMB(const LAMBOptions& options = {});
 };
 
 }  // namespace octet::train

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <octet/train/augment.h>
+#include <octet/train/batch_statistics.h>
 #include <octet/train/callback.h>
 #include <octet/train/callbacks.h>
 #include <octet/train/checkpointer.h>
 #include <octet/train/clip.h>
 #include <octet/train/confusion_matrix.h>
 #include <octet/train/evaluate.h>
+#include <octet/train/find_learning_rate.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
 #include <octet/train/logits_model.h>

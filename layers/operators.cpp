@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <octet/layers/add.h>
+#include <octet/layers/multiply.h>
+#include <octet/layers/operators.h>
+#include <octet/layers/rescaling.h>
+#include <octet/layers/subtract.h>
+#include <octet/runtime/error.h>
+
+namespace octet {
+
+static SymbolicTensor rescaled(const SymbolicTensor& x, double scale,
+                               double offset) {
+  return Rescaling({.scale = {static_cast<float>(scale)},
+                    .offset = {static_cast<float>(offset)}})(x);
+}
+
+SymbolicTensor operator+(const SymbolicTensor& x, const SymbolicTensor& y) {
+  return Add()({x, y});
+}
+SymbolicTensor operator-(const SymbolicTensor& x, const SymbolicTensor& y) {
+  return Subtract()({x, y});
+}
+SymbolicTensor operator*(const SymbolicTensor& x, const SymbolicTensor& y) {
+  return Multiply()({x, y});
+}
+
+SymbolicTensor operator+(const SymbolicTensor& x, double y) {
+  return rescaled(x, 1, y);
+}
+SymbolicTensor operator+(double x, const SymbolicTensor& y) {
+  return rescaled(y, 1, x);
+}
+SymbolicTensor operator-(const SymbolicTensor& x, double y) {
+  return rescaled(x, 1, -y);
+}
+SymbolicTensor operator-(double x, const SymbolicTensor& y) {
+  return rescaled(y, -1, x);
+}
+SymbolicTensor operator*(const SymbolicTensor& x, double y) {
+  return rescaled(x, y, 0);
+}
+SymbolicTensor operator*(double x, const SymbolicTensor& y) {
+  return rescaled(y, x, 0);
+}
+SymbolicTensor operator-(const SymbolicTensor& x) { return rescaled(x, -1, 0); }
+
+SymbolicTensor operator/(const SymbolicTensor& x, double y) {
+  if (y == 0) throw ValueError("operator/: expected a divisor but 0, got 0");
+  return rescaled(x, 1 / y, 0);
+}
+
+}  // namespace octet

@@ -1,0 +1,69 @@
+// Arithmetic in symbols: `2 * x - y`, `-x`, `x / y`, `x[0]`. Numbers go with
+// every element; tensors broadcast as in arithmetic.h.
+//
+// There is no `+=`: `w -= rate * w.grad()` would give `w` another meaning and
+// leave the parameter as it is. Parameters are moved by an optimizer, by
+// assign() or by mutable_value().
+#pragma once
+
+#include <octet/runtime/language.h>
+
+#include <concepts>
+#include <type_traits>
+
+#include <octet/runtime/ops/arithmetic.h>
+
+namespace octet {
+
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+
+inline Variable operator+(const Variable& x, const Variable& y) {
+  return add(x, y);
+}
+inline Variable operator-(const Variable& x, const Variable& y) {
+  return subtract(x, y);
+}
+inline Variable operator*(const Variable& x, const Variable& y) {
+  return multiply(x, y);
+}
+inline Variable operator/(const Variable& x, const Variable& y) {
+  return divide(x, y);
+}
+inline Variable operator-(const Variable& x) { return negate(x); }
+
+template <Number N>
+Variable operator+(const Variable& x, N y) {
+  return scale_shift(x, 1, static_cast<float>(y));
+}
+template <Number N>
+Variable operator+(N x, const Variable& y) {
+  return y + x;
+}
+template <Number N>
+Variable operator-(const Variable& x, N y) {
+  return scale_shift(x, 1, -static_cast<float>(y));
+}
+template <Number N>
+Variable operator-(N x, const Variable& y) {
+  return scale_shift(y, -1, static_cast<float>(x));
+}
+template <Number N>
+Variable operator*(const Variable& x, N y) {
+  return scale_shift(x, static_cast<float>(y));
+}
+template <Number N>
+Variable operator*(N x, const Variable& y) {
+  return y * x;
+}
+/// Divides: x / 3 is no product with a rounded third.
+template <Number N>
+Variable operator/(const Variable& x, N y) {
+  return divide(x, Tensor::scalar(static_cast<float>(y)));
+}
+template <Number N>
+Variable operator/(N x, const Variable& y) {
+  return divide(Tensor::scalar(static_cast<float>(x)), y);
+}
+
+}  // namespace octet

@@ -1,0 +1,111 @@
+// Models by their parts: outputs of layers, trainable variables, layers by
+// pattern, arithmetic in symbols.
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<float> numbers(const Tensor& x) {
+  const auto data = x.f32();
+  return {data.begin(), data.end()};
+}
+
+Model small_model() {
+  const auto x = input({5, 4, 3});
+  auto y = Conv2D({.filters = 4, .kernel_size = 3, .name = "block1_conv"})(x);
+  y = BatchNormalization({.name = "block1_bn"})(y);
+  y = Conv2D({.filters = 2, .kernel_size = 1, .name = "block2_conv"})(y);
+  y = Flatten()(y);
+  return Model(x, Dense({.units = 6, .name = "logits"})(y), {.seed = 3});
+}
+
+TEST(ModelOutput, BuildsAFeatureExtractorWithTheSameWeights) {
+  Model model = small_model();
+  Model features(model.inputs()[0], model.output("block2_conv"));
+  const Tensor x = noise({2, 5, 4, 3});
+  const Tensor before = features.predict(x);
+  EXPECT_EQ(before.shape(), Shape({2, 3, 2, 2}));
+  model.layer("block2_conv")
+      .parameter("bias")
+      .variable.assign(Tensor::full({2}, 1));
+  const Tensor after = features.predict(x);
+  for (size_t i = 0; i < before.f32().size(); ++i) {
+    EXPECT_EQ(after.f32()[i], before.f32()[i] + 1);
+  }
+}
+
+TEST(ModelOutput, ReplacesTheHeadForTransferLearning) {
+  Model model = small_model();
+  Model transfer(model.inputs()[0],
+                 Dense({.units = 9, .name = "head"})(
+                     Flatten({.name = "flat"})(model.output("block2_conv"))));
+  EXPECT_EQ(transfer.predict(noise({1, 5, 4, 3})).shape(), Shape({1, 9}));
+  EXPECT_EQ(transfer.layer("block1_conv").parameters()[0].variable.id(),
+            model.layer("block1_conv").parameters()[0].variable.id());
+}
+
+TEST(ModelOutput, RefusesWhatIsNotOneOutput) {
+  const auto x = input({4});
+  const Dense shared({.units = 4, .name = "shared"});
+  const Model twice(x, shared(shared(x)));
+  EXPECT_THROW((void)twice.output("shared"), ValueError);
+  EXPECT_THROW((void)twice.output("shred"), NotFoundError);
+}
+
+TEST(TrainableVariables, AreThoseThatAreNotFrozen) {
+  Model model = small_model();
+  // Two kernels and biases, gamma and beta, the dense layer's two.
+  EXPECT_EQ(model.trainable_variables().size(), 8u);
+  EXPECT_EQ(model.set_trainable("block1_*", false), 2);
+  EXPECT_EQ(model.trainable_variables().size(), 4u);
+  EXPECT_FALSE(model.layer("block1_bn").trainable());
+  EXPECT_EQ(model.set_trainable("*_conv", true), 2);
+  EXPECT_EQ(model.trainable_variables().size(), 6u);
+  EXPECT_EQ(model.set_trainable("block?_conv", false), 2);
+  EXPECT_EQ(model.set_trainable("logits", false), 1);
+  EXPECT_TRUE(model.trainable_variables().empty());
+  model.set_trainable(true);
+  EXPECT_EQ(model.trainable_variables().size(), 8u);
+}
+
+TEST(TrainableVariables, OfAPatternThatFitsNothingAreAMistake) {
+  Model model = small_model();
+  for (const char* pattern : {"block3_*", "conv", "", "block1_con"}) {
+    try {
+      model.set_trainable(pattern, false);
+      FAIL() << pattern;
+    } catch (const NotFoundError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("block")) << pattern;
+    }
+  }
+  EXPECT_EQ(model.trainable_variables().size(), 8u);
+}
+
+TEST(SymbolicOperators, BuildLayers) {
+  const auto x = input({3}, "x");
+  const auto y = input({3}, "y");
+  const auto z = -(x + 2 * y) * (x - 1) / 4 - (1 - y) * 0.5 + (2 + x) - (y - x);
+  const Model model({x, y}, {z});
+  const std::vector<Tensor> in{Tensor::of<float>({1, 3}, {1, 2, 3}),
+                               Tensor::of<float>({1, 3}, {4, 0, -2})};
+  const auto expected = [](float a, float b) {
+    return -(a + 2 * b) * (a - 1) / 4 - (1 - b) * 0.5f + (2 + a) - (b - a);
+  };
+  EXPECT_THAT(numbers(model.predict(in)[0]),
+              ElementsAre(expected(1, 4), expected(2, 0), expected(3, -2)));
+  EXPECT_THROW((void)(x / 0), ValueError);
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,232 @@
+// Averages of weights over steps, and of statistics over batches.
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/train/train.h>
+
+#include "blobs.h"
+#include "checkpoints.h"
+#include "weights.h"
+
+namespace octet::train {
+namespace {
+
+/// Keeps a parameter as it is after each batch.
+class Watcher final : public Callback {
+ public:
+  explicit Watcher(std::vector<float>& values) : values_(values) {}
+  void on_step(const Progress& progress) override {
+    values_.push_back(progress.training->model()
+                          .layer("logits")
+                          .parameter("kernel")
+                          .variable.value()
+                          .f32()[0]);
+  }
+
+ private:
+  std::vector<float>& values_;
+};
+
+TEST(MovingAverage, IsThatOfTheStepsAndComesAtTheEnd) {
+  Model model = image_network();
+  const Variable kernel = model.layer("logits").parameter("kernel").variable;
+  float average = kernel.value().f32()[0];
+  std::vector<float> values;
+  fit(model, images(32, 1),
+      {.epochs = 2,
+       .batch_size = 8,
+       .callbacks = {std::make_shared<Watcher>(values),
+                     exponential_moving_average({.decay = 0.75f})}});
+  ASSERT_EQ(values.size(), 8u);
+  for (const float value : values) average = 0.75f * average + 0.25f * value;
+  EXPECT_EQ(kernel.value().f32()[0], average);
+  EXPECT_NE(average, values.back());
+}
+
+TEST(MovingAverage, CountsStepsOfTheOptimizerAndNotBatches) {
+  Model model = image_network();
+  const Variable kernel = model.layer("logits").parameter("kernel").variable;
+  float average = kernel.value().f32()[0];
+  std::vector<float> values;
+  fit(model, images(32, 1),
+      {.batch_size = 8,
+       .callbacks = {std::make_shared<Watcher>(values),
+                     exponential_moving_average({.decay = 0.5f})},
+       .accumulate = 2});
+  ASSERT_EQ(values.size(), 4u);
+  for (const size_t i : {1, 3}) average = 0.5f * average + 0.5f * values[i];
+  EXPECT_EQ(kernel.value().f32()[0], average);
+}
+
+TEST(MovingAverage, GoesOnFromACheckpoint) {
+  const auto options = [](int64_t epochs) {
+    return FitOptions{.epochs = epochs,
+                      .batch_size = 8,
+                      .callbacks = {exponential_moving_average()}};
+  };
+  Model expected = image_network();
+  fit(expected, images(32, 1), options(3));
+  class Ended {};
+  class Stopper final : public Callback {
+    void on_step(const Progress& progress) override {
+      if (progress.epoch == 1 && progress.step == 3) throw Ended();
+    }
+  };
+  const auto place = std::make_shared<MemoryCheckpoints>(1);
+  Model model = image_network();
+  FitOptions first = options(3);
+  first.callbacks.push_back(std::make_shared<Stopper>());
+  first.checkpoints = place;
+  EXPECT_THROW(fit(model, images(32, 1), first), Ended);
+  FitOptions second = options(3);
+  second.checkpoints = place;
+  second.resume = true;
+  Model later = image_network();
+  fit(later, images(32, 1), second);
+  EXPECT_EQ(weights_of(later), weights_of(expected));
+}
+
+TEST(MovingAverage, RefusesADecayOutOfRange) {
+  for (const float decay : {-0.1f, 1.0f, std::nanf("")}) {
+    EXPECT_THROW(exponential_moving_average({.decay = decay}), ValueError);
+  }
+}
+
+/// Means and variances of the layer "norm".
+std::vector<float> statistics(const Model& model) {
+  std::vector<float> result;
+  for (const char* name : {"moving_mean", "moving_variance"}) {
+    const Tensor value = model.layer("norm").parameter(name).variable.value();
+    result.insert(result.end(), value.f32().begin(), value.f32().end());
+  }
+  return result;
+}
+
+TEST(BatchStatistics, AreTheAveragesOverTheBatches) {
+  const auto x = input({3}, "x");
+  Model model(x, BatchNormalization({.name = "norm"})(x));
+  Tensor samples = noise({10, 3}, 4);
+  for (size_t i = 0; i < 30; ++i) samples.f32()[i] += static_cast<float>(i % 3);
+  const Dataset data(samples, Tensor::zeros({10}, DType::i64));
+  // One batch of all: its own statistics, the variance as batch_norm_training
+  // has it.
+  EXPECT_EQ(update_batch_statistics(model, data, {.batch_size = 10}), 1);
+  const std::vector<float> got = statistics(model);
+  for (size_t c = 0; c < 3; ++c) {
+    double mean = 0;
+    double square = 0;
+    for (size_t i = 0; i < 10; ++i) mean += samples.f32()[3 * i + c] / 10;
+    for (size_t i = 0; i < 10; ++i) {
+      square += std::pow(samples.f32()[3 * i + c] - mean, 2) / 10;
+    }
+    EXPECT_NEAR(got[c], mean, 1e-6);
+    EXPECT_NEAR(got[3 + c], square, 1e-5);
+  }
+  // Means of equal samples do not depend on how batches are cut, whatever was
+  // there before.
+  model.layer("norm")
+      .parameter("moving_mean")
+      .variable.assign(Tensor::full({3}, 100));
+  EXPECT_EQ(update_batch_statistics(model, data, {.batch_size = 4}), 1);
+  for (size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(statistics(model)[c], got[c], 1e-5);
+  }
+}
+
+TEST(BatchStatistics, ChangeNothingElse) {
+  Model model = image_network();
+  const uint64_t passes = model.training_passes();
+  const auto bits_of = [&](const char* layer, const char* name) {
+    return bits(model.layer(layer).parameter(name).variable);
+  };
+  const auto kernel = bits_of("conv", "kernel");
+  const std::vector<float> before = statistics(model);
+  EXPECT_EQ(update_batch_statistics(model, images(20, 1)), 1);
+  EXPECT_NE(statistics(model), before);
+  EXPECT_EQ(bits_of("conv", "kernel"), kernel);
+  EXPECT_EQ(model.training_passes(), passes);
+  // The layer's own momentum again: one pass moves a tenth of the way to the
+  // statistics of its batch.
+  const std::vector<float> average = statistics(model);
+  const Dataset other = images(20, 2);
+  (void)model(Variable(other.batch(0, 20).inputs), Mode::training).value();
+  const std::vector<float> moved = statistics(model);
+  update_batch_statistics(model, other);
+  const std::vector<float> of_other = statistics(model);
+  for (size_t i = 0; i < moved.size(); ++i) {
+    EXPECT_NEAR(moved[i], 0.9 * average[i] + 0.1 * of_other[i], 1e-6);
+    EXPECT_NE(moved[i], average[i]);
+  }
+}
+
+TEST(BatchStatistics, LeaveWhatIsFrozen) {
+  Model model = image_network();
+  quant::freeze_bn_stats(model);
+  const std::vector<float> before = statistics(model);
+  EXPECT_EQ(update_batch_statistics(model, images(20, 1)), 0);
+  EXPECT_EQ(statistics(model), before);
+  EXPECT_THROW(update_batch_statistics(model, images(20, 1), {.samples = -1}),
+               ValueError);
+}
+
+TEST(BatchStatistics, OfAQuantizedModelReachTheInnerLayers) {
+  Model model = image_network();
+  Model q = quant::quantize_model(model);
+  EXPECT_THROW(update_batch_statistics(q, images(20, 1)), ValueError);
+  fit(model, images(20, 1));
+  Model calibrated = quant::quantize_model(model);
+  quant::calibrate(calibrated, images(20, 1));
+  EXPECT_EQ(update_batch_statistics(calibrated, images(20, 1)), 1);
+}
+
+TEST(FindLearningRate, SuggestsOneThatTrains) {
+  const Model model = small_network();
+  const auto before = weights_of(model);
+  const LearningRateCurve curve =
+      find_learning_rate(model, blobs(200), {.steps = 60, .batch_size = 20});
+  EXPECT_EQ(weights_of(model), before);
+  ASSERT_EQ(curve.rates.size(), curve.losses.size());
+  ASSERT_GE(curve.rates.size(), 20u);
+  EXPECT_FLOAT_EQ(curve.rates[0], 1e-6f);
+  // The same factor from step to step, through all epochs.
+  const double factor = std::pow(1e6, 1.0 / 59);
+  for (size_t i = 1; i < curve.rates.size(); ++i) {
+    EXPECT_NEAR(curve.rates[i] / curve.rates[i - 1], factor, 1e-4);
+  }
+  Model trained = small_network();
+  const History history =
+      fit(trained, blobs(200),
+          {.epochs = 2,
+           .batch_size = 20,
+           .optimizer = Adam({.learning_rate = curve.suggestion})});
+  EXPECT_LT(history.back().loss, 0.5 * curve.losses[0]);
+}
+
+TEST(FindLearningRate, EndsWhereTheLossGoesUp) {
+  const LearningRateCurve curve =
+      find_learning_rate(image_network(), images(200, 1),
+                         {.from = 1e-3f, .to = 1e30f, .optimizer = SGD()});
+  EXPECT_LT(curve.rates.size(), 100u);
+  EXPECT_LT(curve.suggestion, curve.rates.back());
+}
+
+TEST(FindLearningRate, RefusesOptionsOutOfRange) {
+  const Model model = image_network();
+  const Dataset data = images(20, 1);
+  for (const FindLearningRateOptions& options :
+       {FindLearningRateOptions{.from = 0},
+        {.from = 1},
+        {.steps = 1},
+        {.batch_size = 0}}) {
+    EXPECT_THROW((void)find_learning_rate(model, data, options), ValueError);
+  }
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,120 @@
+// Ctrl-C while a fit runs.
+#include <csignal>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/fit.h>
+
+#include "blobs.h"
+#include "checkpoints.h"
+#include "weights.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Presses Ctrl-C while a step runs.
+class Presser final : public Callback {
+ public:
+  Presser(int64_t epoch, int64_t step) : epoch_(epoch), step_(step) {}
+  void on_step(const Progress& progress) override {
+    if (progress.epoch == epoch_ && progress.step == step_) {
+      std::raise(SIGINT);
+    }
+    ++steps;
+  }
+  int64_t steps = 0;
+
+ private:
+  int64_t epoch_;
+  int64_t step_;
+};
+
+FitOptions options_with(std::shared_ptr<Callback> callback = nullptr) {
+  FitOptions options{.epochs = 3, .batch_size = 5};
+  if (callback != nullptr) options.callbacks = {std::move(callback)};
+  return options;
+}
+
+std::string interrupted(Model& model, const FitOptions& options) {
+  try {
+    fit(model, blobs(20), options);
+  } catch (const InterruptedError& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "the fit came to its end";
+  return {};
+}
+
+TEST(Interrupt, EndsAFitAfterTheStepThatRuns) {
+  Model model = small_network();
+  const auto presser = std::make_shared<Presser>(1, 2);
+  EXPECT_THAT(interrupted(model, options_with(presser)),
+              AllOf(HasSubstr("after step 2 of epoch 2"),
+                    HasSubstr("nothing is saved")));
+  EXPECT_EQ(presser->steps, 4 + 2);
+  // The next fit knows nothing of it.
+  EXPECT_EQ(fit(model, blobs(20), options_with()).size(), 3u);
+}
+
+TEST(Interrupt, LeavesAStateFromWhichTheFitGoesOnToTheSameBits) {
+  Model expected = small_network();
+  fit(expected, blobs(20), options_with());
+  for (const auto& [epoch, step] : {std::pair{0, 1}, {1, 3}, {1, 4}, {2, 4}}) {
+    SCOPED_TRACE(testing::Message() << epoch << " " << step);
+    const auto place = std::make_shared<MemoryCheckpoints>(1000);
+    Model model = small_network();
+    FitOptions options = options_with(std::make_shared<Presser>(epoch, step));
+    options.checkpoints = place;
+    EXPECT_THAT(interrupted(model, options), HasSubstr("a state is saved in "));
+    Model later = small_network();
+    options = options_with();
+    options.checkpoints = place;
+    options.resume = true;
+    EXPECT_EQ(fit(later, blobs(20), options).size(), 3u);
+    EXPECT_EQ(weights_of(later), weights_of(expected));
+  }
+}
+
+TEST(Interrupt, WaitsForTheGradientsOfAStep) {
+  Model model = small_network();
+  FitOptions options = options_with(std::make_shared<Presser>(0, 1));
+  options.accumulate = 2;
+  EXPECT_THAT(interrupted(model, options),
+              HasSubstr("after step 2 of epoch 1"));
+}
+
+int handled = 0;
+
+TEST(Interrupt, LeavesAProgramsOwnHandlerAlone) {
+  const auto before = std::signal(SIGINT, [](int) { ++handled; });
+  Model model = small_network();
+  fit(model, blobs(20), options_with(std::make_shared<Presser>(0, 1)));
+  EXPECT_EQ(handled, 1);
+  const auto own = std::signal(SIGINT, before);
+  EXPECT_NE(own, SIG_DFL);
+}
+
+TEST(InterruptDeathTest, EndsTheProgramAtTheSecondTime) {
+  testing::GTEST_FLAG(death_test_style) = "fast";
+  const auto twice = [] {
+    std::signal(SIGINT, SIG_DFL);
+    Model model = small_network();
+    class Twice final : public Callback {
+      void on_step(const Progress&) override {
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      }
+    };
+    fit(model, blobs(20), options_with(std::make_shared<Twice>()));
+  };
+  EXPECT_EXIT(twice(), testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,27 @@
+// The running statistics of batch normalization, computed anew.
+#pragma once
+
+#include <cstdint>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet::train {
+
+struct BatchStatisticsOptions {
+  int64_t batch_size = 64;
+  int64_t samples = 0;  ///< so many, chosen by chance; 0: all
+  uint64_t seed = 0;    ///< of their choice and order
+};
+
+/// Sets the running means and variances of the layers that have any, and are
+/// not frozen, to the averages over batches of `data` under the parameters as
+/// they are now: after weights were averaged or changed by hand. Parameters
+/// stay. Returns how many layers it set.
+/// As PyTorch's torch.optim.swa_utils.update_bn, with a smaller last batch
+/// counting less.
+/// Throws: ValueError for options out of range, or data that does not fit.
+int64_t update_batch_statistics(Model& model, const Dataset& data,
+                                const BatchStatisticsOptions& options = {});
+
+}  // namespace octet::train

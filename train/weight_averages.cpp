@@ -1,0 +1,121 @@
+// The callback exponential_moving_average().
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/train/callbacks.h>
+
+#include "checks.h"
+#include "resume/fit_state.h"
+
+namespace octet::train {
+namespace {
+
+struct Average {
+  std::string name;
+  Variable variable;
+  Tensor value;
+};
+
+std::vector<Average> averages_of(const Model& model) {
+  std::vector<Average> averages;
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    if (!parameter.trainable || !parameter.variable.requires_grad()) continue;
+    averages.push_back(
+        {name, parameter.variable, parameter.variable.value().clone()});
+  }
+  return averages;
+}
+
+class WeightAverages final : public Callback {
+ public:
+  explicit WeightAverages(const MovingAverageOptions& options)
+      : options_(options) {
+    check_decay("exponential_moving_average", "decay", options.decay);
+  }
+
+  void on_train_begin(const Progress& progress) override {
+    averages_ = averages_of(progress.training->model());
+    steps_ = progress.training->optimizer().steps();
+  }
+
+  void on_step(const Progress& progress) override {
+    // A batch whose gradients are kept for later moves nothing.
+    const int64_t steps = progress.training->optimizer().steps();
+    if (steps == steps_) return;
+    steps_ = steps;
+    struct Update {
+      const float* from;
+      std::span<float> to;
+    };
+    std::vector<Update> updates;
+    for (Average& average : averages_) {
+      updates.push_back({std::as_const(average.variable).value().f32().data(),
+                         average.value.f32()});
+    }
+    const float decay = options_.decay;
+    parallel_for(std::ssize(updates), [&](int64_t i) {
+      const auto& [from, to] = updates[static_cast<size_t>(i)];
+      for (size_t k = 0; k < to.size(); ++k) {
+        to[k] = decay * to[k] + (1 - decay) * from[k];
+      }
+    });
+  }
+
+  void on_train_end(const Progress&) override {
+    for (const Average& average : averages_) {
+      average.variable.assign(average.value);
+    }
+    averages_.clear();
+  }
+
+  std::string state_name() const override {
+    return "exponential_moving_average";
+  }
+  State state() const override {
+    State state{Config().set("decay", options_.decay)};
+    for (const Average& average : averages_) {
+      state.tensors.emplace(average.name, average.value);
+    }
+    return state;
+  }
+  void restore(const State& state, const Progress& progress) override {
+    if (static_cast<float>(state.values.at("decay").as_number()) !=
+        options_.decay) {
+      throw ValueError(
+          fmt::format("exponential_moving_average: expected a state of decay "
+                      "{}, got one of {}",
+                      options_.decay, state.values.at("decay").as_number()));
+    }
+    std::vector<Average> averages = averages_of(progress.training->model());
+    for (Average& average : averages) {
+      const auto found = state.tensors.find(average.name);
+      if (found == state.tensors.end() ||
+          found->second.shape() != average.value.shape()) {
+        throw ValueError(fmt::format(
+            "exponential_moving_average: expected a value of '{}' {}, got none",
+            average.name, average.value.shape().to_string()));
+      }
+      average.value = found->second.clone();
+    }
+    averages_ = std::move(averages);
+  }
+
+ private:
+  MovingAverageOptions options_;
+  std::vector<Average> averages_;
+  int64_t steps_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> exponential_moving_average(
+    const MovingAverageOptions& options) {
+  return std::make_shared<WeightAverages>(options);
+}
+
+}  // namespace octet::train
