@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kSide = 32;
-constexpr int64_t kPlane = kSide * kSide;
+constexpr int64_t kCifarSide = 32;
+constexpr int64_t kPlane = kCifarSide * kCifarSide;
 constexpr int64_t kChannels = 3;
 constexpr int64_t kPixels = kPlane * kChannels;
-constexpr float kInputScale = 1.0f / 255.0f;
+constexpr float kCifarScale = 1.0f / 255.0f;
 
 struct LabelByte {
   std::string_view name;
@@ -116,8 +116,9 @@ Dataset read_files(std::span<const fs::path> files, const Layout& layout) {
   for (const fs::path& file : files) append_file(file, layout, part);
   const auto count = static_cast<int64_t>(part.labels.size());
   return Dataset(
-      Tensor::of<uint8_t>(Shape{count, kSide, kSide, kChannels}, part.images),
-      Tensor::of<int64_t>(Shape{count}, part.labels), kInputScale);
+      Tensor::of<uint8_t>(Shape{count, kCifarSide, kCifarSide, kChannels},
+                          part.images),
+      Tensor::of<int64_t>(Shape{count}, part.labels), kCifarScale);
 }
 
 /// The folder that the archive unpacks to may be named, or the one around it.

@@ -18,7 +18,7 @@
 namespace octet::io {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 31;
+constexpr int64_t kMostIdxElements = int64_t{1} << 31;
 constexpr uint8_t kUnsignedByte = 0x08;
 /// Of the magic and one size.
 constexpr size_t kLeastBytes = 8;
@@ -141,7 +141,7 @@ Shape read_shape(Source& source, std::string_view bytes) {
                                   Shape::kMaxRank, rank));
   }
   std::vector<int64_t> dims;
-  int64_t limit = kMostElements;
+  int64_t limit = kMostIdxElements;
   for (int axis = 0; axis < rank; ++axis) {
     std::array<uint8_t, 4> big_endian;
     read_header(source, big_endian);

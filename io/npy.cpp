@@ -19,7 +19,7 @@
 namespace octet::io {
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr std::string_view kNpyFile = "a NumPy array (.npy)";
 constexpr int64_t kMostElements = int64_t{1} << 31;
 /// As NumPy pads: the data starts at a multiple of this.
@@ -250,13 +250,13 @@ Header take_header(std::string_view& rest) {
     rest.remove_prefix(count);
     return taken;
   };
-  if (!rest.starts_with(kMagic)) {
+  if (!rest.starts_with(kNpyMagic)) {
     refuse_other_kind(kNpyFile, rest);
     throw FormatError(
         "NPY magic: expected '\\x93NUMPY', got something else; it is no NPY "
         "file");
   }
-  rest.remove_prefix(kMagic.size());
+  rest.remove_prefix(kNpyMagic.size());
   const std::string_view version = take(2, "version");
   const int major = static_cast<unsigned char>(version[0]);
   const int minor = static_cast<unsigned char>(version[1]);
@@ -363,13 +363,13 @@ void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
   std::string header =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
                   descriptor_of(tensor.dtype()), dims);
-  const size_t front = kMagic.size() + 2 + 2;
+  const size_t front = kNpyMagic.size() + 2 + 2;
   const size_t end =
       (front + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment;
   header.resize(end - front - 1, ' ');
   header += '\n';
 
-  std::string bytes(kMagic);
+  std::string bytes(kNpyMagic);
   bytes += '\x01';
   bytes += '\0';
   bytes += static_cast<char>(header.size() & 0xff);

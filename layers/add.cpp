@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kAdd{
     .class_name = "Add",
     .combine = add,
     .onnx_op = "Add",
@@ -15,12 +15,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Add::Add(const AddOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kAdd, options.name)) {}
 
 extern const LayerDef add_def;
 const LayerDef add_def{
     .class_name = "Add",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kAdd, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kAverage{
     .class_name = "Average",
     .combine = add,
     .onnx_op = "Add",
@@ -16,12 +16,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Average::Average(const AverageOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kAverage, options.name)) {}
 
 extern const LayerDef average_def;
 const LayerDef average_def{
     .class_name = "Average",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kAverage, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

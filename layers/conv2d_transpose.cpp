@@ -33,11 +33,9 @@ static void fields(Visitor& v, Conv2DTransposeOptions& o) {
 
 namespace {
 
-using Options = Conv2DTransposeOptions;
-
 class Conv2DTransposeLayer final : public Layer {
  public:
-  explicit Conv2DTransposeLayer(const Options& options)
+  explicit Conv2DTransposeLayer(const Conv2DTransposeOptions& options)
       : o_(options),
         window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
         activation_(find_activation(o_.activation)) {
@@ -136,7 +134,7 @@ class Conv2DTransposeLayer final : public Layer {
            before - after;
   }
 
-  Options o_;
+  Conv2DTransposeOptions o_;
   ConvolutionWindow window_;
   const ActivationFunction& activation_;
   size_t kernel_ = 0;
@@ -145,7 +143,7 @@ class Conv2DTransposeLayer final : public Layer {
 
 }  // namespace
 
-Conv2DTranspose::Conv2DTranspose(const Options& options)
+Conv2DTranspose::Conv2DTranspose(const Conv2DTransposeOptions& options)
     : LayerHandle(
           make_layer<Conv2DTransposeLayer>("Conv2DTranspose", options)) {}
 
@@ -160,7 +158,7 @@ const LayerDef conv2d_transpose_def{
             "that Keras gives without it");
       }
       return std::make_shared<Conv2DTransposeLayer>(
-          read_fields<Options>(config));
+          read_fields<Conv2DTransposeOptions>(config));
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "kernel"},

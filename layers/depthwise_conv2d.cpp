@@ -29,11 +29,9 @@ static void fields(Visitor& v, DepthwiseConv2DOptions& o) {
 
 namespace {
 
-using Options = DepthwiseConv2DOptions;
-
 class DepthwiseConv2DLayer final : public Layer {
  public:
-  explicit DepthwiseConv2DLayer(const Options& options)
+  explicit DepthwiseConv2DLayer(const DepthwiseConv2DOptions& options)
       : o_(options),
         window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
         activation_(find_activation(o_.activation)) {
@@ -100,7 +98,7 @@ class DepthwiseConv2DLayer final : public Layer {
   }
 
  private:
-  Options o_;
+  DepthwiseConv2DOptions o_;
   ConvolutionWindow window_;
   const ActivationFunction& activation_;
   size_t kernel_ = 0;
@@ -109,7 +107,7 @@ class DepthwiseConv2DLayer final : public Layer {
 
 }  // namespace
 
-DepthwiseConv2D::DepthwiseConv2D(const Options& options)
+DepthwiseConv2D::DepthwiseConv2D(const DepthwiseConv2DOptions& options)
     : LayerHandle(
           make_layer<DepthwiseConv2DLayer>("DepthwiseConv2D", options)) {}
 
@@ -118,7 +116,7 @@ const LayerDef depthwise_conv2d_def{
     .class_name = "DepthwiseConv2D",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<DepthwiseConv2DLayer>(
-          read_fields<Options>(config));
+          read_fields<DepthwiseConv2DOptions>(config));
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true, .weight = "depthwise_kernel"},

@@ -27,11 +27,10 @@ static void fields(Visitor& v, LayerNormalizationOptions& o) {
 
 namespace {
 
-using Options = LayerNormalizationOptions;
-
 class LayerNormalizationLayer final : public Layer {
  public:
-  explicit LayerNormalizationLayer(const Options& options) : o_(options) {
+  explicit LayerNormalizationLayer(const LayerNormalizationOptions& options)
+      : o_(options) {
     if (!(o_.epsilon > 0) || std::isinf(o_.epsilon)) {
       throw ValueError(fmt::format(
           "epsilon: expected a finite value > 0, got {}", o_.epsilon));
@@ -117,7 +116,7 @@ class LayerNormalizationLayer final : public Layer {
   }
 
  private:
-  Options o_;
+  LayerNormalizationOptions o_;
   size_t gamma_ = 0;
   size_t beta_ = 0;
 };
@@ -134,7 +133,7 @@ void refuse_rms_scaling(const Config& config) {
 
 }  // namespace
 
-LayerNormalization::LayerNormalization(const Options& options)
+LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
     : LayerHandle(
           make_layer<LayerNormalizationLayer>("LayerNormalization", options)) {}
 
@@ -144,7 +143,7 @@ const LayerDef layer_normalization_def{
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       refuse_rms_scaling(config);
       return std::make_shared<LayerNormalizationLayer>(
-          read_fields<Options>(config));
+          read_fields<LayerNormalizationOptions>(config));
     },
     .keras = {.layout = KerasLayout::channels},
 };

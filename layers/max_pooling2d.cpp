@@ -21,11 +21,9 @@ static void fields(Visitor& v, MaxPooling2DOptions& o) {
 
 namespace {
 
-using Options = MaxPooling2DOptions;
-
 class MaxPooling2DLayer final : public Layer {
  public:
-  explicit MaxPooling2DLayer(const Options& options) : o_(options) {
+  explicit MaxPooling2DLayer(const MaxPooling2DOptions& options) : o_(options) {
     o_.strides = pool_strides(o_.pool_size, o_.strides, o_.padding);
     if (o_.pool_size.h * o_.pool_size.w > kMaxPoolCells) {
       throw UnsupportedError(
@@ -64,19 +62,20 @@ class MaxPooling2DLayer final : public Layer {
     return pool_window(x, o_.pool_size, o_.strides, o_.padding);
   }
 
-  Options o_;
+  MaxPooling2DOptions o_;
 };
 
 }  // namespace
 
-MaxPooling2D::MaxPooling2D(const Options& options)
+MaxPooling2D::MaxPooling2D(const MaxPooling2DOptions& options)
     : LayerHandle(make_layer<MaxPooling2DLayer>("MaxPooling2D", options)) {}
 
 extern const LayerDef max_pooling2d_def;
 const LayerDef max_pooling2d_def{
     .class_name = "MaxPooling2D",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
-      return std::make_shared<MaxPooling2DLayer>(read_fields<Options>(config));
+      return std::make_shared<MaxPooling2DLayer>(
+          read_fields<MaxPooling2DOptions>(config));
     },
     .role = LayerRole::movement,
     .qdq = {.on_request = true},

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kMaximum{
     .class_name = "Maximum",
     .combine = maximum,
     .onnx_op = "Max",
@@ -15,12 +15,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Maximum::Maximum(const MaximumOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kMaximum, options.name)) {}
 
 extern const LayerDef maximum_def;
 const LayerDef maximum_def{
     .class_name = "Maximum",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kMaximum, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kMinimum{
     .class_name = "Minimum",
     .combine = minimum,
     .onnx_op = "Min",
@@ -15,12 +15,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Minimum::Minimum(const MinimumOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kMinimum, options.name)) {}
 
 extern const LayerDef minimum_def;
 const LayerDef minimum_def{
     .class_name = "Minimum",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kMinimum, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kMultiply{
     .class_name = "Multiply",
     .combine = multiply,
     .onnx_op = "Mul",
@@ -15,12 +15,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Multiply::Multiply(const MultiplyOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kMultiply, options.name)) {}
 
 extern const LayerDef multiply_def;
 const LayerDef multiply_def{
     .class_name = "Multiply",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kMultiply, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

@@ -283,7 +283,7 @@ void Normalization::adapt(const Tensor& data) const {
                });
 }
 
-static void upgrade(Config& config) {
+static void upgrade_normalization(Config& config) {
   flatten_list(config, "mean");
   flatten_list(config, "variance");
 }
@@ -295,7 +295,8 @@ const LayerDef normalization_def{
       return std::make_shared<NormalizationLayer>(
           read_fields<NormalizationOptions>(config));
     },
-    .keras = {.layout = KerasLayout::statistics, .upgrade = upgrade},
+    .keras = {.layout = KerasLayout::statistics,
+              .upgrade = upgrade_normalization},
 };
 
 }  // namespace octet

@@ -105,7 +105,7 @@ class RescalingLayer final : public Layer {
 Rescaling::Rescaling(const RescalingOptions& options)
     : LayerHandle(make_layer<RescalingLayer>("Rescaling", options)) {}
 
-static void upgrade(Config& config) {
+static void upgrade_rescaling(Config& config) {
   flatten_list(config, "scale");
   flatten_list(config, "offset");
 }
@@ -117,7 +117,7 @@ const LayerDef rescaling_def{
       return std::make_shared<RescalingLayer>(
           read_fields<RescalingOptions>(config));
     },
-    .keras = {.layout = KerasLayout::constants, .upgrade = upgrade},
+    .keras = {.layout = KerasLayout::constants, .upgrade = upgrade_rescaling},
 };
 
 }  // namespace octet

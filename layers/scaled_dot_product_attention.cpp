@@ -21,11 +21,10 @@ static void fields(Visitor& v, ScaledDotProductAttentionOptions& o) {
 
 namespace {
 
-using Options = ScaledDotProductAttentionOptions;
-
 class ScaledDotProductAttentionLayer final : public Layer {
  public:
-  explicit ScaledDotProductAttentionLayer(const Options& options)
+  explicit ScaledDotProductAttentionLayer(
+      const ScaledDotProductAttentionOptions& options)
       : o_(options) {
     expect_count("num_heads", o_.num_heads);
     if (!(o_.dropout >= 0 && o_.dropout < 1)) {
@@ -146,12 +145,13 @@ class ScaledDotProductAttentionLayer final : public Layer {
         1 / std::sqrt(static_cast<double>(q[2] / o_.num_heads)));
   }
 
-  Options o_;
+  ScaledDotProductAttentionOptions o_;
 };
 
 }  // namespace
 
-ScaledDotProductAttention::ScaledDotProductAttention(const Options& options)
+ScaledDotProductAttention::ScaledDotProductAttention(
+    const ScaledDotProductAttentionOptions& options)
     : LayerHandle(make_layer<ScaledDotProductAttentionLayer>(
           "ScaledDotProductAttention", options)) {}
 
@@ -160,7 +160,7 @@ const LayerDef scaled_dot_product_attention_def{
     .class_name = "ScaledDotProductAttention",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<ScaledDotProductAttentionLayer>(
-          read_fields<Options>(config));
+          read_fields<ScaledDotProductAttentionOptions>(config));
     },
     .qdq = {.on_request = true, .several_inputs = true},
 };

@@ -32,14 +32,12 @@ static void fields(Visitor& v, SeparableConv2DOptions& o) {
 
 namespace {
 
-using Options = SeparableConv2DOptions;
-
 constexpr std::string_view kInner = "depthwise";  // what the first one makes
 constexpr ConvolutionWindow kPointwise{{1, 1}, {1, 1}, Padding::valid, {1, 1}};
 
 class SeparableConv2DLayer final : public Layer {
  public:
-  explicit SeparableConv2DLayer(const Options& options)
+  explicit SeparableConv2DLayer(const SeparableConv2DOptions& options)
       : o_(options),
         window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
         activation_(find_activation(o_.activation)) {
@@ -127,7 +125,7 @@ class SeparableConv2DLayer final : public Layer {
   }
 
  private:
-  Options o_;
+  SeparableConv2DOptions o_;
   ConvolutionWindow window_;
   const ActivationFunction& activation_;
   size_t depthwise_ = 0;
@@ -137,7 +135,7 @@ class SeparableConv2DLayer final : public Layer {
 
 }  // namespace
 
-SeparableConv2D::SeparableConv2D(const Options& options)
+SeparableConv2D::SeparableConv2D(const SeparableConv2DOptions& options)
     : LayerHandle(
           make_layer<SeparableConv2DLayer>("SeparableConv2D", options)) {}
 
@@ -146,7 +144,7 @@ const LayerDef separable_conv2d_def{
     .class_name = "SeparableConv2D",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
       return std::make_shared<SeparableConv2DLayer>(
-          read_fields<Options>(config));
+          read_fields<SeparableConv2DOptions>(config));
     },
     .role = LayerRole::linear,
     .qdq = {.enabled = true,

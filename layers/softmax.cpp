@@ -78,7 +78,7 @@ Softmax::Softmax(const SoftmaxOptions& options)
     : LayerHandle(make_layer<SoftmaxLayer>("Softmax", options)) {}
 
 // tf.keras writes one axis as a list, too.
-static void upgrade(Config& config) {
+static void upgrade_softmax(Config& config) {
   const Config* axis = config.find("axis");
   if (axis != nullptr && axis->is_list() && axis->as_list().size() == 1) {
     const Config one = axis->as_list()[0];
@@ -93,7 +93,7 @@ const LayerDef softmax_def{
       return std::make_shared<SoftmaxLayer>(
           read_fields<SoftmaxOptions>(config));
     },
-    .keras = {.layout = KerasLayout::axis, .upgrade = upgrade},
+    .keras = {.layout = KerasLayout::axis, .upgrade = upgrade_softmax},
 };
 
 }  // namespace octet

@@ -6,7 +6,7 @@
 namespace octet {
 namespace {
 
-constexpr Merge kMerge{
+constexpr Merge kSubtract{
     .class_name = "Subtract",
     .combine = subtract,
     .onnx_op = "Sub",
@@ -16,12 +16,12 @@ constexpr Merge kMerge{
 }  // namespace
 
 Subtract::Subtract(const SubtractOptions& options)
-    : LayerHandle(make_merge(kMerge, options.name)) {}
+    : LayerHandle(make_merge(kSubtract, options.name)) {}
 
 extern const LayerDef subtract_def;
 const LayerDef subtract_def{
     .class_name = "Subtract",
-    .create = [](const Config&) { return make_merge(kMerge, ""); },
+    .create = [](const Config&) { return make_merge(kSubtract, ""); },
     .role = LayerRole::merge,
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::pointwise},

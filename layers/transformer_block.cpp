@@ -14,21 +14,20 @@
 namespace octet {
 namespace {
 
-using Options = TransformerBlockOptions;
-
-SymbolicTensor normalize(const SymbolicTensor& x, const Options& o,
-                         const char* part) {
+SymbolicTensor normalize(const SymbolicTensor& x,
+                         const TransformerBlockOptions& o, const char* part) {
   return LayerNormalization(
       {.epsilon = o.epsilon, .name = part_name(o.name, part)})(x);
 }
 
-SymbolicTensor drop(const SymbolicTensor& x, const Options& o,
+SymbolicTensor drop(const SymbolicTensor& x, const TransformerBlockOptions& o,
                     const char* part) {
   if (o.dropout == 0) return x;
   return Dropout({.rate = o.dropout, .name = part_name(o.name, part)})(x);
 }
 
-SymbolicTensor build(const SymbolicTensor& x, const Options& o) {
+SymbolicTensor build(const SymbolicTensor& x,
+                     const TransformerBlockOptions& o) {
   const Shape shape = x.shape();
   const int64_t d = token_input(std::span(&shape, 1))[2];
   expect_count("num_heads", o.num_heads);

@@ -56,7 +56,7 @@ ZeroPadding2D::ZeroPadding2D(const ZeroPadding2DOptions& options)
     : LayerHandle(make_layer<ZeroPadding2DLayer>("ZeroPadding2D", options)) {}
 
 // Keras 1.2 lists top, bottom, left and right.
-static void upgrade(Config& config) {
+static void upgrade_zero_padding2d(Config& config) {
   const Config* value = config.find("padding");
   if (value == nullptr || !value->is_list() || value->as_list().size() != 4) {
     return;
@@ -74,7 +74,7 @@ const LayerDef zero_padding2d_def{
           read_fields<ZeroPadding2DOptions>(config));
     },
     .role = LayerRole::movement,
-    .keras = {.layout = KerasLayout::image, .upgrade = upgrade},
+    .keras = {.layout = KerasLayout::image, .upgrade = upgrade_zero_padding2d},
 };
 
 }  // namespace octet

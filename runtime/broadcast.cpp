@@ -106,7 +106,7 @@ namespace {
 
 // Eight chains, joined pairwise: a fixed order that the compiler can keep in
 // vectors.
-double sum_of(const float* g, int64_t n) {
+double gradient_sum(const float* g, int64_t n) {
   std::array<double, 8> chains{};
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -119,9 +119,9 @@ double sum_of(const float* g, int64_t n) {
 
 // Sums g, laid out along `axes`, into `sums`, which has those axes along
 // which y moves.
-class Reduction {
+class BroadcastSum {
  public:
-  explicit Reduction(std::span<const Broadcast::Axis> axes) : axes_(axes) {
+  explicit BroadcastSum(std::span<const Broadcast::Axis> axes) : axes_(axes) {
     for (size_t i = axes_.size(); i-- > 0;) {
       g_steps_[i] = g_size_;
       y_steps_[i] = axes_[i].y ? y_size_ : 0;
@@ -137,7 +137,7 @@ class Reduction {
            int64_t last) const {
     if (level + 1 == axes_.size()) {
       if (!axes_[level].y) {
-        sums[0] += sum_of(g + first, last - first);
+        sums[0] += gradient_sum(g + first, last - first);
       } else {
         for (int64_t i = first; i < last; ++i) sums[i] += g[i];
       }
@@ -166,7 +166,7 @@ Tensor sum_to(const Tensor& g, const Shape& shape) {
                                  shape.to_string(), g.shape().to_string()));
   }
   const Broadcast plan("sum", g.shape(), shape);
-  const Reduction reduction(plan.axes());
+  const BroadcastSum reduction(plan.axes());
   const Broadcast::Axis outer = plan.axes()[0];
   const int64_t partitions = std::min(partition_count(g.size()), outer.size);
   const size_t outputs = static_cast<size_t>(reduction.outputs());

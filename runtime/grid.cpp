@@ -62,7 +62,7 @@ void for_each_run(const Channels& c, Body body) {
 }
 
 // NaN wins, so that it cannot hide behind a comparison.
-float larger(float top, float magnitude) {
+float larger_magnitude(float top, float magnitude) {
   return magnitude > top || std::isnan(magnitude) ? magnitude : top;
 }
 
@@ -85,7 +85,7 @@ float scale_of_range(float absmax, int high) {
 
 float absmax(const Tensor& x) {
   float top = 0;
-  for (const float v : x.f32()) top = larger(top, std::fabs(v));
+  for (const float v : x.f32()) top = larger_magnitude(top, std::fabs(v));
   return top;
 }
 
@@ -101,7 +101,7 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
   }
   for_each_run(channels, [&](size_t channel, size_t first, size_t last) {
     for (size_t i = first; i < last; ++i) {
-      top[channel] = larger(top[channel], std::fabs(values[i]));
+      top[channel] = larger_magnitude(top[channel], std::fabs(values[i]));
     }
   });
   return result;

@@ -21,18 +21,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "checkpoint-";
-constexpr std::string_view kSuffix = ".h5";
+constexpr std::string_view kCheckpointSuffix = ".h5";
 constexpr size_t kDigits = 12;
 
 std::string file_name(int64_t steps) {
-  return fmt::format("{}{:0{}}{}", kPrefix, steps, kDigits, kSuffix);
+  return fmt::format("{}{:0{}}{}", kPrefix, steps, kDigits, kCheckpointSuffix);
 }
 
 /// The steps in a name that file_name() gives.
 std::optional<int64_t> steps_in(const std::string& name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return {};
+  if (!name.starts_with(kPrefix) || !name.ends_with(kCheckpointSuffix))
+    return {};
   const char* first = name.data() + kPrefix.size();
-  const char* last = name.data() + name.size() - kSuffix.size();
+  const char* last = name.data() + name.size() - kCheckpointSuffix.size();
   int64_t steps = 0;
   const auto [end, error] = std::from_chars(first, last, steps);
   if (error != std::errc() || end != last || file_name(steps) != name) {
@@ -72,7 +73,7 @@ void remove_leftovers(const fs::path& folder) {
        !ignored && at != fs::directory_iterator(); at.increment(ignored)) {
     const std::string name = at->path().filename().string();
     if (name.starts_with(fmt::format(".{}", kPrefix)) &&
-        name.find(fmt::format("{}.", kSuffix)) != std::string::npos) {
+        name.find(fmt::format("{}.", kCheckpointSuffix)) != std::string::npos) {
       found.push_back(at->path());
     }
   }

@@ -12,7 +12,7 @@
 namespace octet::io {
 namespace {
 
-constexpr int64_t kLargestFile = int64_t{1} << 30;
+constexpr int64_t kLargestImageFile = int64_t{1} << 30;
 constexpr std::string_view kImageFile = "a PNG or JPEG image";
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegMagic = "\xff\xd8\xff";
@@ -83,7 +83,7 @@ Tensor decode_image(std::string_view bytes, int64_t channels) {
 }
 
 Tensor read_image(const std::filesystem::path& path, int64_t channels) {
-  const std::string bytes = read_file_as(kImageFile, path, kLargestFile);
+  const std::string bytes = read_file_as(kImageFile, path, kLargestImageFile);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] { return decode_image(bytes, channels); });

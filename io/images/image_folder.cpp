@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr float kInputScale = 1.0f / 255.0f;
+constexpr float kImageScale = 1.0f / 255.0f;
 
 struct ImageFile {
   fs::path path;
@@ -66,7 +66,7 @@ class FileSource final : public SampleSource {
       const auto from = image.data<uint8_t>();
       std::transform(
           from.begin(), from.end(), batch.inputs.f32().data() + i * length,
-          [](uint8_t x) { return kInputScale * static_cast<float>(x); });
+          [](uint8_t x) { return kImageScale * static_cast<float>(x); });
       batch.labels.data<int64_t>()[row] = file.label;
     });
     return batch;
@@ -262,7 +262,7 @@ Dataset decode_all(const std::vector<ImageFile>& files,
     std::copy(from.begin(), from.end(),
               images.data<uint8_t>().data() + i * length);
   });
-  return Dataset(images, labels_of(files), kInputScale);
+  return Dataset(images, labels_of(files), kImageScale);
 }
 
 }  // namespace

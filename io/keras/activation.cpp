@@ -12,7 +12,7 @@
 namespace octet::io {
 namespace {
 
-constexpr size_t kLongestName = 100;
+constexpr size_t kLongestActivation = 100;
 
 std::string without_package(const std::string& name) {
   return name.substr(name.rfind('>') + 1);
@@ -57,7 +57,7 @@ ActivationForm from_name(const std::string& written,
               users.class_name}}};
   }
   const std::string name = users.class_name;
-  if (name.size() > kLongestName) {
+  if (name.size() > kLongestActivation) {
     throw FormatError(
         fmt::format("activation: expected a name, got '{}'", printable(name)));
   }

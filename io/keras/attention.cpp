@@ -12,7 +12,7 @@
 namespace octet::io {
 namespace {
 
-constexpr std::string_view kSuffix = "/attention";
+constexpr std::string_view kAttentionSuffix = "/attention";
 
 const Config* given(const Config& config, const char* key) {
   const Config* value = config.find(key);
@@ -170,10 +170,10 @@ class AttentionBuilder final : public LayerBuilder {
 std::optional<std::string> attention_block(const Layer& layer) {
   const std::string& name = layer.name();
   if (layer.class_name() != "ScaledDotProductAttention" ||
-      !name.ends_with(kSuffix)) {
+      !name.ends_with(kAttentionSuffix)) {
     return std::nullopt;
   }
-  return name.substr(0, name.size() - kSuffix.size());
+  return name.substr(0, name.size() - kAttentionSuffix.size());
 }
 
 std::optional<AttentionLayers> find_attention(

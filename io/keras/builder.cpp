@@ -20,9 +20,9 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
                                          BuildState& state);
 
 /// The layers of one graph, made at their first call.
-class GraphBuilder {
+class ModelBuilder {
  public:
-  GraphBuilder(const KerasGraph& graph, std::string prefix, BuildState& state)
+  ModelBuilder(const KerasGraph& graph, std::string prefix, BuildState& state)
       : graph_(graph),
         prefix_(std::move(prefix)),
         state_(state),
@@ -176,7 +176,7 @@ class NestedBuilder final : public LayerBuilder {
 
   const KerasLayer& layer_;
   BuildState& state_;
-  GraphBuilder graph_;
+  ModelBuilder graph_;
 };
 
 std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
@@ -297,7 +297,7 @@ BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
         }));
     input_tensors.push_back(inputs.back().tensor);
   }
-  GraphBuilder builder(graph, "", state);
+  ModelBuilder builder(graph, "", state);
   std::vector<SymbolicTensor> outputs;
   for (const Value& y : builder.call(inputs)) {
     // Images stay as they are; features come in Keras' order.

@@ -26,7 +26,7 @@ constexpr std::string_view kWrapper = "QuantizeWrapper";
 // Of names, which are compared with each other.
 constexpr size_t kLongestName = 1000;
 // Of a model; a few is usual.
-constexpr size_t kMostInputs = 1000;
+constexpr size_t kMostLayerInputs = 1000;
 
 std::string text_at(const Config& object, const char* key) {
   const Config* value = object.find(key);
@@ -204,9 +204,9 @@ struct Parser {
           "and {}",
           graph.inputs.size(), graph.outputs.size()));
     }
-    if (graph.inputs.size() > kMostInputs) {
+    if (graph.inputs.size() > kMostLayerInputs) {
       throw FormatError(fmt::format("input_layers: expected at most {}, got {}",
-                                    kMostInputs, graph.inputs.size()));
+                                    kMostLayerInputs, graph.inputs.size()));
     }
   }
 

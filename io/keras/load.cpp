@@ -34,7 +34,7 @@ constexpr std::string_view kKerasFile =
     "a model or weights of Keras (.h5, .keras)";
 
 /// What is in a file, taken apart.
-struct Source {
+struct KerasSource {
   Hdf5Reader weights;
   double weight_bytes = 0;  ///< of the HDF5 file
   bool is_weights_h5 = false;
@@ -58,11 +58,11 @@ void expect_json_size(const std::string& json) {
   }
 }
 
-Source open_hdf5(std::string contents, const std::string& name,
-                 const FileLimits& limits) {
+KerasSource open_hdf5(std::string contents, const std::string& name,
+                      const FileLimits& limits) {
   const auto bytes = static_cast<double>(contents.size());
-  Source source{.weights = Hdf5Reader(std::move(contents), name, limits),
-                .weight_bytes = bytes};
+  KerasSource source{.weights = Hdf5Reader(std::move(contents), name, limits),
+                     .weight_bytes = bytes};
   const Hdf5Reader& file = source.weights;
   if (file.kind(kWeightsGroup) == Hdf5Kind::group) {
     source.group = kWeightsGroup;
@@ -89,9 +89,9 @@ Source open_hdf5(std::string contents, const std::string& name,
   return source;
 }
 
-Source open_archive(std::string_view contents, const FileLimits& limits) {
+KerasSource open_archive(std::string_view contents, const FileLimits& limits) {
   KerasArchive archive = read_archive(contents);
-  Source source =
+  KerasSource source =
       open_hdf5(std::move(archive.weights), kArchiveWeights, limits);
   if (!source.is_weights_h5) {
     throw FormatError(fmt::format("{}: expected a group 'layers', got none",
@@ -122,16 +122,17 @@ std::string read_architecture(const std::filesystem::path& path) {
   return json;
 }
 
-Source open_source(const std::filesystem::path& path,
-                   const KerasOptions& options) {
+KerasSource open_source(const std::filesystem::path& path,
+                        const KerasOptions& options) {
   std::string contents = read_file_as(kKerasFile, path);
   if (!is_hdf5(contents)) {
     refuse_other_kind(kKerasFile, contents,
                       {FileKind::keras_archive, FileKind::zip});
   }
-  Source source = is_zip(contents) ? open_archive(contents, options.limits)
-                                   : open_hdf5(std::move(contents),
-                                               path.string(), options.limits);
+  KerasSource source =
+      is_zip(contents)
+          ? open_archive(contents, options.limits)
+          : open_hdf5(std::move(contents), path.string(), options.limits);
   if (!options.architecture.empty()) {
     source.architecture = read_architecture(options.architecture);
   }
@@ -185,7 +186,7 @@ struct Stored {
   std::vector<StoredScales> scales;  ///< of the toolkit's quantizers
 };
 
-Stored match(const Source& source, const Model& model,
+Stored match(const KerasSource& source, const Model& model,
              std::vector<TargetLayer>& targets, const KerasOptions& options) {
   if (source.is_weights_h5) {
     return {match_weights_h5(source.weights, targets, options), {}};
@@ -224,7 +225,7 @@ decltype(auto) reading(const std::filesystem::path& path, Body body) {
 }
 
 Model load(const std::filesystem::path& path, const KerasOptions& options) {
-  Source source = open_source(path, options);
+  KerasSource source = open_source(path, options);
   if (source.architecture.empty()) {
     refuse_other_kind(kKerasFile, read_file(path), {FileKind::keras_h5});
     throw FormatError(
@@ -295,7 +296,7 @@ Model load_keras(const std::filesystem::path& path,
 void load_keras_weights(Model& model, const std::filesystem::path& path,
                         const KerasOptions& options) {
   reading(path, [&] {
-    Source source = open_source(path, options);
+    KerasSource source = open_source(path, options);
     std::vector<TargetLayer> targets = targets_of(model);
     const Stored stored = match(source, model, targets, options);
     // A float model has no use for them, nor has one that keeps its own.

@@ -13,6 +13,10 @@ function(octet_module name)
   endforeach()
   octet_compile_options(${target})
   octet_private_links(${target} ${MODULE_LINKS} fmt::fmt)
+  # Half of the compile time from scratch: six sources read their headers once.
+  # What is a source's own must have a name of its own within a module.
+  set_target_properties(${target} PROPERTIES
+    UNITY_BUILD ${OCTET_UNITY_BUILD} UNITY_BUILD_BATCH_SIZE 6)
   # A fifth of a source's compile time.
   target_precompile_headers(${target} PRIVATE
     <algorithm> <array> <functional> <map> <memory> <optional> <span> <string>

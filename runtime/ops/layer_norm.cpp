@@ -15,7 +15,7 @@ namespace {
 
 // A row's mean in two floats and 1 / sqrt(variance + epsilon): a mean of many
 // deviations rounded to one float would move every result.
-struct Moments {
+struct RowMoments {
   float high;
   float low;
   float factor;
@@ -23,7 +23,7 @@ struct Moments {
   float normalized(float x) const { return ((x - high) - low) * factor; }
 };
 
-Moments moments_of(const float* x, int64_t c, float epsilon) {
+RowMoments moments_of(const float* x, int64_t c, float epsilon) {
   const double count = static_cast<double>(c);
   const double mean = row_sum(c, [x](int64_t i) { return x[i]; }) / count;
   const double squares = row_sum(c, [x, mean](int64_t i) {
@@ -44,7 +44,7 @@ void check(const Shape& x, const Variable& parameter, const char* name) {
 
 // The gradients of x, gamma and beta.
 std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
-                              const std::vector<Moments>& moments,
+                              const std::vector<RowMoments>& moments,
                               const Tensor& dy) {
   const int64_t c = x.shape()[-1];
   const int64_t rows = x.size() / c;
@@ -59,7 +59,7 @@ std::vector<Tensor> gradients(const Tensor& x, const Tensor& gamma,
     double* dgamma = sums.data() + chunk * 2 * c;
     double* dbeta = dgamma + c;
     for (int64_t row = first; row < last; ++row) {
-      const Moments m = moments[static_cast<size_t>(row)];
+      const RowMoments m = moments[static_cast<size_t>(row)];
       const float* xr = from + row * c;
       const float* gr = g + row * c;
       float* dr = to + row * c;
@@ -114,7 +114,7 @@ Variable layer_norm(const Variable& x, const Variable& gamma,
   const Tensor scale = gamma ? gamma.value() : Tensor::full({c}, 1);
   const Tensor offset = beta ? beta.value() : Tensor::zeros({c});
   const int64_t rows = values.size() / c;
-  std::vector<Moments> moments(static_cast<size_t>(rows));
+  std::vector<RowMoments> moments(static_cast<size_t>(rows));
   Tensor y(x.shape());
   const float* from = values.f32().data();
   const float* a = scale.f32().data();
@@ -122,7 +122,7 @@ Variable layer_norm(const Variable& x, const Variable& gamma,
   float* to = y.f32().data();
   parallel_chunks(rows, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t row = first; row < last; ++row) {
-      const Moments m = moments_of(from + row * c, c, epsilon);
+      const RowMoments m = moments_of(from + row * c, c, epsilon);
       moments[static_cast<size_t>(row)] = m;
       const float* xr = from + row * c;
       float* yr = to + row * c;

@@ -11,13 +11,13 @@ namespace octet {
 namespace {
 
 // Draws `n` numbers in blocks with a child stream each.
-constexpr int64_t kBlock = 4096;
+constexpr int64_t kRandomBlock = 4096;
 template <class Draw>
 void draw_blocks(int64_t n, const Rng& rng, const Draw& draw) {
-  parallel_for((n + kBlock - 1) / kBlock, [&](int64_t block) {
+  parallel_for((n + kRandomBlock - 1) / kRandomBlock, [&](int64_t block) {
     Rng stream = rng.child(static_cast<uint64_t>(block));
-    const int64_t end = std::min(n, (block + 1) * kBlock);
-    for (int64_t i = block * kBlock; i < end; ++i) draw(i, stream);
+    const int64_t end = std::min(n, (block + 1) * kRandomBlock);
+    for (int64_t i = block * kRandomBlock; i < end; ++i) draw(i, stream);
   });
 }
 

@@ -8,7 +8,7 @@ namespace {
 using reference::Array;
 using Arrays = std::vector<Array>;
 using Variables = std::vector<Variable>;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 // Whole blocks: what the deferral was made for.
 void add_blocks(std::vector<GradientCase>& cases) {
@@ -37,7 +37,7 @@ void add_blocks(std::vector<GradientCase>& cases) {
              return reference::batch_norm_training(x, a[i], a[i + 1], 1e-2f);
            };
            const Array h = reference::relu(
-               bn(reference::conv2d(a[0], a[1], same3), 2), kInfinity);
+               bn(reference::conv2d(a[0], a[1], same3), 2), kUnbounded);
            const Array y = bn(reference::conv2d(h, a[4], same3), 5);
            const Array z = reference::relu(reference::add(y, bn(a[0], 2)), 1.5);
            return reference::conv2d(z, a[4], same3);
@@ -57,11 +57,12 @@ void add_blocks(std::vector<GradientCase>& cases) {
            const WindowOptions stride2{.strides{2, 2}};
            const Array h = reference::relu(
                reference::bias_add(reference::conv2d(a[0], a[1], same3), a[2]),
-               kInfinity);
+               kUnbounded);
            const Array s = reference::conv2d(h, a[1], stride2);
            const Array t = reference::conv2d(
-               reference::relu(reference::add(h, h), kInfinity), a[1], stride2);
-           return reference::add(s, reference::relu(t, kInfinity));
+               reference::relu(reference::add(h, h), kUnbounded), a[1],
+               stride2);
+           return reference::add(s, reference::relu(t, kUnbounded));
          }});
     // The quickstart's shape: conv, bn, relu, pool, flatten, dense, loss.
     cases.push_back(
@@ -83,7 +84,7 @@ void add_blocks(std::vector<GradientCase>& cases) {
          [same3](const Arrays& a) {
            Array h = reference::batch_norm_training(
                reference::conv2d(a[0], a[1], same3), a[2], a[3], 1e-2f);
-           h = reference::max_pool2d(reference::relu(h, kInfinity), {2, 2},
+           h = reference::max_pool2d(reference::relu(h, kUnbounded), {2, 2},
                                      {.strides{2, 2}});
            Array flat({4, h.size() / 4});
            flat.values = h.values;
@@ -124,7 +125,7 @@ void add_normalized_dense(std::vector<GradientCase>& cases) {
              if (biased) y = reference::bias_add(y, a[4]);
              return reference::relu(
                  reference::batch_norm_training(y, a[2], a[3], 1e-2f),
-                 kInfinity);
+                 kUnbounded);
            }});
     }
   }

@@ -20,7 +20,7 @@ void for_each_cell(const Shape& image, const Shape& output, const Shape& kernel,
           }
 }
 
-int64_t at4(const Shape& s, int64_t a, int64_t b, int64_t c, int64_t d) {
+int64_t at_nhwc(const Shape& s, int64_t a, int64_t b, int64_t c, int64_t d) {
   return ((a * s[1] + b) * s[2] + c) * s[3] + d;
 }
 
@@ -46,9 +46,9 @@ Array conv2d(const Array& x, const Array& kernel, const WindowOptions& o,
                   for (int64_t k = 0; k < ks[3]; ++k)
                     for (int64_t c = 0; c < ks[2]; ++c) {
                       const int64_t channel = k / outputs * ks[2] + c;
-                      y[at4(y.shape, n, i, j, k)] +=
-                          x[at4(x.shape, n, h, w, channel)] *
-                          kernel[at4(ks, p, q, c, k)];
+                      y[at_nhwc(y.shape, n, i, j, k)] +=
+                          x[at_nhwc(x.shape, n, h, w, channel)] *
+                          kernel[at_nhwc(ks, p, q, c, k)];
                     }
                 });
   return y;
@@ -62,9 +62,9 @@ Array conv2d_transpose(const Array& x, const Array& kernel, Size2 output,
                 [&](auto n, auto i, auto j, auto h, auto w, auto p, auto q) {
                   for (int64_t k = 0; k < ks[2]; ++k)
                     for (int64_t c = 0; c < ks[3]; ++c) {
-                      y[at4(y.shape, n, h, w, k)] +=
-                          x[at4(x.shape, n, i, j, c)] *
-                          kernel[at4(ks, p, q, k, c)];
+                      y[at_nhwc(y.shape, n, h, w, k)] +=
+                          x[at_nhwc(x.shape, n, i, j, c)] *
+                          kernel[at_nhwc(ks, p, q, k, c)];
                     }
                 });
   return y;
@@ -78,9 +78,9 @@ Array depthwise_conv2d(const Array& x, const Array& kernel,
                 [&](auto n, auto i, auto j, auto h, auto w, auto p, auto q) {
                   for (int64_t c = 0; c < ks[2]; ++c)
                     for (int64_t m = 0; m < ks[3]; ++m) {
-                      y[at4(y.shape, n, i, j, c * ks[3] + m)] +=
-                          x[at4(x.shape, n, h, w, c)] *
-                          kernel[at4(ks, p, q, c, m)];
+                      y[at_nhwc(y.shape, n, i, j, c * ks[3] + m)] +=
+                          x[at_nhwc(x.shape, n, h, w, c)] *
+                          kernel[at_nhwc(ks, p, q, c, m)];
                     }
                 });
   return y;

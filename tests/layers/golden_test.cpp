@@ -18,13 +18,13 @@ namespace {
 // Keras computed in float64 (or, for a few functions, in float32), so what is
 // left is Octet's rounding: a sum of k <= 150 terms errs by sqrt(k) * 6e-8 of
 // its largest terms, and the numbers are of size 1.
-constexpr float kTolerance = 2e-6f;
+constexpr float kGoldenTolerance = 2e-6f;
 // Normalization divides by a deviation and takes differences of like terms.
 constexpr float kNormalizationTolerance = 1e-5f;
 
 float tolerance(const GoldenCase& c) {
   return c.class_name.find("Normalization") == std::string::npos
-             ? kTolerance
+             ? kGoldenTolerance
              : kNormalizationTolerance;
 }
 

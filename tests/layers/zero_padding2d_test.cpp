@@ -8,7 +8,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using Floats = std::vector<float>;
-constexpr int64_t kN = Shape::kAnySize;
+constexpr int64_t kPaddedImages = Shape::kAnySize;
 
 TEST(ZeroPadding2D, PutsZerosAroundEachImage) {
   const Tensor x = Tensor::of<float>({1, 1, 2, 1}, {3, 4});
@@ -18,20 +18,21 @@ TEST(ZeroPadding2D, PutsZerosAroundEachImage) {
 }
 
 TEST(ZeroPadding2D, PadsByOneUnlessToldOtherwise) {
-  EXPECT_EQ(ZeroPadding2D()(input({4, 6, 3})).shape(), Shape({kN, 6, 8, 3}));
+  EXPECT_EQ(ZeroPadding2D()(input({4, 6, 3})).shape(),
+            Shape({kPaddedImages, 6, 8, 3}));
 }
 
 TEST(ZeroPadding2D, ReadsTheThreeFormsOfKeras) {
   const auto shape = [](const Config& padding) {
     const auto layer =
         create_layer("ZeroPadding2D", Config().set("padding", padding));
-    const Shape x{kN, 4, 6, 3};
+    const Shape x{kPaddedImages, 4, 6, 3};
     return layer->output_shape(std::span(&x, 1));
   };
-  EXPECT_EQ(shape(2), Shape({kN, 8, 10, 3}));
-  EXPECT_EQ(shape(Config::List{1, 2}), Shape({kN, 6, 10, 3}));
+  EXPECT_EQ(shape(2), Shape({kPaddedImages, 8, 10, 3}));
+  EXPECT_EQ(shape(Config::List{1, 2}), Shape({kPaddedImages, 6, 10, 3}));
   EXPECT_EQ(shape(Config::List{Config::List{0, 1}, Config::List{2, 3}}),
-            Shape({kN, 5, 11, 3}));
+            Shape({kPaddedImages, 5, 11, 3}));
 }
 
 TEST(ZeroPadding2D, RefusesNegativeSizesAndAnythingButImages) {

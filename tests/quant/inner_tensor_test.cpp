@@ -30,7 +30,7 @@ Model separable() {
 
 Dataset data() { return samples(20, kImage); }
 
-Model calibrated(const Model& model) {
+Model calibrated_copy(const Model& model) {
   Model quantized = quantize_model(model);
   calibrate(quantized, data(), {.method = Calibration::max});
   return quantized;
@@ -78,7 +78,7 @@ TEST(InnerTensor, GoesWithTheInputWhereASpecAsksForOneOfTheTwo) {
 
 TEST(InnerTensor, IsCalibratedOnItsOwnRange) {
   const Model model = separable();
-  const Model quantized = calibrated(model);
+  const Model quantized = calibrated_copy(model);
   const Tensor x = data().batch(0, 20).inputs;
   const Variable y = between(
       Variable(x), model.layer("sep").parameter("depthwise_kernel").variable);
@@ -90,7 +90,7 @@ TEST(InnerTensor, IsCalibratedOnItsOwnRange) {
 
 TEST(InnerTensor, IsRoundedInTrainingAndInInference) {
   const Model model = separable();
-  Model quantized = calibrated(model);
+  Model quantized = calibrated_copy(model);
   const Layer& layer = quantized.layer("quant_sep");
   const auto rounded = [&](const std::string& name) {
     const Parameter& p = layer.parameter(name);
@@ -114,7 +114,7 @@ TEST(InnerTensor, IsRoundedInTrainingAndInInference) {
 }
 
 TEST(InnerTensor, StaysWhereItIsInCopiesAndStates) {
-  const Model quantized = calibrated(separable());
+  const Model quantized = calibrated_copy(separable());
   const Tensor x = noise({3, 6, 5, 3}, 7);
   const auto expected = bits(quantized.predict(x));
   EXPECT_EQ(bits(quantized.clone().predict(x)), expected);
@@ -131,7 +131,7 @@ TEST(InnerTensor, KeepsItsQuantizerWhereANormalizationIsFolded) {
       SeparableConv2D({.filters = 4, .use_bias = false, .name = "sep"})(x);
   Model model(x, BatchNormalization({.name = "bn"})(y));
   shake(model);
-  const Model quantized = calibrated(model);
+  const Model quantized = calibrated_copy(model);
   const Model folded = fold_batch_norm(quantized);
   EXPECT_EQ(folded.nodes().size(), 2u);
   EXPECT_EQ(quantizer(folded, "sep/depthwise")->scale(),

@@ -10,7 +10,7 @@ namespace {
 
 using Counts = std::map<std::string, int64_t>;
 
-struct Expected {
+struct ExpectedMatches {
   Counts applied;
   size_t activations;
   size_t weights;
@@ -21,7 +21,7 @@ struct Expected {
 /// Small images, which leave more than one pixel before the global pool, with
 /// the sizes of weights that the network comes with.
 void expect(const std::string& network, const Shape& input,
-            const Expected& expected) {
+            const ExpectedMatches& expected) {
   const Model model = zoo::make(network, {.input = input});
   const TransformResult result = transform(model);
   EXPECT_EQ(applied(result.report), expected.applied) << network;

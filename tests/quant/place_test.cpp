@@ -14,8 +14,9 @@ using ::testing::IsEmpty;
 
 using Strings = std::vector<std::string>;
 
-const SpecOptions kOff{.quantize_input = false, .quantize_weight = false};
-const SpecOptions kClass{.is_keras_class = true};
+const SpecOptions kSwitchedOff{.quantize_input = false,
+                               .quantize_weight = false};
+const SpecOptions kOfClass{.is_keras_class = true};
 
 /// A case that returns what it is told to, whatever the user says.
 class Says : public CustomQDQInsertionCase {
@@ -47,8 +48,8 @@ Model block() {
   return Model(x, Dense({.units = 3, .name = "dense"})(y), {.name = "block"});
 }
 
-QuantizeOptions asking(QuantizationSpec spec,
-                       std::vector<InsertionCase> cases = {}) {
+QuantizeOptions asking_for(QuantizationSpec spec,
+                           std::vector<InsertionCase> cases = {}) {
   return {.spec = std::move(spec),
           .cases = std::move(cases),
           .policy = Policy::toolkit};
@@ -88,8 +89,8 @@ TEST(Place, TakesTheUserBeforeCasesBeforeThePolicy) {
   const Model model = block();
   QuantizationSpec spec = spec_of("add", {.quantization_index = {0}});
   const Placement placement = place(
-      model, asking(spec, {says("A", "add", {.quantization_index = {1}}),
-                           says("A", "conv", {.quantize_weight = false})}));
+      model, asking_for(spec, {says("A", "add", {.quantization_index = {1}}),
+                               says("A", "conv", {.quantize_weight = false})}));
   EXPECT_THAT(outline(placement),
               ElementsAre("conv input 0 (case A)", "add input 0 (user)",
                           "dense input 0 (default)", "dense kernel (default)"));
@@ -105,9 +106,9 @@ TEST(Place, TakesTheLaterCase) {
   const InsertionCase first = says("First", "add", {.quantization_index = {0}});
   const InsertionCase second =
       says("Second", "add", {.quantization_index = {1}});
-  EXPECT_THAT(sites_of("add", place(model, asking({}, {first, second}))),
+  EXPECT_THAT(sites_of("add", place(model, asking_for({}, {first, second}))),
               ElementsAre("input 1 (case Second)"));
-  const Placement placement = place(model, asking({}, {second, first}));
+  const Placement placement = place(model, asking_for({}, {second, first}));
   EXPECT_THAT(sites_of("add", placement), ElementsAre("input 0 (case First)"));
   EXPECT_THAT(conflicts(placement),
               ElementsAre("add: case First wants input 0, case Second input "
@@ -117,14 +118,15 @@ TEST(Place, TakesTheLaterCase) {
 TEST(Place, TakesTheUsersPatternsAndClassesBeforeCases) {
   const Model model = block();
   const std::vector<InsertionCase> cases{ResNetV1QDQCase()};
-  EXPECT_THAT(sites_of("add", place(model, asking({}, cases))),
+  EXPECT_THAT(sites_of("add", place(model, asking_for({}, cases))),
               ElementsAre("input 1 (case ResNetV1)"));
+  EXPECT_THAT(sites_of("add", place(model, asking_for(spec_of("Add", kOfClass),
+                                                      cases))),
+              ElementsAre("input 0 (user)", "input 1 (user)"));
   EXPECT_THAT(
-      sites_of("add", place(model, asking(spec_of("Add", kClass), cases))),
-      ElementsAre("input 0 (user)", "input 1 (user)"));
-  EXPECT_THAT(
-      sites_of("add",
-               place(model, asking(spec_of("ad+", {.is_regex = true}), cases))),
+      sites_of(
+          "add",
+          place(model, asking_for(spec_of("ad+", {.is_regex = true}), cases))),
       ElementsAre("input 0 (user)", "input 1 (user)"));
 }
 
@@ -134,7 +136,7 @@ TEST(Place, TakesANameBeforeAPatternBeforeAClass) {
   spec.add("conv", {.quantize_input = false});
   spec.add("conv|dense", {.is_regex = true, .quantize_weight = false});
   spec.add({"Conv2D", "Dense", "MaxPooling2D"}, {.is_keras_class = {true}});
-  const Placement placement = place(model, asking(spec));
+  const Placement placement = place(model, asking_for(spec));
   EXPECT_THAT(outline(placement),
               ElementsAre("conv kernel (user)", "pool input 0 (user)",
                           "dense input 0 (user)"));
@@ -147,8 +149,8 @@ TEST(Place, ReportsNoConflictWhereAllAgreeOrThePolicyIsSilent) {
   const Model model = block();
   QuantizationSpec spec = spec_of("conv");
   spec.add("pool");
-  EXPECT_THAT(conflicts(place(
-                  model, asking(spec, {says("A", "conv"), ResNetV1QDQCase()}))),
+  EXPECT_THAT(conflicts(place(model, asking_for(spec, {says("A", "conv"),
+                                                       ResNetV1QDQCase()}))),
               IsEmpty());
 }
 
@@ -159,7 +161,7 @@ TEST(Place, HonoursTheFlagsOfAClass) {
                                         .quantize_input = {true, false, true},
                                         .quantize_weight = {false, true, true},
                                         .quantization_index = {{}, {}, {1}}});
-  EXPECT_THAT(outline(place(model, asking(spec))),
+  EXPECT_THAT(outline(place(model, asking_for(spec))),
               ElementsAre("conv input 0 (user)", "add input 1 (user)",
                           "dense kernel (user)"));
 }
@@ -170,7 +172,7 @@ TEST(Place, SwitchesClassesOff) {
       spec_of("Convolution2D", {.is_keras_class = true,
                                 .quantize_input = false,
                                 .quantize_weight = false});
-  const Placement placement = place(model, asking(spec));
+  const Placement placement = place(model, asking_for(spec));
   EXPECT_THAT(outline(placement),
               ElementsAre("dense input 0 (default)", "dense kernel (default)"));
   ASSERT_EQ(placement.notes.size(), 2u);
@@ -186,12 +188,12 @@ TEST(Place, SwitchesClassesOff) {
 TEST(Place, TakesNoIndicesWithoutInputs) {
   QuantizationSpec spec =
       spec_of("add", {.quantize_input = false, .quantization_index = {0}});
-  EXPECT_THAT(sites_of("add", place(block(), asking(spec))), IsEmpty());
+  EXPECT_THAT(sites_of("add", place(block(), asking_for(spec))), IsEmpty());
 }
 
 TEST(Place, TouchesInPartialModeWhatIsListed) {
   const Model model = block();
-  QuantizeOptions options = asking(spec_of("dense"), {MaxPoolQDQCase()});
+  QuantizeOptions options = asking_for(spec_of("dense"), {MaxPoolQDQCase()});
   options.mode = QuantizationMode::partial;
   const Placement placement = place(model, options);
   EXPECT_THAT(outline(placement),
@@ -212,10 +214,10 @@ TEST(Place, ChangesNothingOfTheCallers) {
       std::make_shared<const Says>("Held", spec_of("bn", {.is_regex = true}));
   const auto spec = [] {
     QuantizationSpec own = spec_of("conv", {.quantize_weight = false});
-    own.add("Add", kClass);
+    own.add("Add", kOfClass);
     return own;
   };
-  const QuantizeOptions options = asking(spec(), {held, ResNetV2QDQCase()});
+  const QuantizeOptions options = asking_for(spec(), {held, ResNetV2QDQCase()});
   (void)quantize_model(model, options);
   QuantizeOptions failing = options;
   failing.spec.add("missing");
@@ -230,12 +232,15 @@ TEST(Place, ChangesNothingOfTheCallers) {
 TEST(Place, GivesTheSameAgainAndAfterAnError) {
   const Model model = block();
   const QuantizeOptions options =
-      asking(spec_of("conv", kOff), {ResNetV2QDQCase(), says("A", "bn", kOff)});
+      asking_for(spec_of("conv", kSwitchedOff),
+                 {ResNetV2QDQCase(), says("A", "bn", kSwitchedOff)});
   const Placement first = place(model, options);
-  EXPECT_THROW((void)place(model, asking(spec_of("missing"))), NotFoundError);
-  EXPECT_THROW((void)quantize_model(
-                   model, asking(spec_of("add", {.quantization_index = {9}}))),
-               ValueError);
+  EXPECT_THROW((void)place(model, asking_for(spec_of("missing"))),
+               NotFoundError);
+  EXPECT_THROW(
+      (void)quantize_model(
+          model, asking_for(spec_of("add", {.quantization_index = {9}}))),
+      ValueError);
   const Placement second = place(model, options);
   EXPECT_EQ(first.plan, second.plan);
   EXPECT_EQ(first.notes, second.notes);
@@ -258,8 +263,8 @@ Model nested() {
 TEST(Place, LooksIntoNestedModelsThatAreCalledTwice) {
   const Model model = nested();
   QuantizationSpec spec = spec_of("encoder/.*", {.is_regex = true});
-  spec.add("head", kOff);
-  const Placement placement = place(model, asking(spec));
+  spec.add("head", kSwitchedOff);
+  const Placement placement = place(model, asking_for(spec));
   EXPECT_THAT(
       outline(placement),
       ElementsAre("encoder/conv input 0 (user)", "encoder/conv kernel (user)",
@@ -271,7 +276,8 @@ TEST(Place, LooksIntoNestedModelsThatAreCalledTwice) {
 }
 
 TEST(Place, TakesCasesAndDefaultsInNestedModels) {
-  const Placement placement = place(nested(), asking({}, {ResNetV1QDQCase()}));
+  const Placement placement =
+      place(nested(), asking_for({}, {ResNetV1QDQCase()}));
   EXPECT_THAT(outline(placement),
               ElementsAre("encoder/conv input 0 (default)",
                           "encoder/conv kernel (default)",
@@ -282,7 +288,7 @@ TEST(Place, TakesCasesAndDefaultsInNestedModels) {
 TEST(Place, GivesAModelWithSharedLayersThatRuns) {
   const Model model = nested();
   shake(model);
-  Model quantized = quantize_model(model, asking({}, {ResNetV1QDQCase()}));
+  Model quantized = quantize_model(model, asking_for({}, {ResNetV1QDQCase()}));
   calibrate(quantized, samples(8, {6, 6, 4}), {.method = Calibration::max});
   const Tensor x = noise({2, 6, 6, 4}, 7);
   const auto real = values(model.predict(x));

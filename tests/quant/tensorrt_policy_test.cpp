@@ -9,20 +9,20 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Shape kImage{7, 5, 3};
+const Shape kPolicyImage{7, 5, 3};
 
 QuantizeOptions with(const TensorrtPolicy& policy) {
   return {.tensorrt = policy};
 }
 
 /// A model of one layer, called "x".
-Model only(const LayerHandle& layer, const Shape& shape = kImage) {
+Model only(const LayerHandle& layer, const Shape& shape = kPolicyImage) {
   const SymbolicTensor x = input(shape, "image");
   return Model(x, layer(x));
 }
 
 TEST(TensorrtPolicy, QuantizesDataAndWeightsOfEveryLinearLayer) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   SymbolicTensor x = Conv2D({.filters = 4, .name = "conv"})(image);
   x = DepthwiseConv2D({.name = "depthwise"})(x);
   x = Conv2DTranspose({.filters = 2, .name = "transpose"})(x);
@@ -41,14 +41,14 @@ TEST(TensorrtPolicy, QuantizesDataAndWeightsOfEveryLinearLayer) {
 }
 
 TEST(TensorrtPolicy, PutsNothingOnOutputs) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = conv(image, "a", 4);
   const Model model({image}, {x, relu(conv(x, "b"), "relu")});
   EXPECT_EQ(edges_for(model), (Strings{"a 0 P01", "b 0 P01"}));
 }
 
 TEST(TensorrtPolicy, SharesTheQuantizerOfATensorThroughDropout) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = relu(conv(image, "stem", 4), "relu");
   const Model model({image},
                     {conv(Dropout()(x), "a"), conv(x, "b"), conv(x, "c")});
@@ -61,7 +61,7 @@ TEST(TensorrtPolicy, SharesTheQuantizerOfATensorThroughDropout) {
 }
 
 TEST(TensorrtPolicy, LeavesOutFirstAndLastLayersWhenAsked) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor other = input({7, 5, 2}, "other");
   const SymbolicTensor a = relu(conv(image, "first", 4), "relu");
   const SymbolicTensor b = Dropout()(conv(other, "first_too", 4));
@@ -178,7 +178,7 @@ SymbolicTensor pad(const SymbolicTensor& x, const std::string& name) {
 }
 
 TEST(TensorrtPads, HaveTheQdqOfTheConvolutionThatReadsThem) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(Dropout()(pad(image, "pad")), "conv", 4));
   const QdqPlan plan = plan_for(model);
   EXPECT_EQ(edges(plan), (Strings{"pad 0 P20"}));
@@ -189,13 +189,13 @@ TEST(TensorrtPads, HaveTheQdqOfTheConvolutionThatReadsThem) {
 }
 
 TEST(TensorrtPads, PassItOnToAPadBeforeThem) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(pad(pad(image, "outer"), "inner"), "conv", 4));
   EXPECT_EQ(edges_for(model), (Strings{"outer 0 P20"}));
 }
 
 TEST(TensorrtPads, TakeItFromAllTheirReadersOrNone) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = pad(image, "pad");
   const SymbolicTensor a = conv(x, "a", 4);
   const SymbolicTensor b = conv(x, "b", 6);
@@ -210,7 +210,7 @@ TEST(TensorrtPads, TakeItFromAllTheirReadersOrNone) {
 }
 
 TEST(TensorrtPads, LeaveItWhereTheUserPutsIt) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = pad(image, "pad");
   const Model model({image}, {conv(x, "a", 4), conv(x, "b", 6)});
   QuantizeOptions options;
@@ -221,7 +221,7 @@ TEST(TensorrtPads, LeaveItWhereTheUserPutsIt) {
 }
 
 TEST(TensorrtPads, ShareTheQuantizerOfTheirTensor) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = relu(conv(image, "stem", 4), "relu");
   const Model model({image}, {conv(pad(x, "pad"), "a"), conv(x, "b")});
   const QdqPlan plan = plan_for(model);
@@ -237,11 +237,12 @@ TEST(TensorrtPads, OfSharedConvolutionsHaveNone) {
 }
 
 TEST(TensorrtPads, KeepTheAnswersOfTheModel) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const Model model(image, conv(pad(image, "pad"), "conv", 4));
   const auto answer = [&](const QuantizeOptions& options) {
     Model quantized = quantize_model(model, options);
-    calibrate(quantized, samples(20, kImage), {.method = Calibration::max});
+    calibrate(quantized, samples(20, kPolicyImage),
+              {.method = Calibration::max});
     return values(quantized.predict(noise({3, 7, 5, 3}, 8)));
   };
   // Zero is on every grid; the sums are of codes in the one, of values on the
@@ -260,7 +261,7 @@ TEST(TensorrtPolicy, DoesNotSpeakOfLayersThatCannotBeQuantized) {
 }
 
 TEST(TensorrtPolicy, IsNotAskedInPartialMode) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kPolicyImage, "image");
   const SymbolicTensor x = conv(image, "a", 4);
   const Model model(image, add({x, conv(relu(x, "relu"), "b")}));
   QuantizeOptions options{.mode = QuantizationMode::partial};

@@ -10,7 +10,7 @@
 namespace octet::quant {
 namespace {
 
-const Shape kImage{7, 5, 3};
+const Shape kUserImage{7, 5, 3};
 
 /// Hands its input on; with a parameter "kernel" where that is asked for.
 class PlainLayer final : public Layer {
@@ -68,7 +68,7 @@ LayerHandle user_layer(const LayerDef& def, const std::string& name) {
 }
 
 TEST(TensorrtUserClass, IsTreatedLikeOctetsIfItIsLinear) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kUserImage, "image");
   const SymbolicTensor x = relu(image, "x");
   const SymbolicTensor scaled = user_layer(kScale, "scale")(x);
   const Model model(image, conv(add({norm(scaled, "norm"), x}), "end"));
@@ -79,7 +79,7 @@ TEST(TensorrtUserClass, IsTreatedLikeOctetsIfItIsLinear) {
 }
 
 TEST(TensorrtUserClass, GetsWhatItsWrapperDoesIfItIsNot) {
-  const SymbolicTensor image = input(kImage, "image");
+  const SymbolicTensor image = input(kUserImage, "image");
   const SymbolicTensor x = user_layer(kBend, "bend")(norm(image, "norm"));
   const Model model(image, user_layer(kKeep, "keep")(x));
   EXPECT_EQ(edges_for(model), (Strings{"norm 0 P03", "bend 0 default"}));

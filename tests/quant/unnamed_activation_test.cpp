@@ -36,7 +36,7 @@ class BentLayer final : public Layer {
   bool bent_;
 };
 
-Model normalized(bool bent) {
+Model normalized_model(bool bent) {
   static const LayerDef def{
       .class_name = "BentDense",
       .create = [](const Config& config) -> std::shared_ptr<Layer> {
@@ -58,16 +58,16 @@ TEST(UnnamedActivation, EndsTheChainOfItsLayer) {
       .steps = {{.roles = {LayerRole::linear}},
                 {.roles = {LayerRole::normalization}, .optional = true}},
       .qdq_points = {PatternPoint::input}};
-  EXPECT_THAT(outline(transform(normalized(false), {pattern}).matches),
+  EXPECT_THAT(outline(transform(normalized_model(false), {pattern}).matches),
               ElementsAre("LinearNorm bent bn"));
-  EXPECT_THAT(outline(transform(normalized(true), {pattern}).matches),
+  EXPECT_THAT(outline(transform(normalized_model(true), {pattern}).matches),
               ElementsAre("LinearNorm bent"));
 }
 
 TEST(UnnamedActivation, KeepsANormalizationFromFolding) {
-  EXPECT_THAT(batch_norm_folds(normalized(false)),
+  EXPECT_THAT(batch_norm_folds(normalized_model(false)),
               ElementsAre(BatchNormFold{"bn", "bent", ""}));
-  EXPECT_THAT(batch_norm_folds(normalized(true)),
+  EXPECT_THAT(batch_norm_folds(normalized_model(true)),
               ElementsAre(BatchNormFold{"bn", "", "'bent' has an activation"}));
 }
 

@@ -25,7 +25,7 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 
 /// Images [4,6,3] of random numbers in [0,1], of classes 0 and 1 by turns.
-Dataset images(int64_t n) {
+Dataset square_images(int64_t n) {
   Tensor inputs(Shape{n, 4, 6, 3});
   Tensor labels(Shape{n}, DType::i64);
   Rng rng(5);
@@ -35,7 +35,7 @@ Dataset images(int64_t n) {
   return Dataset(inputs, labels);
 }
 
-Model image_network() {
+Model augmented_network() {
   const SymbolicTensor x = input({4, 6, 3});
   SymbolicTensor y = Conv2D({.filters = 5, .kernel_size = {3, 3}})(x);
   y = Dense({.units = 2})(Flatten()(y));
@@ -52,7 +52,7 @@ class Began final : public Callback {
 /// What fit throws before the training begins.
 std::string refusal(const Dataset& data, FitOptions options) {
   Model model =
-      data.input_shape().rank() == 1 ? small_network() : image_network();
+      data.input_shape().rank() == 1 ? small_network() : augmented_network();
   const auto watch = std::make_shared<Began>();
   options.callbacks = {watch};
   try {
@@ -70,8 +70,8 @@ TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
     for (const int64_t prefetch : {0, 3}) {
       for (const int64_t workers : {1, 2}) {
         set_num_threads(threads);
-        Model model = image_network();
-        fit(model, images(22),
+        Model model = augmented_network();
+        fit(model, square_images(22),
             {.epochs = 2,
              .batch_size = 4,
              .augmentation = {random_flip(), random_crop({.padding = 2}),
@@ -89,10 +89,10 @@ TEST(FitAugmentation, GivesTheSameBitsForAnyThreadsPrefetchAndWorkers) {
 
 TEST(FitAugmentation, FollowsTheSeed) {
   const auto train = [](uint64_t seed) {
-    Model model = image_network();
+    Model model = augmented_network();
     // One batch: the order of the samples is no matter of the seed, up to
     // the order of sums.
-    return fit(model, images(8),
+    return fit(model, square_images(8),
                {.optimizer = SGD({.learning_rate = 0}),
                 .seed = seed,
                 .augmentation = {random_brightness()}})[0]
@@ -104,8 +104,8 @@ TEST(FitAugmentation, FollowsTheSeed) {
 
 TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
   // At a rate of 0 only the changes make a difference.
-  const Dataset data = images(8);
-  Model model = image_network();
+  const Dataset data = square_images(8);
+  Model model = augmented_network();
   const double plain = evaluate(model, data).loss;
   const History history = fit(model, data,
                               {.epochs = 2,
@@ -119,8 +119,8 @@ TEST(FitAugmentation, ChangesEachEpochAnewAndLeavesValidationAlone) {
 }
 
 TEST(FitAugmentation, LeavesTheValidationSplitAlone) {
-  const Dataset data = images(8);
-  Model model = image_network();
+  const Dataset data = square_images(8);
+  Model model = augmented_network();
   const double plain = evaluate(model, data.drop(6)).loss;
   const History history = fit(model, data,
                               {.optimizer = SGD({.learning_rate = 0}),
@@ -167,22 +167,23 @@ TEST(FitAugmentation, RefusesMixedLabelsWhereClassesAreWanted) {
 TEST(FitAugmentation, RefusesTransformsThatDoNotFitBeforeTheTraining) {
   EXPECT_THAT(refusal(blobs(4), {.augmentation = {random_flip()}}),
               HasSubstr("random_flip: expected images [n,h,w,c]"));
-  EXPECT_THAT(
-      refusal(images(4), {.augmentation = {random_crop(
-                              {.padding = 4, .border = Border::reflect})}}),
-      HasSubstr("in the augmentation of fit"));
+  EXPECT_THAT(refusal(square_images(4),
+                      {.augmentation = {random_crop(
+                           {.padding = 4, .border = Border::reflect})}}),
+              HasSubstr("in the augmentation of fit"));
   EXPECT_THAT(refusal(one_hot(blobs(4), 2),
                       {.loss = losses::categorical_cross_entropy(),
                        .augmentation = {mixup({.classes = 3})}}),
               HasSubstr("mixup: expected labels"));
-  EXPECT_THAT(refusal(images(4), {.augmentation = {nullptr}}),
+  EXPECT_THAT(refusal(square_images(4), {.augmentation = {nullptr}}),
               HasSubstr("null pointer"));
 }
 
 TEST(FitAugmentation, RefusesPrefetchOutOfRangeBeforeTheTraining) {
-  EXPECT_THAT(refusal(images(4), {.prefetch = -1}), HasSubstr("got -1"));
-  EXPECT_THAT(refusal(images(4), {.prefetch = 1025}), HasSubstr("got 1025"));
-  EXPECT_THAT(refusal(images(4), {.workers = 0}), HasSubstr("got 0"));
+  EXPECT_THAT(refusal(square_images(4), {.prefetch = -1}), HasSubstr("got -1"));
+  EXPECT_THAT(refusal(square_images(4), {.prefetch = 1025}),
+              HasSubstr("got 1025"));
+  EXPECT_THAT(refusal(square_images(4), {.workers = 0}), HasSubstr("got 0"));
 }
 
 /// Samples [i, i], one of which cannot be read.

@@ -46,7 +46,7 @@ Model linear() {
 }
 
 /// What fit throws of options.
-std::string error_of(const FitOptions& options) {
+std::string refusal_of(const FitOptions& options) {
   try {
     Model model = small_network();
     fit(model, blobs(10), options);
@@ -289,46 +289,50 @@ TEST(FitOptions, CallsCallbacksFromBeginningToEnd) {
 }
 
 TEST(FitOptions, RefusesABatchLargerThanTheSet) {
-  EXPECT_EQ(error_of({.batch_size = 11}),
+  EXPECT_EQ(refusal_of({.batch_size = 11}),
             "fit: expected a batch_size of at most 10, the number of samples, "
             "got 11");
-  EXPECT_EQ(error_of({.batch_size = 10}), "no error");
+  EXPECT_EQ(refusal_of({.batch_size = 10}), "no error");
   // The split takes its part first.
-  EXPECT_THAT(error_of({.batch_size = 10, .validation_split = 0.5}),
+  EXPECT_THAT(refusal_of({.batch_size = 10, .validation_split = 0.5}),
               HasSubstr("at most 5"));
 }
 
 TEST(FitOptions, RefusesNumbersOutOfRange) {
   const Dataset data = blobs(4);
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_THAT(error_of({.validation_split = 1.0}), HasSubstr("in [0,1)"));
-  EXPECT_THAT(error_of({.validation_split = -0.1}), HasSubstr("in [0,1)"));
-  EXPECT_THAT(error_of({.validation_split = std::nan("")}),
+  EXPECT_THAT(refusal_of({.validation_split = 1.0}), HasSubstr("in [0,1)"));
+  EXPECT_THAT(refusal_of({.validation_split = -0.1}), HasSubstr("in [0,1)"));
+  EXPECT_THAT(refusal_of({.validation_split = std::nan("")}),
               HasSubstr("got nan"));
-  EXPECT_THAT(error_of({.validation_split = 0.999}), HasSubstr("both sides"));
-  EXPECT_THAT(error_of({.validation = &data, .validation_split = 0.5}),
+  EXPECT_THAT(refusal_of({.validation_split = 0.999}), HasSubstr("both sides"));
+  EXPECT_THAT(refusal_of({.validation = &data, .validation_split = 0.5}),
               HasSubstr("got both"));
-  EXPECT_THAT(error_of({.class_weights = {1}}), HasSubstr("2 classes, got 1"));
-  EXPECT_THAT(error_of({.class_weights = {1, -1}}), HasSubstr(">= 0, got -1"));
-  EXPECT_THAT(error_of({.class_weights = {1, nan}}), HasSubstr("got nan"));
-  EXPECT_THAT(error_of({.class_weights = {1, INFINITY}}), HasSubstr("got inf"));
-  EXPECT_THAT(error_of({.class_weights = {1, 1, 1}}), HasSubstr("got 3"));
-  EXPECT_THAT(error_of({.clip_norm = -1}), HasSubstr("clip_norm"));
-  EXPECT_THAT(error_of({.clip_value = nan}), HasSubstr("clip_value"));
-  EXPECT_THAT(error_of({.accumulate = 0}), HasSubstr("accumulate"));
-  EXPECT_THAT(error_of({.metrics = {metrics::accuracy(), metrics::accuracy()}}),
-              HasSubstr("'accuracy' twice"));
+  EXPECT_THAT(refusal_of({.class_weights = {1}}),
+              HasSubstr("2 classes, got 1"));
+  EXPECT_THAT(refusal_of({.class_weights = {1, -1}}),
+              HasSubstr(">= 0, got -1"));
+  EXPECT_THAT(refusal_of({.class_weights = {1, nan}}), HasSubstr("got nan"));
+  EXPECT_THAT(refusal_of({.class_weights = {1, INFINITY}}),
+              HasSubstr("got inf"));
+  EXPECT_THAT(refusal_of({.class_weights = {1, 1, 1}}), HasSubstr("got 3"));
+  EXPECT_THAT(refusal_of({.clip_norm = -1}), HasSubstr("clip_norm"));
+  EXPECT_THAT(refusal_of({.clip_value = nan}), HasSubstr("clip_value"));
+  EXPECT_THAT(refusal_of({.accumulate = 0}), HasSubstr("accumulate"));
+  EXPECT_THAT(
+      refusal_of({.metrics = {metrics::accuracy(), metrics::accuracy()}}),
+      HasSubstr("'accuracy' twice"));
   for (const char* name : {"loss", "learning_rate", "val_loss"}) {
     Metric metric = metrics::accuracy();
     metric.name = name;
-    EXPECT_THAT(error_of({.metrics = {metric}}), HasSubstr("other values"));
+    EXPECT_THAT(refusal_of({.metrics = {metric}}), HasSubstr("other values"));
   }
 }
 
 TEST(FitOptions, RefusesLabelsThatDoNotFitTheLoss) {
-  EXPECT_THAT(error_of({.loss = losses::categorical_cross_entropy()}),
+  EXPECT_THAT(refusal_of({.loss = losses::categorical_cross_entropy()}),
               HasSubstr("take losses::sparse_categorical_cross_entropy"));
-  EXPECT_THAT(error_of({.loss = losses::mean_squared_error()}),
+  EXPECT_THAT(refusal_of({.loss = losses::mean_squared_error()}),
               HasSubstr("expected labels [2] as model 'model' gives, got []"));
   Model model = linear();
   EXPECT_THROW(fit(model, line(4)), ValueError);

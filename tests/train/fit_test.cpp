@@ -47,8 +47,8 @@ static_assert(!CanBeTrained<const Model&>);
 static_assert(!CanBeTrained<Model>);
 
 /// The message of the error that `fit` throws, with its context.
-std::string error_of(Model& model, const Dataset& data,
-                     const FitOptions& options = {}) {
+std::string fit_error_of(Model& model, const Dataset& data,
+                         const FitOptions& options = {}) {
   try {
     fit(model, data, options);
   } catch (const Error& error) {
@@ -208,7 +208,7 @@ TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
   Model model = small_network();
   const Variable& kernel = model.layer("hidden").parameter("kernel").variable;
   kernel.mutable_value()[3] = kNan;
-  EXPECT_EQ(error_of(model, blobs(10)),
+  EXPECT_EQ(fit_error_of(model, blobs(10)),
             "loss: expected a finite value, got nan at step 1 of epoch 1: "
             "parameter 'hidden/kernel' is not finite. Hint: lower the learning "
             "rate");
@@ -217,7 +217,7 @@ TEST(Fit, NamesStepAndParameterWhenTheLossIsNan) {
 TEST(Fit, StopsAtTheStepAfterTheWeightsOverflow) {
   // The gradient of a first step is about 1: this rate leaves the floats.
   Model model = small_network();
-  const std::string error = error_of(
+  const std::string error = fit_error_of(
       model, blobs(64),
       {.batch_size = 16,
        .optimizer = SGD({.learning_rate = std::numeric_limits<float>::max()})});
@@ -233,7 +233,7 @@ TEST(Fit, NamesTheFirstLayerWhoseOutputIsNotFinite) {
   }
   model.layer("hidden").parameter("bias").variable.assign(
       Tensor::full({8}, 100.0f));
-  const std::string error = error_of(model, blobs(10));
+  const std::string error = fit_error_of(model, blobs(10));
   EXPECT_THAT(error, StartsWith("loss: expected a finite value, got "));
   EXPECT_THAT(error, HasSubstr(" at step 1 of epoch 1: the first output that "
                                "is not finite is in layer 'logits' (Dense)"));
@@ -244,7 +244,7 @@ TEST(Fit, NamesTheInputsWhenTheyAreNotFinite) {
   const Dataset data(Tensor::of<float>({1, 2}, {kNan, 0}),
                      Tensor::zeros({1}, DType::i64));
   Model model = small_network();
-  EXPECT_THAT(error_of(model, data),
+  EXPECT_THAT(fit_error_of(model, data),
               HasSubstr("the inputs of the batch are not finite"));
 }
 
@@ -253,8 +253,9 @@ TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
   Model model(x, Dense({.units = 1})(x));
   const Dataset targets(Tensor::zeros({2, 2}),
                         Tensor::of<float>({2, 1}, {kNan, 1}));
-  EXPECT_THAT(error_of(model, targets, {.loss = losses::mean_squared_error()}),
-              HasSubstr("the labels of the batch are not finite"));
+  EXPECT_THAT(
+      fit_error_of(model, targets, {.loss = losses::mean_squared_error()}),
+      HasSubstr("the labels of the batch are not finite"));
 
   class Weighted final : public SampleSource {
    public:
@@ -267,7 +268,7 @@ TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
     }
   };
   Model classes = small_network();
-  EXPECT_THAT(error_of(classes, Dataset(std::make_shared<Weighted>())),
+  EXPECT_THAT(fit_error_of(classes, Dataset(std::make_shared<Weighted>())),
               HasSubstr("the weights of the batch are not finite"));
 }
 
@@ -279,7 +280,7 @@ TEST(Fit, DoesNotEndWellWhenTheLastStepSpoilsTheWeights) {
   model.layer("hidden").parameter("kernel").variable.assign(
       Tensor::full({2, 8}, 1e-30f));
   EXPECT_THAT(
-      error_of(model, data, {.optimizer = SGD({.learning_rate = 1e30f})}),
+      fit_error_of(model, data, {.optimizer = SGD({.learning_rate = 1e30f})}),
       HasSubstr("fit: expected finite parameters after epoch 1"));
 }
 
@@ -289,7 +290,7 @@ TEST(Fit, SaysAtWhichStepALayerOrTheLossThrows) {
   });
   Model model = small_network();
   EXPECT_THROW(fit(model, blobs(3), {.loss = loss}), ValueError);
-  EXPECT_THAT(error_of(model, blobs(3), {.loss = loss}),
+  EXPECT_THAT(fit_error_of(model, blobs(3), {.loss = loss}),
               HasSubstr("at step 1 of epoch 1 of fit"));
 }
 
@@ -305,7 +306,7 @@ TEST(Fit, RefusesOptionsOutOfRange) {
   EXPECT_THROW(fit(model, data, {.batch_size = 0}), ValueError);
   EXPECT_THROW(fit(model, data, {.schedule = Schedule()}), ValueError);
   EXPECT_THROW(fit(model, data, {.callbacks = {nullptr}}), ValueError);
-  EXPECT_EQ(error_of(model, data, {.epochs = 0}),
+  EXPECT_EQ(fit_error_of(model, data, {.epochs = 0}),
             "fit: expected epochs of 1 or more, got 0");
 }
 
@@ -327,15 +328,15 @@ TEST(Fit, RefusesDataThatDoesNotFitTheModel) {
   EXPECT_THROW(fit(model, wide), ValueError);
   EXPECT_THROW(fit(model, blobs(10), {.validation = &wide}), ValueError);
   EXPECT_THROW(fit(model, blobs(10), {.validation = &none}), ValueError);
-  EXPECT_THAT(error_of(model, wide), HasSubstr("samples [2]"));
-  EXPECT_THAT(error_of(model, wide), HasSubstr("got [3]"));
+  EXPECT_THAT(fit_error_of(model, wide), HasSubstr("samples [2]"));
+  EXPECT_THAT(fit_error_of(model, wide), HasSubstr("got [3]"));
 }
 
 TEST(Fit, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
   const SymbolicTensor x = input({4, 5, 3});
   Model model(x, Dense({.units = 2})(Flatten()(x)));
   const auto refusal = [&](const Shape& inputs) {
-    return error_of(
+    return fit_error_of(
         model, Dataset(Tensor::zeros(inputs), Tensor::zeros({6}, DType::i64)));
   };
   EXPECT_THAT(refusal({6, 3, 4, 5}),
@@ -348,8 +349,8 @@ TEST(Fit, OfImagesWithTheChannelsFirstSaysHowToTransposeThem) {
 TEST(Fit, OfGreyImagesWithoutChannelsSaysHowToAddThem) {
   const SymbolicTensor x = input({4, 5, 1});
   Model model(x, Dense({.units = 2})(Flatten()(x)));
-  EXPECT_THAT(error_of(model, Dataset(Tensor::zeros({6, 4, 5}),
-                                      Tensor::zeros({6}, DType::i64))),
+  EXPECT_THAT(fit_error_of(model, Dataset(Tensor::zeros({6, 4, 5}),
+                                          Tensor::zeros({6}, DType::i64))),
               HasSubstr("Hint: inputs.reshaped({6,4,5,1})"));
 }
 
@@ -399,7 +400,7 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
   const auto train = [](bool interrupted) {
     Model model = small_network(3);
     if (interrupted) {
-      // Backward without a step leaves gradients after.
+      // Backward without a step leaves gradients behind.
       const Batch batch = blobs(10).batch(0, 10);
       softmax_cross_entropy(model(Variable(batch.inputs), Mode::training),
                             batch.labels)

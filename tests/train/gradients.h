@@ -7,6 +7,8 @@
 
 #include <octet/runtime/variable.h>
 
+#include "../support.h"
+
 namespace octet::train {
 
 inline Variable parameter(std::vector<float> values) {
@@ -22,11 +24,6 @@ inline void give_gradient(const Variable& parameter,
   record("given", {parameter}, Tensor::scalar(0), [g](const Tensor&) {
     return std::vector{g.clone()};
   }).backward();
-}
-
-inline std::vector<float> values(const Variable& variable) {
-  const auto data = variable.value().f32();
-  return {data.begin(), data.end()};
 }
 
 }  // namespace octet::train

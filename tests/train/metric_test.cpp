@@ -21,24 +21,24 @@ Values of(const Metric& metric, const Tensor& outputs, const Tensor& labels) {
   return metric.each(outputs, {outputs, labels});
 }
 
-const Tensor kOutputs = Tensor::of<float>(
+const Tensor kScores = Tensor::of<float>(
     {4, 3}, {1, 2, 3, /**/ 2, 2, 1, /**/ 2, 2, 1, /**/ kNan, 1, 0});
 const Tensor kLabels = Tensor::of<int64_t>({4}, {1, 0, 1, 1});
 
 TEST(Accuracy, TakesTheFirstOfEqualOutputsAndNoRowWithNan) {
-  EXPECT_EQ(of(metrics::accuracy(), kOutputs, kLabels), (Values{0, 1, 0, 0}));
+  EXPECT_EQ(of(metrics::accuracy(), kScores, kLabels), (Values{0, 1, 0, 0}));
 }
 
 TEST(Accuracy, TakesTheLargestTargetAsTheLabel) {
   const Tensor targets = Tensor::of<float>(
       {4, 3}, {0.1f, 0.6f, 0.3f, /**/ 1, 1, 0, /**/ 0, 1, 0, /**/ 0, 1, 0});
-  EXPECT_EQ(of(metrics::accuracy(), kOutputs, targets), (Values{0, 1, 0, 0}));
+  EXPECT_EQ(of(metrics::accuracy(), kScores, targets), (Values{0, 1, 0, 0}));
 }
 
 TEST(TopK, CountsLabelsAmongTheFirstK) {
-  EXPECT_EQ(of(metrics::top_k_accuracy(2), kOutputs, kLabels),
+  EXPECT_EQ(of(metrics::top_k_accuracy(2), kScores, kLabels),
             (Values{1, 1, 1, 0}));
-  EXPECT_EQ(of(metrics::top_k_accuracy(9), kOutputs, kLabels),
+  EXPECT_EQ(of(metrics::top_k_accuracy(9), kScores, kLabels),
             (Values{1, 1, 1, 0}));
   EXPECT_EQ(metrics::top_k_accuracy(3).name, "top_3_accuracy");
   EXPECT_THROW(metrics::top_k_accuracy(0), ValueError);
@@ -63,18 +63,18 @@ TEST(Errors, AreMeansOverASample) {
 }
 
 TEST(Metrics, RefuseLabelsThatDoNotFit) {
-  EXPECT_THROW(of(metrics::accuracy(), kOutputs, Tensor::zeros({4})),
+  EXPECT_THROW(of(metrics::accuracy(), kScores, Tensor::zeros({4})),
                ShapeError);
   EXPECT_THROW(
-      of(metrics::accuracy(), kOutputs, Tensor::of<int64_t>({4}, {0, 1, 2, 3})),
+      of(metrics::accuracy(), kScores, Tensor::of<int64_t>({4}, {0, 1, 2, 3})),
       ValueError);
-  EXPECT_THROW(of(metrics::mean_absolute_error(), kOutputs, Tensor::zeros({4})),
+  EXPECT_THROW(of(metrics::mean_absolute_error(), kScores, Tensor::zeros({4})),
                ShapeError);
 }
 
 TEST(ConfusionMatrix, CountsWhatIsTakenForWhat) {
   ConfusionMatrix matrix(3);
-  matrix.add(kOutputs, kLabels);
+  matrix.add(kScores, kLabels);
   EXPECT_EQ(matrix.count(1, 2), 1);
   EXPECT_EQ(matrix.count(0, 0), 1);
   EXPECT_EQ(matrix.count(1, 0), 1);
@@ -129,7 +129,7 @@ TEST(ConfusionMatrix, RefusesClassesOutOfRange) {
   EXPECT_THROW(matrix.add(2, 0), ValueError);
   EXPECT_THROW(matrix.add(0, -1), ValueError);
   EXPECT_THROW(matrix.count(0, 2), ValueError);
-  EXPECT_THROW(matrix.add(kOutputs, kLabels), ShapeError);
+  EXPECT_THROW(matrix.add(kScores, kLabels), ShapeError);
 }
 
 }  // namespace

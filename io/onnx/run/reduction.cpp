@@ -13,7 +13,7 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kAxesAsInput = 13;  // of ReduceSum
+constexpr int64_t kReduceAxesAsInput = 13;  // of ReduceSum
 
 // What a sum of T is held in.
 template <class T>
@@ -105,7 +105,7 @@ Values extreme(const NodeContext& context, F f) {
 
 Values reduce_sum(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Dims listed = context.integers_since(kAxesAsInput, 1, "axes");
+  const Dims listed = context.integers_since(kReduceAxesAsInput, 1, "axes");
   if (listed.empty() && context.integer("noop_with_empty_axes", 0) != 0) {
     return {x};
   }
