@@ -1,5 +1,9 @@
+#include <algorithm>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,10 +35,58 @@ std::vector<NodeSize> Model::sizes() const {
   return sizes;
 }
 
+namespace {
+
+/// "Conv2D, relu": the class, with a function at its end that the class does
+/// not say.
+std::string class_text(const Layer& layer) {
+  const std::string function = layer.activation();
+  const std::string name = layer.class_name();
+  const bool is_said =
+      layer.role() == LayerRole::activation && name != "Activation";
+  if (function.empty() || function == "linear" || is_said) return name;
+  return fmt::format("{}, {}", name, function);
+}
+
+bool is_frozen(const Layer& layer) {
+  return !layer.parameters().empty() && !layer.trainable();
+}
+
+std::string reads_text(const GraphNode& node) {
+  std::vector<std::string> names;
+  for (const SymbolicTensor& input : node.inputs) {
+    names.push_back(input.node->layer->name());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Whether each node reads the one above it.
+bool is_chain(std::span<const std::shared_ptr<const GraphNode>> nodes) {
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const auto& inputs = nodes[i]->inputs;
+    if (inputs.size() != 1 || inputs[0].node != nodes[i - 1]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::string Model::summary() const {
-  TextTable table(
-      {Align::left, Align::left, Align::left, Align::right, Align::right});
-  table.add_row({"layer", "class", "output", "parameters", "mult-adds"});
+  const bool chain = is_chain(nodes_);
+  const bool some_frozen = std::ranges::any_of(
+      layers_, [](const auto& layer) { return is_frozen(*layer); });
+  std::vector<Align> columns{Align::left, Align::left, Align::left,
+                             Align::right, Align::right};
+  std::vector<std::string> heading{"layer", "class", "output", "parameters",
+                                   "mult-adds"};
+  const auto add_column = [&](const char* name) {
+    columns.push_back(Align::left);
+    heading.emplace_back(name);
+  };
+  if (some_frozen) add_column("training");
+  if (!chain) add_column("reads");
+  TextTable table(columns);
+  table.add_row(heading);
   table.add_rule();
   NodeSize sum;
   const std::vector<NodeSize> each = sizes();
@@ -43,13 +95,18 @@ std::string Model::summary() const {
     sum.parameters += each[i].parameters;
     sum.trainable += each[i].trainable;
     sum.multiply_adds += each[i].multiply_adds;
-    table.add_row({node.layer->name(), node.layer->class_name(),
-                   node.shape.to_string(), group_digits(each[i].parameters),
-                   group_digits(each[i].multiply_adds)});
+    std::vector<std::string> row{
+        node.layer->name(), class_text(*node.layer), node.shape.to_string(),
+        group_digits(each[i].parameters), group_digits(each[i].multiply_adds)};
+    if (some_frozen) row.emplace_back(is_frozen(*node.layer) ? "frozen" : "");
+    if (!chain) row.push_back(reads_text(node));
+    table.add_row(std::move(row));
   }
   table.add_rule();
-  table.add_row({"total", "", "", group_digits(sum.parameters),
-                 group_digits(sum.multiply_adds)});
+  std::vector<std::string> total{"total", "", "", group_digits(sum.parameters),
+                                 group_digits(sum.multiply_adds)};
+  total.resize(columns.size());
+  table.add_row(std::move(total));
   std::string text = table.to_string();
   int64_t frozen = 0;
   for (const Parameter& p : parameters()) {

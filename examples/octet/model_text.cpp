@@ -97,9 +97,16 @@ Config to_config(const Model& model) {
     total.parameters += sizes[i].parameters;
     total.trainable += sizes[i].trainable;
     total.multiply_adds += sizes[i].multiply_adds;
+    Config::List inputs;
+    for (const SymbolicTensor& input : node.inputs) {
+      inputs.emplace_back(input.node->layer->name());
+    }
     layers.push_back(Config()
                          .set("name", node.layer->name())
                          .set("class", node.layer->class_name())
+                         .set("activation", node.layer->activation())
+                         .set("inputs", std::move(inputs))
+                         .set("trainable", node.layer->trainable())
                          .set("output", to_config(node.shape))
                          .set("parameters", sizes[i].parameters)
                          .set("multiply_adds", sizes[i].multiply_adds));

@@ -7,8 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 
+#include "../io/keras_files.h"
+#include "../testdata.h"
 #include "command.h"
 
 namespace octet {
@@ -19,10 +22,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Runs an example in `folder`.
-CommandResult example(const std::string& name, const TempFolder& folder) {
+CommandResult example(const std::string& name, const TempFolder& folder,
+                      const std::string& arguments = "") {
   return run_command(
-      fmt::format("cd {} && {}", quoted(folder.path()),
-                  quoted(std::filesystem::path(OCTET_BIN) / name)));
+      fmt::format("cd {} && {} {}", quoted(folder.path()),
+                  quoted(std::filesystem::path(OCTET_BIN) / name), arguments));
 }
 
 /// The lines of `text` that begin with `start`.
@@ -74,6 +78,63 @@ TEST(CustomQdqCase, ShowsThePairsOfEachScenario) {
             "pairs: 7 activations + 4 weights = 11 per edge, 10 shared");
   EXPECT_THAT(lines_of(r.output, "max_pool "),
               ElementsAre(HasSubstr("case MyMaxPool  every MaxPooling2D")));
+}
+
+/// The number behind a line's start: 91.6 of "float  91.60 %".
+double percent_of(const std::string& text, const std::string& start) {
+  const std::vector<std::string> lines = lines_of(text, start);
+  EXPECT_EQ(lines.size(), 1u) << start << "\n" << text;
+  return lines.empty() ? 0 : std::stod(lines[0].substr(start.size()));
+}
+
+bool has_testdata() { return std::filesystem::exists(testdata("kws01")); }
+
+TEST(KerasToInt8, KeepsTheAccuracyOfAPublishedNetworkOnRealData) {
+  if (!has_testdata()) {
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
+  }
+  const TempFolder folder;
+  const io::Keywords words = io::keywords();
+  io::write_npy(folder / "x.npy", words.x);
+  io::write_npy(folder / "l.npy", words.labels);
+  const CommandResult r =
+      example("keras_to_int8", folder,
+              quoted(testdata("models/kws_ref_model_converted.h5")) +
+                  " x.npy l.npy --out int8.onnx");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_NEAR(percent_of(r.output, "float "), 91.3, 1.0);
+  EXPECT_GE(percent_of(r.output, "INT8, calibrated "), 88);
+  EXPECT_GE(percent_of(r.output, "INT8, fine-tuned "), 91);
+  const io::OnnxSummary file = io::inspect_onnx(folder / "int8.onnx");
+  EXPECT_GE(file.qdq_pairs.size(), 20u);
+}
+
+TEST(TransferLearning, TrainsAHeadAndThenTheRest) {
+  if (!has_testdata()) {
+    GTEST_SKIP() << testdata() << ": expected the shared test data";
+  }
+  const TempFolder folder;
+  const CommandResult r =
+      example("transfer_learning", folder,
+              quoted(testdata("models/pretrainedResnet.h5")) +
+                  " --limit 2000 --epochs 3 --out transfer.onnx");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const double before = percent_of(r.output, "before ");
+  const double head = percent_of(r.output, "the head alone ");
+  EXPECT_LE(before, 30);
+  EXPECT_GE(head, 35);
+  EXPECT_GE(percent_of(r.output, "fine-tuned as a whole "), 55);
+  EXPECT_TRUE(std::filesystem::exists(folder / "transfer.onnx"));
+  // A network for smaller images, and none at all.
+  const auto refusal = [&](const std::string& arguments) {
+    const CommandResult bad = example("transfer_learning", folder, arguments);
+    EXPECT_EQ(bad.exit_code, 1) << bad.output;
+    return bad.output;
+  };
+  EXPECT_THAT(refusal(quoted(testdata("models/kws_ref_model_converted.h5")) +
+                      " --out x.onnx"),
+              HasSubstr("expected a network for images of at least 28x28"));
+  EXPECT_THAT(refusal("none.h5 --out x.onnx"), HasSubstr("none.h5"));
 }
 
 }  // namespace

@@ -77,5 +77,40 @@ TEST(Summary, KeepsItsColumnsInLine) {
   EXPECT_EQ(lines, 6u);  // heading, rule, two layers, rule, total
 }
 
+TEST(Summary, ShowsActivationsWhereTheClassDoesNotSayThem) {
+  const SymbolicTensor x = input({6, 5, 3});
+  SymbolicTensor y = Conv2D({.filters = 2, .activation = "relu6"})(x);
+  y = Activation({.activation = "tanh"})(ReLU()(y));
+  const std::string text = Model(x, y).summary();
+  EXPECT_THAT(text, ContainsRegex("\nconv2d +Conv2D, relu6 +"));
+  EXPECT_THAT(text, ContainsRegex("\nre_lu +ReLU +"));
+  EXPECT_THAT(text, ContainsRegex("\nactivation +Activation, tanh +"));
+}
+
+TEST(Summary, ShowsWhatEachNodeReadsInAGraphThatIsNoChain) {
+  const SymbolicTensor x = input({4}, "x");
+  const SymbolicTensor y = Dense({.units = 4, .name = "d"})(x);
+  EXPECT_THAT(Model(x, y).summary(), testing::Not(HasSubstr("reads")));
+  const std::string text = Model(x, Add({.name = "sum"})({y, x})).summary();
+  EXPECT_THAT(text, ContainsRegex("mult-adds +reads\n"));
+  EXPECT_THAT(text, ContainsRegex("\nd +Dense +.N,4. +20 +16 +x\n"));
+  EXPECT_THAT(text, ContainsRegex("\nsum +Add +.N,4. +0 +0 +d, x\n"));
+}
+
+TEST(Summary, ShowsWhatIsFrozen) {
+  const SymbolicTensor x = input({4}, "x");
+  SymbolicTensor y = Dense({.units = 3, .name = "body"})(x);
+  y = Dense({.units = 2, .name = "head"})(y);
+  Model model(x, y);
+  EXPECT_THAT(model.summary(), testing::Not(HasSubstr("training")));
+  model.set_trainable("body", false);
+  const std::string text = model.summary();
+  EXPECT_THAT(text, ContainsRegex("mult-adds +training\n"));
+  EXPECT_THAT(text, ContainsRegex("\nbody +Dense +.N,3. +15 +12 +frozen\n"));
+  EXPECT_THAT(text, ContainsRegex("\nhead +Dense +.N,2. +8 +6\n"));
+  EXPECT_THAT(text, HasSubstr("8 parameters are trained, 0 are statistics, 15 "
+                              "are frozen"));
+}
+
 }  // namespace
 }  // namespace octet

@@ -144,7 +144,9 @@ class [[nodiscard]] Model {
   uint64_t training_passes() const { return training_passes_; }
   void set_training_passes(uint64_t passes) { training_passes_ = passes; }
 
-  /// A table: name, class, output shape, parameters, multiply-adds.
+  /// A table: name, class with its activation, output shape, parameters,
+  /// multiply-adds; what is frozen, if something is; what each node reads,
+  /// unless that is the one above it.
   std::string summary() const;
   /// The same numbers, one entry a node in the order of nodes().
   std::vector<NodeSize> sizes() const;
