@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <limits>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -19,16 +21,33 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr float kImageScale = 1.0f / 255.0f;
-
 struct ImageFile {
   fs::path path;
   int64_t label = 0;
 };
 
+/// The largest part of the shape of `size` from the middle of an image.
+/// Source: keras/src/utils/image_utils.py, smart_resize.
+Tensor cropped_to(const Tensor& image, Size2 size) {
+  const int64_t h = image.shape()[0], w = image.shape()[1];
+  const int64_t crop_h = std::clamp<int64_t>(w * size.h / size.w, 1, h);
+  const int64_t crop_w = std::clamp<int64_t>(h * size.w / size.h, 1, w);
+  const int64_t top = (h - crop_h) / 2, left = (w - crop_w) / 2;
+  const int64_t c = image.shape()[2];
+  Tensor part(Shape{crop_h, crop_w, c}, DType::u8);
+  for (int64_t y = 0; y < crop_h; ++y) {
+    std::copy_n(image.data<uint8_t>().data() + ((top + y) * w + left) * c,
+                crop_w * c, part.data<uint8_t>().data() + y * crop_w * c);
+  }
+  return part;
+}
+
 /// Shapes: u8 [size.h,size.w,channels].
 Tensor read_resized(const fs::path& path, const ImageFolderOptions& options) {
-  return resize_bilinear(read_image(path, options.channels), options.size);
+  const Tensor image = read_image(path, options.channels);
+  return resize_bilinear(
+      options.fit == ImageFit::crop ? cropped_to(image, options.size) : image,
+      options.size);
 }
 
 Tensor labels_of(const std::vector<ImageFile>& files) {
@@ -43,7 +62,13 @@ class FileSource final : public SampleSource {
   FileSource(std::vector<ImageFile> files, const ImageFolderOptions& options)
       : files_(std::move(files)),
         options_(options),
-        labels_(labels_of(files_)) {}
+        labels_(labels_of(files_)),
+        cache_(files_.size()),
+        cache_left_(options.cache_bytes) {
+    if (!options.eager) return;
+    cache_left_ = std::numeric_limits<int64_t>::max();
+    parallel_for(size(), [&](int64_t i) { (void)image(i); });
+  }
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
   Shape input_shape() const override {
@@ -54,28 +79,45 @@ class FileSource final : public SampleSource {
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
-    const int64_t length = input_shape().size();
     Batch batch;
     batch.inputs = Tensor(
         Shape{count, options_.size.h, options_.size.w, options_.channels});
     batch.labels = Tensor(Shape{count}, DType::i64);
     parallel_for(count, [&](int64_t i) {
-      const auto row = static_cast<size_t>(i);
-      const ImageFile& file = files_[static_cast<size_t>(indices[row])];
-      const Tensor image = read_resized(file.path, options_);
-      const auto from = image.data<uint8_t>();
-      std::transform(
-          from.begin(), from.end(), batch.inputs.f32().data() + i * length,
-          [](uint8_t x) { return kImageScale * static_cast<float>(x); });
-      batch.labels.data<int64_t>()[row] = file.label;
+      const int64_t index = indices[static_cast<size_t>(i)];
+      const Tensor input = preprocess_input(image(index), options_.preprocess);
+      Tensor row = batch.inputs.slice(i, 1);  // shares the memory
+      std::ranges::copy(std::as_const(input).f32(), row.f32().begin());
+      batch.labels.data<int64_t>()[static_cast<size_t>(i)] =
+          files_[static_cast<size_t>(index)].label;
     });
     return batch;
   }
 
  private:
+  /// Shapes: u8 [h,w,channels].
+  Tensor image(int64_t index) const {
+    Tensor& kept = cache_[static_cast<size_t>(index)];
+    {
+      const std::lock_guard lock(mutex_);
+      if (!kept.empty()) return kept;
+    }
+    const Tensor fresh =
+        read_resized(files_[static_cast<size_t>(index)].path, options_);
+    const std::lock_guard lock(mutex_);
+    if (kept.empty() && fresh.bytes() <= cache_left_) {
+      cache_left_ -= fresh.bytes();
+      kept = fresh;
+    }
+    return fresh;
+  }
+
   std::vector<ImageFile> files_;
   ImageFolderOptions options_;
   Tensor labels_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Tensor> cache_;  // of those that are kept
+  mutable int64_t cache_left_;         // bytes
 };
 
 /// The entries of a folder that are not hidden, sorted by name.
@@ -128,6 +170,14 @@ void check_options(const fs::path& folder, const ImageFolderOptions& options) {
     throw ValueError(fmt::format(
         "image folder: expected channels 1, 3 or 4, got {}", options.channels));
   }
+  if (options.cache_bytes < 0) {
+    throw ValueError(
+        fmt::format("image folder: expected cache_bytes >= 0, got {}",
+                    options.cache_bytes));
+  }
+  // Refuses what does not go with these channels.
+  (void)preprocess_input(Tensor::zeros({1, options.channels}),
+                         options.preprocess);
 }
 
 /// A folder's entries, by what load_image_folder() makes of them.
@@ -248,21 +298,47 @@ Listing list_files(const fs::path& folder) {
   return listing;
 }
 
-/// Shapes: u8 [n,h,w,c].
-Dataset decode_all(const std::vector<ImageFile>& files,
-                   const ImageFolderOptions& options) {
-  const auto count = static_cast<int64_t>(files.size());
-  Tensor images(Shape{count, options.size.h, options.size.w, options.channels},
-                DType::u8);
-  const int64_t length = options.size.h * options.size.w * options.channels;
-  parallel_for(count, [&](int64_t i) {
-    const ImageFile& file = files[static_cast<size_t>(i)];
-    const Tensor image = read_resized(file.path, options);
-    const auto from = image.data<uint8_t>();
-    std::copy(from.begin(), from.end(),
-              images.data<uint8_t>().data() + i * length);
+/// Takes the files that cannot be decoded out of the listing. Returns what is
+/// wrong with each.
+std::vector<std::string> skip_corrupt(const fs::path& folder, Listing& listing,
+                                      const ImageFolderOptions& options) {
+  std::vector<std::string> problems(listing.files.size());
+  parallel_for(std::ssize(listing.files), [&](int64_t i) {
+    const auto at = static_cast<size_t>(i);
+    try {
+      (void)read_image(listing.files[at].path, options.channels);
+    } catch (const FormatError& error) {
+      problems[at] = error.message();
+    } catch (const IoError& error) {
+      problems[at] = error.message();
+    }
   });
-  return Dataset(images, labels_of(files), kImageScale);
+  std::vector<ImageFile> sound;
+  std::vector<std::string> skipped;
+  std::vector<int64_t> images(listing.classes.size());
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const ImageFile& file = listing.files[i];
+    if (problems[i].empty()) {
+      sound.push_back(file);
+      ++images[static_cast<size_t>(file.label)];
+    } else {
+      skipped.push_back(fmt::format("{}: {}", file.path.string(), problems[i]));
+    }
+  }
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (images[i] > 0) continue;
+    throw FormatError(
+        fmt::format("{}: expected sound images of class '{}', got none",
+                    folder.string(), listing.classes[i]));
+  }
+  if (!skipped.empty()) {
+    warn(fmt::format(
+        "{}: skipped {} of {} files that are no sound images, the "
+        "first: {}",
+        folder.string(), skipped.size(), problems.size(), skipped[0]));
+  }
+  listing.files = std::move(sound);
+  return skipped;
 }
 
 }  // namespace
@@ -284,11 +360,14 @@ ImageFolder load_image_folder(const fs::path& folder,
         "class",
         folder.string(), listing.others));
   }
-  Dataset data = options.eager ? decode_all(listing.files, options)
-                               : Dataset(std::make_shared<FileSource>(
-                                     std::move(listing.files), options));
+  std::vector<std::string> skipped;
+  if (options.corrupt == CorruptFiles::skip) {
+    skipped = skip_corrupt(folder, listing, options);
+  }
+  const Dataset data(
+      std::make_shared<FileSource>(std::move(listing.files), options));
   return {options.shuffle ? data.shuffled(options.seed) : data,
-          std::move(listing.classes)};
+          std::move(listing.classes), std::move(skipped)};
 }
 
 }  // namespace octet::io

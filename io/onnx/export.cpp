@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/quant/fold_batch_norm.h>
@@ -90,8 +91,8 @@ ValueNames reserve_names(const Model& model, const OnnxOptions& options,
   return names;
 }
 
-std::string describe(const GraphNode& node,
-                     const std::vector<OnnxValue>& inputs) {
+std::string describe_layer(const GraphNode& node,
+                           const std::vector<OnnxValue>& inputs) {
   std::string text = node.layer->describe();
   for (const OnnxValue& input : inputs) {
     text +=
@@ -106,7 +107,7 @@ void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
     inputs.push_back(values.at(input.node.get()));
   }
   values[&node] =
-      with_context([&] { return describe(node, inputs); },
+      with_context([&] { return describe_layer(node, inputs); },
                    [&] {
                      EmitContext context(builder, node.layer->name());
                      return node.layer->emit(context, inputs);
@@ -127,7 +128,7 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
 
 /// Only what the graph itself does not tell.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
-                  int64_t qdq_pairs) {
+                  const OnnxOptions& options, int64_t qdq_pairs) {
   const auto add = [&](std::string key, std::string value) {
     auto* entry = proto.add_metadata_props();
     entry->set_key(std::move(key));
@@ -142,6 +143,16 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   if (has_image(model.inputs())) add("input_layout", "NCHW");
   if (has_image(model.outputs())) add("output_layout", "NCHW");
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
+  if (options.classes.empty()) return;
+  const Shape& output = model.outputs()[0].shape();
+  if (output[-1] != std::ssize(options.classes)) {
+    throw ValueError(
+        fmt::format("classes: expected a name for each of {} outputs, got {}",
+                    output[-1], options.classes.size()));
+  }
+  Config::List names;
+  for (const std::string& name : options.classes) names.emplace_back(name);
+  add("classes", to_json(Config(std::move(names))));
 }
 
 onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
@@ -179,7 +190,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
                        onnx_shape(outputs[i].shape));
   }
   qdq_pairs = builder.qdq_pairs();
-  add_metadata(proto, model, qdq_pairs);
+  add_metadata(proto, model, options, qdq_pairs);
   return proto;
 }
 

@@ -258,5 +258,97 @@ TEST_F(LoadImageFolder, RefusesOptionsOutOfRange) {
   EXPECT_THROW(load_image_folder(folder_.path(), {.channels = 2}), ValueError);
 }
 
+/// A grey image whose pixel (y, x) is 6 (8 y + x), 5 x 8.
+std::string ramp_bytes() {
+  std::vector<uint8_t> rows(40);
+  for (size_t i = 0; i < 40; ++i) rows[i] = static_cast<uint8_t>(6 * i);
+  return png_bytes({.width = 8, .height = 5}, rows);
+}
+
+// Expected: smart_resize of Keras 3.15 on the same image.
+TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
+  put_file("a/ramp.png", ramp_bytes());
+  const auto pixels = [&](Size2 size) {
+    const ImageFolder images = load_image_folder(
+        folder_.path(), {.size = size,
+                         .fit = ImageFit::crop,
+                         .channels = 1,
+                         .preprocess = preprocess_mode("none")});
+    return values(images.data.batch(0, 1).inputs);
+  };
+  EXPECT_EQ(
+      pixels({5, 4}),
+      (std::vector<float>{12,  18,  24,  30,  60,  66,  72,  78,  108, 114,
+                          120, 126, 156, 162, 168, 174, 204, 210, 216, 222}));
+  EXPECT_EQ(pixels({1, 8}),
+            (std::vector<float>{96, 102, 108, 114, 120, 126, 132, 138}));
+  EXPECT_EQ(pixels({5, 8})[39], 234);
+  EXPECT_EQ(pixels({1, 40}).size(),
+            40u);  // a crop of less than a pixel's height
+}
+
+TEST_F(LoadImageFolder, PreparesInputsAsTheNetworkTakesThem) {
+  put_two_classes();
+  for (const bool eager : {false, true}) {
+    ImageFolderOptions options{.size = 1, .eager = eager, .shuffle = false};
+    const Tensor unit =
+        load_image_folder(folder_.path(), options).data.batch(0, 1).inputs;
+    EXPECT_EQ(values(unit), (std::vector<float>{0, 102 * (1 / 255.0f), 1}));
+    options.preprocess = preprocess_mode("caffe");
+    const Tensor caffe =
+        load_image_folder(folder_.path(), options).data.batch(0, 1).inputs;
+    EXPECT_EQ(values(caffe),
+              (std::vector<float>{255 - 103.939f, 102 - 116.779f, -123.68f}));
+    options.channels = 1;
+    EXPECT_THROW(load_image_folder(folder_.path(), options), ValueError);
+  }
+}
+
+TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesWhereAskedTo) {
+  put_two_classes();
+  put_file("cat/broken.png", "no image");
+  put_file("dog/short.png", ramp_bytes().substr(0, 60));
+  ImageFolderOptions options{.size = 2};
+  EXPECT_THROW(
+      (void)load_image_folder(folder_.path(), options).data.batch(0, 6),
+      FormatError);
+  options.corrupt = CorruptFiles::skip;
+  const ImageFolder images = load_image_folder(folder_.path(), options);
+  EXPECT_EQ(images.data.size(), 4);
+  EXPECT_EQ(images.data.batch(0, 4).inputs.shape(), Shape({4, 2, 2, 3}));
+  ASSERT_EQ(images.skipped.size(), 2u);
+  EXPECT_THAT(images.skipped[0], HasSubstr("broken.png"));
+  EXPECT_THAT(images.skipped[1], HasSubstr("short.png"));
+  EXPECT_THAT(warnings_, HasSubstr("skipped 2 of 6 files"));
+  put_file("empty/broken.png", "no image");
+  EXPECT_THAT(error_of<FormatError>(
+                  [&] { load_image_folder(folder_.path(), options); }),
+              HasSubstr("expected sound images of class 'empty'"));
+}
+
+TEST_F(LoadImageFolder, ReadsFilesOnceThatFitTheCache) {
+  put_two_classes();
+  const auto read = [&](int64_t cache_bytes) {
+    const ImageFolder images = load_image_folder(
+        folder_.path(),
+        {.size = 2, .cache_bytes = cache_bytes, .shuffle = false});
+    const std::vector<float> first = values(images.data.batch(0, 2).inputs);
+    std::filesystem::rename(folder_ / "cat/a.png", folder_ / "cat/gone");
+    std::vector<float> second;
+    try {
+      second = values(images.data.batch(0, 2).inputs);
+    } catch (const IoError&) {
+      // It was not kept.
+    }
+    std::filesystem::rename(folder_ / "cat/gone", folder_ / "cat/a.png");
+    return first == second;
+  };
+  EXPECT_FALSE(read(0));
+  EXPECT_FALSE(read(11));  // 2 x 2 x 3 bytes an image
+  EXPECT_TRUE(read(2 * 12));
+  EXPECT_THROW(load_image_folder(folder_.path(), {.cache_bytes = -1}),
+               ValueError);
+}
+
 }  // namespace
 }  // namespace octet::io

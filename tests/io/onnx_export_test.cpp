@@ -130,6 +130,15 @@ TEST_F(ExportOnnx, WritesTheFactsOfTheFile) {
   EXPECT_THAT(metadata(), ElementsAre(Pair("input_layout", "NCHW")));
 }
 
+TEST_F(ExportOnnx, KeepsTheNamesOfTheClasses) {
+  const SymbolicTensor x = input({4});
+  const Model model(x, Dense({.units = 3})(x));
+  export_model(model, {.classes = {"cat", "a \"dog\"", "cow"}});
+  EXPECT_EQ(metadata().at("classes"),
+            "[\n  \"cat\",\n  \"a \\\"dog\\\"\",\n  \"cow\"\n]");
+  EXPECT_THROW(export_model(model, {.classes = {"cat", "dog"}}), ValueError);
+}
+
 TEST_F(ExportOnnx, TakesImagesAsNchwAndABatchOfAnySize) {
   export_model(small_cnn());
   ASSERT_EQ(proto_.graph().input_size(), 1);

@@ -15,5 +15,6 @@
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/placement_files.h>
+#include <octet/io/preprocess.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/train_test.h>

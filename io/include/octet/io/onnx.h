@@ -24,6 +24,9 @@ struct OnnxOptions {
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   std::string description = "";  ///< the model's doc_string
+  /// Names of the classes in the order of the outputs, as ImageFolder has them:
+  /// a JSON list under "classes" in the file's metadata.
+  std::vector<std::string> classes = {};
   /// Writes quant::fold_batch_norm(model), with the names of this one.
   /// TensorRT folds by itself; other readers may not.
   bool fold_batch_norm = false;
@@ -47,8 +50,8 @@ struct OnnxFile {
 /// DequantizeLinear, the form every TensorRT takes. The bytes have passed
 /// onnx::checker and strict shape inference.
 /// Throws: ValueError for an uncalibrated quantizer (naming it), options out
-/// of range or weights that are not finite; UnsupportedError for a layer
-/// without ONNX form.
+/// of range, class names that are not as many as outputs, or weights that are
+/// not finite; UnsupportedError for a layer without ONNX form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
 /// Puts to_onnx() of the model in place at `path`, or leaves what is there.

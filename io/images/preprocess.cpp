@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <octet/io/preprocess.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::io {
+namespace {
+
+void check_numbers(std::string_view what, const std::vector<float>& numbers,
+                   int64_t channels) {
+  const int64_t count = std::ssize(numbers);
+  if (count != 1 && count != channels) {
+    throw ValueError(fmt::format(
+        "preprocess: expected one {} or one for each of {} channels, got {}",
+        what, channels, count));
+  }
+  for (const float x : numbers) {
+    if (std::isfinite(x)) continue;
+    throw ValueError(
+        fmt::format("preprocess: expected finite numbers as {}", what));
+  }
+}
+
+/// One number for each channel.
+std::vector<float> each_of(const std::vector<float>& numbers, size_t channels) {
+  return numbers.size() == channels ? numbers
+                                    : std::vector<float>(channels, numbers[0]);
+}
+
+template <class Number>
+void apply(const Number* from, float* to, int64_t pixels, size_t channels,
+           const Preprocess& preprocess) {
+  const std::vector<float> mean = each_of(preprocess.mean, channels);
+  const std::vector<float> scale = each_of(preprocess.scale, channels);
+  for (int64_t i = 0; i < pixels; ++i, from += channels, to += channels) {
+    for (size_t k = 0; k < channels; ++k) {
+      const Number x = from[preprocess.bgr ? channels - 1 - k : k];
+      to[k] = (static_cast<float>(x) - mean[k]) * scale[k];
+    }
+  }
+}
+
+}  // namespace
+
+Preprocess preprocess_mode(std::string_view name) {
+  if (name == "unit") return {};
+  if (name == "none") return {.scale = {1}};
+  if (name == "tf") return {.mean = {127.5f}, .scale = {1 / 127.5f}};
+  if (name == "torch") {
+    return {
+        .mean = {255 * 0.485f, 255 * 0.456f, 255 * 0.406f},
+        .scale = {1 / (255 * 0.229f), 1 / (255 * 0.224f), 1 / (255 * 0.225f)}};
+  }
+  if (name == "caffe") {
+    return {.mean = {103.939f, 116.779f, 123.68f}, .scale = {1}, .bgr = true};
+  }
+  const std::vector<std::string> names{"unit", "none", "tf", "torch", "caffe"};
+  throw ValueError(fmt::format("preprocess: expected a mode, got '{}'{}", name,
+                               suggest_names(name, names)));
+}
+
+Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess) {
+  if (images.empty() || images.shape().rank() < 1) {
+    throw ShapeError("preprocess: expected images [...,c], got none");
+  }
+  const int64_t channels = images.shape()[-1];
+  check_numbers("mean", preprocess.mean, channels);
+  check_numbers("scale", preprocess.scale, channels);
+  if (preprocess.bgr && channels != 3) {
+    throw ValueError(fmt::format(
+        "preprocess: expected images of 3 channels to reorder, got {}",
+        images.shape().to_string()));
+  }
+  Tensor result(images.shape());
+  const int64_t pixels = channels == 0 ? 0 : images.size() / channels;
+  const auto c = static_cast<size_t>(channels);
+  if (images.dtype() == DType::u8) {
+    apply(images.data<uint8_t>().data(), result.f32().data(), pixels, c,
+          preprocess);
+  } else if (images.dtype() == DType::f32) {
+    apply(images.f32().data(), result.f32().data(), pixels, c, preprocess);
+  } else {
+    throw ValueError(fmt::format("preprocess: expected u8 or f32, got {}",
+                                 to_string(images.dtype())));
+  }
+  return result;
+}
+
+Tensor preprocess_input(const Tensor& images, std::string_view mode) {
+  return preprocess_input(images, preprocess_mode(mode));
+}
+
+}  // namespace octet::io

@@ -1,0 +1,34 @@
+// What networks take in place of the bytes of an image.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/tensor.h>
+
+namespace octet::io {
+
+/// y = (x - mean) * scale, of x in [0,255].
+struct Preprocess {
+  std::vector<float> mean = {0};  ///< one number, or one for each channel
+  std::vector<float> scale = {1 / 255.0f};  ///< the same
+  /// The channels in the order blue, green, red; mean and scale, too.
+  bool bgr = false;
+};
+
+/// Keras' modes: "tf" gives [-1,1]; "torch" what ImageNet's mean and deviation
+/// make of [0,1]; "caffe" blue, green, red less their mean. Besides "unit",
+/// [0,1], and "none", the numbers of the bytes.
+/// Source: keras/src/applications/imagenet_utils.py, preprocess_input.
+/// Throws: ValueError for another name, with those there are.
+Preprocess preprocess_mode(std::string_view name);
+
+/// Shapes: u8 or f32 [...,c], of values in [0,255] -> f32 [...,c].
+/// Throws: ValueError for numbers that are not finite, not as many as
+/// channels, or a `bgr` of other than three channels; ShapeError.
+Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess);
+Tensor preprocess_input(const Tensor& images, std::string_view mode);
+
+}  // namespace octet::io
