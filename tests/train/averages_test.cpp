@@ -60,7 +60,7 @@ TEST(MovingAverage, CountsStepsOfTheOptimizerAndNotBatches) {
                      exponential_moving_average({.decay = 0.5f})},
        .accumulate = 2});
   ASSERT_EQ(values.size(), 4u);
-  for (const size_t i : {1, 3}) average = 0.5f * average + 0.5f * values[i];
+  for (const size_t i : {1u, 3u}) average = 0.5f * average + 0.5f * values[i];
   EXPECT_EQ(kernel.value().f32()[0], average);
 }
 
