@@ -4,6 +4,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -226,6 +227,9 @@ CommandLine::CommandLine(const char* description, const char* name)
 CommandLine::~CommandLine() = default;
 
 int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
+  if (app_->get_name().empty() && argc > 0) {
+    app_->name(std::filesystem::path(argv[0]).filename().string());
+  }
   // A reader that leaves shows as an error of write() instead.
   std::signal(SIGPIPE, SIG_IGN);
   app_->set_version_flag("--version", std::string("octet ") + version());

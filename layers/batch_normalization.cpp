@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -82,7 +83,8 @@ class BatchNormalizationLayer final : public Layer {
       const auto mean = at(mean_).variable.mutable_value();
       const auto variance = at(variance_).variable.mutable_value();
       return batch_norm_training(inputs[0], gamma, beta, mean, variance,
-                                 momentum_, o_.epsilon);
+                                 momentum_for(inputs[0].shape()[0]),
+                                 o_.epsilon);
     }
     return batch_norm(inputs[0], gamma, beta, at(mean_).variable.value(),
                       at(variance_).variable.value(), o_.epsilon);
@@ -124,14 +126,22 @@ class BatchNormalizationLayer final : public Layer {
 
   void freeze_statistics(bool frozen) override { statistics_flag() = frozen; }
   bool statistics_frozen() const override { return statistics_flag(); }
-  bool set_statistics_momentum(std::optional<float> momentum) override {
-    momentum_ = momentum.value_or(o_.momentum);
+  bool average_statistics(bool averaged) override {
+    statistics_averaged() = averaged ? std::optional<int64_t>(0) : std::nullopt;
     return !statistics_frozen() && trainable();
   }
 
  private:
+  /// Of the statistics there are, before those of `samples` more.
+  float momentum_for(int64_t samples) const {
+    std::optional<int64_t>& averaged = statistics_averaged();
+    if (!averaged) return o_.momentum;
+    const auto before = static_cast<float>(*averaged);
+    *averaged += samples;
+    return before / static_cast<float>(*averaged);
+  }
+
   BatchNormalizationOptions o_;
-  float momentum_ = o_.momentum;
   size_t gamma_ = 0;
   size_t beta_ = 0;
   size_t mean_ = 0;

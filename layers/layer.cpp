@@ -114,7 +114,7 @@ void Layer::share_parameters(const Layer& from) {
   }
   trainable_ = from.trainable();
   // A class that keeps its own flag has the same value, but not in common.
-  statistics_frozen_ = from.shared_statistics_flag();
+  statistics_ = from.shared_statistics();
   freeze_statistics(from.statistics_frozen());
   pending_.clear();
   initialized_ = true;

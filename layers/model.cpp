@@ -429,13 +429,17 @@ int64_t Model::set_trainable(std::string_view pattern, bool trainable) {
   std::vector<std::string> names;
   for (const auto& layer : layers_) {
     names.push_back(layer->name());
-    if (!fits_pattern(layer->name(), pattern)) continue;
+    if (!fits_pattern(layer->name(), pattern) &&
+        !fits_pattern(layer->original_name(), pattern)) {
+      continue;
+    }
     layer->set_trainable(trainable);
-    ++count;
+    if (!layer->parameters().empty()) ++count;
   }
   if (count == 0) {
     throw NotFoundError(
-        fmt::format("model '{}': expected layers that '{}' fits, got none{}",
+        fmt::format("model '{}': expected layers with parameters that "
+                    "'{}' fits, got none{}",
                     name(), pattern, suggest_names(pattern, names)));
   }
   return count;

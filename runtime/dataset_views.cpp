@@ -30,6 +30,16 @@ Batch mapped(const Dataset& data, const MapFunction& function,
                       count, tensor->shape().to_string()));
     }
   }
+  const bool classes = batch.labels.dtype() == DType::i64;
+  if (batch.inputs.dtype() != DType::f32 ||
+      (classes ? batch.labels.shape().rank() != 1
+               : batch.labels.dtype() != DType::f32)) {
+    throw ValueError(fmt::format(
+        "dataset: expected map() to give inputs of f32 and labels of f32 or "
+        "i64 [n], got {} and {} {}",
+        to_string(batch.inputs.dtype()), to_string(batch.labels.dtype()),
+        batch.labels.shape().to_string()));
+  }
   return batch;
 }
 

@@ -1,7 +1,11 @@
-#include <algorithm>
-#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include <octet/quant/qat.h>
+#include <octet/runtime/error.h>
 #include <octet/train/batch_statistics.h>
 #include <octet/train/loader.h>
 
@@ -10,28 +14,49 @@
 namespace octet::train {
 namespace {
 
-int64_t set_momentum(const Model& model, std::optional<float> momentum) {
-  return std::ranges::count_if(model.layers(), [&](const auto& layer) {
-    return layer->set_statistics_momentum(momentum);
-  });
-}
-
-/// Puts back what passes in training change beside the statistics.
-class Restored {
+/// While it lives, statistics are averaged. Puts back what passes in training
+/// change beside them, and the statistics, too, unless they are kept.
+class Averaging {
  public:
-  explicit Restored(Model& model)
-      : model_(model), passes_(model.training_passes()) {}
-  ~Restored() {
-    model_.set_training_passes(passes_);
-    set_momentum(model_, std::nullopt);
+  explicit Averaging(Model& model)
+      : model_(model), passes_(model.training_passes()) {
+    for (const auto& layer : model.layers()) {
+      if (!layer->average_statistics(true)) continue;
+      ++layers_;
+      for (const Parameter& p : layer->parameters()) {
+        if (p.trainable) continue;
+        before_.emplace_back(p.variable, p.variable.value().clone());
+      }
+    }
   }
-  Restored(const Restored&) = delete;
-  Restored& operator=(const Restored&) = delete;
+  ~Averaging() {
+    for (const auto& layer : model_.layers()) layer->average_statistics(false);
+    model_.set_training_passes(passes_);
+    if (kept_) return;
+    for (const auto& [variable, value] : before_) variable.assign(value);
+  }
+  Averaging(const Averaging&) = delete;
+  Averaging& operator=(const Averaging&) = delete;
+
+  int64_t layers() const { return layers_; }
+  void keep() { kept_ = true; }
 
  private:
   Model& model_;
   uint64_t passes_;
+  int64_t layers_ = 0;
+  bool kept_ = false;
+  std::vector<std::pair<Variable, Tensor>> before_;
 };
+
+/// Statistics of what is not finite would be left out, and counted.
+void expect_finite(std::string_view what, const Tensor& values, int64_t first) {
+  if (all_finite(values)) return;
+  throw ValueError(
+      fmt::format("update_batch_statistics: expected finite {}, got others in "
+                  "the batch after {} samples",
+                  what, first));
+}
 
 }  // namespace
 
@@ -45,22 +70,20 @@ int64_t update_batch_statistics(Model& model, const Dataset& data,
   const Dataset chosen =
       options.samples > 0 ? data.sample(options.samples, {.seed = options.seed})
                           : data;
-  const Restored restored(model);
   const quant::ObservingPaused paused(model);
   const NoGradGuard no_grad;
-  int64_t layers = 0;
+  Averaging averaging(model);
+  if (averaging.layers() == 0) return 0;
   int64_t seen = 0;
   for (const Batch& batch : Loader(
            chosen, {.batch_size = options.batch_size, .seed = options.seed})) {
-    const int64_t count = batch.inputs.shape()[0];
-    // A mean that goes on: old * seen / all + new * count / all.
-    layers = set_momentum(
-        model, static_cast<float>(seen) / static_cast<float>(seen + count));
-    if (layers == 0) return 0;
-    (void)model(Variable(batch.inputs), Mode::training).value();
-    seen += count;
+    expect_finite("inputs", batch.inputs, seen);
+    const Variable outputs = model(Variable(batch.inputs), Mode::training);
+    expect_finite("outputs", outputs.value(), seen);
+    seen += batch.inputs.shape()[0];
   }
-  return layers;
+  averaging.keep();
+  return averaging.layers();
 }
 
 }  // namespace octet::train

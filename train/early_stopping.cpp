@@ -60,6 +60,9 @@ class EarlyStopping final : public Callback {
     }
   }
 
+  bool sets_final_weights() const override {
+    return options_.restore_best_weights;
+  }
   void on_train_end(const Progress&) override {
     for (const Kept& kept : best_) kept.variable.assign(kept.value);
     best_.clear();

@@ -1,69 +1,62 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <memory>
 
 #include <fmt/format.h>
 
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 #include <octet/train/find_learning_rate.h>
-#include <octet/train/fit.h>
+#include <octet/train/loader.h>
 
 #include "checks.h"
+#include "label_check.h"
 
 namespace octet::train {
 namespace {
 
+constexpr const char* kSubject = "find_learning_rate";
+
 void check_options(const FindLearningRateOptions& options) {
-  const char* const subject = "find_learning_rate";
-  check_above_zero(subject, "from", options.from);
-  check_above_zero(subject, "to", options.to);
-  check_positive(subject, "batch_size", options.batch_size);
+  check_above_zero(kSubject, "from", options.from);
+  check_above_zero(kSubject, "to", options.to);
+  check_positive(kSubject, "batch_size", options.batch_size);
   if (!(options.to > options.from)) {
     throw ValueError(fmt::format("{}: expected to > from, got {} and {}",
-                                 subject, options.to, options.from));
+                                 kSubject, options.to, options.from));
   }
-  if (options.steps < 2) {
-    throw ValueError(fmt::format("{}: expected at least 2 steps, got {}",
-                                 subject, options.steps));
+  if (options.steps < 10) {
+    throw ValueError(fmt::format("{}: expected at least 10 steps, got {}",
+                                 kSubject, options.steps));
   }
 }
 
-/// Keeps the curve, and ends the fit where there is nothing more to see.
-class Recorder final : public Callback {
+/// The smoothed loss from step to step.
+class Smoothed {
  public:
-  Recorder(int64_t steps, LearningRateCurve& curve)
-      : steps_(steps), curve_(curve) {}
-
-  void on_epoch_begin(const Progress&) override { total_ = 0; }
-
-  void on_step(const Progress& progress) override {
-    // Progress has the mean of the epoch so far.
-    const double total = progress.loss * static_cast<double>(progress.samples);
-    const auto count = static_cast<double>(progress.samples - samples_);
-    const double loss = (total - total_) / count;
-    total_ = total;
-    samples_ = progress.step < progress.steps ? progress.samples : 0;
-    ++count_;
+  double add(double loss) {
     average_ = kDecay * average_ + (1 - kDecay) * loss;
-    const double smooth =
-        average_ / (1 - std::pow(kDecay, static_cast<double>(count_)));
-    curve_.rates.push_back(static_cast<float>(progress.learning_rate));
-    curve_.losses.push_back(smooth);
-    lowest_ = std::min(lowest_, smooth);
-    if (count_ == steps_ || smooth > 4 * lowest_) progress.training->stop();
+    weight_ *= kDecay;
+    return average_ / (1 - weight_);
   }
 
  private:
   static constexpr double kDecay = 0.9;
-  int64_t steps_;
-  LearningRateCurve& curve_;
-  int64_t count_ = 0;
-  int64_t samples_ = 0;  // of the epoch, before this step
-  double total_ = 0;
   double average_ = 0;
-  double lowest_ = std::numeric_limits<double>::infinity();
+  double weight_ = 1;  // of what was before the first
 };
+
+/// How far the losses have fallen.
+double fall_of(const LearningRateCurve& curve) {
+  return curve.losses[0] - std::ranges::min(curve.losses);
+}
+
+bool diverges(const LearningRateCurve& curve) {
+  const double first = curve.losses[0];
+  const double rise = curve.losses.back() - first;
+  // Batches differ: at small rates it goes up and down by itself.
+  return rise > std::max(fall_of(curve), std::abs(first));
+}
 
 /// By lines through a sixth of the curve each: batches differ in their loss.
 float steepest(const LearningRateCurve& curve) {
@@ -85,41 +78,60 @@ float steepest(const LearningRateCurve& curve) {
   return curve.rates[static_cast<size_t>(best)];
 }
 
+/// The loss of a batch, with the gradients of the model's parameters.
+double backward(Model& model, const Batch& batch, const Loss& loss) {
+  const Variable outputs = model(Variable(batch.inputs), Mode::training);
+  Variable total = loss(outputs, batch);
+  if (const Variable more = model.regularization_loss()) total = total + more;
+  const double value = total.value().item();
+  if (std::isfinite(value)) total.backward();
+  return value;
+}
+
 }  // namespace
 
 LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
                                      const FindLearningRateOptions& options) {
   check_options(options);
+  check_data(kSubject, model, data);
+  quant::expect_calibrated(kSubject, model);
+  const Loss loss = options.loss.for_model(model);
+  check_targets(kSubject, model, data, loss);
+  check_known_labels(kSubject, model, data, loss);
   Model copy = model.clone();
+  Optimizer optimizer = options.optimizer.fresh();
+  optimizer.attach(copy.trainable_variables());
   const double from = options.from;
   const double growth =
       std::pow(options.to / from, 1.0 / static_cast<double>(options.steps - 1));
-  Optimizer optimizer = options.optimizer;
-  optimizer.set_learning_rate(1);
   LearningRateCurve curve;
-  const int64_t batch_size = std::min(options.batch_size, data.size());
-  const int64_t batches =
-      batch_size > 0 ? (data.size() - 1) / batch_size + 1 : 1;
-  const auto fit_once = [&] {
-    (void)fit(copy, data,
-              {.epochs = (options.steps - 1) / batches + 1,
-               .batch_size = batch_size,
-               .optimizer = optimizer,
-               .schedule =
-                   [&](int64_t step, int64_t) {
-                     return static_cast<float>(
-                         from * std::pow(growth, static_cast<double>(step)));
-                   },
-               .seed = options.seed,
-               .callbacks = {std::make_shared<Recorder>(options.steps, curve)},
-               .verbose = false,
-               .loss = options.loss});
-  };
-  try {
-    fit_once();
-  } catch (const ValueError&) {
-    // The loss is not finite any more: the rates went too far, as they should.
-    if (curve.rates.size() < 3) throw;
+  Smoothed smoothed;
+  int64_t step = 0;
+  bool ended = false;
+  for (int64_t epoch = 0; !ended; ++epoch) {
+    const Loader loader(data, {.batch_size = options.batch_size,
+                               .seed = options.seed,
+                               .epoch = epoch});
+    for (const Batch& batch : loader) {
+      check_batch_labels(kSubject, copy, batch, loss);
+      const double value = backward(copy, batch, loss);
+      ended = !std::isfinite(value);
+      if (ended) break;
+      const double rate = from * std::pow(growth, static_cast<double>(step));
+      optimizer.set_learning_rate(static_cast<float>(rate));
+      optimizer.step();
+      curve.rates.push_back(optimizer.learning_rate());
+      curve.losses.push_back(smoothed.add(value));
+      ended = ++step == options.steps || diverges(curve);
+      if (ended) break;
+    }
+  }
+  if (curve.losses.empty() ||
+      !(fall_of(curve) > 0.01 * std::abs(curve.losses[0]))) {
+    throw ValueError(fmt::format(
+        "{}: expected a loss that falls at some rate in [{},{}], got none in "
+        "{} steps",
+        kSubject, options.from, options.to, step));
   }
   curve.suggestion = steepest(curve);
   return curve;

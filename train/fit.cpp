@@ -142,8 +142,11 @@ void Run::expect_no_interrupt() const {
       progress_.epoch + 1,
       options_.checkpoints == nullptr
           ? "nothing is saved. Hint: `.checkpoints` keeps states to go on from"
-          : fmt::format("a state is saved in '{}', from which `.resume = true` "
+      : checkpoints_->saved()
+          ? fmt::format("a state is saved in '{}', from which `.resume = true` "
                         "goes on",
+                        options_.checkpoints->name())
+          : fmt::format("its state could not be saved in '{}'",
                         options_.checkpoints->name())));
 }
 
@@ -329,8 +332,10 @@ History Run::run() {
   for (; midway || (epoch < options_.epochs && !training_.stopped()); ++epoch) {
     if (!midway) begin_epoch(epoch);
     run_epoch();
-    expect_no_interrupt();
     midway = false;
+    // After the last step there is nothing to go on with.
+    const bool last = epoch + 1 == options_.epochs || training_.stopped();
+    if (!last) expect_no_interrupt();
   }
   call(&Callback::on_train_end);
   return std::move(state_.history);

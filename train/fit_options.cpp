@@ -124,6 +124,14 @@ void check_options(const Model& model, const FitOptions& options) {
       throw ValueError("fit: expected callbacks, got a null pointer");
     }
   }
+  if (std::ranges::count_if(options.callbacks, [](const auto& callback) {
+        return callback->sets_final_weights();
+      }) > 1) {
+    throw ValueError(
+        "fit: expected one callback that gives the parameters their final "
+        "values, got several. Hint: leave out restore_best_weights beside "
+        "exponential_moving_average()");
+  }
   // A state that is resumed brings its scales.
   if (!options.calibrate && !options.resume) {
     quant::expect_calibrated("fit", model);

@@ -2,40 +2,58 @@
 
 #include <atomic>
 #include <csignal>
+#include <mutex>
 
 namespace octet::train {
 namespace {
 
-std::atomic<bool> in_use{false};
-volatile std::sig_atomic_t interrupted = 0;
+std::atomic<int64_t> interrupts{0};
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 
-extern "C" void on_interrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
+extern "C" void on_interrupt(int) {
+  ++interrupts;
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  sigaction(SIGINT, &standard, nullptr);
+}
+
+struct Guards {
+  std::mutex mutex;
+  int count = 0;
+};
+
+Guards& guards() {
+  static Guards all;
+  return all;
+}
+
+/// Whether SIGINT does `handler` now.
+bool handled_by(void (*handler)(int)) {
+  struct sigaction now = {};
+  sigaction(SIGINT, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler;
+}
+
+void handle_by(void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
 }
 
 }  // namespace
 
-InterruptGuard::InterruptGuard() {
-  // Of several fits at once the first one has it.
-  if (in_use.exchange(true)) return;
-  interrupted = 0;
-  const auto before = std::signal(SIGINT, on_interrupt);
-  installed_ = before == SIG_DFL;
-  if (!installed_) {
-    std::signal(SIGINT, before);
-    in_use = false;
-  }
+InterruptGuard::InterruptGuard() : before_(interrupts) {
+  const std::lock_guard lock(guards().mutex);
+  ++guards().count;
+  if (handled_by(SIG_DFL)) handle_by(on_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
-  if (!installed_) return;
-  std::signal(SIGINT, SIG_DFL);
-  in_use = false;
+  const std::lock_guard lock(guards().mutex);
+  if (--guards().count == 0 && handled_by(on_interrupt)) handle_by(SIG_DFL);
 }
 
-bool InterruptGuard::requested() const {
-  return installed_ && interrupted != 0;
-}
+bool InterruptGuard::requested() const { return interrupts != before_; }
 
 }  // namespace octet::train

@@ -1,11 +1,13 @@
 // Ctrl-C while a fit runs. Internal to train.
 #pragma once
 
+#include <cstdint>
+
 namespace octet::train {
 
-/// While it lives, the first SIGINT asks for the end and the next one ends the
-/// process, as without it. Does nothing where the program has a handler of its
-/// own, or ignores the signal.
+/// While one lives, the first SIGINT asks all fits that run for their end and
+/// the next one ends the process, as without it. A handler that the program
+/// has, or that it puts in place meanwhile, stays.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,7 +19,7 @@ class InterruptGuard {
   bool requested() const;
 
  private:
-  bool installed_ = false;
+  int64_t before_;  // interrupts
 };
 
 }  // namespace octet::train

@@ -58,12 +58,8 @@ void Optimizer::step(float factor) {
                     "rate, got {}",
                     number_text(factor)));
   }
+  expect_attached();
   State& state = *state_;
-  if (state.parameters.empty()) {
-    throw ValueError(
-        "optimizer: expected attached parameters, got none. Hint: call "
-        "attach() before step()");
-  }
 
   struct Update {
     WriteSpan value;
@@ -99,7 +95,15 @@ void Optimizer::zero_grad() const {
   for (const Variable& parameter : state_->parameters) parameter.zero_grad();
 }
 
+void Optimizer::expect_attached() const {
+  if (!state_->parameters.empty()) return;
+  throw ValueError(
+      "optimizer: expected attached parameters, got none. Hint: call "
+      "attach(model.trainable_variables()) before step()");
+}
+
 void Optimizer::minimize(const Variable& loss) {
+  expect_attached();
   zero_grad();
   loss.backward();
   step();

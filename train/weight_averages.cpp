@@ -40,7 +40,7 @@ class WeightAverages final : public Callback {
 
   void on_train_begin(const Progress& progress) override {
     averages_ = averages_of(progress.training->model());
-    steps_ = progress.training->optimizer().steps();
+    steps_ = 0;  // a fit attaches the optimizer anew
   }
 
   void on_step(const Progress& progress) override {
@@ -66,6 +66,7 @@ class WeightAverages final : public Callback {
     });
   }
 
+  bool sets_final_weights() const override { return true; }
   void on_train_end(const Progress&) override {
     for (const Average& average : averages_) {
       average.variable.assign(average.value);
@@ -77,7 +78,7 @@ class WeightAverages final : public Callback {
     return "exponential_moving_average";
   }
   State state() const override {
-    State state{Config().set("decay", options_.decay)};
+    State state{Config().set("decay", options_.decay).set("steps", steps_)};
     for (const Average& average : averages_) {
       state.tensors.emplace(average.name, average.value);
     }
@@ -102,6 +103,7 @@ class WeightAverages final : public Callback {
       }
       average.value = found->second.clone();
     }
+    steps_ = state.values.at("steps").as_int();
     averages_ = std::move(averages);
   }
 

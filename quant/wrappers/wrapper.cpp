@@ -286,14 +286,13 @@ bool BaseQuantizeWrapper::statistics_frozen() const {
   return inner_->statistics_frozen();
 }
 
-bool BaseQuantizeWrapper::set_statistics_momentum(
-    std::optional<float> momentum) {
-  return inner_->set_statistics_momentum(momentum);
+bool BaseQuantizeWrapper::average_statistics(bool averaged) {
+  return inner_->average_statistics(averaged);
 }
 
-const std::shared_ptr<bool>& BaseQuantizeWrapper::shared_statistics_flag()
-    const {
-  return inner_->shared_statistics_flag();
+const std::shared_ptr<Layer::StatisticsMode>&
+BaseQuantizeWrapper::shared_statistics() const {
+  return inner_->shared_statistics();
 }
 
 std::span<const Parameter> BaseQuantizeWrapper::parameters() const {

@@ -59,7 +59,9 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
     sums[i] = load<V>(sums_at + i * sums_row);
   }
   for (int t = 0; t < from.rows; ++t) {
-    V v = load<V>(from.at + t * from.row + k);
+    // Closed off, or a compiler computes the products of several rows at once
+    // and adds them one by one, rounded.
+    V v = rounded<V>(load<V>(from.at + t * from.row + k));
     const int64_t at = t * p.out_row + k;
     if (F != Finish::mask && p.rescale != nullptr) {
       v = rounded<V>(v * load<V>(p.rescale + k));

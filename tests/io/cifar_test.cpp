@@ -30,11 +30,13 @@ class Cifar : public ::testing::Test {
  protected:
   std::string refusal10(const std::string& contents) {
     put(folder_ / "data.bin", contents);
-    return error_of<FormatError>([&] { read_cifar10(folder_ / "data.bin"); });
+    return error_of<FormatError>(
+        [&] { (void)read_cifar10(folder_ / "data.bin"); });
   }
   std::string refusal100(const std::string& contents) {
     put(folder_ / "data.bin", contents);
-    return error_of<FormatError>([&] { read_cifar100(folder_ / "data.bin"); });
+    return error_of<FormatError>(
+        [&] { (void)read_cifar100(folder_ / "data.bin"); });
   }
   void put_cifar10(const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder);

@@ -86,6 +86,8 @@ void for_each_example(Check check) {
 TEST(EveryLayerClass, HasAGoldenCase) {
   register_offset();
   for (const LayerDef* def : layer_defs()) {
+    // Of tests that ran before in this process.
+    if (def->class_name.starts_with("User")) continue;
     EXPECT_TRUE(examples().contains(def->class_name))
         << def->class_name
         << ": add cases to tests/oracle/layer_cases.py and run "

@@ -92,6 +92,24 @@ TEST(TrainableVariables, OfAPatternThatFitsNothingAreAMistake) {
   EXPECT_EQ(model.trainable_variables().size(), 8u);
 }
 
+TEST(TrainableVariables, AreNoSuccessWithoutParameters) {
+  const auto x = input({4}, "x");
+  Model model(x, ReLU({.name = "act"})(Dense({.units = 2, .name = "d"})(x)));
+  EXPECT_THROW(model.set_trainable("act*", false), NotFoundError);
+  EXPECT_EQ(model.set_trainable("*", false), 1);
+}
+
+// Of the names of layers only, in any order in which a compiler evaluates the
+// sides of an operator.
+TEST(SymbolicOperators, KeepTheNamesThatAreGiven) {
+  const auto x = input({4}, "x");
+  const auto a = Dense({.units = 3})(x);
+  const auto b = Dense({.units = 3})(x);
+  const Model model(x, a - b);
+  EXPECT_EQ(model.outputs()[0].node->inputs[0].node->layer->name(), "dense");
+  EXPECT_EQ(model.outputs()[0].node->inputs[1].node->layer->name(), "dense_1");
+}
+
 TEST(SymbolicOperators, BuildLayers) {
   const auto x = input({3}, "x");
   const auto y = input({3}, "y");

@@ -66,8 +66,8 @@ TEST(DatasetMap, MayGiveOtherShapesAndTargets) {
 }
 
 TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
-  EXPECT_THROW(numbered(3).map({}), ValueError);
-  EXPECT_THROW(numbered(3).map([](const Batch&) { return Batch{}; }),
+  EXPECT_THROW((void)numbered(3).map({}), ValueError);
+  EXPECT_THROW((void)numbered(3).map([](const Batch&) { return Batch{}; }),
                ShapeError);
   const Dataset shorter = numbered(3).map([](Batch batch) {
     batch.inputs = batch.inputs.slice(0, 1);
@@ -75,6 +75,19 @@ TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
     return batch;
   });
   EXPECT_THROW((void)shorter.batch(0, 2), ShapeError);
+}
+
+TEST(DatasetMap, RefusesOtherTypesAtOnce) {
+  EXPECT_THROW((void)numbered(3).map([](Batch batch) {
+    batch.inputs = Tensor::zeros(batch.inputs.shape(), DType::u8);
+    return batch;
+  }),
+               ValueError);
+  EXPECT_THROW((void)numbered(3).map([](Batch batch) {
+    batch.labels = Tensor::zeros({batch.inputs.shape()[0], 2}, DType::i64);
+    return batch;
+  }),
+               ValueError);
 }
 
 TEST(DatasetConcat, HasTheSamplesOfBoth) {

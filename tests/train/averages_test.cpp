@@ -1,5 +1,6 @@
 // Averages of weights over steps, and of statistics over batches.
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 #include <octet/train/train.h>
 
 #include "blobs.h"
@@ -92,6 +94,51 @@ TEST(MovingAverage, GoesOnFromACheckpoint) {
   EXPECT_EQ(weights_of(later), weights_of(expected));
 }
 
+// A batch whose gradients are kept for later moves nothing, and is no step.
+TEST(MovingAverage, GoesOnInTheMiddleOfAccumulatedBatches) {
+  const auto options = [] {
+    return FitOptions{.epochs = 2,
+                      .batch_size = 8,
+                      .callbacks = {exponential_moving_average()},
+                      .accumulate = 2};
+  };
+  Model expected = image_network();
+  fit(expected, images(48, 1), options());
+  class Ended {};
+  class Stopper final : public Callback {
+    void on_step(const Progress& progress) override {
+      if (progress.epoch == 1 && progress.step == 3) throw Ended();
+    }
+  };
+  const auto place = std::make_shared<MemoryCheckpoints>(1);
+  Model model = image_network();
+  FitOptions first = options();
+  first.callbacks.push_back(std::make_shared<Stopper>());
+  first.checkpoints = place;
+  EXPECT_THROW(fit(model, images(48, 1), first), Ended);
+  FitOptions second = options();
+  second.checkpoints = place;
+  second.resume = true;
+  Model later = image_network();
+  fit(later, images(48, 1), second);
+  EXPECT_EQ(weights_of(later), weights_of(expected));
+}
+
+TEST(MovingAverage, IsTheOnlyOneToSetFinalWeights) {
+  Model model = image_network();
+  const Dataset validation = images(16, 2);
+  EXPECT_THROW(
+      fit(model, images(32, 1),
+          {.validation = &validation,
+           .callbacks = {exponential_moving_average(),
+                         early_stopping({.restore_best_weights = true})}}),
+      ValueError);
+  EXPECT_NO_THROW(fit(model, images(32, 1),
+                      {.validation = &validation,
+                       .callbacks = {exponential_moving_average(),
+                                     early_stopping({.patience = 3})}}));
+}
+
 TEST(MovingAverage, RefusesADecayOutOfRange) {
   for (const float decay : {-0.1f, 1.0f, std::nanf("")}) {
     EXPECT_THROW(exponential_moving_average({.decay = decay}), ValueError);
@@ -165,6 +212,41 @@ TEST(BatchStatistics, ChangeNothingElse) {
   }
 }
 
+TEST(BatchStatistics, AverageEachCallOfALayer) {
+  const auto x = input({1}, "x");
+  const BatchNormalization norm({.name = "norm"});
+  const auto ten = Rescaling({.scale = {10}})(x);
+  Model model(x, Add()({norm(x), norm(ten)}));
+  Tensor samples(Shape{8, 1});
+  for (size_t i = 0; i < 8; ++i) samples.f32()[i] = static_cast<float>(i);
+  const Dataset data(samples, Tensor::zeros({8}, DType::i64));
+  for (const int64_t batch_size : {8, 4, 2}) {
+    update_batch_statistics(model, data, {.batch_size = batch_size});
+    // Of 0 to 7 and of 0, 10, ... 70.
+    EXPECT_NEAR(statistics(model)[0], (3.5 + 35) / 2, 1e-4) << batch_size;
+  }
+}
+
+TEST(BatchStatistics, StayAsTheyWereWhereDataFails) {
+  Model model = image_network();
+  const std::vector<float> before = statistics(model);
+  int calls = 0;
+  const Dataset failing = images(32, 1).map([&](Batch batch) {
+    if (++calls == 4) throw IoError("the disk is gone");
+    return batch;
+  });
+  EXPECT_THROW(update_batch_statistics(model, failing, {.batch_size = 8}),
+               IoError);
+  EXPECT_EQ(statistics(model), before);
+  const Dataset infinite = images(32, 1).map([](Batch batch) {
+    batch.inputs.f32()[0] = std::numeric_limits<float>::infinity();
+    return batch;
+  });
+  EXPECT_THROW(update_batch_statistics(model, infinite, {.batch_size = 8}),
+               ValueError);
+  EXPECT_EQ(statistics(model), before);
+}
+
 TEST(BatchStatistics, LeaveWhatIsFrozen) {
   Model model = image_network();
   quant::freeze_bn_stats(model);
@@ -206,6 +288,48 @@ TEST(FindLearningRate, SuggestsOneThatTrains) {
            .batch_size = 20,
            .optimizer = Adam({.learning_rate = curve.suggestion})});
   EXPECT_LT(history.back().loss, 0.5 * curve.losses[0]);
+}
+
+// An optimizer is a handle: the caller's must not be used.
+TEST(FindLearningRate, LeavesTheOptimizerAsItIs) {
+  Model model = small_network();
+  Adam adam({.learning_rate = 1e-3f});
+  adam.attach(model.trainable_variables());
+  (void)find_learning_rate(model, blobs(200), {.optimizer = adam});
+  EXPECT_EQ(adam.learning_rate(), 1e-3f);
+  EXPECT_EQ(adam.steps(), 0);
+  const auto before = weights_of(model);
+  const Batch batch = blobs(20).batch(0, 20);
+  adam.minimize(losses::sparse_categorical_cross_entropy()(
+      model(Variable(batch.inputs), Mode::training), batch));
+  EXPECT_NE(weights_of(model), before);
+}
+
+TEST(FindLearningRate, TakesNoOtherErrorForADivergence) {
+  int calls = 0;
+  const Dataset failing = blobs(200).map([&](Batch batch) {
+    if (++calls == 9) throw ValueError("my_map: expected a file, got garbage");
+    return batch;
+  });
+  EXPECT_THROW(
+      (void)find_learning_rate(small_network(), failing, {.batch_size = 20}),
+      ValueError);
+}
+
+TEST(FindLearningRate, SuggestsNothingWhereTheLossDoesNotFall) {
+  const Loss constant("constant", [](const Variable& y, const Batch&) {
+    return 0.0f * mean(y, {1}) + 2;
+  });
+  EXPECT_THROW(
+      (void)find_learning_rate(small_network(), blobs(200), {.loss = constant}),
+      ValueError);
+  // One below zero falls like any other.
+  const Loss negative("negative", [](const Variable& y, const Batch&) {
+    return -1 * mean(tanh(y), {1}) - 5;
+  });
+  const LearningRateCurve curve =
+      find_learning_rate(small_network(), blobs(200), {.loss = negative});
+  EXPECT_GT(curve.rates.size(), 50u);
 }
 
 TEST(FindLearningRate, EndsWhereTheLossGoesUp) {

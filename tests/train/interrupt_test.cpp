@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <octet/runtime/error.h>
 #include <octet/train/fit.h>
@@ -65,7 +66,7 @@ TEST(Interrupt, EndsAFitAfterTheStepThatRuns) {
 TEST(Interrupt, LeavesAStateFromWhichTheFitGoesOnToTheSameBits) {
   Model expected = small_network();
   fit(expected, blobs(20), options_with());
-  for (const auto& [epoch, step] : {std::pair{0, 1}, {1, 3}, {1, 4}, {2, 4}}) {
+  for (const auto& [epoch, step] : {std::pair{0, 1}, {1, 3}, {1, 4}, {2, 3}}) {
     SCOPED_TRACE(testing::Message() << epoch << " " << step);
     const auto place = std::make_shared<MemoryCheckpoints>(1000);
     Model model = small_network();
@@ -89,7 +90,72 @@ TEST(Interrupt, WaitsForTheGradientsOfAStep) {
               HasSubstr("after step 2 of epoch 1"));
 }
 
+TEST(Interrupt, AtTheLastStepOfAllLosesNothing) {
+  Model model = small_network();
+  EXPECT_EQ(fit(model, blobs(20), options_with(std::make_shared<Presser>(2, 4)))
+                .size(),
+            3u);
+}
+
+TEST(Interrupt, SaysWhereAStateCouldNotBeSaved) {
+  Model model = small_network();
+  const auto place = std::make_shared<MemoryCheckpoints>(1000);
+  class Full final : public Callback {
+   public:
+    explicit Full(MemoryCheckpoints& place) : place_(place) {}
+    void on_step(const Progress& progress) override {
+      if (progress.epoch != 1) return;
+      place_.full = true;
+      if (progress.step == 1) std::raise(SIGINT);
+    }
+
+   private:
+    MemoryCheckpoints& place_;
+  };
+  FitOptions options = options_with(std::make_shared<Full>(*place));
+  options.checkpoints = place;
+  const WarningSink before = set_warning_sink({});
+  EXPECT_THAT(interrupted(model, options),
+              HasSubstr("could not be saved in 'memory'"));
+  set_warning_sink(before);
+}
+
 int handled = 0;
+bool with_sender = false;
+
+TEST(Interrupt, LeavesAHandlerWithAllThatItAskedFor) {
+  struct sigaction own = {};
+  own.sa_sigaction = [](int, siginfo_t* info, void*) {
+    with_sender = info->si_pid == getpid();
+  };
+  own.sa_flags = SA_SIGINFO;
+  struct sigaction before = {};
+  sigaction(SIGINT, &own, &before);
+  Model model = small_network();
+  fit(model, blobs(20), options_with());
+  struct sigaction after = {};
+  sigaction(SIGINT, nullptr, &after);
+  EXPECT_NE(after.sa_flags & SA_SIGINFO, 0);
+  EXPECT_EQ(after.sa_sigaction, own.sa_sigaction);
+  std::raise(SIGINT);
+  EXPECT_TRUE(with_sender);
+  sigaction(SIGINT, &before, nullptr);
+}
+
+TEST(Interrupt, LeavesAHandlerThatComesWhileItRuns) {
+  class Installer final : public Callback {
+    void on_step(const Progress&) override {
+      std::signal(SIGINT, [](int) { ++handled; });
+    }
+  };
+  Model model = small_network();
+  fit(model, blobs(20), options_with(std::make_shared<Installer>()));
+  const int before = handled;
+  std::raise(SIGINT);
+  EXPECT_EQ(handled, before + 1);
+  std::signal(SIGINT, SIG_DFL);
+  handled = 0;
+}
 
 TEST(Interrupt, LeavesAProgramsOwnHandlerAlone) {
   const auto before = std::signal(SIGINT, [](int) { ++handled; });

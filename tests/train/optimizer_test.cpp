@@ -45,6 +45,28 @@ TEST(Optimizer, MinimizesALoss) {
   EXPECT_EQ(optimizer.steps(), 1);
 }
 
+TEST(Optimizer, RefusesToMinimizeBeforeItTouchesTheTape) {
+  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
+  SGD optimizer({.learning_rate = 0.25f});
+  const Variable loss = sum(w * w);
+  EXPECT_THROW(optimizer.minimize(loss), ValueError);
+  optimizer.attach({w});
+  optimizer.minimize(loss);
+  EXPECT_EQ(values(w), (std::vector<float>{0.5f, 1}));
+}
+
+// Or a fit would end well in which nothing was trained.
+TEST(Optimizer, ShowsGradientsThatAreNotFinite) {
+  for (Optimizer& optimizer :
+       std::vector<Optimizer>{SGD(), Adam(), RMSprop(), Lion(), LAMB()}) {
+    const Variable w(Tensor::of<float>({2}, {1, 2}), true);
+    optimizer.attach({w});
+    give_gradient(w, {std::numeric_limits<float>::quiet_NaN(), 1});
+    optimizer.step();
+    EXPECT_TRUE(std::isnan(values(w)[0]));
+  }
+}
+
 TEST(Optimizer, ClearsGradients) {
   const Variable w(Tensor::of<float>({2}, {1, 2}), true);
   SGD optimizer({.learning_rate = 0.25f});

@@ -169,9 +169,11 @@ void FitCheckpoints::save(const Training& training,
 }
 
 void FitCheckpoints::save_or_warn(const Training& training,
-                                  const FitState& state) const {
+                                  const FitState& state) {
+  saved_ = false;
   try {
     save(training, state);
+    saved_ = true;
   } catch (const IoError& error) {
     warn(fmt::format("fit: cannot save a checkpoint, going on without it: {}",
                      error.what()));
@@ -182,8 +184,8 @@ void FitCheckpoints::begin(const Training& training, const FitState& state) {
   if (options_.checkpoints != nullptr) save(training, state);
 }
 
-void FitCheckpoints::after_step(const Training& training,
-                                const FitState& state, bool always) {
+void FitCheckpoints::after_step(const Training& training, const FitState& state,
+                                bool always) {
   if (options_.checkpoints == nullptr) return;
   if (always || options_.checkpoints->wanted(training.optimizer().steps())) {
     save_or_warn(training, state);

@@ -31,15 +31,16 @@ class FitCheckpoints {
   /// Before the first step. Throws: what saving throws.
   void begin(const Training& training, const FitState& state);
   /// Saves if one is wanted now, or `always`; an IoError becomes a warning.
-  void after_step(const Training& training, const FitState& state,
-                  bool always);
+  void after_step(const Training& training, const FitState& state, bool always);
   void after_epoch(const Training& training, const FitState& state);
+  /// Whether the latest save came to its end.
+  bool saved() const { return saved_; }
 
  private:
   void check(const TrainingState& saved) const;
   void check_progress(const Config& progress) const;
   void save(const Training& training, const FitState& state) const;
-  void save_or_warn(const Training& training, const FitState& state) const;
+  void save_or_warn(const Training& training, const FitState& state);
 
   /// Their names, in the order in which fit() attaches them.
   const Config::List& trained_parameters() const {
@@ -52,6 +53,7 @@ class FitCheckpoints {
   std::shared_ptr<void> claim_;
   Config fingerprint_;
   std::optional<TrainingState> found_;
+  bool saved_ = false;
 };
 
 }  // namespace octet::train

@@ -92,10 +92,13 @@ class Layer {
   /// together and copies as their originals.
   virtual void freeze_statistics(bool) {}
   virtual bool statistics_frozen() const { return false; }
-  /// The momentum of running statistics in place of the layer's own, until it
-  /// is set to none: train::update_batch_statistics() averages with it.
-  /// Returns whether the layer has statistics that training moves.
-  virtual bool set_statistics_momentum(std::optional<float>) { return false; }
+  /// From now on running statistics are the means over the samples that the
+  /// layer sees in training, or move with its momentum again: see
+  /// train::update_batch_statistics(). Returns whether the layer has any that
+  /// training moves. Layers with statistics keep it in statistics_averaged().
+  virtual bool average_statistics(bool) { return false; }
+  /// The name it was given before it got a wrapper, which adds to it.
+  virtual const std::string& original_name() const { return name_; }
 
   /// Whether it collects something of the values it sees, as quantizers do in
   /// calibration: then they are to be seen by one thread, in order.
@@ -125,8 +128,13 @@ class Layer {
   /// Takes the very parameters of an equal layer, to have them and what is
   /// frozen in common.
   virtual void share_parameters(const Layer& from);
-  virtual const std::shared_ptr<bool>& shared_statistics_flag() const {
-    return statistics_frozen_;
+  /// How running statistics are treated, by all layers that have them.
+  struct StatisticsMode {
+    bool frozen = false;
+    std::optional<int64_t> averaged = {};  ///< samples, where they are averaged
+  };
+  virtual const std::shared_ptr<StatisticsMode>& shared_statistics() const {
+    return statistics_;
   }
 
  protected:
@@ -138,7 +146,10 @@ class Layer {
                        const ParameterOptions& options = {});
   const Parameter& at(size_t index) const { return parameters_[index]; }
   /// The layer's own, or that of the layer whose parameters it has.
-  bool& statistics_flag() const { return *statistics_frozen_; }
+  bool& statistics_flag() const { return statistics_->frozen; }
+  std::optional<int64_t>& statistics_averaged() const {
+    return statistics_->averaged;
+  }
 
  private:
   struct Pending {
@@ -152,7 +163,8 @@ class Layer {
   bool built_ = false;
   bool initialized_ = false;
   bool trainable_ = true;
-  std::shared_ptr<bool> statistics_frozen_ = std::make_shared<bool>(false);
+  std::shared_ptr<StatisticsMode> statistics_ =
+      std::make_shared<StatisticsMode>();
   std::vector<Parameter> parameters_;
   std::vector<Pending> pending_;
 };

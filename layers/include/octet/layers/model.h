@@ -133,11 +133,14 @@ class [[nodiscard]] Model {
 
   /// Freezes or frees all layers. See Layer::set_trainable.
   void set_trainable(bool trainable);
-  /// Those whose name `pattern` fits, in which * stands for any characters and
-  /// ? for one: `model.set_trainable("block1_*", false)`. Returns how many.
-  /// Throws: NotFoundError if there is none, naming the nearest names.
+  /// Those whose name, or whose name without a wrapper, `pattern` fits, in
+  /// which * stands for any characters and ? for one:
+  /// `model.set_trainable("block1_*", false)`. Returns how many of them have
+  /// parameters. Throws: NotFoundError if none has, naming the nearest names.
   int64_t set_trainable(std::string_view pattern, bool trainable);
-  void set_trainable(const char*) = delete;  // it would be true
+  // Text would be true.
+  void set_trainable(const char*) = delete;
+  int64_t set_trainable(std::string_view, const char*) = delete;
 
   /// How many passes in training there were. Random layers draw from streams
   /// that are numbered by it: setting it back repeats them.

@@ -69,9 +69,10 @@ class BaseQuantizeWrapper : public Layer {
   int64_t multiply_adds(std::span<const Shape> inputs) const override;
   void freeze_statistics(bool frozen) override;
   bool statistics_frozen() const override;
-  bool set_statistics_momentum(std::optional<float> momentum) override;
+  bool average_statistics(bool averaged) override;
+  const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
-  const std::shared_ptr<bool>& shared_statistics_flag() const override;
+  const std::shared_ptr<StatisticsMode>& shared_statistics() const override;
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;

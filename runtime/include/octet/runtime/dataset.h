@@ -46,7 +46,7 @@ struct SplitOptions {
   bool stratified = false;
 };
 
-class Dataset {
+class [[nodiscard]] Dataset {
  public:
   /// Throws: ValueError for a null pointer or a size below 0.
   explicit Dataset(std::shared_ptr<const SampleSource> source);
@@ -89,7 +89,8 @@ class Dataset {
   /// weights, as many samples. It gets whatever samples are read together, when
   /// they are read, maybe in several threads at once, and must treat each alone
   /// and always alike. Shapes and types are those it gives for the first one.
-  /// Throws: ValueError without a function or samples; what it throws.
+  /// Throws: ValueError without a function or samples, or for inputs that are
+  /// not f32 and labels that are neither f32 nor i64 [n]; what it throws.
   Dataset map(std::function<Batch(Batch)> function) const;
   /// These samples, then those of `other`.
   /// Throws: ShapeError, ValueError where shapes or types differ.

@@ -18,9 +18,11 @@ struct BatchStatisticsOptions {
 /// not frozen, to the averages over batches of `data` under the parameters as
 /// they are now: after weights were averaged or changed by hand. Parameters
 /// stay. Returns how many layers it set.
-/// As PyTorch's torch.optim.swa_utils.update_bn, with a smaller last batch
-/// counting less.
-/// Throws: ValueError for options out of range, or data that does not fit.
+/// As PyTorch's torch.optim.swa_utils.update_bn, with batches counting by their
+/// samples, and each call of a layer that is called several times.
+/// Throws: ValueError for options out of range, data that does not fit, or a
+/// batch that is not finite, and what reading data throws; the statistics are
+/// then as they were.
 int64_t update_batch_statistics(Model& model, const Dataset& data,
                                 const BatchStatisticsOptions& options = {});
 

@@ -84,6 +84,9 @@ class Callback {
   virtual void on_epoch_end(const Progress&) {}
   /// After the last epoch, unless an exception ended the fit.
   virtual void on_train_end(const Progress&) {}
+  /// Whether on_train_end() gives the parameters other values, which only one
+  /// callback of a fit may.
+  virtual bool sets_final_weights() const { return false; }
 
   /// Under which name the state is kept: "early_stopping". Empty: there is
   /// none. Constant.

@@ -14,9 +14,10 @@ namespace octet::train {
 struct FindLearningRateOptions {
   float from = 1e-6f;   ///< > 0
   float to = 1.0f;      ///< > from
-  int64_t steps = 100;  ///< >= 2; rates rise by the same factor each step
+  int64_t steps = 100;  ///< >= 10; rates rise by the same factor each step
   int64_t batch_size = 64;
-  Optimizer optimizer = Adam();  ///< its own rate is not used
+  /// Its rule; rate, state and parameters are left as they are.
+  Optimizer optimizer = Adam();
   Loss loss = losses::sparse_categorical_cross_entropy();
   uint64_t seed = 0;  ///< of the shuffling
 };
@@ -31,12 +32,14 @@ struct LearningRateCurve {
   float suggestion = 0;
 };
 
-/// Trains a copy of the model with rising rates until the loss is four times
-/// its lowest value, not finite, or the last rate is reached. `model` stays.
+/// Trains a copy of the model with rising rates, until the loss is twice its
+/// first value and as far above it as its lowest is below, not finite, or the
+/// last rate is reached. `model` stays.
 /// Source: Smith, "Cyclical learning rates for training neural networks",
 /// arXiv 1506.01186, section 3.3.
-/// Throws: ValueError for options out of range, or where the loss is not
-/// finite before it could fall; as fit().
+/// Throws: ValueError for options out of range, a quantized model that is not
+/// calibrated, data that does not fit, or where the loss falls at no rate by a
+/// hundredth of its first value; what reading data throws.
 LearningRateCurve find_learning_rate(
     const Model& model, const Dataset& data,
     const FindLearningRateOptions& options = {});

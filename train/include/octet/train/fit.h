@@ -75,14 +75,15 @@ struct FitOptions {
 /// model whether it gives logits or probabilities. Warns where the validation
 /// data lacks classes of the training data.
 /// Ctrl-C (SIGINT) ends it after the step that runs, with a state in its
-/// checkpoints; pressed twice it ends the program at once. A program that has a
-/// handler of its own keeps that.
-/// Throws: InterruptedError; ValueError for options out of range, a batch size
-/// above the number
+/// checkpoints; calibration, validation and the last step of all run to their
+/// end. Pressed twice it ends the program at once. A handler that the program
+/// has stays, and fit knows nothing of the signal.
+/// Throws: ValueError for options out of range, a batch size above the number
 /// of samples, data or augmentation that does not fit the model or the loss, a
 /// quantized model that is not calibrated, or a loss that is not finite (naming
-/// the step and what else is not); checkpoints without `resume` where there are
-/// states, or states of another model, data or options, listing what differs.
+/// the step and what else is not); several callbacks that set final weights;
+/// checkpoints without `resume` where there are states, or states of another
+/// model, data or options, listing what differs. InterruptedError.
 /// IoError: see Checkpointer.
 History fit(Model& model, const Dataset& data, const FitOptions& options = {});
 

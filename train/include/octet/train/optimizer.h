@@ -1,5 +1,6 @@
 // Optimizers: rules that move parameters against their gradients. An
-// Optimizer is a handle; SGD, Adam, AdamW, RMSprop, Lion and LAMB make one.
+// Optimizer is a handle, whose copies have state and parameters in common;
+// SGD, Adam, AdamW, RMSprop, Lion and LAMB make one.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +55,9 @@ class Optimizer {
  public:
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule);
 
+  /// Another one with the same rule, without parameters or steps.
+  Optimizer fresh() const { return Optimizer(rule_); }
+
   /// What step() moves. Throws: ValueError if a variable takes no gradient.
   void attach(std::vector<Variable> parameters);
 
@@ -84,6 +88,8 @@ class Optimizer {
   void restore(const OptimizerState& state);
 
  private:
+  void expect_attached() const;
+
   struct State;
   std::shared_ptr<const UpdateRule> rule_;
   std::shared_ptr<State> state_;
