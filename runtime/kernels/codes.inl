@@ -201,7 +201,7 @@ OCTET_INLINE void finish_column(const int32_t* sums, int64_t rows, int width,
     z = rounded<V>(z * rescale);
     store(out, z);
     sum = sum + z;
-    squares = squares + z * z;
+    squares = plus_product(squares, z, z);
   }
   if (e.statistics != nullptr) {
     store(e.statistics, sum);

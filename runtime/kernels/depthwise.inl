@@ -43,9 +43,9 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
       const V y = m.value != nullptr ? load<V>(m.value + pixel_at) : z * a + b;
       g = masked(g, y, splat<V>(m.low), splat<V>(m.high));
       sums.of[0] = sums.of[0] + g;
-      sums.of[1] = sums.of[1] + g * z;
+      sums.of[1] = plus_product(sums.of[1], g, z);
       if (m.second != nullptr) {
-        sums.of[2] = sums.of[2] + g * load<V>(m.second + pixel_at);
+        sums.of[2] = plus_product(sums.of[2], g, load<V>(m.second + pixel_at));
       }
       store(e.out + pixel_at, g);
     });
@@ -59,7 +59,7 @@ OCTET_INLINE void depthwise_tile(const Depthwise& p, const Epilogue& e,
       const V z = acc[i];
       if constexpr (F == Finish::statistics) {
         sums.of[0] = sums.of[0] + z;
-        sums.of[1] = sums.of[1] + z * z;
+        sums.of[1] = plus_product(sums.of[1], z, z);
       }
       store(e.out + at + i * e.pixel, z);
     });

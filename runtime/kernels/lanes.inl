@@ -86,6 +86,21 @@ OCTET_INLINE V rounded(V v) {
   return v;
 }
 
+// sum + x * y, rounded once on processors that can. Written out for single
+// numbers: a compiler might multiply those of several rows at once, and add
+// them one by one.
+template <class V>
+OCTET_INLINE V plus_product(V sum, V x, V y) {
+  return sum + x * y;
+}
+OCTET_INLINE float plus_product(float sum, float x, float y) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  return __builtin_fmaf(x, y, sum);
+#else
+  return sum + x * y;
+#endif
+}
+
 // NaN passes through both.
 template <class V>
 OCTET_INLINE V clip(V v, V low, V high) {

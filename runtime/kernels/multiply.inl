@@ -59,16 +59,14 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
     sums[i] = load<V>(sums_at + i * sums_row);
   }
   for (int t = 0; t < from.rows; ++t) {
-    // Closed off, or a compiler computes the products of several rows at once
-    // and adds them one by one, rounded.
-    V v = rounded<V>(load<V>(from.at + t * from.row + k));
+    V v = load<V>(from.at + t * from.row + k);
     const int64_t at = t * p.out_row + k;
     if (F != Finish::mask && p.rescale != nullptr) {
       v = rounded<V>(v * load<V>(p.rescale + k));
     }
     if constexpr (F == Finish::statistics) {
       sums[0] = sums[0] + v;
-      sums[1] = sums[1] + v * v;
+      sums[1] = plus_product(sums[1], v, v);
     }
     if constexpr (F == Finish::mask) {
       if (m.others != nullptr) v = v + load<V>(m.others + at);
@@ -77,8 +75,10 @@ OCTET_INLINE void finish_column(const Tile& p, const TileSums& from, int k) {
                                      : z * load<V>(m.a + k) + load<V>(m.b + k);
       v = masked(v, y, splat<V>(m.low), splat<V>(m.high));
       sums[0] = sums[0] + v;
-      sums[1] = sums[1] + v * z;
-      if (m.second != nullptr) sums[2] = sums[2] + v * load<V>(m.second + at);
+      sums[1] = plus_product(sums[1], v, z);
+      if (m.second != nullptr) {
+        sums[2] = plus_product(sums[2], v, load<V>(m.second + at));
+      }
     }
     store(p.out + at, v);
   }

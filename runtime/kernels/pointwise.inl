@@ -94,8 +94,10 @@ OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
     g = masked(g, y, low, high);
     store(out + at, g);
     g_sum = g_sum + g;
-    gz_sum = gz_sum + g * z;
-    if (m.second != nullptr) gs_sum = gs_sum + g * load<V>(m.second + at);
+    gz_sum = plus_product(gz_sum, g, z);
+    if (m.second != nullptr) {
+      gs_sum = plus_product(gs_sum, g, load<V>(m.second + at));
+    }
   }
   if (m.sums == nullptr) return;
   store(m.sums + c, g_sum);
