@@ -66,62 +66,38 @@ TEST(MovingAverage, CountsStepsOfTheOptimizerAndNotBatches) {
   EXPECT_EQ(kernel.value().f32()[0], average);
 }
 
+// A batch whose gradients are kept for later moves nothing, and is no step:
+// with two of them the state is one in the middle of an epoch.
 TEST(MovingAverage, GoesOnFromACheckpoint) {
-  const auto options = [](int64_t epochs) {
-    return FitOptions{.epochs = epochs,
-                      .batch_size = 8,
-                      .callbacks = {exponential_moving_average()}};
-  };
-  Model expected = image_network();
-  fit(expected, images(32, 1), options(3));
   class Ended {};
   class Stopper final : public Callback {
     void on_step(const Progress& progress) override {
       if (progress.epoch == 1 && progress.step == 3) throw Ended();
     }
   };
-  const auto place = std::make_shared<MemoryCheckpoints>(1);
-  Model model = image_network();
-  FitOptions first = options(3);
-  first.callbacks.push_back(std::make_shared<Stopper>());
-  first.checkpoints = place;
-  EXPECT_THROW(fit(model, images(32, 1), first), Ended);
-  FitOptions second = options(3);
-  second.checkpoints = place;
-  second.resume = true;
-  Model later = image_network();
-  fit(later, images(32, 1), second);
-  EXPECT_EQ(weights_of(later), weights_of(expected));
-}
-
-// A batch whose gradients are kept for later moves nothing, and is no step.
-TEST(MovingAverage, GoesOnInTheMiddleOfAccumulatedBatches) {
-  const auto options = [] {
-    return FitOptions{.epochs = 2,
-                      .batch_size = 8,
-                      .callbacks = {exponential_moving_average()},
-                      .accumulate = 2};
-  };
-  Model expected = image_network();
-  fit(expected, images(48, 1), options());
-  class Ended {};
-  class Stopper final : public Callback {
-    void on_step(const Progress& progress) override {
-      if (progress.epoch == 1 && progress.step == 3) throw Ended();
-    }
-  };
-  const auto place = std::make_shared<MemoryCheckpoints>(1);
-  Model model = image_network();
-  FitOptions first = options();
-  first.callbacks.push_back(std::make_shared<Stopper>());
-  first.checkpoints = place;
-  EXPECT_THROW(fit(model, images(48, 1), first), Ended);
-  FitOptions second = options();
-  second.checkpoints = place;
-  second.resume = true;
-  Model later = image_network();
-  fit(later, images(48, 1), second);
-  EXPECT_EQ(weights_of(later), weights_of(expected));
+  for (const int64_t accumulate : {1, 2}) {
+    SCOPED_TRACE(accumulate);
+    const auto options = [&] {
+      return FitOptions{.epochs = 2,
+                        .batch_size = 8,
+                        .callbacks = {exponential_moving_average()},
+                        .accumulate = accumulate};
+    };
+    Model expected = image_network();
+    fit(expected, images(48, 1), options());
+    const auto place = std::make_shared<MemoryCheckpoints>(1);
+    Model model = image_network();
+    FitOptions first = options();
+    first.callbacks.push_back(std::make_shared<Stopper>());
+    first.checkpoints = place;
+    EXPECT_THROW(fit(model, images(48, 1), first), Ended);
+    FitOptions second = options();
+    second.checkpoints = place;
+    second.resume = true;
+    Model later = image_network();
+    fit(later, images(48, 1), second);
+    EXPECT_EQ(weights_of(later), weights_of(expected));
+  }
 }
 
 TEST(MovingAverage, IsTheOnlyOneToSetFinalWeights) {
