@@ -147,9 +147,9 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
   QdqRequest request = entry.request;
   std::erase_if(request.quantization_index, [&](int index) {
     if (index >= 0 && index < offered) return false;
-    unknown.report<ValueError>(fmt::format(
-        "{}: {}: expected quantization_index in [0,{}), got {}", source.rule,
-        layer.describe(), offered, index));
+    unknown.report<ValueError>(
+        fmt::format("{}: {}: expected quantization_index in [0,{}), got {}",
+                    source.rule, layer.describe(), offered, index));
     return true;
   });
   Decision decision{.rule = source.rule, .reason = "asks for nothing"};

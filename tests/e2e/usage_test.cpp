@@ -54,9 +54,8 @@ TEST(Usage, OfAnUnknownOptionNamesTheNearest) {
               HasSubstr("got '--inputs'; did you mean '--input'"));
   EXPECT_THAT(refusal("predict x.h5 -input x.npy --output y.npy"),
               HasSubstr("did you mean '--input'"));
-  EXPECT_THAT(
-      refusal("--json inspect x.h5"),
-      HasSubstr("octet: expected --json after inspect, got it before"));
+  EXPECT_THAT(refusal("--json inspect x.h5"),
+              HasSubstr("octet: expected --json after inspect, got it before"));
   EXPECT_THAT(refusal("--versoin"), HasSubstr("did you mean '--version'?"));
 }
 

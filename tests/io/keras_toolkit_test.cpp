@@ -119,7 +119,8 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
 
 TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
-  Model model = quant::apply(quant::plan_of(original), float_counterpart(original));
+  Model model =
+      quant::apply(quant::plan_of(original), float_counterpart(original));
   load_keras_weights(model, keras_golden("toolkit_residual.legacy_weights.h5"));
   expect_computes(model, keras_case("toolkit_residual"), kTolerance);
 }
@@ -406,7 +407,8 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
 }
 
 TEST(ToolkitRange, GoesByNameAlone) {
-  Model model = float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
+  Model model =
+      float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
   EXPECT_THAT(error_of<UnsupportedError>([&] {
                 load_keras_weights(model, keras_golden("toolkit_sequence.h5"),
                                    {.match = KerasMatch::by_order});

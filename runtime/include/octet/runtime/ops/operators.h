@@ -6,11 +6,10 @@
 // assign() or by mutable_value().
 #pragma once
 
-#include <octet/runtime/language.h>
-
 #include <concepts>
 #include <type_traits>
 
+#include <octet/runtime/language.h>
 #include <octet/runtime/ops/arithmetic.h>
 
 namespace octet {
