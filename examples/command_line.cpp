@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <octet/runtime/error.h>
 #include <octet/runtime/isa.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/printable.h>

@@ -6,10 +6,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
-
-#include <octet/runtime/error.h>
 
 namespace CLI {
 class App;
