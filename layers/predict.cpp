@@ -1,0 +1,111 @@
+// Model::predict: a program where it pays, else chunks of samples in parallel.
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+#include "input.h"
+#include "model_program.h"
+
+namespace octet {
+namespace {
+
+// Samples of a batch of n that a thread takes through the whole graph at a
+// time, so few that what two neighbouring nodes hold stays in its cache. Where
+// there would be fewer chunks than threads, the ops share the threads.
+int64_t predict_chunk(std::span<const std::shared_ptr<const GraphNode>> nodes,
+                      int64_t n) {
+  constexpr int64_t kCacheFloats = int64_t{1} << 18;  // 1 MiB
+  constexpr int64_t kMost = 8;
+  int64_t largest = 1;
+  for (const auto& node : nodes) {
+    largest = std::max(largest, node->shape.with(0, 1).size());
+  }
+  const int64_t threads = available_threads();
+  if (n < threads) return n;
+  const int64_t most = std::min(kMost, n / threads);
+  return std::clamp<int64_t>(kCacheFloats / largest, 1, most);
+}
+
+// From so many on, predict() captures a program first.
+constexpr int64_t kProgramSamples = 16;
+
+// The answers of a program; nothing where there is none that gives the bits of
+// the model.
+bool run_program(const Model& model, std::span<const Tensor> inputs,
+                 std::span<Tensor> results) {
+  try {
+    const Program program = make_program(model, CalledLayers::own);
+    std::vector<Tensor> few;
+    for (const Tensor& x : inputs) few.push_back(x.slice(0, 2));
+    return gives_bits_of(program, model, few) && program.run(inputs, results);
+  } catch (const Error&) {
+    return false;  // whatever it is, the model says it better
+  }
+}
+
+}  // namespace
+
+Tensor Model::predict(const Tensor& x) const {
+  expect_one_output();
+  return predict(std::span(&x, 1))[0];
+}
+
+std::vector<Tensor> Model::predict(std::span<const Tensor> inputs) const {
+  expect_inputs(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].empty()) {
+      throw ValueError("predict: expected a tensor, got none");
+    }
+    const GraphNode& node = *inputs_[i].node;
+    expect_fits(inputs[i], node.shape, node.layer->name());
+    if (inputs[i].shape()[0] != inputs[0].shape()[0]) {
+      throw ShapeError(
+          fmt::format("predict: expected one number of samples, got {} and {}",
+                      inputs[0].shape()[0], inputs[i].shape()[0]));
+    }
+  }
+  const int64_t n = inputs[0].shape()[0];
+  std::vector<Tensor> results;
+  std::vector<float*> to;
+  for (const SymbolicTensor& output : outputs_) {
+    to.push_back(results.emplace_back(output.shape().with(0, n)).f32().data());
+  }
+  // Layers that observe see all samples at once, as they were given.
+  const bool observing = std::ranges::any_of(
+      layers_, [](const auto& layer) { return layer->observing(); });
+  if (!observing && n >= kProgramSamples &&
+      run_program(*this, inputs, results)) {
+    return results;
+  }
+  const int64_t size = observing ? n : predict_chunk(nodes_, n);
+  const int64_t chunks = (n + size - 1) / size;
+  const auto run_chunk = [&](int64_t chunk) {
+    const NoGradGuard no_grad;
+    const int64_t begin = chunk * size;
+    const int64_t count = std::min(size, n - begin);
+    std::vector<Variable> x;
+    for (const Tensor& input : inputs)
+      x.emplace_back(input.slice(begin, count));
+    const std::vector<Variable> y = run(x, {});
+    for (size_t i = 0; i < y.size(); ++i) {
+      const Tensor& part = y[i].value();
+      std::memcpy(to[i] + begin * (part.size() / count), part.raw(),
+                  static_cast<size_t>(part.bytes()));
+    }
+  };
+  if (chunks == 1) {
+    run_chunk(0);
+  } else {
+    parallel_for(chunks, run_chunk);
+  }
+  return results;
+}
+
+}  // namespace octet
