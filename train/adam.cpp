@@ -3,39 +3,15 @@
 
 #include <octet/train/optimizer.h>
 
-#include "checks.h"
+#include "moments_rule.h"
 
 namespace octet::train {
 namespace {
 
-class AdamRule final : public UpdateRule {
+class AdamRule final : public MomentsRule {
  public:
   AdamRule(std::string_view name, const AdamOptions& options)
-      : options_(options) {
-    check_learning_rate(name, options.learning_rate);
-    check_decay(name, "beta1", options.beta1);
-    check_decay(name, "beta2", options.beta2);
-    // At 0 a parameter that never had a gradient would become 0 / 0.
-    check_epsilon(name, options.epsilon);
-    check_weight_decay(name, weight_decay());
-  }
-
-  int slots() const override { return 2; }
-  float learning_rate() const override { return options_.learning_rate; }
-  WeightDecay weight_decay() const override {
-    return {options_.weight_decay, options_.decay_min_rank};
-  }
-
-  Config config() const override {
-    return Config()
-        .set("class_name", "Adam")
-        .set("learning_rate", options_.learning_rate)
-        .set("beta1", options_.beta1)
-        .set("beta2", options_.beta2)
-        .set("epsilon", options_.epsilon)
-        .set("weight_decay", options_.weight_decay)
-        .set("decay_min_rank", options_.decay_min_rank);
-  }
+      : MomentsRule(name, "Adam", options) {}
 
   // Epsilon is added outside the root and after the bias correction is moved
   // into the rate ("epsilon hat" of the paper, section 2).
@@ -63,9 +39,6 @@ class AdamRule final : public UpdateRule {
       w[i] -= rate * m[i] / (std::sqrt(v[i]) + epsilon);
     }
   }
-
- private:
-  AdamOptions options_;
 };
 
 }  // namespace

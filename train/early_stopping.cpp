@@ -1,34 +1,14 @@
 #include <string>
 #include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
 #include <octet/train/callbacks.h>
 
 #include "checks.h"
+#include "kept_parameters.h"
 #include "monitor.h"
-#include "resume/fit_state.h"
 
 namespace octet::train {
 namespace {
-
-/// Every parameter of a model, statistics too, with a copy of its value.
-struct Kept {
-  std::string name;
-  Variable variable;
-  Tensor value;
-};
-
-std::vector<Kept> keep_parameters(const Model& model) {
-  std::vector<Kept> kept;
-  for (const auto& [name, parameter] : named_parameters(model)) {
-    const Variable& variable = parameter.variable;
-    kept.push_back({name, variable, variable.value().clone()});
-  }
-  return kept;
-}
 
 class EarlyStopping final : public Callback {
  public:
@@ -64,30 +44,20 @@ class EarlyStopping final : public Callback {
     return options_.restore_best_weights;
   }
   void on_train_end(const Progress&) override {
-    for (const Kept& kept : best_) kept.variable.assign(kept.value);
+    put_back(best_);
     best_.clear();
   }
 
   std::string state_name() const override { return "early_stopping"; }
   State state() const override {
-    State state{Config().set("best", monitor_.best()).set("waited", waited_)};
-    for (const Kept& kept : best_) state.tensors.emplace(kept.name, kept.value);
-    return state;
+    return {Config().set("best", monitor_.best()).set("waited", waited_),
+            tensors_of(best_)};
   }
   void restore(const State& state, const Progress& progress) override {
-    std::vector<Kept> best;
+    KeptParameters best;
     if (!state.tensors.empty()) {
       best = keep_parameters(progress.training->model());
-      for (Kept& kept : best) {
-        const auto found = state.tensors.find(kept.name);
-        if (found == state.tensors.end() ||
-            found->second.shape() != kept.value.shape()) {
-          throw ValueError(fmt::format(
-              "early_stopping: expected a value of '{}' {}, got none",
-              kept.name, kept.value.shape().to_string()));
-        }
-        kept.value = found->second.clone();
-      }
+      read_tensors("early_stopping", state.tensors, best);
     }
     monitor_.set_best(state.values.at("best").as_number());
     waited_ = state.values.at("waited").as_int();
@@ -98,7 +68,7 @@ class EarlyStopping final : public Callback {
   EarlyStoppingOptions options_;
   Monitor monitor_;
   int64_t waited_ = 0;
-  std::vector<Kept> best_;
+  KeptParameters best_;
 };
 
 }  // namespace

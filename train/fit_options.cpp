@@ -13,8 +13,8 @@
 #include <octet/train/progress_bar.h>
 
 #include "checks.h"
+#include "is_progress_bar.h"
 #include "label_check.h"
-#include "progress.h"
 
 namespace octet::train {
 namespace {

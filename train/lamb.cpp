@@ -2,38 +2,15 @@
 
 #include <octet/train/optimizer.h>
 
-#include "checks.h"
+#include "moments_rule.h"
 
 namespace octet::train {
 namespace {
 
-class LambRule final : public UpdateRule {
+class LambRule final : public MomentsRule {
  public:
-  explicit LambRule(const LAMBOptions& options) : options_(options) {
-    check_learning_rate("LAMB", options.learning_rate);
-    check_decay("LAMB", "beta1", options.beta1);
-    check_decay("LAMB", "beta2", options.beta2);
-    // At 0 a parameter that never had a gradient would become 0 / 0.
-    check_epsilon("LAMB", options.epsilon);
-    check_weight_decay("LAMB", weight_decay());
-  }
-
-  int slots() const override { return 2; }
-  float learning_rate() const override { return options_.learning_rate; }
-  WeightDecay weight_decay() const override {
-    return {options_.weight_decay, options_.decay_min_rank};
-  }
-
-  Config config() const override {
-    return Config()
-        .set("class_name", "LAMB")
-        .set("learning_rate", options_.learning_rate)
-        .set("beta1", options_.beta1)
-        .set("beta2", options_.beta2)
-        .set("epsilon", options_.epsilon)
-        .set("weight_decay", options_.weight_decay)
-        .set("decay_min_rank", options_.decay_min_rank);
-  }
+  explicit LambRule(const LAMBOptions& options)
+      : MomentsRule("LAMB", "LAMB", options) {}
 
   void update(std::span<float> value, std::span<const float> gradient,
               std::span<Tensor> slots, float learning_rate,
@@ -68,9 +45,6 @@ class LambRule final : public UpdateRule {
     const auto rate = static_cast<float>(double{learning_rate} * trust);
     for (size_t i = 0; i < n; ++i) w[i] -= rate * direction(i);
   }
-
- private:
-  LAMBOptions options_;
 };
 
 }  // namespace

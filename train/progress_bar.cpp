@@ -13,7 +13,7 @@
 
 #include <octet/train/progress_bar.h>
 
-#include "progress.h"
+#include "is_progress_bar.h"
 
 namespace octet::train {
 namespace {

@@ -10,26 +10,10 @@
 #include <octet/train/callbacks.h>
 
 #include "checks.h"
-#include "resume/fit_state.h"
+#include "kept_parameters.h"
 
 namespace octet::train {
 namespace {
-
-struct Average {
-  std::string name;
-  Variable variable;
-  Tensor value;
-};
-
-std::vector<Average> averages_of(const Model& model) {
-  std::vector<Average> averages;
-  for (const auto& [name, parameter] : named_parameters(model)) {
-    if (!parameter.trainable || !parameter.variable.requires_grad()) continue;
-    averages.push_back(
-        {name, parameter.variable, parameter.variable.value().clone()});
-  }
-  return averages;
-}
 
 class WeightAverages final : public Callback {
  public:
@@ -39,7 +23,7 @@ class WeightAverages final : public Callback {
   }
 
   void on_train_begin(const Progress& progress) override {
-    averages_ = averages_of(progress.training->model());
+    averages_ = keep_trained_parameters(progress.training->model());
     steps_ = 0;  // a fit attaches the optimizer anew
   }
 
@@ -53,7 +37,7 @@ class WeightAverages final : public Callback {
       std::span<float> to;
     };
     std::vector<Update> updates;
-    for (Average& average : averages_) {
+    for (KeptParameter& average : averages_) {
       updates.push_back({std::as_const(average.variable).value().f32().data(),
                          average.value.f32()});
     }
@@ -68,9 +52,7 @@ class WeightAverages final : public Callback {
 
   bool sets_final_weights() const override { return true; }
   void on_train_end(const Progress&) override {
-    for (const Average& average : averages_) {
-      average.variable.assign(average.value);
-    }
+    put_back(averages_);
     averages_.clear();
   }
 
@@ -78,11 +60,8 @@ class WeightAverages final : public Callback {
     return "exponential_moving_average";
   }
   State state() const override {
-    State state{Config().set("decay", options_.decay).set("steps", steps_)};
-    for (const Average& average : averages_) {
-      state.tensors.emplace(average.name, average.value);
-    }
-    return state;
+    return {Config().set("decay", options_.decay).set("steps", steps_),
+            tensors_of(averages_)};
   }
   void restore(const State& state, const Progress& progress) override {
     if (static_cast<float>(state.values.at("decay").as_number()) !=
@@ -92,24 +71,16 @@ class WeightAverages final : public Callback {
                       "{}, got one of {}",
                       options_.decay, state.values.at("decay").as_number()));
     }
-    std::vector<Average> averages = averages_of(progress.training->model());
-    for (Average& average : averages) {
-      const auto found = state.tensors.find(average.name);
-      if (found == state.tensors.end() ||
-          found->second.shape() != average.value.shape()) {
-        throw ValueError(fmt::format(
-            "exponential_moving_average: expected a value of '{}' {}, got none",
-            average.name, average.value.shape().to_string()));
-      }
-      average.value = found->second.clone();
-    }
+    KeptParameters averages =
+        keep_trained_parameters(progress.training->model());
+    read_tensors("exponential_moving_average", state.tensors, averages);
     steps_ = state.values.at("steps").as_int();
     averages_ = std::move(averages);
   }
 
  private:
   MovingAverageOptions options_;
-  std::vector<Average> averages_;
+  KeptParameters averages_;
   int64_t steps_ = 0;
 };
 

@@ -182,14 +182,7 @@ class Lion : public Optimizer {
   explicit Lion(const LionOptions& options = {});
 };
 
-struct LAMBOptions {
-  float learning_rate = 1e-3f;
-  float beta1 = 0.9f;    ///< [0, 1)
-  float beta2 = 0.999f;  ///< [0, 1)
-  float epsilon = 1e-7f;
-  float weight_decay = 0.0f;  ///< >= 0, see WeightDecay
-  int decay_min_rank = 2;
-};
+using LAMBOptions = AdamOptions;
 
 /// Adam's step r = m' / (sqrt(v') + epsilon), both corrected for bias, as long
 /// as the parameter is: w -= rate * r * |w| / |r|, or rate * r where one of the

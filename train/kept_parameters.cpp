@@ -1,0 +1,53 @@
+#include "kept_parameters.h"
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "resume/fit_state.h"
+
+namespace octet::train {
+
+KeptParameters keep_parameters(const Model& model) {
+  KeptParameters kept;
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    const Variable& variable = parameter.variable;
+    kept.push_back({name, variable, variable.value().clone()});
+  }
+  return kept;
+}
+
+KeptParameters keep_trained_parameters(const Model& model) {
+  KeptParameters kept;
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    const Variable& variable = parameter.variable;
+    if (!parameter.trainable || !variable.requires_grad()) continue;
+    kept.push_back({name, variable, variable.value().clone()});
+  }
+  return kept;
+}
+
+void put_back(const KeptParameters& kept) {
+  for (const KeptParameter& each : kept) each.variable.assign(each.value);
+}
+
+NamedTensors tensors_of(const KeptParameters& kept) {
+  NamedTensors tensors;
+  for (const KeptParameter& each : kept) tensors.emplace(each.name, each.value);
+  return tensors;
+}
+
+void read_tensors(std::string_view subject, const NamedTensors& tensors,
+                  KeptParameters& kept) {
+  for (KeptParameter& each : kept) {
+    const auto found = tensors.find(each.name);
+    if (found == tensors.end() || found->second.shape() != each.value.shape()) {
+      throw ValueError(fmt::format("{}: expected a value of '{}' {}, got none",
+                                   subject, each.name,
+                                   each.value.shape().to_string()));
+    }
+    each.value = found->second.clone();
+  }
+}
+
+}  // namespace octet::train
