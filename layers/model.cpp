@@ -114,7 +114,10 @@ void Model::collect() {
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const GraphNode& node = *nodes_[i];
     slot[&node] = i;
-    if (known.insert(node.layer.get()).second) layers_.push_back(node.layer);
+    if (known.insert(node.layer.get()).second) {
+      // call() was given a layer that may change; graphs share it as const.
+      layers_.push_back(std::const_pointer_cast<Layer>(node.layer));
+    }
     if (is_input(*node.layer)) {
       if (!given.contains(&node)) {
         throw ValueError(fmt::format(
@@ -298,13 +301,15 @@ Variable Model::regularization_loss() const {
   return sum;
 }
 
-Layer& Model::layer(std::string_view wanted) & {
-  return const_cast<Layer&>(std::as_const(*this).layer(wanted));
-}
+Layer& Model::layer(std::string_view wanted) & { return *find(wanted); }
 
 const Layer& Model::layer(std::string_view wanted) const& {
+  return *find(wanted);
+}
+
+const std::shared_ptr<Layer>& Model::find(std::string_view wanted) const {
   for (const auto& layer : layers_) {
-    if (layer->name() == wanted) return *layer;
+    if (layer->name() == wanted) return layer;
   }
   std::vector<std::string> names;
   for (const auto& layer : layers_) names.push_back(layer->name());

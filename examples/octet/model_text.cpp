@@ -17,12 +17,11 @@ namespace {
 
 struct Site {
   quant::QdqPoint point;
-  std::shared_ptr<quant::Quantizer> quantizer;
+  std::shared_ptr<const quant::Quantizer> quantizer;
 };
 
 std::vector<Site> sites_of(const Model& model) {
-  const std::vector<std::shared_ptr<quant::Quantizer>> quantizers =
-      quant::quantizers(model);
+  const auto quantizers = quant::quantizers(model);
   std::vector<Site> sites;
   for (const quant::QdqPoint& point : quant::plan_of(model).points) {
     const auto found =

@@ -208,7 +208,7 @@ quant::QdqPlan plan_of(const std::vector<StoredScales>& scales,
   return plan;
 }
 
-ScaleAssignment::ScaleAssignment(const Model& model,
+ScaleAssignment::ScaleAssignment(Model& model,
                                  const std::vector<StoredScales>& scales,
                                  bool partial) {
   (void)input_scales(scales);

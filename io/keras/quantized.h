@@ -30,7 +30,7 @@ class ScaleAssignment {
   /// Throws: FormatError naming the layers where only the model or only the
   /// file has Q/DQ, unless `partial`, and for scales per channel where the
   /// model has one.
-  ScaleAssignment(const Model& model, const std::vector<StoredScales>& scales,
+  ScaleAssignment(Model& model, const std::vector<StoredScales>& scales,
                   bool partial);
   void put_in_place() const;
 

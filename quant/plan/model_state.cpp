@@ -15,8 +15,8 @@ namespace octet::quant {
 namespace {
 
 /// Calls `body(layer, name in the float model)` for each layer.
-template <class Body>
-void for_layers(const Model& model, const Body& body) {
+template <class AnyModel, class Body>
+void for_layers(AnyModel& model, const Body& body) {
   for (const auto& layer : model.layers()) {
     body(*layer, float_layer(*layer).name());
   }

@@ -79,6 +79,19 @@ std::vector<PlacedQuantizer> placed_quantizers(const Model& model,
   return result;
 }
 
+// Each once.
+template <class Q>
+std::vector<std::shared_ptr<Q>> distinct_quantizers(const Model& model) {
+  std::vector<std::shared_ptr<Q>> result;
+  std::unordered_set<const Quantizer*> known;
+  for (const PlacedQuantizer& placed : placed_quantizers(
+           model, [](const auto& wrapper) { return wrapper.quantizers(); })) {
+    const auto& quantizer = placed.quantizer;
+    if (known.insert(quantizer.get()).second) result.push_back(quantizer);
+  }
+  return result;
+}
+
 }  // namespace
 
 BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
@@ -308,15 +321,12 @@ const Layer& float_layer(const Layer& layer) {
   return wrapper != nullptr ? wrapper->inner() : layer;
 }
 
-std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model) {
-  std::vector<std::shared_ptr<Quantizer>> result;
-  std::unordered_set<const Quantizer*> known;
-  for (const PlacedQuantizer& placed : placed_quantizers(
-           model, [](const auto& wrapper) { return wrapper.quantizers(); })) {
-    const auto& quantizer = placed.quantizer;
-    if (known.insert(quantizer.get()).second) result.push_back(quantizer);
-  }
-  return result;
+std::vector<std::shared_ptr<Quantizer>> quantizers(Model& model) {
+  return distinct_quantizers<Quantizer>(model);
+}
+
+std::vector<std::shared_ptr<const Quantizer>> quantizers(const Model& model) {
+  return distinct_quantizers<const Quantizer>(model);
 }
 
 std::vector<PlacedQuantizer> activation_quantizers(const Model& model) {

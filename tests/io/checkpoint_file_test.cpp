@@ -50,7 +50,7 @@ TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
 
 TEST(ModelFile, KeepsFixedScalesPerChannel) {
   const TempFolder folder;
-  const Model model =
+  Model model =
       quant::quantize_model(zoo::make("resnet8", {.input = {16, 16, 3}}));
   for (const auto& quantizer : quant::quantizers(model)) {
     if (!quantizer->calibrated()) quantizer->set_scale(0.05f);

@@ -14,7 +14,7 @@
 namespace octet::io {
 namespace {
 
-onnx::ModelProto exported(const Model& quantized) {
+onnx::ModelProto exported(Model quantized) {
   for (const auto& quantizer : quant::quantizers(quantized)) {
     if (!quantizer->calibrated()) quantizer->set_scale(0.05f);
   }
@@ -53,8 +53,7 @@ TEST(InnerTensorExport, BothConvolutionsOfASeparableOneReadInt8) {
   const Model model(
       x,
       SeparableConv2D({.filters = 4, .depth_multiplier = 2, .name = "sep"})(x));
-  const Model quantized = quant::quantize_model(model);
-  const onnx::ModelProto proto = exported(quantized);
+  const onnx::ModelProto proto = exported(quant::quantize_model(model));
   expect_whole(proto, 2);
   const GraphView view(proto.graph());
   int64_t pairs = 0;

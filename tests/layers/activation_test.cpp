@@ -79,7 +79,7 @@ TEST(Activation, TakesTheSoftmaxOfTheLastAxisOnly) {
 TEST(Activation, IsWhatTheOptionOfALayerNames) {
   const SymbolicTensor x = input({3});
   const Model inside(x, Dense({.units = 4, .activation = "gelu"})(x));
-  const Model outside(x, Activation("gelu")(Dense({.units = 4})(x)));
+  Model outside(x, Activation("gelu")(Dense({.units = 4})(x)));
   outside.layers()[1]->copy_parameters(*inside.layers()[1]);
   const Tensor data = noise({5, 3});
   EXPECT_EQ(bits(inside.predict(data)), bits(outside.predict(data)));

@@ -110,7 +110,7 @@ TEST(Clone, KeepsFrozenStatisticsOfEveryClass) {
   const SymbolicTensor x = input({3});
   const LayerHandle counting(std::make_shared<Counting>());
   counting->set_name("count");
-  const Model model(x, BatchNormalization({.name = "bn"})(counting(x)));
+  Model model(x, BatchNormalization({.name = "bn"})(counting(x)));
   for (const bool frozen : {true, false}) {
     for (const auto& layer : model.layers()) layer->freeze_statistics(frozen);
     const Model copy = model.clone();

@@ -143,8 +143,6 @@ inline Model golden_model(const GoldenCase& c) {
 }
 
 /// The only layer of golden_model() that is no input.
-inline Layer& golden_layer(const Model& model) {
-  return *model.layers().back();
-}
+inline Layer& golden_layer(Model& model) { return *model.layers().back(); }
 
 }  // namespace octet

@@ -68,7 +68,7 @@ class Golden : public testing::TestWithParam<std::filesystem::path> {
     }
     return result;
   }
-  Variable weight(const GoldenArray& array) const {
+  Variable weight(const GoldenArray& array) {
     return golden_layer(model_)
         .parameter(parameter_name(c_.class_name, array.name))
         .variable;

@@ -1,3 +1,6 @@
+#include <type_traits>
+#include <utility>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,6 +38,18 @@ TEST(Graph, ACallAddsANodeBehindItsInputs) {
   EXPECT_EQ(y.node->inputs[0].node, x.node);
   EXPECT_GT(y.node->id, x.node->id);
   EXPECT_EQ(y.shape(), Shape({Shape::kAnySize, 2}));
+}
+
+TEST(Graph, AConstModelHasConstLayers) {
+  using Handed = decltype(*std::declval<const Model&>().layers()[0]);
+  static_assert(std::is_same_v<Handed, const Layer&>);
+  static_assert(
+      std::is_same_v<decltype(*input({5}).node->layer), const Layer&>);
+  const SymbolicTensor x = input({5});
+  Model model(x, Dense({.units = 2, .name = "fc"})(x));
+  model.layers()[1]->set_trainable(false);
+  EXPECT_FALSE(std::as_const(model).layers()[1]->trainable());
+  EXPECT_EQ(std::as_const(model).layers()[1].get(), &model.layer("fc"));
 }
 
 TEST(Graph, ACallBuildsTheLayerOnce) {

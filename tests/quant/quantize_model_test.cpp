@@ -133,7 +133,7 @@ TEST(QuantizedClone, IsEqualAndIndependent) {
 }
 
 TEST(QuantizedClone, KeepsSwitches) {
-  const Model model = calibrated_quickstart();
+  Model model = calibrated_quickstart();
   quantizer(model, "flatten")->set_enabled(false);
   EXPECT_EQ(switches(model.clone()), switches(model));
 }

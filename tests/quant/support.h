@@ -47,8 +47,8 @@ inline Model doubling(int64_t width = 3) {
 }
 
 /// The quantizer of that name.
-inline std::shared_ptr<quant::Quantizer> quantizer(const Model& model,
-                                                   const std::string& name) {
+template <class AnyModel>
+auto quantizer(AnyModel&& model, const std::string& name) {
   for (const auto& each : quant::quantizers(model)) {
     if (each->name() == name) return each;
   }

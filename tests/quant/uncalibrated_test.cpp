@@ -34,7 +34,7 @@ TEST(Uncalibrated, ModelsRunAsFloatIfSwitchedOff) {
 }
 
 TEST(Uncalibrated, ModelsRunWhileTheyCollectRanges) {
-  const Model model = quantize_model(doubling());
+  Model model = quantize_model(doubling());
   for (const auto& q : quantizers(model)) q->start_observing({});
   EXPECT_FALSE(needs_calibration(model));
   EXPECT_NO_THROW((void)model.predict(noise({2, 3})));

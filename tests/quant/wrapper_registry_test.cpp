@@ -251,7 +251,7 @@ TEST(UserWrapper, WithWeightsQuantizesTheParameterOfItsKernelType) {
             "default of RegistryWeighted\n"
             "user  offset   int8 [-127,127] per tensor live   default  "
             "default of RegistryWeighted\n");
-  const Model quantized = quantize_model(model, options);
+  Model quantized = quantize_model(model, options);
   EXPECT_EQ(weight_bits(quantized), weight_bits(model));
   quantizer(quantized, "x")->set_enabled(false);
   // 0.004 is nearer to 0 than to 0.01.
@@ -284,7 +284,7 @@ TEST(UserWrapper, SaysItsSitesItself) {
   register_for<OwnQuantizeWrapper, 3>();
   EXPECT_THAT(sites_of(plan_for(model, by_toolkit())),
               ElementsAre("input 0", "input 1", "output"));
-  const Model quantized = quantize_model(model, by_toolkit());
+  Model quantized = quantize_model(model, by_toolkit());
   quantizer(quantized, "x")->set_scale(1);
   quantizer(quantized, "user")->set_scale(2);
   // 2 * round(2.9) + 2.9, then rounded to even numbers.
@@ -342,7 +342,7 @@ TEST(UserWrapper, MustWrapTheLayerItGets) {
 TEST(UserWrapper, IsOfItsClassInACloneToo) {
   const Model model = single(user_layer<7>(), {3});
   register_for<OffsetQuantizeWrapper, 7>();
-  const Model quantized = quantize_model(model, by_toolkit());
+  Model quantized = quantize_model(model, by_toolkit());
   quantizer(quantized, "x")->set_scale(0.25f);
   const Model copy = quantized.clone();
   EXPECT_NE(

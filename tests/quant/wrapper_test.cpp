@@ -187,7 +187,7 @@ Model with_fixed_weights() {
 }
 
 TEST(WrapperForward, RefusesAFixedWeightUntilItHasAScale) {
-  const Model model = with_fixed_weights();
+  Model model = with_fixed_weights();
   quantizer(model, "x")->set_enabled(false);
   EXPECT_THAT(error_of<ValueError>([&] {
                 (void)model.predict(noise({2, 3}));
@@ -196,7 +196,7 @@ TEST(WrapperForward, RefusesAFixedWeightUntilItHasAScale) {
 }
 
 TEST(WrapperForward, UsesAFixedWeightScale) {
-  const Model model = with_fixed_weights();
+  Model model = with_fixed_weights();
   for (const char* name : {"x", "relu"}) {
     quantizer(model, name)->set_enabled(false);
   }
@@ -256,7 +256,7 @@ TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
       tensor({4, 1}, {127.4f, 127.6f, -127.4f, -127.6f}));
   QuantizeOptions options;
   options.weight = {.narrow_range = true};
-  const Model model = quantize_model(real, options);
+  Model model = quantize_model(real, options);
   quantizer(model, "d/kernel")->set_scale(1);
   quantizer(model, "input_layer")->set_enabled(false);
   model(Variable(tensor({1, 4}, {5, 6, 7, 8}))).backward();
@@ -265,7 +265,7 @@ TEST(StraightThrough, WeightsOutsideAFixedRangeGetNothing) {
 }
 
 TEST(StraightThrough, SwitchedOffPassesEveryGradient) {
-  const OneUnit net({2, -3}, 1);
+  OneUnit net({2, -3}, 1);
   for (const auto& q : quantizers(net.model)) q->set_enabled(false);
   const Variable x(tensor({1, 2}, {1000, -1000}), true);
   net.model(x).backward();

@@ -28,7 +28,7 @@ struct [[nodiscard]] SymbolicTensor {
 /// One call of a layer.
 struct GraphNode {
   uint64_t id;
-  std::shared_ptr<Layer> layer;
+  std::shared_ptr<const Layer> layer;  ///< changed through a Model only
   std::vector<SymbolicTensor> inputs;
   Shape shape;
 };

@@ -106,8 +106,12 @@ class [[nodiscard]] Model {
   std::span<const SymbolicTensor> inputs() const& { return inputs_; }
   std::span<const SymbolicTensor> outputs() const& { return outputs_; }
 
-  /// Each layer once, in the order of its first call.
-  std::span<const std::shared_ptr<Layer>> layers() const& { return layers_; }
+  /// Each layer once, in the order of its first call. Those of a const Model
+  /// are const.
+  std::span<const std::shared_ptr<Layer>> layers() & { return layers_; }
+  std::vector<std::shared_ptr<const Layer>> layers() const& {
+    return {layers_.begin(), layers_.end()};
+  }
 
   // Of a temporary, as in `for (auto& layer : zoo::lenet().layers())`.
   std::vector<std::shared_ptr<const GraphNode>> nodes() && { return nodes_; }
@@ -175,6 +179,7 @@ class [[nodiscard]] Model {
   friend class Rebuild;
   void collect();
   void name_layers();
+  const std::shared_ptr<Layer>& find(std::string_view layer) const;
   void expect_one_output() const;
   void expect_inputs(size_t count) const;
   /// `pass`: of the random streams of a pass in training, or null.

@@ -31,7 +31,7 @@ class ObservingPaused {
   ObservingPaused& operator=(const ObservingPaused&) = delete;
 
  private:
-  std::vector<std::shared_ptr<Quantizer>> quantizers_;
+  std::vector<std::shared_ptr<const Quantizer>> quantizers_;
 };
 
 /// Switches every quantizer on or off. Scales are kept, and export writes

@@ -105,8 +105,8 @@ class Quantizer {
 
   /// Between the two it sees nothing and keeps what it has. Pauses nest, and
   /// may be called from several threads.
-  void pause_observing() { ++pauses_; }
-  void resume_observing() { --pauses_; }
+  void pause_observing() const { ++pauses_; }
+  void resume_observing() const { --pauses_; }
 
   /// Whether x is quantized at all; a switched-off quantizer keeps its scale
   /// and is still exported.
@@ -132,7 +132,7 @@ class Quantizer {
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   CalibrationOptions observer_options_;
-  std::atomic<int> pauses_{0};
+  mutable std::atomic<int> pauses_{0};
   mutable std::optional<uint64_t> last_observed_;
 
   struct LiveGrid {

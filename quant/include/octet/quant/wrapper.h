@@ -109,8 +109,10 @@ const BaseQuantizeWrapper* as_wrapper(const Layer& layer);
 /// The layer in a wrapper, or the layer itself.
 const Layer& float_layer(const Layer& layer);
 
-/// Each quantizer of a model once, in the model's order.
-std::vector<std::shared_ptr<Quantizer>> quantizers(const Model& model);
+/// Each quantizer of a model once, in the model's order. Those of a const Model
+/// are const.
+std::vector<std::shared_ptr<Quantizer>> quantizers(Model& model);
+std::vector<std::shared_ptr<const Quantizer>> quantizers(const Model& model);
 
 /// The quantizers on activations, one entry an edge, and on weights: for
 /// counting. Readers of one tensor have an entry each and share a quantizer.
