@@ -55,50 +55,64 @@ Broadcast::Broadcast(const char* op, const Shape& x, const Shape& y) {
     axes_[static_cast<size_t>(count_++)] = next;
   }
   if (count_ == 0) axes_[static_cast<size_t>(count_++)] = {1, true, true};
+  find_steps();
+}
+
+// A last axis that both move along, in one that only one of them moves along,
+// is one run with the other one's values over and over.
+void Broadcast::find_steps() {
   int64_t x_size = 1;
   int64_t y_size = 1;
+  step_count_ = count_;
   for (size_t i = static_cast<size_t>(count_); i-- > 0;) {
-    x_steps_[i] = axes_[i].x ? x_size : 0;
-    y_steps_[i] = axes_[i].y ? y_size : 0;
-    if (axes_[i].x) x_size *= axes_[i].size;
-    if (axes_[i].y) y_size *= axes_[i].size;
+    const Axis& axis = axes_[i];
+    steps_[i] = {axis.size, axis.x ? x_size : 0, axis.y ? y_size : 0};
+    if (axis.x) x_size *= axis.size;
+    if (axis.y) y_size *= axis.size;
   }
+  if (count_ < 2) return;
+  const Step inner = steps_[last_step()];
+  Step& outer = steps_[last_step() - 1];
+  if (inner.x == 0 || inner.y == 0) return;
+  period_ = inner.size;
+  outer = {outer.size * inner.size, outer.x == 0 ? 0 : 1, outer.y == 0 ? 0 : 1};
+  --step_count_;
 }
 
 Broadcast::Cursor Broadcast::cursor(int64_t at) const {
   Cursor result{at, 0, 0, 0, {}};
   int64_t rest = at;
-  for (size_t i = static_cast<size_t>(count_); i-- > 0;) {
-    if (axes_[i].size == 0) return result;
-    const int64_t index = rest % axes_[i].size;
-    rest /= axes_[i].size;
+  for (size_t i = static_cast<size_t>(step_count_); i-- > 0;) {
+    const Step& step = steps_[i];
+    if (step.size == 0) return result;
+    const int64_t index = rest % step.size;
+    rest /= step.size;
     result.index[i] = index;
-    result.x += index * x_steps_[i];
-    result.y += index * y_steps_[i];
+    result.x += index * step.x;
+    result.y += index * step.y;
   }
-  const size_t inner = static_cast<size_t>(count_ - 1);
-  result.left = axes_[inner].size - result.index[inner];
+  result.left = steps_[last_step()].size - result.index[last_step()];
   return result;
 }
 
 void Broadcast::advance(Cursor& c, int64_t n) const {
-  size_t i = static_cast<size_t>(count_ - 1);
+  size_t i = last_step();
   c.at += n;
-  c.x += n * x_steps_[i];
-  c.y += n * y_steps_[i];
+  c.x += n * steps_[i].x;
+  c.y += n * steps_[i].y;
   c.index[i] += n;
   c.left -= n;
   if (c.left > 0) return;
-  c.left = axes_[i].size;
-  while (c.index[i] == axes_[i].size) {
-    c.x -= c.index[i] * x_steps_[i];
-    c.y -= c.index[i] * y_steps_[i];
+  c.left = steps_[i].size;
+  while (c.index[i] == steps_[i].size) {
+    c.x -= c.index[i] * steps_[i].x;
+    c.y -= c.index[i] * steps_[i].y;
     c.index[i] = 0;
     if (i == 0) return;
     --i;
     c.index[i] += 1;
-    c.x += x_steps_[i];
-    c.y += y_steps_[i];
+    c.x += steps_[i].x;
+    c.y += steps_[i].y;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include <octet/runtime/tensor.h>
 
@@ -37,18 +38,32 @@ class Broadcast {
     return {axes_.data(), static_cast<size_t>(count_)};
   }
 
-  /// Runs `run(at, x_at, y_at, n)` for runs of values along the last axis, in
-  /// partitions; the arguments are the offsets of their first values.
-  template <class Run>
-  void for_each_run(const Run& run) const {
+  /// Values that lie one after another in the result, and where those that
+  /// meet in them begin.
+  struct Run {
+    int64_t at, x, y, n;
+    int64_t phase;  // of the first value in the period, if there is one
+  };
+
+  /// Runs `run(Run)` for runs of values along the last axis, in partitions.
+  template <class F>
+  void for_each_run(const F& run) const {
     parallel_partitions(shape_.size(), [&](int64_t first, int64_t last) {
       for (Cursor at = cursor(first); at.at < last;) {
         const int64_t n = std::min(at.left, last - at.at);
-        run(at.at, at.x, at.y, n);
+        run(Run{at.at, at.x, at.y, n,
+                period_ == 0 ? 0 : at.index[last_step()] % period_});
         advance(at, n);
       }
     });
   }
+
+  /// Along a run x and y move or repeat as these say. With a period (of
+  /// channels, as a rule) the one that repeats is that many values, over and
+  /// over.
+  bool x_moves() const { return steps_[last_step()].x != 0; }
+  bool y_moves() const { return steps_[last_step()].y != 0; }
+  int64_t period() const { return period_; }
 
  private:
   struct Cursor {
@@ -56,17 +71,44 @@ class Broadcast {
     int64_t left;  // in the run
     std::array<int64_t, Shape::kMaxRank> index;
   };
+  struct Step {
+    int64_t size, x, y;
+  };
 
   Cursor cursor(int64_t at) const;
   // Past `n` values; to the next run where they were all that was left.
   void advance(Cursor& cursor, int64_t n) const;
 
+  void find_steps();
+  size_t last_step() const { return static_cast<size_t>(step_count_ - 1); }
+
   Shape shape_;
   std::array<Axis, Shape::kMaxRank> axes_{};
-  std::array<int64_t, Shape::kMaxRank> x_steps_{};
-  std::array<int64_t, Shape::kMaxRank> y_steps_{};
   int count_ = 0;
+  std::array<Step, Shape::kMaxRank> steps_{};  // of runs
+  int step_count_ = 0;
+  int64_t period_ = 0;
 };
+
+/// `n` values of `period` that repeat, begun at `phase`, in pieces of one
+/// buffer: `body(first, values, count)`.
+template <class Body>
+void for_each_repetition(const float* values, int64_t period, int64_t phase,
+                         int64_t n, const Body& body) {
+  constexpr int64_t kLeast = 512;
+  const int64_t times = std::min((kLeast + period - 1) / period,
+                                 (phase + n + period - 1) / period);
+  std::vector<float> repeated;
+  repeated.reserve(static_cast<size_t>(times * period));
+  for (int64_t i = 0; i < times; ++i) {
+    repeated.insert(repeated.end(), values, values + period);
+  }
+  for (int64_t first = 0; first < n; phase = 0) {
+    const int64_t count = std::min(times * period - phase, n - first);
+    body(first, repeated.data() + phase, count);
+    first += count;
+  }
+}
 
 /// out = f(x, y), or f(g, x, y) with a `g` of the result's shape, value by
 /// value.
@@ -87,19 +129,31 @@ Tensor combine(const Broadcast& plan, const Tensor& g, const Tensor& x,
       for (int64_t i = 0; i < n; ++i) o[i] = f(gs[i], x_value(i), y_value(i));
     }
   };
-  const Broadcast::Axis inner = plan.axes().back();
-  plan.for_each_run([&](int64_t at, int64_t x_at, int64_t y_at, int64_t n) {
-    const float* const xs = from_x + x_at;
-    const float* const ys = from_y + y_at;
-    const auto one = [](const float* p) {
-      return [v = *p](int64_t) { return v; };
-    };
-    const auto many = [](const float* p) {
-      return [p](int64_t i) { return p[i]; };
-    };
-    if (inner.x && inner.y) return loop(at, n, many(xs), many(ys));
-    if (inner.x) return loop(at, n, many(xs), one(ys));
-    loop(at, n, one(xs), many(ys));
+  const auto one = [](const float* p) {
+    return [v = *p](int64_t) { return v; };
+  };
+  const auto many = [](const float* p) {
+    return [p](int64_t i) { return p[i]; };
+  };
+  plan.for_each_run([&](const Broadcast::Run& run) {
+    const float* const xs = from_x + run.x;
+    const float* const ys = from_y + run.y;
+    if (plan.x_moves() && plan.y_moves()) {
+      loop(run.at, run.n, many(xs), many(ys));
+    } else if (plan.period() == 0) {
+      if (plan.x_moves()) return loop(run.at, run.n, many(xs), one(ys));
+      loop(run.at, run.n, one(xs), many(ys));
+    } else {
+      for_each_repetition(
+          plan.x_moves() ? ys : xs, plan.period(), run.phase, run.n,
+          [&](int64_t first, const float* values, int64_t n) {
+            const int64_t at = run.at + first;
+            if (plan.x_moves()) {
+              return loop(at, n, many(xs + first), many(values));
+            }
+            loop(at, n, many(values), many(ys + first));
+          });
+    }
   });
   return out;
 }

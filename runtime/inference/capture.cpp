@@ -146,7 +146,7 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
   p.second = second;
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& known = graph_.pointwise[i];
-    if (!known.function && known.first == first && known.second == second &&
+    if (known.of_one() && known.first == first && known.second == second &&
         same_form(known.e, p.e)) {
       return static_cast<int>(i);
     }
@@ -219,7 +219,7 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
   if (base < 0) return false;
   const Value v = at(graph_.values, base);
   const bool follows = v.pointwise >= 0 && v.grid.empty() &&
-                       !at(graph_.pointwise, v.pointwise).function;
+                       at(graph_.pointwise, v.pointwise).of_one();
   const int of = follows ? v.pointwise : graph_.plain(base);
   Pointwise p = at(graph_.pointwise, of);
   p.function = f;
@@ -227,6 +227,34 @@ bool Capture::activated(const Variable& x, const kernels::Activation& f,
   const int last = static_cast<int>(graph_.pointwise.size()) - 1;
   name(value);
   tensors_[value.raw()] = evaluation(last, v.shape, {});
+  return true;
+}
+
+// As a*t - 0, which has the bits of the product.
+bool Capture::multiplied(const Variable& x, const Variable& by,
+                         const Tensor& value) {
+  const int rank = x.shape().rank();
+  if (rank < 2 || by.shape().rank() != rank || x.shape() != value.shape()) {
+    return false;
+  }
+  const int64_t channels = x.shape()[-1];
+  if (by.shape()[-1] != channels || by.shape().size() != channels) return false;
+  int first = value_of(x);
+  const int multiplier = value_of(by);
+  if (first < 0 || multiplier < 0) return false;
+  Pointwise p;
+  const Value v = at(graph_.values, first);
+  p.first_grid = v.grid;
+  if (!v.grid.empty()) first = evaluation(v.pointwise, v.shape, {});
+  p.e.shape = value.shape();
+  p.e.first.b = Tensor::full({channels}, -0.0f);
+  p.first = first;
+  p.multiplier = multiplier;
+  p.after = std::max(graph_.after(first), graph_.after(multiplier));
+  graph_.pointwise.push_back(std::move(p));
+  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
+  name(value);
+  tensors_[value.raw()] = evaluation(last, value.shape(), {});
   return true;
 }
 

@@ -23,6 +23,10 @@ struct Pointwise {
   int second = -1;
   int after = -1;  // the call whose outputs it has to wait for; -1: none
   std::optional<kernels::Activation> function;
+  // Of a product: a value, one number a channel of each sample, for e.a, and
+  // the grid that the other value is put on first.
+  int multiplier = -1;
+  Grid first_grid;
 
   bool fusable = false;
   int sums = -1;  // of the value that may be fused with
@@ -33,7 +37,9 @@ struct Pointwise {
   bool other_plain = false;
 
   /// Whether it is the value that it reads.
-  bool plain() const { return e.plain() && !function; }
+  bool plain() const { return e.plain() && of_one(); }
+  /// Whether it is `e` alone.
+  bool of_one() const { return !function && multiplier < 0; }
 };
 
 /// A tensor of the capture, or an expression on a grid or none.
@@ -91,6 +97,8 @@ class Capture : public Recorder {
                  const Tensor& value) override;
   bool activated(const Variable& x, const kernels::Activation& f,
                  const Tensor& value) override;
+  bool multiplied(const Variable& x, const Variable& by,
+                  const Tensor& value) override;
   void padded(const Variable& x, const Pads& pads,
               const Tensor& value) override;
 

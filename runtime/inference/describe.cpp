@@ -69,6 +69,9 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
   } else if (const auto* evaluation = std::get_if<EvaluateStep>(&step.what)) {
     result.op = "evaluate";
     result.reads = text(evaluation->first);
+    for (const int also : {evaluation->second, evaluation->multiplier}) {
+      if (also >= 0) result.reads += " + " + text(also);
+    }
     result.stores = text(evaluation->output);
     result.note = evaluation->why;
   } else {

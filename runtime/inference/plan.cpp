@@ -47,7 +47,7 @@ class Planner {
     const Value& v = at(graph_.values, value);
     if (v.pointwise < 0 || !v.grid.empty()) return value;
     const Pointwise& p = at(graph_.pointwise, v.pointwise);
-    return p.e.affine() && !p.function ? p.first : value;
+    return p.e.affine() && p.of_one() ? p.first : value;
   }
   Stored floats_of(int value) const {
     return at(graph_.values, value).grid.empty() ? Stored::values
@@ -100,6 +100,7 @@ std::vector<bool> Planner::find_read() const {
     const Pointwise& p = at(graph_.pointwise, i);
     mark(p.first);
     if (p.second >= 0) mark(p.second);
+    if (p.multiplier >= 0) mark(p.multiplier);
   };
   for (const int output : graph_.outputs) mark(output);
   std::vector<bool> calls(graph_.calls.size());
@@ -186,7 +187,9 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
   const Pointwise p = at(graph_.pointwise, i);
   if (!p.fusable || unfused_.contains(i)) {
     (void)need(p.first, floats_of(p.first), {}, true);
-    if (p.second >= 0) (void)need(p.second, floats_of(p.second), {}, true);
+    for (const int also : {p.second, p.multiplier}) {
+      if (also >= 0) (void)need(also, floats_of(also), {}, true);
+    }
   } else if (p.other >= 0) {
     const bool codes = !at(graph_.values, p.other).grid.empty();
     at(others_, i) =
@@ -347,6 +350,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
 std::string Planner::why_not_fused(const Pointwise& p) const {
   if (p.fusable) return "its sums are read in another way, too";
   if (p.sums >= 0) return "what is added is not there before the sums are";
+  if (p.multiplier >= 0) return "multiplies by what is computed";
   if (p.after < 0) return "reads an input";
   if (p.second >= 0) return "adds what no linear op computed";
   return "reads what no linear op computed";
@@ -366,6 +370,10 @@ void Planner::emit_evaluations(int after) {
       step.first = find(p.first, floats_of(p.first), true);
       if (p.second >= 0) {
         step.second = find(p.second, floats_of(p.second), true);
+      }
+      if (p.multiplier >= 0) {
+        step.multiplier = find(p.multiplier, floats_of(p.multiplier), true);
+        step.first_grid = p.first_grid;
       }
       step.output = output;
       plan_.steps.push_back({"", std::move(step), {}});

@@ -32,6 +32,10 @@ class Recorder {
   /// `value` stands for f(x). False as above.
   virtual bool activated(const Variable& x, const kernels::Activation& f,
                          const Tensor& value) = 0;
+  /// `value` stands for x times numbers that are one a channel of each sample.
+  /// False as above, and for `by` of another shape.
+  virtual bool multiplied(const Variable& x, const Variable& by,
+                          const Tensor& value) = 0;
   /// `value` is x with zeros around its images.
   virtual void padded(const Variable& x, const Pads& pads,
                       const Tensor& value) = 0;

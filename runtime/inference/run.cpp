@@ -53,6 +53,10 @@ class Run {
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
   void run(const CallStep& step);
+  void store(const Reader& reader, const Reader::Rows& rows, int output,
+             int64_t image, int64_t row);
+  void multiply(const EvaluateStep& step, autograd::Expression e, Form form,
+                const Reader::Rows& rows);
   // What is computed at a time of a step, by one thread.
   struct Part {
     int64_t image;        // of a step that is not flat
@@ -178,17 +182,21 @@ int64_t Run::channel_parts(const FusedStep& step, int64_t pixels) const {
   return threads;
 }
 
+// Into how many bands of rows few images are cut, so that all threads have as
+// many.
+int64_t bands_of(int64_t images, int64_t rows) {
+  const int64_t threads = available_threads();
+  if (images >= 4 * threads) return 1;
+  return std::min(rows, threads / std::gcd(images, threads));
+}
+
 void Run::run(const FusedStep& step) {
   for (const int output : step.outputs) prepare(output);
-  const int64_t threads = available_threads();
   const int64_t pixels = n_ * step.rows * step.cols;
   const int64_t images = step.flat ? 1 : n_;
   const int64_t rows = step.flat ? pixels : step.rows;
   const int64_t by_channel = channel_parts(step, pixels);
-  int64_t bands = 1;
-  if (by_channel == 1 && images < 4 * threads) {
-    bands = std::min(rows, threads / std::gcd(images, threads));
-  }
+  const int64_t bands = by_channel == 1 ? bands_of(images, rows) : 1;
   const int64_t panel = plan_.table->codes.panel;
   const int64_t panels = (step.channels + panel - 1) / panel;
   parallel_for(images * bands * by_channel, [&](int64_t i) {
@@ -221,6 +229,25 @@ autograd::Expression activated(autograd::Expression e,
   return result;
 }
 
+// Rows of what the reader is of, to those of an image from `row` on.
+void Run::store(const Reader& reader, const Reader::Rows& rows, int output,
+                int64_t image, int64_t row) {
+  const Storage& s = storage(output);
+  Pads pads = s.pads;
+  char* to = image_of(output, image);
+  if (row > 0) {
+    to += (pads.top + row) * s.row * s.element;
+    pads.top = 0;
+  }
+  if (row + rows.last - rows.first < s.h) pads.bottom = 0;
+  if (s.form != Stored::bytes && s.form != Stored::shorts) {
+    reader.read(rows, pads, reinterpret_cast<float*>(to));
+  } else if (!reader.read_codes(rows, pads,
+                                reinterpret_cast<kernels::CodeWord*>(to))) {
+    nan_ = true;
+  }
+}
+
 void Run::run(const EvaluateStep& step) {
   prepare(step.output);
   autograd::Expression e = step.e;
@@ -229,19 +256,47 @@ void Run::run(const EvaluateStep& step) {
   if (e.second) e.second->t = tensor(step.second);
   if (step.function) e = activated(e, *step.function);
   const Storage& s = storage(step.output);
-  const Reader reader(e,
-                      s.form == Stored::float_codes ? Form::codes : Form::real);
-  const bool codes = s.form == Stored::bytes || s.form == Stored::shorts;
-  parallel_for(n_, [&](int64_t i) {
-    const Reader::Rows rows{i, 0, s.h};
-    char* to = image_of(step.output, i);
-    if (!codes) {
-      reader.read(rows, s.pads, reinterpret_cast<float*>(to));
-    } else if (!reader.read_codes(rows, s.pads,
-                                  reinterpret_cast<kernels::CodeWord*>(to))) {
-      nan_ = true;
+  const Form form = s.form == Stored::float_codes ? Form::codes : Form::real;
+  const bool product = step.multiplier >= 0;
+  std::optional<Reader> reader;
+  if (!product) reader.emplace(e, form);
+  const int64_t bands = bands_of(n_, s.h);
+  parallel_for(n_ * bands, [&](int64_t i) {
+    const int64_t band = i % bands;
+    const Reader::Rows rows{i / bands, s.h * band / bands,
+                            s.h * (band + 1) / bands};
+    if (product) {
+      multiply(step, e, form, rows);
+    } else {
+      store(*reader, rows, step.output, rows.image, rows.first);
     }
   });
+}
+
+// A few rows at a time, which stay in the cache, are put on their grid.
+void Run::multiply(const EvaluateStep& step, autograd::Expression e, Form form,
+                   const Reader::Rows& rows) {
+  constexpr int64_t kFew = 8192;  // values
+  const Storage& s = storage(step.output);
+  e.first.a = tensor(step.multiplier).slice(rows.image, 1);
+  if (step.first_grid.empty()) {
+    store(Reader(e, form), rows, step.output, rows.image, rows.first);
+    return;
+  }
+  const Tensor whole = tensor(step.first);
+  autograd::Expression on_grid = autograd::expression_of(whole, nullptr);
+  on_grid.grid = step.first_grid;
+  const Reader first(on_grid, Form::real);
+  const int64_t most = std::clamp<int64_t>(kFew / (s.w * s.c), 1, s.h);
+  for (int64_t row = rows.first; row < rows.last; row += most) {
+    const int64_t count = std::min(most, rows.last - row);
+    const int64_t pixel = (rows.image * s.h + row) * s.w;
+    Tensor few({1, count, s.w, s.c});
+    first.read_pixels(pixel, pixel + count * s.w, few.f32().data());
+    e.shape = few.shape();
+    e.first.t = few;
+    store(Reader(e, form), {0, 0, count}, step.output, rows.image, row);
+  }
 }
 
 void Run::run(const CallStep& step) {

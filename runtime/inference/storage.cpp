@@ -34,6 +34,7 @@ void find_lifetimes(Program::Plan& plan) {
     } else if (const auto* eval = std::get_if<EvaluateStep>(&step.what)) {
       use(eval->first, i);
       use(eval->second, i);
+      use(eval->multiplier, i);
       use(eval->output, i);
     } else {
       const auto& call = std::get<CallStep>(step.what);

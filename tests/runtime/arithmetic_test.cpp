@@ -31,6 +31,45 @@ TEST(Arithmetic, BroadcastsARowWithAColumn) {
   EXPECT_THAT(values(divide(y, x)), ElementsAre(10, 20, 30, 5, 10, 15));
 }
 
+// The values that meet in one of the result, axis by axis.
+float value_at(const Tensor& t, const Shape& result, int64_t at) {
+  int64_t offset = 0;
+  int64_t step = 1;
+  for (int axis = result.rank() - 1; axis >= 0; --axis) {
+    const int64_t index = at % result[axis];
+    at /= result[axis];
+    const int own = axis - (result.rank() - t.shape().rank());
+    if (own < 0) continue;
+    if (t.shape()[own] != 1) offset += index * step;
+    step *= t.shape()[own];
+  }
+  return t.f32()[static_cast<size_t>(offset)];
+}
+
+TEST(Arithmetic, BroadcastsAlongAnyAxes) {
+  const std::pair<Shape, Shape> shapes[] = {
+      {{2, 7, 5, 3}, {2, 1, 1, 3}},     {{2, 7, 5, 3}, {3}},
+      {{2, 7, 5, 1}, {1, 1, 1, 1}},     {{2, 7, 5, 17}, {7, 1, 17}},
+      {{3, 90, 70, 17}, {3, 1, 1, 17}}, {{50, 90, 3}, {1, 1, 3}},
+      {{50, 90, 3}, {50, 1, 3}},        {{5, 1, 700}, {1, 9, 700}},
+      {{2, 1, 5, 3}, {2, 7, 1, 3}},     {{2, 1, 30}, {3, 1, 40, 30}},
+      {{40, 60, 1}, {60, 17}},          {{2, 3, 4, 5, 6}, {2, 1, 4, 1, 6}}};
+  for (const auto& [a, b] : shapes) {
+    SCOPED_TRACE(a.to_string() + " " + b.to_string());
+    const Tensor x = noise(a, 3);
+    const Tensor y = noise(b, 4);
+    for (const auto& [p, q] : {std::pair(x, y), std::pair(y, x)}) {
+      const Tensor z = subtract(Variable(p), Variable(q)).value();
+      const auto got = z.f32();
+      for (int64_t i = 0; i < z.size(); ++i) {
+        ASSERT_EQ(got[static_cast<size_t>(i)],
+                  value_at(p, z.shape(), i) - value_at(q, z.shape(), i))
+            << i;
+      }
+    }
+  }
+}
+
 TEST(Arithmetic, SumsTheGradientOverWhatWasRepeated) {
   const Variable x = leaf({2, 1}, {1, 2});
   const Variable y = leaf({3}, {10, 20, 30});

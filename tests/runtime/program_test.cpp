@@ -312,6 +312,54 @@ TEST_P(Programs, FuseActivations) {
   }
 }
 
+TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
+  for (const int64_t k : {1, 3, 17, 64}) {
+    SCOPED_TRACE(k);
+    const Variable body = weight({3, 3, 5, k});
+    const Variable squeeze = weight({4, 6, 5, k}, 3);
+    const Variable last = weight({1, 1, k, 10}, 5);
+    const Variable wide = weight({3, 3, k, 10}, 6);
+    const auto excited = [=](const Variable& x) {
+      const Variable by = sigmoid(conv2d(x, squeeze));
+      return std::pair{swish(conv2d(x, body)), by};
+    };
+    const Shape sample{1, 4, 6, 5};
+    expect_same(
+        [=](const Variable& x) {
+          const auto [y, by] = excited(x);
+          return multiply(y, by);
+        },
+        sample, 1);
+    expect_same(
+        [=](const Variable& x) {
+          const auto [y, by] = excited(x);
+          return conv2d(fake_quantize(multiply(by, y), grid(0.02f)),
+                        fake_quantize(last, channel_grid(10)));
+        },
+        sample, 1);
+    expect_same(
+        [=](const Variable& x) {
+          const auto [y, by] = excited(x);
+          const Variable z = multiply(fake_quantize(y, grid(0.05f)),
+                                      fake_quantize(by, grid(0.01f)));
+          return conv2d(fake_quantize(z, grid(0.02f)),
+                        fake_quantize(wide, channel_grid(10)), {.pads = 1});
+        },
+        sample, 1);
+    // With zeros around it, read twice, and through a function.
+    expect_same(
+        [=](const Variable& x) {
+          const Variable quantized = fake_quantize(x, grid(0.02f));
+          const auto [y, by] = excited(quantized);
+          const Variable z = multiply(y, by);
+          const Variable read = conv2d(relu(norm(z)), wide, {.pads = 1});
+          const Variable again = conv2d(swish(z), wide, {.pads = 1});
+          return add(read, again);
+        },
+        sample, 4);
+  }
+}
+
 TEST_P(Programs, ZeroesKeepTheirSigns) {
   const Variable zeros(Tensor::zeros({1, 1, 4, 18}));
   const Variable minus(Tensor::full({18}, -0.0f));
