@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <string>
 
+#ifdef OCTET_X86
+#include <cpuid.h>
+#endif
+
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -14,6 +18,12 @@
 namespace octet {
 namespace {
 
+kernels::Table with_codes(kernels::Table table,
+                          const kernels::CodeTable& codes) {
+  table.codes = codes;
+  return table;
+}
+
 const kernels::Table& table_of(Isa isa) {
   switch (isa) {
 #ifdef OCTET_X86
@@ -21,12 +31,14 @@ const kernels::Table& table_of(Isa isa) {
       return kernels::kAvx2;
     case Isa::avx512:
       return kernels::kAvx512;
+    case Isa::avx_vnni: {
+      static const kernels::Table table =
+          with_codes(kernels::kAvx2, kernels::kAvxVnniCodes);
+      return table;
+    }
     case Isa::avx512_vnni: {
-      static const kernels::Table table = [] {
-        kernels::Table t = kernels::kAvx512;
-        t.codes = kernels::kAvx512VnniCodes;
-        return t;
-      }();
+      static const kernels::Table table =
+          with_codes(kernels::kAvx512, kernels::kAvx512VnniCodes);
       return table;
     }
 #endif
@@ -62,6 +74,15 @@ Active& active() {
   return instance;
 }
 
+#ifdef OCTET_X86
+// Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
+// CPUID leaf 7, subleaf 1. Not every compiler knows it by name.
+bool has_avx_vnni() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
+}
+#endif
+
 }  // namespace
 
 std::string_view to_string(Isa isa) {
@@ -70,6 +91,8 @@ std::string_view to_string(Isa isa) {
       return "baseline";
     case Isa::avx2:
       return "avx2";
+    case Isa::avx_vnni:
+      return "avx_vnni";
     case Isa::avx512:
       return "avx512";
     case Isa::avx512_vnni:
@@ -84,8 +107,8 @@ Isa isa_named(std::string_view name, const std::vector<Isa>& supported) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   bool known = false;
-  for (const Isa isa :
-       {Isa::baseline, Isa::avx2, Isa::avx512, Isa::avx512_vnni}) {
+  for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx_vnni, Isa::avx512,
+                        Isa::avx512_vnni}) {
     if (to_string(isa) != word) continue;
     if (std::ranges::find(supported, isa) != supported.end()) return isa;
     known = true;
@@ -102,6 +125,7 @@ std::vector<Isa> supported_isas() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     result.push_back(Isa::avx2);
+    if (has_avx_vnni()) result.push_back(Isa::avx_vnni);
     if (__builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") &&

@@ -10,9 +10,22 @@ struct FusedTile {
 enum class OtherTerm { none, affine, floats, bytes, shorts };
 
 // What the outputs are: one of those that most are, or anything.
-enum class FusedOutputs { any, values, float_codes, codes };
-// The codes of products of these vectors.
-constexpr Stored kCodesStored = kLanes == 16 ? Stored::bytes : Stored::shorts;
+enum class FusedOutputs { any, values, float_codes, bytes, shorts };
+// The codes that follow sums of codes: those that are multiplied.
+#ifdef OCTET_VNNI
+constexpr bool follows(Stored form, const int32_t*) {
+  return form == Stored::bytes;
+}
+#else
+constexpr bool follows(Stored form, const int32_t*) {
+  return form == Stored::shorts;
+}
+#endif
+// Those that follow sums of floats: eight lanes serve sets with dot products of
+// bytes and sets without.
+constexpr bool follows(Stored form, const float*) {
+  return form == Stored::bytes ? kLanes >= 8 : kLanes <= 8;
+}
 
 template <class V>
 OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
@@ -47,7 +60,7 @@ OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
   } else if constexpr (Outputs == FusedOutputs::float_codes) {
     store(static_cast<float*>(to) + at,
           shifted_codes<V>(v, grid, doubt) - splat<V>(kToInteger));
-  } else if constexpr (kCodesStored == Stored::bytes) {
+  } else if constexpr (Outputs == FusedOutputs::bytes) {
     store_codes<V>(static_cast<CodeByte*>(to) + at,
                    shifted_codes<V>(v, grid, doubt));
   } else {
@@ -74,13 +87,14 @@ OCTET_INLINE V sum_at(const int32_t* sums, const float* rescale, V) {
   return rounded<V>(z * load<V>(rescale));
 }
 
-OCTET_INLINE FusedOutputs outputs_of(const Fused& f) {
+template <class Sum>
+OCTET_INLINE FusedOutputs outputs_of(const Fused& f, const Sum* sums) {
   if (f.output_count != 1 || f.activate != nullptr) return FusedOutputs::any;
   const Stored form = f.outputs[0].form;
-  return form == Stored::values        ? FusedOutputs::values
-         : form == Stored::float_codes ? FusedOutputs::float_codes
-         : form == kCodesStored        ? FusedOutputs::codes
-                                       : FusedOutputs::any;
+  if (form == Stored::values) return FusedOutputs::values;
+  if (form == Stored::float_codes) return FusedOutputs::float_codes;
+  if (form == Stored::real || !follows(form, sums)) return FusedOutputs::any;
+  return form == Stored::bytes ? FusedOutputs::bytes : FusedOutputs::shorts;
 }
 
 // The value of a pointwise expression at a run of channels, from sums.
@@ -225,14 +239,22 @@ OCTET_NOINLINE void fuse_columns(const Sum* sums, const FusedTile& t, int64_t k,
 template <OtherTerm Other, class Sum>
 OCTET_INLINE void fuse_with(const Sum* sums, const FusedTile& t, int64_t k,
                             int channels, const Epilogue& e) {
-  switch (outputs_of(*e.fused)) {
+  switch (outputs_of(*e.fused, sums)) {
     case FusedOutputs::values:
       return fuse_columns<Other, FusedOutputs::values>(sums, t, k, channels, e);
     case FusedOutputs::float_codes:
       return fuse_columns<Other, FusedOutputs::float_codes>(sums, t, k,
                                                             channels, e);
-    case FusedOutputs::codes:
-      return fuse_columns<Other, FusedOutputs::codes>(sums, t, k, channels, e);
+    case FusedOutputs::bytes:
+      if constexpr (follows(Stored::bytes, static_cast<const Sum*>(nullptr))) {
+        fuse_columns<Other, FusedOutputs::bytes>(sums, t, k, channels, e);
+      }
+      return;
+    case FusedOutputs::shorts:
+      if constexpr (follows(Stored::shorts, static_cast<const Sum*>(nullptr))) {
+        fuse_columns<Other, FusedOutputs::shorts>(sums, t, k, channels, e);
+      }
+      return;
     case FusedOutputs::any:
       return fuse_columns<Other, FusedOutputs::any>(sums, t, k, channels, e);
   }

@@ -285,6 +285,7 @@ extern const Table kBaseline;
 #ifdef OCTET_X86
 extern const Table kAvx2;
 extern const Table kAvx512;
+extern const CodeTable kAvxVnniCodes;     // the rest is kAvx2's
 extern const CodeTable kAvx512VnniCodes;  // the rest is kAvx512's
 #endif
 

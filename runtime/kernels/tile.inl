@@ -26,8 +26,10 @@ OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
 // Of all codes in two words each (see codes.inl).
 OCTET_INLINE void add_product(IntLanes& sum, CodeWord x, IntLanes weights) {
   IntLanes words = x - IntLanes{};
-#if defined(OCTET_VNNI)
+#if defined(OCTET_VNNI) && defined(__AVX512F__)
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(words), "v"(weights));
+#elif defined(OCTET_VNNI)
+  asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(words), "x"(weights));
 #elif defined(__AVX512BW__)
   sum += (IntLanes)_mm512_madd_epi16((__m512i)words, (__m512i)weights);
 #elif defined(__AVX2__)

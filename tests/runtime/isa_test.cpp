@@ -33,6 +33,7 @@ TEST(Isa, CanBeChosen) {
 TEST(Isa, HasNamesThatTheEnvironmentUses) {
   EXPECT_EQ(to_string(Isa::baseline), "baseline");
   EXPECT_EQ(to_string(Isa::avx2), "avx2");
+  EXPECT_EQ(to_string(Isa::avx_vnni), "avx_vnni");
   EXPECT_EQ(to_string(Isa::avx512), "avx512");
   EXPECT_EQ(to_string(Isa::avx512_vnni), "avx512_vnni");
 }

@@ -1,7 +1,7 @@
 // The instruction set whose kernels run. The best one of the machine is taken
-// at first use; the environment variable OCTET_ISA (baseline, avx2, avx512,
-// avx512_vnni) overrides it; a word that is none of them is an error of the
-// first input(), tensor or program, before any layer. All but the baseline
+// at first use; the environment variable OCTET_ISA (baseline, avx2, avx_vnni,
+// avx512, avx512_vnni) overrides it; a word that is none of them is an error of
+// the first input(), tensor or program, before any layer. All but the baseline
 // give the same bits.
 #pragma once
 
@@ -15,8 +15,9 @@ namespace octet {
 enum class Isa {
   baseline,
   avx2,
+  avx_vnni,  ///< avx2 with dot products of bytes
   avx512,
-  avx512_vnni,  ///< with dot products of bytes
+  avx512_vnni,  ///< avx512 with dot products of bytes
 };
 
 std::string_view to_string(Isa isa);
