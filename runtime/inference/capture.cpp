@@ -376,8 +376,8 @@ std::optional<Capture::Zeros> Capture::zeros_of(const Variable& y) const {
   if (found == padded_.end()) return {};
   const Shape& x = found->second.around.shape;
   const Pads& p = found->second.pads;
-  const Shape with_zeros{x[0], p.top + x[1] + p.bottom, p.left + x[2] + p.right,
-                         x[3]};
+  Shape with_zeros = x.with(-2, p.left + x[-2] + p.right);
+  if (x.rank() == 4) with_zeros = with_zeros.with(1, p.top + x[1] + p.bottom);
   if (with_zeros != y.shape()) return {};
   return found->second;
 }

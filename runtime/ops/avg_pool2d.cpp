@@ -6,6 +6,7 @@
 #include "../arena.h"
 #include "../autograd/node.h"
 #include "pool_geometry.h"
+#include "sequence.h"
 
 namespace octet {
 namespace {
@@ -63,8 +64,8 @@ void scatter(float* dx, const float* dy, const PoolGeometry& p) {
 }
 
 struct AveragePoolNode final : Node {
-  AveragePoolNode(const Shape& s, const PoolGeometry& g)
-      : Node("avg_pool2d", s), geometry(g) {}
+  AveragePoolNode(std::string_view name, const Shape& s, const PoolGeometry& g)
+      : Node(name, s), geometry(g) {}
 
   void backward(Engine& engine) override {
     const Tensor g = Engine::total(*this);
@@ -90,14 +91,12 @@ struct AveragePoolNode final : Node {
   PoolGeometry geometry;
 };
 
-}  // namespace
-
-Variable avg_pool2d(const Variable& x, Size2 window,
-                    const WindowOptions& options) {
-  const PoolGeometry geometry("avg_pool2d", x.shape(), window, options);
+Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
+                      const WindowOptions& options) {
+  const PoolGeometry geometry(kind, x.shape(), window, options);
   const int64_t images = x.shape()[0];
-  const Shape shape{images, geometry.oh, geometry.ow, geometry.c};
-  auto node = std::make_shared<AveragePoolNode>(shape, geometry);
+  const Shape shape = geometry.output(images);
+  auto node = std::make_shared<AveragePoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
   if (node->needs_grad) node->x = x.node().get();
@@ -111,6 +110,19 @@ Variable avg_pool2d(const Variable& x, Size2 window,
   });
   reader.commit();
   return Variable(std::move(node));
+}
+
+}  // namespace
+
+Variable avg_pool2d(const Variable& x, Size2 window,
+                    const WindowOptions& options) {
+  return average_pool({"avg_pool2d"}, x, window, options);
+}
+
+Variable avg_pool1d(const Variable& x, Size1 window,
+                    const WindowOptions1D& options) {
+  return average_pool({"avg_pool1d", 1}, x, {1, window.length},
+                      as_image(options));
 }
 
 }  // namespace octet

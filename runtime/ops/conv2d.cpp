@@ -3,6 +3,7 @@
 #include "../arena.h"
 #include "convolution_products.h"
 #include "linear.h"
+#include "sequence.h"
 
 namespace octet {
 namespace {
@@ -91,16 +92,26 @@ class Conv2DKernels final : public LinearKernels {
   Windows value_windows, code_windows;
 };
 
+Variable convolution(const ConvolutionKind& kind, const Variable& x,
+                     const Variable& kernel, const WindowOptions& options) {
+  const ConvolutionGeometry s(x.shape(), kernel.shape(), options, kind);
+  if (s.groups > 1 && s.groups == s.c) {
+    return depthwise(kind, x, kernel, s.k / s.c, -1, options);
+  }
+  return linear(kind.op, x, kernel, std::make_unique<Conv2DKernels>(s));
+}
+
 }  // namespace
 
 Variable conv2d(const Variable& x, const Variable& kernel,
                 const WindowOptions& options, int64_t groups) {
-  const ConvolutionGeometry s(x.shape(), kernel.shape(), options,
-                              {.groups = groups});
-  if (groups > 1 && groups == s.c) {
-    return depthwise("conv2d", x, kernel, s.k / s.c, 3, options);
-  }
-  return linear("conv2d", x, kernel, std::make_unique<Conv2DKernels>(s));
+  return convolution({.op = "conv2d", .groups = groups}, x, kernel, options);
+}
+
+Variable conv1d(const Variable& x, const Variable& kernel,
+                const WindowOptions1D& options, int64_t groups) {
+  return convolution({.op = "conv1d", .axes = 1, .groups = groups}, x, kernel,
+                     as_image(options));
 }
 
 }  // namespace octet

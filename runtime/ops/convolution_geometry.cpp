@@ -15,21 +15,23 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
     throw ValueError(
         fmt::format("{}: expected groups >= 1, got {}", kind.op, kind.groups));
   }
-  if (x.rank() != 4 || kernel.rank() != 4 || x[3] % kind.groups != 0 ||
-      x[3] / kind.groups != kernel[2]) {
+  const int rank = kind.axes + 2;
+  if (x.rank() != rank || kernel.rank() != rank || x[-1] % kind.groups != 0 ||
+      x[-1] / kind.groups != kernel[-2]) {
     throw ShapeError(fmt::format(
-        "{}: expected x [n,h,w,c] and kernel [kh,kw,c{},k], got {} and {}",
-        kind.op, kind.groups == 1 ? "" : fmt::format("/{}", kind.groups),
-        x.to_string(), kernel.to_string()));
+        "{}: expected x [n,{},c] and kernel [{},c{},k], got {} and {}", kind.op,
+        kind.axes == 1 ? "l" : "h,w", kind.axes == 1 ? "kl" : "kh,kw",
+        kind.groups == 1 ? "" : fmt::format("/{}", kind.groups), x.to_string(),
+        kernel.to_string()));
   }
-  if (kernel[3] % kind.groups != 0) {
+  if (kernel[-1] % kind.groups != 0) {
     throw ShapeError(fmt::format(
         "{}: expected groups that divide the outputs, got {} for {}", kind.op,
         kind.groups, kernel.to_string()));
   }
   for (const int64_t value :
        {o.strides.h, o.strides.w, o.dilation.h, o.dilation.w, kernel[0],
-        kernel[1], kernel[2], kernel[3]}) {
+        kernel[1], kernel[2], kernel[-1]}) {
     if (value < 1) {
       throw ValueError(fmt::format(
           "{}: expected strides, dilation and kernel sizes >= 1, got {}",
@@ -93,13 +95,14 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
                                          const WindowOptions& o,
                                          const ConvolutionKind& kind) {
   check(x, kernel, o, kind);
+  axes = kind.axes;
   n = x[0];
-  h = x[1];
-  w = x[2];
-  c = x[3];
-  kh = kernel[0];
-  kw = kernel[1];
-  k = kernel[3];
+  h = axes == 1 ? 1 : x[1];
+  w = x[-2];
+  c = x[-1];
+  kh = axes == 1 ? 1 : kernel[0];
+  kw = kernel[-3];
+  k = kernel[-1];
   groups = kind.groups;
   strides = o.strides;
   dilation = o.dilation;
@@ -109,10 +112,13 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   ow = window_positions(w, kw, strides.w, o.dilation.w,
                         padding.left + padding.right);
   if (oh < 1 || ow < 1) {
-    throw ShapeError(fmt::format(
-        "{}: expected an image of at least {}x{} with its padding, got {}",
-        kind.op, (kh - 1) * o.dilation.h + 1, (kw - 1) * o.dilation.w + 1,
-        x.to_string()));
+    const int64_t width = (kw - 1) * o.dilation.w + 1;
+    throw ShapeError(
+        fmt::format("{}: expected {} with its padding, got {}", kind.op,
+                    axes == 1 ? fmt::format("a sequence of at least {}", width)
+                              : fmt::format("an image of at least {}x{}",
+                                            (kh - 1) * o.dilation.h + 1, width),
+                    x.to_string()));
   }
 
   // What a Tensor may hold: the padded images are no tensors, which check.

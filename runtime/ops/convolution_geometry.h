@@ -22,12 +22,14 @@ namespace octet {
 
 struct ConvolutionKind {
   std::string_view op = "conv2d";  // for messages
+  int axes = 2;                    // 1: sequences, as images of one row
   int64_t groups = 1;
   bool merged = true;  // neighbouring taps may be one run
 };
 
 struct ConvolutionGeometry {
-  /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k].
+  /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k]; of sequences x [n,w,c],
+  /// kernel [kw,c/groups,k].
   /// Throws: ShapeError, ValueError.
   ConvolutionGeometry(const Shape& x, const Shape& kernel,
                       const WindowOptions& options,
@@ -41,7 +43,9 @@ struct ConvolutionGeometry {
     int64_t steps;                  // floats per segment
   };
 
-  Shape output() const { return {n, oh, ow, k}; }
+  Shape output() const {
+    return axes == 1 ? Shape{n, ow, k} : Shape{n, oh, ow, k};
+  }
   int64_t padded_width() const { return padding.left + w + padding.right; }
   int64_t padded_size() const {
     return (padding.top + h + padding.bottom) * padded_width() * c;
@@ -70,6 +74,7 @@ struct ConvolutionGeometry {
   InputRows input_rows(int64_t first, int64_t last) const;
 
   int64_t n, h, w, c, kh, kw, k, oh, ow, groups;
+  int axes;
   Size2 strides;
   Size2 dilation;
   Pads padding;                   // around x

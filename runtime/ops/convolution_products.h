@@ -69,9 +69,10 @@ void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
 
 /// A convolution with a window for each of c channels and `multiplier`
 /// outputs of each.
-/// Shapes: kernel [kh,kw,c,multiplier] or [kh,kw,1,c*multiplier], with the
-/// scales of a weight grid on `axis`.
-Variable depthwise(std::string_view op, const Variable& x,
+/// Shapes: kernel [kh,kw,c,multiplier] or [kh,kw,1,c*multiplier], without kh
+/// for sequences, and with the scales of a weight grid on `axis`. Of `kind`
+/// name and axes count.
+Variable depthwise(const ConvolutionKind& kind, const Variable& x,
                    const Variable& kernel, int64_t multiplier, int axis,
                    const WindowOptions& options);
 

@@ -8,6 +8,7 @@
 #include "../arena.h"
 #include "convolution_products.h"
 #include "linear.h"
+#include "sequence.h"
 
 namespace octet {
 namespace {
@@ -172,31 +173,45 @@ class DepthwiseKernels final : public LinearKernels {
   Windows own;
 };
 
+Variable checked_depthwise(const ConvolutionKind& kind, const Variable& x,
+                           const Variable& kernel,
+                           const WindowOptions& options) {
+  const Shape& k = kernel.shape();
+  const int rank = kind.axes + 2;
+  if (x.shape().rank() != rank || k.rank() != rank || x.shape()[-1] != k[-2] ||
+      k.size() == 0) {
+    throw ShapeError(fmt::format(
+        "{}: expected x [n,{},c] and kernel [{},c,m] with values, got {} and "
+        "{}",
+        kind.op, kind.axes == 1 ? "l" : "h,w", kind.axes == 1 ? "kl" : "kh,kw",
+        x.shape().to_string(), k.to_string()));
+  }
+  return depthwise(kind, x, kernel, k[-1], -2, options);
+}
+
 }  // namespace
 
-Variable depthwise(std::string_view op, const Variable& x,
+Variable depthwise(const ConvolutionKind& kind, const Variable& x,
                    const Variable& kernel, int64_t multiplier, int axis,
                    const WindowOptions& options) {
-  const Shape& k = kernel.shape();
-  const int64_t channels = x.shape()[3] * multiplier;
-  const ConvolutionGeometry s(x.shape().with(3, channels),
-                              {k[0], k[1], 1, channels}, options,
-                              {.op = op, .groups = channels, .merged = false});
-  return linear(op, x, kernel,
+  const int64_t channels = x.shape()[-1] * multiplier;
+  const ConvolutionGeometry s(
+      x.shape().with(-1, channels),
+      kernel.shape().with(-2, 1).with(-1, channels), options,
+      {.op = kind.op, .axes = kind.axes, .groups = channels, .merged = false});
+  return linear(kind.op, x, kernel,
                 std::make_unique<DepthwiseKernels>(s, multiplier, axis));
 }
 
 Variable depthwise_conv2d(const Variable& x, const Variable& kernel,
                           const WindowOptions& options) {
-  const Shape& k = kernel.shape();
-  if (x.shape().rank() != 4 || k.rank() != 4 || x.shape()[3] != k[2] ||
-      k.size() == 0) {
-    throw ShapeError(fmt::format(
-        "depthwise_conv2d: expected x [n,h,w,c] and kernel [kh,kw,c,m] with "
-        "values, got {} and {}",
-        x.shape().to_string(), k.to_string()));
-  }
-  return depthwise("depthwise_conv2d", x, kernel, k[3], 2, options);
+  return checked_depthwise({.op = "depthwise_conv2d"}, x, kernel, options);
+}
+
+Variable depthwise_conv1d(const Variable& x, const Variable& kernel,
+                          const WindowOptions1D& options) {
+  return checked_depthwise({.op = "depthwise_conv1d", .axes = 1}, x, kernel,
+                           as_image(options));
 }
 
 }  // namespace octet

@@ -10,6 +10,7 @@
 #include "../arena.h"
 #include "../autograd/node.h"
 #include "pool_geometry.h"
+#include "sequence.h"
 
 namespace octet {
 namespace {
@@ -19,8 +20,8 @@ using autograd::ImageShape;
 using autograd::Node;
 
 struct MaxPoolNode final : Node {
-  MaxPoolNode(const Shape& s, const kernels::MaxPool& g)
-      : Node("max_pool2d", s), geometry(g) {}
+  MaxPoolNode(std::string_view name, const Shape& s, const kernels::MaxPool& g)
+      : Node(name, s), geometry(g) {}
 
   void backward(Engine& engine) override {
     const Tensor g = Engine::total(*this);
@@ -67,17 +68,17 @@ struct MaxPoolNode final : Node {
   Tensor index;  // u8, of the output's shape
 };
 
-kernels::MaxPool geometry_of(const Shape& x, Size2 window,
-                             const WindowOptions& o) {
+void expect_few_cells(std::string_view op, Size2 window) {
   // Each by itself first: the product could overflow.
   if (window.h > kMaxPoolCells || window.w > kMaxPoolCells ||
       window.h * window.w > kMaxPoolCells) {
     throw UnsupportedError(
-        fmt::format("max_pool2d: expected a window of at most {} cells, got "
-                    "{}x{}",
+        fmt::format("{}: expected a window of at most {} cells, got {}x{}", op,
                     kMaxPoolCells, window.h, window.w));
   }
-  const PoolGeometry g("max_pool2d", x, window, o);
+}
+
+kernels::MaxPool kernel_of(const PoolGeometry& g) {
   kernels::MaxPool p;
   p.h = g.h;
   p.w = g.w;
@@ -93,14 +94,14 @@ kernels::MaxPool geometry_of(const Shape& x, Size2 window,
   return p;
 }
 
-}  // namespace
-
-Variable max_pool2d(const Variable& x, Size2 window,
-                    const WindowOptions& options) {
-  const kernels::MaxPool geometry = geometry_of(x.shape(), window, options);
+Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
+                  const WindowOptions& options) {
+  expect_few_cells(kind.op, window);
+  const PoolGeometry sizes(kind, x.shape(), window, options);
+  const kernels::MaxPool geometry = kernel_of(sizes);
   const ImageShape in(x.shape());
-  const Shape shape{in.n, geometry.oh, geometry.ow, in.c};
-  auto node = std::make_shared<MaxPoolNode>(shape, geometry);
+  const Shape shape = sizes.output(in.n);
+  auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
   if (node->needs_grad) {
@@ -123,6 +124,18 @@ Variable max_pool2d(const Variable& x, Size2 window,
   });
   reader.commit();
   return Variable(std::move(node));
+}
+
+}  // namespace
+
+Variable max_pool2d(const Variable& x, Size2 window,
+                    const WindowOptions& options) {
+  return max_pool({"max_pool2d"}, x, window, options);
+}
+
+Variable max_pool1d(const Variable& x, Size1 window,
+                    const WindowOptions1D& options) {
+  return max_pool({"max_pool1d", 1}, x, {1, window.length}, as_image(options));
 }
 
 }  // namespace octet

@@ -30,11 +30,11 @@ void check(const char* op, const Shape& x, const Pads& p) {
   }
 }
 
-void expect_sums_fit(const Pads& p) {
+void expect_sums_fit(const char* op, const Pads& p) {
   const int64_t most = std::max({p.top, p.bottom, p.left, p.right});
   if (most > kMaxWindow) {
     throw ValueError(
-        fmt::format("pad2d: expected cells <= {}, got {}", kMaxWindow, most));
+        fmt::format("{}: expected cells <= {}, got {}", op, kMaxWindow, most));
   }
 }
 
@@ -93,18 +93,16 @@ struct PadNode final : Node {
   Window window{};
 };
 
-}  // namespace
-
-Variable pad2d(const Variable& x, const Pads& p, float value) {
-  check("pad2d", x.shape(), p);
-  expect_sums_fit(p);
+// Sequences are images of one row, which get no others.
+Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
+  expect_sums_fit(op, p);
   const ImageShape in(x.shape());
-  const Shape shape{in.n, p.top + in.h + p.bottom, p.left + in.w + p.right,
-                    in.c};
-  auto node = std::make_shared<PadNode>("pad2d", shape);
+  Shape shape = x.shape().with(-2, p.left + in.w + p.right);
+  if (shape.rank() == 4) shape = shape.with(1, p.top + in.h + p.bottom);
+  auto node = std::make_shared<PadNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);
-  node->window = {shape[2], p.top, p.left};
+  node->window = {shape[-2], p.top, p.left};
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
   const int64_t out_size = ImageShape(shape).size();
@@ -123,6 +121,25 @@ Variable pad2d(const Variable& x, const Pads& p, float value) {
     recorder->padded(x, p, node->value);
   }
   return Variable(std::move(node));
+}
+
+}  // namespace
+
+Variable pad2d(const Variable& x, const Pads& p, float value) {
+  check("pad2d", x.shape(), p);
+  return pad("pad2d", x, p, value);
+}
+
+Variable pad1d(const Variable& x, const Ends& p, float value) {
+  if (x.shape().rank() != 3) {
+    throw ShapeError(fmt::format("pad1d: expected sequences [n,l,c], got {}",
+                                 x.shape().to_string()));
+  }
+  if (std::min(p.begin, p.end) < 0) {
+    throw ValueError(
+        fmt::format("pad1d: expected cells >= 0, got {},{}", p.begin, p.end));
+  }
+  return pad("pad1d", x, {Ends{}, p}, value);
 }
 
 Variable crop2d(const Variable& x, const Pads& p) {

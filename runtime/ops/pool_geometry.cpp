@@ -6,11 +6,14 @@
 
 namespace octet {
 
-PoolGeometry::PoolGeometry(std::string_view op, const Shape& x, Size2 window,
-                           const WindowOptions& o) {
-  if (x.rank() != 4) {
-    throw ShapeError(fmt::format("{}: expected images [n,h,w,c], got {}", op,
-                                 x.to_string()));
+PoolGeometry::PoolGeometry(const PoolKind& kind, const Shape& x, Size2 window,
+                           const WindowOptions& o)
+    : axes(kind.axes) {
+  const std::string_view op = kind.op;
+  if (x.rank() != axes + 2) {
+    throw ShapeError(fmt::format(
+        "{}: expected {}, got {}", op,
+        axes == 1 ? "sequences [n,l,c]" : "images [n,h,w,c]", x.to_string()));
   }
   if (o.dilation != Size2{1, 1}) {
     throw UnsupportedError(
@@ -34,9 +37,9 @@ PoolGeometry::PoolGeometry(std::string_view op, const Shape& x, Size2 window,
         "window holds padding only",
         op, window.h, window.w));
   }
-  h = x[1];
-  w = x[2];
-  c = x[3];
+  h = axes == 1 ? 1 : x[1];
+  w = x[-2];
+  c = x[-1];
   kh = window.h;
   kw = window.w;
   stride_h = o.strides.h;

@@ -1,4 +1,4 @@
-// The sizes of a pooling over images [n,h,w,c].
+// The sizes of a pooling over images [n,h,w,c] or sequences [n,w,c].
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,26 @@
 
 namespace octet {
 
+struct PoolKind {
+  std::string_view op;  // for messages
+  int axes = 2;         // 1: sequences, as images of one row
+};
+
 struct PoolGeometry {
   /// Every window holds at least one pixel of the image.
-  /// Throws: ShapeError, ValueError, UnsupportedError (dilation) with `op` as
-  /// subject.
-  PoolGeometry(std::string_view op, const Shape& x, Size2 window,
+  /// Throws: ShapeError, ValueError, UnsupportedError (dilation).
+  PoolGeometry(const PoolKind& kind, const Shape& x, Size2 window,
                const WindowOptions& options);
 
+  /// Of so many images.
+  Shape output(int64_t n) const {
+    return axes == 1 ? Shape{n, ow, c} : Shape{n, oh, ow, c};
+  }
   int64_t image_size() const { return h * w * c; }
   int64_t output_size() const { return oh * ow * c; }
 
   int64_t h, w, c, kh, kw, stride_h, stride_w, top, left, oh, ow;
+  int axes;
 };
 
 }  // namespace octet

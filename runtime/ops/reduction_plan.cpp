@@ -52,7 +52,9 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
     }
   }
   result = Shape(std::span<const int64_t>(kept));
-  images_ = x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2;
+  // Of images, or of sequences.
+  images_ = (x.rank() == 4 && axes.size() == 2 && first == 1 && last == 2) ||
+            (x.rank() == 3 && axes.size() == 1 && first == 1);
   // Kept axes before the last reduced one, reduced axes, kept ones after.
   std::vector<int> order;
   for (const bool turn : {false, true}) {

@@ -25,7 +25,8 @@ class ReductionPlan {
   /// A tensor in that order as x has it.
   Tensor restore(const Tensor& t) const;
 
-  /// Whether the plan is to reduce images [n,h,w,c] to [n,c].
+  /// Whether the plan is to reduce images [n,h,w,c], or sequences [n,l,c], to
+  /// [n,c].
   bool over_images() const { return images_; }
 
   Shape x;
@@ -43,8 +44,8 @@ inline constexpr int64_t kSumColumns = 1024;
 void sum_rows(double* total, const float* x, int64_t stride, int64_t rows,
               int64_t columns);
 
-/// The sum over h and w of images, divided by `divisor`; reads deferred
-/// expressions. `shape` is the result's.
+/// The sum over the pixels of images or sequences, divided by `divisor`; reads
+/// deferred expressions. `shape` is the result's.
 Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
                    double divisor);
 

@@ -33,6 +33,7 @@ std::vector<GradientCase> gradient_cases() {
   add_pooling_cases(cases);
   add_random_cases(cases);
   add_reduction_cases(cases);
+  add_sequence_cases(cases);
   add_softmax_cases(cases);
   return cases;
 }

@@ -436,6 +436,70 @@ TEST_P(Programs, StorePaddingWhereItIsRead) {
   EXPECT_THAT(calls, testing::ElementsAre(0, 0, 2));
 }
 
+// Sequences are images of one row: what follows is fused, bytes stay between
+// quantized ops, and zeros around a sequence are part of where it is stored.
+TEST_P(Programs, FuseOpsOnSequences) {
+  const Variable first = weight({5, 3, 18});
+  const Variable depthwise = weight({3, 18, 1}, 3);
+  const Variable second = weight({3, 18, 7}, 4);
+  const Variable third = weight({2, 9, 14}, 5);
+  const Shape sample{1, 23, 3};
+  const WindowOptions1D same{.pads = 1};
+  expect_same(
+      [=](const Variable& x) {
+        Variable y = relu(norm(conv1d(x, first, {.stride = 2})));
+        y = relu(norm(depthwise_conv1d(y, depthwise, same)), 6);
+        return add(conv1d(y, second, same), conv1d(y, second, {.pads{2, 0}}));
+      },
+      sample, 0);
+  const Net net = [=](const Variable& x) {
+    Variable y = conv1d(fake_quantize(x, grid(0.02f)),
+                        fake_quantize(first, channel_grid(18, 2)),
+                        {.stride = 3, .dilation = 2});
+    y = fake_quantize(relu(norm(y)), grid(0.05f));
+    y = depthwise_conv1d(y, fake_quantize(depthwise, channel_grid(18, 1)),
+                         same);
+    y = fake_quantize(norm(y), grid(0.05f));
+    const Variable z =
+        conv1d(y, fake_quantize(third, channel_grid(14, 2)), {.pads{1, 0}}, 2);
+    y = conv1d(y, fake_quantize(weight({3, 18, 14}, 6), channel_grid(14, 2)),
+               {.dilation = 2, .pads{4, 0}});
+    return relu(add(y, fake_quantize(z, grid(0.1f))));
+  };
+  expect_same(net, sample, 1);
+  std::vector<std::string> stores;
+  for (const ProgramStep& step : capture(net, sample).steps()) {
+    stores.push_back(step.stores);
+  }
+  EXPECT_THAT(stores,
+              testing::ElementsAre("int8 23x3", "int8 as f32 5x18",
+                                   // Groups of 9 channels are no whole words.
+                                   "int8 as f32 5x18 + int8 5x18", "int8 5x14",
+                                   "f32 5x14"));
+
+  const Net narrow = [=](const Variable& v) {
+    return relu(conv1d(v, weight({1, 3, 18}), {}), 6);
+  };
+  const Net padded = [](const Variable& v) { return pad1d(v, {2, 0}); };
+  const Net last = [=](const Variable& v) {
+    return conv1d(fake_quantize(v, grid(0.05f)),
+                  fake_quantize(second, channel_grid(7, 2)));
+  };
+  const NoGradGuard no_grad;
+  ProgramCapture all;
+  const Variable x = all.input(sample);
+  Variable y = call(all, "narrow", x, narrow);
+  y = call(all, "pad", y, padded);
+  y = call(all, "last", y, last);
+  const Program program = all.finish({&y, 1});
+  EXPECT_EQ(count(program, "call"), 0);
+  const Tensor signals = noise({5, 23, 3});
+  const Variable expected = last(padded(narrow(Variable(signals))));
+  Tensor got(expected.shape());
+  ASSERT_TRUE(program.run({&signals, 1}, {&got, 1}));
+  EXPECT_EQ(bits(got), bits(expected));
+}
+
 TEST_P(Programs, CallWhatTheyCannotSeeInto) {
   const Variable w = weight({3, 3, 4, 6});
   const NoGradGuard no_grad;

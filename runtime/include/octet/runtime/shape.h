@@ -31,6 +31,15 @@ struct Size2 {
   bool operator==(const Size2&) const = default;
 };
 
+/// The same along the one axis of a sequence: `.kernel_size = 3`.
+struct Size1 {
+  int64_t length = 0;
+
+  constexpr Size1() = default;
+  constexpr Size1(Count auto n) : length(static_cast<int64_t>(n)) {}
+  bool operator==(const Size1&) const = default;
+};
+
 /// Dimensions of a tensor. A dimension of `kAnySize` stands for the batch in
 /// the shapes of a layer graph; tensors have none.
 class Shape {

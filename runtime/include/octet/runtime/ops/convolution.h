@@ -1,4 +1,4 @@
-// Convolutions of images [n,h,w,c].
+// Convolutions of images [n,h,w,c] and sequences [n,l,c].
 #pragma once
 
 #include <octet/runtime/ops/window.h>
@@ -32,5 +32,17 @@ Variable conv2d_transpose(const Variable& x, const Variable& kernel,
 /// Throws: ShapeError, ValueError.
 Variable depthwise_conv2d(const Variable& x, const Variable& kernel,
                           const WindowOptions& options = {});
+
+/// conv2d of sequences, by the same kernels.
+/// Shapes: x [n,l,c], kernel [kl,c/groups,k] -> [n,ol,k].
+/// Throws: ShapeError, ValueError.
+Variable conv1d(const Variable& x, const Variable& kernel,
+                const WindowOptions1D& options = {}, int64_t groups = 1);
+
+/// depthwise_conv2d of sequences; the scales of the kernel are on axis 1.
+/// Shapes: x [n,l,c], kernel [kl,c,m] -> [n,ol,c*m].
+/// Throws: ShapeError, ValueError.
+Variable depthwise_conv1d(const Variable& x, const Variable& kernel,
+                          const WindowOptions1D& options = {});
 
 }  // namespace octet

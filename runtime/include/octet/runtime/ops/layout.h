@@ -29,6 +29,11 @@ Variable slice(const Variable& x, int axis, int64_t first, int64_t count);
 /// Throws: ShapeError; ValueError for pads outside [0, kMaxWindow].
 Variable pad2d(const Variable& x, const Pads& pads, float value = 0);
 
+/// Cells of `value` before and after each sequence.
+/// Shapes: [n,l,c] -> [n,begin+l+end,c].
+/// Throws: ShapeError; ValueError for ends outside [0, kMaxWindow].
+Variable pad1d(const Variable& x, const Ends& ends, float value = 0);
+
 /// Takes cells away around each image.
 /// Throws: ShapeError, also if nothing is left; ValueError for negative pads.
 Variable crop2d(const Variable& x, const Pads& pads);

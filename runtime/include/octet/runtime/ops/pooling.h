@@ -1,5 +1,5 @@
-// Pooling of images [n,h,w,c]. Pooling over whole images is a reduction:
-// mean(x, {1, 2}) and max(x, {1, 2}).
+// Pooling of images [n,h,w,c] and sequences [n,l,c]. Pooling over whole images
+// is a reduction: mean(x, {1, 2}) and max(x, {1, 2}), over sequences {1}.
 #pragma once
 
 #include <octet/runtime/ops/window.h>
@@ -21,5 +21,13 @@ Variable max_pool2d(const Variable& x, Size2 window,
 /// UnsupportedError for dilation.
 Variable avg_pool2d(const Variable& x, Size2 window,
                     const WindowOptions& options);
+
+/// max_pool2d of sequences. Shapes: [n,l,c] -> [n,ol,c]. Throws: as that.
+Variable max_pool1d(const Variable& x, Size1 window,
+                    const WindowOptions1D& options);
+
+/// avg_pool2d of sequences. Shapes: [n,l,c] -> [n,ol,c]. Throws: as that.
+Variable avg_pool1d(const Variable& x, Size1 window,
+                    const WindowOptions1D& options);
 
 }  // namespace octet

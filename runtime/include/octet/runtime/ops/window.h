@@ -1,4 +1,4 @@
-// Windows that slide over images: sizes, strides, padding.
+// Windows that slide over images and sequences: sizes, strides, padding.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,20 @@
 #include <octet/runtime/shape.h>
 
 namespace octet {
+
+/// Cells added at the ends of an axis, or cut off. Written as in Keras: `1` is
+/// one at each end, `{0, 1}` one at the last.
+struct Ends {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  constexpr Ends() = default;
+  constexpr Ends(Count auto both) : Ends(both, both) {}
+  constexpr Ends(Count auto before, Count auto behind)
+      : begin(static_cast<int64_t>(before)),
+        end(static_cast<int64_t>(behind)) {}
+  bool operator==(const Ends&) const = default;
+};
 
 /// Cells added around an image, or cut off. Written as in Keras: `1` is one at
 /// each side, `{1, 2}` one above and below and two at the left and right,
@@ -17,11 +31,7 @@ struct Pads {
   int64_t left = 0;
   int64_t right = 0;
 
-  /// Both ends of an axis.
-  struct Ends {
-    int64_t begin;
-    int64_t end;
-  };
+  using Ends = octet::Ends;
 
   constexpr Pads() = default;
   constexpr Pads(Count auto all) : Pads(all, all) {}
@@ -42,6 +52,13 @@ struct WindowOptions {
   Size2 strides{1, 1};
   Size2 dilation{1, 1};
   Pads pads{};
+};
+
+/// Of windows over sequences.
+struct WindowOptions1D {
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  Ends pads{};
 };
 
 /// The largest size, stride, dilation and padding of a window: their products
