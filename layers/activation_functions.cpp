@@ -83,7 +83,7 @@ OnnxValue emit_gelu(EmitContext& context, const OnnxValue& x) {
 // Over all features of a pixel or row: their order is no matter.
 OnnxValue emit_softmax(EmitContext& context, const OnnxValue& x) {
   OnnxValue y = x;
-  const int64_t axis = x.shape.rank() == 4 ? 1 : -1;
+  const int64_t axis = x.channels_first() ? 1 : -1;
   y.name = context.node("Softmax", {x.name}, {{"axis", axis}});
   return y;
 }

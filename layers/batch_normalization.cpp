@@ -95,7 +95,7 @@ class BatchNormalizationLayer final : public Layer {
     OnnxValue x = context.keras_order(inputs[0]);
     // ONNX has the channels on axis 1, where images and vectors have them.
     const int rank = x.shape.rank();
-    const bool moved = rank != 2 && rank != 4;
+    const bool moved = rank != 2 && !x.channels_first();
     std::vector<int64_t> to{0, rank - 1};
     std::vector<int64_t> back{0};
     for (int64_t axis = 1; axis + 1 < rank; ++axis) {
@@ -182,6 +182,7 @@ const LayerDef batch_normalization_def{
               .aliases = {"BatchNormalizationV1", "BatchNormalizationV2",
                           "SyncBatchNormalization"},
               .upgrade = upgrade_batch_normalization},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

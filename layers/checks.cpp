@@ -40,6 +40,10 @@ void expect_padding(const Padding& padding) {
   expect_window("padding", {pads->left, pads->right}, 0);
 }
 
+void expect_ends(const char* what, const Ends& ends) {
+  expect_window(what, {ends.begin, ends.end}, 0);
+}
+
 void expect_not_negative(const char* what, float value) {
   if (!(value >= 0) || std::isinf(value)) {
     throw ValueError(fmt::format(
@@ -70,6 +74,15 @@ const Shape& image_input(std::span<const Shape> inputs) {
   return x;
 }
 
+const Shape& sequence_input(std::span<const Shape> inputs) {
+  const Shape& x = single_input(inputs);
+  if (x.rank() != 3) {
+    throw ShapeError(fmt::format("input: expected sequences [n,l,c], got {}",
+                                 x.to_string()));
+  }
+  return x;
+}
+
 const Shape& token_input(std::span<const Shape> inputs) {
   const Shape& x = single_input(inputs);
   if (x.rank() != 3) {
@@ -81,10 +94,12 @@ const Shape& token_input(std::span<const Shape> inputs) {
 
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow) {
   if (oh >= 1 && ow >= 1) return;
+  const bool image = x.rank() == 4;
   throw ShapeError(fmt::format(
-      "input: expected images of at least the window {}x{} (with dilation and "
+      "input: expected {} of at least the window {}{} (with dilation and "
       "padding), got {}; padding 'same' always fits",
-      window.h, window.w, x.to_string()));
+      image ? "images" : "sequences", image ? fmt::format("{}x", window.h) : "",
+      window.w, x.to_string()));
 }
 
 }  // namespace octet

@@ -15,6 +15,7 @@ void expect_count(const char* what, int64_t value);  // [1, 2^31)
 void expect_window(const char* what, Size2 value, int64_t least = 1);  // < 2^20
 /// Cells given one by one, [0, 2^20).
 void expect_padding(const Padding& padding);
+void expect_ends(const char* what, const Ends& ends);
 /// [0, infinity). Throws: ValueError as above.
 void expect_not_negative(const char* what, float value);
 
@@ -26,10 +27,14 @@ const Shape& single_input(std::span<const Shape> inputs);
 /// The one input, an image [n,h,w,c]. Throws: ShapeError.
 const Shape& image_input(std::span<const Shape> inputs);
 
+/// The one input, a sequence [n,l,c]. Throws: ShapeError.
+const Shape& sequence_input(std::span<const Shape> inputs);
+
 /// The one input, tokens [n,t,d]. Throws: ShapeError.
 const Shape& token_input(std::span<const Shape> inputs);
 
-/// Throws: ShapeError if there are no positions for a window on `x`.
+/// Throws: ShapeError if there are no positions for a window on `x`, which for
+/// a sequence is one of a row.
 void expect_window_fits(const Shape& x, Size2 window, int64_t oh, int64_t ow);
 
 }  // namespace octet

@@ -1,5 +1,3 @@
-#include <array>
-
 #include <fmt/format.h>
 
 #include <octet/layers/concatenate.h>
@@ -62,13 +60,9 @@ class ConcatenateLayer final : public Layer {
       names.push_back(context.keras_order(x).name);
       shapes.push_back(x.shape);
     }
-    const int axis = axis_of(shapes[0]);
-    // Keras' axes h, w, c of images are 2, 3, 1 in ONNX.
-    constexpr std::array<int64_t, 4> kOnnx{0, 2, 3, 1};
-    const int64_t onnx_axis =
-        shapes[0].rank() == 4 ? kOnnx[static_cast<size_t>(axis)] : axis;
-    return {context.node("Concat", names, {{"axis", onnx_axis}}),
-            output_shape(shapes)};
+    const int64_t axis = inputs[0].onnx_axis(axis_of(shapes[0]));
+    return {context.node("Concat", names, {{"axis", axis}}),
+            output_shape(shapes), inputs[0].ncl};
   }
 
  private:
@@ -100,6 +94,7 @@ const LayerDef concatenate_def{
     },
     .qdq = {.on_request = true, .several_inputs = true},
     .keras = {.layout = KerasLayout::axis},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -1,45 +1,58 @@
 #include "convolution.h"
 
+#include <octet/runtime/ops.h>
+
 #include "checks.h"
 
 namespace octet {
 
 void ConvolutionWindow::check() const {
-  expect_window("kernel_size", kernel_size);
-  expect_window("strides", strides);
-  expect_window("dilation_rate", dilation_rate);
-  expect_padding(padding);
+  expect_window("kernel_size", size());
+  expect_window("strides", strides());
+  expect_window("dilation_rate", dilation());
+  check_padding();
 }
 
-WindowOptions ConvolutionWindow::on(const Shape& x) const {
-  return {
-      .strides = strides,
-      .dilation = dilation_rate,
-      .pads = padding.pads({x[1], x[2]}, kernel_size, strides, dilation_rate)};
+Shape ConvolutionWindow::kernel(int64_t in, int64_t out) const {
+  const Shape k = over_images() ? Shape{size().h, size().w, in, out}
+                                : Shape{size().w, in, out};
+  (void)k.size();  // refuses one too large to count
+  return k;
 }
 
-Shape ConvolutionWindow::output_shape(const Shape& x, int64_t channels) const {
-  const Pads p = on(x).pads;
-  const int64_t oh = window_positions(x[1], kernel_size.h, strides.h,
-                                      dilation_rate.h, p.top + p.bottom);
-  const int64_t ow = window_positions(x[2], kernel_size.w, strides.w,
-                                      dilation_rate.w, p.left + p.right);
-  expect_window_fits(x, kernel_size, oh, ow);
-  return {x[0], oh, ow, channels};
+Variable ConvolutionWindow::convolve(const Variable& x, const Variable& kernel,
+                                     int64_t groups) const {
+  if (over_images()) return conv2d(x, kernel, on(x.shape()), groups);
+  return conv1d(x, kernel, on_sequence(x.shape()), groups);
+}
+
+Variable ConvolutionWindow::convolve_depthwise(const Variable& x,
+                                               const Variable& kernel) const {
+  if (over_images()) return depthwise_conv2d(x, kernel, on(x.shape()));
+  return depthwise_conv1d(x, kernel, on_sequence(x.shape()));
 }
 
 OnnxBuilder::Attributes ConvolutionWindow::onnx(const Shape& x,
                                                 int64_t group) const {
-  const Pads p = on(x).pads;
-  return {{"kernel_shape", std::vector{kernel_size.h, kernel_size.w}},
-          {"strides", std::vector{strides.h, strides.w}},
-          {"dilations", std::vector{dilation_rate.h, dilation_rate.w}},
+  return {{"kernel_shape", onnx_size()},
+          {"strides", onnx_strides()},
+          {"dilations", onnx_dilations()},
           {"group", group},
-          {"pads", std::vector{p.top, p.left, p.bottom, p.right}}};
+          {"pads", onnx_pads(x)}};
+}
+
+int64_t pixels(const Shape& x) { return x.slice(1, x.rank() - 1).size(); }
+
+Tensor onnx_convolution_weight(const Tensor& kernel) {
+  if (kernel.shape().rank() == 3) return kernel.transposed({2, 1, 0});
+  return kernel.transposed({3, 2, 0, 1});
 }
 
 Tensor onnx_depthwise_weight(const Tensor& kernel) {
   const Shape& k = kernel.shape();
+  if (k.rank() == 3) {
+    return kernel.transposed({1, 2, 0}).reshaped({k[1] * k[2], 1, k[0]});
+  }
   return kernel.transposed({2, 3, 0, 1}).reshaped({k[2] * k[3], 1, k[0], k[1]});
 }
 

@@ -1,30 +1,37 @@
-// What the convolution layers share: the window that slides over the image,
-// its checks, its geometry and its ONNX attributes.
+// What the convolution layers share: their window, with the ops and the ONNX
+// form of a convolution.
 #pragma once
 
 #include <octet/layers/onnx_builder.h>
-#include <octet/layers/padding.h>
+#include <octet/runtime/variable.h>
+
+#include "window.h"
 
 namespace octet {
 
-struct ConvolutionWindow {
-  Size2 kernel_size;
-  Size2 strides;
-  Padding padding;
-  Size2 dilation_rate;
+class ConvolutionWindow : public Window {
+ public:
+  using Window::Window;
 
   /// Throws: ValueError for sizes < 1.
   void check() const;
-  /// On images [n,h,w,c].
-  WindowOptions on(const Shape& x) const;
-  /// Throws: ShapeError if the kernel does not fit.
-  Shape output_shape(const Shape& x, int64_t channels) const;
+  /// [kh,kw,in,out], of sequences [k,in,out]. Throws: ShapeError for one too
+  /// large to count.
+  Shape kernel(int64_t in, int64_t out) const;
+  Variable convolve(const Variable& x, const Variable& kernel,
+                    int64_t groups = 1) const;
+  Variable convolve_depthwise(const Variable& x, const Variable& kernel) const;
   /// Attributes of Conv.
   OnnxBuilder::Attributes onnx(const Shape& x, int64_t group) const;
-  int64_t cells() const { return kernel_size.h * kernel_size.w; }
 };
 
-/// [kh,kw,c,m] to ONNX' weight of a Conv with c groups, [c*m,1,kh,kw].
+/// Of an image or a sequence: how many pixels, without the batch.
+int64_t pixels(const Shape& x);
+
+/// [kh,kw,c,k] or [k,c,k] to ONNX' weight of a Conv, with the outputs first.
+Tensor onnx_convolution_weight(const Tensor& kernel);
+/// [kh,kw,c,m] to ONNX' weight of a Conv with c groups, [c*m,1,kh,kw]; of
+/// sequences without kh.
 Tensor onnx_depthwise_weight(const Tensor& kernel);
 
 }  // namespace octet

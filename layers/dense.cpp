@@ -69,10 +69,10 @@ class DenseLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const Shape shape = output_shape(std::array{x.shape});
-    const std::string y = shape.rank() == 2   ? emit_gemm(context, x)
-                          : shape.rank() == 4 ? emit_convolution(context, x)
-                                              : emit_matmul(context, x);
-    return activation_.emit(context, {y, shape});
+    const std::string y = shape.rank() == 2    ? emit_gemm(context, x)
+                          : x.channels_first() ? emit_convolution(context, x)
+                                               : emit_matmul(context, x);
+    return activation_.emit(context, {y, shape, x.ncl});
   }
 
   int64_t multiply_adds(std::span<const Shape> inputs) const override {
@@ -95,19 +95,21 @@ class DenseLayer final : public Layer {
     return context.node("Gemm", operands, {{"transB", int64_t{1}}});
   }
 
-  // Every pixel of an image, whose channels ONNX stores first.
+  // Every pixel of an image or sequence, whose channels ONNX stores first.
   std::string emit_convolution(EmitContext& context, const OnnxValue& x) const {
+    const std::vector<int64_t> cell(static_cast<size_t>(x.shape.rank() - 2), 1);
     std::vector<std::string> operands{
         x.name, context.weight(
                     at(kernel_),
-                    [](const Tensor& w) {
+                    [&](const Tensor& w) {
+                      std::vector<int64_t> dims{w.shape()[1], w.shape()[0]};
+                      dims.insert(dims.end(), cell.begin(), cell.end());
                       return w.transposed({1, 0}).reshaped(
-                          {w.shape()[1], w.shape()[0], 1, 1});
+                          Shape(std::span<const int64_t>(dims)));
                     },
                     0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    return context.node("Conv", operands,
-                        {{"kernel_shape", std::vector<int64_t>{1, 1}}});
+    return context.node("Conv", operands, {{"kernel_shape", cell}});
   }
 
   std::string emit_matmul(EmitContext& context, const OnnxValue& x) const {
@@ -153,6 +155,7 @@ const LayerDef dense_def{
     .keras = {.layout = KerasLayout::features,
               .renamed = {{{"output_dim", "units"}}},
               .has_activation = true},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -44,6 +44,17 @@ class FieldWriter {
     if (const Pads* pads = value.given()) return (*this)(name, *pads);
     config_.set(name, value == Padding::same ? "same" : "valid");
   }
+  // Keras writes one size, too, as a list.
+  void operator()(const char* name, const Size1& value) {
+    config_.set(name, Config::List{value.length});
+  }
+  void operator()(const char* name, const Padding1D& value) {
+    if (const Ends* ends = value.given()) return (*this)(name, *ends);
+    config_.set(name, value.name());
+  }
+  void operator()(const char* name, const Ends& value) {
+    config_.set(name, Config::List{value.begin, value.end});
+  }
   // [[top, bottom], [left, right]], as Keras' ZeroPadding2D.
   void operator()(const char* name, const Pads& value) {
     config_.set(name, Config::List{Config::List{value.top, value.bottom},
@@ -107,6 +118,17 @@ class FieldReader {
   void operator()(const char* name, Pads& value) {
     read(name, [&](const Config& c) { value = pads(c); });
   }
+  void operator()(const char* name, Size1& value) {
+    read(name, [&](const Config& c) { value = size1(c); });
+  }
+  void operator()(const char* name, Padding1D& value) {
+    read(name, [&](const Config& c) {
+      value = c.is_string() ? Padding1D(c.as_string()) : Padding1D(ends(c));
+    });
+  }
+  void operator()(const char* name, Ends& value) {
+    read(name, [&](const Config& c) { value = ends(c); });
+  }
   void operator()(const char* name, Initializer& value) {
     read(name, [&](const Config& c) { value = Initializer::from_config(c); });
   }
@@ -149,6 +171,17 @@ class FieldReader {
     const Config::List& list = c.as_list();
     if (list.size() != 2) throw ValueError("expected two integers");
     return {list[0].as_int(), list[1].as_int()};
+  }
+  // n or [n].
+  static Size1 size1(const Config& c) {
+    if (!c.is_list()) return c.as_int();
+    if (c.as_list().size() != 1) throw ValueError("expected one integer");
+    return c.as_list()[0].as_int();
+  }
+  // n or [begin, end].
+  static Ends ends(const Config& c) {
+    const Size2 both = size2(c);
+    return {both.h, both.w};
   }
   // Keras' three forms: n, [h, w] and [[top, bottom], [left, right]].
   static Pads pads(const Config& c) {

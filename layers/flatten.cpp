@@ -32,12 +32,15 @@ class FlattenLayer final : public Layer {
     const OnnxValue& x = inputs[0];
     OnnxValue y{context.node("Flatten", {x.name}, {{"axis", int64_t{1}}}),
                 output_shape(std::array{x.shape})};
-    const bool image = x.shape.rank() == 4;
-    // One pixel, or one channel, flattens to the same order either way.
-    if (image && x.shape[1] * x.shape[2] > 1 && x.shape[3] > 1) {
-      y.flattened_from = x.shape.slice(1, 4);
+    if (!x.channels_first()) {
+      y.flattened_from = x.flattened_from;
+      return y;
     }
-    if (!image) y.flattened_from = x.flattened_from;
+    // A sequence is an image of one row. One pixel, or one channel, flattens to
+    // the same order either way.
+    const Shape image =
+        x.ncl ? Shape{1, x.shape[1], x.shape[2]} : x.shape.slice(1, 4);
+    if (image[0] * image[1] > 1 && image[2] > 1) y.flattened_from = image;
     return y;
   }
 };
@@ -55,6 +58,7 @@ const LayerDef flatten_def{
     },
     .role = LayerRole::movement,
     .keras = {.layout = KerasLayout::flatten},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

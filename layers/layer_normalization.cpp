@@ -80,7 +80,6 @@ class LayerNormalizationLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue x = context.keras_order(inputs[0]);
-    const bool image = x.shape.rank() == 4;
     const auto node = [&](const char* op, const char* name,
                           const std::vector<std::string>& operands,
                           const OnnxBuilder::Attributes& attributes = {}) {
@@ -89,7 +88,7 @@ class LayerNormalizationLayer final : public Layer {
           attributes);
     };
     const OnnxBuilder::Attributes over{
-        {"axes", std::vector<int64_t>{image ? 1 : -1}},
+        {"axes", std::vector<int64_t>{x.channels_first() ? 1 : -1}},
         {"keepdims", int64_t{1}}};
     const std::string mean = node("ReduceMean", "mean", {x.name}, over);
     const std::string centred = node("Sub", "centred", {x.name, mean});
@@ -101,18 +100,13 @@ class LayerNormalizationLayer final : public Layer {
         "Add", "raised", {variance, context.scalar("epsilon", o_.epsilon)});
     const std::string deviation = node("Sqrt", "deviation", {raised});
     std::string y = node("Div", "normalized", {centred, deviation});
-    // Of images [c,1,1], beside NCHW.
     const auto weight = [&](size_t index) {
       return context.weight(
-          at(index),
-          [image](const Tensor& w) {
-            return image ? w.reshaped({w.size(), 1, 1}) : w;
-          },
-          0);
+          at(index), [&](const Tensor& w) { return beside_channels(w, x); }, 0);
     };
     if (o_.scale) y = node("Mul", "scaled", {y, weight(gamma_)});
     if (o_.center) y = node("Add", "shifted", {y, weight(beta_)});
-    return {y, x.shape};
+    return {y, x.shape, x.ncl};
   }
 
  private:
@@ -146,6 +140,7 @@ const LayerDef layer_normalization_def{
           read_fields<LayerNormalizationOptions>(config));
     },
     .keras = {.layout = KerasLayout::channels},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -82,10 +82,13 @@ class MergeLayer final : public Layer {
     }
     const Shape shape = output_shape(shapes);
     OnnxValue y{"", shape};
+    // Sequences among the inputs are all stored alike.
+    for (const OnnxValue& x : inputs) y.ncl = y.ncl || x.ncl;
+    y.ncl = y.ncl && shape.rank() == 3;
     if (one_order) y.flattened_from = inputs[0].flattened_from;
     for (const OnnxValue& input : inputs) {
       const OnnxValue x = one_order ? input : context.keras_order(input);
-      const std::string name = widened(context, x, shape.rank());
+      const std::string name = widened(context, x, y);
       y.name =
           y.name.empty() ? name : context.node(merge_.onnx_op, {y.name, name});
     }
@@ -117,15 +120,16 @@ class MergeLayer final : public Layer {
     return result;
   }
 
-  // The value with `rank` axes, stored as ONNX stores that rank.
+  // The value with as many axes as `y`, stored as that is.
   static std::string widened(EmitContext& context, const OnnxValue& x,
-                             int rank) {
+                             const OnnxValue& y) {
+    const int rank = y.shape.rank();
     if (x.shape.rank() == rank) return x.name;
     const Shape shape = expanded(x.shape, rank);
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
     const std::string name = context.node(
         "Reshape", {context.keras_layout(x), context.integers("shape", dims)});
-    return context.from_keras_layout(name, shape).name;
+    return context.from_keras_layout(name, shape, y.ncl).name;
   }
 
   const Merge& merge_;

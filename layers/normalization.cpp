@@ -100,7 +100,9 @@ class NormalizationLayer final : public Layer {
     const auto constant = [&](const char* name, const Tensor& value) {
       return context.builder().add_initializer(
           context.layer() + "/" + name,
-          value.shape().rank() == 4 ? value.transposed({0, 3, 1, 2}) : value);
+          value.shape().rank() == 4            ? value.transposed({0, 3, 1, 2})
+          : y.ncl && value.shape().rank() == 3 ? value.transposed({0, 2, 1})
+                                               : value);
     };
     const std::string m = constant("mean", mean());
     const std::string d = constant("deviation", deviation());
@@ -297,6 +299,7 @@ const LayerDef normalization_def{
     },
     .keras = {.layout = KerasLayout::statistics,
               .upgrade = upgrade_normalization},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

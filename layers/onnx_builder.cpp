@@ -20,6 +20,19 @@ Tensor repeated(const Tensor& scale, int64_t count) {
 
 }  // namespace
 
+int64_t OnnxValue::onnx_axis(int64_t axis) const {
+  const int rank = shape.rank();
+  if (!channels_first() || axis == 0) return axis;
+  return axis == rank - 1 ? 1 : axis + 1;
+}
+
+Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x) {
+  const int64_t c = per_channel.size();
+  if (!x.channels_first()) return per_channel;
+  return per_channel.reshaped(x.shape.rank() == 4 ? Shape{c, 1, 1}
+                                                  : Shape{c, 1});
+}
+
 std::string EmitContext::node(std::string_view op_type,
                               const std::vector<std::string>& inputs,
                               const OnnxBuilder::Attributes& attributes) {
@@ -70,12 +83,22 @@ std::string EmitContext::integers(std::string_view name,
 }
 
 std::string EmitContext::keras_layout(const OnnxValue& value) {
+  if (value.ncl) {
+    return builder_.add_node("Transpose", layer_ + "/nlc", {value.name},
+                             {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  }
   if (value.shape.rank() != 4) return keras_order(value).name;
   return builder_.add_node("Transpose", layer_ + "/nhwc", {value.name},
                            {{"perm", std::vector<int64_t>{0, 2, 3, 1}}});
 }
 
-OnnxValue EmitContext::from_keras_layout(std::string name, const Shape& shape) {
+OnnxValue EmitContext::from_keras_layout(std::string name, const Shape& shape,
+                                         bool ncl) {
+  if (ncl) {
+    return {builder_.add_node("Transpose", layer_ + "/ncl", {name},
+                              {{"perm", std::vector<int64_t>{0, 2, 1}}}),
+            shape, true};
+  }
   if (shape.rank() != 4) return {std::move(name), shape};
   return {builder_.add_node("Transpose", layer_ + "/nchw", {name},
                             {{"perm", std::vector<int64_t>{0, 3, 1, 2}}}),

@@ -4,16 +4,18 @@
 
 #include <octet/layers/padding.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
 
 namespace octet {
 namespace {
 
 // Cells to add along one axis so that there are ceil(size / stride) windows.
-int64_t total_padding(int64_t size, int64_t window, int64_t stride,
-                      int64_t dilation) {
+Ends same_padding(int64_t size, int64_t window, int64_t stride,
+                  int64_t dilation) {
   const int64_t positions = (size + stride - 1) / stride;
   const int64_t reach = (positions - 1) * stride + (window - 1) * dilation + 1;
-  return std::max<int64_t>(reach - size, 0);
+  const int64_t total = std::max<int64_t>(reach - size, 0);
+  return {total / 2, total - total / 2};
 }
 
 }  // namespace
@@ -29,9 +31,48 @@ Pads Padding::pads(Size2 image, Size2 window, Size2 strides,
                    Size2 dilation) const {
   if (kind_ == Kind::valid) return {};
   if (kind_ == Kind::given) return given_;
-  const int64_t h = total_padding(image.h, window.h, strides.h, dilation.h);
-  const int64_t w = total_padding(image.w, window.w, strides.w, dilation.w);
-  return {h / 2, h - h / 2, w / 2, w - w / 2};
+  return {same_padding(image.h, window.h, strides.h, dilation.h),
+          same_padding(image.w, window.w, strides.w, dilation.w)};
+}
+
+Padding1D::Padding1D(const std::string& name)
+    : kind_(name == "same"     ? Kind::same
+            : name == "causal" ? Kind::causal
+                               : Kind::valid) {
+  if (name == this->name()) return;
+  const std::vector<std::string> names{"valid", "same", "causal"};
+  throw ValueError(
+      fmt::format("padding: expected 'valid', 'same' or 'causal', got '{}'{}",
+                  name, suggest_near(name, names)));
+}
+
+std::string Padding1D::name() const {
+  switch (kind_) {
+    case Kind::valid:
+      return "valid";
+    case Kind::same:
+      return "same";
+    case Kind::causal:
+      return "causal";
+    case Kind::given:
+      break;
+  }
+  return "";
+}
+
+Ends Padding1D::pads(int64_t length, int64_t window, int64_t stride,
+                     int64_t dilation) const {
+  switch (kind_) {
+    case Kind::valid:
+      break;
+    case Kind::same:
+      return same_padding(length, window, stride, dilation);
+    case Kind::causal:
+      return {(window - 1) * dilation, 0};
+    case Kind::given:
+      return given_;
+  }
+  return {};
 }
 
 }  // namespace octet

@@ -9,11 +9,21 @@
 #include "checks.h"
 
 namespace octet {
+namespace {
 
-Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding) {
+Size2 pool_strides(Size2 pool_size, Size2 strides) {
   expect_window("pool_size", pool_size);
   expect_window("strides", strides, 0);
-  expect_padding(padding);
+  if (strides == Size2{}) return pool_size;
+  expect_window("strides", strides);
+  return strides;
+}
+
+}  // namespace
+
+PoolWindow::PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding)
+    : Window(pool_size, pool_strides(pool_size, strides), padding, 1) {
+  check_padding();
   const Pads* p = padding.given();
   if (p != nullptr && (std::max(p->top, p->bottom) >= pool_size.h ||
                        std::max(p->left, p->right) >= pool_size.w)) {
@@ -21,26 +31,27 @@ Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding) {
         "padding: expected less than the window {}x{}, got (({},{}),({},{}))",
         pool_size.h, pool_size.w, p->top, p->bottom, p->left, p->right));
   }
-  if (strides == Size2{}) return pool_size;
-  expect_window("strides", strides);
-  return strides;
 }
 
-WindowOptions pool_window(const Shape& x, Size2 pool_size, Size2 strides,
-                          const Padding& padding) {
-  return {.strides = strides,
-          .pads = padding.pads({x[1], x[2]}, pool_size, strides, {1, 1})};
-}
-
-Shape pooled_shape(const Shape& x, Size2 pool_size, Size2 strides,
-                   const Padding& padding) {
-  const Pads p = pool_window(x, pool_size, strides, padding).pads;
-  const int64_t oh =
-      window_positions(x[1], pool_size.h, strides.h, 1, p.top + p.bottom);
-  const int64_t ow =
-      window_positions(x[2], pool_size.w, strides.w, 1, p.left + p.right);
-  expect_window_fits(x, pool_size, oh, ow);
-  return {x[0], oh, ow, x[3]};
+PoolWindow::PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding)
+    : Window(
+          pool_size,
+          pool_strides(pool_size.length,
+                       strides.length == 0 ? pool_size.length : strides.length)
+              .w,
+          padding, 1) {
+  check_padding();
+  if (padding == Padding1D::causal) {
+    throw ValueError(
+        "padding: expected 'valid' or 'same', got 'causal'. Hint: a "
+        "ZeroPadding1D of {pool_size - 1, 0} before it pools what has been");
+  }
+  const Ends* p = padding.given();
+  if (p != nullptr && std::max(p->begin, p->end) >= pool_size.length) {
+    throw ValueError(
+        fmt::format("padding: expected less than the window {}, got ({},{})",
+                    pool_size.length, p->begin, p->end));
+  }
 }
 
 }  // namespace octet

@@ -1,21 +1,17 @@
-// What pooling layers have in common: windows over images.
+// What pooling layers have in common: the window over images or sequences.
 #pragma once
 
-#include <octet/layers/padding.h>
-#include <octet/runtime/shape.h>
+#include "window.h"
 
 namespace octet {
 
-/// The strides, with the window's size for 0.
-/// Throws: ValueError for windows below 1, strides below 0, or padding so wide
-/// that a window would hold nothing else.
-Size2 pool_strides(Size2 pool_size, Size2 strides, const Padding& padding);
-
-WindowOptions pool_window(const Shape& x, Size2 pool_size, Size2 strides,
-                          const Padding& padding);
-
-/// Throws: ShapeError if the window does not fit.
-Shape pooled_shape(const Shape& x, Size2 pool_size, Size2 strides,
-                   const Padding& padding);
+class PoolWindow : public Window {
+ public:
+  /// Strides of 0 are the window's size.
+  /// Throws: ValueError for windows below 1, strides below 0, causal padding,
+  /// or padding so wide that a window would hold nothing else.
+  PoolWindow(Size2 pool_size, Size2 strides, const Padding& padding);
+  PoolWindow(Size1 pool_size, Size1 strides, const Padding1D& padding);
+};
 
 }  // namespace octet

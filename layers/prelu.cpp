@@ -66,7 +66,8 @@ class PReLULayer final : public Layer {
     OnnxValue y = context.keras_order(inputs[0]);
     const std::string slope = context.weight(
         at(alpha_),
-        [](const Tensor& alpha) {
+        [&](const Tensor& alpha) {
+          if (y.ncl) return alpha.transposed({1, 0});
           return alpha.shape().rank() == 3 ? alpha.transposed({2, 0, 1})
                                            : alpha;
         },
@@ -102,6 +103,7 @@ const LayerDef prelu_def{
     },
     .role = LayerRole::activation,
     .keras = {.layout = KerasLayout::shared_axes},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

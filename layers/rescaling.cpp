@@ -66,10 +66,8 @@ class RescalingLayer final : public Layer {
     OnnxValue y = per_channel() ? context.keras_order(inputs[0]) : inputs[0];
     const auto constant = [&](const char* name, const Tensor& value) {
       if (value.size() == 1) return context.scalar(name, value.item());
-      const bool image = y.shape.rank() == 4;
-      return context.builder().add_initializer(
-          context.layer() + "/" + name,
-          image ? value.reshaped({value.size(), 1, 1}) : value);
+      return context.builder().add_initializer(context.layer() + "/" + name,
+                                               beside_channels(value, y));
     };
     y.name = context.node("Mul", {y.name, constant("scale", scale_.value())});
     y.name = context.node("Add", {y.name, constant("offset", offset_.value())});
@@ -118,6 +116,7 @@ const LayerDef rescaling_def{
           read_fields<RescalingOptions>(config));
     },
     .keras = {.layout = KerasLayout::constants, .upgrade = upgrade_rescaling},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

@@ -18,9 +18,10 @@ static void fields(Visitor& v, ReshapeOptions& o) {
 
 namespace {
 
-// Whether values of this shape are stored in another order in ONNX.
-bool order_matters(const Shape& shape) {
-  return shape.rank() == 4 && shape[1] * shape[2] > 1 && shape[3] > 1;
+// Whether it is one order, with the channels first and last: there is one
+// pixel, or one channel.
+bool is_one_order(const Shape& shape) {
+  return shape[-1] == 1 || shape.slice(1, shape.rank() - 1).size() == 1;
 }
 
 class ReshapeLayer final : public Layer {
@@ -76,17 +77,22 @@ class ReshapeLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
     const Shape shape = output_shape(std::span(&x.shape, 1));
-    const std::string from = order_matters(x.shape)
+    const std::string from = x.channels_first() && !is_one_order(x.shape)
                                  ? context.keras_layout(x)
                                  : context.keras_order(x).name;
     std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
     dims[0] = -1;
-    // An image of one pixel or channel is stored alike either way.
-    const bool nchw = shape.rank() == 4 && !order_matters(shape);
-    if (nchw) dims = {-1, shape[3], shape[1], shape[2]};
+    // What is stored alike either way has its channels first: convolutions read
+    // such sequences.
+    const int rank = shape.rank();
+    const bool first = (rank == 3 || rank == 4) && is_one_order(shape);
+    if (first) {
+      dims.insert(dims.begin() + 1, dims.back());
+      dims.pop_back();
+    }
     std::string to =
         context.node("Reshape", {from, context.integers("shape", dims)});
-    if (nchw) return {std::move(to), shape};
+    if (first) return {std::move(to), shape, rank == 3};
     return context.from_keras_layout(std::move(to), shape);
   }
 
@@ -107,6 +113,7 @@ const LayerDef reshape_def{
           read_fields<ReshapeOptions>(config));
     },
     .role = LayerRole::movement,
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

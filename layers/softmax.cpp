@@ -55,9 +55,8 @@ class SoftmaxLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue y = inputs[0];  // over all features: their order is no matter
-    int64_t stored = axis(y.shape);
-    if (y.shape.rank() == 4) stored = stored == 3 ? 1 : stored + 1;
-    y.name = context.node("Softmax", {y.name}, {{"axis", stored}});
+    y.name = context.node("Softmax", {y.name},
+                          {{"axis", y.onnx_axis(axis(y.shape))}});
     return y;
   }
 
@@ -94,6 +93,7 @@ const LayerDef softmax_def{
           read_fields<SoftmaxOptions>(config));
     },
     .keras = {.layout = KerasLayout::axis, .upgrade = upgrade_softmax},
+    .sequences = SequenceOrder::either,
 };
 
 }  // namespace octet

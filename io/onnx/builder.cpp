@@ -140,9 +140,13 @@ std::string key_of(const std::string& value, const Grid& grid) {
 
 }  // namespace
 
-Shape onnx_shape(const Shape& keras) {
-  if (keras.rank() != 4) return keras;
-  return {keras[0], keras[3], keras[1], keras[2]};
+Shape onnx_shape(const OnnxValue& value) {
+  Shape result = value.shape;
+  for (int axis = 1; axis < result.rank(); ++axis) {
+    const auto at = static_cast<int>(value.onnx_axis(axis));
+    result = result.with(at, value.shape[axis]);
+  }
+  return result;
 }
 
 std::string GraphBuilder::unique_value(const std::string& name) {

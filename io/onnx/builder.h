@@ -77,7 +77,8 @@ class GraphBuilder final : public OnnxBuilder {
   int64_t qdq_pairs_ = 0;
 };
 
-/// An image's shape as ONNX has it: NHWC becomes NCHW, others stay.
-Shape onnx_shape(const Shape& keras);
+/// A value's shape as ONNX has it: NHWC becomes NCHW, others stay, unless their
+/// channels come first.
+Shape onnx_shape(const OnnxValue& value);
 
 }  // namespace octet::io

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,9 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/onnx_builder.h>
+#include <octet/layers/registry.h>
 #include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/version.h>
@@ -25,7 +28,56 @@
 namespace octet::io {
 namespace {
 
-using Values = std::unordered_map<const GraphNode*, OnnxValue>;
+/// The order in which a node takes sequences.
+SequenceOrder order_of(const GraphNode& node) {
+  const Layer& layer = quant::float_layer(*node.layer);
+  const LayerDef* def = find_layer_def(layer.class_name());
+  return def == nullptr ? SequenceOrder::keras : def->sequences;
+}
+
+bool is_sequence(const Shape& shape) { return shape.rank() == 3; }
+
+/// Sequences that convolutions read, at once or through layers that take
+/// either order.
+std::unordered_set<const GraphNode*> read_channels_first(const Model& model) {
+  std::unordered_set<const GraphNode*> result;
+  for (const auto& node : std::views::reverse(model.nodes())) {
+    const SequenceOrder order = order_of(*node);
+    const bool first =
+        order == SequenceOrder::channels_first ||
+        (order == SequenceOrder::either && result.contains(node.get()));
+    if (!first) continue;
+    for (const SymbolicTensor& x : node->inputs) {
+      if (is_sequence(x.shape())) result.insert(x.node.get());
+    }
+  }
+  return result;
+}
+
+/// What nodes have made, in the order in which they made it, and sequences in
+/// the other order, too, once somebody wants them so.
+class Values {
+ public:
+  void add(const GraphNode& node, OnnxValue value) {
+    made_[&node] = std::move(value);
+  }
+  bool contains(const GraphNode& node) const { return made_.contains(&node); }
+  const OnnxValue& at(const GraphNode& node) const { return made_.at(&node); }
+  const OnnxValue& at(const GraphNode& node, bool ncl, EmitContext& context) {
+    const OnnxValue& value = made_.at(&node);
+    if (!is_sequence(value.shape) || value.ncl == ncl) return value;
+    const auto [other, fresh] = turned_.try_emplace(&node);
+    if (fresh) {
+      other->second = context.from_keras_layout(
+          ncl ? value.name : context.keras_layout(value), value.shape, ncl);
+    }
+    return other->second;
+  }
+
+ private:
+  std::unordered_map<const GraphNode*, OnnxValue> made_;
+  std::unordered_map<const GraphNode*, OnnxValue> turned_;
+};
 
 void check_opset(int opset) {
   if (opset < 13 || opset > 17) {
@@ -102,16 +154,21 @@ std::string describe_layer(const GraphNode& node,
 }
 
 void emit(const GraphNode& node, GraphBuilder& builder, Values& values) {
+  EmitContext context(builder, node.layer->name());
+  const SequenceOrder order = order_of(node);
+  bool ncl = order == SequenceOrder::channels_first;
+  if (order == SequenceOrder::either) {
+    ncl = std::ranges::any_of(node.inputs, [&](const SymbolicTensor& x) {
+      return values.at(*x.node).ncl;
+    });
+  }
   std::vector<OnnxValue> inputs;
   for (const SymbolicTensor& input : node.inputs) {
-    inputs.push_back(values.at(input.node.get()));
+    inputs.push_back(values.at(*input.node, ncl, context));
   }
-  values[&node] =
-      with_context([&] { return describe_layer(node, inputs); },
-                   [&] {
-                     EmitContext context(builder, node.layer->name());
-                     return node.layer->emit(context, inputs);
-                   });
+  values.add(node,
+             with_context([&] { return describe_layer(node, inputs); },
+                          [&] { return node.layer->emit(context, inputs); }));
 }
 
 /// The values of the model's outputs. A flattened image among them is put in
@@ -121,27 +178,42 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
   std::vector<OnnxValue> outputs;
   for (const SymbolicTensor& output : model.outputs()) {
     EmitContext context(builder, output.node->layer->name());
-    outputs.push_back(context.keras_order(values.at(output.node.get())));
+    outputs.push_back(context.keras_order(values.at(*output.node)));
   }
   return outputs;
 }
 
+/// "NCHW", "NCL" or both, of those that have their channels first, if not all
+/// have; else empty.
+std::string layout_of(std::span<const OnnxValue> values) {
+  std::string result;
+  const auto add = [&](const char* layout, int rank) {
+    if (std::ranges::any_of(values, [&](const OnnxValue& x) {
+          return x.channels_first() && x.shape.rank() == rank;
+        })) {
+      result += (result.empty() ? "" : ", ") + std::string(layout);
+    }
+  };
+  add("NCHW", 4);
+  add("NCL", 3);
+  return result;
+}
+
 /// Only what the graph itself does not tell.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
+                  std::span<const OnnxValue> inputs,
+                  std::span<const OnnxValue> outputs,
                   const OnnxOptions& options, int64_t qdq_pairs) {
   const auto add = [&](std::string key, std::string value) {
     auto* entry = proto.add_metadata_props();
     entry->set_key(std::move(key));
     entry->set_value(std::move(value));
   };
-  // Of those that are images, if several are not all.
-  const auto has_image = [](std::span<const SymbolicTensor> tensors) {
-    return std::ranges::any_of(tensors, [](const SymbolicTensor& tensor) {
-      return tensor.shape().rank() == 4;
-    });
+  const auto add_layout = [&](const char* key, const std::string& layout) {
+    if (!layout.empty()) add(key, layout);
   };
-  if (has_image(model.inputs())) add("input_layout", "NCHW");
-  if (has_image(model.outputs())) add("output_layout", "NCHW");
+  add_layout("input_layout", layout_of(inputs));
+  add_layout("output_layout", layout_of(outputs));
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
   if (options.classes.empty()) return;
   const Shape& output = model.outputs()[0].shape();
@@ -176,21 +248,26 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   GraphBuilder builder(graph);
   const ValueNames names = reserve_names(given, options, builder);
   Values values;
+  std::vector<OnnxValue> inputs;
+  const auto channels_first = read_channels_first(model);
   for (size_t i = 0; i < names.inputs.size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;
-    builder.add_input(names.inputs[i], onnx_shape(input.shape));
-    values[&input] = {names.inputs[i], input.shape};
+    inputs.push_back(
+        {names.inputs[i], input.shape,
+         is_sequence(input.shape) && channels_first.contains(&input)});
+    builder.add_input(names.inputs[i], onnx_shape(inputs.back()));
+    values.add(input, inputs.back());
   }
   for (const auto& node : model.nodes()) {
-    if (!values.contains(node.get())) emit(*node, builder, values);
+    if (!values.contains(*node)) emit(*node, builder, values);
   }
   const std::vector<OnnxValue> outputs = outputs_of(model, builder, values);
   for (size_t i = 0; i < outputs.size(); ++i) {
     builder.add_output(outputs[i].name, names.outputs[i],
-                       onnx_shape(outputs[i].shape));
+                       onnx_shape(outputs[i]));
   }
   qdq_pairs = builder.qdq_pairs();
-  add_metadata(proto, model, options, qdq_pairs);
+  add_metadata(proto, model, inputs, outputs, options, qdq_pairs);
   return proto;
 }
 

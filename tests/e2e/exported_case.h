@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,17 +44,33 @@ inline Config to_config(std::span<const Tensor> tensors) {
   return list;
 }
 
-/// What io::OnnxModel makes of an exported file, images NHWC on both sides.
+/// Sequences [n,l,c] are [n,c,l] in a file where convolutions read them. Sizes
+/// differ here, so that a shape tells.
+inline Tensor with_shape_of(const Tensor& x, int64_t rows) {
+  const bool turned = x.shape().rank() == 3 && x.shape()[1] != rows;
+  return turned ? x.transposed({0, 2, 1}) : x;
+}
+
+/// What io::OnnxModel makes of an exported file, images NHWC on both sides and
+/// sequences as in `like`.
 inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
-                                           std::span<const Tensor> inputs) {
+                                           std::span<const Tensor> inputs,
+                                           std::span<const Tensor> like) {
+  const io::OnnxModel model = io::load_onnx(path);
   std::vector<Tensor> x;
-  for (const Tensor& input : inputs) {
-    x.push_back(input.shape().rank() == 4 ? input.transposed({0, 3, 1, 2})
-                                          : input);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor& input = inputs[i];
+    const io::OnnxDim rows = model.inputs()[i].shape->at(1);
+    x.push_back(input.shape().rank() == 4
+                    ? input.transposed({0, 3, 1, 2})
+                    : with_shape_of(input, std::get<int64_t>(rows)));
   }
-  std::vector<Tensor> y = io::load_onnx(path).predict(x);
-  for (Tensor& output : y) {
-    if (output.shape().rank() == 4) output = output.transposed({0, 2, 3, 1});
+  std::vector<Tensor> y = model.predict(x);
+  for (size_t i = 0; i < y.size(); ++i) {
+    Tensor& output = y[i];
+    output = output.shape().rank() == 4
+                 ? output.transposed({0, 2, 3, 1})
+                 : with_shape_of(output, like[i].shape()[1]);
   }
   return y;
 }
@@ -66,13 +83,14 @@ inline void write_case(const Model& model, std::span<const Tensor> inputs,
                        std::string_view name) {
   const auto file = folder / fmt::format("{}.onnx", name);
   io::export_onnx(model, file);
+  const std::vector<Tensor> outputs = model.predict(inputs);
+  const std::vector<Tensor> of_file = outputs_of_file(file, inputs, outputs);
   write_file(folder / fmt::format("{}.json", name),
              io::to_json(Config()
                              .set("class_name", "Model")
                              .set("inputs", to_config(inputs))
-                             .set("outputs", to_config(model.predict(inputs)))
-                             .set("file_outputs",
-                                  to_config(outputs_of_file(file, inputs)))));
+                             .set("outputs", to_config(outputs))
+                             .set("file_outputs", to_config(of_file))));
 }
 
 }  // namespace octet

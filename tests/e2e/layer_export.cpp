@@ -2,6 +2,8 @@
 // its golden weights, for each case of tests/golden/layers. Where the inputs
 // are vectors there is FOLDER/<case>.flattened.onnx, too, which takes images
 // and flattens them: layers must cope with features stored in another order.
+// So do sequences, which FOLDER/<case>.ncl.onnx takes and gives with the
+// channels first, as convolutions read them.
 // FOLDER/branches.onnx has several inputs and outputs; Octet's numbers for it
 // are in FOLDER/branches.json. FOLDER/refusals.json has the reasons for files
 // that are missing. tests/oracle/compare_layers.py runs them all.
@@ -41,6 +43,25 @@ Model flattened_model(const GoldenCase& c) {
   return Model(images, plain(features));
 }
 
+bool is_sequence(const GoldenArray& x) { return x.value.shape().rank() == 3; }
+
+/// golden_model() between pads of nothing, which read sequences with the
+/// channels first and hand them on so.
+Model channels_first_model(const GoldenCase& c) {
+  Model plain = golden_model(c);
+  const ZeroPadding1D nothing({.padding = 0});
+  const auto padded = [&](const SymbolicTensor& x) {
+    return x.shape().rank() == 3 ? nothing(x) : x;
+  };
+  std::vector<SymbolicTensor> inputs;
+  std::vector<SymbolicTensor> read;
+  for (const GoldenArray& x : c.inputs) {
+    inputs.push_back(input(x.value.shape().slice(1, x.value.shape().rank())));
+    read.push_back(padded(inputs.back()));
+  }
+  return Model(inputs, {padded(plain(read)[0])});
+}
+
 /// Outputs that are read by others, come twice or are inputs.
 Model branches() {
   const SymbolicTensor image = input({5, 4, 3}, "image");
@@ -72,8 +93,12 @@ void write_all(const std::filesystem::path& folder) {
   for (const auto& path : golden_files("layers")) {
     const GoldenCase c = read_golden(path);
     write(c.name, [&] { return golden_model(c); });
-    if (!are_features(c)) continue;
-    write(c.name + ".flattened", [&] { return flattened_model(c); });
+    if (are_features(c)) {
+      write(c.name + ".flattened", [&] { return flattened_model(c); });
+    }
+    if (std::ranges::any_of(c.inputs, is_sequence)) {
+      write(c.name + ".ncl", [&] { return channels_first_model(c); });
+    }
   }
   const Model several = branches();
   write_case(several, noise_for(several, 2), folder, "branches");

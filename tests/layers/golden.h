@@ -118,11 +118,11 @@ inline std::vector<GoldenCase> read_goldens(std::string_view folder) {
 }
 
 /// What Octet calls a weight of Keras. Keras 3 says "kernel" for the kernel of
-/// DepthwiseConv2D, Keras 2 and Octet say "depthwise_kernel".
+/// a depthwise convolution, Keras 2 and Octet say "depthwise_kernel".
 inline std::string_view parameter_name(std::string_view class_name,
                                        std::string_view keras_name) {
   const bool renamed =
-      class_name == "DepthwiseConv2D" && keras_name == "kernel";
+      class_name.starts_with("DepthwiseConv") && keras_name == "kernel";
   return renamed ? "depthwise_kernel" : keras_name;
 }
 

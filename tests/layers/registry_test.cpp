@@ -69,12 +69,17 @@ TEST(Registry, KnowsTheOtherNamesOfAClass) {
 
 TEST(Registry, KnowsWhichClassesAreQuantizedByDefault) {
   const std::map<std::string_view, std::string_view> weights{
+      {"AveragePooling1D", ""},
       {"AveragePooling2D", ""},
+      {"Conv1D", "kernel"},
       {"Conv2D", "kernel"},
       {"Conv2DTranspose", "kernel"},
       {"Dense", "kernel"},
+      {"DepthwiseConv1D", "depthwise_kernel"},
       {"DepthwiseConv2D", "depthwise_kernel"},
+      {"GlobalAveragePooling1D", ""},
       {"GlobalAveragePooling2D", ""},
+      {"SeparableConv1D", "depthwise_kernel"},
       {"SeparableConv2D", "depthwise_kernel"}};
   for (const LayerDef* def : layer_defs()) {
     const auto quantized = weights.find(def->class_name);

@@ -5,7 +5,8 @@
 
 GOLDEN is tests/golden/layers, FOLDER what tests/e2e/layer_export wrote.
 Octet's files against Keras' numbers, with graph optimisation disabled, so
-that every node runs as it is written. Images go in and come out as NCHW.
+that every node runs as it is written. Images go in and come out as NCHW,
+sequences as the file says.
 
 Exit codes: 0 all agree, 1 one disagrees or has no ONNX form, 2 wrong usage or
 missing files.
@@ -41,11 +42,21 @@ def read_golden(path):
             [array(y) for y in outputs])
 
 
-def to_onnx(array):
+def layouts(model):
+    """Of inputs and outputs: "NCHW", "NCL", both or nothing."""
+    said = {entry.key: entry.value for entry in model.metadata_props}
+    return said.get("input_layout", ""), said.get("output_layout", "")
+
+
+def to_onnx(array, layout):
+    if array.ndim == 3 and "NCL" in layout:
+        return array.transpose(0, 2, 1)
     return array.transpose(0, 3, 1, 2) if array.ndim == 4 else array
 
 
-def to_keras(array):
+def to_keras(array, layout):
+    if array.ndim == 3 and "NCL" in layout:
+        return array.transpose(0, 2, 1)
     return array.transpose(0, 2, 3, 1) if array.ndim == 4 else array
 
 
@@ -57,14 +68,15 @@ def run(path, inputs):
     values = session.get_inputs()
     if len(values) != len(inputs):
         raise ValueError(f"expected {len(inputs)} inputs, got {len(values)}")
+    of_inputs, of_outputs = layouts(model)
     feeds = {}
     for value, x in zip(values, inputs):
         if len(value.shape) == 4 and x.ndim == 2:  # flattened in the file
             _, c, h, w = value.shape
             x = x.reshape(-1, h, w, c)
-        feeds[value.name] = np.ascontiguousarray(to_onnx(x))
+        feeds[value.name] = np.ascontiguousarray(to_onnx(x, of_inputs))
     outputs = session.run(None, feeds)
-    return ([to_keras(y) for y in outputs],
+    return ([to_keras(y, of_outputs) for y in outputs],
             [node.op_type for node in model.graph.node])
 
 
@@ -111,14 +123,16 @@ def main():
         print(f"{arguments.golden}: expected golden files, got none",
               file=sys.stderr)
         return 2
-    # A golden case may have a second file, which flattens images first.
+    # A golden case may have a second file, which flattens images first, or
+    # has the channels of sequences first.
     pairs = [(arguments.folder / "branches.json",
               arguments.folder / "branches.onnx")]
     for golden in goldens:
         pairs.append((golden, arguments.folder / f"{golden.stem}.onnx"))
-        second = arguments.folder / f"{golden.stem}.flattened.onnx"
-        if second.exists() or second.stem in refusals:
-            pairs.append((golden, second))
+        for kind in ("flattened", "ncl"):
+            second = arguments.folder / f"{golden.stem}.{kind}.onnx"
+            if second.exists() or second.stem in refusals:
+                pairs.append((golden, second))
     width = max(len(file.stem) for _, file in pairs)
     problems = 0
     classes = set()

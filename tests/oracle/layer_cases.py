@@ -11,6 +11,9 @@ LINE = (1, 4, 6, 1)  # one channel
 WIDE = (1, 3, 2, 17)  # more channels than a vector register holds
 VECTOR = (2, 12)  # divisible by 4: may be a flattened image, too
 TOKENS = (2, 3, 5)  # [n,t,d]
+SIGNAL = (2, 9, 3)  # [n,l,c]; those who read files tell l and c by size
+TRACE = (1, 7, 1)  # one channel
+BANDS = (1, 5, 17)
 
 ACTIVATIONS = [
     "linear", "relu", "relu6", "sigmoid", "tanh", "softmax", "silu", "gelu",
@@ -74,6 +77,94 @@ def convolutions():
         ("conv2d_transpose_strides_mixed",
          transpose(2, 2, strides=(1, 2), padding="same"), [(1, 3, 2, 1)]),
     ]
+
+
+def sequences():
+    conv, depthwise = layers.Conv1D, layers.DepthwiseConv1D
+    separable = layers.SeparableConv1D
+    cases = [
+        ("conv1d", conv(2, 3), [SIGNAL]),
+        ("conv1d_same", conv(4, 4, padding="same"), [SIGNAL]),
+        ("conv1d_causal", conv(2, 4, padding="causal"), [SIGNAL]),
+        ("conv1d_causal_dilation",
+         conv(2, 3, padding="causal", dilation_rate=3, activation="relu"),
+         [SIGNAL]),
+        ("conv1d_causal_strides",
+         conv(3, 3, padding="causal", strides=2, use_bias=False), [SIGNAL]),
+        ("conv1d_strides", conv(2, 3, strides=3), [(1, 11, 3)]),
+        ("conv1d_strides_same", conv(2, 5, strides=2, padding="same"),
+         [(2, 8, 3)]),
+        ("conv1d_dilation", conv(2, 2, dilation_rate=5), [SIGNAL]),
+        ("conv1d_dilation_same",
+         conv(2, 4, dilation_rate=2, padding="same"), [SIGNAL]),
+        ("conv1d_groups", conv(6, 3, groups=3, padding="causal"),
+         [(2, 5, 6)]),
+        ("conv1d_groups_strides", conv(4, 2, groups=2, strides=2),
+         [(1, 7, 4)]),
+        ("conv1d_one_channel", conv(3, 3, padding="same"), [TRACE]),
+        ("conv1d_wide", conv(17, 1, activation="tanh"), [BANDS]),
+        ("depthwise_conv1d", depthwise(3), [SIGNAL]),
+        ("depthwise_conv1d_multiplier",
+         depthwise(4, depth_multiplier=2, padding="same"), [SIGNAL]),
+        ("depthwise_conv1d_strides",
+         depthwise(3, strides=2, padding="same", activation="relu6"),
+         [(2, 8, 3)]),
+        ("depthwise_conv1d_dilation",
+         depthwise(2, dilation_rate=3, use_bias=False), [SIGNAL]),
+        ("depthwise_conv1d_wide", depthwise(3, padding="same"), [BANDS]),
+        ("depthwise_conv1d_one_channel", depthwise(2, depth_multiplier=3),
+         [TRACE]),
+        ("separable_conv1d", separable(4, 3), [SIGNAL]),
+        ("separable_conv1d_multiplier",
+         separable(2, 4, depth_multiplier=2, padding="same",
+                   activation="relu"), [SIGNAL]),
+        ("separable_conv1d_strides",
+         separable(2, 3, strides=2, padding="same", use_bias=False),
+         [(1, 8, 3)]),
+        ("separable_conv1d_dilation", separable(3, 2, dilation_rate=3),
+         [SIGNAL]),
+        ("zero_padding1d", layers.ZeroPadding1D(2), [SIGNAL]),
+        ("zero_padding1d_ends", layers.ZeroPadding1D((3, 0)), [TRACE]),
+        ("cropping1d", layers.Cropping1D(), [SIGNAL]),
+        ("cropping1d_ends", layers.Cropping1D((0, 3)), [SIGNAL]),
+        ("up_sampling1d", layers.UpSampling1D(), [SIGNAL]),
+        ("up_sampling1d_size", layers.UpSampling1D(3), [TRACE]),
+        ("spatial_dropout1d", layers.SpatialDropout1D(0.3), [SIGNAL]),
+        ("batch_normalization_signal", layers.BatchNormalization(),
+         [(3, 7, 4)]),
+        # Layers that are exported with the channels first, too.
+        ("normalization_signal",
+         layers.Normalization(mean=[0.5, -1.0, 0.25],
+                              variance=[0.25, 4.0, 1.0]), [SIGNAL]),
+        ("rescaling_signal",
+         layers.Rescaling([0.5, 0.25, 2.0], offset=[0.1, 0.0, -1.0]),
+         [SIGNAL]),
+        ("prelu_signal", layers.PReLU(), [SIGNAL]),
+        ("add_signal", layers.Add(), [SIGNAL, SIGNAL, (2, 1, 3)]),
+        ("add_signal_vector", layers.Add(), [SIGNAL, (2, 3)]),
+        ("concatenate_signal", layers.Concatenate(),
+         [(2, 7, 1), (2, 7, 3)]),
+        ("reshape_to_signal", layers.Reshape((-1, 1)), [VECTOR]),
+    ]
+    for stem, pool, whole in (
+            ("max", layers.MaxPooling1D, layers.GlobalMaxPooling1D),
+            ("average", layers.AveragePooling1D,
+             layers.GlobalAveragePooling1D)):
+        cases += [
+            (f"{stem}_pooling1d", pool(2), [SIGNAL]),
+            (f"{stem}_pooling1d_same", pool(2, padding="same"), [TRACE]),
+            (f"{stem}_pooling1d_overlapping", pool(3, strides=2),
+             [(1, 10, 3)]),
+            (f"{stem}_pooling1d_overlapping_same",
+             pool(4, strides=1, padding="same"), [SIGNAL]),
+            (f"{stem}_pooling1d_wide", pool(3, strides=2, padding="same"),
+             [BANDS]),
+            (f"global_{stem}_pooling1d", whole(), [SIGNAL]),
+            (f"global_{stem}_pooling1d_keepdims", whole(keepdims=True),
+             [TRACE]),
+            (f"global_{stem}_pooling1d_wide", whole(), [BANDS]),
+        ]
+    return cases
 
 
 def dense():
@@ -258,7 +349,8 @@ def identities():
 
 
 def all_cases():
-    return (convolutions() + dense() + normalizations() + activations() +
+    return (convolutions() + sequences() + dense() + normalizations() +
+            activations() +
             poolings() + layouts() + merges() + identities())
 
 

@@ -259,7 +259,7 @@ TEST(Transform, RefusesPatternsThatLackWhatTheyNeed) {
                     HasSubstr("in step 0"), HasSubstr("in pattern 'Mine'")));
   EXPECT_THAT(refusal<NotFoundError>(one_step({.classes = {"Conv3D"}})),
               HasSubstr("expected a layer class, got 'Conv3D'; did you mean "
-                        "'Conv2D'"));
+                        "'Conv1D' or 'Conv2D'"));
   EXPECT_THAT(refusal<ValueError>(one_step({.activations = {"rely"}})),
               HasSubstr("did you mean 'relu'"));
   EXPECT_THAT(refusal<ValueError>(one_step({.classes = {"Dropout"}})),

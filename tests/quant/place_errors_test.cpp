@@ -68,7 +68,7 @@ TEST(PlaceRefuses, AClassThatIsNamedAsALayer) {
 }
 
 TEST(PlaceRefuses, AnUnknownClassAndListsNearOnes) {
-  const std::string text = "got 'Conv2'; did you mean 'Conv2D'?";
+  const std::string text = "got 'Conv2'; did you mean 'Conv2D' or 'Conv1D'?";
   EXPECT_THAT(refusal<UnsupportedError>(spec_of("Conv2", kClass)),
               HasSubstr(text));
   EXPECT_EQ(warned(spec_of("Conv2", kClass), text).plan, defaults());

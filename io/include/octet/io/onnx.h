@@ -43,15 +43,15 @@ struct OnnxFile {
   OnnxReport report;
 };
 
-/// The model as ONNX: inputs and outputs in the model's order, images NCHW,
-/// batch of any size, Conv weights OIHW, Gemm weights [out,in],
-/// BatchNormalization kept as a node unless it is to be folded. Quantized
-/// weights are FP32 initializers on the grid followed by QuantizeLinear and
-/// DequantizeLinear, the form every TensorRT takes. The bytes have passed
-/// onnx::checker and strict shape inference.
-/// Throws: ValueError for an uncalibrated quantizer (naming it), options out
-/// of range, class names that are not as many as outputs, or weights that are
-/// not finite; UnsupportedError for a layer without ONNX form.
+/// The model as ONNX: inputs and outputs in the model's order, images NCHW and
+/// sequences that convolutions read NCL, batch of any size, Conv weights OIHW,
+/// Gemm weights [out,in], BatchNormalization kept as a node unless it is to be
+/// folded. Quantized weights are FP32 initializers on the grid followed by
+/// QuantizeLinear and DequantizeLinear, the form every TensorRT takes. The
+/// bytes have passed onnx::checker and strict shape inference. Throws:
+/// ValueError for an uncalibrated quantizer (naming it), options out of range,
+/// class names that are not as many as outputs, or weights that are not finite;
+/// UnsupportedError for a layer without ONNX form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
 /// Puts to_onnx() of the model in place at `path`, or leaves what is there.

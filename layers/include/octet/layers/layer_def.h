@@ -61,6 +61,14 @@ enum class KerasLayout {
   constants,    ///< scale and offset may be lists along an axis: Rescaling
 };
 
+/// How a class takes sequences [n,l,c] in ONNX, and gives them. (Images are
+/// always [n,c,h,w] there.)
+enum class SequenceOrder {
+  keras,           ///< [n,l,c]
+  channels_first,  ///< [n,c,l], as Conv does
+  either,          ///< all in one order, as they come: OnnxValue::ncl
+};
+
 /// How Keras, in its versions, writes a class.
 struct KerasDef {
   struct Renamed {
@@ -92,6 +100,7 @@ struct LayerDef {
   QdqDefault qdq = {};
   FoldedWeight folded = {};
   KerasDef keras = {};
+  SequenceOrder sequences = SequenceOrder::keras;
 };
 
 }  // namespace octet

@@ -1,6 +1,6 @@
 // What a layer needs to write itself as ONNX; io/onnx implements it. ONNX
-// images are NCHW, so a value carries its Keras (NHWC) shape and a note when
-// flattening has left its features in another order than Keras'.
+// images are NCHW, and sequences NCL where convolutions read them, so a value
+// carries its Keras (NHWC) shape and a note of the order it is stored in.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,20 @@ namespace octet {
 struct OnnxValue {
   std::string name;
   Shape shape;  ///< in Keras' layout; images are stored NCHW
+  /// Of a sequence [n,l,c]: stored [n,c,l]. Layers see it only if they say that
+  /// they take it (LayerDef::sequences).
+  bool ncl = false;
   /// Set after Flatten of an image [h,w,c]: the features are in the order
   /// c,h,w. Dense permutes its rows; others call keras_order().
   Shape flattened_from = {};
+
+  bool channels_first() const { return ncl || shape.rank() == 4; }
+  /// Where Keras' axis, from 0, is in ONNX.
+  int64_t onnx_axis(int64_t axis) const;
 };
+
+/// A constant for each channel in the shape in which it broadcasts over `x`.
+Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x);
 
 class OnnxBuilder {
  public:
@@ -88,7 +98,8 @@ class EmitContext {
   /// `value` stored as Keras does, images NHWC, for layers that mix axes. The
   /// other way: what is stored so, of shape `shape`, as a value.
   std::string keras_layout(const OnnxValue& value);
-  OnnxValue from_keras_layout(std::string name, const Shape& shape);
+  OnnxValue from_keras_layout(std::string name, const Shape& shape,
+                              bool ncl = false);
 
   /// `value` with its features in Keras' order: after Flatten of an image
   /// this takes a Reshape, Transpose and Reshape.

@@ -48,7 +48,52 @@ class Padding {
   Pads given_{};
 };
 
+/// Padding of windows over sequences: Keras' three, or cells given:
+///
+///   Conv1D({.filters = 8, .padding = "causal"})
+///   Conv1D({.filters = 8, .padding = {2, 0}})  // before and after
+class Padding1D {
+ public:
+  static const Padding1D valid;   ///< none
+  static const Padding1D same;    ///< as Padding::same
+  static const Padding1D causal;  ///< all before the sequence, so that no
+                                  ///< output sees what comes after it
+  constexpr Padding1D() = default;
+  constexpr Padding1D(const Ends& ends) : kind_(Kind::given), given_(ends) {}
+  template <Count... N>
+  requires(sizeof...(N) == 1 ||
+           sizeof...(N) == 2) constexpr Padding1D(N... cells)
+      : Padding1D(Ends(cells...)) {}
+  /// "valid", "same" or "causal". Throws: ValueError for another name.
+  Padding1D(const std::string& name);
+  template <size_t Size>
+  Padding1D(const char (&name)[Size]) : Padding1D(std::string(name)) {}
+
+  /// The cells around a sequence.
+  /// Source: keras/src/layers/convolutional/base_conv.py of Keras 3,
+  /// _compute_causal_padding(); the others as Padding::pads.
+  Ends pads(int64_t length, int64_t window, int64_t stride,
+            int64_t dilation) const;
+
+  /// The cells given, if they were.
+  const Ends* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
+  /// Keras' name; empty if cells were given.
+  std::string name() const;
+
+  bool operator==(const Padding1D&) const = default;
+
+ private:
+  enum class Kind { valid, same, causal, given };
+  constexpr explicit Padding1D(Kind kind) : kind_(kind) {}
+
+  Kind kind_ = Kind::valid;
+  Ends given_{};
+};
+
 inline constexpr Padding Padding::valid{Padding::Kind::valid};
 inline constexpr Padding Padding::same{Padding::Kind::same};
+inline constexpr Padding1D Padding1D::valid{Padding1D::Kind::valid};
+inline constexpr Padding1D Padding1D::same{Padding1D::Kind::same};
+inline constexpr Padding1D Padding1D::causal{Padding1D::Kind::causal};
 
 }  // namespace octet

@@ -1,0 +1,122 @@
+// Conv1D and Conv2D: one layer over sequences or images, as its options say.
+#pragma once
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "activation_functions.h"
+#include "checks.h"
+#include "convolution.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor, class Options>
+void conv_fields(Visitor& v, Options& o) {
+  v("filters", o.filters);
+  v("kernel_size", o.kernel_size);
+  v("strides", o.strides);
+  v("padding", o.padding);
+  v("dilation_rate", o.dilation_rate);
+  v("groups", o.groups);
+  v("activation", o.activation);
+  v("use_bias", o.use_bias);
+  v("kernel_initializer", o.kernel_initializer);
+  v("bias_initializer", o.bias_initializer);
+  v("kernel_regularizer", o.kernel_regularizer);
+  v("bias_regularizer", o.bias_regularizer);
+}
+
+template <class Options>
+class ConvLayer final : public Layer {
+ public:
+  explicit ConvLayer(const Options& options)
+      : o_(options),
+        window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
+        activation_(find_activation(o_.activation)) {
+    expect_count("filters", o_.filters);
+    expect_count("groups", o_.groups);
+    if (o_.filters % o_.groups != 0) {
+      throw ValueError(
+          fmt::format("groups: expected a divisor of the {} filters, got {}",
+                      o_.filters, o_.groups));
+    }
+    window_.check();
+  }
+
+  std::string class_name() const override {
+    return window_.over_images() ? "Conv2D" : "Conv1D";
+  }
+  Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(kernel_).variable.shape();
+    return {{.kernel = window_.size(),
+             .in = k[-2] * o_.groups,
+             .out = k[-1],
+             .groups = o_.groups}};
+  }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = window_.input(inputs);
+    if (x[-1] % o_.groups != 0) {
+      throw ValueError(
+          fmt::format("groups: expected a divisor of the {} channels, got {}",
+                      x[-1], o_.groups));
+    }
+    return window_.output_shape(x, o_.filters);
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const int64_t c = inputs[0][-1] / o_.groups;
+    const Shape kernel = window_.kernel(c, o_.filters);
+    kernel_ = add_parameter("kernel", kernel,
+                            {.initializer = o_.kernel_initializer,
+                             .fan_in = kernel.size() / o_.filters,
+                             .fan_out = kernel.size() / c,
+                             .regularizer = o_.kernel_regularizer});
+    if (o_.use_bias) {
+      bias_ = add_parameter("bias", {o_.filters},
+                            {.initializer = o_.bias_initializer,
+                             .regularizer = o_.bias_regularizer});
+    }
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    Variable y =
+        window_.convolve(inputs[0], context.read(at(kernel_)), o_.groups);
+    if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
+    return activation_.apply(y);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    std::vector<std::string> operands{
+        y.name, context.weight(at(kernel_), onnx_convolution_weight, 0)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    y.name = context.node("Conv", operands, window_.onnx(y.shape, o_.groups));
+    y.shape = output_shape(std::array{y.shape});
+    return activation_.emit(context, y);
+  }
+
+  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+    return pixels(output_shape(inputs)) * o_.filters * window_.cells() *
+           (inputs[0][-1] / o_.groups);
+  }
+
+ private:
+  Options o_;
+  ConvolutionWindow window_;
+  const ActivationFunction& activation_;
+  size_t kernel_ = 0;
+  size_t bias_ = 0;
+};
+
+}  // namespace octet

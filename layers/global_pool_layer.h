@@ -1,0 +1,61 @@
+// GlobalMaxPooling1D, GlobalMaxPooling2D, GlobalAveragePooling1D and
+// GlobalAveragePooling2D: one layer over sequences or images.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+#include "pool_layer.h"
+
+namespace octet {
+
+template <class Visitor, class Options>
+void global_pool_fields(Visitor& v, Options& o) {
+  v("keepdims", o.keepdims);
+}
+
+template <class Options, Pooling kKind, int kAxes>
+class GlobalPoolLayer final : public Layer {
+ public:
+  explicit GlobalPoolLayer(const Options& options) : o_(options) {}
+
+  std::string class_name() const override {
+    return fmt::format("Global{}Pooling{}D",
+                       kKind == Pooling::max ? "Max" : "Average", kAxes);
+  }
+  Config config() const override { return write_fields(o_); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = kAxes == 2 ? image_input(inputs) : sequence_input(inputs);
+    if (!o_.keepdims) return {x[0], x[-1]};
+    const Shape y = x.with(1, 1);
+    return kAxes == 2 ? y.with(2, 1) : y;
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    const Keepdims keepdims = o_.keepdims ? Keepdims::yes : Keepdims::no;
+    const std::vector<int> axes =
+        kAxes == 2 ? std::vector{1, 2} : std::vector{1};
+    return kKind == Pooling::max ? max(inputs[0], axes, keepdims)
+                                 : mean(inputs[0], axes, keepdims);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    y.name = context.node(
+        kKind == Pooling::max ? "GlobalMaxPool" : "GlobalAveragePool",
+        {y.name});
+    y.shape = output_shape(std::span(&inputs[0].shape, 1));
+    if (o_.keepdims) return y;
+    return {context.node("Flatten", {y.name}, {{"axis", int64_t{1}}}), y.shape};
+  }
+
+ private:
+  Options o_;
+};
+
+}  // namespace octet

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/ops/window.h>
+
+namespace octet {
+
+struct Cropping1DOptions {
+  Ends cropping = 1;
+  std::string name = "";
+};
+
+/// Takes cells away at the ends of each sequence.
+/// Shapes: [n,l,c] -> [n,l-begin-end,c].
+/// Throws: ValueError for negative sizes; ShapeError when called on anything
+/// but sequences, or if nothing would be left.
+class Cropping1D : public LayerHandle {
+ public:
+  explicit Cropping1D(const Cropping1DOptions& options = {});
+};
+
+}  // namespace octet

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/shape.h>
+
+namespace octet {
+
+struct UpSampling1DOptions {
+  int64_t size = 2;
+  std::string name = "";
+};
+
+/// Every entry of a sequence `size` times. Shapes: [n,l,c] -> [n,l*size,c].
+/// Throws: ValueError for sizes < 1; ShapeError when called on anything but
+/// sequences.
+class UpSampling1D : public LayerHandle {
+ public:
+  explicit UpSampling1D(const UpSampling1DOptions& options = {});
+};
+
+}  // namespace octet

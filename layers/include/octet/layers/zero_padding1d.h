@@ -1,0 +1,22 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+#include <octet/runtime/ops/window.h>
+
+namespace octet {
+
+struct ZeroPadding1DOptions {
+  Ends padding = 1;
+  std::string name = "";
+};
+
+/// Zeros before and after each sequence.
+/// Shapes: [n,l,c] -> [n,begin+l+end,c].
+/// Throws: ValueError for negative sizes; ShapeError when called on anything
+/// but sequences.
+class ZeroPadding1D : public LayerHandle {
+ public:
+  explicit ZeroPadding1D(const ZeroPadding1DOptions& options = {});
+};
+
+}  // namespace octet

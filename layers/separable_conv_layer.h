@@ -1,0 +1,138 @@
+// SeparableConv1D and SeparableConv2D: one layer over sequences or images, as
+// its options say.
+#pragma once
+
+#include <array>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/ops.h>
+
+#include "activation_functions.h"
+#include "checks.h"
+#include "convolution.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+/// What the depthwise convolution makes and the pointwise one reads.
+inline constexpr std::string_view kSeparableInner = "depthwise";
+
+template <class Visitor, class Options>
+void separable_conv_fields(Visitor& v, Options& o) {
+  v("filters", o.filters);
+  v("kernel_size", o.kernel_size);
+  v("strides", o.strides);
+  v("padding", o.padding);
+  v("dilation_rate", o.dilation_rate);
+  v("depth_multiplier", o.depth_multiplier);
+  v("activation", o.activation);
+  v("use_bias", o.use_bias);
+  v("depthwise_initializer", o.depthwise_initializer);
+  v("pointwise_initializer", o.pointwise_initializer);
+  v("bias_initializer", o.bias_initializer);
+  v("depthwise_regularizer", o.depthwise_regularizer);
+  v("pointwise_regularizer", o.pointwise_regularizer);
+  v("bias_regularizer", o.bias_regularizer);
+}
+
+template <class Options>
+class SeparableConvLayer final : public Layer {
+ public:
+  explicit SeparableConvLayer(const Options& options)
+      : o_(options),
+        window_{o_.kernel_size, o_.strides, o_.padding, o_.dilation_rate},
+        activation_(find_activation(o_.activation)) {
+    expect_count("filters", o_.filters);
+    expect_count("depth_multiplier", o_.depth_multiplier);
+    window_.check();
+  }
+
+  std::string class_name() const override {
+    return window_.over_images() ? "SeparableConv2D" : "SeparableConv1D";
+  }
+  Config config() const override { return write_fields(o_); }
+  std::vector<ConvolutionShape> convolutions() const override {
+    const Shape& k = at(depthwise_).variable.shape();
+    return {{.kernel = window_.size(),
+             .in = k[-2],
+             .out = k[-2] * k[-1],
+             .groups = k[-2]},
+            {.in = k[-2] * k[-1], .out = o_.filters}};
+  }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return window_.output_shape(window_.input(inputs), o_.filters);
+  }
+
+  void build(std::span<const Shape> inputs) override {
+    const int64_t c = inputs[0][-1];
+    // Fans as Keras counts them, from the kernel's last two axes.
+    depthwise_ = add_parameter(
+        "depthwise_kernel", window_.kernel(c, o_.depth_multiplier),
+        {.initializer = o_.depthwise_initializer,
+         .fan_in = window_.cells() * c,
+         .fan_out = window_.cells() * o_.depth_multiplier,
+         .regularizer = o_.depthwise_regularizer,
+         .channel_axis = window_.over_images() ? 2 : 1});
+    const int64_t mixed = c * o_.depth_multiplier;
+    pointwise_ =
+        add_parameter("pointwise_kernel", pointwise().kernel(mixed, o_.filters),
+                      {.initializer = o_.pointwise_initializer,
+                       .fan_in = mixed,
+                       .fan_out = o_.filters,
+                       .regularizer = o_.pointwise_regularizer});
+    if (o_.use_bias) {
+      bias_ = add_parameter("bias", {o_.filters},
+                            {.initializer = o_.bias_initializer,
+                             .regularizer = o_.bias_regularizer});
+    }
+  }
+
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable each =
+        window_.convolve_depthwise(inputs[0], context.read(at(depthwise_)));
+    Variable y = pointwise().convolve(context.inner(kSeparableInner, each),
+                                      context.read(at(pointwise_)));
+    if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
+    return activation_.apply(y);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    const std::string each = context.node(
+        "Conv",
+        {y.name, context.weight(at(depthwise_), onnx_depthwise_weight, 0)},
+        window_.onnx(y.shape, y.shape[-1]));
+    std::vector<std::string> operands{
+        context.inner(kSeparableInner, each),
+        context.weight(at(pointwise_), onnx_convolution_weight, 0)};
+    if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
+    y.shape = output_shape(std::array{y.shape});
+    y.name = context.node("Conv", operands, pointwise().onnx(y.shape, 1));
+    return activation_.emit(context, y);
+  }
+
+  int64_t multiply_adds(std::span<const Shape> inputs) const override {
+    const int64_t mixed = inputs[0][-1] * o_.depth_multiplier;
+    return pixels(output_shape(inputs)) * mixed *
+           (window_.cells() + o_.filters);
+  }
+
+ private:
+  ConvolutionWindow pointwise() const {
+    if (window_.over_images()) return {Size2(1), 1, Padding::valid, 1};
+    return {Size1(1), 1, Padding1D::valid, 1};
+  }
+
+  Options o_;
+  ConvolutionWindow window_;
+  const ActivationFunction& activation_;
+  size_t depthwise_ = 0;
+  size_t pointwise_ = 0;
+  size_t bias_ = 0;
+};
+
+}  // namespace octet
