@@ -97,13 +97,16 @@ Kernel fold_codes(const Parameter& parameter, const Quantizer& quantizer,
   return result;
 }
 
-// One scale for each output, which DepthwiseConv2D has not with a multiplier:
-// its kernel [kh,kw,c,m] is that of c groups, [kh,kw,1,c*m], as it stands.
+// One scale for each output, which a depthwise convolution has not with a
+// multiplier: its kernel [kh,kw,c,m] is that of c groups, [kh,kw,1,c*m], as it
+// stands; that over sequences likewise, without kh.
 void make_grouped(FoldedLayer& layer, Tensor& kernel) {
   const Shape& k = kernel.shape();
   const Config& from = layer.config;
   Config config;
-  config.set("filters", k[2] * k[3]).set("groups", k[2]);
+  const int64_t c = k[-2];
+  const int64_t outputs = c * k[-1];
+  config.set("filters", outputs).set("groups", c);
   for (const char* same :
        {"kernel_size", "strides", "padding", "dilation_rate", "activation",
         "use_bias", "bias_initializer", "bias_regularizer"}) {
@@ -112,13 +115,13 @@ void make_grouped(FoldedLayer& layer, Tensor& kernel) {
   config.set("kernel_initializer", from.at("depthwise_initializer"))
       .set("kernel_regularizer", from.at("depthwise_regularizer"));
   layer.config = std::move(config);
-  layer.class_name = "Conv2D";
+  const std::string depthwise =
+      std::exchange(layer.class_name, k.rank() == 4 ? "Conv2D" : "Conv1D");
   layer.kernel = "kernel";
   layer.note = fmt::format(
-      "DepthwiseConv2D becomes Conv2D of {} groups, with a scale for each of "
-      "{} outputs",
-      k[2], k[2] * k[3]);
-  kernel = kernel.reshaped({k[0], k[1], 1, k[2] * k[3]});
+      "{} becomes {} of {} groups, with a scale for each of {} outputs",
+      depthwise, layer.class_name, c, outputs);
+  kernel = kernel.reshaped(k.with(-2, 1).with(-1, outputs));
 }
 
 }  // namespace
@@ -213,7 +216,7 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
     config.per_channel = true;
     config.rule = ScaleRule::fixed;
     const int64_t multiplier = kernel.variable.shape()[-1];
-    if (result.class_name == "DepthwiseConv2D" && multiplier > 1) {
+    if (result.class_name.starts_with("DepthwiseConv") && multiplier > 1) {
       make_grouped(result, folded.values);
     }
     result.quantizer = std::make_shared<Quantizer>(quantizer->name(), config);

@@ -91,4 +91,14 @@ bool GraphIndex::is(const GraphNode& node, std::string_view class_name) {
   return float_layer(*node.layer).class_name() == class_name;
 }
 
+bool GraphIndex::is_spatial(const GraphNode& node, std::string_view stem) {
+  return is_spatial_class(float_layer(*node.layer).class_name(), stem);
+}
+
+bool is_spatial_class(std::string_view class_name, std::string_view stem) {
+  if (!class_name.starts_with(stem)) return false;
+  const std::string_view rest = class_name.substr(stem.size());
+  return rest == "1D" || rest == "2D";
+}
+
 }  // namespace octet::quant

@@ -18,6 +18,10 @@ enum class GraphView {
   training,  ///< every layer counts
 };
 
+/// Whether a class is that one over images or sequences: "MaxPooling" is
+/// MaxPooling1D and MaxPooling2D.
+bool is_spatial_class(std::string_view class_name, std::string_view stem);
+
 class GraphIndex {
  public:
   struct Reader {
@@ -57,6 +61,8 @@ class GraphIndex {
     return role(node) == LayerRole::linear;
   }
   static bool is(const GraphNode& node, std::string_view class_name);
+  /// The same of is_spatial_class().
+  static bool is_spatial(const GraphNode& node, std::string_view stem);
 
  private:
   struct Entry {

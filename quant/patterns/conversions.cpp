@@ -7,6 +7,7 @@
 #include <octet/layers/registry.h>
 #include <octet/quant/conversion.h>
 
+#include "graph/graph_index.h"
 #include "graph/layer_facts.h"
 
 namespace octet::quant {
@@ -14,8 +15,10 @@ namespace {
 
 using Replacement = std::optional<SymbolicTensor>;
 
+// Of an image, or of a sequence.
 bool is_one_pixel(const Shape& shape) {
-  return shape.rank() == 4 && shape[1] == 1 && shape[2] == 1;
+  const int rank = shape.rank();
+  return (rank == 3 || rank == 4) && shape.slice(1, rank - 1).size() == 1;
 }
 
 // In training too, on its one input.
@@ -48,9 +51,11 @@ bool has_one_cell(const Config& pool_size) {
 Replacement remove_identity_pool(const GraphNode& node, Rebuild& rebuild) {
   const Layer& layer = *node.layer;
   const std::string name = layer.class_name();
-  const bool global =
-      name == "GlobalAveragePooling2D" || name == "GlobalMaxPooling2D";
-  if (!global && name != "AveragePooling2D" && name != "MaxPooling2D") {
+  const auto is = [&](std::string_view stem) {
+    return is_spatial_class(name, stem);
+  };
+  const bool global = is("GlobalAveragePooling") || is("GlobalMaxPooling");
+  if (!global && !is("AveragePooling") && !is("MaxPooling")) {
     return std::nullopt;
   }
   const SymbolicTensor& x = node.inputs[0];
@@ -90,21 +95,22 @@ bool flattens_one_pixel(const GraphNode& node) {
          is_one_pixel(node.inputs[0].shape());
 }
 
-// A 1x1 convolution with the weights of a Dense layer, called on x.
+// A convolution of one cell with the weights of a Dense layer, called on x.
 SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
+  const bool image = x.shape().rank() == 4;
   Config config = dense.config();
-  config.set("filters", config.at("units"))
-      .set("kernel_size", Config::List{1, 1});
-  const std::shared_ptr<Layer> conv = create_layer("Conv2D", config);
+  config.set("filters", config.at("units")).set("kernel_size", 1);
+  const std::shared_ptr<Layer> conv =
+      create_layer(image ? "Conv2D" : "Conv1D", config);
   conv->set_name(dense.name());
   SymbolicTensor y = call(conv, {x});
   std::vector<Tensor> values;
   for (const Parameter& p : dense.parameters()) {
     const Tensor& value = p.variable.value();
     const Shape& shape = value.shape();
-    values.push_back(p.name == "kernel"
-                         ? value.reshaped({1, 1, shape[0], shape[1]})
-                         : value);
+    values.push_back(p.name != "kernel" ? value
+                     : image ? value.reshaped({1, 1, shape[0], shape[1]})
+                             : value.reshaped({1, shape[0], shape[1]}));
   }
   conv->set_parameters(values);
   conv->set_trainable(dense.trainable());

@@ -15,13 +15,15 @@ PatternStep layer(std::vector<std::string> classes, Condition only_if = {}) {
   return {.classes = std::move(classes), .only_if = std::move(only_if)};
 }
 
-PatternStep maybe(std::string layer_class) {
-  return {.classes = {std::move(layer_class)}, .optional = true};
+PatternStep maybe(std::vector<std::string> classes) {
+  return {.classes = std::move(classes), .optional = true};
 }
 
-PatternStep pad() { return maybe("ZeroPadding2D"); }
-PatternStep norm() { return maybe("BatchNormalization"); }
-PatternStep conv() { return layer({"Conv2D", "DepthwiseConv2D"}); }
+PatternStep pad() { return maybe({"ZeroPadding1D", "ZeroPadding2D"}); }
+PatternStep norm() { return maybe({"BatchNormalization"}); }
+PatternStep conv() {
+  return layer({"Conv1D", "Conv2D", "DepthwiseConv1D", "DepthwiseConv2D"});
+}
 
 PatternStep activation() {
   return {.classes = {"ReLU", "LeakyReLU", "ELU"},
@@ -118,7 +120,7 @@ std::vector<Pattern> tensorrt_patterns() {
        .qdq_points = {query, key, value},
        .rationale = "query, key and value each have a range of their own"},
       {.name = "AdaptiveAvgPool",
-       .steps = {layer({"GlobalAveragePooling2D"})},
+       .steps = {layer({"GlobalAveragePooling1D", "GlobalAveragePooling2D"})},
        .qdq_points = {input, output},
        .rationale = "both sides, so that TensorRT fuses the pool"},
       {.name = "LayerNorm",

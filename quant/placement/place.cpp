@@ -217,7 +217,7 @@ const GraphNode* pad_of(const GraphIndex& graph, const Layer& layer,
   const GraphNode& call = *graph.calls(layer)[0];
   if (!graph.is_called_once(layer) || call.inputs.size() != 1) return nullptr;
   const GraphNode* node = &graph.source(call.inputs[0]);
-  while (GraphIndex::is(*node, "ZeroPadding2D")) {
+  while (GraphIndex::is_spatial(*node, "ZeroPadding")) {
     const auto found = decisions.find(node->layer.get());
     if (found == decisions.end()) return nullptr;
     if (!found->second.sites.empty()) return node;
@@ -299,7 +299,7 @@ void add_conflicts(const GraphIndex& graph, const Layer& layer,
 Decisions policy_of(const GraphIndex& graph, const Decisions& fixed,
                     const QuantizeOptions& options) {
   return options.policy == Policy::toolkit
-             ? toolkit_policy(graph, fixed)
+             ? toolkit_policy(graph, fixed, options.toolkit)
              : tensorrt_policy(graph, fixed, options.tensorrt);
 }
 

@@ -9,7 +9,8 @@ namespace octet::quant {
 
 /// What a policy wants of the layers that `fixed` does not speak of. It takes
 /// account of what is fixed.
-Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed);
+Decisions toolkit_policy(const GraphIndex& graph, const Decisions& fixed,
+                         const ToolkitPolicy& options);
 Decisions tensorrt_policy(const GraphIndex& graph, const Decisions& fixed,
                           const TensorrtPolicy& options);
 

@@ -41,10 +41,13 @@ std::optional<Decision> decide(PlacementState& state, const GraphNode& node,
   }
   if (is("Add")) return decide_add(state, node, options);
   if (is("Multiply")) return decide_multiply(state, node, options);
-  if (is("AveragePooling2D") || is("GlobalAveragePooling2D")) {
+  if (GraphIndex::is_spatial(node, "AveragePooling") ||
+      GraphIndex::is_spatial(node, "GlobalAveragePooling")) {
     return decide_average_pool(state, node, options);
   }
-  if (is("MaxPooling2D") || is("Concatenate")) return std::nullopt;
+  if (GraphIndex::is_spatial(node, "MaxPooling") || is("Concatenate")) {
+    return std::nullopt;
+  }
   if (!info.enabled) {
     return skipped(
         "P27", fmt::format("{} fuses with no INT8 layer", info.layer_class));

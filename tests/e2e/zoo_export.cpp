@@ -1,9 +1,9 @@
 // zoo_export FOLDER: writes one network of each family of the zoo, on small
-// images, as FOLDER/<name>.onnx with Octet's own answers, by its layers and by
-// running the file, in FOLDER/<name>.json. FOLDER/<name>.int8.onnx is the same
-// network quantized, calibrated and trained for a step;
-// FOLDER/<name>.patterns.int8.onnx is what the pattern route makes of some.
-// tests/oracle/compare_zoo.py runs them.
+// images, and one over sequences, as FOLDER/<name>.onnx with Octet's own
+// answers, by its layers and by running the file, in FOLDER/<name>.json.
+// FOLDER/<name>.int8.onnx is the same network quantized, calibrated and trained
+// for a step; FOLDER/<name>.patterns.int8.onnx is what the pattern route makes
+// of some. tests/oracle/compare_zoo.py runs them.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -19,6 +19,7 @@
 #include <octet/train/optimizer.h>
 
 #include "../disturb.h"
+#include "../quant/sequence_network.h"
 #include "exported_case.h"
 
 namespace octet {
@@ -83,18 +84,18 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
   write_case(quantized, x, folder, name + ".patterns.int8");
 }
 
-void write_family(const Family& family, const std::filesystem::path& folder) {
-  const Model model = zoo::make(family.name, family.options);
+void write_network(const Model& model, const std::string& name,
+                   bool by_patterns, const std::filesystem::path& folder) {
   disturb(model);
   const std::vector<Tensor> x = noise_for(model, 4);
-  write_case(model, x, folder, family.name);
-  if (family.by_patterns) write_by_patterns(model, x, folder, family.name);
+  write_case(model, x, folder, name);
+  if (by_patterns) write_by_patterns(model, x, folder, name);
 
   Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
   quant::prepare_qat(quantized);
   train_one_step(quantized, x[0]);
-  write_case(quantized, x, folder, family.name + ".int8");
+  write_case(quantized, x, folder, name + ".int8");
 }
 
 void write_all(const std::filesystem::path& folder) {
@@ -103,9 +104,13 @@ void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   for (const Family& family : families()) {
     with_context([&] { return "in network " + family.name; },
-                 [&] { write_family(family, folder); });
+                 [&] {
+                   write_network(zoo::make(family.name, family.options),
+                                 family.name, family.by_patterns, folder);
+                 });
   }
-  fmt::print("{} networks written\n", families().size());
+  write_network(sequence_network(true), "sequence", true, folder);
+  fmt::print("{} networks written\n", families().size() + 1);
 }
 
 }  // namespace

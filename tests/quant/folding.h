@@ -116,6 +116,51 @@ inline std::vector<LinearKind> linear_kinds() {
        {5, 6},
        "kernel",
        8},
+      {"Conv1D",
+       [](bool use_bias) -> LayerHandle {
+         return Conv1D({.filters = 8,
+                        .padding = "causal",
+                        .dilation_rate = 2,
+                        .groups = 2,
+                        .use_bias = use_bias,
+                        .name = "linear"});
+       },
+       {11, 4},
+       "kernel",
+       8},
+      {"DepthwiseConv1D",
+       [](bool use_bias) -> LayerHandle {
+         return DepthwiseConv1D(
+             {.strides = 2, .use_bias = use_bias, .name = "linear"});
+       },
+       {11, 8},
+       "depthwise_kernel",
+       8},
+      {"DepthwiseConv1DMultiplier",
+       [](bool use_bias) -> LayerHandle {
+         return DepthwiseConv1D({.kernel_size = 4,
+                                 .strides = 2,
+                                 .padding = "same",
+                                 .depth_multiplier = 2,
+                                 .dilation_rate = 2,
+                                 .use_bias = use_bias,
+                                 .name = "linear"});
+       },
+       {13, 4},
+       "depthwise_kernel",
+       8,
+       1,
+       "kernel"},
+      {"SeparableConv1D",
+       [](bool use_bias) -> LayerHandle {
+         return SeparableConv1D({.filters = 8,
+                                 .depth_multiplier = 2,
+                                 .use_bias = use_bias,
+                                 .name = "linear"});
+       },
+       {9, 3},
+       "pointwise_kernel",
+       8},
   };
 }
 

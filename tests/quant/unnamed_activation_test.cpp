@@ -49,7 +49,7 @@ Model normalized_model(bool bent) {
   const LayerHandle layer(std::make_shared<BentLayer>(bent));
   layer->set_name("bent");
   const SymbolicTensor x = input({4}, "x");
-  return Model(x, norm(layer(x), "bn"));
+  return Model(x, quant::norm(layer(x), "bn"));
 }
 
 TEST(UnnamedActivation, EndsTheChainOfItsLayer) {

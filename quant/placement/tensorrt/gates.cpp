@@ -8,11 +8,14 @@
 namespace octet::quant {
 namespace {
 
-// One number a channel for a whole image.
+// One number a channel for a whole image or sequence.
 bool is_one_pixel(const SymbolicTensor& x, const GraphNode& node) {
-  const Shape& shape = x.shape();
-  return shape.rank() == 4 && node.shape.rank() == 4 && shape[1] == 1 &&
-         shape[2] == 1 && (node.shape[1] > 1 || node.shape[2] > 1);
+  const auto pixels = [](const Shape& shape) {
+    return shape.slice(1, shape.rank() - 1).size();
+  };
+  const int rank = x.shape().rank();
+  return (rank == 3 || rank == 4) && node.shape.rank() == rank &&
+         pixels(x.shape()) == 1 && pixels(node.shape) > 1;
 }
 
 bool ends_in_sigmoid(const GraphIndex& graph, const SymbolicTensor& x) {

@@ -23,7 +23,7 @@ bool is_narrow(const ConvolutionShape& c, bool first) {
 }
 
 bool is_depthwise(const GraphNode& node) {
-  if (GraphIndex::is(node, "DepthwiseConv2D")) return true;
+  if (GraphIndex::is_spatial(node, "DepthwiseConv")) return true;
   const auto convolutions = node.layer->convolutions();
   return convolutions.size() == 1 && convolutions[0].groups > 1 &&
          convolutions[0].groups == convolutions[0].in;
@@ -97,7 +97,7 @@ bool moves_to_pad(const PlacementState& state,
   const GraphIndex& graph = state.graph();
   return reader.input == 0 && !state.is_fixed(node) &&
          graph.is_called_once(*node.layer) && state.reads_int8(node, 0) &&
-         (graph.is_linear(node) || GraphIndex::is(node, "ZeroPadding2D"));
+         (graph.is_linear(node) || GraphIndex::is_spatial(node, "ZeroPadding"));
 }
 
 }  // namespace
@@ -121,9 +121,9 @@ void move_before_pads(PlacementState& state) {
   for (const auto& node : std::views::reverse(graph.model().nodes())) {
     const auto readers = graph.readers(*node);
     const bool moves =
-        GraphIndex::is(*node, "ZeroPadding2D") && !state.is_fixed(*node) &&
-        graph.is_called_once(*node->layer) && !readers.empty() &&
-        !graph.is_output(*node) &&
+        GraphIndex::is_spatial(*node, "ZeroPadding") &&
+        !state.is_fixed(*node) && graph.is_called_once(*node->layer) &&
+        !readers.empty() && !graph.is_output(*node) &&
         std::ranges::all_of(
             readers, [&](const auto& r) { return moves_to_pad(state, r); });
     if (!moves) continue;

@@ -87,7 +87,7 @@ void PlacementState::find_successors(const GraphNode& node) {
     const Successors further =
         lets_through(graph_, *reader) ? successors(*reader) : Successors();
     // A pad with Q/DQ has it for the layer that reads it.
-    const bool pad = GraphIndex::is(*reader, "ZeroPadding2D");
+    const bool pad = GraphIndex::is_spatial(*reader, "ZeroPadding");
     if (reads_int8(*reader, input) && !pad) {
       keep(result.quantized, reader);
       keep(result.unmerged, reader);

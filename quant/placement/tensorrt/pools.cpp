@@ -11,7 +11,7 @@ namespace {
 // Whether this is a pad with one reader, so that Q/DQ can stand before it.
 bool is_own_pad(const PlacementState& state, const GraphNode& pad) {
   const GraphIndex& graph = state.graph();
-  return GraphIndex::is(pad, "ZeroPadding2D") && graph.uses(pad) == 1 &&
+  return GraphIndex::is_spatial(pad, "ZeroPadding") && graph.uses(pad) == 1 &&
          !state.is_fixed(pad) && graph.is_called_once(*pad.layer);
 }
 
@@ -119,7 +119,7 @@ Decision decide_average_pool(const PlacementState& state, const GraphNode& node,
 void decide_max_pools(PlacementState& state) {
   const GraphIndex& graph = state.graph();
   for (const auto& node : graph.model().nodes()) {
-    if (!GraphIndex::is(*node, "MaxPooling2D")) continue;
+    if (!GraphIndex::is_spatial(*node, "MaxPooling")) continue;
     if (!state.is_fixed(*node)) decide_max_pool(state, *node);
     share_shortcut(state, *node);
   }
