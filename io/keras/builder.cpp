@@ -240,13 +240,15 @@ Value input_value(const KerasLayer& layer, size_t number,
         fmt::format("{}: expected a dense input, got another", key));
   }
   const std::optional<Shape> stated = stated_shape(layer);
-  const Order order{.channels_first = (!stated || stated->rank() == 4) &&
+  const Order order{.channels_first = (!stated || stated->rank() == 3 ||
+                                       stated->rank() == 4) &&
                                       may_have_channels_first};
   std::optional<Shape> sample;
   if (stated) {
     const Shape& s = *stated;
-    sample =
-        order.channels_first ? Shape{s[2], s[3], s[1]} : s.slice(1, s.rank());
+    sample = !order.channels_first ? s.slice(1, s.rank())
+             : s.rank() == 3       ? Shape{s[2], s[1]}
+                                   : Shape{s[2], s[3], s[1]};
   }
   const std::vector<Shape>& given = state.options.input_shapes;
   if (number < given.size()) {
@@ -271,7 +273,8 @@ Value input_value(const KerasLayer& layer, size_t number,
                     "KerasOptions::input_shapes",
                     sample ? sample->to_string() : "none"));
   }
-  return {input(*sample, layer.name), sample->rank() == 3 ? order : Order{}};
+  const bool has_channels = sample->rank() == 2 || sample->rank() == 3;
+  return {input(*sample, layer.name), has_channels ? order : Order{}};
 }
 
 }  // namespace

@@ -39,10 +39,21 @@ int64_t from_zero(int64_t axis, int rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
-// Keras' axis of [n,c,h,w] where Octet has it.
-int64_t in_nhwc(int64_t axis) {
-  constexpr int64_t kAxes[] = {0, 3, 1, 2};
-  return axis >= 0 && axis < 4 ? kAxes[axis] : axis;
+// Images and sequences, whose channels may come first.
+bool has_pixels(int rank) { return rank == 3 || rank == 4; }
+
+// Keras' axis of [n,c,h,w] or [n,c,l] where Octet has it.
+int64_t in_nhwc(int64_t axis, int rank) {
+  if (axis < 1 || axis >= rank) return axis;
+  return axis == 1 ? rank - 1 : axis - 1;
+}
+
+// [n,c,h,w] to [n,h,w,c], and back; sequences likewise.
+SymbolicTensor channels_last(const SymbolicTensor& x) {
+  return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {2, 3, 1});
+}
+SymbolicTensor channels_first(const SymbolicTensor& x) {
+  return x.shape().rank() == 3 ? permuted(x, {2, 1}) : permuted(x, {3, 1, 2});
 }
 
 // The order in which the only axis of the channels is the last one.
@@ -51,7 +62,7 @@ Order for_channels(const Step& step, const Value& x) {
   std::vector<int64_t> axes = integers(step.config, "axis");
   if (axes.empty()) axes.push_back(-1);
   const int64_t axis = from_zero(axes[0], rank);
-  if (axes.size() == 1 && axis == 1 && rank == 4) return kChannelsFirst;
+  if (axes.size() == 1 && axis == 1 && has_pixels(rank)) return kChannelsFirst;
   if (axes.size() != 1 || axis != rank - 1) {
     throw UnsupportedError(
         fmt::format("axis: expected that of the channels of {}, got [{}]",
@@ -91,7 +102,7 @@ Order for_merge(std::span<const Value> inputs) {
 // A softmax is over the channels, and noise_shape is in Keras' order.
 Order for_values(const Step& step, std::span<const Value> inputs) {
   const Config* function = step.config.find("activation");
-  const bool over_channels = inputs[0].tensor.shape().rank() == 4 &&
+  const bool over_channels = has_pixels(inputs[0].tensor.shape().rank()) &&
                              function != nullptr &&
                              *function == Config("softmax");
   const bool keras =
@@ -136,6 +147,7 @@ bool takes_any_order(KerasLayout layout) {
 Shape keras_shape(const Value& value) {
   const Shape& x = value.tensor.shape();
   if (!value.order.channels_first) return x;
+  if (x.rank() == 3) return {x[0], x[2], x[1]};
   return {x[0], x[3], x[1], x[2]};
 }
 
@@ -147,21 +159,21 @@ Value arranged(const Value& value, const Order& wanted) {
     return call(create_layer("Flatten", Config::Object()), {t});
   };
   if (value.order.channels_first) {
-    result = {permuted(value.tensor, {3, 1, 2}), kPlain};
+    result = {channels_first(value.tensor), kPlain};
   } else if (value.order.flattened.rank() == 3) {
     const Shape& s = value.order.flattened;
     const auto image =
         rearranged(value.tensor, "Reshape", "target_shape", {s[1], s[2], s[0]});
-    result = {flat(permuted(image, {3, 1, 2})), kPlain};
+    result = {flat(channels_first(image)), kPlain};
   }
-  if (wanted.channels_first && x.rank() == 4) {
-    return {permuted(result.tensor, {2, 3, 1}), wanted};
+  if (wanted.channels_first && has_pixels(x.rank())) {
+    return {channels_last(result.tensor), wanted};
   }
   const Shape& s = wanted.flattened;
   if (s.rank() == 3 && x.rank() == 2 && s.size() == x[1]) {
     const auto image = rearranged(result.tensor, "Reshape", "target_shape",
                                   {s[0], s[1], s[2]});
-    return {flat(permuted(image, {2, 3, 1})), wanted};
+    return {flat(channels_last(image)), wanted};
   }
   return result;
 }
@@ -169,7 +181,7 @@ Value arranged(const Value& value, const Order& wanted) {
 Order order_for(const Step& step, std::span<const Value> inputs) {
   const Value& x = inputs[0];
   const int rank = x.tensor.shape().rank();
-  const bool image = rank == 4;
+  const bool image = has_pixels(rank);
   switch (layout_of(step)) {
     case KerasLayout::keras:
       return kPlain;
@@ -200,7 +212,7 @@ Config config_in(const Order& order, const Step& step, int rank) {
   Config config = step.config;
   if (!order.channels_first) return config;
   const auto moved = [&](int64_t axis) {
-    return in_nhwc(from_zero(axis, rank));
+    return in_nhwc(from_zero(axis, rank), rank);
   };
   switch (layout_of(step)) {
     case KerasLayout::axis: {
@@ -210,7 +222,7 @@ Config config_in(const Order& order, const Step& step, int rank) {
     }
     case KerasLayout::channels:
     case KerasLayout::statistics:
-      config.set("axis", Config::List{3});
+      config.set("axis", Config::List{rank - 1});
       break;
     case KerasLayout::shared_axes: {
       Config::List axes;
@@ -235,18 +247,25 @@ Order order_after(const Order& order, const Step& step, const Shape& input,
   if (layout == KerasLayout::flatten) {
     // Keras brings the channels to the end first, if it knows of them.
     if (!order.channels_first) return order;
-    const bool same = input[3] == 1 || (input[1] == 1 && input[2] == 1);
+    const int64_t h = input.rank() == 3 ? 1 : input[1];
+    const int64_t w = input[-2];
+    const bool same = input[-1] == 1 || (h == 1 && w == 1);
     if (has_channels_first(step.config) || same) return kPlain;
-    return {.flattened = {input[3], input[1], input[2]}};
+    return {.flattened = {input[-1], h, w}};
   }
   // Pooling over the whole image leaves features, in one order.
-  return order.channels_first && output.rank() != 4 ? kPlain : order;
+  return order.channels_first && !has_pixels(output.rank()) ? kPlain : order;
 }
 
 WeightOrder weight_order(const Order& order, const Step& step,
                          const std::string& parameter, const Shape& shape) {
   const KerasLayout layout = layout_of(step);
   if (order.channels_first && layout == KerasLayout::shared_axes) {
+    if (shape.rank() == 2) {
+      return {{shape[1], shape[0]}, [](const Tensor& alpha) {
+                return alpha.transposed({1, 0});
+              }};
+    }
     return {{shape[2], shape[0], shape[1]}, [](const Tensor& alpha) {
               return alpha.transposed({1, 2, 0});
             }};

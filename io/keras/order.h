@@ -1,5 +1,6 @@
-// The order of axes: Octet's images are [n,h,w,c] wherever they come from, and
-// a value remembers in which order Keras has it. Internal to io/keras.
+// The order of axes: Octet's images are [n,h,w,c] and its sequences [n,l,c]
+// wherever they come from, and a value remembers in which order Keras has it.
+// Internal to io/keras.
 #pragma once
 
 #include <functional>
@@ -14,10 +15,10 @@
 namespace octet::io {
 
 struct Order {
-  /// Of an image: Keras has [n,c,h,w].
+  /// Of an image or a sequence: Keras has [n,c,h,w] or [n,c,l].
   bool channels_first = false;
   /// Of features that Keras flattened from [c,h,w], as Octet has them in the
-  /// order h, w, c: these sizes. Otherwise of rank 0.
+  /// order h, w, c: these sizes; of a sequence with h = 1. Otherwise of rank 0.
   Shape flattened = {};
 
   bool operator==(const Order&) const = default;
@@ -55,7 +56,8 @@ WeightOrder weight_order(const Order& order, const Step& step,
 
 /// What the order of values means to a step; `keras` for one of the user's.
 KerasLayout layout_of(const Step& step);
-/// Whether it takes images with channels first as it takes others.
+/// Whether it takes images and sequences with channels first as it takes
+/// others.
 bool takes_any_order(KerasLayout layout);
 
 }  // namespace octet::io

@@ -40,6 +40,7 @@ int write_all(const std::filesystem::path& folder) {
   for (const char* file :
        {"k1_tf.h5", "k2_functional.h5", "k2_sequence.h5",
         "k3_channels_first.keras", "k3_functional.keras", "k3_sequence.keras",
+        "k3_signal.keras", "k3_signal_channels_first.keras",
         "toolkit_residual.h5", "toolkit_sequence.h5"}) {
     const std::string name = std::filesystem::path(file).stem();
     write_model(io::load_keras(io::keras_golden(file)), name,

@@ -304,24 +304,40 @@ TEST(KerasOptionForms, ClassesHaveOtherNames) {
   EXPECT_EQ(class_of("ThresholdedReLU", R"("theta":0.5)"), "ReLU");
 }
 
-TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
-  using V = std::vector<float>;
-  EXPECT_EQ(computed(keras_layer("LeakyReLU", "x", R"("alpha":0.5)")),
-            computed(keras_layer("LeakyReLU", "x", R"("negative_slope":0.5)")));
-  EXPECT_EQ(
-      computed(keras_layer("Rescaling", "x", R"("scale":[[1,2]],"offset":0.5)"),
-               "[null,2]"),
-      (V{0.5, 2.5}));
-  EXPECT_EQ(
-      computed(keras_layer(
-                   "Normalization", "x",
-                   R"("axis":[-1],"mean":{"class_name":"__numpy__","config":{)"
-                   R"("value":[[1.0,2.0]],"dtype":"float32"}},)"
-                   R"("variance":[[4.0,4.0]])"),
-               "[null,2]"),
-      (V{-0.5, -0.5}));
-  EXPECT_EQ(computed(keras_layer("Softmax", "x", R"("axis":[-1])"), "[null,1]"),
-            (V{1}));
+// As Keras 1 calls them; a default in their place would be another network.
+TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
+  const auto chain = [](const std::string& name, const std::string& options) {
+    return keras_sequential(
+        {keras_input("i", "[null,26,3]"), keras_layer(name, "x", options)});
+  };
+  const auto shape_of = [&](const std::string& name,
+                            const std::string& options) {
+    return loaded(chain(name, options)).outputs()[0].shape().slice(1, 3);
+  };
+  EXPECT_EQ(shape_of("MaxPooling1D", R"("pool_length":5,"stride":4)"),
+            Shape({6, 3}));
+  EXPECT_EQ(shape_of("AveragePooling1D", R"("pool_length":5,"stride":null)"),
+            Shape({5, 3}));
+  EXPECT_EQ(shape_of("UpSampling1D", R"("length":3)"), Shape({78, 3}));
+  EXPECT_EQ(shape_of("ZeroPadding1D", R"("padding":2)"), Shape({30, 3}));
+  EXPECT_EQ(shape_of("SpatialDropout1D", R"("p":0.25)"), Shape({26, 3}));
+
+  const std::string conv =
+      chain("Convolution1D",
+            R"("nb_filter":4,"filter_length":7,"subsample_length":2,)"
+            R"("border_mode":"valid","bias":false)");
+  const TempFolder folder;
+  KerasFile(conv)
+      .layer("x", {{"kernel:0", Tensor::zeros({7, 3, 4})}})
+      .write(folder / "m.h5");
+  EXPECT_EQ(load_keras(folder / "m.h5").outputs()[0].shape().slice(1, 3),
+            Shape({10, 4}));
+  // Its kernels had an axis more.
+  KerasFile(conv, "1.2.2")
+      .layer("x", {{"x_W:0", Tensor::zeros({7, 1, 3, 4})}})
+      .write(folder / "old.h5");
+  EXPECT_THAT(error_of<Error>([&] { (void)load_keras(folder / "old.h5"); }),
+              HasSubstr("[7,1,3,4]"));
 }
 
 TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {

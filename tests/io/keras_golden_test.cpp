@@ -38,6 +38,7 @@ std::vector<GoldenFile> golden_files() {
       {"k2_functional", "k2_functional.legacy_weights.h5",
        "k2_functional.architecture.json"},
       {"k2_sequence", "k2_sequence.h5"},
+      {"k2_signal", "k2_signal.h5"},
       {"k30_functional", "k30_functional.keras"},
       {"k3_bfloat16", "k3_bfloat16.keras"},
       {"k3_channels_first", "k3_channels_first.h5"},
@@ -49,6 +50,8 @@ std::vector<GoldenFile> golden_files() {
       {"k3_functional", "k3_functional.weights.h5",
        "k3_functional.architecture.json"},
       {"k3_sequence", "k3_sequence.keras"},
+      {"k3_signal", "k3_signal.keras"},
+      {"k3_signal_channels_first", "k3_signal_channels_first.keras"},
   };
 }
 

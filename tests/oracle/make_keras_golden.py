@@ -42,13 +42,16 @@ def computed(model, inputs):
 
 
 def record(name, model, samples=2):
-    """The outputs for some inputs. Images are written as [n,h,w,c]."""
+    """The outputs for some inputs. Images are written as [n,h,w,c], sequences
+    as [n,l,c]."""
     first = keras.config.image_data_format() if VERSION[0] == "3" else ""
     inputs = [numbers(f"{name} input {i}", (samples, *x.shape[1:]))
               for i, x in enumerate(model.inputs)]
     outputs = computed(model, inputs)
     if first == "channels_first":
-        nhwc = lambda a: a.transpose(0, 2, 3, 1) if a.ndim == 4 else a
+        def nhwc(a):
+            axes = {3: (0, 2, 1), 4: (0, 2, 3, 1)}.get(a.ndim)
+            return a if axes is None else a.transpose(axes)
         inputs, outputs = [[nhwc(np.asarray(a)) for a in group]
                            for group in (inputs, outputs)]
     write_outputs(GOLDEN / f"{name}.json", origin(), inputs, outputs)
@@ -172,6 +175,70 @@ def branches():
                        name="branches")
 
 
+def signal():
+    """Layers over sequences: a residual, pads of every kind, a gate."""
+    x = trace = keras.Input((23, 3), name="trace")
+    x = layers.Rescaling([0.5, 0.25, 1.0], offset=-0.125, name="scale")(x)
+    x = layers.Conv1D(6, 5, strides=2, padding="same", activation="relu",
+                      name="stem")(x)
+    x = layers.ZeroPadding1D((2, 0), name="pad")(x)
+    x = layers.DepthwiseConv1D(3, depth_multiplier=2, use_bias=False,
+                               name="depthwise")(x)
+    x = layers.BatchNormalization(name="bn")(x)
+    x = y = layers.PReLU(shared_axes=[1], name="act")(x)
+    for i, rate in enumerate((1, 2, 4)):
+        y = layers.Conv1D(12, 3, padding="causal", dilation_rate=rate,
+                          groups=3 if rate == 2 else 1,
+                          activation="tanh", name=f"causal{i}")(y)
+        y = layers.SpatialDropout1D(0.25, name=f"drop{i}")(y)
+    gate = layers.GlobalAveragePooling1D(keepdims=True, name="gap")(y)
+    gate = layers.Dense(12, activation="sigmoid", name="gate")(gate)
+    x = layers.Add(name="sum")([x, layers.Multiply(name="gated")([y, gate])])
+    p = layers.MaxPooling1D(3, strides=2, padding="same", name="pool")(x)
+    q = layers.AveragePooling1D(3, strides=2, padding="same", name="mean")(x)
+    x = layers.Concatenate(name="both")([p, q])
+    x = layers.SeparableConv1D(5, 3, activation="elu", name="separable")(x)
+    x = layers.LayerNormalization(name="ln")(x)
+    x = layers.Cropping1D((1, 0), name="crop")(x)
+    x = layers.UpSampling1D(2, name="up")(x)
+    steps = layers.Dense(2, activation="softmax", name="steps")(x)
+    most = layers.GlobalMaxPooling1D(name="most")(x)
+    flat = layers.Dense(4, name="scores")(layers.Flatten(name="flat")(x))
+    return keras.Model(trace, [steps, most, flat], name="signal")
+
+
+def signal_channels_first():
+    trace = keras.Input((3, 14), name="trace")
+    x = layers.Normalization(axis=1, mean=[0.1, -0.2, 0.3],
+                             variance=[1.0, 4.0, 0.5], name="given")(trace)
+    x = layers.BatchNormalization(axis=1, name="bn0")(x)
+    x = layers.Conv1D(4, 3, padding="same", strides=2, name="conv")(x)
+    x = layers.BatchNormalization(axis=1, name="bn")(x)
+    x = layers.PReLU(name="each")(x)
+    x = layers.PReLU(shared_axes=[2], name="by_channel")(x)
+    p = layers.MaxPooling1D(2, name="pool")(x)
+    q = layers.AveragePooling1D(2, name="mean")(x)
+    x = layers.Concatenate(axis=1, name="both")([p, q])
+    x = layers.ZeroPadding1D((0, 2), name="pad")(x)
+    x = layers.DepthwiseConv1D(2, name="depthwise")(x)
+    x = layers.SeparableConv1D(6, 2, name="separable")(x)
+    soft = layers.Softmax(axis=1, name="soft")(x)
+    rows = layers.Flatten(data_format="channels_last", name="rows")(x)
+    rows = layers.Dense(4, name="row_dense")(rows)
+    pixels = layers.Dense(3, name="pixel_dense")(
+        layers.Flatten(name="pixels")(x))
+    mean = layers.GlobalAveragePooling1D(name="gap")(x)
+    kept = layers.GlobalMaxPooling1D(keepdims=True, name="gmp")(x)
+    gated = layers.Multiply(name="gated")([soft, kept])
+    x = layers.LayerNormalization(axis=1, name="ln")(x)
+    # Not over the channels, which come first.
+    wide = layers.Dense(2, name="wide")(x)
+    wide = layers.Flatten(data_format="channels_last", name="wide_flat")(wide)
+    flat = layers.Flatten(data_format="channels_last", name="flat")(gated)
+    return keras.Model(trace, [rows, pixels, mean, wide, flat, gated],
+                       name="signal_channels_first")
+
+
 def channels_first():
     image = keras.Input((3, 8, 6), name="image")
     x = layers.Normalization(axis=1, mean=[0.1, -0.2, 0.3],
@@ -222,6 +289,10 @@ def keras_2():
     fill(model)
     save(model, "k2_sequence", [".h5"])
     record("k2_sequence", model)
+    model = signal()
+    fill(model)
+    save(model, "k2_signal", [".h5"])
+    record("k2_signal", model)
 
 
 def keras_3_old():
@@ -246,12 +317,20 @@ def keras_3():
     fill(model)
     save(model, "k3_sequence", [".deflated.keras"])
     record("k3_sequence", model)
+    model = signal()
+    fill(model)
+    save(model, "k3_signal", [".deflated.keras"])
+    record("k3_signal", model)
     bfloat16()
     keras.config.set_image_data_format("channels_first")
     model = channels_first()
     fill(model)
     save(model, "k3_channels_first", [".deflated.keras", ".h5"])
     record("k3_channels_first", model)
+    model = signal_channels_first()
+    fill(model)
+    save(model, "k3_signal_channels_first", [".deflated.keras"])
+    record("k3_signal_channels_first", model)
     keras.config.set_image_data_format("channels_last")
     import keras_1_files
     keras_1_files.write(GOLDEN, origin())
