@@ -87,6 +87,19 @@ double percent_of(const std::string& text, const std::string& start) {
   return lines.empty() ? 0 : std::stod(lines[0].substr(start.size()));
 }
 
+TEST(VibrationInt8, KeepsTheAccuracyAndWritesWhatTheModelComputes) {
+  const TempFolder folder;
+  const CommandResult r =
+      example("vibration_int8", folder, "--windows 1200 --out int8.onnx");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const double before = percent_of(r.output, "float ");
+  EXPECT_GE(before, 85);
+  EXPECT_GE(percent_of(r.output, "INT8, fine-tuned "), before - 3);
+  EXPECT_GE(percent_of(r.output, "file as model "), 99);
+  const io::OnnxSummary file = io::inspect_onnx(folder / "int8.onnx");
+  EXPECT_EQ(io::to_text(file.inputs.at(0).shape), "[N,3,256]");
+}
+
 bool has_testdata() { return std::filesystem::exists(testdata("kws01")); }
 
 TEST(KerasToInt8, KeepsTheAccuracyOfAPublishedNetworkOnRealData) {
