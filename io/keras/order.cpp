@@ -71,17 +71,26 @@ Order for_channels(const Step& step, const Value& x) {
   return rank == 2 ? x.order : kPlain;
 }
 
-// Lists of numbers are for the last axis. Keras 3 has them for the channels
-// where these come first, which only its settings say, not the file.
+// Lists of numbers are for the last axis. Keras 3 has those of images for the
+// channels where these come first, which only its settings say, not the file.
 // Source: keras/src/layers/preprocessing/rescaling.py, call().
 Order for_constants(const Step& step, const Value& x) {
   for (const char* key : {"scale", "offset"}) {
     const Config* value = step.config.find(key);
     if (value == nullptr || !value->is_list()) continue;
     const auto size = static_cast<int64_t>(value->as_list().size());
+    const Shape& shape = x.tensor.shape();
     const bool channels =
-        x.order.channels_first && size == x.tensor.shape()[-1];
+        x.order.channels_first && shape.rank() == 4 && size == shape[-1];
     if (size > 1 && !channels) return kPlain;
+    if (size > 1 && shape[-2] == size) {
+      warn(fmt::format(
+          "Rescaling: {} has as many numbers as the image has channels and "
+          "columns, and the file does not say for which; taken for the "
+          "channels, as Keras does where image_data_format() is "
+          "channels_first",
+          key));
+    }
   }
   return x.order;
 }

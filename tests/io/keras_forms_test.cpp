@@ -304,6 +304,47 @@ TEST(KerasOptionForms, ClassesHaveOtherNames) {
   EXPECT_EQ(class_of("ThresholdedReLU", R"("theta":0.5)"), "ReLU");
 }
 
+TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
+  using V = std::vector<float>;
+  EXPECT_EQ(computed(keras_layer("LeakyReLU", "x", R"("alpha":0.5)")),
+            computed(keras_layer("LeakyReLU", "x", R"("negative_slope":0.5)")));
+  EXPECT_EQ(
+      computed(keras_layer("Rescaling", "x", R"("scale":[[1,2]],"offset":0.5)"),
+               "[null,2]"),
+      (V{0.5, 2.5}));
+  EXPECT_EQ(
+      computed(keras_layer(
+                   "Normalization", "x",
+                   R"("axis":[-1],"mean":{"class_name":"__numpy__","config":{)"
+                   R"("value":[[1.0,2.0]],"dtype":"float32"}},)"
+                   R"("variance":[[4.0,4.0]])"),
+               "[null,2]"),
+      (V{-0.5, -0.5}));
+  EXPECT_EQ(computed(keras_layer("Softmax", "x", R"("axis":[-1])"), "[null,1]"),
+            (V{1}));
+}
+
+// For the last axis, whatever the order: here it is the length. Expected:
+// Keras 3.15.
+TEST(KerasOptionForms, ListsOfRescalingAreForTheLastAxisOfASequence) {
+  const std::string conv =
+      R"("data_format":"channels_first","kernel_size":[1],"use_bias":false,)"
+      R"("filters":)";
+  const std::string architecture = keras_sequential(
+      {keras_input("i", "[null,3,3]"), keras_layer("Conv1D", "a", conv + "3"),
+       keras_layer("Rescaling", "r", R"("scale":[1,10,100],"offset":[0,0,0])"),
+       keras_layer("Conv1D", "b", conv + "1")});
+  const TempFolder folder;
+  KerasFile(architecture)
+      .layer("a", {{"kernel:0", Tensor::full({1, 3, 3}, 1)}})
+      .layer("b", {{"kernel:0", Tensor::full({1, 3, 1}, 1)}})
+      .write(folder / "m.h5");
+  const Model model = load_keras(folder / "m.h5");
+  // 0..8 in Keras' order [channels, length], here [length, channels].
+  const Tensor x = Tensor::of<float>({1, 3, 3}, {0, 3, 6, 1, 4, 7, 2, 5, 8});
+  EXPECT_EQ(values(model.predict(x)), (std::vector<float>{27, 360, 4500}));
+}
+
 // As Keras 1 calls them; a default in their place would be another network.
 TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
   const auto chain = [](const std::string& name, const std::string& options) {

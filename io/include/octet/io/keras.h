@@ -34,8 +34,8 @@ struct KerasOptions {
   std::map<std::string, KerasLayerFactory, std::less<>> layers = {};
   /// The JSON text that model.to_json() wrote, for files without one.
   std::filesystem::path architecture = {};
-  /// One sample for each input, images [h,w,c], where a model leaves sizes
-  /// open.
+  /// One sample for each input, images [h,w,c] and sequences [l,c], where a
+  /// model leaves sizes open.
   std::vector<Shape> input_shapes = {};
   KerasMatch match = KerasMatch::by_name;
   /// Layers that only one side has are skipped, where weights are loaded
@@ -54,8 +54,9 @@ bool is_keras_file(const std::filesystem::path& path);
 /// Reads a model with its weights: HDF5 (.h5) of Keras 1, 2 and 3, or a
 /// .keras archive; the contents decide, not the name. Nested models become
 /// part of the one graph, under names like "encoder/conv2d". A model in the
-/// order channels_first becomes one of NHWC images: its kernels, its axes and
-/// the rows of a Dense layer after a Flatten are rearranged. A model that
+/// order channels_first becomes one of NHWC images, and of sequences [n,l,c]
+/// where a layer reads them so: its inputs, its kernels, its axes and the rows
+/// of a Dense layer after a Flatten are rearranged. A model that
 /// NVIDIA's tensorflow-quantization quantized is one here, with Q/DQ where the
 /// file has ranges and fixed scales of these, for weights too:
 /// s = max(min / -127, max / 127). Inputs below -127.5 s get the code -128, as
