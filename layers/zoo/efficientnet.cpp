@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
@@ -30,7 +31,23 @@ struct Stage {
 constexpr Stage kStages[] = {
     {3, 1, 16, 1, 1},  {3, 2, 24, 6, 2},  {5, 2, 40, 6, 2}, {3, 3, 80, 6, 2},
     {5, 3, 112, 6, 1}, {5, 4, 192, 6, 2}, {3, 1, 320, 6, 1}};
-constexpr int kBlocks = 16;
+// What a larger network of the family has more of.
+// Source: keras.applications.efficientnet, EfficientNetB0 and EfficientNetB3.
+struct Scaling {
+  double width = 1;  // filters
+  double depth = 1;  // blocks of a stage
+  float dropout = 0.2f;
+  // Source: keras.applications.efficientnet, round_filters and round_repeats.
+  int64_t filters(int64_t base) const {
+    const double wanted = static_cast<double>(base) * width;
+    const int64_t nearest =
+        std::max(int64_t{8}, static_cast<int64_t>(wanted + 4) / 8 * 8);
+    return static_cast<double>(nearest) < 0.9 * wanted ? nearest + 8 : nearest;
+  }
+  int blocks(const Stage& stage) const {
+    return static_cast<int>(std::ceil(depth * stage.blocks));
+  }
+};
 // Of the last block; it rises from 0 at the first.
 constexpr double kDropConnect = 0.2;
 
@@ -98,7 +115,8 @@ SymbolicTensor block(const Kernels& kernels, const SymbolicTensor& x,
   return Add({.name = name + "add"})({y, x});
 }
 
-SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
+SymbolicTensor body(const Options& o, const SymbolicTensor& image,
+                    const Scaling& scaling) {
   // Source: keras.applications.efficientnet, CONV_KERNEL_INITIALIZER and
   // DENSE_KERNEL_INITIALIZER.
   const Kernels kernels{
@@ -113,34 +131,50 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
   x = Normalization()(x);
   x = ZeroPadding2D(
       {.padding = pads_of_stride_two(x, 3), .name = "stem_conv_pad"})(x);
-  x = kernels.conv(
-      x, {.filters = 32, .strides = 2, .use_bias = false, .name = "stem_conv"});
+  x = kernels.conv(x, {.filters = scaling.filters(32),
+                       .strides = 2,
+                       .use_bias = false,
+                       .name = "stem_conv"});
   x = norm_swish(x, "stem_bn", "stem_activation");
+  int blocks = 0;
+  for (const Stage& stage : kStages) blocks += scaling.blocks(stage);
   int done = 0;
   int number = 0;
-  for (const Stage& stage : kStages) {
+  for (Stage stage : kStages) {
     ++number;
-    for (int i = 0; i < stage.blocks; ++i, ++done) {
+    stage.filters = scaling.filters(stage.filters);
+    for (int i = 0; i < scaling.blocks(stage); ++i, ++done) {
       x = block(kernels, x, stage, i == 0 ? stage.stride : 1,
-                kDropConnect * done / kBlocks,
+                kDropConnect * done / blocks,
                 fmt::format("block{}{}_", number, static_cast<char>('a' + i)));
     }
   }
-  x = kernels.conv(x, {.filters = 1280,
+  x = kernels.conv(x, {.filters = scaling.filters(1280),
                        .kernel_size = 1,
                        .padding = Padding::same,
                        .use_bias = false,
                        .name = "top_conv"});
   x = norm_swish(x, "top_bn", "top_activation");
   x = GlobalAveragePooling2D({.name = "avg_pool"})(x);
-  x = Dropout({.rate = 0.2f, .name = "top_dropout"})(x);
+  x = Dropout({.rate = scaling.dropout, .name = "top_dropout"})(x);
   return head.dense(x, {.units = o.classes, .name = "predictions"});
 }
 
 }  // namespace
 
 Model efficientnet_b0(const Options& options) {
-  return network("efficientnet_b0", options, body);
+  return network("efficientnet_b0", options,
+                 [](const Options& o, const SymbolicTensor& image) {
+                   return body(o, image, {});
+                 });
+}
+
+Model efficientnet_b3(const Options& options) {
+  return network("efficientnet_b3", options,
+                 [](const Options& o, const SymbolicTensor& image) {
+                   return body(o, image,
+                               {.width = 1.2, .depth = 1.4, .dropout = 0.3f});
+                 });
 }
 
 }  // namespace octet::zoo

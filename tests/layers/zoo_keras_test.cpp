@@ -85,9 +85,10 @@ TEST_P(KerasApplication, HasTheSameLayers) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, KerasApplication,
                          ValuesIn(std::vector<std::string>{
-                             "densenet121", "efficientnet_b0", "inception_v3",
-                             "mobilenet", "mobilenet_v2", "resnet101",
-                             "resnet101_v2", "resnet50", "resnet50_v2"}),
+                             "densenet121", "efficientnet_b0",
+                             "efficientnet_b3", "inception_v3", "mobilenet",
+                             "mobilenet_v2", "resnet101", "resnet101_v2",
+                             "resnet50", "resnet50_v2"}),
                          [](const auto& test) { return test.param; });
 
 TEST(Zoo, HasThePublishedNumbersOfParameters) {
@@ -104,6 +105,7 @@ TEST(Zoo, HasThePublishedNumbersOfParameters) {
       {"mobilenet", 4'253'864},
       {"mobilenet_v2", 3'538'984},
       {"efficientnet_b0", 5'330'571},
+      {"efficientnet_b3", 12'320'535},
       {"vit_tiny", 5'717'416},
       {"densenet121", 8'062'504},
       {"resnet18", 11'689'512 + 2 * 4'800},  // with the statistics

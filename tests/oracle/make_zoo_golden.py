@@ -28,6 +28,7 @@ APPLICATIONS = {
     "mobilenet_v2": keras.applications.MobileNetV2,
     "inception_v3": keras.applications.InceptionV3,
     "efficientnet_b0": keras.applications.EfficientNetB0,
+    "efficientnet_b3": keras.applications.EfficientNetB3,
     "densenet121": keras.applications.DenseNet121,
 }
 

@@ -87,6 +87,8 @@ Model inception_v3(const Options& options = {});
 /// Takes pixels in [0,255].
 /// Source: Tan and Le, arXiv 1905.11946; keras.applications.EfficientNetB0.
 Model efficientnet_b0(const Options& options = {});
+/// The same scaled up, for images of 300 pixels.
+Model efficientnet_b3(const Options& options = {});
 /// Source: Huang et al., arXiv 1608.06993; keras.applications.DenseNet121.
 Model densenet121(const Options& options = {});
 
