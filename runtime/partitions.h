@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include <octet/runtime/parallel.h>
 
@@ -14,6 +15,15 @@ inline constexpr int64_t kLeastPartition = 8192;
 /// Number of partitions of `n` values, by n alone.
 constexpr int64_t partition_count(int64_t n) {
   return std::clamp<int64_t>(n / kLeastPartition, 1, 16);
+}
+
+/// Into how many bands of `rows` rows few blocks (images) are cut, so that all
+/// threads have as many. For what a thread computes for itself: the number
+/// depends on the threads.
+inline int64_t band_count(int64_t blocks, int64_t rows) {
+  const int64_t threads = available_threads();
+  if (blocks == 0 || blocks >= 4 * threads) return 1;
+  return std::min(rows, threads / std::gcd(blocks, threads));
 }
 
 /// Runs `body(first, last)` for partitions of [0, n), at once if n is large.

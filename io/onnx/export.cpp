@@ -66,7 +66,7 @@ class Values {
   const OnnxValue& at(const GraphNode& node, bool ncl, EmitContext& context) {
     const OnnxValue& value = made_.at(&node);
     if (!is_sequence(value.shape) || value.ncl == ncl) return value;
-    const auto [other, fresh] = turned_.try_emplace(&node);
+    const auto [other, fresh] = transposed_.try_emplace(&node);
     if (fresh) {
       other->second = context.from_keras_layout(
           ncl ? value.name : context.keras_layout(value), value.shape, ncl);
@@ -76,7 +76,7 @@ class Values {
 
  private:
   std::unordered_map<const GraphNode*, OnnxValue> made_;
-  std::unordered_map<const GraphNode*, OnnxValue> turned_;
+  std::unordered_map<const GraphNode*, OnnxValue> transposed_;
 };
 
 void check_opset(int opset) {

@@ -8,6 +8,7 @@
 #include <octet/layers/regularizer.h>
 #include <octet/runtime/error.h>
 
+#include "graph/graph_index.h"
 #include "graph/layer_facts.h"
 
 namespace octet::quant {
@@ -216,7 +217,8 @@ FoldedLayer fold_into(const Layer& layer, const Quantizer* quantizer,
     config.per_channel = true;
     config.rule = ScaleRule::fixed;
     const int64_t multiplier = kernel.variable.shape()[-1];
-    if (result.class_name.starts_with("DepthwiseConv") && multiplier > 1) {
+    if (is_spatial_class(result.class_name, "DepthwiseConv") &&
+        multiplier > 1) {
       make_grouped(result, folded.values);
     }
     result.quantizer = std::make_shared<Quantizer>(quantizer->name(), config);

@@ -146,8 +146,8 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
   p.second = second;
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& known = graph_.pointwise[i];
-    if (known.of_one() && known.first == first && known.second == second &&
-        same_form(known.e, p.e)) {
+    if (known.expression_only() && known.first == first &&
+        known.second == second && same_form(known.e, p.e)) {
       return static_cast<int>(i);
     }
   }
@@ -213,20 +213,25 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   return {evaluation(pointwise, v.shape, e.grid), pads};
 }
 
+// `value` stands for it.
+void Capture::compute(Pointwise p, const Tensor& value) {
+  graph_.pointwise.push_back(std::move(p));
+  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
+  name(value);
+  tensors_[value.raw()] = evaluation(last, value.shape(), {});
+}
+
 bool Capture::activated(const Variable& x, const kernels::Activation& f,
                         const Tensor& value) {
   const int base = value_of(x);
   if (base < 0) return false;
   const Value v = at(graph_.values, base);
   const bool follows = v.pointwise >= 0 && v.grid.empty() &&
-                       at(graph_.pointwise, v.pointwise).of_one();
+                       at(graph_.pointwise, v.pointwise).expression_only();
   const int of = follows ? v.pointwise : graph_.plain(base);
   Pointwise p = at(graph_.pointwise, of);
   p.function = f;
-  graph_.pointwise.push_back(std::move(p));
-  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
-  name(value);
-  tensors_[value.raw()] = evaluation(last, v.shape, {});
+  compute(std::move(p), value);
   return true;
 }
 
@@ -251,10 +256,7 @@ bool Capture::multiplied(const Variable& x, const Variable& by,
   p.first = first;
   p.multiplier = multiplier;
   p.after = std::max(graph_.after(first), graph_.after(multiplier));
-  graph_.pointwise.push_back(std::move(p));
-  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
-  name(value);
-  tensors_[value.raw()] = evaluation(last, value.shape(), {});
+  compute(std::move(p), value);
   return true;
 }
 

@@ -14,8 +14,8 @@
 
 namespace octet::inference {
 
-/// An expression of values, or a function of one, before Q, and the form in
-/// which a linear op could compute it as its sums are complete:
+/// An expression of values, a function of one, or a product, before Q, and the
+/// form in which a linear op could compute it as its sums are complete:
 ///   f(clip(Q2(clip2(a*sums + b)) + other))
 struct Pointwise {
   autograd::Expression e;  // its tensors are those of the capture; no grid
@@ -37,9 +37,8 @@ struct Pointwise {
   bool other_plain = false;
 
   /// Whether it is the value that it reads.
-  bool plain() const { return e.plain() && of_one(); }
-  /// Whether it is `e` alone.
-  bool of_one() const { return !function && multiplier < 0; }
+  bool plain() const { return e.plain() && expression_only(); }
+  bool expression_only() const { return !function && multiplier < 0; }
 };
 
 /// A tensor of the capture, or an expression on a grid or none.
@@ -124,6 +123,7 @@ class Capture : public Recorder {
   int value_of(const Variable& v);
   int add_value(Value value, const Tensor& tensor);
   int evaluation(int pointwise, const Shape& shape, const Grid& grid);
+  void compute(Pointwise p, const Tensor& value);
   int add_pointwise(const autograd::Expression& e, int first, int second);
   void fuse(Pointwise& p);
 

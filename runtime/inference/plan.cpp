@@ -47,7 +47,7 @@ class Planner {
     const Value& v = at(graph_.values, value);
     if (v.pointwise < 0 || !v.grid.empty()) return value;
     const Pointwise& p = at(graph_.pointwise, v.pointwise);
-    return p.e.affine() && p.of_one() ? p.first : value;
+    return p.e.affine() && p.expression_only() ? p.first : value;
   }
   Stored floats_of(int value) const {
     return at(graph_.values, value).grid.empty() ? Stored::values

@@ -4,12 +4,13 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+
+#include "../partitions.h"
 
 namespace octet::inference {
 namespace {
@@ -182,21 +183,13 @@ int64_t Run::channel_parts(const FusedStep& step, int64_t pixels) const {
   return threads;
 }
 
-// Into how many bands of rows few images are cut, so that all threads have as
-// many.
-int64_t bands_of(int64_t images, int64_t rows) {
-  const int64_t threads = available_threads();
-  if (images >= 4 * threads) return 1;
-  return std::min(rows, threads / std::gcd(images, threads));
-}
-
 void Run::run(const FusedStep& step) {
   for (const int output : step.outputs) prepare(output);
   const int64_t pixels = n_ * step.rows * step.cols;
   const int64_t images = step.flat ? 1 : n_;
   const int64_t rows = step.flat ? pixels : step.rows;
   const int64_t by_channel = channel_parts(step, pixels);
-  const int64_t bands = by_channel == 1 ? bands_of(images, rows) : 1;
+  const int64_t bands = by_channel == 1 ? band_count(images, rows) : 1;
   const int64_t panel = plan_.table->codes.panel;
   const int64_t panels = (step.channels + panel - 1) / panel;
   parallel_for(images * bands * by_channel, [&](int64_t i) {
@@ -260,7 +253,7 @@ void Run::run(const EvaluateStep& step) {
   const bool product = step.multiplier >= 0;
   std::optional<Reader> reader;
   if (!product) reader.emplace(e, form);
-  const int64_t bands = bands_of(n_, s.h);
+  const int64_t bands = band_count(n_, s.h);
   parallel_for(n_ * bands, [&](int64_t i) {
     const int64_t band = i % bands;
     const Reader::Rows rows{i / bands, s.h * band / bands,

@@ -20,7 +20,7 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
       x[-1] / kind.groups != kernel[-2]) {
     throw ShapeError(fmt::format(
         "{}: expected x [n,{},c] and kernel [{},c{},k], got {} and {}", kind.op,
-        kind.axes == 1 ? "l" : "h,w", kind.axes == 1 ? "kl" : "kh,kw",
+        kind.input_axes(), kind.kernel_axes(),
         kind.groups == 1 ? "" : fmt::format("/{}", kind.groups), x.to_string(),
         kernel.to_string()));
   }

@@ -25,6 +25,10 @@ struct ConvolutionKind {
   int axes = 2;                    // 1: sequences, as images of one row
   int64_t groups = 1;
   bool merged = true;  // neighbouring taps may be one run
+
+  // For messages.
+  const char* input_axes() const { return axes == 1 ? "l" : "h,w"; }
+  const char* kernel_axes() const { return axes == 1 ? "kl" : "kh,kw"; }
 };
 
 struct ConvolutionGeometry {

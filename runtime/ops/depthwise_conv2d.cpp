@@ -183,8 +183,8 @@ Variable checked_depthwise(const ConvolutionKind& kind, const Variable& x,
     throw ShapeError(fmt::format(
         "{}: expected x [n,{},c] and kernel [{},c,m] with values, got {} and "
         "{}",
-        kind.op, kind.axes == 1 ? "l" : "h,w", kind.axes == 1 ? "kl" : "kh,kw",
-        x.shape().to_string(), k.to_string()));
+        kind.op, kind.input_axes(), kind.kernel_axes(), x.shape().to_string(),
+        k.to_string()));
   }
   return depthwise(kind, x, kernel, k[-1], -2, options);
 }

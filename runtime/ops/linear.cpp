@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
 #include <utility>
 
 #include <octet/runtime/parallel.h>
 
 #include "../inference/recorder.h"
+#include "../partitions.h"
 #include "weights.h"
 
 namespace octet {
@@ -42,13 +42,6 @@ Tensor sum_of_chunks(const Tensor& partial, const Shape& shape) {
     }
   });
   return total;
-}
-
-// Bands that each block is cut into, so that all threads have as much to do.
-int64_t band_count(const LinearKernels& k) {
-  const int64_t threads = available_threads();
-  if (k.blocks == 0 || k.blocks >= 4 * threads) return 1;
-  return std::min(k.block_rows, threads / std::gcd(k.blocks, threads));
 }
 
 struct LinearNode final : Node {
@@ -89,7 +82,7 @@ bool LinearNode::forward(const Expression& from, const PackedWeight& by,
   const int64_t channels = k.output[-1];
   // Sums of statistics are one chain over a block; without them a block may be
   // cut as one likes. What bands share is then written beforehand.
-  const int64_t bands = needs_grad ? 1 : band_count(k);
+  const int64_t bands = needs_grad ? 1 : band_count(k.blocks, k.block_rows);
   if (bands > 1) autograd::materialize(from);
   const Tensor rescale = rescale_of(from, by.scale, channels);
   Reader reader(from, factor == Factor::values ? Form::real : Form::codes);

@@ -113,11 +113,10 @@ class [[nodiscard]] Model {
     return {layers_.begin(), layers_.end()};
   }
 
-  // Of a temporary, as in `for (auto& layer : zoo::lenet().layers())`.
+  // Of a temporary, as in `for (auto& node : zoo::lenet().nodes())`.
   std::vector<std::shared_ptr<const GraphNode>> nodes() && { return nodes_; }
   std::vector<SymbolicTensor> inputs() && { return inputs_; }
   std::vector<SymbolicTensor> outputs() && { return outputs_; }
-  std::vector<std::shared_ptr<Layer>> layers() && { return layers_; }
   /// Throws: NotFoundError naming the nearest names.
   Layer& layer(std::string_view name) &;
   const Layer& layer(std::string_view name) const&;
