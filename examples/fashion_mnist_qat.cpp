@@ -208,10 +208,10 @@ void run(const Options& o) {
   files.add(out / "int8.onnx", int8_file.bytes);
   // What an independent runtime is compared on; see tests/oracle.
   files.add(out / "test_inputs.f32",
-            bytes_of(test.inputs.transposed({0, 3, 1, 2})));
-  files.add(out / "test_labels.i64", bytes_of(test.labels));
-  files.add(out / "fp32_logits.f32", bytes_of(model.predict(test.inputs)));
-  files.add(out / "int8_logits.f32", bytes_of(qat.predict(test.inputs)));
+            bytes_of(test.input().transposed({0, 3, 1, 2})));
+  files.add(out / "test_labels.i64", bytes_of(test.label()));
+  files.add(out / "fp32_logits.f32", bytes_of(model.predict(test.input())));
+  files.add(out / "int8_logits.f32", bytes_of(qat.predict(test.input())));
   files.commit(out / "summary.json", io::to_json(summary) + "\n");
 
   const io::OnnxSummary fp32_reread = io::inspect_onnx(out / "fp32.onnx");

@@ -86,7 +86,7 @@ void run(const Options& o) {
   quant::calibrate(quantized, [&](const Model& m) {
     for (int64_t at = 0; at < data.size(); at += o.batch) {
       const int64_t count = std::min(o.batch, data.size() - at);
-      (void)m.predict(data.batch(at, count).inputs);
+      (void)m.predict(data.batch(at, count).input());
     }
   });
 

@@ -44,9 +44,9 @@ Dataset fitted_to(const Shape& input, const Dataset& images, double scale) {
         from[0], from[1], input.to_string()));
   }
   return images.map([=](Batch batch) {
-    const int64_t n = batch.inputs.shape()[0];
+    const int64_t n = batch.input().shape()[0];
     Tensor larger = Tensor::zeros({n, h, w, c});
-    const auto pixels = batch.inputs.f32();
+    const auto pixels = batch.input().f32();
     const auto to = larger.f32();
     const int64_t top = (h - from[0]) / 2, left = (w - from[1]) / 2;
     for (int64_t i = 0; i < n * from[0] * from[1]; ++i) {
@@ -57,7 +57,7 @@ Dataset fitted_to(const Shape& input, const Dataset& images, double scale) {
           static_cast<float>(scale) * pixels[static_cast<size_t>(i)];
       for (int64_t k = 0; k < c; ++k) to[static_cast<size_t>(at + k)] = value;
     }
-    batch.inputs = larger;
+    batch.input() = larger;
     return batch;
   });
 }

@@ -20,9 +20,9 @@ Batch spirals(int64_t count, Rng rng) {
     const float angle =
         std::numbers::pi_v<float> * (3.0f * t + static_cast<float>(arm));
     const auto at = static_cast<size_t>(2 * i);
-    batch.inputs.f32()[at] = t * std::cos(angle) + 0.02f * rng.normal();
-    batch.inputs.f32()[at + 1] = t * std::sin(angle) + 0.02f * rng.normal();
-    batch.labels.data<int64_t>()[static_cast<size_t>(i)] = arm;
+    batch.input().f32()[at] = t * std::cos(angle) + 0.02f * rng.normal();
+    batch.input().f32()[at + 1] = t * std::sin(angle) + 0.02f * rng.normal();
+    batch.label().data<int64_t>()[static_cast<size_t>(i)] = arm;
   }
   return batch;
 }
@@ -53,8 +53,8 @@ struct Network {
 
 double accuracy(const Network& network, const Batch& batch) {
   const NoGradGuard no_grad;
-  const Tensor logits = network(batch.inputs).value();
-  const auto labels = batch.labels.data<int64_t>();
+  const Tensor logits = network(batch.input()).value();
+  const auto labels = batch.label().data<int64_t>();
   int64_t right = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     const auto row = logits.f32().subspan(2 * i, 2);
@@ -74,7 +74,7 @@ int main() try {
   for (int64_t step = 1; step <= 1500; ++step) {
     const Batch batch = spirals(128, Rng(2).child(static_cast<uint64_t>(step)));
     const Variable loss =
-        softmax_cross_entropy(network(batch.inputs), batch.labels);
+        softmax_cross_entropy(network(batch.input()), batch.label());
     loss.backward();
     for (size_t i = 0; i < velocity.size(); ++i) {
       const Variable& p = network.parameters[i];

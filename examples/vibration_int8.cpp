@@ -102,7 +102,7 @@ int64_t best(const Tensor& scores, int64_t sample) {
 // are [n,c,l] in the file, as ONNX' convolutions take them.
 double agreement(const Model& model, const io::OnnxModel& file,
                  const Dataset& test) {
-  const Tensor x = test.batch(0, test.size()).inputs;
+  const Tensor x = test.batch(0, test.size()).input();
   const Tensor ours = model.predict(x);
   const Tensor theirs = file.predict(x.transposed({0, 2, 1}));
   int64_t same = 0;

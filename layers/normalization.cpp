@@ -265,7 +265,7 @@ void Normalization::adapt(const Dataset& data) const {
                [&] {
                  static_cast<NormalizationLayer&>(**this).adapt(
                      Shape(dims), [&](int64_t first, int64_t count) {
-                       return data.batch(first, count).inputs;
+                       return data.batch(first, count).input();
                      });
                });
 }

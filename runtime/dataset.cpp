@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +9,8 @@
 
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
+
+#include "memory_source.h"
 
 namespace octet {
 namespace {
@@ -21,116 +23,6 @@ Shape batch_shape(int64_t n, const Shape& sample) {
   std::vector<int64_t> dims{n};
   dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
   return Shape(std::span<const int64_t>(dims));
-}
-
-class MemorySource final : public SampleSource {
- public:
-  MemorySource(Tensor inputs, Tensor labels, float scale)
-      : inputs_(std::move(inputs)),
-        labels_(std::move(labels)),
-        scale_(scale),
-        input_shape_(inputs_.shape().slice(1, inputs_.shape().rank())),
-        label_shape_(labels_.shape().slice(1, labels_.shape().rank())) {}
-
-  int64_t size() const override { return labels_.shape()[0]; }
-  Shape input_shape() const override { return input_shape_; }
-  DType label_type() const override { return labels_.dtype(); }
-  Shape label_shape() const override { return label_shape_; }
-
-  Tensor known_labels() const override { return labels_; }
-
-  Batch read(std::span<const int64_t> indices) const override {
-    const auto count = static_cast<int64_t>(indices.size());
-    Batch batch{Tensor(batch_shape(count, input_shape_)),
-                Tensor(batch_shape(count, label_shape_), labels_.dtype())};
-    const auto same = [](auto x) { return x; };
-    if (inputs_.dtype() == DType::u8) {
-      gather(
-          inputs_.data<uint8_t>(), indices, batch.inputs.f32(),
-          [this](uint8_t code) { return scale_ * static_cast<float>(code); });
-    } else {
-      gather(inputs_.f32(), indices, batch.inputs.f32(), same);
-    }
-    if (labels_.dtype() == DType::i64) {
-      gather(labels_.data<int64_t>(), indices, batch.labels.data<int64_t>(),
-             same);
-    } else {
-      gather(labels_.f32(), indices, batch.labels.f32(), same);
-    }
-    return batch;
-  }
-
- private:
-  template <class From, class To, class Convert>
-  static void gather(std::span<const From> from,
-                     std::span<const int64_t> indices, std::span<To> to,
-                     Convert convert) {
-    if (indices.empty()) return;
-    const size_t length = to.size() / indices.size();
-    for (size_t row = 0; row < indices.size(); ++row) {
-      const auto sample =
-          from.subspan(static_cast<size_t>(indices[row]) * length, length);
-      std::transform(sample.begin(), sample.end(),
-                     to.subspan(row * length, length).begin(), convert);
-    }
-  }
-
-  Tensor inputs_;
-  Tensor labels_;
-  float scale_;
-  Shape input_shape_;
-  Shape label_shape_;
-};
-
-std::shared_ptr<const SampleSource> memory_source(Tensor inputs, Tensor labels,
-                                                  float scale) {
-  if (inputs.empty() || labels.empty()) {
-    throw ValueError(
-        "dataset: expected inputs and labels, got an empty tensor");
-  }
-  if (inputs.dtype() != DType::f32 && inputs.dtype() != DType::u8) {
-    throw ValueError(
-        fmt::format("dataset: expected inputs of f32 or u8, got "
-                    "{}",
-                    to_string(inputs.dtype())));
-  }
-  if (labels.dtype() != DType::i64 && labels.dtype() != DType::f32) {
-    throw ValueError(
-        fmt::format("dataset: expected labels of i64 (classes) or f32 "
-                    "(targets), got {}",
-                    to_string(labels.dtype())));
-  }
-  if (inputs.shape().rank() < 1) {
-    throw ShapeError("dataset: expected inputs [n,...], got rank 0");
-  }
-  const bool classes = labels.dtype() == DType::i64;
-  if (classes ? labels.shape().rank() != 1 : labels.shape().rank() < 1) {
-    throw ShapeError(fmt::format(
-        "dataset: expected {}, got {}",
-        classes ? "classes as labels [n]" : "targets as labels [n,...]",
-        labels.shape().to_string()));
-  }
-  if (inputs.shape()[0] != labels.shape()[0]) {
-    throw ShapeError(
-        fmt::format("dataset: expected one label per input, got inputs {} and "
-                    "labels {}",
-                    inputs.shape().to_string(), labels.shape().to_string()));
-  }
-  if (!std::isfinite(scale) || scale == 0) {
-    throw ValueError(fmt::format(
-        "dataset: expected a finite input_scale, not 0, got {}{}", scale,
-        scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write "
-                     "1 / 255.0f"
-                   : ""));
-  }
-  if (inputs.dtype() == DType::f32 && scale != 1.0f) {
-    throw ValueError(
-        fmt::format("dataset: expected input_scale 1 for f32 inputs, got {}. "
-                    "Hint: the scale is for u8; multiply f32 inputs yourself",
-                    scale));
-  }
-  return std::make_shared<MemorySource>(std::move(inputs), std::move(labels),
-                                        scale);
 }
 
 void check_read(std::string_view what, const Tensor& got, const Shape& shape,
@@ -158,16 +50,35 @@ Tensor rows_of(const Tensor& from, std::span<const int64_t> places) {
   return rows;
 }
 
+void check_all(std::string_view what, const std::vector<Tensor>& got,
+               int64_t count, const std::vector<TensorSpec>& specs) {
+  if (got.size() != specs.size()) {
+    throw ValueError(
+        fmt::format("dataset: expected its source to read {} {}, got {}",
+                    specs.size(), what, got.size()));
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    check_read(what, got[i], batch_shape(count, specs[i].shape),
+               specs[i].dtype);
+  }
+}
+
 /// A source is written by a user: what it returns is checked once, here.
 void check_batch(const Batch& batch, int64_t count,
                  const SampleSource& source) {
-  check_read("inputs", batch.inputs, batch_shape(count, source.input_shape()),
-             DType::f32);
-  check_read("labels", batch.labels, batch_shape(count, source.label_shape()),
-             source.label_type());
+  check_all("inputs", batch.inputs, count, source.input_specs());
+  check_all("labels", batch.labels, count, source.label_specs());
   if (!batch.weights.empty()) {
     check_read("weights", batch.weights, Shape{count}, DType::f32);
   }
+}
+
+TensorSpec only(std::string_view what, const std::vector<TensorSpec>& specs) {
+  if (specs.size() != 1) {
+    throw ValueError(
+        fmt::format("dataset: expected one {}, got {}", what, specs.size()));
+  }
+  return specs[0];
 }
 
 }  // namespace
@@ -185,8 +96,30 @@ Dataset::Dataset(std::shared_ptr<const SampleSource> source)
 }
 
 Dataset::Dataset(Tensor inputs, Tensor labels, float input_scale)
-    : Dataset(
-          memory_source(std::move(inputs), std::move(labels), input_scale)) {}
+    : Dataset(memory_source({std::move(inputs)}, {std::move(labels)},
+                            input_scale)) {}
+
+Dataset::Dataset(std::vector<NamedTensor> inputs,
+                 std::vector<NamedTensor> labels)
+    : Dataset(memory_source(std::move(inputs), std::move(labels), 1.0f)) {}
+
+Dataset::Dataset(std::vector<NamedTensor> inputs, Tensor label)
+    : Dataset(std::move(inputs), std::vector<NamedTensor>{std::move(label)}) {}
+
+Dataset::Dataset(Tensor input, std::vector<NamedTensor> labels)
+    : Dataset(std::vector<NamedTensor>{std::move(input)}, std::move(labels)) {}
+
+Dataset Dataset::unlabelled(std::vector<NamedTensor> inputs) {
+  return Dataset(std::move(inputs), std::vector<NamedTensor>());
+}
+
+Shape Dataset::input_shape() const {
+  return only("input", input_specs()).shape;
+}
+DType Dataset::label_type() const { return only("label", label_specs()).dtype; }
+Shape Dataset::label_shape() const {
+  return only("label", label_specs()).shape;
+}
 
 Batch Dataset::batch(std::span<const int64_t> indices) const {
   for (const int64_t index : indices) {
@@ -254,24 +187,27 @@ Dataset Dataset::at(std::span<const int64_t> indices) const {
 }
 
 Tensor Dataset::labels() const {
-  const Tensor known = source_->known_labels();
-  std::vector<int64_t> indices(static_cast<size_t>(count_));
-  std::iota(indices.begin(), indices.end(), int64_t{0});
-  if (!known.empty()) {
-    check_read("labels", known,
-               batch_shape(source_->size(), source_->label_shape()),
-               source_->label_type());
-    return rows_of(known, in_source(indices));
-  }
-  Tensor all(batch_shape(count_, source_->label_shape()),
-             source_->label_type());
+  const TensorSpec spec = only("label", label_specs());
+  if (labels_known()) return known_labels()[0];
+  Tensor all(batch_shape(count_, spec.shape), spec.dtype);
   for (int64_t first = 0; first < count_; first += kLabelsRead) {
     const int64_t count = std::min(kLabelsRead, count_ - first);
-    const Tensor part = batch(first, count).labels;
+    const Tensor part = batch(first, count).label();
     Tensor rows = all.slice(first, count);
     std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
   }
   return all;
+}
+
+std::vector<Tensor> Dataset::known_labels() const {
+  std::vector<Tensor> known = source_->known_labels();
+  if (known.empty()) return known;
+  check_all("labels", known, source_->size(), label_specs());
+  std::vector<int64_t> indices(static_cast<size_t>(count_));
+  std::iota(indices.begin(), indices.end(), int64_t{0});
+  const std::vector<int64_t> places = in_source(indices);
+  for (Tensor& labels : known) labels = rows_of(labels, places);
+  return known;
 }
 
 bool Dataset::labels_known() const { return !source_->known_labels().empty(); }

@@ -109,10 +109,12 @@ std::pair<Dataset, Dataset> Dataset::split(double share,
 
 std::vector<int64_t> missing_classes(const Dataset& part,
                                      const Dataset& whole) {
-  if (part.label_type() != DType::i64 || whole.label_type() != DType::i64 ||
-      !part.labels_known() || !whole.labels_known()) {
-    return {};
-  }
+  const auto known_classes = [](const Dataset& data) {
+    const std::vector<TensorSpec> labels = data.label_specs();
+    return labels.size() == 1 && labels[0].dtype == DType::i64 &&
+           data.labels_known();
+  };
+  if (!known_classes(part) || !known_classes(whole)) return {};
   const auto classes = [](const Dataset& data) {
     const Tensor labels = data.labels();
     const auto values = labels.data<int64_t>();

@@ -1,5 +1,9 @@
-// Datasets made of others: map() and concat().
+// Datasets made of others: map(), concat(), with_weights() and select().
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,34 +17,53 @@ namespace {
 
 using MapFunction = std::function<Batch(Batch)>;
 
-Shape sample_shape(const Tensor& batch) {
-  return batch.shape().slice(1, batch.shape().rank());
+void check_mapped(const Tensor& tensor, int64_t count) {
+  if (tensor.empty() || tensor.shape().rank() < 1 ||
+      tensor.shape()[0] != count) {
+    throw ShapeError(
+        fmt::format("dataset: expected map() to give inputs and labels of {} "
+                    "samples, got {}",
+                    count, tensor.shape().to_string()));
+  }
 }
 
 Batch mapped(const Dataset& data, const MapFunction& function,
              std::span<const int64_t> indices) {
-  const auto count = static_cast<int64_t>(indices.size());
+  const int64_t count = std::ssize(indices);
   Batch batch = function(data.batch(indices));
-  for (const Tensor* tensor : {&batch.inputs, &batch.labels}) {
-    if (tensor->empty() || tensor->shape().rank() < 1 ||
-        tensor->shape()[0] != count) {
-      throw ShapeError(
-          fmt::format("dataset: expected map() to give inputs and labels of {} "
-                      "samples, got {}",
-                      count, tensor->shape().to_string()));
-    }
+  if (batch.inputs.empty()) check_mapped(Tensor(), count);
+  for (const Tensor& input : batch.inputs) {
+    check_mapped(input, count);
+    if (input.dtype() == DType::f32) continue;
+    throw ValueError(
+        fmt::format("dataset: expected map() to give inputs of f32, got {}",
+                    to_string(input.dtype())));
   }
-  const bool classes = batch.labels.dtype() == DType::i64;
-  if (batch.inputs.dtype() != DType::f32 ||
-      (classes ? batch.labels.shape().rank() != 1
-               : batch.labels.dtype() != DType::f32)) {
+  for (const Tensor& label : batch.labels) {
+    check_mapped(label, count);
+    const bool classes = label.dtype() == DType::i64;
+    if (classes ? label.shape().rank() == 1 : label.dtype() == DType::f32) {
+      continue;
+    }
     throw ValueError(fmt::format(
-        "dataset: expected map() to give inputs of f32 and labels of f32 or "
-        "i64 [n], got {} and {} {}",
-        to_string(batch.inputs.dtype()), to_string(batch.labels.dtype()),
-        batch.labels.shape().to_string()));
+        "dataset: expected map() to give labels of f32 or i64 [n], got {} {}",
+        to_string(label.dtype()), label.shape().to_string()));
   }
   return batch;
+}
+
+/// Of tensors with a batch; the names are those of `before`, if as many.
+std::vector<TensorSpec> specs_of(const std::vector<Tensor>& tensors,
+                                 const std::vector<TensorSpec>& before) {
+  std::vector<TensorSpec> specs;
+  for (const Tensor& tensor : tensors) {
+    const Shape& shape = tensor.shape();
+    specs.push_back({shape.slice(1, shape.rank()), tensor.dtype()});
+  }
+  for (size_t i = 0; specs.size() == before.size() && i < specs.size(); ++i) {
+    specs[i].name = before[i].name;
+  }
+  return specs;
 }
 
 class MappedSource final : public SampleSource {
@@ -49,15 +72,13 @@ class MappedSource final : public SampleSource {
       : data_(std::move(data)), function_(std::move(function)) {
     const int64_t first = 0;
     const Batch sample = mapped(data_, function_, {&first, 1});
-    input_shape_ = sample_shape(sample.inputs);
-    label_shape_ = sample_shape(sample.labels);
-    label_type_ = sample.labels.dtype();
+    inputs_ = specs_of(sample.inputs, data_.input_specs());
+    labels_ = specs_of(sample.labels, data_.label_specs());
   }
 
   int64_t size() const override { return data_.size(); }
-  Shape input_shape() const override { return input_shape_; }
-  DType label_type() const override { return label_type_; }
-  Shape label_shape() const override { return label_shape_; }
+  std::vector<TensorSpec> input_specs() const override { return inputs_; }
+  std::vector<TensorSpec> label_specs() const override { return labels_; }
   Batch read(std::span<const int64_t> indices) const override {
     return mapped(data_, function_, indices);
   }
@@ -65,19 +86,24 @@ class MappedSource final : public SampleSource {
  private:
   Dataset data_;
   MapFunction function_;
-  Shape input_shape_;
-  Shape label_shape_;
-  DType label_type_;
+  std::vector<TensorSpec> inputs_;
+  std::vector<TensorSpec> labels_;
 };
 
-/// Copies row `from` of one tensor to row `to` of another.
-void copy_row(const Tensor& source, int64_t from, Tensor& target, int64_t to) {
+/// Copies row i of one tensor to row `rows`[i] of another, which is made for
+/// `count` rows if it is empty.
+void copy_rows(const Tensor& source, const std::vector<int64_t>& rows,
+               int64_t count, Tensor& target) {
+  if (target.empty()) {
+    target = Tensor(source.shape().with(0, count), source.dtype());
+  }
+  if (rows.empty()) return;
   const auto bytes = static_cast<size_t>(source.bytes() / source.shape()[0]);
-  std::memcpy(
-      static_cast<std::byte*>(target.raw()) + static_cast<size_t>(to) * bytes,
-      static_cast<const std::byte*>(source.raw()) +
-          static_cast<size_t>(from) * bytes,
-      bytes);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(static_cast<std::byte*>(target.raw()) +
+                    static_cast<size_t>(rows[i]) * bytes,
+                static_cast<const std::byte*>(source.raw()) + i * bytes, bytes);
+  }
 }
 
 class JoinedSource final : public SampleSource {
@@ -86,12 +112,15 @@ class JoinedSource final : public SampleSource {
       : parts_{std::move(first), std::move(second)} {}
 
   int64_t size() const override { return parts_[0].size() + parts_[1].size(); }
-  Shape input_shape() const override { return parts_[0].input_shape(); }
-  DType label_type() const override { return parts_[0].label_type(); }
-  Shape label_shape() const override { return parts_[0].label_shape(); }
+  std::vector<TensorSpec> input_specs() const override {
+    return parts_[0].input_specs();
+  }
+  std::vector<TensorSpec> label_specs() const override {
+    return parts_[0].label_specs();
+  }
 
   Batch read(std::span<const int64_t> indices) const override {
-    const auto count = static_cast<int64_t>(indices.size());
+    const int64_t count = std::ssize(indices);
     Batch all;
     for (const bool second : {false, true}) {
       const int64_t begin = second ? parts_[0].size() : 0;
@@ -109,15 +138,18 @@ class JoinedSource final : public SampleSource {
     return all;
   }
 
-  Tensor known_labels() const override {
+  std::vector<Tensor> known_labels() const override {
+    std::vector<Tensor> all(label_specs().size());
     if (!parts_[0].labels_known() || !parts_[1].labels_known()) return {};
-    const Tensor first = parts_[0].labels();
-    const Tensor second = parts_[1].labels();
-    Tensor all(first.shape().with(0, size()), first.dtype());
-    for (int64_t i = 0; i < size(); ++i) {
-      const bool later = i >= parts_[0].size();
-      copy_row(later ? second : first, later ? i - parts_[0].size() : i, all,
-               i);
+    int64_t first = 0;
+    for (const Dataset& part : parts_) {
+      std::vector<int64_t> rows(static_cast<size_t>(part.size()));
+      std::iota(rows.begin(), rows.end(), first);
+      first += part.size();
+      const std::vector<Tensor> labels = part.known_labels();
+      for (size_t i = 0; i < all.size(); ++i) {
+        copy_rows(labels[i], rows, size(), all[i]);
+      }
     }
     return all;
   }
@@ -125,26 +157,115 @@ class JoinedSource final : public SampleSource {
  private:
   static void put(const Batch& part, const std::vector<int64_t>& rows,
                   int64_t count, Batch& all) {
-    if (all.inputs.empty()) {
-      all.inputs = Tensor(part.inputs.shape().with(0, count));
-      all.labels =
-          Tensor(part.labels.shape().with(0, count), part.labels.dtype());
+    all.inputs.resize(part.inputs.size());
+    all.labels.resize(part.labels.size());
+    for (size_t i = 0; i < part.inputs.size(); ++i) {
+      copy_rows(part.inputs[i], rows, count, all.inputs[i]);
     }
-    if (!part.weights.empty() && all.weights.empty()) {
-      all.weights = Tensor::full(Shape{count}, 1.0f);
+    for (size_t i = 0; i < part.labels.size(); ++i) {
+      copy_rows(part.labels[i], rows, count, all.labels[i]);
     }
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const auto from = static_cast<int64_t>(i);
-      copy_row(part.inputs, from, all.inputs, rows[i]);
-      copy_row(part.labels, from, all.labels, rows[i]);
-      if (!part.weights.empty()) {
-        copy_row(part.weights, from, all.weights, rows[i]);
-      }
-    }
+    if (part.weights.empty()) return;
+    if (all.weights.empty()) all.weights = Tensor::full(Shape{count}, 1.0f);
+    copy_rows(part.weights, rows, count, all.weights);
   }
 
   Dataset parts_[2];
 };
+
+class WeightedSource final : public SampleSource {
+ public:
+  WeightedSource(Dataset data, Tensor weights)
+      : data_(std::move(data)), weights_(std::move(weights)) {}
+
+  int64_t size() const override { return data_.size(); }
+  std::vector<TensorSpec> input_specs() const override {
+    return data_.input_specs();
+  }
+  std::vector<TensorSpec> label_specs() const override {
+    return data_.label_specs();
+  }
+  std::vector<Tensor> known_labels() const override {
+    return data_.known_labels();
+  }
+  Batch read(std::span<const int64_t> indices) const override {
+    Batch batch = data_.batch(indices);
+    batch.weights = Tensor({std::ssize(indices)});
+    const auto from = weights_.f32();
+    std::ranges::transform(
+        indices, batch.weights.f32().begin(),
+        [&](int64_t index) { return from[static_cast<size_t>(index)]; });
+    return batch;
+  }
+
+ private:
+  Dataset data_;
+  const Tensor weights_;
+};
+
+template <class T>
+std::vector<T> chosen(const std::vector<T>& from,
+                      const std::vector<size_t>& places) {
+  std::vector<T> result;
+  for (const size_t place : places) result.push_back(from[place]);
+  return result;
+}
+
+class SelectedSource final : public SampleSource {
+ public:
+  SelectedSource(Dataset data, std::span<const size_t> inputs,
+                 std::span<const size_t> labels)
+      : data_(std::move(data)),
+        inputs_(inputs.begin(), inputs.end()),
+        labels_(labels.begin(), labels.end()) {}
+
+  int64_t size() const override { return data_.size(); }
+  std::vector<TensorSpec> input_specs() const override {
+    return chosen(data_.input_specs(), inputs_);
+  }
+  std::vector<TensorSpec> label_specs() const override {
+    return chosen(data_.label_specs(), labels_);
+  }
+  Batch read(std::span<const int64_t> indices) const override {
+    Batch batch = data_.batch(indices);
+    batch.inputs = chosen(batch.inputs, inputs_);
+    batch.labels = chosen(batch.labels, labels_);
+    return batch;
+  }
+  std::vector<Tensor> known_labels() const override {
+    const std::vector<Tensor> known = data_.known_labels();
+    return known.empty() ? known : chosen(known, labels_);
+  }
+
+ private:
+  Dataset data_;
+  std::vector<size_t> inputs_;
+  std::vector<size_t> labels_;
+};
+
+void check_places(std::string_view what, std::span<const size_t> places,
+                  size_t count) {
+  for (const size_t place : places) {
+    if (place < count) continue;
+    throw ValueError(fmt::format("dataset: expected {} in [0,{}), got {}", what,
+                                 count, place));
+  }
+}
+
+/// "[28,28,1], [3]".
+std::string shapes_text(const std::vector<TensorSpec>& specs) {
+  std::string text;
+  for (const TensorSpec& spec : specs) {
+    text +=
+        fmt::format("{}{}", text.empty() ? "" : ", ", spec.shape.to_string());
+  }
+  return text.empty() ? "none" : text;
+}
+
+bool same_shapes(const std::vector<TensorSpec>& a,
+                 const std::vector<TensorSpec>& b) {
+  return std::ranges::equal(a, b, {}, &TensorSpec::shape, &TensorSpec::shape);
+}
 
 }  // namespace
 
@@ -159,19 +280,55 @@ Dataset Dataset::map(std::function<Batch(Batch)> function) const {
 }
 
 Dataset Dataset::concat(const Dataset& other) const {
-  if (input_shape() != other.input_shape() ||
-      label_shape() != other.label_shape()) {
+  const auto inputs = input_specs(), labels = label_specs();
+  const auto more_inputs = other.input_specs();
+  const auto more_labels = other.label_specs();
+  if (!same_shapes(inputs, more_inputs) || !same_shapes(labels, more_labels)) {
     throw ShapeError(fmt::format(
         "dataset: expected samples {} with labels {} to join, got {} with {}",
-        input_shape().to_string(), label_shape().to_string(),
-        other.input_shape().to_string(), other.label_shape().to_string()));
+        shapes_text(inputs), shapes_text(labels), shapes_text(more_inputs),
+        shapes_text(more_labels)));
   }
-  if (label_type() != other.label_type()) {
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].dtype == more_labels[i].dtype) continue;
+    throw ValueError(fmt::format(
+        "dataset: expected labels of {} to join, got {}",
+        to_string(labels[i].dtype), to_string(more_labels[i].dtype)));
+  }
+  if (inputs != more_inputs || labels != more_labels) {
     throw ValueError(
-        fmt::format("dataset: expected labels of {} to join, got {}",
-                    to_string(label_type()), to_string(other.label_type())));
+        "dataset: expected samples of the same names to join, got "
+        "others");
   }
   return Dataset(std::make_shared<JoinedSource>(*this, other));
+}
+
+Dataset Dataset::with_weights(Tensor weights) const {
+  if (weights.empty() || weights.shape() != Shape{size()}) {
+    throw ShapeError(fmt::format(
+        "dataset: expected weights [{}], one for each sample, got {}", size(),
+        weights.empty() ? "none" : weights.shape().to_string()));
+  }
+  if (weights.dtype() != DType::f32) {
+    throw ValueError(fmt::format("dataset: expected weights of f32, got {}",
+                                 to_string(weights.dtype())));
+  }
+  for (const float weight : std::as_const(weights).f32()) {
+    if (weight >= 0 && std::isfinite(weight)) continue;
+    throw ValueError(
+        fmt::format("dataset: expected finite weights >= 0, got {}", weight));
+  }
+  return Dataset(std::make_shared<WeightedSource>(*this, std::move(weights)));
+}
+
+Dataset Dataset::select(std::span<const size_t> inputs,
+                        std::span<const size_t> labels) const {
+  if (inputs.empty()) {
+    throw ValueError("dataset: expected inputs to select, got none");
+  }
+  check_places("inputs", inputs, input_specs().size());
+  check_places("labels", labels, label_specs().size());
+  return Dataset(std::make_shared<SelectedSource>(*this, inputs, labels));
 }
 
 }  // namespace octet

@@ -1,4 +1,6 @@
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,46 +13,126 @@
 namespace octet::train {
 namespace {
 
+/// The images of a batch: its only input of rank 4.
+Tensor& images_of(const std::string& transform, Batch& batch) {
+  Tensor* found = nullptr;
+  for (Tensor& input : batch.inputs) {
+    if (input.shape().rank() != 4) continue;
+    if (found != nullptr) {
+      throw ValueError(
+          fmt::format("{}: expected one input of images, got several. Hint: "
+                      "on_inputs({{0, 1}}, {}()) changes some of them alike",
+                      transform, transform));
+    }
+    found = &input;
+  }
+  if (found == nullptr) {
+    throw ShapeError(fmt::format(
+        "{}: expected images [n,h,w,c], got {}", transform,
+        batch.inputs.empty() ? "none" : batch.inputs[0].shape().to_string()));
+  }
+  return *found;
+}
+
+/// Whether labels are maps over the places of images: [n,h,w] or [n,h,w,c].
+bool are_maps(const Shape& labels, const Shape& images) {
+  return (labels.rank() == 3 || labels.rank() == 4) && labels[1] == images[1] &&
+         labels[2] == images[2];
+}
+
 class ImageTransform final : public Transform {
  public:
-  ImageTransform(std::string name, ChangeImage change, CheckSize check)
+  ImageTransform(std::string name, Changes what, ChangeImage change,
+                 CheckSize check)
       : name_(std::move(name)),
+        what_(what),
         change_(std::move(change)),
         check_(std::move(check)) {}
 
   void apply(Batch& batch, const SampleStreams& streams) const override {
-    const Shape& shape = batch.inputs.shape();
-    if (shape.rank() != 4) {
-      throw ShapeError(fmt::format("{}: expected images [n,h,w,c], got {}",
-                                   name_, shape.to_string()));
+    Tensor& images = images_of(name_, batch);
+    if (images.shape().size() == 0) return;
+    if (check_) check_(images.shape()[1], images.shape()[2]);
+    change(images, streams);
+    if (what_ == Changes::values) return;
+    for (Tensor& labels : batch.labels) {
+      if (!are_maps(labels.shape(), images.shape())) continue;
+      labels = labels.clone();
+      change(labels, streams);
     }
-    if (shape.size() == 0) return;
-    if (check_) check_(shape[1], shape[2]);
-    float* pixels = batch.inputs.f32().data();
-    const int64_t length = shape[1] * shape[2] * shape[3];
+  }
+
+ private:
+  /// Shapes: [n,h,w] or [n,h,w,c].
+  void change(Tensor& images, const SampleStreams& streams) const {
+    const Shape& shape = images.shape();
+    float* pixels = images.f32().data();
+    const int64_t channels = shape.rank() == 4 ? shape[3] : 1;
+    const int64_t length = shape[1] * shape[2] * channels;
     parallel_chunks(shape[0], [&](int64_t first, int64_t last, int64_t) {
       Scratch scratch;
       for (int64_t i = first; i < last; ++i) {
         Rng rng = streams[i];
-        change_({pixels + i * length, shape[1], shape[2], shape[3]}, rng,
+        change_({pixels + i * length, shape[1], shape[2], channels}, rng,
                 scratch);
       }
     });
   }
 
- private:
   std::string name_;
+  Changes what_;
   ChangeImage change_;
   CheckSize check_;
 };
 
+class OnInputs final : public Transform {
+ public:
+  OnInputs(std::vector<size_t> inputs, std::shared_ptr<const Transform> change)
+      : inputs_(std::move(inputs)), change_(std::move(change)) {
+    if (inputs_.empty() || change_ == nullptr) {
+      throw ValueError(
+          fmt::format("on_inputs: expected inputs and a transform, got no {}",
+                      inputs_.empty() ? "inputs" : "transform"));
+    }
+  }
+
+  void apply(Batch& batch, const SampleStreams& streams) const override {
+    for (const size_t input : inputs_) {
+      if (input >= batch.inputs.size()) {
+        throw ValueError(
+            fmt::format("on_inputs: expected inputs in [0,{}), got {}",
+                        batch.inputs.size(), input));
+      }
+      // Labels go with the first one.
+      const bool first = input == inputs_[0];
+      Batch one({batch.inputs[input]},
+                first ? batch.labels : std::vector<Tensor>(), batch.weights);
+      change_->apply(one, streams);
+      batch.inputs[input] = one.input();
+      if (first) {
+        batch.labels = one.labels;
+        batch.weights = one.weights;
+      }
+    }
+  }
+
+ private:
+  std::vector<size_t> inputs_;
+  std::shared_ptr<const Transform> change_;
+};
+
 }  // namespace
 
-std::shared_ptr<const Transform> image_transform(std::string name,
+std::shared_ptr<const Transform> image_transform(std::string name, Changes what,
                                                  ChangeImage change,
                                                  CheckSize check) {
-  return std::make_shared<ImageTransform>(std::move(name), std::move(change),
-                                          std::move(check));
+  return std::make_shared<ImageTransform>(std::move(name), what,
+                                          std::move(change), std::move(check));
+}
+
+std::shared_ptr<const Transform> on_inputs(
+    std::vector<size_t> inputs, std::shared_ptr<const Transform> change) {
+  return std::make_shared<OnInputs>(std::move(inputs), std::move(change));
 }
 
 void check_range(const char* transform, const char* option, float value,
@@ -67,7 +149,7 @@ Batch augment(const Augmentation& augmentation, const Batch& batch,
   if (augmentation.empty()) return batch;
   // A source may hand out tensors that it keeps.
   Batch result = batch;
-  result.inputs = batch.inputs.clone();
+  for (Tensor& input : result.inputs) input = input.clone();
   for (size_t i = 0; i < augmentation.size(); ++i) {
     if (augmentation[i] == nullptr) {
       throw ValueError("augmentation: expected transforms, got a null pointer");

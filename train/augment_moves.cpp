@@ -138,7 +138,7 @@ void resample(const Image& image, const Placement& place, Border border,
 }  // namespace
 
 std::shared_ptr<const Transform> random_flip(const RandomFlipOptions& options) {
-  return image_transform("random_flip",
+  return image_transform("random_flip", Changes::places,
                          [options](const Image& image, Rng& rng, Scratch&) {
                            // Both are drawn whatever is wanted, so that one
                            // option does not change what the other does.
@@ -159,7 +159,7 @@ std::shared_ptr<const Transform> random_crop(const RandomCropOptions& options) {
                     options.padding));
   }
   return image_transform(
-      "random_crop",
+      "random_crop", Changes::places,
       [options](const Image& image, Rng& rng, Scratch& scratch) {
         const int64_t places = 2 * options.padding + 1;
         const int64_t dy = rng.below(places) - options.padding;
@@ -181,19 +181,21 @@ std::shared_ptr<const Transform> random_shift(
     const RandomShiftOptions& options) {
   check_range("random_shift", "height", options.height, 0, 1);
   check_range("random_shift", "width", options.width, 0, 1);
-  return image_transform("random_shift", [options](const Image& image, Rng& rng,
-                                                   Scratch& scratch) {
-    const float dy = draw(rng, options.height) * static_cast<float>(image.h);
-    const float dx = draw(rng, options.width) * static_cast<float>(image.w);
-    resample(image, {1, 0, dy, 0, 1, dx}, options.border, scratch);
-  });
+  return image_transform(
+      "random_shift", Changes::places,
+      [options](const Image& image, Rng& rng, Scratch& scratch) {
+        const float dy =
+            draw(rng, options.height) * static_cast<float>(image.h);
+        const float dx = draw(rng, options.width) * static_cast<float>(image.w);
+        resample(image, {1, 0, dy, 0, 1, dx}, options.border, scratch);
+      });
 }
 
 std::shared_ptr<const Transform> random_rotation(
     const RandomRotationOptions& options) {
   check_range("random_rotation", "degrees", options.degrees, 0, 180);
   return image_transform(
-      "random_rotation",
+      "random_rotation", Changes::places,
       [options](const Image& image, Rng& rng, Scratch& scratch) {
         const double angle =
             double{draw(rng, options.degrees)} * std::numbers::pi / 180;

@@ -67,11 +67,11 @@ class Mixup final : public Transform {
   }
 
   void apply(Batch& batch, const SampleStreams& streams) const override {
-    const int64_t n = batch.labels.shape()[0];
-    const Tensor labels = soft_labels(batch.labels);
-    const Tensor inputs = batch.inputs;
-    batch.labels = Tensor(labels.shape());
-    batch.inputs = Tensor(inputs.shape());
+    const int64_t n = batch.size();
+    const Tensor labels = soft_labels(batch.label());
+    const std::vector<Tensor> inputs = batch.inputs;
+    batch.label() = Tensor(labels.shape());
+    for (Tensor& input : batch.inputs) input = Tensor(input.shape());
     const Tensor weights = batch.weights;
     if (!weights.empty()) batch.weights = Tensor(weights.shape());
     parallel_chunks(n, [&](int64_t first, int64_t last, int64_t) {
@@ -79,8 +79,10 @@ class Mixup final : public Transform {
         Rng rng = streams[i];
         const int64_t other = rng.below(n);
         const float share = draw_beta(rng, options_.alpha);
-        mix(inputs, i, other, share, batch.inputs);
-        mix(labels, i, other, share, batch.labels);
+        for (size_t k = 0; k < inputs.size(); ++k) {
+          mix(inputs[k], i, other, share, batch.inputs[k]);
+        }
+        mix(labels, i, other, share, batch.label());
         if (!weights.empty()) mix(weights, i, other, share, batch.weights);
       }
     });
@@ -122,14 +124,15 @@ std::shared_ptr<const Transform> random_brightness(
     const RandomBrightnessOptions& options) {
   check_range("random_brightness", "delta", options.delta, 0, kLargest);
   check_limits("random_brightness", options.low, options.high);
-  return image_transform(
-      "random_brightness", [options](const Image& image, Rng& rng, Scratch&) {
-        const float delta = draw(rng, options.delta);
-        for (int64_t i = 0; i < image.size(); ++i) {
-          image.pixels[i] =
-              std::clamp(image.pixels[i] + delta, options.low, options.high);
-        }
-      });
+  return image_transform("random_brightness", Changes::values,
+                         [options](const Image& image, Rng& rng, Scratch&) {
+                           const float delta = draw(rng, options.delta);
+                           for (int64_t i = 0; i < image.size(); ++i) {
+                             image.pixels[i] =
+                                 std::clamp(image.pixels[i] + delta,
+                                            options.low, options.high);
+                           }
+                         });
 }
 
 std::shared_ptr<const Transform> random_contrast(
@@ -137,7 +140,7 @@ std::shared_ptr<const Transform> random_contrast(
   check_range("random_contrast", "factor", options.factor, 0, 1);
   check_limits("random_contrast", options.low, options.high);
   return image_transform(
-      "random_contrast",
+      "random_contrast", Changes::values,
       [options](const Image& image, Rng& rng, Scratch& means) {
         const float factor = 1 + draw(rng, options.factor);
         const auto c = static_cast<size_t>(image.c);
@@ -166,7 +169,8 @@ std::shared_ptr<const Transform> cutout(const CutoutOptions& options) {
                                  options.size));
   }
   return image_transform(
-      "cutout", [options](const Image& image, Rng& rng, Scratch&) {
+      "cutout", Changes::values,
+      [options](const Image& image, Rng& rng, Scratch&) {
         const int64_t size = std::min(options.size, 2 * (image.h + image.w));
         const int64_t y = rng.below(image.h) - size / 2;
         const int64_t x = rng.below(image.w) - size / 2;

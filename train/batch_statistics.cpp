@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/model_data.h>
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/train/batch_statistics.h>
@@ -65,11 +66,12 @@ int64_t update_batch_statistics(Model& model, const Dataset& data,
   const char* const subject = "update_batch_statistics";
   check_positive(subject, "batch_size", options.batch_size);
   check_not_negative(subject, "samples", options.samples);
-  check_data(subject, model, data);
+  const Dataset matched = data_for(subject, model, data);
   quant::expect_calibrated(subject, model);
   const Dataset chosen =
-      options.samples > 0 ? data.sample(options.samples, {.seed = options.seed})
-                          : data;
+      options.samples > 0
+          ? matched.sample(options.samples, {.seed = options.seed})
+          : matched;
   const quant::ObservingPaused paused(model);
   const NoGradGuard no_grad;
   Averaging averaging(model);
@@ -77,10 +79,15 @@ int64_t update_batch_statistics(Model& model, const Dataset& data,
   int64_t seen = 0;
   for (const Batch& batch : Loader(
            chosen, {.batch_size = options.batch_size, .seed = options.seed})) {
-    expect_finite("inputs", batch.inputs, seen);
-    const Variable outputs = model(Variable(batch.inputs), Mode::training);
-    expect_finite("outputs", outputs.value(), seen);
-    seen += batch.inputs.shape()[0];
+    for (const Tensor& input : batch.inputs) {
+      expect_finite("inputs", input, seen);
+    }
+    const std::vector<Variable> inputs(batch.inputs.begin(),
+                                       batch.inputs.end());
+    for (const Variable& output : model(inputs, Mode::training)) {
+      expect_finite("outputs", output.value(), seen);
+    }
+    seen += batch.size();
   }
   averaging.keep();
   return averaging.layers();

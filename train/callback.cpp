@@ -13,6 +13,7 @@ std::vector<MetricValue> Progress::logs() const {
       result.push_back({fmt::format("val_{}", each.name), each.value});
     }
   }
+  if (gradient_norm) result.push_back({"gradient_norm", *gradient_norm});
   result.push_back({"learning_rate", learning_rate});
   return result;
 }

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/shape_hint.h>
 
 namespace octet::train {
 namespace {
@@ -31,11 +30,12 @@ std::string first_bad(const Model& model, Among among) {
 
 /// "in layer 'conv1' (Conv2D)" of the first layer in the order of the graph
 /// whose output is not finite, or nothing.
-std::string first_bad_layer(const Model& model, const Tensor& inputs) {
+std::string first_bad_layer(const Model& model,
+                            const std::vector<Tensor>& inputs) {
   const NoGradGuard no_grad;
   std::string found;
-  const Variable x(inputs);
-  model.run(std::span(&x, 1), [&](const GraphNode& node, const Variable& y) {
+  const std::vector<Variable> x(inputs.begin(), inputs.end());
+  model.run(x, [&](const GraphNode& node, const Variable& y) {
     if (found.empty() && !all_finite(y.value())) {
       found = node.layer->describe();
     }
@@ -99,63 +99,6 @@ void check_positive(std::string_view subject, std::string_view option,
   }
 }
 
-void check_data(std::string_view subject, const Model& model,
-                const Dataset& data) {
-  if (model.inputs().size() != 1 || model.outputs().size() != 1) {
-    throw UnsupportedError(fmt::format(
-        "{}: expected a model of one input and one output, got {} and {}",
-        subject, model.inputs().size(), model.outputs().size()));
-  }
-  if (data.size() < 1) {
-    throw ValueError(fmt::format(
-        "{}: expected data of 1 or more samples, got none", subject));
-  }
-  const Shape& input = model.inputs()[0].shape();
-  const Shape sample = input.slice(1, input.rank());
-  if (data.input_shape() != sample) {
-    const Shape& given = data.input_shape();
-    std::vector<int64_t> dims{data.size()};
-    dims.insert(dims.end(), given.dims().begin(), given.dims().end());
-    throw ValueError(fmt::format(
-        "{}: expected data with samples {} as model '{}' takes, got {}{}",
-        subject, sample.to_string(), model.name(), given.to_string(),
-        shape_hint(Shape(std::span<const int64_t>(dims)), input, "inputs")));
-  }
-}
-
-void check_targets(std::string_view subject, const Model& model,
-                   const Dataset& data, const Loss& loss) {
-  if (loss.targets() == Targets::any) return;
-  const Shape& output = model.outputs()[0].shape();
-  if (loss.targets() != Targets::values && output.rank() != 2) {
-    throw ValueError(fmt::format(
-        "{}: expected a model that ends in logits [N,classes], got {}. Hint: "
-        "end it with Flatten and Dense",
-        subject, output.to_string()));
-  }
-  const bool classes = data.label_type() == DType::i64;
-  if (loss.targets() != Targets::values &&
-      classes != (loss.targets() == Targets::classes)) {
-    throw ValueError(fmt::format(
-        "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
-        subject, classes ? "f32 [n,classes]" : "i64 [n]", loss.name(),
-        to_string(data.label_type()),
-        classes ? "sparse_categorical_cross_entropy, or one_hot() of the data"
-                : "categorical_cross_entropy"));
-  }
-  if (loss.targets() == Targets::classes) return;
-  const Shape sample = output.slice(1, output.rank());
-  const Shape label = data.label_shape();
-  const bool fits = loss.targets() == Targets::rows
-                        ? label == sample
-                        : label.size() == sample.size();
-  if (!fits) {
-    throw ValueError(fmt::format(
-        "{}: expected labels {} as model '{}' gives, got {}", subject,
-        sample.to_string(), model.name(), label.to_string()));
-  }
-}
-
 void check_metrics(std::string_view subject, const Metrics& metrics) {
   std::unordered_set<std::string> names;
   for (const Metric& metric : metrics) {
@@ -165,7 +108,7 @@ void check_metrics(std::string_view subject, const Metrics& metrics) {
           metric.name.empty() ? "an empty name" : "an empty function"));
     }
     if (metric.name == "loss" || metric.name == "learning_rate" ||
-        metric.name.starts_with("val_")) {
+        metric.name == "gradient_norm" || metric.name.starts_with("val_")) {
       throw ValueError(fmt::format(
           "{}: expected names of metrics that are not those of other values, "
           "got '{}'",
@@ -200,10 +143,10 @@ std::string explain_bad_loss(const Model& model, const Batch& batch) {
     return !tensor.empty() && tensor.dtype() == DType::f32 &&
            !all_finite(tensor);
   };
-  for (const auto& [name, tensor] :
-       {std::pair("inputs", &batch.inputs), std::pair("labels", &batch.labels),
-        std::pair("weights", &batch.weights)}) {
-    if (bad(*tensor)) {
+  for (const auto& [name, tensors] :
+       {std::pair("inputs", batch.inputs), std::pair("labels", batch.labels),
+        std::pair("weights", std::vector{batch.weights})}) {
+    if (std::ranges::any_of(tensors, bad)) {
       return fmt::format(
           "the {} of the batch are not finite. Hint: check the data", name);
     }

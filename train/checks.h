@@ -30,14 +30,6 @@ void check_not_negative(std::string_view subject, std::string_view option,
 void check_positive(std::string_view subject, std::string_view option,
                     int64_t value);
 
-/// Throws: ValueError if the data is empty or does not fit the model's input;
-/// UnsupportedError for several inputs or outputs.
-void check_data(std::string_view subject, const Model& model,
-                const Dataset& data);
-/// Throws: ValueError if the loss does not fit the model's output or the
-/// data's labels.
-void check_targets(std::string_view subject, const Model& model,
-                   const Dataset& data, const Loss& loss);
 /// Throws: ValueError for a metric without name or function, or with the name
 /// of another or of something else that a fit reports.
 void check_metrics(std::string_view subject, const Metrics& metrics);

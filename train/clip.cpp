@@ -26,19 +26,28 @@ void for_each_gradient(std::vector<Tensor>& gradients, const Body& body) {
   });
 }
 
-}  // namespace
-
-double clip_gradients_by_norm(std::span<const Variable> parameters,
-                              float limit) {
-  check_above_zero("clip_gradients_by_norm", "limit", limit);
-  std::vector<Tensor> gradients = gradients_of(parameters);
+double norm_of(std::vector<Tensor>& gradients) {
   std::vector<double> squares(gradients.size());
   for_each_gradient(gradients, [&](size_t i, std::span<float> gradient) {
     for (const float g : gradient) squares[i] += double{g} * double{g};
   });
   double sum = 0;
   for (const double each : squares) sum += each;
-  const double norm = std::sqrt(sum);
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+double gradient_norm(std::span<const Variable> parameters) {
+  std::vector<Tensor> gradients = gradients_of(parameters);
+  return norm_of(gradients);
+}
+
+double clip_gradients_by_norm(std::span<const Variable> parameters,
+                              float limit) {
+  check_above_zero("clip_gradients_by_norm", "limit", limit);
+  std::vector<Tensor> gradients = gradients_of(parameters);
+  const double norm = norm_of(gradients);
   if (norm > double{limit} && std::isfinite(norm)) {
     const double scale = double{limit} / norm;
     for_each_gradient(gradients, [&](size_t, std::span<float> gradient) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/model_data.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 #include <octet/train/confusion_matrix.h>
@@ -129,13 +130,18 @@ std::string ConfusionMatrix::to_string(
 ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
                                  int64_t batch_size) {
   check_positive("confusion_matrix", "batch_size", batch_size);
-  check_data("confusion_matrix", model, data);
+  const Dataset matched = data_for("confusion_matrix", model, data);
+  if (model.outputs().size() != 1) {
+    throw ValueError(
+        fmt::format("confusion_matrix: expected a model of one output, got {}",
+                    model.outputs().size()));
+  }
   ConfusionMatrix matrix(model.outputs()[0].shape()[-1]);
   int64_t count = 0;
   for (int64_t first = 0; first < data.size(); first += count) {
     count = std::min(batch_size, data.size() - first);
-    const Batch batch = data.batch(first, count);
-    matrix.add(model.predict(batch.inputs), batch.labels);
+    const Batch batch = matched.batch(first, count);
+    matrix.add(model.predict(batch.inputs)[0], batch.label());
   }
   return matrix;
 }

@@ -3,18 +3,22 @@
 #include <cstring>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include <octet/layers/model_data.h>
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/ops/loss.h>
+#include <octet/runtime/progress_line.h>
 #include <octet/train/evaluate.h>
 
 #include "checks.h"
 #include "label_check.h"
 #include "metric_sums.h"
+#include "trained_outputs.h"
 
 namespace octet::train {
 namespace {
@@ -74,26 +78,26 @@ std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
 Evaluation evaluate(const Model& model, const Dataset& data,
                     const EvaluateOptions& options) {
   check_positive("evaluate", "batch_size", options.batch_size);
-  check_data("evaluate", model, data);
+  const TrainedOutputs trained("evaluate", model, options.loss,
+                               options.metrics);
+  const Dataset matched = trained.matched("evaluate", model, data);
   quant::expect_calibrated("evaluate", model);
-  const Loss adapted = options.loss.for_model(model);
-  check_targets("evaluate", model, data, adapted);
-  check_known_labels("evaluate", model, data, adapted);
-  const Metrics metrics = options.metrics.empty()
-                              ? adapted.metrics()
-                              : for_model(options.metrics, model);
-  check_metrics("evaluate", metrics);
   const quant::ObservingPaused paused(model);
   const NoGradGuard no_grad;
-  MetricSums sums(metrics);
-  double loss = 0;
-  for_batches(data, options.batch_size, [&](int64_t first, const Batch& batch) {
-    check_batch_labels("evaluate", model, batch, adapted, first);
-    const Tensor outputs = model.predict(batch.inputs);
-    loss += loss_sum(adapted.each(Variable(outputs), batch), batch);
-    sums.add(outputs, batch);
-  });
-  Evaluation result{.loss = loss / static_cast<double>(data.size()) +
+  MetricSums sums(trained);
+  double total = 0;
+  ProgressLine progress("evaluate", data.size(), options.verbose);
+  for_batches(matched, options.batch_size,
+              [&](int64_t first, const Batch& batch) {
+                check_batch_labels("evaluate", model, batch, trained, first);
+                const std::vector<Tensor> outputs = model.predict(batch.inputs);
+                const BatchLoss loss =
+                    trained.loss({outputs.begin(), outputs.end()}, batch);
+                total += loss.sum;
+                sums.add(outputs, batch, loss);
+        progress.advance(batch.size());
+              });
+  Evaluation result{.loss = total / static_cast<double>(data.size()) +
                             regularization_of_parameters(model),
                     .samples = data.size(),
                     .metrics = sums.values()};
@@ -106,19 +110,34 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   return evaluate(model, data, EvaluateOptions{.batch_size = batch_size});
 }
 
-Tensor predict(const Model& model, const Dataset& data, int64_t batch_size) {
+std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
+                                int64_t batch_size) {
   check_positive("predict", "batch_size", batch_size);
-  check_data("predict", model, data);
+  const Dataset matched = data_for("predict", model, data);
   quant::expect_calibrated("predict", model);
-  Tensor all;
-  for_batches(data, batch_size, [&](int64_t first, const Batch& batch) {
-    const Tensor outputs = model.predict(batch.inputs);
-    if (all.empty()) all = Tensor(outputs.shape().with(0, data.size()));
-    Tensor rows = all.slice(first, outputs.shape()[0]);
-    std::memcpy(rows.raw(), outputs.raw(),
-                static_cast<size_t>(outputs.bytes()));
+  std::vector<Tensor> all(model.outputs().size());
+  ProgressLine progress("predict", data.size());
+  for_batches(matched, batch_size, [&](int64_t first, const Batch& batch) {
+    const std::vector<Tensor> outputs = model.predict(batch.inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& part = outputs[i];
+      if (all[i].empty()) all[i] = Tensor(part.shape().with(0, data.size()));
+      Tensor rows = all[i].slice(first, batch.size());
+      std::memcpy(rows.raw(), part.raw(), static_cast<size_t>(part.bytes()));
+    }
+    progress.advance(batch.size());
   });
   return all;
+}
+
+Tensor predict(const Model& model, const Dataset& data, int64_t batch_size) {
+  if (model.outputs().size() != 1) {
+    throw ValueError(fmt::format(
+        "predict: expected model '{}' to have one output, got {}. Hint: "
+        "predict_all() gives them all",
+        model.name(), model.outputs().size()));
+  }
+  return predict_all(model, data, batch_size)[0];
 }
 
 }  // namespace octet::train

@@ -11,6 +11,7 @@
 
 #include "checks.h"
 #include "label_check.h"
+#include "trained_outputs.h"
 
 namespace octet::train {
 namespace {
@@ -79,9 +80,10 @@ float steepest(const LearningRateCurve& curve) {
 }
 
 /// The loss of a batch, with the gradients of the model's parameters.
-double backward(Model& model, const Batch& batch, const Loss& loss) {
-  const Variable outputs = model(Variable(batch.inputs), Mode::training);
-  Variable total = loss(outputs, batch);
+double backward(Model& model, const Batch& batch,
+                const TrainedOutputs& trained) {
+  const std::vector<Variable> inputs(batch.inputs.begin(), batch.inputs.end());
+  Variable total = trained.loss(model(inputs, Mode::training), batch).mean;
   if (const Variable more = model.regularization_loss()) total = total + more;
   const double value = total.value().item();
   if (std::isfinite(value)) total.backward();
@@ -93,11 +95,9 @@ double backward(Model& model, const Batch& batch, const Loss& loss) {
 LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
                                      const FindLearningRateOptions& options) {
   check_options(options);
-  check_data(kSubject, model, data);
+  const TrainedOutputs trained(kSubject, model, options.loss, {});
+  const Dataset matched = trained.matched(kSubject, model, data);
   quant::expect_calibrated(kSubject, model);
-  const Loss loss = options.loss.for_model(model);
-  check_targets(kSubject, model, data, loss);
-  check_known_labels(kSubject, model, data, loss);
   Model copy = model.clone();
   Optimizer optimizer = options.optimizer.fresh();
   optimizer.attach(copy.trainable_variables());
@@ -109,12 +109,12 @@ LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
   int64_t step = 0;
   bool ended = false;
   for (int64_t epoch = 0; !ended; ++epoch) {
-    const Loader loader(data, {.batch_size = options.batch_size,
-                               .seed = options.seed,
-                               .epoch = epoch});
+    const Loader loader(matched, {.batch_size = options.batch_size,
+                                  .seed = options.seed,
+                                  .epoch = epoch});
     for (const Batch& batch : loader) {
-      check_batch_labels(kSubject, copy, batch, loss);
-      const double value = backward(copy, batch, loss);
+      check_batch_labels(kSubject, copy, batch, trained);
+      const double value = backward(copy, batch, trained);
       ended = !std::isfinite(value);
       if (ended) break;
       const double rate = from * std::pow(growth, static_cast<double>(step));

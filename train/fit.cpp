@@ -50,14 +50,14 @@ class Run {
   Run(Model& model, const Dataset& data, const FitOptions& options)
       : model_(model),
         options_(options),
-        data_(check_and_split(model, data, options)),
+        trained_("fit", model, options.loss, options.metrics),
+        data_(check_and_split(model, data, trained_, options)),
         batch_size_(batch_size_of(data_.training, options)),
         parameters_(trainable_parameters(model)),
-        metrics_(options.metrics.empty() ? options.loss.metrics()
-                                         : options.metrics),
         training_(model, options.optimizer,
-                  log_names(metrics_, data_.validation.has_value())),
-        sums_(metrics_) {
+                  log_names(trained_, data_.validation.has_value(),
+                            options.gradient_norm)),
+        sums_(trained_) {
     progress_.epochs = options.epochs;
     progress_.steps = loader(0).batches();
     progress_.training = &training_;
@@ -68,7 +68,7 @@ class Run {
           fmt::format("fit: expected fewer epochs, got {}", options.epochs));
     }
     FitCheckpoints& checkpoints = checkpoints_.emplace(
-        model, options, data_, batch_size_, metrics_, updates_);
+        model, options, data_, batch_size_, trained_, updates_);
     progress_.resumed = checkpoints.resumes();
     if (options.calibrate && !checkpoints.resumes() &&
         (quant::quantizers(model).empty() || quant::needs_calibration(model))) {
@@ -120,10 +120,10 @@ class Run {
 
   Model& model_;
   const FitOptions& options_;
+  TrainedOutputs trained_;
   DataSplit data_;
   int64_t batch_size_;
   std::vector<Variable> parameters_;
-  Metrics metrics_;
   Training training_;
   MetricSums sums_;
   int64_t updates_ = 0;    // of an epoch
@@ -161,14 +161,19 @@ void Run::show_means() {
   if (progress_.samples == 0) return;
   progress_.loss = state_.loss_total / static_cast<double>(progress_.samples);
   progress_.metrics = sums_.values();
+  if (options_.gradient_norm) {
+    // NaN before the first step.
+    progress_.gradient_norm =
+        state_.norm_total / static_cast<double>(state_.norm_count);
+  }
   progress_.accuracy = accuracy_of(progress_.metrics);
 }
 
 /// Multiplies the samples' weights by those of their classes.
 void Run::weight_classes(Batch& batch) const {
   if (options_.class_weights.empty()) return;
-  const auto labels = std::as_const(batch.labels).data<int64_t>();
-  Tensor weights = Tensor::full(batch.labels.shape(), 1.0f);
+  const auto labels = std::as_const(batch.label()).data<int64_t>();
+  Tensor weights = Tensor::full(batch.label().shape(), 1.0f);
   const auto to = weights.f32();
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
@@ -191,21 +196,25 @@ double Run::compute_gradients(Batch batch, float share) {
                        progress_.epoch + 1);
   };
   const auto frame = [&place] { return place() + " of fit"; };
-  const auto count = static_cast<double>(batch.inputs.shape()[0]);
+  const auto count = static_cast<double>(batch.size());
   double result = 0;
   Variable loss;
   with_context(frame, [&] {
-    check_batch_labels("fit", model_, batch, options_.loss);
+    check_batch_labels("fit", model_, batch, trained_);
     weight_classes(batch);
-    const Variable outputs = model_(Variable(batch.inputs), Mode::training);
-    const Variable losses = options_.loss.each(outputs, batch);
-    result = loss_sum(losses, batch) / count;
-    loss = mean_loss(losses, batch.weights);
+    const std::vector<Variable> inputs(batch.inputs.begin(),
+                                       batch.inputs.end());
+    const std::vector<Variable> outputs = model_(inputs, Mode::training);
+    const BatchLoss of_batch = trained_.loss(outputs, batch);
+    result = of_batch.sum / count;
+    loss = of_batch.mean;
     if (const Variable regularization = model_.regularization_loss()) {
       result += double{regularization.value().item()};
       loss = add(loss, regularization);
     }
-    sums_.add(outputs.value(), batch);
+    std::vector<Tensor> values;
+    for (const Variable& output : outputs) values.push_back(output.value());
+    sums_.add(values, batch, of_batch);
   });
   if (!std::isfinite(result)) {
     throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
@@ -228,6 +237,10 @@ void Run::choose_rate() {
 }
 
 void Run::move_parameters() {
+  if (options_.gradient_norm) {
+    state_.norm_total += gradient_norm(parameters_);
+    ++state_.norm_count;
+  }
   if (options_.clip_value > 0) {
     clip_gradients_by_value(parameters_, options_.clip_value);
   }
@@ -249,13 +262,14 @@ void Run::finish_epoch() {
                      .accuracy = progress_.accuracy,
                      .seconds = progress_.seconds,
                      .learning_rate = progress_.learning_rate,
-                     .metrics = progress_.metrics};
+                     .metrics = progress_.metrics,
+                     .gradient_norm = progress_.gradient_norm};
   if (data_.validation) {
     result.validation.push_back(
         evaluate(model_, *data_.validation,
                  {.batch_size = options_.validation_batch_size,
                   .loss = options_.loss,
-                  .metrics = metrics_}));
+                  .metrics = options_.metrics}));
     progress_.validation = &result.validation.back();
   }
   call(&Callback::on_epoch_end);
@@ -272,8 +286,11 @@ void Run::begin_epoch(int64_t epoch) {
   progress_.loss = 0;
   progress_.accuracy = 0;
   progress_.metrics.clear();
+  progress_.gradient_norm.reset();
   progress_.seconds = 0;
   state_.loss_total = 0;
+  state_.norm_total = 0;
+  state_.norm_count = 0;
   state_.epoch_done = false;
   sums_.clear();
   call(&Callback::on_epoch_begin);
@@ -296,7 +313,7 @@ void Run::run_epoch() {
   for (int64_t i = progress_.step; i < steps; ++i, ++next) {
     const Batch batch = *next;
     ++progress_.step;
-    const int64_t samples = batch.inputs.shape()[0];
+    const int64_t samples = batch.size();
     // The batches [first, last) make one step together, in which every sample
     // counts the same.
     const int64_t first = i - i % options_.accumulate;
@@ -344,8 +361,8 @@ History Run::run() {
 }  // namespace
 
 History fit(Model& model, const Dataset& data, const FitOptions& options) {
-  const FitOptions adapted = options_for(model, data, options);
-  return Run(model, data, adapted).run();
+  const FitOptions shown = with_progress_bar(options);
+  return Run(model, data, shown).run();
 }
 
 }  // namespace octet::train

@@ -14,7 +14,6 @@
 
 #include "checks.h"
 #include "is_progress_bar.h"
-#include "label_check.h"
 
 namespace octet::train {
 namespace {
@@ -27,18 +26,20 @@ void check_bound(std::string_view option, float bound) {
 }
 
 void check_class_weights(const Model& model, const Dataset& data,
+                         const TrainedOutputs& trained,
                          const FitOptions& options) {
   const std::vector<float>& weights = options.class_weights;
   if (weights.empty()) return;
+  const TrainedOutput& output = trained.only("fit", "class_weights");
   if (data.label_type() != DType::i64) {
     throw ValueError(
         fmt::format("fit: expected labels of i64 for class_weights, got {}. "
                     "Hint: a source may give each sample a weight",
                     to_string(data.label_type())));
   }
-  const int64_t outputs = model.outputs()[0].shape()[-1];
+  const int64_t outputs = model.outputs()[output.index].shape()[-1];
   // One output of a binary model tells two classes apart.
-  const int64_t classes = options.loss.targets() == Targets::classes
+  const int64_t classes = output.loss.targets() == Targets::classes
                               ? outputs
                               : std::max<int64_t>(outputs, 2);
   if (static_cast<int64_t>(weights.size()) != classes) {
@@ -57,7 +58,8 @@ void check_class_weights(const Model& model, const Dataset& data,
 
 /// Tries the transforms on one sample, so that those that do not fit are known
 /// before the training.
-void check_augmentation(const Dataset& data, const FitOptions& options) {
+void check_augmentation(const Dataset& data, const TrainedOutputs& trained,
+                        const FitOptions& options) {
   if (options.augmentation.empty()) return;
   const Batch batch = with_context(
       [] { return std::string("in the augmentation of fit"); },
@@ -65,30 +67,30 @@ void check_augmentation(const Dataset& data, const FitOptions& options) {
         return Loader(data.take(1), {.augmentation = options.augmentation})
             .batch(0);
       });
-  const bool classes_wanted = options.loss.targets() == Targets::classes ||
-                              !options.class_weights.empty();
-  if (classes_wanted && batch.labels.dtype() != DType::i64) {
+  for (size_t i = 0; i < trained.all().size(); ++i) {
+    const Loss& loss = trained.all()[i].loss;
+    const bool classes_wanted =
+        loss.targets() == Targets::classes || !options.class_weights.empty();
+    if (!classes_wanted || batch.labels[i].dtype() == DType::i64) continue;
     throw ValueError(fmt::format(
         "fit: expected augmentation that keeps labels of i64 for {}, got {} "
         "after it. Hint: mixup goes with one_hot() of the data and "
         "losses::categorical_cross_entropy",
-        options.class_weights.empty() ? options.loss.name() : "class_weights",
-        to_string(batch.labels.dtype())));
+        options.class_weights.empty() ? loss.name() : "class_weights",
+        to_string(batch.labels[i].dtype())));
   }
 }
 
-DataSplit split(const Dataset& data, const FitOptions& options) {
+DataSplit split(const Dataset& data, const std::optional<Dataset>& validation,
+                const FitOptions& options) {
   const double share = options.validation_split;
   if (!(share >= 0.0 && share < 1.0)) {
     throw ValueError(
         fmt::format("fit: expected validation_split in [0,1), got {}",
                     number_text(static_cast<float>(share))));
   }
-  if (share == 0) {
-    if (options.validation == nullptr) return {data, {}};
-    return {data, *options.validation};
-  }
-  if (options.validation != nullptr) {
+  if (share == 0) return {data, validation};
+  if (validation) {
     throw ValueError("fit: expected validation or validation_split, got both");
   }
   // As Keras: the first floor(n * (1 - share)) samples train.
@@ -109,8 +111,6 @@ void check_options(const Model& model, const FitOptions& options) {
   check_positive("fit", "validation_batch_size", options.validation_batch_size);
   check_bound("clip_norm", options.clip_norm);
   check_bound("clip_value", options.clip_value);
-  check_metrics("fit", options.metrics.empty() ? options.loss.metrics()
-                                               : options.metrics);
   if (options.resume && options.checkpoints == nullptr) {
     throw ValueError(
         "fit: expected checkpoints to resume from, got none. Hint: set "
@@ -155,34 +155,28 @@ void warn_of_missing_classes(const DataSplit& data) {
 }  // namespace
 
 DataSplit check_and_split(const Model& model, const Dataset& data,
+                          const TrainedOutputs& trained,
                           const FitOptions& options) {
+  const Dataset training = trained.matched("fit", model, data);
   check_options(model, options);
-  check_targets("fit", model, data, options.loss);
-  check_known_labels("fit", model, data, options.loss);
-  check_class_weights(model, data, options);
-  check_augmentation(data, options);
+  check_class_weights(model, training, trained, options);
+  check_augmentation(training, trained, options);
+  std::optional<Dataset> validation;
   if (options.validation != nullptr) {
-    check_data("fit, validation", model, *options.validation);
-    check_targets("fit, validation", model, *options.validation, options.loss);
-    check_known_labels("fit, validation", model, *options.validation,
-                       options.loss);
+    validation = trained.matched("fit, validation", model, *options.validation);
   }
-  DataSplit result = split(data, options);
+  DataSplit result = split(training, validation, options);
   if (result.validation) warn_of_missing_classes(result);
   return result;
 }
 
-FitOptions options_for(const Model& model, const Dataset& data,
-                       const FitOptions& options) {
-  check_data("fit", model, data);
-  FitOptions adapted = options;
-  adapted.loss = options.loss.for_model(model);
-  adapted.metrics = for_model(options.metrics, model);
+FitOptions with_progress_bar(const FitOptions& options) {
+  FitOptions shown = options;
   const bool bar = std::ranges::any_of(options.callbacks, is_progress_bar);
   if (options.verbose.value_or(isatty(STDOUT_FILENO) == 1) && !bar) {
-    adapted.callbacks.push_back(progress_bar());
+    shown.callbacks.push_back(progress_bar());
   }
-  return adapted;
+  return shown;
 }
 
 int64_t batch_size_of(const Dataset& data, const FitOptions& options) {
@@ -198,15 +192,17 @@ int64_t batch_size_of(const Dataset& data, const FitOptions& options) {
   return *options.batch_size;
 }
 
-std::vector<std::string> log_names(const Metrics& metrics, bool validation) {
+std::vector<std::string> log_names(const TrainedOutputs& trained,
+                                   bool validation, bool gradient_norm) {
   std::vector<std::string> names;
   for (const char* prefix : {"", "val_"}) {
     if (*prefix != '\0' && !validation) continue;
     names.push_back(fmt::format("{}loss", prefix));
-    for (const Metric& metric : metrics) {
-      names.push_back(prefix + metric.name);
+    for (const std::string& name : trained.value_names()) {
+      names.push_back(prefix + name);
     }
   }
+  if (gradient_norm) names.emplace_back("gradient_norm");
   names.emplace_back("learning_rate");
   return names;
 }

@@ -8,6 +8,8 @@
 
 #include <octet/train/fit.h>
 
+#include "trained_outputs.h"
+
 namespace octet::train {
 
 /// Data to train on, and to validate on if there is any.
@@ -16,21 +18,21 @@ struct DataSplit {
   std::optional<Dataset> validation;
 };
 
-/// The options as they are for the model: its end decides on what loss and
-/// metrics are taken. Throws: as fit, also for data that does not fit the
-/// model.
-FitOptions options_for(const Model& model, const Dataset& data,
-                       const FitOptions& options);
+/// The options with the progress bar that they ask for.
+FitOptions with_progress_bar(const FitOptions& options);
 
-/// Checks everything but the batch size, and cuts off the validation part.
+/// Checks everything but the batch size, and cuts off the validation part. The
+/// data has its inputs and labels as `trained` wants them.
 /// Throws: as fit.
 DataSplit check_and_split(const Model& model, const Dataset& data,
+                          const TrainedOutputs& trained,
                           const FitOptions& options);
 
 /// Of batches of `data`. Throws: ValueError for one out of range.
 int64_t batch_size_of(const Dataset& data, const FitOptions& options);
 
 /// What Progress::logs() names at the end of an epoch.
-std::vector<std::string> log_names(const Metrics& metrics, bool validation);
+std::vector<std::string> log_names(const TrainedOutputs& trained,
+                                   bool validation, bool gradient_norm);
 
 }  // namespace octet::train

@@ -30,7 +30,13 @@ using ChangeImage = std::function<void(const Image&, Rng&, Scratch&)>;
 /// Throws unless images of this size can be changed.
 using CheckSize = std::function<void(int64_t h, int64_t w)>;
 
-std::shared_ptr<const Transform> image_transform(std::string name,
+/// What a change does to an image.
+enum class Changes {
+  values,  ///< labels stay as they are
+  places,  ///< labels that are images of the same size move with it
+};
+
+std::shared_ptr<const Transform> image_transform(std::string name, Changes what,
                                                  ChangeImage change,
                                                  CheckSize check = {});
 

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,15 @@
 
 namespace octet::train {
 namespace {
+
+/// "model 'm'", or "output 'box' of model 'm'".
+std::string owner(const Model& model, const TrainedOutput& output) {
+  return fmt::format("{}model '{}'",
+                     model.outputs().size() > 1
+                         ? fmt::format("output '{}' of ", output.name)
+                         : "",
+                     model.name());
+}
 
 /// What labels from `least` to `most` may come from.
 std::string hint(int64_t least, int64_t most, int64_t classes) {
@@ -24,39 +34,79 @@ std::string hint(int64_t least, int64_t most, int64_t classes) {
       most, most + 1);
 }
 
-void check(std::string_view subject, const Model& model, const Tensor& labels,
-           const Loss& loss, std::optional<int64_t> first) {
-  const Shape& output = model.outputs()[0].shape();
-  if (loss.targets() != Targets::classes || output.rank() != 2 ||
+void check(std::string_view subject, const Model& model,
+           const TrainedOutput& output, const Tensor& labels,
+           std::optional<int64_t> first) {
+  const Shape& shape = model.outputs()[output.index].shape();
+  if (output.loss.targets() != Targets::classes || shape.rank() != 2 ||
       labels.dtype() != DType::i64 || labels.size() == 0) {
     return;
   }
-  const int64_t classes = output[1];
+  const int64_t classes = shape[1];
   const std::span<const int64_t> all = labels.data<int64_t>();
   const auto [least, most] = std::ranges::minmax(all);
   if (least >= 0 && most < classes) return;
   const auto wrong = std::ranges::find_if(
       all, [&](int64_t label) { return label < 0 || label >= classes; });
   throw ValueError(fmt::format(
-      "{}: expected labels in [0,{}), as model '{}' has {} outputs, got {} at "
+      "{}: expected labels in [0,{}), as {} has {} outputs, got {} at "
       "sample {}{}. Hint: {}",
-      subject, classes, model.name(), classes, *wrong,
+      subject, classes, owner(model, output), classes, *wrong,
       first.value_or(0) + (wrong - all.begin()), first ? "" : " of the batch",
       hint(least, most, classes)));
 }
 
 }  // namespace
 
+void check_targets(std::string_view subject, const Model& model,
+                   const TrainedOutput& trained, const TensorSpec& labels) {
+  const Loss& loss = trained.loss;
+  if (loss.targets() == Targets::any) return;
+  const Shape& output = model.outputs()[trained.index].shape();
+  const std::string whose = owner(model, trained);
+  if (loss.targets() != Targets::values && output.rank() != 2) {
+    throw ValueError(fmt::format(
+        "{}: expected {} to end in logits [N,classes], got {}. Hint: end it "
+        "with Flatten and Dense",
+        subject, whose, output.to_string()));
+  }
+  const bool classes = labels.dtype == DType::i64;
+  if (loss.targets() != Targets::values &&
+      classes != (loss.targets() == Targets::classes)) {
+    throw ValueError(fmt::format(
+        "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
+        subject, classes ? "f32 [n,classes]" : "i64 [n]", loss.name(),
+        to_string(labels.dtype),
+        classes ? "sparse_categorical_cross_entropy, or one_hot() of the data"
+                : "categorical_cross_entropy"));
+  }
+  if (loss.targets() == Targets::classes) return;
+  const Shape sample = output.slice(1, output.rank());
+  const bool fits = loss.targets() == Targets::rows
+                        ? labels.shape == sample
+                        : labels.shape.size() == sample.size();
+  if (!fits) {
+    throw ValueError(fmt::format("{}: expected labels {} as {} gives, got {}",
+                                 subject, sample.to_string(), whose,
+                                 labels.shape.to_string()));
+  }
+}
+
 void check_known_labels(std::string_view subject, const Model& model,
-                        const Dataset& data, const Loss& loss) {
-  if (data.label_type() != DType::i64 || !data.labels_known()) return;
-  check(subject, model, data.labels(), loss, 0);
+                        const Dataset& data, const TrainedOutputs& outputs) {
+  if (!data.labels_known()) return;
+  const std::vector<Tensor> labels = data.known_labels();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    check(subject, model, outputs.all()[i], labels[i], 0);
+  }
 }
 
 void check_batch_labels(std::string_view subject, const Model& model,
-                        const Batch& batch, const Loss& loss,
+                        const Batch& batch, const TrainedOutputs& outputs,
                         std::optional<int64_t> first) {
-  check(subject, model, batch.labels, loss, first);
+  for (size_t i = 0; i < outputs.all().size(); ++i) {
+    check(subject, model, outputs.all()[i], batch.labels[i], first);
+  }
 }
 
 }  // namespace octet::train

@@ -11,14 +11,16 @@
 namespace octet::train {
 namespace {
 
-/// The call that makes the model's values: its successors leave them as they
-/// are.
-const GraphNode& last_call(const Model& model) {
-  if (model.outputs().size() != 1) {
-    throw ValueError(fmt::format("model '{}': expected one output, got {}",
-                                 model.name(), model.outputs().size()));
-  }
-  const GraphNode* node = model.outputs()[0].node.get();
+void expect_one_output(const Model& model) {
+  if (model.outputs().size() == 1) return;
+  throw ValueError(fmt::format("model '{}': expected one output, got {}",
+                               model.name(), model.outputs().size()));
+}
+
+/// The call that makes the values of an output: its successors leave them as
+/// they are.
+const GraphNode& last_call(const Model& model, size_t output) {
+  const GraphNode* node = model.outputs()[output].node.get();
   const auto sample_size = [](const GraphNode& of) {
     return of.shape.slice(1, of.shape.rank()).size();
   };
@@ -49,9 +51,20 @@ std::string activation_of(const Layer& layer) {
 }  // namespace
 
 std::string output_activation(const Model& model) {
-  const GraphNode& node = last_call(model);
+  expect_one_output(model);
+  return output_activation(model, 0);
+}
+
+std::string output_activation(const Model& model, size_t output) {
+  if (output >= model.outputs().size()) {
+    throw ValueError(
+        fmt::format("model '{}': expected an output in [0,{}), "
+                    "got {}",
+                    model.name(), model.outputs().size(), output));
+  }
+  const GraphNode& node = last_call(model, output);
   std::string activation = activation_of(quant::float_layer(*node.layer));
-  const Shape& end = model.outputs()[0].shape();
+  const Shape& end = model.outputs()[output].shape();
   // One softmax a pixel is none of the whole sample.
   const bool whole = node.shape[-1] == end[-1];
   return activation == "softmax" && !whole ? "" : activation;
@@ -66,7 +79,7 @@ Model logits_model(const Model& model) {
         "logits, got {}",
         activation.empty() ? "something else" : activation));
   }
-  const GraphNode& call = last_call(model);
+  const GraphNode& call = last_call(model, 0);
   const Layer& last = quant::float_layer(*call.layer);
   const auto calls = std::ranges::count(
       model.nodes(), call.layer, [](const auto& node) { return node->layer; });

@@ -16,7 +16,7 @@ namespace {
 /// The batch's labels as numbers in the shape of the outputs, where there are
 /// as many; else as they are, for the loss to refuse.
 Tensor targets_like(const Variable& outputs, const Batch& batch) {
-  const Tensor targets = as_numbers(batch.labels);
+  const Tensor targets = as_numbers(batch.label());
   if (targets.shape()[0] != outputs.shape()[0] ||
       targets.size() != outputs.shape().size()) {
     return targets;
@@ -88,15 +88,26 @@ Variable mean_loss(const Variable& losses, const Tensor& weights) {
 }
 
 Loss Loss::for_model(const Model& model) const {
+  if (model.outputs().size() != 1) {
+    throw ValueError(fmt::format(
+        "loss: expected model '{}' to have one output, got {}. Hint: "
+        "for_model(model, output) takes one of them",
+        model.name(), model.outputs().size()));
+  }
+  return for_model(model, 0);
+}
+
+Loss Loss::for_model(const Model& model, size_t output) const {
   Loss adapted =
       traits_.adapt
           ? with_context(
                 [&] {
                   return fmt::format("at the end of model '{}'", model.name());
                 },
-                [&] { return traits_.adapt(output_activation(model)); })
+                [&] { return traits_.adapt(output_activation(model, output)); })
           : *this;
-  adapted.traits_.metrics = train::for_model(adapted.traits_.metrics, model);
+  adapted.traits_.metrics =
+      train::for_model(adapted.traits_.metrics, model, output);
   return adapted;
 }
 
@@ -201,7 +212,7 @@ Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
       "sparse_categorical_cross_entropy", "softmax", options, Targets::classes,
       metrics::accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
-        return softmax_cross_entropy(y, batch.labels, o, kPerSample);
+        return softmax_cross_entropy(y, batch.label(), o, kPerSample);
       });
 }
 
@@ -210,7 +221,8 @@ Loss categorical_cross_entropy(const CrossEntropyOptions& options) {
       "categorical_cross_entropy", "softmax", options, Targets::rows,
       metrics::accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
-        return octet::categorical_cross_entropy(y, batch.labels, o, kPerSample);
+        return octet::categorical_cross_entropy(y, batch.label(), o,
+                                                kPerSample);
       });
 }
 
@@ -261,8 +273,8 @@ Loss distillation(const Model& teacher, const DistillationOptions& options) {
     return Loss(
         "distillation",
         [&teacher, o](const Variable& y, const Batch& batch) {
-          return distillation_loss(y, teacher.predict(batch.inputs),
-                                   batch.labels, o, kPerSample);
+          return distillation_loss(y, teacher.predict(batch.input()),
+                                   batch.label(), o, kPerSample);
         },
         traits);
   };

@@ -13,10 +13,10 @@
 
 namespace octet::train {
 
-Metrics for_model(const Metrics& metrics, const Model& model) {
+Metrics for_model(const Metrics& metrics, const Model& model, size_t output) {
   Metrics adapted = metrics;
   for (Metric& metric : adapted) {
-    if (metric.adapt) metric = metric.adapt(output_activation(model));
+    if (metric.adapt) metric = metric.adapt(output_activation(model, output));
   }
   return adapted;
 }
@@ -51,7 +51,7 @@ std::vector<double> means(std::string_view name, const Tensor& outputs,
 
 Metric accuracy() {
   return {"accuracy", [](const Tensor& outputs, const Batch& batch) {
-            return in_top_k("accuracy", outputs, batch.labels, 1);
+            return in_top_k("accuracy", outputs, batch.label(), 1);
           }};
 }
 
@@ -59,7 +59,7 @@ Metric top_k_accuracy(int64_t k) {
   check_positive("top_k_accuracy", "k", k);
   std::string name = fmt::format("top_{}_accuracy", k);
   auto each = [name, k](const Tensor& outputs, const Batch& batch) {
-    return in_top_k(name, outputs, batch.labels, k);
+    return in_top_k(name, outputs, batch.label(), k);
   };
   return {std::move(name), std::move(each)};
 }
@@ -68,7 +68,7 @@ Metric binary_accuracy(std::optional<float> threshold) {
   const auto above = [](float bound) {
     return Metric{
         "binary_accuracy", [bound](const Tensor& outputs, const Batch& batch) {
-          return means("binary_accuracy", outputs, batch.labels,
+          return means("binary_accuracy", outputs, batch.label(),
                        [bound](double y, double t) {
                          if (std::isnan(y)) return 0.0;
                          return (y > double{bound}) == (t > 0.5) ? 1.0 : 0.0;
@@ -88,7 +88,7 @@ Metric binary_accuracy(std::optional<float> threshold) {
 Metric mean_absolute_error() {
   constexpr auto kName = "mean_absolute_error";
   return {kName, [](const Tensor& outputs, const Batch& batch) {
-            return means(kName, outputs, batch.labels,
+            return means(kName, outputs, batch.label(),
                          [](double y, double t) { return std::fabs(y - t); });
           }};
 }
@@ -96,7 +96,7 @@ Metric mean_absolute_error() {
 Metric mean_squared_error() {
   constexpr auto kName = "mean_squared_error";
   return {kName, [](const Tensor& outputs, const Batch& batch) {
-            return means(kName, outputs, batch.labels,
+            return means(kName, outputs, batch.label(),
                          [](double y, double t) { return (y - t) * (y - t); });
           }};
 }

@@ -10,26 +10,37 @@
 
 namespace octet::train {
 
-MetricSums::MetricSums(Metrics metrics)
-    : metrics_(std::move(metrics)), sums_(metrics_.size()) {}
+MetricSums::MetricSums(TrainedOutputs outputs)
+    : outputs_(std::move(outputs)),
+      names_(outputs_.value_names()),
+      sums_(names_.size()) {}
 
-void MetricSums::add(const Tensor& outputs, const Batch& batch) {
-  const int64_t count = batch.inputs.shape()[0];
-  for (size_t i = 0; i < metrics_.size(); ++i) {
-    const std::vector<double> each = metrics_[i].each(outputs, batch);
-    if (static_cast<int64_t>(each.size()) != count) {
-      throw ValueError(fmt::format(
-          "metric '{}': expected a value for each of {} samples, got {}",
-          metrics_[i].name, count, each.size()));
-    }
-    // One after another, so that the size of the batches does not matter.
-    for (const double value : each) sums_[i] += value;
+void MetricSums::add(const std::vector<Tensor>& outputs, const Batch& batch,
+                     const BatchLoss& loss) {
+  size_t sum = 0;
+  if (outputs_.all().size() > 1) {
+    for (const double each : loss.outputs) sums_[sum++] += each;
   }
-  samples_ += count;
+  for (size_t i = 0; i < outputs_.all().size(); ++i) {
+    const TrainedOutput& output = outputs_.all()[i];
+    const Batch own = TrainedOutputs::with_label(batch, i);
+    for (const Metric& metric : output.metrics) {
+      const std::vector<double> each = metric.each(outputs[output.index], own);
+      if (std::ssize(each) != batch.size()) {
+        throw ValueError(fmt::format(
+            "metric '{}': expected a value for each of {} samples, got {}",
+            metric.name, batch.size(), each.size()));
+      }
+      // One after another, so that the size of the batches does not matter.
+      for (const double value : each) sums_[sum] += value;
+      ++sum;
+    }
+  }
+  samples_ += batch.size();
 }
 
 void MetricSums::clear() {
-  sums_.assign(metrics_.size(), 0.0);
+  sums_.assign(names_.size(), 0.0);
   samples_ = 0;
 }
 
@@ -40,10 +51,9 @@ void MetricSums::set(std::vector<double> sums, int64_t samples) {
 
 std::vector<MetricValue> MetricSums::values() const {
   std::vector<MetricValue> result;
-  result.reserve(metrics_.size());
-  for (size_t i = 0; i < metrics_.size(); ++i) {
-    result.push_back(
-        {metrics_[i].name, sums_[i] / static_cast<double>(samples_)});
+  result.reserve(names_.size());
+  for (size_t i = 0; i < names_.size(); ++i) {
+    result.push_back({names_[i], sums_[i] / static_cast<double>(samples_)});
   }
   return result;
 }
@@ -58,7 +68,7 @@ double accuracy_of(const std::vector<MetricValue>& values) {
 double loss_sum(const Variable& losses, const Batch& batch) {
   if (losses.shape().rank() == 0) {
     return double{mean_loss(losses, batch.weights).value().item()} *
-           static_cast<double>(batch.inputs.shape()[0]);
+           static_cast<double>(batch.size());
   }
   const auto values = losses.value().f32();
   double sum = 0;

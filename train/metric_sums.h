@@ -1,32 +1,38 @@
 // Sums of metrics and losses over samples, in doubles. Internal to train.
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include <octet/runtime/variable.h>
 #include <octet/train/metric.h>
 
+#include "trained_outputs.h"
+
 namespace octet::train {
 
 class MetricSums {
  public:
-  explicit MetricSums(Metrics metrics);
+  explicit MetricSums(TrainedOutputs outputs);
 
+  /// `outputs` are all of the model's, `loss` is that of the batch.
   /// Throws: ValueError if a metric does not give one value per sample.
-  void add(const Tensor& outputs, const Batch& batch);
+  void add(const std::vector<Tensor>& outputs, const Batch& batch,
+           const BatchLoss& loss);
   void clear();
 
-  /// The means over all samples so far.
+  /// The means over all samples so far, named by
+  /// TrainedOutputs::value_names().
   std::vector<MetricValue> values() const;
 
-  /// One for each metric.
+  /// One for each of the values.
   const std::vector<double>& sums() const { return sums_; }
-  /// REQUIRES: a sum for each metric.
+  /// REQUIRES: a sum for each value.
   void set(std::vector<double> sums, int64_t samples);
 
  private:
-  Metrics metrics_;
+  TrainedOutputs outputs_;
+  std::vector<std::string> names_;
   std::vector<double> sums_;
   int64_t samples_ = 0;
 };

@@ -17,12 +17,15 @@ class OneHotSource final : public SampleSource {
       : data_(std::move(data)), classes_(classes) {}
 
   int64_t size() const override { return data_.size(); }
-  Shape input_shape() const override { return data_.input_shape(); }
-  DType label_type() const override { return DType::f32; }
-  Shape label_shape() const override { return {classes_}; }
+  std::vector<TensorSpec> input_specs() const override {
+    return data_.input_specs();
+  }
+  std::vector<TensorSpec> label_specs() const override {
+    return {{{classes_}, DType::f32, data_.label_specs()[0].name}};
+  }
   Batch read(std::span<const int64_t> indices) const override {
     Batch batch = data_.batch(indices);
-    batch.labels = one_hot(batch.labels, classes_);
+    batch.label() = one_hot(batch.label(), classes_);
     return batch;
   }
 

@@ -72,12 +72,17 @@ std::string left_text(const Progress& progress) {
   return duration_text(left * progress.seconds / std::max(step, 1.0));
 }
 
-/// The accuracy, or where there is none the first metric that there is.
+/// The accuracy; where there is none the losses of the outputs, or the first
+/// metric that there is.
 std::string metric_text(double accuracy,
                         const std::vector<MetricValue>& metrics) {
   if (!std::isnan(accuracy)) return fmt::format("acc {:.2f} %", 100 * accuracy);
-  if (metrics.empty()) return {};
-  return fmt::format("{} {:.4f}", metrics[0].name, metrics[0].value);
+  std::string text;
+  for (const auto& [name, value] : metrics) {
+    if (!text.empty() && !name.ends_with("_loss")) break;
+    text += fmt::format("{}{} {:.4f}", text.empty() ? "" : "  ", name, value);
+  }
+  return text;
 }
 
 /// What stays of an epoch. Fits 79 columns with a label of four.

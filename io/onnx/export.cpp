@@ -135,7 +135,8 @@ ValueNames reserve_names(const Model& model, const OnnxOptions& options,
                                std::span<const SymbolicTensor> tensors) {
     if (!list.empty()) return;
     for (const SymbolicTensor& tensor : tensors) {
-      list.push_back(builder.reserve_like(tensor.node->layer->name()));
+      list.push_back(
+          builder.reserve_like(quant::float_layer(*tensor.node->layer).name()));
     }
   };
   from_layers(names.inputs, model.inputs());

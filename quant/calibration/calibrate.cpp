@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/model_data.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
@@ -181,10 +182,11 @@ std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
     throw ValueError(fmt::format("calibrate: expected samples >= 0, got {}",
                                  options.samples));
   }
+  const Dataset inputs = data_for("calibrate", model, data);
   const Dataset chosen =
       options.samples == 0
-          ? data
-          : data.sample(options.samples, {.seed = options.seed});
+          ? inputs
+          : inputs.sample(options.samples, {.seed = options.seed});
   warn_of_missing_classes(chosen);
   return calibrate(
       model,
@@ -192,7 +194,9 @@ std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
         for (int64_t at = 0; at < chosen.size(); at += options.batch_size) {
           const int64_t count =
               std::min(options.batch_size, chosen.size() - at);
-          (void)m(Variable(chosen.batch(at, count).inputs));
+          const Batch batch = chosen.batch(at, count);
+          (void)m(
+              std::vector<Variable>(batch.inputs.begin(), batch.inputs.end()));
         }
       },
       options);

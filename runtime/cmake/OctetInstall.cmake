@@ -32,6 +32,7 @@ write_basic_package_version_file(
 install(FILES ${PROJECT_BINARY_DIR}/octetConfig.cmake
               ${PROJECT_BINARY_DIR}/octetConfigVersion.cmake
               ${PROJECT_SOURCE_DIR}/runtime/cmake/Findre2.cmake
+              ${PROJECT_SOURCE_DIR}/runtime/cmake/Findlibcsv.cmake
         DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})

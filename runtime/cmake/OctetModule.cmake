@@ -83,6 +83,6 @@ function(octet_assemble target)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   octet_compile_options(${target})
   target_link_libraries(${target} PRIVATE
-    TBB::tbb fmt::fmt re2::re2 hdf5::hdf5 ZLIB::ZLIB onnx
+    TBB::tbb fmt::fmt re2::re2 libcsv::libcsv hdf5::hdf5 ZLIB::ZLIB onnx
     $<$<BOOL:${PNG_FOUND}>:PNG::PNG> $<$<BOOL:${JPEG_FOUND}>:JPEG::JPEG>)
 endfunction()

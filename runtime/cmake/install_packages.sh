@@ -14,6 +14,7 @@ required=(
   ninja-build
   libbenchmark-dev
   libcli11-dev
+  libcsv-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev

@@ -19,6 +19,7 @@ packages=(
   libonnx-dev
   libpng-dev
   libprotobuf-dev
+  libcsv-dev
   libre2-dev
   libtbb-dev
   nlohmann-json3-dev

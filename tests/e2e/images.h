@@ -17,7 +17,7 @@ inline Dataset images_for(const Model& model, const Dataset& data,
                           int64_t count) {
   constexpr int64_t kSide = 28;
   const Batch batch = data.batch(0, std::min(count, data.size()));
-  const int64_t n = batch.labels.size();
+  const int64_t n = batch.label().size();
   const Shape shape = model.inputs()[0].shape().with(0, n);
   const int64_t height = shape[1];
   const int64_t width = shape[2];
@@ -25,7 +25,7 @@ inline Dataset images_for(const Model& model, const Dataset& data,
   const int64_t top = (height - kSide) / 2;
   const int64_t left = (width - kSide) / 2;
   Tensor images = Tensor::zeros(shape);
-  const auto from = batch.inputs.f32();
+  const auto from = batch.input().f32();
   const auto to = images.f32();
   for (int64_t i = 0; i < n * kSide * kSide; ++i) {
     const int64_t x = i % kSide + left;
@@ -36,7 +36,7 @@ inline Dataset images_for(const Model& model, const Dataset& data,
                              c)] = from[static_cast<size_t>(i)];
     }
   }
-  return Dataset(images, batch.labels);
+  return Dataset(images, batch.label());
 }
 
 }  // namespace octet

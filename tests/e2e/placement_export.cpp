@@ -140,18 +140,18 @@ class Writer {
   }
 
   void write_images(const std::string& network, const Batch& batch) const {
-    const bool is_image = batch.inputs.shape().rank() == 4;
+    const bool is_image = batch.input().shape().rank() == 4;
     write_file(folder_ / (network + ".inputs.f32"),
-               bytes_of(is_image ? batch.inputs.transposed({0, 3, 1, 2})
-                                 : batch.inputs));
-    write_file(folder_ / (network + ".labels.i64"), bytes_of(batch.labels));
+               bytes_of(is_image ? batch.input().transposed({0, 3, 1, 2})
+                                 : batch.input()));
+    write_file(folder_ / (network + ".labels.i64"), bytes_of(batch.label()));
   }
 
   /// Returns the share of right answers.
   double write_case(const std::string& network, const Way& way,
                     const Model& quantized, const Batch& batch) {
     const std::string name = network + "." + way.name;
-    const Tensor logits = quantized.predict(batch.inputs);
+    const Tensor logits = quantized.predict(batch.input());
     write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
     const io::OnnxReport report =
         io::export_onnx(quantized, folder_ / (name + ".onnx"));
@@ -160,7 +160,7 @@ class Writer {
                          .set("network", network)
                          .set("partial", way.partial())
                          .set("pairs", way.pairs));
-    const double accuracy = right_answers(logits, batch.labels);
+    const double accuracy = right_answers(logits, batch.label());
     fmt::print("{:<20}  {:>3} Q/DQ pairs  {:6.2f} %\n", name, report.qdq_pairs,
                100 * accuracy);
     return accuracy;

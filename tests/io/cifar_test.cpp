@@ -55,8 +55,8 @@ TEST_F(Cifar, TurnsPlanesIntoPixelsBetweenZeroAndOne) {
   const Dataset data = read_cifar10(folder_ / "data.bin");
   EXPECT_EQ(data.input_shape(), Shape({32, 32, 3}));
   const Batch batch = data.batch(0, 2);
-  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(3, 9));
-  const auto pixels = batch.inputs.f32();
+  EXPECT_THAT(batch.label().data<int64_t>(), ElementsAre(3, 9));
+  const auto pixels = batch.input().f32();
   EXPECT_EQ(pixels[0], 0.0f);
   EXPECT_EQ(pixels[1], 1.0f);
   EXPECT_NEAR(pixels[2], 0.2, 1e-7);
@@ -70,9 +70,9 @@ TEST_F(Cifar, ReadsTheFiveTrainingFilesInTheirOrderAndTheTestFile) {
   const TrainTest data = load_cifar10(folder_.path());
   EXPECT_EQ(data.train.size(), 10);
   EXPECT_EQ(data.test.size(), 1);
-  EXPECT_THAT(elements<int64_t>(data.train.batch(0, 10).labels),
+  EXPECT_THAT(elements<int64_t>(data.train.batch(0, 10).label()),
               ElementsAre(1, 9, 2, 9, 3, 9, 4, 9, 5, 9));
-  EXPECT_EQ(elements<int64_t>(data.test.batch(0, 1).labels)[0], 7);
+  EXPECT_EQ(elements<int64_t>(data.test.batch(0, 1).label())[0], 7);
 }
 
 TEST_F(Cifar, FindsTheFolderThatTheArchiveUnpacksTo) {
@@ -84,7 +84,7 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
   put(folder_ / "train.bin", record("\x13\x63"));
   put(folder_ / "test.bin", record(std::string("\x00\x01", 2)));
   const auto label = [](const Dataset& data) {
-    return elements<int64_t>(data.batch(0, 1).labels)[0];
+    return elements<int64_t>(data.batch(0, 1).label())[0];
   };
   const TrainTest fine = load_cifar100(folder_.path());
   EXPECT_EQ(label(fine.train), 99);
@@ -93,7 +93,7 @@ TEST_F(Cifar, ReadsFineAndCoarseLabelsOfCifar100) {
       load_cifar100(folder_.path(), Cifar100Labels::coarse);
   EXPECT_EQ(label(coarse.train), 19);
   EXPECT_EQ(label(coarse.test), 0);
-  EXPECT_EQ(values(fine.train.batch(0, 1).inputs)[1], 1.0f);
+  EXPECT_EQ(values(fine.train.batch(0, 1).input())[1], 1.0f);
 }
 
 TEST_F(Cifar, RefusesASizeThatIsNoMultipleOfARecord) {

@@ -49,11 +49,11 @@ TEST_F(FashionMnist, ReadsBothPartsAsImagesBetweenZeroAndOne) {
   EXPECT_EQ(data.train.size(), 3);
   EXPECT_EQ(data.test.size(), 2);
   const Batch batch = data.train.batch(0, 3);
-  EXPECT_EQ(batch.inputs.shape(), Shape({3, 28, 28, 1}));
-  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(0, 4, 9));
-  EXPECT_EQ(batch.inputs.f32()[0], 0.0f);
-  EXPECT_EQ(batch.inputs.f32()[1], 1.0f);
-  EXPECT_NEAR(batch.inputs.f32()[28 * 28 + 1], 254.0 / 255.0, 1e-7);
+  EXPECT_EQ(batch.input().shape(), Shape({3, 28, 28, 1}));
+  EXPECT_THAT(batch.label().data<int64_t>(), ElementsAre(0, 4, 9));
+  EXPECT_EQ(batch.input().f32()[0], 0.0f);
+  EXPECT_EQ(batch.input().f32()[1], 1.0f);
+  EXPECT_NEAR(batch.input().f32()[28 * 28 + 1], 254.0 / 255.0, 1e-7);
 }
 
 TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsMissing) {
@@ -141,7 +141,7 @@ TEST(FashionMnistPackage, HoldsSixtyThousandAndTenThousandImages) {
   EXPECT_EQ(data.test.size(), 10000);
   EXPECT_EQ(data.train.input_shape(), Shape({28, 28, 1}));
   // The first label is an ankle boot.
-  EXPECT_EQ(elements<int64_t>(data.train.batch(0, 1).labels)[0], 9);
+  EXPECT_EQ(elements<int64_t>(data.train.batch(0, 1).label())[0], 9);
 }
 
 }  // namespace

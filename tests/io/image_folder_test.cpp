@@ -59,8 +59,8 @@ TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
     EXPECT_EQ(images.data.size(), 4);
     EXPECT_EQ(images.data.input_shape(), Shape({2, 3, 3}));
     const Batch batch = images.data.batch(0, 4);
-    EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(0, 0, 1, 1));
-    const auto x = batch.inputs.f32();
+    EXPECT_THAT(batch.label().data<int64_t>(), ElementsAre(0, 0, 1, 1));
+    const auto x = batch.input().f32();
     const size_t image = 2 * 3 * 3;
     EXPECT_EQ(x[0], 0.0f);
     EXPECT_NEAR(x[1], 0.4, 1e-6);
@@ -78,13 +78,13 @@ TEST_F(LoadImageFolder, ShufflesByTheSeed) {
       put_file(fmt::format("{}/{}.png", name, i), png_bytes({}, {9}));
     }
   }
-  const auto labels = [&](const ImageFolderOptions& options) {
+  const auto labels = [&](const ImageOptions& options) {
     const Dataset data = load_image_folder(folder_.path(), options).data;
     const Tensor known = data.labels();
     const auto values = known.data<int64_t>();
     // What is known beforehand is what is read.
     const Batch all = data.batch(0, 30);
-    EXPECT_THAT(all.labels.data<int64_t>(),
+    EXPECT_THAT(all.label().data<int64_t>(),
                 ::testing::ElementsAreArray(values));
     return std::vector<int64_t>(values.begin(), values.end());
   };
@@ -108,7 +108,7 @@ TEST_F(LoadImageFolder, ReadsTheSameBitsEagerlyAndLazily) {
     return load_image_folder(folder_.path(),
                              {.size = {7, 6}, .channels = 3, .eager = eager})
         .data.batch(0, 2)
-        .inputs;
+        .input();
   };
   EXPECT_THAT(values(read(false)),
               ::testing::ElementsAreArray(values(read(true))));
@@ -120,16 +120,16 @@ TEST_F(LoadImageFolder, ReadsSamplesInAnyOrder) {
       folder_.path(), {.size = 1, .channels = 1, .shuffle = false});
   const std::vector<int64_t> indices = {3, 1, 3};
   const Batch batch = images.data.batch(indices);
-  EXPECT_THAT(batch.labels.data<int64_t>(), ElementsAre(1, 0, 1));
-  EXPECT_EQ(batch.inputs.f32()[0], 1.0f);
-  EXPECT_NEAR(batch.inputs.f32()[1], 0.2, 1e-6);
+  EXPECT_THAT(batch.label().data<int64_t>(), ElementsAre(1, 0, 1));
+  EXPECT_EQ(batch.input().f32()[0], 1.0f);
+  EXPECT_NEAR(batch.input().f32()[1], 0.2, 1e-6);
 }
 
 TEST_F(LoadImageFolder, LeavesOutOtherFilesWithAWarningAndHiddenOnesWithout) {
   put_two_classes();
   put_file("cat/.DS_Store", "x");
   put_file(".git/config", "x");
-  const ImageFolderOptions options{.size = {1, 1}};
+  const ImageOptions options{.size = {1, 1}};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
   EXPECT_EQ(warnings_, "");
   put_file("cat/notes.txt", "x");
@@ -143,7 +143,7 @@ TEST_F(LoadImageFolder, LeavesOutPipesAndFollowsLinks) {
   ASSERT_EQ(::mkfifo((folder_ / "cat/pipe.png").c_str(), 0600), 0);
   std::filesystem::create_symlink(folder_ / "cat/z.png",
                                   folder_ / "dog/link.png");
-  const ImageFolderOptions options{.size = {1, 1}, .eager = true};
+  const ImageOptions options{.size = {1, 1}, .eager = true};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 5);
   EXPECT_THAT(warnings_, HasSubstr("1 entries"));
   std::filesystem::create_symlink("loop.png", folder_ / "dog/loop.png");
@@ -217,7 +217,7 @@ TEST_F(LoadImageFolder, WarnsOfImagesThatStandWhereNoneIsLookedFor) {
   put_two_classes();
   put_file("loose.png", png_bytes({}, {1}));
   put_file("cat/more/b.png", png_bytes({}, {1}));
-  const ImageFolderOptions options{.size = {1, 1}};
+  const ImageOptions options{.size = {1, 1}};
   EXPECT_EQ(load_image_folder(folder_.path(), options).data.size(), 4);
   EXPECT_THAT(warnings_,
               AllOf(HasSubstr("left out images beside the folders of the "
@@ -274,7 +274,7 @@ TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
                          .fit = ImageFit::crop,
                          .channels = 1,
                          .preprocess = preprocess_mode("none")});
-    return values(images.data.batch(0, 1).inputs);
+    return values(images.data.batch(0, 1).input());
   };
   EXPECT_EQ(
       pixels({5, 4}),
@@ -290,13 +290,13 @@ TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
 TEST_F(LoadImageFolder, PreparesInputsAsTheNetworkTakesThem) {
   put_two_classes();
   for (const bool eager : {false, true}) {
-    ImageFolderOptions options{.size = 1, .eager = eager, .shuffle = false};
+    ImageOptions options{.size = 1, .eager = eager, .shuffle = false};
     const Tensor unit =
-        load_image_folder(folder_.path(), options).data.batch(0, 1).inputs;
+        load_image_folder(folder_.path(), options).data.batch(0, 1).input();
     EXPECT_EQ(values(unit), (std::vector<float>{0, 102 * (1 / 255.0f), 1}));
     options.preprocess = preprocess_mode("caffe");
     const Tensor caffe =
-        load_image_folder(folder_.path(), options).data.batch(0, 1).inputs;
+        load_image_folder(folder_.path(), options).data.batch(0, 1).input();
     EXPECT_EQ(values(caffe),
               (std::vector<float>{255 - 103.939f, 102 - 116.779f, -123.68f}));
     options.channels = 1;
@@ -308,14 +308,14 @@ TEST_F(LoadImageFolder, SkipsAndListsCorruptFilesWhereAskedTo) {
   put_two_classes();
   put_file("cat/broken.png", "no image");
   put_file("dog/short.png", ramp_bytes().substr(0, 60));
-  ImageFolderOptions options{.size = 2};
+  ImageOptions options{.size = 2};
   EXPECT_THROW(
       (void)load_image_folder(folder_.path(), options).data.batch(0, 6),
       FormatError);
   options.corrupt = CorruptFiles::skip;
   const ImageFolder images = load_image_folder(folder_.path(), options);
   EXPECT_EQ(images.data.size(), 4);
-  EXPECT_EQ(images.data.batch(0, 4).inputs.shape(), Shape({4, 2, 2, 3}));
+  EXPECT_EQ(images.data.batch(0, 4).input().shape(), Shape({4, 2, 2, 3}));
   ASSERT_EQ(images.skipped.size(), 2u);
   EXPECT_THAT(images.skipped[0], HasSubstr("broken.png"));
   EXPECT_THAT(images.skipped[1], HasSubstr("short.png"));
@@ -332,11 +332,11 @@ TEST_F(LoadImageFolder, ReadsFilesOnceThatFitTheCache) {
     const ImageFolder images = load_image_folder(
         folder_.path(),
         {.size = 2, .cache_bytes = cache_bytes, .shuffle = false});
-    const std::vector<float> first = values(images.data.batch(0, 2).inputs);
+    const std::vector<float> first = values(images.data.batch(0, 2).input());
     std::filesystem::rename(folder_ / "cat/a.png", folder_ / "cat/gone");
     std::vector<float> second;
     try {
-      second = values(images.data.batch(0, 2).inputs);
+      second = values(images.data.batch(0, 2).input());
     } catch (const IoError&) {
       // It was not kept.
     }

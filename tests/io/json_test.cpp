@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string refusal(const std::string& text) {
+std::string json_refusal(const std::string& text) {
   return error_of<FormatError>([&] { from_json(text); });
 }
 
@@ -91,41 +91,41 @@ TEST(FromJson, TellsIntegersFromOtherNumbers) {
 }
 
 TEST(FromJson, NamesLineAndColumnOfASyntaxError) {
-  EXPECT_THAT(refusal("{\n  \"a\": 1,\n  \"b\": ?\n}"),
+  EXPECT_THAT(json_refusal("{\n  \"a\": 1,\n  \"b\": ?\n}"),
               HasSubstr("JSON, line 3, column 8:"));
-  EXPECT_THAT(refusal("?"), HasSubstr("line 1, column 1:"));
-  EXPECT_THAT(refusal("[1,]"), HasSubstr("line 1, column 4:"));
+  EXPECT_THAT(json_refusal("?"), HasSubstr("line 1, column 1:"));
+  EXPECT_THAT(json_refusal("[1,]"), HasSubstr("line 1, column 4:"));
 }
 
 TEST(FromJson, RefusesTextThatEndsEarly) {
   for (const char* text : {"", " ", "{", "[1", "\"abc", "{\"a\"", "tru"}) {
-    EXPECT_NE(refusal(text), "") << text;
+    EXPECT_NE(json_refusal(text), "") << text;
   }
 }
 
 TEST(FromJson, RefusesTextAfterTheValue) {
-  EXPECT_THAT(refusal("{}\n {}"), HasSubstr("line 2, column 2:"));
+  EXPECT_THAT(json_refusal("{}\n {}"), HasSubstr("line 2, column 2:"));
 }
 
 TEST(FromJson, RefusesWhatJsonLacks) {
   for (const char* text : {"NaN", "[Infinity]", "{a: 1}", "'x'", "// x\n1",
                            "01", "+1", "[1,2,]"}) {
-    EXPECT_NE(refusal(text), "") << text;
+    EXPECT_NE(json_refusal(text), "") << text;
   }
 }
 
 TEST(FromJson, AcceptsAHundredLevelsAndRefusesMore) {
   EXPECT_NO_THROW(from_json(nested(100)));
-  const std::string message = refusal(nested(101));
+  const std::string message = json_refusal(nested(101));
   EXPECT_THAT(message, HasSubstr("at most 100 levels"));
   EXPECT_THAT(message, HasSubstr("line 1, column 101:"));
 }
 
 TEST(FromJson, RefusesAMillionLevelsWithoutUsingTheStack) {
-  EXPECT_NE(refusal(std::string(1000000, '[')), "");
+  EXPECT_NE(json_refusal(std::string(1000000, '[')), "");
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
-  EXPECT_NE(refusal(objects), "");
+  EXPECT_NE(json_refusal(objects), "");
 }
 
 TEST(FromJson, RefusesIntegersOutsideInt64) {
@@ -134,34 +134,36 @@ TEST(FromJson, RefusesIntegersOutsideInt64) {
   for (const char* text :
        {"9223372036854775808", "-9223372036854775809", "18446744073709551616",
         "100000000000000000000000000000000"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("64 bits")) << text;
+    EXPECT_THAT(json_refusal(text), HasSubstr("64 bits")) << text;
   }
 }
 
-TEST(FromJson, RefusesNumbersBeyondDouble) { EXPECT_NE(refusal("1e999"), ""); }
+TEST(FromJson, RefusesNumbersBeyondDouble) {
+  EXPECT_NE(json_refusal("1e999"), "");
+}
 
 TEST(FromJson, RefusesAKeyThatComesTwice) {
-  const std::string message = refusal("{\"a\": 1,\n\"a\": 2}");
+  const std::string message = json_refusal("{\"a\": 1,\n\"a\": 2}");
   EXPECT_THAT(message, HasSubstr("'a'"));
   EXPECT_THAT(message, HasSubstr("line 2"));
   EXPECT_NO_THROW(from_json("{\"a\": {\"a\": 1}}"));
 }
 
 TEST(FromJson, RefusesTextThatIsNotUtf8) {
-  EXPECT_THAT(refusal("[\"a\xff\"]"), HasSubstr("UTF-8"));
+  EXPECT_THAT(json_refusal("[\"a\xff\"]"), HasSubstr("UTF-8"));
 }
 
 TEST(FromJson, QuotesNothingThatATerminalCannotShow) {
   for (const char* text : {"{\"a\": \xff}", "\"\xc3(\"", "\x1b[31m", "\xff\xfe",
                            "{\"\xc2\x9b\": 1, \"\xc2\x9b\": 2}"}) {
-    for (const char c : refusal(text)) {
-      EXPECT_TRUE(c >= ' ' && c <= '~') << refusal(text);
+    for (const char c : json_refusal(text)) {
+      EXPECT_TRUE(c >= ' ' && c <= '~') << json_refusal(text);
     }
   }
 }
 
 TEST(FromJson, KeepsMessagesShort) {
-  EXPECT_LT(refusal("[\"" + std::string(1000000, 'x')).size(), 400u);
+  EXPECT_LT(json_refusal("[\"" + std::string(1000000, 'x')).size(), 400u);
 }
 
 }  // namespace

@@ -54,14 +54,14 @@ TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
   for (size_t i = 0; i < ours.size(); ++i) {
     EXPECT_EQ(bits(ours[i].variable), bits(theirs[i].variable)) << ours[i].name;
   }
-  const Tensor x = data().batch(0, 8).inputs;
+  const Tensor x = data().batch(0, 8).input();
   EXPECT_EQ(bits(softmax(Variable(logits.predict(x)))), bits(model.predict(x)));
 }
 
 // Octet's reading of the file is the standard's, node by node.
 TEST_F(KerasSoftmax, LeavesInEitherForm) {
   const TempFolder folder;
-  const Tensor x = data().batch(0, 8).inputs;
+  const Tensor x = data().batch(0, 8).input();
   const auto expect_exported = [&](const Model& model) {
     const auto file = folder / "model.onnx";
     export_onnx(model, file);

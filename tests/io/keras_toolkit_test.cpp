@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Sums in float32 of products of grid values, in another order.
-constexpr float kTolerance = 1e-5f;
+constexpr float kToolkitTolerance = 1e-5f;
 
 /// The plan as "layer site" lines.
 std::vector<std::string> sites(const Model& model) {
@@ -55,7 +55,7 @@ TEST(ToolkitFile, ComputesWhatTensorFlowDoes) {
   for (const char* name : {"toolkit_residual", "toolkit_sequence"}) {
     SCOPED_TRACE(name);
     const Model model = load_keras(keras_golden(std::string(name) + ".h5"));
-    expect_computes(model, keras_case(name), kTolerance);
+    expect_computes(model, keras_case(name), kToolkitTolerance);
   }
 }
 
@@ -114,7 +114,7 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
   const Model model =
       load_keras(keras_golden("toolkit_sequence.legacy_weights.h5"),
                  {.architecture = folder / "float.json"});
-  expect_computes(model, keras_case("toolkit_sequence"), kTolerance);
+  expect_computes(model, keras_case("toolkit_sequence"), kToolkitTolerance);
 }
 
 TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
@@ -122,7 +122,7 @@ TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   Model model =
       quant::apply(quant::plan_of(original), float_counterpart(original));
   load_keras_weights(model, keras_golden("toolkit_residual.legacy_weights.h5"));
-  expect_computes(model, keras_case("toolkit_residual"), kTolerance);
+  expect_computes(model, keras_case("toolkit_residual"), kToolkitTolerance);
 }
 
 TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {

@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr float kTolerance = 1e-5f;
+constexpr float kWeightTolerance = 1e-5f;
 
 Model two_dense(const std::string& first = "a",
                 const std::string& second = "b") {
@@ -183,7 +183,7 @@ TEST_P(KerasWeightFiles, FitAModelMadeWithOctet) {
   load_keras_weights(model, keras_golden(GetParam()));
   const std::string name = GetParam();
   expect_computes(model, keras_case(name.substr(0, name.find('.'))),
-                  kTolerance);
+                  kWeightTolerance);
 }
 
 // Keras 2 computes another hard_sigmoid; its weights are compared below.
@@ -245,7 +245,7 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
   for (const bool names_of_keras : {true, false}) {
     Model unnamed = branches(names_of_keras);
     load_keras_weights(unnamed, keras_golden("k30_branches.weights.h5"));
-    expect_computes(unnamed, keras_case("k30_branches"), kTolerance);
+    expect_computes(unnamed, keras_case("k30_branches"), kWeightTolerance);
   }
 }
 

@@ -42,8 +42,8 @@ const onnx::NodeProto& node(const onnx::GraphProto& graph,
   throw std::runtime_error("no node " + op);
 }
 
-std::vector<int64_t> attribute(const onnx::NodeProto& node,
-                               const std::string& name) {
+std::vector<int64_t> ints_of(const onnx::NodeProto& node,
+                             const std::string& name) {
   for (const auto& attribute : node.attribute()) {
     if (attribute.name() != name) continue;
     if (attribute.ints_size() == 0) return {attribute.i()};
@@ -52,8 +52,8 @@ std::vector<int64_t> attribute(const onnx::NodeProto& node,
   throw std::runtime_error("no attribute " + name);
 }
 
-const onnx::TensorProto& initializer(const onnx::GraphProto& graph,
-                                     const std::string& name) {
+const onnx::TensorProto& tensor_named(const onnx::GraphProto& graph,
+                                      const std::string& name) {
   for (const auto& tensor : graph.initializer()) {
     if (tensor.name() == name) return tensor;
   }
@@ -70,8 +70,8 @@ std::vector<float> values(const onnx::TensorProto& tensor) {
 TEST(OnnxConvolution, DepthwiseHasOneGroupAChannel) {
   const auto graph = graph_of(DepthwiseConv2D(
       {.kernel_size = {1, 2}, .depth_multiplier = 2, .name = "dw"}));
-  EXPECT_THAT(attribute(node(graph, "Conv"), "group"), ElementsAre(3));
-  const auto& w = initializer(graph, "dw/depthwise_kernel");
+  EXPECT_THAT(ints_of(node(graph, "Conv"), "group"), ElementsAre(3));
+  const auto& w = tensor_named(graph, "dw/depthwise_kernel");
   EXPECT_THAT(w.dims(), ElementsAre(6, 1, 1, 2));
   // [kw][c][m] counted up, as [c][m][kw].
   EXPECT_THAT(values(w), ElementsAre(1, 7, 2, 8, 3, 9, 4, 10, 5, 11, 6, 12));
@@ -82,7 +82,7 @@ TEST(OnnxConvolution, DepthwiseScalesAreRepeatedForTheMultiplier) {
       DepthwiseConv2D(
           {.kernel_size = {1, 2}, .depth_multiplier = 2, .name = "dw"}),
       true);
-  EXPECT_THAT(values(initializer(graph, "quant_dw/depthwise_kernel/scale")),
+  EXPECT_THAT(values(tensor_named(graph, "quant_dw/depthwise_kernel/scale")),
               ElementsAre(8 / 127.0f, 8 / 127.0f, 10 / 127.0f, 10 / 127.0f,
                           12 / 127.0f, 12 / 127.0f));
 }
@@ -90,8 +90,8 @@ TEST(OnnxConvolution, DepthwiseScalesAreRepeatedForTheMultiplier) {
 TEST(OnnxConvolution, GroupsAreAnAttribute) {
   const auto graph =
       graph_of(Conv2D({.filters = 6, .groups = 3, .name = "conv"}));
-  EXPECT_THAT(attribute(node(graph, "Conv"), "group"), ElementsAre(3));
-  EXPECT_THAT(initializer(graph, "conv/kernel").dims(),
+  EXPECT_THAT(ints_of(node(graph, "Conv"), "group"), ElementsAre(3));
+  EXPECT_THAT(tensor_named(graph, "conv/kernel").dims(),
               ElementsAre(6, 1, 3, 3));
 }
 
@@ -99,11 +99,11 @@ TEST(OnnxConvolution, SeparableIsTwoConvolutions) {
   const auto graph = graph_of(SeparableConv2D(
       {.filters = 4, .strides = {2, 2}, .depth_multiplier = 2, .name = "sep"}));
   ASSERT_EQ(graph.node_size(), 2);
-  EXPECT_THAT(attribute(graph.node(0), "group"), ElementsAre(3));
-  EXPECT_THAT(attribute(graph.node(0), "strides"), ElementsAre(2, 2));
-  EXPECT_THAT(attribute(graph.node(1), "group"), ElementsAre(1));
-  EXPECT_THAT(attribute(graph.node(1), "strides"), ElementsAre(1, 1));
-  EXPECT_THAT(initializer(graph, "sep/pointwise_kernel").dims(),
+  EXPECT_THAT(ints_of(graph.node(0), "group"), ElementsAre(3));
+  EXPECT_THAT(ints_of(graph.node(0), "strides"), ElementsAre(2, 2));
+  EXPECT_THAT(ints_of(graph.node(1), "group"), ElementsAre(1));
+  EXPECT_THAT(ints_of(graph.node(1), "strides"), ElementsAre(1, 1));
+  EXPECT_THAT(tensor_named(graph, "sep/pointwise_kernel").dims(),
               ElementsAre(4, 6, 1, 1));
 }
 
@@ -115,13 +115,13 @@ TEST(OnnxConvolution, TransposeHasPadsOfItsOutputAndScalesOnAxisOne) {
                                                .name = "up"}),
                               true);
   const auto& up = node(graph, "ConvTranspose");
-  EXPECT_THAT(attribute(up, "pads"), ElementsAre(0, 1, 0, 1));
-  EXPECT_THAT(attribute(up, "output_padding"), ElementsAre(1, 0));
-  EXPECT_THAT(initializer(graph, "quant_up/kernel").dims(),
+  EXPECT_THAT(ints_of(up, "pads"), ElementsAre(0, 1, 0, 1));
+  EXPECT_THAT(ints_of(up, "output_padding"), ElementsAre(1, 0));
+  EXPECT_THAT(tensor_named(graph, "quant_up/kernel").dims(),
               ElementsAre(3, 4, 2, 4));
-  EXPECT_EQ(initializer(graph, "quant_up/kernel/scale").dims(0), 4);
+  EXPECT_EQ(tensor_named(graph, "quant_up/kernel/scale").dims(0), 4);
   const auto& pair = node(graph, "QuantizeLinear", "quant_up/kernel");
-  EXPECT_THAT(attribute(pair, "axis"), ElementsAre(1));
+  EXPECT_THAT(ints_of(pair, "axis"), ElementsAre(1));
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
               .batch_size = 4,
               .optimizer = train::SGD({.learning_rate = 0.1f})});
   const Dataset data = images(4);
-  const Tensor x = data.batch(0, 4).inputs;
+  const Tensor x = data.batch(0, 4).input();
   const Tensor quantized = model.predict(x);
   const std::string on = to_onnx(model).bytes;
   quant::disable_fake_quant(model);

@@ -257,9 +257,9 @@ TEST(CalibrateOnData, EqualsTheLoopOverItsBatches) {
         looped,
         [&](const Model& m) {
           const NoGradGuard no_grad;
-          (void)m(Variable(data.batch(0, 4).inputs));
-          (void)m(Variable(data.batch(4, 4).inputs));
-          (void)m(Variable(data.batch(8, 2).inputs));
+          (void)m(Variable(data.batch(0, 4).input()));
+          (void)m(Variable(data.batch(4, 4).input()));
+          (void)m(Variable(data.batch(8, 2).input()));
         },
         options);
     EXPECT_EQ(scales(brief), scales(looped));
@@ -303,7 +303,7 @@ TEST(CalibrateOnData, GivesTheSameForAnyNumberOfThreads) {
 
 TEST(CalibrateOnData, RefusesDataOfAnotherShape) {
   Model model = prepared();
-  EXPECT_THROW(calibrate(model, samples(4, {5})), ShapeError);
+  EXPECT_THROW(calibrate(model, samples(4, {5})), ValueError);
   expect_as_prepared(model);
 }
 

@@ -79,7 +79,7 @@ TEST(InnerTensor, GoesWithTheInputWhereASpecAsksForOneOfTheTwo) {
 TEST(InnerTensor, IsCalibratedOnItsOwnRange) {
   const Model model = separable();
   const Model quantized = calibrated_copy(model);
-  const Tensor x = data().batch(0, 20).inputs;
+  const Tensor x = data().batch(0, 20).input();
   const Variable y = between(
       Variable(x), model.layer("sep").parameter("depthwise_kernel").variable);
   EXPECT_EQ(quantizer(quantized, "sep/depthwise")->scale(),

@@ -31,7 +31,7 @@ Dataset sorted() {
 }
 
 std::vector<float> samples(const Dataset& data) {
-  return values(data.batch(0, data.size()).inputs);
+  return values(data.batch(0, data.size()).input());
 }
 
 std::map<int64_t, int64_t> counts(const Dataset& data) {
@@ -47,11 +47,11 @@ using Counts = std::map<int64_t, int64_t>;
 class Reading final : public SampleSource {
  public:
   int64_t size() const override { return 300; }
-  Shape input_shape() const override { return {1}; }
+  std::vector<TensorSpec> input_specs() const override { return {{{1}}}; }
   Batch read(std::span<const int64_t> indices) const override {
     const auto n = static_cast<int64_t>(indices.size());
     Batch batch{Tensor::zeros({n, 1}), Tensor(Shape{n}, DType::i64)};
-    std::ranges::copy(indices, batch.labels.data<int64_t>().begin());
+    std::ranges::copy(indices, batch.label().data<int64_t>().begin());
     return batch;
   }
 };

@@ -38,7 +38,7 @@ class WrongSource final : public SampleSource {
  public:
   explicit WrongSource(Batch batch) : batch_(std::move(batch)) {}
   int64_t size() const override { return 3; }
-  Shape input_shape() const override { return {2}; }
+  std::vector<TensorSpec> input_specs() const override { return {{{2}}}; }
   Batch read(std::span<const int64_t>) const override { return batch_; }
 
  private:
@@ -50,15 +50,15 @@ TEST(Dataset, GathersTheSamplesAtTheIndicesInTheirOrder) {
   EXPECT_EQ(data.size(), 4);
   EXPECT_EQ(data.input_shape(), Shape({2}));
   const Batch batch = data.batch(std::array<int64_t, 3>{3, 0, 3});
-  EXPECT_EQ(batch.inputs.shape(), Shape({3, 2}));
-  EXPECT_EQ(values(batch.inputs), (std::vector<float>{30, 31, 0, 1, 30, 31}));
-  EXPECT_EQ(answers(batch.labels), (std::vector<int64_t>{3, 0, 3}));
+  EXPECT_EQ(batch.input().shape(), Shape({3, 2}));
+  EXPECT_EQ(values(batch.input()), (std::vector<float>{30, 31, 0, 1, 30, 31}));
+  EXPECT_EQ(answers(batch.label()), (std::vector<int64_t>{3, 0, 3}));
 }
 
 TEST(Dataset, ReadsARangeInOrder) {
   const Batch batch = counting(4).batch(1, 2);
-  EXPECT_EQ(values(batch.inputs), (std::vector<float>{10, 11, 20, 21}));
-  EXPECT_EQ(answers(batch.labels), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(values(batch.input()), (std::vector<float>{10, 11, 20, 21}));
+  EXPECT_EQ(answers(batch.label()), (std::vector<int64_t>{1, 2}));
 }
 
 TEST(Dataset, MultipliesBytesByTheScaleInFloat) {
@@ -67,8 +67,8 @@ TEST(Dataset, MultipliesBytesByTheScaleInFloat) {
                      Tensor::of<int64_t>({2}, {7, 8}), scale);
   EXPECT_EQ(data.input_shape(), Shape({1, 2, 1}));
   const Batch batch = data.batch(0, 2);
-  EXPECT_EQ(batch.inputs.shape(), Shape({2, 1, 2, 1}));
-  EXPECT_EQ(values(batch.inputs),
+  EXPECT_EQ(batch.input().shape(), Shape({2, 1, 2, 1}));
+  EXPECT_EQ(values(batch.input()),
             (std::vector<float>{0, scale, scale * 127, scale * 255}));
 }
 
@@ -77,8 +77,8 @@ TEST(Dataset, KeepsNanAndInfinityOfFloatInputs) {
   const Dataset data(Tensor::of<float>({1, 2}, {NAN, -inf}),
                      Tensor::of<int64_t>({1}, {0}));
   const Batch batch = data.batch(0, 1);
-  EXPECT_TRUE(std::isnan(batch.inputs.f32()[0]));
-  EXPECT_EQ(batch.inputs.f32()[1], -inf);
+  EXPECT_TRUE(std::isnan(batch.input().f32()[0]));
+  EXPECT_EQ(batch.input().f32()[1], -inf);
 }
 
 TEST(Dataset, TakesSamplesWithoutDimensions) {
@@ -86,23 +86,23 @@ TEST(Dataset, TakesSamplesWithoutDimensions) {
                      Tensor::of<int64_t>({3}, {0, 1, 2}));
   EXPECT_EQ(data.input_shape(), Shape());
   const Batch batch = data.batch(1, 2);
-  EXPECT_EQ(batch.inputs.shape(), Shape({2}));
-  EXPECT_EQ(values(batch.inputs), (std::vector<float>{6, 7}));
+  EXPECT_EQ(batch.input().shape(), Shape({2}));
+  EXPECT_EQ(values(batch.input()), (std::vector<float>{6, 7}));
 }
 
 TEST(Dataset, GivesABatchThatTheReaderMayChange) {
   const Dataset data = counting(2);
   Batch first = data.batch(0, 2);
-  first.inputs.f32()[0] = 99;
-  first.labels.data<int64_t>()[0] = 99;
-  EXPECT_EQ(values(data.batch(0, 1).inputs)[0], 0);
-  EXPECT_EQ(elements<int64_t>(data.batch(0, 1).labels)[0], 0);
+  first.input().f32()[0] = 99;
+  first.label().data<int64_t>()[0] = 99;
+  EXPECT_EQ(values(data.batch(0, 1).input())[0], 0);
+  EXPECT_EQ(elements<int64_t>(data.batch(0, 1).label())[0], 0);
 }
 
 TEST(Dataset, ReadsAnEmptyBatch) {
   const Batch batch = counting(2).batch(2, 0);
-  EXPECT_EQ(batch.inputs.shape(), Shape({0, 2}));
-  EXPECT_EQ(batch.labels.shape(), Shape({0}));
+  EXPECT_EQ(batch.input().shape(), Shape({0, 2}));
+  EXPECT_EQ(batch.label().shape(), Shape({0}));
 }
 
 TEST(Dataset, RefusesIndicesOutsideOfIt) {
@@ -188,8 +188,8 @@ TEST(Dataset, DropsWhatComesFirst) {
   const Dataset data(inputs, Tensor::of<int64_t>({5}, {0, 1, 2, 3, 4}));
   const Dataset rest = data.drop(2);
   EXPECT_EQ(rest.size(), 3);
-  EXPECT_EQ(elements<int64_t>(rest.batch(0, 3).labels)[0], 2);
-  EXPECT_EQ(values(rest.drop(1).take(1).batch(0, 1).inputs)[0], 3.0f);
+  EXPECT_EQ(elements<int64_t>(rest.batch(0, 3).label())[0], 2);
+  EXPECT_EQ(values(rest.drop(1).take(1).batch(0, 1).input())[0], 3.0f);
   EXPECT_EQ(data.drop(0).size(), 5);
   EXPECT_THROW((void)rest.batch(2, 2), ValueError);
   EXPECT_THROW((void)data.drop(5), ValueError);
@@ -203,10 +203,10 @@ TEST(Dataset, KeepsTargetsOfAnyShape) {
   EXPECT_EQ(data.label_type(), DType::f32);
   EXPECT_EQ(data.label_shape(), (Shape{1, 2}));
   const Batch batch = data.drop(1).batch(1, 1);
-  ASSERT_EQ(batch.labels.shape(), (Shape{1, 1, 2}));
-  EXPECT_EQ(batch.labels.f32()[0], 5.0f);
-  EXPECT_EQ(batch.labels.f32()[1], 6.0f);
-  EXPECT_EQ(data.batch(0, 0).labels.shape(), (Shape{0, 1, 2}));
+  ASSERT_EQ(batch.label().shape(), (Shape{1, 1, 2}));
+  EXPECT_EQ(batch.label().f32()[0], 5.0f);
+  EXPECT_EQ(batch.label().f32()[1], 6.0f);
+  EXPECT_EQ(data.batch(0, 0).label().shape(), (Shape{0, 1, 2}));
   const Dataset numbers(inputs, Tensor::of<float>({3}, {1, 2, 3}));
   EXPECT_EQ(numbers.label_shape(), Shape{});
 }
@@ -224,7 +224,7 @@ TEST(Dataset, RefusesASourceOfFewerThanNoSamples) {
    public:
     explicit Sized(int64_t size) : size_(size) {}
     int64_t size() const override { return size_; }
-    Shape input_shape() const override { return {1}; }
+    std::vector<TensorSpec> input_specs() const override { return {{{1}}}; }
     Batch read(std::span<const int64_t>) const override { return {}; }
 
    private:
@@ -239,7 +239,7 @@ TEST(Dataset, ChecksTheWeightsOfASource) {
    public:
     explicit Weighted(int64_t weights) : weights_(weights) {}
     int64_t size() const override { return 2; }
-    Shape input_shape() const override { return {1}; }
+    std::vector<TensorSpec> input_specs() const override { return {{{1}}}; }
     Batch read(std::span<const int64_t> indices) const override {
       const auto n = static_cast<int64_t>(indices.size());
       return {Tensor::zeros({n, 1}), Tensor::zeros({n}, DType::i64),
@@ -253,6 +253,79 @@ TEST(Dataset, ChecksTheWeightsOfASource) {
   EXPECT_EQ(values(good.batch(0, 2).weights)[1], 0.5f);
   const Dataset bad(std::make_shared<Weighted>(3));
   EXPECT_THROW(bad.batch(0, 2), ValueError);
+}
+
+/// Inputs "a" [n,2] and "b" [n], labels "kind" i64 [n] and "size" [n,1].
+Dataset with_names(int64_t n) {
+  const Dataset one = counting(n);
+  const Batch all = one.batch(0, n);
+  Tensor b(Shape{n});
+  for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+    b.f32()[i] = -static_cast<float>(i);
+  }
+  return Dataset({{"a", all.input()}, {"b", b}},
+                 {{"kind", all.label()}, {"size", b.reshaped({n, 1})}});
+}
+
+TEST(Dataset, HasSeveralInputsAndLabels) {
+  const Dataset data = with_names(5);
+  const std::vector<TensorSpec> inputs{{{2}, DType::f32, "a"},
+                                       {{}, DType::f32, "b"}};
+  const std::vector<TensorSpec> labels{{{}, DType::i64, "kind"},
+                                       {{1}, DType::f32, "size"}};
+  EXPECT_EQ(data.input_specs(), inputs);
+  EXPECT_EQ(data.label_specs(), labels);
+  const Batch batch = data.drop(1).batch(std::array<int64_t, 2>{2, 0});
+  EXPECT_EQ(batch.size(), 2);
+  EXPECT_EQ(values(batch.inputs[0]), (std::vector<float>{30, 31, 10, 11}));
+  EXPECT_EQ(values(batch.inputs[1]), (std::vector<float>{-3, -1}));
+  EXPECT_EQ(answers(batch.labels[0]), (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(values(batch.labels[1]), (std::vector<float>{-3, -1}));
+  EXPECT_THROW((void)batch.input(), ValueError);
+  EXPECT_THROW((void)batch.label(), ValueError);
+  EXPECT_THROW((void)data.input_shape(), ValueError);
+  EXPECT_THROW((void)data.label_type(), ValueError);
+  EXPECT_THROW((void)data.labels(), ValueError);
+}
+
+TEST(Dataset, TakesTensorsByTheirPlace) {
+  const Tensor x = Tensor::of<float>({2, 1}, {1, 2});
+  const Tensor z = Tensor::of<float>({2}, {3, 4});
+  const Tensor y = Tensor::of<int64_t>({2}, {0, 1});
+  EXPECT_EQ(Dataset({x, z}, y).input_specs().size(), 2u);
+  EXPECT_EQ(Dataset({x, z}, {y}).label_specs().size(), 1u);
+  EXPECT_EQ(Dataset(x, {y, z}).label_specs().size(), 2u);
+  EXPECT_EQ(Dataset({x}, {y}).input_shape(), Shape{1});
+  const Dataset unlabelled = Dataset::unlabelled({x, z});
+  EXPECT_TRUE(unlabelled.label_specs().empty());
+  EXPECT_TRUE(unlabelled.batch(0, 2).labels.empty());
+  EXPECT_FALSE(unlabelled.labels_known());
+}
+
+TEST(Dataset, RefusesSeveralTensorsThatDoNotGoTogether) {
+  const Tensor x = Tensor::zeros({3, 1});
+  const Tensor y = Tensor::zeros({3}, DType::i64);
+  EXPECT_THROW(Dataset({x, Tensor::zeros({2, 1})}, y), ShapeError);
+  EXPECT_THROW(Dataset({x}, {y, Tensor::zeros({2}, DType::i64)}), ShapeError);
+  EXPECT_THROW(Dataset({{"a", x}, {"a", x}}, y), ValueError);
+  EXPECT_THROW(Dataset({{"a", x}, x}, y), ValueError);
+  EXPECT_THROW(Dataset({x, Tensor()}, y), ValueError);
+  EXPECT_THROW(Dataset::unlabelled({}), ValueError);
+}
+
+TEST(Dataset, SelectsSomeInAnyOrder) {
+  const Dataset data = with_names(4).drop(1).select(std::array<size_t, 2>{1, 0},
+                                                    std::array<size_t, 1>{0});
+  EXPECT_EQ(data.input_specs()[0].name, "b");
+  EXPECT_EQ(answers(data.labels()), (std::vector<int64_t>{1, 2, 3}));
+  const Batch batch = data.batch(2, 1);
+  EXPECT_EQ(values(batch.inputs[0]), (std::vector<float>{-3}));
+  EXPECT_EQ(values(batch.inputs[1]), (std::vector<float>{30, 31}));
+  EXPECT_EQ(answers(batch.label()), (std::vector<int64_t>{3}));
+  const std::array<size_t, 1> first{0}, third{2};
+  EXPECT_THROW((void)with_names(2).select(third, first), ValueError);
+  EXPECT_THROW((void)with_names(2).select(first, third), ValueError);
+  EXPECT_THROW((void)with_names(2).select({}, first), ValueError);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // Datasets made of others: map() and concat().
+#include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -27,7 +29,7 @@ Dataset numbered(int64_t n, int64_t from = 0) {
 }
 
 std::vector<float> inputs(const Batch& batch) {
-  const auto data = batch.inputs.f32();
+  const auto data = batch.input().f32();
   return {data.begin(), data.end()};
 }
 std::vector<int64_t> classes(const Tensor& labels) {
@@ -37,8 +39,8 @@ std::vector<int64_t> classes(const Tensor& labels) {
 
 TEST(DatasetMap, ChangesWhatIsRead) {
   const Dataset data = numbered(4).map([](Batch batch) {
-    for (float& x : batch.inputs.f32()) x += 0.5f;
-    for (int64_t& label : batch.labels.data<int64_t>()) label %= 2;
+    for (float& x : batch.input().f32()) x += 0.5f;
+    for (int64_t& label : batch.label().data<int64_t>()) label %= 2;
     return batch;
   });
   EXPECT_EQ(data.size(), 4);
@@ -50,10 +52,10 @@ TEST(DatasetMap, ChangesWhatIsRead) {
 
 TEST(DatasetMap, MayGiveOtherShapesAndTargets) {
   const Dataset data = numbered(3).map([](const Batch& batch) {
-    const int64_t n = batch.inputs.shape()[0];
+    const int64_t n = batch.input().shape()[0];
     Batch result{Tensor::zeros({n, 1, 2}), Tensor::zeros({n, 1})};
     for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
-      result.labels.f32()[i] = batch.inputs.f32()[2 * i];
+      result.label().f32()[i] = batch.input().f32()[2 * i];
     }
     return result;
   });
@@ -62,7 +64,7 @@ TEST(DatasetMap, MayGiveOtherShapesAndTargets) {
   EXPECT_EQ(data.label_type(), DType::f32);
   const Tensor targets = data.labels();
   EXPECT_EQ(targets.f32()[2], 20);
-  EXPECT_EQ(data.batch(0, 0).inputs.shape(), Shape({0, 1, 2}));
+  EXPECT_EQ(data.batch(0, 0).input().shape(), Shape({0, 1, 2}));
 }
 
 TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
@@ -70,8 +72,8 @@ TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
   EXPECT_THROW((void)numbered(3).map([](const Batch&) { return Batch{}; }),
                ShapeError);
   const Dataset shorter = numbered(3).map([](Batch batch) {
-    batch.inputs = batch.inputs.slice(0, 1);
-    batch.labels = batch.labels.slice(0, 1);
+    batch.input() = batch.input().slice(0, 1);
+    batch.label() = batch.label().slice(0, 1);
     return batch;
   });
   EXPECT_THROW((void)shorter.batch(0, 2), ShapeError);
@@ -79,12 +81,12 @@ TEST(DatasetMap, RefusesAFunctionThatLosesSamples) {
 
 TEST(DatasetMap, RefusesOtherTypesAtOnce) {
   EXPECT_THROW((void)numbered(3).map([](Batch batch) {
-    batch.inputs = Tensor::zeros(batch.inputs.shape(), DType::u8);
+    batch.input() = Tensor::zeros(batch.input().shape(), DType::u8);
     return batch;
   }),
                ValueError);
   EXPECT_THROW((void)numbered(3).map([](Batch batch) {
-    batch.labels = Tensor::zeros({batch.inputs.shape()[0], 2}, DType::i64);
+    batch.label() = Tensor::zeros({batch.input().shape()[0], 2}, DType::i64);
     return batch;
   }),
                ValueError);
@@ -97,13 +99,13 @@ TEST(DatasetConcat, HasTheSamplesOfBoth) {
   EXPECT_THAT(classes(both.labels()), ElementsAre(0, 1, 8, 9));
   EXPECT_THAT(inputs(both.batch(std::vector<int64_t>{3, 0, 2})),
               ElementsAre(90, 91, 0, 1, 80, 81));
-  EXPECT_EQ(both.batch(0, 0).inputs.shape(), Shape({0, 2}));
+  EXPECT_EQ(both.batch(0, 0).input().shape(), Shape({0, 2}));
   EXPECT_EQ(both.concat(both).size(), 8);
 }
 
 TEST(DatasetConcat, KeepsTheWeightsThatThereAre) {
   const Dataset weighted = numbered(2).map([](Batch batch) {
-    batch.weights = Tensor::full({batch.inputs.shape()[0]}, 0.25f);
+    batch.weights = Tensor::full({batch.input().shape()[0]}, 0.25f);
     return batch;
   });
   const Tensor weights = numbered(2).concat(weighted).batch(0, 4).weights;
@@ -116,6 +118,75 @@ TEST(DatasetConcat, RefusesUnlikeSamples) {
   const Dataset targets(Tensor::zeros({2, 2}), Tensor::zeros({2}));
   EXPECT_THROW((void)numbered(2).concat(wide), ShapeError);
   EXPECT_THROW((void)numbered(2).concat(targets), ValueError);
+}
+
+/// Inputs [n,2] and [n], labels i64 [n] and f32 [n], all counting from `from`.
+Dataset pairs(int64_t n, int64_t from = 0) {
+  const Batch all = numbered(n, from).batch(0, n);
+  Tensor second(Shape{n});
+  for (int64_t i = 0; i < n; ++i) {
+    second.f32()[static_cast<size_t>(i)] = static_cast<float>(from + i);
+  }
+  return Dataset({{"x", all.input()}, {"z", second}},
+                 {{"kind", all.label()}, {"size", second}});
+}
+
+TEST(DatasetMap, KeepsNamesOfSeveral) {
+  const Dataset data = pairs(3).map([](Batch batch) {
+    for (float& z : batch.inputs[1].f32()) z *= 2;
+    return batch;
+  });
+  EXPECT_EQ(data.input_specs(), pairs(3).input_specs());
+  EXPECT_EQ(data.label_specs(), pairs(3).label_specs());
+  EXPECT_EQ(data.batch(2, 1).inputs[1].item(), 4);
+  // Another number of them has no names.
+  const Dataset single = pairs(3).map(
+      [](const Batch& b) { return Batch(b.inputs[1], b.labels[0]); });
+  EXPECT_EQ(single.input_specs()[0].name, "");
+  EXPECT_EQ(single.batch(2, 1).input().item(), 2);
+}
+
+TEST(DatasetConcat, JoinsSeveral) {
+  const Dataset both = pairs(2).concat(pairs(3, 7));
+  ASSERT_TRUE(both.labels_known());
+  EXPECT_THAT(classes(both.known_labels()[0]), ElementsAre(0, 1, 7, 8, 9));
+  const Batch batch = both.batch(std::vector<int64_t>{4, 1});
+  EXPECT_THAT(classes(batch.labels[0]), ElementsAre(9, 1));
+  EXPECT_EQ(batch.inputs[1].f32()[0], 9);
+  EXPECT_EQ(batch.labels[1].f32()[1], 1);
+  EXPECT_THROW((void)both.concat(numbered(2)), ShapeError);
+  const Batch all = pairs(2).batch(0, 2);
+  const Dataset renamed({{"x", all.inputs[0]}, {"w", all.inputs[1]}},
+                        {{"kind", all.labels[0]}, {"size", all.labels[1]}});
+  EXPECT_THROW((void)both.concat(renamed), ValueError);
+}
+
+TEST(DatasetWithWeights, GivesEachSampleItsOwn) {
+  const Dataset data =
+      numbered(4).drop(1).with_weights(Tensor::of<float>({3}, {1, 2, 0.5f}));
+  EXPECT_TRUE(data.labels_known());
+  const Tensor weights = data.shuffled(2).batch(0, 3).weights;
+  const Tensor labels = data.shuffled(2).batch(0, 3).label();
+  for (size_t i = 0; i < 3; ++i) {
+    constexpr float kOf[] = {0, 1, 2, 0.5f};
+    EXPECT_EQ(weights.f32()[i],
+              kOf[static_cast<size_t>(labels.data<int64_t>()[i])]);
+  }
+  // The later ones hold.
+  const Dataset again = data.with_weights(Tensor::full({3}, 7.0f));
+  EXPECT_EQ(again.batch(2, 1).weights.item(), 7);
+}
+
+TEST(DatasetWithWeights, RefusesOthers) {
+  const auto with = [](Tensor weights) {
+    return numbered(2).with_weights(std::move(weights));
+  };
+  EXPECT_THROW((void)with(Tensor()), ShapeError);
+  EXPECT_THROW((void)with(Tensor::zeros({3})), ShapeError);
+  EXPECT_THROW((void)with(Tensor::zeros({2, 1})), ShapeError);
+  EXPECT_THROW((void)with(Tensor::zeros({2}, DType::i64)), ValueError);
+  EXPECT_THROW((void)with(Tensor::of<float>({2}, {1, -1})), ValueError);
+  EXPECT_THROW((void)with(Tensor::of<float>({2}, {1, NAN})), ValueError);
 }
 
 }  // namespace

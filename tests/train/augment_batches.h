@@ -13,13 +13,11 @@ namespace octet::train {
 
 /// Pixels 1, 2, 3, ... and labels 0, 1, 0, 1, ...
 inline Batch counting(const Shape& shape) {
-  Batch batch;
-  batch.inputs = Tensor(shape);
+  Batch batch(Tensor(shape), Tensor({shape[0]}, DType::i64));
   float next = 0;
-  for (float& x : batch.inputs.f32()) x = ++next;
-  batch.labels = Tensor(Shape{shape[0]}, DType::i64);
+  for (float& x : batch.input().f32()) x = ++next;
   int64_t i = 0;
-  for (int64_t& label : batch.labels.data<int64_t>()) label = i++ % 2;
+  for (int64_t& label : batch.label().data<int64_t>()) label = i++ % 2;
   return batch;
 }
 
@@ -29,7 +27,7 @@ inline Batch apply_one(std::shared_ptr<const Transform> transform,
 }
 
 inline std::vector<float> values(const Batch& batch) {
-  const auto x = batch.inputs.f32();
+  const auto x = batch.input().f32();
   return {x.begin(), x.end()};
 }
 

@@ -14,6 +14,7 @@
 #include <octet/train/augment.h>
 
 #include "augment_batches.h"
+#include "tests/support.h"
 
 namespace octet::train {
 namespace {
@@ -24,7 +25,7 @@ using ::testing::ElementsAreArray;
 
 /// One image of a batch. Shapes: batch [n,h,w,c], result [h w c].
 std::vector<float> image(const Batch& batch, int64_t i) {
-  const Tensor row = batch.inputs.slice(i, 1);
+  const Tensor row = batch.input().slice(i, 1);
   return {row.f32().begin(), row.f32().end()};
 }
 
@@ -78,7 +79,8 @@ TEST(Augment, GivesTheSameBitsForAnyNumberOfThreads) {
     set_num_threads(count);
     const Batch result = augment(all, batch, Rng(3), 0);
     inputs.push_back(values(result));
-    labels.emplace_back(result.labels.f32().begin(), result.labels.f32().end());
+    labels.emplace_back(result.label().f32().begin(),
+                        result.label().f32().end());
   }
   set_num_threads(threads);
   EXPECT_THAT(inputs, Each(inputs[0]));
@@ -90,7 +92,7 @@ TEST(Augment, DependsOnTheEpochsStreamAndThePlaceInIt) {
   const Batch batch = counting({6, 2, 2, 1});
   const std::vector<float> whole = values(augment(some, batch, Rng(3), 0));
   Batch tail = batch;
-  tail.inputs = batch.inputs.slice(4, 2);
+  tail.input() = batch.input().slice(4, 2);
   EXPECT_EQ(values(augment(some, tail, Rng(3), 4)),
             std::vector<float>(whole.end() - 8, whole.end()));
   EXPECT_NE(values(augment(some, batch, Rng(4), 0)), whole);
@@ -113,7 +115,7 @@ TEST(Augment, RefusesANullPointerAndInputsThatAreNoImages) {
 }
 
 TEST(Augment, TakesABatchOfNoImages) {
-  EXPECT_EQ(apply_one(random_flip(), counting({0, 3, 4, 1})).inputs.size(), 0);
+  EXPECT_EQ(apply_one(random_flip(), counting({0, 3, 4, 1})).size(), 0);
 }
 
 TEST(RandomFlip, MirrorsAboutHalfOfTheImages) {
@@ -192,7 +194,7 @@ TEST(RandomShift, KeepsALinearRampLinear) {
   // Bilinear interpolation is exact on x -> x.
   Batch batch = counting({20, 1, 16, 1});
   for (size_t i = 0; i < 20 * 16; ++i) {
-    batch.inputs.f32()[i] = static_cast<float>(i % 16);
+    batch.input().f32()[i] = static_cast<float>(i % 16);
   }
   const Batch result =
       apply_one(random_shift({.height = 0, .width = 0.125f}), batch);
@@ -224,7 +226,7 @@ TEST(RandomRotation, TurnsALinearRampAboutTheCentre) {
   // f(y, x) = x - 7 becomes cos(a) (x - 7) + -sin(a) (y - 7) for some |a|.
   Batch batch = counting({20, 15, 15, 1});
   for (size_t i = 0; i < 20 * 225; ++i) {
-    batch.inputs.f32()[i] = static_cast<float>(i % 15) - 7;
+    batch.input().f32()[i] = static_cast<float>(i % 15) - 7;
   }
   const Batch result = apply_one(random_rotation({.degrees = 30}), batch);
   float most = 0;
@@ -247,7 +249,7 @@ TEST(RandomRotation, TurnsALinearRampAboutTheCentre) {
 
 TEST(RandomRotation, KeepsAConstantImageWhereTheBorderIsReflected) {
   Batch batch = counting({10, 6, 9, 3});
-  std::ranges::fill(batch.inputs.f32(), 2.0f);
+  std::ranges::fill(batch.input().f32(), 2.0f);
   for (const float y : values(apply_one(
            random_rotation({.degrees = 180, .border = Border::reflect}),
            batch))) {
@@ -263,7 +265,7 @@ TEST(RandomRotation, TakesImagesOfOnePixel) {
 
 TEST(RandomBrightness, AddsOneNumberToAnImageAndCutsToTheRange) {
   Batch batch = counting({50, 2, 2, 1});
-  std::ranges::fill(batch.inputs.f32(), 0.5f);
+  std::ranges::fill(batch.input().f32(), 0.5f);
   float most = 0;
   const Batch result = apply_one(
       random_brightness({.delta = 0.5f, .low = 0.25f, .high = 0.75f}), batch);
@@ -280,7 +282,7 @@ TEST(RandomBrightness, AddsOneNumberToAnImageAndCutsToTheRange) {
 TEST(RandomContrast, ScalesEachChannelAboutItsMean) {
   Batch batch = counting({1, 1, 2, 2});
   std::ranges::copy(std::vector<float>{1, 10, 3, 30},
-                    batch.inputs.f32().begin());
+                    batch.input().f32().begin());
   const std::vector<float> y = image(
       apply_one(random_contrast({.factor = 0.5f, .low = -100, .high = 100}),
                 batch),
@@ -328,6 +330,65 @@ TEST(Transforms, RefuseOptionsOutOfRange) {
   EXPECT_THROW(random_brightness({.low = 1, .high = 0}), ValueError);
   EXPECT_THROW(random_contrast({.factor = 1.5f}), ValueError);
   EXPECT_THROW(cutout({.size = 0}), ValueError);
+}
+
+/// Masks [n,h,w] or [n,h,w,1] that are images of one channel.
+Batch with_masks(const Shape& images, bool channels) {
+  const Batch batch = train::counting(images);
+  const Shape mask = channels ? Shape{images[0], images[1], images[2], 1}
+                              : Shape{images[0], images[1], images[2]};
+  return {batch.input(), batch.input().reshaped(mask)};
+}
+
+TEST(Augment, MovesMasksWithTheirImages) {
+  const Augmentation moves = {random_flip({.vertical = true}),
+                              random_crop({.padding = 1}), random_shift(),
+                              random_rotation({.degrees = 40})};
+  for (const bool channels : {false, true}) {
+    const Batch batch = with_masks({20, 5, 7, 1}, channels);
+    const std::vector<float> before = values(batch);
+    const Batch moved = augment(moves, batch, Rng(2), 0);
+    EXPECT_NE(values(moved), before);
+    EXPECT_EQ(octet::values(moved.label()), values(moved));
+    EXPECT_EQ(octet::values(batch.label()), before);
+  }
+}
+
+TEST(Augment, LeavesMasksWhereOnlyValuesChange) {
+  const Batch batch = with_masks({6, 5, 7, 1}, true);
+  const Batch changed =
+      augment({random_brightness({.high = 1000}), cutout({.size = 3})}, batch,
+              Rng(2), 0);
+  EXPECT_NE(values(changed), values(batch));
+  EXPECT_EQ(octet::values(changed.label()), values(batch));
+}
+
+TEST(Augment, TakesTheOnlyImagesAmongSeveralInputs) {
+  const Batch one = train::counting({9, 4, 6, 2});
+  const Batch several({Tensor::zeros({9, 3}), one.input()}, {one.label()});
+  const Batch result = apply_one(random_flip(), several);
+  EXPECT_EQ(octet::values(result.inputs[1]),
+            values(apply_one(random_flip(), one)));
+  EXPECT_EQ(octet::values(result.inputs[0]), std::vector<float>(27));
+}
+
+TEST(Augment, WantsToKnowWhichOfSeveralImages) {
+  const Batch one = train::counting({9, 4, 6, 2});
+  const Batch pair({one.input(), one.input()}, {one.label()});
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)apply_one(random_flip(), pair); }),
+      ::testing::HasSubstr("on_inputs({0, 1}, random_flip())"));
+  const Batch both = apply_one(on_inputs({0, 1}, random_flip()), pair);
+  EXPECT_EQ(octet::values(both.inputs[0]),
+            values(apply_one(random_flip(), one)));
+  EXPECT_EQ(octet::values(both.inputs[1]), octet::values(both.inputs[0]));
+  const Batch second = apply_one(on_inputs({1}, random_flip()), pair);
+  EXPECT_EQ(octet::values(second.inputs[0]), values(one));
+  EXPECT_EQ(octet::values(second.inputs[1]), octet::values(both.inputs[1]));
+  EXPECT_THROW((void)apply_one(on_inputs({2}, random_flip()), pair),
+               ValueError);
+  EXPECT_THROW((void)on_inputs({}, random_flip()), ValueError);
+  EXPECT_THROW((void)on_inputs({0}, nullptr), ValueError);
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ TEST(BatchStatistics, ChangeNothingElse) {
   // statistics of its batch.
   const std::vector<float> average = statistics(model);
   const Dataset other = images(20, 2);
-  (void)model(Variable(other.batch(0, 20).inputs), Mode::training).value();
+  (void)model(Variable(other.batch(0, 20).input()), Mode::training).value();
   const std::vector<float> moved = statistics(model);
   update_batch_statistics(model, other);
   const std::vector<float> of_other = statistics(model);
@@ -215,7 +215,7 @@ TEST(BatchStatistics, StayAsTheyWereWhereDataFails) {
                IoError);
   EXPECT_EQ(statistics(model), before);
   const Dataset infinite = images(32, 1).map([](Batch batch) {
-    batch.inputs.f32()[0] = std::numeric_limits<float>::infinity();
+    batch.input().f32()[0] = std::numeric_limits<float>::infinity();
     return batch;
   });
   EXPECT_THROW(update_batch_statistics(model, infinite, {.batch_size = 8}),
@@ -277,7 +277,7 @@ TEST(FindLearningRate, LeavesTheOptimizerAsItIs) {
   const auto before = weights_of(model);
   const Batch batch = blobs(20).batch(0, 20);
   adam.minimize(losses::sparse_categorical_cross_entropy()(
-      model(Variable(batch.inputs), Mode::training), batch));
+      model(Variable(batch.input()), Mode::training), batch));
   EXPECT_NE(weights_of(model), before);
 }
 

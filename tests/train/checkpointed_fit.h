@@ -67,6 +67,7 @@ class Job {
                                          .min_delta = 0.05}),
                       csv_log(log), std::make_shared<Freezer>()},
         .clip_norm = 1.0f,
+        .gradient_norm = true,
         .accumulate = 2,
         .augmentation = {random_flip(), random_shift()},
         .prefetch = 3,

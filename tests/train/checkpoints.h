@@ -70,6 +70,7 @@ inline std::string text_of(const History& history) {
     text += fmt::format("loss {} accuracy {} rate {}", epoch.loss,
                         epoch.accuracy, epoch.learning_rate);
     add(epoch.metrics);
+    if (epoch.gradient_norm) text += fmt::format(" {}", *epoch.gradient_norm);
     for (const Evaluation& each : epoch.validation) {
       text += fmt::format(" validation {} {} {}", each.loss, each.accuracy,
                           each.samples);

@@ -1,13 +1,17 @@
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
-#include <octet/train/clip.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/train.h>
 
+#include "blobs.h"
 #include "gradients.h"
+#include "weights.h"
 
 namespace octet::train {
 namespace {
@@ -73,6 +77,67 @@ TEST(Clip, RefusesLimitsThatAreNotFiniteAndAboveZero) {
     EXPECT_THROW(clip_gradients_by_norm({}, limit), ValueError);
     EXPECT_THROW(clip_gradients_by_value({}, limit), ValueError);
   }
+}
+
+/// Collects "gradient_norm" of each epoch's log.
+class Norms final : public Callback {
+ public:
+  void on_epoch_end(const Progress& progress) override {
+    for (const auto& [name, value] : progress.logs()) {
+      if (name == "gradient_norm") logged.push_back(value);
+    }
+  }
+  std::vector<double> logged;
+};
+
+TEST(GradientNorm, IsLoggedAsTheMeanOverSteps) {
+  const Dataset data = blobs(40);
+  const auto norms = std::make_shared<Norms>();
+  Model model = small_network();
+  const History history = fit(model, data,
+                              {.epochs = 1,
+                               .batch_size = 20,
+                               .optimizer = SGD({.learning_rate = 0.1f}),
+                               .seed = 3,
+                               .callbacks = {norms},
+                               .verbose = false,
+                               .clip_norm = 0.01f,
+                               .gradient_norm = true});
+  // The same two steps by hand, clipped.
+  Model other = small_network();
+  Optimizer optimizer = SGD({.learning_rate = 0.1f});
+  optimizer.attach(other.trainable_variables());
+  double sum = 0;
+  for (const Batch& batch : Loader(data, {.batch_size = 20, .seed = 3})) {
+    softmax_cross_entropy(other(batch.input(), Mode::training), batch.label())
+        .backward();
+    sum += clip_gradients_by_norm(other.trainable_variables(), 0.01f);
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+  ASSERT_EQ(norms->logged.size(), 1u);
+  EXPECT_NEAR(norms->logged[0], sum / 2, 1e-6);
+  EXPECT_EQ(*history[0].gradient_norm, norms->logged[0]);
+  const std::vector<float> ours = weights_of(model), theirs = weights_of(other);
+  for (size_t i = 0; i < ours.size(); ++i) {
+    EXPECT_NEAR(ours[i], theirs[i], 1e-6);
+  }
+}
+
+TEST(GradientNorm, IsOfStepsAndNotOfBatches) {
+  const auto run = [](int64_t batch_size, int64_t accumulate) {
+    Model model = small_network();
+    return *fit(model, blobs(40),
+                {.batch_size = batch_size,
+                 .verbose = false,
+                 .gradient_norm = true,
+                 .accumulate = accumulate})[0]
+                .gradient_norm;
+  };
+  EXPECT_NEAR(run(20, 1), run(10, 2), 1e-5);
+  Model model = small_network();
+  EXPECT_FALSE(
+      fit(model, blobs(10), {.verbose = false})[0].gradient_norm.has_value());
 }
 
 }  // namespace

@@ -190,7 +190,7 @@ TEST(FitAugmentation, RefusesPrefetchOutOfRangeBeforeTheTraining) {
 class BrokenSource final : public SampleSource {
  public:
   int64_t size() const override { return 20; }
-  Shape input_shape() const override { return {2}; }
+  std::vector<TensorSpec> input_specs() const override { return {{{2}}}; }
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
     for (const int64_t index : indices) {

@@ -77,7 +77,7 @@ TEST(FitOptions, LearnsALine) {
     EXPECT_THROW(evaluation.value("accuracy"), NotFoundError);
     const Tensor answers = predict(model, data, 10);
     ASSERT_EQ(answers.shape(), (Shape{64, 1}));
-    EXPECT_NEAR(answers.f32()[63], values(data.batch(63, 1).labels)[0], 0.1);
+    EXPECT_NEAR(answers.f32()[63], values(data.batch(63, 1).label())[0], 0.1);
   }
 }
 
@@ -85,12 +85,12 @@ TEST(FitOptions, LearnsFromSharesOfClasses) {
   const Batch all = blobs(100).batch(0, 100);
   Tensor shares(Shape{100, 2});
   for (size_t i = 0; i < 100; ++i) {
-    const bool second = all.labels.data<int64_t>()[i] == 1;
+    const bool second = all.label().data<int64_t>()[i] == 1;
     shares.f32()[2 * i] = second ? 0.1f : 0.9f;
     shares.f32()[2 * i + 1] = second ? 0.9f : 0.1f;
   }
   Model model = small_network();
-  const History history = fit(model, Dataset(all.inputs, shares),
+  const History history = fit(model, Dataset(all.input(), shares),
                               {.epochs = 5,
                                .batch_size = 10,
                                .optimizer = Adam({.learning_rate = 0.02f}),

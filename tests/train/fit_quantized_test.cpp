@@ -88,13 +88,13 @@ Dataset sorted() {
   std::vector<int64_t> order;
   for (const int64_t wanted : {0, 1}) {
     for (int64_t i = 0; i < 40; ++i) {
-      if (all.labels.data<int64_t>()[static_cast<size_t>(i)] == wanted) {
+      if (all.label().data<int64_t>()[static_cast<size_t>(i)] == wanted) {
         order.push_back(i);
       }
     }
   }
   const Batch batch = data.batch(order);
-  return Dataset(batch.inputs, batch.labels);
+  return Dataset(batch.input(), batch.label());
 }
 
 // 99 % there and 33 % in the test were seen.

@@ -260,7 +260,7 @@ TEST(Fit, NamesLabelsAndWeightsThatAreNotFinite) {
   class Weighted final : public SampleSource {
    public:
     int64_t size() const override { return 2; }
-    Shape input_shape() const override { return {2}; }
+    std::vector<TensorSpec> input_specs() const override { return {{{2}}}; }
     Batch read(std::span<const int64_t> indices) const override {
       const auto n = static_cast<int64_t>(indices.size());
       return {Tensor::zeros({n, 2}), Tensor::zeros({n}, DType::i64),
@@ -402,8 +402,8 @@ TEST(Fit, IsNotDisturbedByGradientsOfABrokenOffFit) {
     if (interrupted) {
       // Backward without a step leaves gradients behind.
       const Batch batch = blobs(10).batch(0, 10);
-      softmax_cross_entropy(model(Variable(batch.inputs), Mode::training),
-                            batch.labels)
+      softmax_cross_entropy(model(Variable(batch.input()), Mode::training),
+                            batch.label())
           .backward();
     }
     fit(model, blobs(100));

@@ -39,7 +39,9 @@ class Unknowing final : public SampleSource {
   explicit Unknowing(const std::vector<int64_t>& labels)
       : data_(labelled(labels)) {}
   int64_t size() const override { return data_.size(); }
-  Shape input_shape() const override { return data_.input_shape(); }
+  std::vector<TensorSpec> input_specs() const override {
+    return {{data_.input_shape()}};
+  }
   Batch read(std::span<const int64_t> indices) const override {
     return data_.batch(indices);
   }

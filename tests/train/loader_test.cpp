@@ -26,7 +26,7 @@ Dataset counting(int64_t n) {
 std::vector<int64_t> order_of(const Loader& loader) {
   std::vector<int64_t> order;
   for (const Batch& batch : loader) {
-    const auto labels = batch.labels.data<int64_t>();
+    const auto labels = batch.label().data<int64_t>();
     order.insert(order.end(), labels.begin(), labels.end());
   }
   return order;
@@ -42,7 +42,7 @@ TEST(Loader, CoversEachSampleOnceWithASmallerLastBatch) {
   const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
   EXPECT_EQ(loader.batches(), 3);
   std::vector<int64_t> sizes;
-  for (const Batch& batch : loader) sizes.push_back(batch.labels.size());
+  for (const Batch& batch : loader) sizes.push_back(batch.label().size());
   EXPECT_EQ(sizes, (std::vector<int64_t>{4, 4, 2}));
   std::vector<int64_t> order = order_of(loader);
   std::ranges::sort(order);
@@ -51,9 +51,9 @@ TEST(Loader, CoversEachSampleOnceWithASmallerLastBatch) {
 
 TEST(Loader, KeepsInputsAndLabelsTogether) {
   for (const Batch& batch : Loader(counting(50), {.batch_size = 7})) {
-    for (size_t i = 0; i < batch.labels.data<int64_t>().size(); ++i) {
-      EXPECT_EQ(batch.inputs.f32()[i],
-                static_cast<float>(batch.labels.data<int64_t>()[i]));
+    for (size_t i = 0; i < batch.label().data<int64_t>().size(); ++i) {
+      EXPECT_EQ(batch.input().f32()[i],
+                static_cast<float>(batch.label().data<int64_t>()[i]));
     }
   }
 }
@@ -85,14 +85,14 @@ TEST(Loader, KeepsTheOrderOfTheDataWithoutShuffling) {
 TEST(Loader, CutsEvenBatchesWhereTheSizeDivides) {
   const Loader loader(counting(8), {.batch_size = 4});
   EXPECT_EQ(loader.batches(), 2);
-  EXPECT_EQ(loader.batch(1).labels.size(), 4);
+  EXPECT_EQ(loader.batch(1).label().size(), 4);
 }
 
 TEST(Loader, GivesOneBatchWhenTheBatchIsLargerThanTheData) {
   const Loader loader(counting(3),
                       {.batch_size = std::numeric_limits<int64_t>::max()});
   EXPECT_EQ(loader.batches(), 1);
-  EXPECT_EQ(loader.batch(0).labels.size(), 3);
+  EXPECT_EQ(loader.batch(0).label().size(), 3);
 }
 
 TEST(Loader, GivesNoBatchForNoData) {
@@ -105,8 +105,8 @@ TEST(Loader, GivesTheSameBatchEachTimeItIsAsked) {
   const Loader loader(counting(10), {.batch_size = 4, .seed = 7});
   const Batch first = loader.batch(1);
   const Batch second = loader.batch(1);
-  EXPECT_TRUE(std::ranges::equal(first.labels.data<int64_t>(),
-                                 second.labels.data<int64_t>()));
+  EXPECT_TRUE(std::ranges::equal(first.label().data<int64_t>(),
+                                 second.label().data<int64_t>()));
 }
 
 TEST(Loader, RefusesABatchSizeBelowOne) {

@@ -261,7 +261,7 @@ TEST(FromLogits, IsAskedForWhereOutputsSumToOne) {
         error_of<ValueError>([&] {
           const Batch batch = data.batch(0, 16);
           (void)losses::sparse_categorical_cross_entropy()(
-              Variable(model.predict(batch.inputs)), batch);
+              Variable(model.predict(batch.input())), batch);
         })}) {
     EXPECT_THAT(error, HasSubstr("rows of probabilities"));
   }
@@ -282,7 +282,7 @@ TEST(FromLogits, IsRefusedForWhatIsNoProbability) {
   const Batch batch = blobs(8).batch(0, 8);
   EXPECT_THAT(error_of<ValueError>([&] {
                 (void)softmax_cross_entropy(Variable(noise({8, 2})),
-                                            batch.labels,
+                                            batch.label(),
                                             {.from_logits = false});
               }),
               HasSubstr("expected probabilities in [0,1]"));
@@ -299,16 +299,16 @@ static_assert(!CanTeach<Model>);
 TEST(FromLogits, IsRefusedInACustomLoop) {
   Model model = ends_in("softmax");
   const Batch batch = blobs(8).batch(0, 8);
-  const Variable y = model(Variable(batch.inputs), Mode::training);
+  const Variable y = model(Variable(batch.input()), Mode::training);
   EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)softmax_cross_entropy(y, batch.labels); }),
+                  [&] { (void)softmax_cross_entropy(y, batch.label()); }),
               HasSubstr("from_logits = false"));
   EXPECT_THAT(error_of<ValueError>([&] {
                 (void)losses::sparse_categorical_cross_entropy()(y, batch);
               }),
               HasSubstr("rows of probabilities"));
   EXPECT_NEAR(
-      softmax_cross_entropy(y, batch.labels, {.from_logits = false})
+      softmax_cross_entropy(y, batch.label(), {.from_logits = false})
           .value()
           .item(),
       losses::sparse_categorical_cross_entropy({.from_logits = false})(y, batch)

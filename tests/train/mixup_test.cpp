@@ -19,14 +19,14 @@ TEST(Mixup, MixesInputsAndLabelsInTheSameShares) {
   // The input of class k is k: it must equal the share of class 1.
   Batch batch = counting({64, 1, 1, 1});
   for (size_t i = 0; i < 64; ++i) {
-    batch.inputs.f32()[i] = static_cast<float>(i % 2);
+    batch.input().f32()[i] = static_cast<float>(i % 2);
   }
   const Batch result = apply_one(mixup({.classes = 3, .alpha = 1}), batch);
-  ASSERT_EQ(result.labels.shape(), Shape({64, 3}));
+  ASSERT_EQ(result.label().shape(), Shape({64, 3}));
   bool mixed = false;
   for (size_t i = 0; i < 64; ++i) {
-    const auto row = result.labels.f32().subspan(3 * i, 3);
-    EXPECT_NEAR(row[1], result.inputs.f32()[i], 1e-6);
+    const auto row = result.label().f32().subspan(3 * i, 3);
+    EXPECT_NEAR(row[1], result.input().f32()[i], 1e-6);
     EXPECT_NEAR(row[0] + row[1], 1, 1e-6);
     EXPECT_EQ(row[2], 0.0f);
     mixed |= row[1] > 0.1f && row[1] < 0.9f;
@@ -39,8 +39,8 @@ TEST(Mixup, DrawsSharesFromTheBetaDistribution) {
   // complement, both Beta(a, a), with variance 1 / (4 (2 a + 1)).
   for (const float alpha : {0.2f, 1.0f, 4.0f}) {
     Batch batch = counting({2, 1, 1, 1});
-    batch.inputs.f32()[0] = 0;
-    batch.inputs.f32()[1] = 1;
+    batch.input().f32()[0] = 0;
+    batch.input().f32()[1] = 1;
     double sum = 0;
     double squares = 0;
     int64_t count = 0;
@@ -48,7 +48,7 @@ TEST(Mixup, DrawsSharesFromTheBetaDistribution) {
       const Batch result =
           apply_one(mixup({.classes = 2, .alpha = alpha}), batch, seed);
       // The partner is another sample for half of the draws.
-      const double share = double{result.inputs.f32()[0]};
+      const double share = double{result.input().f32()[0]};
       if (share == 0) continue;
       ++count;
       sum += share;
@@ -66,7 +66,7 @@ TEST(Mixup, TakesAnyAlphaThatIsAboveZero) {
   for (const float alpha : {1e-30f, 1e-3f, 1e30f}) {
     const Batch result = apply_one(mixup({.classes = 2, .alpha = alpha}),
                                    counting({32, 1, 1, 1}));
-    for (const float y : result.labels.f32()) {
+    for (const float y : result.label().f32()) {
       EXPECT_GE(y, 0.0f);
       EXPECT_LE(y, 1.0f);
     }
@@ -77,7 +77,7 @@ TEST(Mixup, MixesLabelsThatAreSharesAlready) {
   const auto twice = augment({mixup({.classes = 2}), mixup({.classes = 2})},
                              counting({9, 2}), Rng(1), 0);
   for (size_t i = 0; i < 9; ++i) {
-    EXPECT_NEAR(twice.labels.f32()[2 * i] + twice.labels.f32()[2 * i + 1], 1,
+    EXPECT_NEAR(twice.label().f32()[2 * i] + twice.label().f32()[2 * i + 1], 1,
                 1e-6);
   }
   EXPECT_THROW(augment({mixup({.classes = 2}), mixup({.classes = 3})},
@@ -89,7 +89,7 @@ TEST(Mixup, MixesWeightsToo) {
   Batch batch = counting({64, 1, 1, 1});
   batch.weights = Tensor(Shape{64});
   for (size_t i = 0; i < 64; ++i) {
-    batch.weights.f32()[i] = batch.inputs.f32()[i];
+    batch.weights.f32()[i] = batch.input().f32()[i];
   }
   const Batch result = apply_one(mixup({.classes = 2}), batch);
   EXPECT_THAT(values(result), ElementsAreArray(result.weights.f32()));
@@ -97,7 +97,7 @@ TEST(Mixup, MixesWeightsToo) {
 
 TEST(Mixup, RefusesLabelsOutOfRangeAndBadOptions) {
   Batch batch = counting({2, 1});
-  batch.labels.data<int64_t>()[1] = 2;
+  batch.label().data<int64_t>()[1] = 2;
   EXPECT_THROW(apply_one(mixup({.classes = 2}), batch), ValueError);
   EXPECT_THROW(mixup({}), ValueError);
   EXPECT_THROW(mixup({.classes = 2, .alpha = 0}), ValueError);

@@ -41,7 +41,7 @@ class Observing : public testing::TestWithParam<Calibration> {};
 
 TEST_P(Observing, IsTheSameForAnyThreadsInPredict) {
   const auto run = [](const Model& model) {
-    (void)model.predict(images(100, 1).batch(0, 100).inputs);
+    (void)model.predict(images(100, 1).batch(0, 100).input());
   };
   const auto expected = ranges_after(GetParam(), 1, run);
   for (int i = 0; i < 4; ++i) {
@@ -91,7 +91,7 @@ TEST(Calibrate, SeesWhatPredictIsGiven) {
             scales([&](const Model& m) {
               for (const int64_t at : {0, 16, 32}) {
                 const int64_t count = at == 32 ? 8 : 16;
-                (void)m(Variable(data.batch(at, count).inputs));
+                (void)m(Variable(data.batch(at, count).input()));
               }
             }));
 }

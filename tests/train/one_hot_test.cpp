@@ -19,9 +19,9 @@ TEST(OneHot, TurnsClassesIntoRows) {
   EXPECT_EQ(data.size(), 3);
   EXPECT_EQ(data.label_shape(), Shape({3}));
   const Batch batch = data.batch(1, 2);
-  EXPECT_EQ(batch.labels.shape(), Shape({2, 3}));
-  EXPECT_THAT(batch.labels.f32(), ElementsAre(1, 0, 0, 0, 0, 1));
-  EXPECT_THAT(batch.inputs.f32(), ElementsAre(6, 7));
+  EXPECT_EQ(batch.label().shape(), Shape({2, 3}));
+  EXPECT_THAT(batch.label().f32(), ElementsAre(1, 0, 0, 0, 0, 1));
+  EXPECT_THAT(batch.input().f32(), ElementsAre(6, 7));
 }
 
 TEST(OneHot, TakesNoLabels) {

@@ -26,17 +26,15 @@ class CountingSource final : public SampleSource {
       : size_(size), broken_(broken) {}
 
   int64_t size() const override { return size_; }
-  Shape input_shape() const override { return {2, 3, 1}; }
+  std::vector<TensorSpec> input_specs() const override { return {{{2, 3, 1}}}; }
   Batch read(std::span<const int64_t> indices) const override {
     ++reads;
     const auto count = static_cast<int64_t>(indices.size());
-    Batch batch;
-    batch.inputs = Tensor::zeros(Shape{count, 2, 3, 1});
-    batch.labels = Tensor(Shape{count}, DType::i64);
+    Batch batch(Tensor::zeros({count, 2, 3, 1}), Tensor({count}, DType::i64));
     for (size_t i = 0; i < indices.size(); ++i) {
       if (indices[i] == broken_) throw FormatError("sample: it is broken");
-      batch.inputs.f32()[6 * i] = static_cast<float>(indices[i]);
-      batch.labels.data<int64_t>()[i] = indices[i];
+      batch.input().f32()[6 * i] = static_cast<float>(indices[i]);
+      batch.label().data<int64_t>()[i] = indices[i];
     }
     return batch;
   }
@@ -55,9 +53,9 @@ Dataset counting(int64_t n) {
 std::vector<float> everything(const Loader& loader) {
   std::vector<float> values;
   for (const Batch& batch : loader) {
-    values.insert(values.end(), batch.inputs.f32().begin(),
-                  batch.inputs.f32().end());
-    for (const int64_t label : batch.labels.data<int64_t>()) {
+    values.insert(values.end(), batch.input().f32().begin(),
+                  batch.input().f32().end());
+    for (const int64_t label : batch.label().data<int64_t>()) {
       values.push_back(static_cast<float>(label));
     }
   }
@@ -93,8 +91,8 @@ TEST(Prefetch, BeginsAtAnyBatchWithoutReadingThoseBefore) {
       for (auto at = loader.from(first); at != loader.end(); ++at, ++index) {
         const Batch batch = *at;
         const Batch same = loader.batch(index);
-        EXPECT_EQ(std::ranges::equal(batch.labels.data<int64_t>(),
-                                     same.labels.data<int64_t>()),
+        EXPECT_EQ(std::ranges::equal(batch.label().data<int64_t>(),
+                                     same.label().data<int64_t>()),
                   true);
       }
       EXPECT_EQ(index, 11);
@@ -114,8 +112,8 @@ TEST(Prefetch, AugmentsSamplesAlikeWhateverTheBatchSize) {
                               .seed = 5,
                               .augmentation = {random_brightness()},
                               .prefetch = 2})) {
-      inputs.insert(inputs.end(), batch.inputs.f32().begin(),
-                    batch.inputs.f32().end());
+      inputs.insert(inputs.end(), batch.input().f32().begin(),
+                    batch.input().f32().end());
     }
     return inputs;
   };
@@ -149,7 +147,7 @@ TEST(Prefetch, StopsWhenItIsAbandoned) {
     const Loader loader(Dataset(source),
                         {.batch_size = 1, .prefetch = 8, .workers = 3});
     for (const Batch& batch : loader) {
-      if (batch.labels.size() == 1) break;
+      if (batch.label().size() == 1) break;
     }
     const Loader::Iterator never_used = loader.begin();
   }
@@ -162,9 +160,9 @@ TEST(Prefetch, OutlivesItsLoader) {
       counting(10), LoaderOptions{.batch_size = 5, .prefetch = 1});
   Loader::Iterator it = loader->begin();
   loader.reset();
-  EXPECT_EQ((*it).labels.size(), 5);
+  EXPECT_EQ((*it).label().size(), 5);
   ++it;
-  EXPECT_EQ((*it).labels.size(), 5);
+  EXPECT_EQ((*it).label().size(), 5);
 }
 
 TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
@@ -173,15 +171,15 @@ TEST(Prefetch, BringsAnErrorToWhoAsksForTheBatch) {
         Dataset(std::make_shared<CountingSource>(20, 11)),
         {.batch_size = 4, .shuffle = false, .prefetch = 4, .workers = workers});
     Loader::Iterator it = loader.begin();
-    EXPECT_EQ((*it).labels.size(), 4);
+    EXPECT_EQ((*it).label().size(), 4);
     ++it;
-    EXPECT_EQ((*it).labels.size(), 4);
+    EXPECT_EQ((*it).label().size(), 4);
     ++it;
     EXPECT_THROW(*it, FormatError);
     EXPECT_THROW(*it, FormatError);
     // Who goes on gets the batches after it.
     ++it;
-    EXPECT_EQ(elements<int64_t>((*it).labels)[0], 12);
+    EXPECT_EQ(elements<int64_t>((*it).label())[0], 12);
   }
 }
 
@@ -192,8 +190,8 @@ TEST(Prefetch, GivesABatchAgainToAnOlderCopyOfTheIterator) {
   const Loader::Iterator old = it;
   ++it;
   ++it;
-  EXPECT_EQ(elements<int64_t>((*it).labels)[0], 6);
-  EXPECT_EQ(elements<int64_t>((*old).labels)[0], 0);
+  EXPECT_EQ(elements<int64_t>((*it).label())[0], 6);
+  EXPECT_EQ(elements<int64_t>((*old).label())[0], 0);
 }
 
 TEST(Prefetch, EndsWhereThereAreNoBatches) {

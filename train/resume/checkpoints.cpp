@@ -46,7 +46,7 @@ NamedTensors below(const std::string& path, const NamedTensors& tensors) {
 
 FitCheckpoints::FitCheckpoints(Model& model, const FitOptions& options,
                                const DataSplit& data, int64_t batch_size,
-                               const Metrics& metrics, int64_t updates)
+                               const TrainedOutputs& trained, int64_t updates)
     : model_(model), options_(options), updates_(updates) {
   if (options.checkpoints == nullptr) return;
   const Checkpointer& place = *options.checkpoints;
@@ -57,7 +57,7 @@ FitCheckpoints::FitCheckpoints(Model& model, const FitOptions& options,
         "say resume = true to go on from them, or choose another place",
         place.name()));
   }
-  fingerprint_ = fit_fingerprint(model, options, data, batch_size, metrics);
+  fingerprint_ = fit_fingerprint(model, options, data, batch_size, trained);
   if (!options.resume) return;
   found_ = place.latest();
   if (!found_) return;

@@ -19,7 +19,8 @@ class FitCheckpoints {
   /// nothing else. `updates` is how many steps of the optimizer an epoch has.
   /// Throws: as fit().
   FitCheckpoints(Model& model, const FitOptions& options, const DataSplit& data,
-                 int64_t batch_size, const Metrics& metrics, int64_t updates);
+                 int64_t batch_size, const TrainedOutputs& trained,
+                 int64_t updates);
 
   /// Whether there is a state to go on from.
   bool resumes() const { return found_.has_value(); }

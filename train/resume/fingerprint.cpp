@@ -12,10 +12,22 @@
 namespace octet::train {
 namespace {
 
-Config::List names_of(const Metrics& metrics) {
-  Config::List names;
-  for (const Metric& metric : metrics) names.emplace_back(metric.name);
-  return names;
+Config::List names_of(const std::vector<std::string>& values) {
+  return {values.begin(), values.end()};
+}
+
+/// The name of the loss; of several outputs a list of all that matters.
+Config loss_fingerprint(const TrainedOutputs& trained) {
+  const std::vector<TrainedOutput>& all = trained.all();
+  if (all.size() == 1 && all[0].weight == 1.0f) return all[0].loss.name();
+  Config::List losses;
+  for (const TrainedOutput& output : all) {
+    losses.push_back(Config()
+                         .set("name", output.name)
+                         .set("loss", output.loss.name())
+                         .set("weight", output.weight));
+  }
+  return losses;
 }
 
 Config::List names_of(const Callbacks& callbacks) {
@@ -36,8 +48,8 @@ void add(Fnv1a& hash, const Tensor& tensor) {
 
 int64_t hash_of(const Batch& batch) {
   Fnv1a hash;
-  add(hash, batch.inputs);
-  add(hash, batch.labels);
+  for (const Tensor& input : batch.inputs) add(hash, input);
+  for (const Tensor& label : batch.labels) add(hash, label);
   add(hash, batch.weights);
   return static_cast<int64_t>(hash.value());
 }
@@ -64,11 +76,11 @@ Config data_fingerprint(const FitOptions& options, const DataSplit& data,
 
 Config fit_fingerprint(const Model& model, const FitOptions& options,
                        const DataSplit& data, int64_t batch_size,
-                       const Metrics& metrics) {
-  Config::List trained;
+                       const TrainedOutputs& trained) {
+  Config::List parameters;
   for (const auto& [name, parameter] : named_parameters(model)) {
     if (parameter.trainable && parameter.variable.requires_grad()) {
-      trained.emplace_back(name);
+      parameters.emplace_back(name);
     }
   }
   return Config()
@@ -77,14 +89,15 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       .set("accumulate", options.accumulate)
       .set("clip_norm", options.clip_norm)
       .set("clip_value", options.clip_value)
+      .set("gradient_norm", options.gradient_norm)
       .set("class_weights", Config::List(options.class_weights.begin(),
                                          options.class_weights.end()))
-      .set("loss", options.loss.name())
-      .set("metrics", names_of(metrics))
+      .set("loss", loss_fingerprint(trained))
+      .set("metrics", names_of(trained.value_names()))
       .set("optimizer", options.optimizer.config())
       .set("callbacks", names_of(options.callbacks))
       .set("data", data_fingerprint(options, data, batch_size))
-      .set("parameters", std::move(trained));
+      .set("parameters", std::move(parameters));
 }
 
 Config model_fingerprint(const quant::ModelState& model) {

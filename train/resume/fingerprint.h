@@ -16,7 +16,7 @@ namespace octet::train {
 /// is hashed by its first batch and its first validation sample.
 Config fit_fingerprint(const Model& model, const FitOptions& options,
                        const DataSplit& data, int64_t batch_size,
-                       const Metrics& metrics);
+                       const TrainedOutputs& trained);
 
 /// A model's graph and plan without what does not affect results.
 Config model_fingerprint(const quant::ModelState& model);

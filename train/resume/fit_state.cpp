@@ -53,6 +53,8 @@ Config to_config(const EpochResult& epoch) {
       .set("accuracy", epoch.accuracy)
       .set("seconds", epoch.seconds)
       .set("learning_rate", epoch.learning_rate)
+      .set("gradient_norm",
+           epoch.gradient_norm ? Config(*epoch.gradient_norm) : Config())
       .set("metrics", to_config(epoch.metrics))
       .set("validation", std::move(validation));
 }
@@ -63,6 +65,9 @@ EpochResult epoch_from(const Config& config) {
                     .seconds = config.at("seconds").as_number(),
                     .learning_rate = config.at("learning_rate").as_number(),
                     .metrics = values_from(config.at("metrics"))};
+  if (const Config& norm = config.at("gradient_norm"); !norm.is_null()) {
+    epoch.gradient_norm = norm.as_number();
+  }
   for (const Config& each : config.at("validation").as_list()) {
     epoch.validation.push_back(evaluation_from(each));
   }
@@ -85,6 +90,8 @@ Config to_config(const FitState& state) {
       .set("seconds", progress.seconds)
       .set("learning_rate", progress.learning_rate)
       .set("loss_sum", state.loss_total)
+      .set("norm_sum", state.norm_total)
+      .set("norms", state.norm_count)
       .set("metric_sums",
            Config::List(state.metric_sums.begin(), state.metric_sums.end()))
       .set("factors", static_cast<int64_t>(state.schedule.value()))
@@ -118,9 +125,13 @@ void restore_from(const Config& config, FitState& state) {
         sums.size(), history.size()));
   }
   const double loss_total = config.at("loss_sum").as_number();
+  const double norm_total = config.at("norm_sum").as_number();
+  const int64_t norms = config.at("norms").as_int();
   state.schedule = Fnv1a(static_cast<uint64_t>(config.at("factors").as_int()));
   state.progress = std::move(progress);
   state.loss_total = loss_total;
+  state.norm_total = norm_total;
+  state.norm_count = norms;
   state.metric_sums = std::move(sums);
   state.epoch_done = done;
   state.history = std::move(history);

@@ -15,6 +15,8 @@ namespace octet::train {
 struct FitState {
   Progress progress;  ///< the epoch, and the batches of it that are done
   double loss_total = 0;
+  double norm_total = 0;  ///< of the gradients, over this epoch's steps
+  int64_t norm_count = 0;
   std::vector<double> metric_sums = {};
   bool epoch_done = false;  ///< the next one has not begun
   Fnv1a schedule = {};      ///< over the schedule's factors so far

@@ -3,11 +3,13 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
+#include <octet/io/csv.h>
 #include <octet/io/describe_file.h>
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/file_limits.h>
 #include <octet/io/idx.h>
 #include <octet/io/image.h>
+#include <octet/io/image_files.h>
 #include <octet/io/image_folder.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>

@@ -20,7 +20,7 @@ struct OnnxOptions {
   std::string input_name = "input";
   std::string output_name = "logits";
   /// Of a model with several, one name for each; without them, the names of
-  /// the layers, "conv_1" where "conv" is taken.
+  /// the layers, without wrappers, "conv_1" where "conv" is taken.
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
   std::string description = "";  ///< the model's doc_string

@@ -3,6 +3,7 @@
 // source and may be read from several threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,32 +11,27 @@
 #include <utility>
 #include <vector>
 
+#include <octet/runtime/batch.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {
-
-struct Batch {
-  Tensor inputs;        ///< f32 [n, ...]
-  Tensor labels;        ///< classes i64 [n], or targets f32 [n, ...]
-  Tensor weights = {};  ///< of the samples in the loss, f32 [n]; empty: all 1
-};
 
 /// Where samples come from; implemented per format.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
   virtual int64_t size() const = 0;
-  /// Shape of one input, without the batch.
-  virtual Shape input_shape() const = 0;
-  /// i64 for classes, f32 for targets.
-  virtual DType label_type() const { return DType::i64; }
-  /// Shape of one label, without the batch; [] for classes.
-  virtual Shape label_shape() const { return {}; }
+  /// What read() gives as Batch::inputs, all of f32.
+  virtual std::vector<TensorSpec> input_specs() const = 0;
+  /// What it gives as Batch::labels: i64 and [] for classes, f32 for targets.
+  virtual std::vector<TensorSpec> label_specs() const {
+    return {{.shape = {}, .dtype = DType::i64}};
+  }
   /// The samples at `indices`, all in [0, size()).
   virtual Batch read(std::span<const int64_t> indices) const = 0;
   /// The labels of all samples, where they are at hand without reading the
-  /// inputs. Shapes: [size(), ...] of label_type(), or empty.
-  virtual Tensor known_labels() const { return {}; }
+  /// inputs. Shapes: [size(), ...] as label_specs(), or none at all.
+  virtual std::vector<Tensor> known_labels() const { return {}; }
 };
 
 /// How samples are chosen by chance.
@@ -55,11 +51,23 @@ class [[nodiscard]] Dataset {
   /// f32 [n, ...] (targets: numbers, or shares of classes).
   /// Throws: ShapeError if the counts differ; ValueError for other types.
   Dataset(Tensor inputs, Tensor labels, float input_scale = 1.0f);
+  /// The same of a model with several inputs or outputs, by their names, which
+  /// are those of layers, or all by their place:
+  ///   Dataset({{"left", a}, {"right", b}}, {{"same", y}})
+  ///   Dataset({a, b}, y)
+  Dataset(std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels);
+  Dataset(std::vector<NamedTensor> inputs, Tensor label);
+  Dataset(Tensor input, std::vector<NamedTensor> labels);
+  /// Samples to calibrate on or to predict: `Dataset::unlabelled({x})`.
+  static Dataset unlabelled(std::vector<NamedTensor> inputs);
 
   int64_t size() const { return count_; }
-  Shape input_shape() const { return source_->input_shape(); }
-  DType label_type() const { return source_->label_type(); }
-  Shape label_shape() const { return source_->label_shape(); }
+  std::vector<TensorSpec> input_specs() const { return source_->input_specs(); }
+  std::vector<TensorSpec> label_specs() const { return source_->label_specs(); }
+  /// Of the only input or label. Throws: ValueError for none or several.
+  Shape input_shape() const;
+  DType label_type() const;
+  Shape label_shape() const;
 
   /// Throws: ValueError for an index outside [0, size()).
   Batch batch(std::span<const int64_t> indices) const;
@@ -89,19 +97,30 @@ class [[nodiscard]] Dataset {
   /// weights, as many samples. It gets whatever samples are read together, when
   /// they are read, maybe in several threads at once, and must treat each alone
   /// and always alike. Shapes and types are those it gives for the first one.
+  /// Names stay where there are as many inputs or labels as before.
   /// Throws: ValueError without a function or samples, or for inputs that are
   /// not f32 and labels that are neither f32 nor i64 [n]; what it throws.
   Dataset map(std::function<Batch(Batch)> function) const;
   /// These samples, then those of `other`.
   /// Throws: ShapeError, ValueError where shapes or types differ.
   Dataset concat(const Dataset& other) const;
+  /// These samples with weights in the loss, instead of those that they have.
+  /// Shapes: f32 [size()], finite and >= 0. Throws: ShapeError, ValueError.
+  Dataset with_weights(Tensor weights) const;
+  /// Some of the inputs and labels, by their place, in this order.
+  /// Throws: ValueError for a place that there is not, or no inputs.
+  Dataset select(std::span<const size_t> inputs,
+                 std::span<const size_t> labels) const;
 
-  /// The labels of all samples. They are read with their inputs where the
-  /// source does not have them at hand.
-  /// Shapes: -> [size(), ...]. Throws: what the source does.
+  /// The labels of all samples: the only ones. They are read with their inputs
+  /// where the source does not have them at hand.
+  /// Shapes: -> [size(), ...]. Throws: ValueError for none or several; what the
+  /// source does.
   Tensor labels() const;
-  /// Whether labels() reads nothing.
+  /// Whether labels are known without reading inputs.
   bool labels_known() const;
+  /// All labels of all samples, if they are; else none.
+  std::vector<Tensor> known_labels() const;
   /// All samples of the source that this is a part of.
   Dataset source() const { return Dataset(source_); }
 
@@ -118,8 +137,8 @@ class [[nodiscard]] Dataset {
 };
 
 /// The classes that samples of `whole` have and those of `part` lack, in
-/// order; nothing where labels are no classes, or not known without reading
-/// inputs.
+/// order; nothing where labels are no classes, several, or not known without
+/// reading inputs.
 std::vector<int64_t> missing_classes(const Dataset& part, const Dataset& whole);
 
 }  // namespace octet

@@ -5,6 +5,7 @@
 // prefetch, nor (mixup apart) of the batch size.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -93,8 +94,17 @@ struct MixupOptions {
   float alpha = 0.2f;
 };
 
-// All but mixup take images. Shapes: f32 [n,h,w,c]. Throws: ValueError for
-// options out of range, here; ShapeError for other inputs, when applied.
+/// The transform on some of a batch's inputs alone, by their place, with the
+/// same random numbers for each: both eyes of a stereo camera flip together.
+/// Throws: ValueError without inputs or transform, here, and for an input there
+/// is not, when applied.
+std::shared_ptr<const Transform> on_inputs(
+    std::vector<size_t> inputs, std::shared_ptr<const Transform> change);
+
+// All but mixup take images: the only input of rank 4. Those that move images
+// move labels [n,h,w] and [n,h,w,c] of the same size with them, masks for
+// instance. Shapes: f32 [n,h,w,c]. Throws: ValueError for options out of range,
+// here; ShapeError for other inputs and ValueError for several, when applied.
 
 /// Mirrors left and right, and top and bottom if wanted, each for half of the
 /// images.

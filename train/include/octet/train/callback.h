@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -58,13 +59,15 @@ struct Progress {
   double learning_rate = 0;
   const Evaluation* validation = nullptr;  ///< at the end of an epoch, if any
   std::vector<MetricValue> metrics = {};   ///< all, of this epoch so far
-  Training* training = nullptr;            ///< set in every callback of a fit
+  /// Mean over the steps of this epoch so far, if the fit reports it.
+  std::optional<double> gradient_norm = {};
+  Training* training = nullptr;  ///< set in every callback of a fit
   /// Whether the fit goes on from a checkpoint: restore() comes after
   /// on_train_begin(), for callbacks that have a state.
   bool resumed = false;
 
-  /// "loss", the metrics, with validation "val_loss" and "val_<metric>", and
-  /// "learning_rate", in this order.
+  /// "loss", the metrics, with validation "val_loss" and "val_<metric>",
+  /// "gradient_norm" if it is reported, and "learning_rate", in this order.
   std::vector<MetricValue> logs() const;
 };
 

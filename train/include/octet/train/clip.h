@@ -7,6 +7,10 @@
 
 namespace octet::train {
 
+/// The norm of the vector that all gradients form together. Parameters without
+/// one have no part in it.
+double gradient_norm(std::span<const Variable> parameters);
+
 /// Scales all gradients together so that the norm of the vector they form is
 /// at most `limit`, and returns the norm they had. A norm that is not finite
 /// changes nothing. Parameters without a gradient have no part in it.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -30,8 +31,10 @@ std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
 struct EvaluateOptions {
   int64_t batch_size = 1000;
-  Loss loss = losses::sparse_categorical_cross_entropy();
-  Metrics metrics = {};  ///< none: those of the loss
+  Losses loss = losses::sparse_categorical_cross_entropy();
+  Metrics metrics = {};  ///< of the only output; none: those of the loss
+  /// Show how far it is; unless given, on a terminal after a second.
+  std::optional<bool> verbose = {};
 };
 
 /// Runs the model in inference on all samples, in order. The same bits for
@@ -45,9 +48,12 @@ Evaluation evaluate(const Model& model, const Dataset& data,
 Evaluation evaluate(const Model& model, const Dataset& data,
                     int64_t batch_size = 1000);
 
-/// The model's outputs for all samples, in order.
-/// Shapes: -> [n,...]. Throws: ValueError as evaluate.
+/// The model's only output for all samples, in order.
+/// Shapes: -> [n,...]. Throws: ValueError as evaluate, and for several outputs.
 Tensor predict(const Model& model, const Dataset& data,
                int64_t batch_size = 1000);
+/// All outputs for all samples, in the model's order.
+std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
+                                int64_t batch_size = 1000);
 
 }  // namespace octet::train

@@ -18,7 +18,7 @@ struct FindLearningRateOptions {
   int64_t batch_size = 64;
   /// Its rule; rate, state and parameters are left as they are.
   Optimizer optimizer = Adam();
-  Loss loss = losses::sparse_categorical_cross_entropy();
+  Losses loss = losses::sparse_categorical_cross_entropy();
   uint64_t seed = 0;  ///< of the shuffling
 };
 

@@ -24,8 +24,9 @@ struct EpochResult {
   double accuracy = 0;       ///< on training batches, [0, 1], or NaN
   double seconds = 0;        ///< training only
   double learning_rate = 0;  ///< at the last step
-  std::vector<Evaluation> validation = {};  ///< one, if there is such data
-  std::vector<MetricValue> metrics = {};    ///< on training batches
+  std::vector<Evaluation> validation = {};   ///< one, if there is such data
+  std::vector<MetricValue> metrics = {};     ///< on training batches
+  std::optional<double> gradient_norm = {};  ///< as Progress has it
 };
 using History = std::vector<EpochResult>;
 
@@ -41,8 +42,9 @@ struct FitOptions {
   /// Show a progress_bar(); unless given, where standard output is a terminal
   /// and no callback is one.
   std::optional<bool> verbose = {};
-  Loss loss = losses::sparse_categorical_cross_entropy();
-  Metrics metrics = {};  ///< none: those of the loss
+  /// Of the only output, or of several: see Losses.
+  Losses loss = losses::sparse_categorical_cross_entropy();
+  Metrics metrics = {};  ///< of the only output; none: those of the loss
   /// Calibrate a quantized model on the training data before the first step,
   /// if it is not: `.calibrate = quant::CalibrationOptions{.samples = 1024}`.
   std::optional<quant::CalibrationOptions> calibrate = {};
@@ -55,6 +57,9 @@ struct FitOptions {
   std::vector<float> class_weights = {};
   float clip_norm = 0;   ///< bound of all gradients' norm together; 0: none
   float clip_value = 0;  ///< bound of each gradient's magnitude; 0: none
+  /// Report "gradient_norm": that of all gradients together before they are
+  /// clipped, as a mean over the steps of an epoch.
+  bool gradient_norm = false;
   /// Batches whose gradients make one step: the mean over all their samples.
   int64_t accumulate = 1;
   /// Random changes of the training batches; validation sees none.

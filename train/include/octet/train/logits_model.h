@@ -2,6 +2,7 @@
 // makes of them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <octet/layers/model.h>
@@ -15,6 +16,8 @@ namespace octet::train {
 /// them; other functions come by their Keras name, and what else there is as
 /// "". Throws: ValueError for several outputs.
 std::string output_activation(const Model& model);
+/// Of one of its outputs. Throws: ValueError for one there is not.
+std::string output_activation(const Model& model, size_t output);
 
 /// A copy of a model that ends in softmax or sigmoid without it, quantized or
 /// not, with the same weights, scales and layer names; a copy of others that

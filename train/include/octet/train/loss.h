@@ -1,8 +1,12 @@
-// Loss: what fit minimises; a function of a model's outputs and a batch.
+// Loss: what fit minimises; a function of a model's output and a batch.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
@@ -12,7 +16,8 @@
 
 namespace octet::train {
 
-/// What a loss expects in Batch::labels; checked before the training begins.
+/// What a loss expects as the label of a batch; checked before the training
+/// begins.
 enum class Targets {
   any,
   classes,  ///< i64 [n], for outputs [n,classes]
@@ -48,6 +53,8 @@ class Loss {
   /// Throws: ValueError for a model that ends in what the loss does not go
   /// with.
   [[nodiscard]] Loss for_model(const Model& model) const;
+  /// As they are for one of the outputs.
+  [[nodiscard]] Loss for_model(const Model& model, size_t output) const;
 
   /// sum(weight * loss) / n over a batch's samples, the weights those of the
   /// batch or 1. As Keras' "sum_over_batch_size".
@@ -61,6 +68,40 @@ class Loss {
   std::string name_;
   Function function_;
   LossTraits traits_;
+};
+
+/// What one output of a model is trained on.
+struct OutputLoss {
+  OutputLoss(Loss l) : loss(std::move(l)) {}
+  OutputLoss(std::string o, Loss l, float w = 1, Metrics m = {})
+      : output(std::move(o)),
+        loss(std::move(l)),
+        weight(w),
+        metrics(std::move(m)) {}
+
+  /// The layer that the output comes from, without a wrapper; "" for all: they
+  /// are for the outputs in their order.
+  std::string output;
+  Loss loss;             ///< sees a Batch with the labels of this output alone
+  float weight = 1;      ///< of its loss in the sum, finite and >= 0
+  Metrics metrics = {};  ///< none: those of the loss
+};
+
+/// The loss of the only output, or of several, which are added:
+///   .loss = losses::huber()
+///   .loss = {{"box", losses::huber(), 0.5f},
+///            {"class", losses::sparse_categorical_cross_entropy()}}
+/// Outputs without one are not trained.
+class Losses {
+ public:
+  Losses(Loss loss) : outputs_{std::move(loss)} {}
+  Losses(std::initializer_list<OutputLoss> outputs) : outputs_(outputs) {}
+  Losses(std::vector<OutputLoss> outputs) : outputs_(std::move(outputs)) {}
+
+  const std::vector<OutputLoss>& outputs() const { return outputs_; }
+
+ private:
+  std::vector<OutputLoss> outputs_;
 };
 
 /// The mean over samples of losses that each() gave.

@@ -1,6 +1,7 @@
 // Metrics: what is measured besides the loss, as a mean over samples.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,8 +18,9 @@ struct MetricValue {
   double value = 0;
 };
 
-/// One value per sample, of which the mean is reported. Class weights and
-/// sample weights have no part in it, as in Keras.
+/// One value per sample, of which the mean is reported. Of a model with several
+/// outputs it sees one, and a Batch with the labels of that one alone. Class
+/// weights and sample weights have no part in it, as in Keras.
 struct Metric {
   /// Shapes: outputs [n,...] f32, a batch of n samples -> n values.
   using Function =
@@ -32,9 +34,9 @@ struct Metric {
 
 using Metrics = std::vector<Metric>;
 
-/// The metrics as they are for the outputs of `model`: fit() and evaluate() ask
+/// The metrics as they are for an output of `model`: fit() and evaluate() ask
 /// for it.
-Metrics for_model(const Metrics& metrics, const Model& model);
+Metrics for_model(const Metrics& metrics, const Model& model, size_t output);
 
 namespace metrics {
 

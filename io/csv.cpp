@@ -1,0 +1,324 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <csv.h>
+#include <fmt/format.h>
+
+#include <octet/io/csv.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::io {
+
+struct CsvTable::Contents {
+  std::string path;
+  CsvOptions options;
+  std::vector<std::string> columns;
+  std::string text;          // of all cells, one after another
+  std::vector<size_t> ends;  // of each cell in it, row by row
+
+  size_t width() const { return columns.size(); }
+  size_t rows() const { return ends.size() / width(); }
+  std::string_view cell(size_t row, size_t column) const {
+    const size_t i = row * width() + column;
+    const size_t first = i == 0 ? 0 : ends[i - 1];
+    return std::string_view(text).substr(first, ends[i] - first);
+  }
+  size_t find(std::string_view column) const {
+    const auto at = std::ranges::find(columns, column);
+    if (at == columns.end()) {
+      throw NotFoundError(fmt::format("'{}': expected a column, got '{}'{}",
+                                      path, column,
+                                      suggest_names(column, columns)));
+    }
+    return static_cast<size_t>(at - columns.begin());
+  }
+};
+
+namespace {
+
+/// Cells as libcsv reports them.
+struct Rows {
+  std::string text;
+  std::vector<size_t> ends;
+  std::vector<size_t> row_ends;  // in `ends`
+};
+
+extern "C" void add_cell(void* cell, size_t size, void* rows) {
+  auto& to = *static_cast<Rows*>(rows);
+  if (size > 0) to.text.append(static_cast<const char*>(cell), size);
+  to.ends.push_back(to.text.size());
+}
+
+extern "C" void end_row(int, void* rows) {
+  auto& to = *static_cast<Rows*>(rows);
+  to.row_ends.push_back(to.ends.size());
+}
+
+/// libcsv's parser, which it frees.
+class Parser {
+ public:
+  explicit Parser(char separator) {
+    if (csv_init(&parser_, CSV_STRICT | CSV_STRICT_FINI) != 0) {
+      throw InternalError("libcsv: cannot be made ready");
+    }
+    csv_set_delim(&parser_, static_cast<unsigned char>(separator));
+  }
+  ~Parser() { csv_free(&parser_); }
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  Rows parse(const std::string& path, std::string_view bytes) {
+    Rows rows;
+    const size_t read = csv_parse(&parser_, bytes.data(), bytes.size(),
+                                  add_cell, end_row, &rows);
+    if (read != bytes.size() ||
+        csv_fini(&parser_, add_cell, end_row, &rows) != 0) {
+      throw FormatError(fmt::format(
+          "'{}': expected quotes only around whole cells and doubled in them, "
+          "got others in row {}",
+          path, rows.row_ends.size() + 1));
+    }
+    return rows;
+  }
+
+ private:
+  csv_parser parser_;
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+/// As pandas reads them, the usual ones.
+bool is_missing(std::string_view text) {
+  for (const char* word : {"", "NA", "N/A", "NaN", "nan", "null", "NULL"}) {
+    if (text == word) return true;
+  }
+  return false;
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end) return std::nullopt;
+  return value;
+}
+
+std::string hint_for(std::string_view text) {
+  if (text.find(',') != std::string_view::npos) {
+    return ". Hint: numbers are written with a point, 1.5";
+  }
+  return ". Hint: classes() takes columns of text";
+}
+
+float number_at(const std::string& path, const CsvOptions& options,
+                std::string_view column, size_t row, std::string_view cell) {
+  const std::string_view text = trimmed(cell);
+  if (is_missing(text)) {
+    if (options.missing) return *options.missing;
+    throw FormatError(fmt::format(
+        "'{}': expected a number in row {} of column '{}', got {}. Hint: "
+        ".missing says what to take instead",
+        path, row + 1, column,
+        text.empty() ? "nothing" : fmt::format("'{}'", text)));
+  }
+  const std::optional<float> value = number_in<float>(text);
+  if (!value || !std::isfinite(*value)) {
+    throw FormatError(fmt::format(
+        "'{}': expected a finite number in row {} of column '{}', got '{}'{}",
+        path, row + 1, column, text, value ? "" : hint_for(text)));
+  }
+  return *value;
+}
+
+void check_separator(char separator) {
+  constexpr std::string_view kNone{"\" \r\n\0", 5};
+  if (kNone.find(separator) == std::string_view::npos) return;
+  throw ValueError(fmt::format(
+      "load_csv: expected a separator such as ',', ';' or a tab, got "
+      "character {}",
+      static_cast<int>(separator)));
+}
+
+void check_widths(const std::string& path, const Rows& rows) {
+  if (rows.row_ends.empty()) {
+    throw FormatError(fmt::format("'{}': expected rows, got none", path));
+  }
+  const size_t width = rows.row_ends[0];
+  for (size_t row = 1; row < rows.row_ends.size(); ++row) {
+    const size_t own = rows.row_ends[row] - rows.row_ends[row - 1];
+    if (own == width) continue;
+    throw FormatError(fmt::format(
+        "'{}': expected {} cells in every row as in the first, got "
+        "{} in line {}{}",
+        path, width, own, row + 1,
+        width == 1 ? ". Hint: .separator says what is between them" : ""));
+  }
+}
+
+void check_columns(const std::string& path,
+                   const std::vector<std::string>& columns) {
+  std::set<std::string_view> names;
+  for (const std::string& name : columns) {
+    if (!name.empty() && names.insert(name).second) continue;
+    throw FormatError(fmt::format(
+        "'{}': expected different names of columns in the first row, got "
+        "{}. Hint: .header = false if there are none",
+        path, name.empty() ? "an empty one" : fmt::format("'{}' twice", name)));
+  }
+}
+
+}  // namespace
+
+CsvTable load_csv(const std::filesystem::path& path,
+                  const CsvOptions& options) {
+  check_separator(options.separator);
+  const std::string bytes = read_file(path);
+  std::string_view text = bytes;
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  Rows rows = Parser(options.separator).parse(path.string(), text);
+  check_widths(path.string(), rows);
+
+  auto contents = std::make_shared<CsvTable::Contents>();
+  contents->path = path.string();
+  contents->options = options;
+  const size_t width = rows.row_ends[0];
+  contents->columns.resize(width);
+  size_t begin = 0;
+  for (size_t i = 0; i < width; ++i) {
+    contents->columns[i] =
+        options.header ? std::string(trimmed(std::string_view(rows.text).substr(
+                             begin, rows.ends[i] - begin)))
+                       : fmt::format("{}", i);
+    begin = rows.ends[i];
+  }
+  if (options.header) {
+    check_columns(contents->path, contents->columns);
+    if (std::ranges::all_of(contents->columns, [](const std::string& name) {
+          return number_in<float>(name).has_value();
+        })) {
+      warn(fmt::format(
+          "'{}': the first row is taken for the names of columns, and looks "
+          "like one of numbers. Hint: .header = false if it is",
+          contents->path));
+    }
+    rows.text.erase(0, begin);
+    rows.ends.erase(rows.ends.begin(),
+                    rows.ends.begin() + static_cast<ptrdiff_t>(width));
+    for (size_t& end : rows.ends) end -= begin;
+    if (rows.ends.empty()) {
+      throw FormatError(
+          fmt::format("'{}': expected rows below the names of the columns, got "
+                      "none",
+                      contents->path));
+    }
+  }
+  contents->text = std::move(rows.text);
+  contents->ends = std::move(rows.ends);
+  return CsvTable(std::move(contents));
+}
+
+int64_t CsvTable::rows() const {
+  return static_cast<int64_t>(contents_->rows());
+}
+
+const std::vector<std::string>& CsvTable::columns() const {
+  return contents_->columns;
+}
+
+std::vector<std::string> CsvTable::columns_but(
+    const std::vector<std::string>& left_out) const {
+  for (const std::string& name : left_out) (void)contents_->find(name);
+  std::vector<std::string> kept;
+  for (const std::string& name : columns()) {
+    if (std::ranges::find(left_out, name) == left_out.end()) {
+      kept.push_back(name);
+    }
+  }
+  return kept;
+}
+
+std::string_view CsvTable::text(int64_t row, std::string_view column) const {
+  if (row < 0 || row >= rows()) {
+    throw ValueError(fmt::format("'{}': expected a row in [0,{}), got {}",
+                                 contents_->path, rows(), row));
+  }
+  return contents_->cell(static_cast<size_t>(row), contents_->find(column));
+}
+
+std::vector<std::string> CsvTable::texts(std::string_view column) const {
+  const size_t at = contents_->find(column);
+  std::vector<std::string> all;
+  for (size_t row = 0; row < contents_->rows(); ++row) {
+    all.emplace_back(contents_->cell(row, at));
+  }
+  return all;
+}
+
+Tensor CsvTable::numbers(const std::vector<std::string>& columns) const {
+  if (columns.empty()) {
+    throw ValueError(
+        fmt::format("'{}': expected columns to read as numbers, got none",
+                    contents_->path));
+  }
+  std::vector<size_t> places;
+  for (const std::string& name : columns) {
+    places.push_back(contents_->find(name));
+  }
+  Tensor result({rows(), std::ssize(columns)});
+  float* to = result.f32().data();
+  for (size_t row = 0; row < contents_->rows(); ++row) {
+    for (const size_t at : places) {
+      *to++ = number_at(contents_->path, contents_->options,
+                        contents_->columns[at], row, contents_->cell(row, at));
+    }
+  }
+  return result;
+}
+
+CsvClasses CsvTable::classes(std::string_view column) const {
+  const std::vector<std::string> texts = this->texts(column);
+  bool numbers = true;
+  std::set<std::string> names;
+  for (size_t row = 0; row < texts.size(); ++row) {
+    const std::string_view text = trimmed(texts[row]);
+    if (text.empty()) {
+      throw FormatError(
+          fmt::format("'{}': expected a class in row {} of column '{}', got "
+                      "nothing",
+                      contents_->path, row + 1, column));
+    }
+    numbers = numbers && number_in<int64_t>(text).has_value();
+    names.emplace(text);
+  }
+  CsvClasses result{Tensor({rows()}, DType::i64), {names.begin(), names.end()}};
+  if (numbers) {
+    std::ranges::sort(result.names, {}, [](const std::string& name) {
+      return *number_in<int64_t>(name);
+    });
+  }
+  std::map<std::string_view, int64_t> number_of;
+  for (const std::string& name : result.names) {
+    number_of.emplace(name, std::ssize(number_of));
+  }
+  const auto labels = result.labels.data<int64_t>();
+  for (size_t row = 0; row < texts.size(); ++row) {
+    labels[row] = number_of.at(trimmed(texts[row]));
+  }
+  return result;
+}
+
+}  // namespace octet::io

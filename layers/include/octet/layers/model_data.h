@@ -1,0 +1,18 @@
+// Which input of a model is which of a data set.
+#pragma once
+
+#include <string_view>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet {
+
+/// `data` with its inputs in the order of the model's: by their names, or as
+/// they are where they have none. The name of a single one is not looked at.
+/// Throws: ValueError naming `subject`, what does not fit and what the model
+/// takes: no samples, another number of inputs, unknown names, other shapes.
+Dataset data_for(std::string_view subject, const Model& model,
+                 const Dataset& data);
+
+}  // namespace octet

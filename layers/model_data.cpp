@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/model_data.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/shape_hint.h>
+
+namespace octet {
+namespace {
+
+std::vector<std::string> input_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const SymbolicTensor& input : model.inputs()) {
+    names.push_back(input.node->layer->name());
+  }
+  return names;
+}
+
+void check_count(std::string_view subject, const Model& model,
+                 const std::vector<TensorSpec>& given) {
+  if (given.size() == model.inputs().size()) return;
+  throw ValueError(fmt::format(
+      "{}: expected data with {} inputs as model '{}' takes ({}), got {}",
+      subject, model.inputs().size(), model.name(),
+      fmt::join(input_names(model), ", "), given.size()));
+}
+
+/// The place of each of the model's inputs among those of the data.
+std::vector<size_t> places_of(std::string_view subject, const Model& model,
+                              const std::vector<TensorSpec>& given) {
+  std::vector<size_t> places(given.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  if (given.size() == 1 || given[0].name.empty()) return places;
+  const std::vector<std::string> names = input_names(model);
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto at = std::ranges::find(names, given[i].name);
+    if (at == names.end()) {
+      throw ValueError(fmt::format(
+          "{}: expected data for inputs of model '{}', got '{}'{}", subject,
+          model.name(), given[i].name, suggest_names(given[i].name, names)));
+    }
+    places[static_cast<size_t>(at - names.begin())] = i;
+  }
+  return places;
+}
+
+void check_shape(std::string_view subject, const Model& model,
+                 const SymbolicTensor& input, const TensorSpec& given,
+                 int64_t samples) {
+  const Shape& wanted = input.shape();
+  const Shape sample = wanted.slice(1, wanted.rank());
+  if (given.shape == sample) return;
+  std::vector<int64_t> dims{samples};
+  dims.insert(dims.end(), given.shape.dims().begin(), given.shape.dims().end());
+  const bool several = model.inputs().size() > 1;
+  throw ValueError(fmt::format(
+      "{}: expected data with samples {} as {}model '{}' takes, got {}{}",
+      subject, sample.to_string(),
+      several ? fmt::format("input '{}' of ", input.node->layer->name()) : "",
+      model.name(), given.shape.to_string(),
+      shape_hint(Shape(std::span<const int64_t>(dims)), wanted, "inputs")));
+}
+
+}  // namespace
+
+Dataset data_for(std::string_view subject, const Model& model,
+                 const Dataset& data) {
+  if (data.size() < 1) {
+    throw ValueError(fmt::format(
+        "{}: expected data of 1 or more samples, got none", subject));
+  }
+  const std::vector<TensorSpec> given = data.input_specs();
+  check_count(subject, model, given);
+  const std::vector<size_t> places = places_of(subject, model, given);
+  for (size_t i = 0; i < places.size(); ++i) {
+    check_shape(subject, model, model.inputs()[i], given[places[i]],
+                data.size());
+  }
+  if (std::ranges::is_sorted(places)) return data;
+  std::vector<size_t> labels(data.label_specs().size());
+  std::iota(labels.begin(), labels.end(), size_t{0});
+  return data.select(places, labels);
+}
+
+}  // namespace octet

@@ -1,0 +1,198 @@
+#include "memory_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+namespace octet {
+namespace {
+
+/// [n] followed by the dimensions of one sample.
+Shape with_batch(int64_t n, const Tensor& like) {
+  return like.shape().with(0, n);
+}
+
+template <class From, class To, class Convert>
+void gather(std::span<const From> from, std::span<const int64_t> indices,
+            std::span<To> to, Convert convert) {
+  if (indices.empty()) return;
+  const size_t length = to.size() / indices.size();
+  for (size_t row = 0; row < indices.size(); ++row) {
+    const auto sample =
+        from.subspan(static_cast<size_t>(indices[row]) * length, length);
+    std::transform(sample.begin(), sample.end(),
+                   to.subspan(row * length, length).begin(), convert);
+  }
+}
+
+/// The samples at `indices`, as f32, or as classes.
+Tensor gathered(const Tensor& from, std::span<const int64_t> indices,
+                float scale) {
+  const auto same = [](auto x) { return x; };
+  const bool classes = from.dtype() == DType::i64;
+  Tensor to(with_batch(std::ssize(indices), from),
+            classes ? DType::i64 : DType::f32);
+  if (classes) {
+    gather(from.data<int64_t>(), indices, to.data<int64_t>(), same);
+  } else if (from.dtype() == DType::u8) {
+    gather(from.data<uint8_t>(), indices, to.f32(),
+           [scale](uint8_t code) { return scale * static_cast<float>(code); });
+  } else {
+    gather(from.f32(), indices, to.f32(), same);
+  }
+  return to;
+}
+
+std::vector<TensorSpec> specs_of(const std::vector<NamedTensor>& tensors) {
+  std::vector<TensorSpec> specs;
+  for (const auto& [name, tensor] : tensors) {
+    const Shape& shape = tensor.shape();
+    const bool classes = tensor.dtype() == DType::i64;
+    specs.push_back({shape.slice(1, shape.rank()),
+                     classes ? DType::i64 : DType::f32, name});
+  }
+  return specs;
+}
+
+class MemorySource final : public SampleSource {
+ public:
+  MemorySource(std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels,
+               float scale)
+      : inputs_(std::move(inputs)), labels_(std::move(labels)), scale_(scale) {}
+
+  int64_t size() const override { return inputs_[0].tensor.shape()[0]; }
+  std::vector<TensorSpec> input_specs() const override {
+    return specs_of(inputs_);
+  }
+  std::vector<TensorSpec> label_specs() const override {
+    return specs_of(labels_);
+  }
+  std::vector<Tensor> known_labels() const override {
+    std::vector<Tensor> all;
+    for (const auto& [name, tensor] : labels_) all.push_back(tensor);
+    return all;
+  }
+  Batch read(std::span<const int64_t> indices) const override {
+    Batch batch;
+    for (const auto& [name, tensor] : inputs_) {
+      batch.inputs.push_back(gathered(tensor, indices, scale_));
+    }
+    for (const auto& [name, tensor] : labels_) {
+      batch.labels.push_back(gathered(tensor, indices, 1));
+    }
+    return batch;
+  }
+
+ private:
+  std::vector<NamedTensor> inputs_;
+  std::vector<NamedTensor> labels_;
+  float scale_;
+};
+
+void check_names(std::string_view what,
+                 const std::vector<NamedTensor>& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.empty() != tensors[0].name.empty()) {
+      throw ValueError(fmt::format(
+          "dataset: expected names for all {} or for none, got some", what));
+    }
+    if (!name.empty() && !names.insert(name).second) {
+      throw ValueError(
+          fmt::format("dataset: expected {} of different names, got '{}' twice",
+                      what, name));
+    }
+  }
+}
+
+void check_input(const Tensor& input) {
+  if (input.dtype() != DType::f32 && input.dtype() != DType::u8) {
+    throw ValueError(
+        fmt::format("dataset: expected inputs of f32 or u8, got "
+                    "{}",
+                    to_string(input.dtype())));
+  }
+  if (input.shape().rank() < 1) {
+    throw ShapeError("dataset: expected inputs [n,...], got rank 0");
+  }
+}
+
+void check_label(const Tensor& label) {
+  if (label.dtype() != DType::i64 && label.dtype() != DType::f32) {
+    throw ValueError(
+        fmt::format("dataset: expected labels of i64 (classes) or f32 "
+                    "(targets), got {}",
+                    to_string(label.dtype())));
+  }
+  const bool classes = label.dtype() == DType::i64;
+  if (classes ? label.shape().rank() != 1 : label.shape().rank() < 1) {
+    throw ShapeError(fmt::format(
+        "dataset: expected {}, got {}",
+        classes ? "classes as labels [n]" : "targets as labels [n,...]",
+        label.shape().to_string()));
+  }
+}
+
+void check_scale(const std::vector<NamedTensor>& inputs, float scale) {
+  if (!std::isfinite(scale) || scale == 0) {
+    throw ValueError(fmt::format(
+        "dataset: expected a finite input_scale, not 0, got {}{}", scale,
+        scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write "
+                     "1 / 255.0f"
+                   : ""));
+  }
+  const bool floats = std::ranges::any_of(inputs, [](const NamedTensor& each) {
+    return each.tensor.dtype() == DType::f32;
+  });
+  if (floats && scale != 1.0f) {
+    throw ValueError(
+        fmt::format("dataset: expected input_scale 1 for f32 inputs, got {}. "
+                    "Hint: the scale is for u8; multiply f32 inputs yourself",
+                    scale));
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const SampleSource> memory_source(
+    std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels,
+    float scale) {
+  const auto empty = [](const NamedTensor& each) {
+    return each.tensor.empty();
+  };
+  if (inputs.empty() || std::ranges::any_of(inputs, empty) ||
+      std::ranges::any_of(labels, empty)) {
+    throw ValueError(
+        "dataset: expected inputs and labels, got an empty tensor");
+  }
+  check_names("inputs", inputs);
+  check_names("labels", labels);
+  for (const auto& [name, tensor] : inputs) check_input(tensor);
+  for (const auto& [name, tensor] : labels) check_label(tensor);
+  const Shape& first = inputs[0].tensor.shape();
+  for (const auto& [name, tensor] : inputs) {
+    if (tensor.shape()[0] == first[0]) continue;
+    throw ShapeError(
+        fmt::format("dataset: expected inputs of as many samples, got {} and "
+                    "{}",
+                    first.to_string(), tensor.shape().to_string()));
+  }
+  for (const auto& [name, tensor] : labels) {
+    if (tensor.shape()[0] == first[0]) continue;
+    throw ShapeError(
+        fmt::format("dataset: expected one label per input, got inputs {} and "
+                    "labels {}",
+                    first.to_string(), tensor.shape().to_string()));
+  }
+  check_scale(inputs, scale);
+  return std::make_shared<MemorySource>(std::move(inputs), std::move(labels),
+                                        scale);
+}
+
+}  // namespace octet

@@ -1,0 +1,18 @@
+// Samples in memory. Internal to runtime.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <octet/runtime/dataset.h>
+
+namespace octet {
+
+/// Shapes: inputs [n, ...] of f32, or of u8 that are multiplied by `scale` when
+/// read; labels i64 [n] or f32 [n, ...]; names for all inputs or for none, and
+/// so for labels. Throws: as the constructors of Dataset.
+std::shared_ptr<const SampleSource> memory_source(
+    std::vector<NamedTensor> inputs, std::vector<NamedTensor> labels,
+    float scale);
+
+}  // namespace octet

@@ -1,0 +1,150 @@
+// Tables of numbers and text.
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/csv.h>
+#include <octet/runtime/error.h>
+
+#include "tests/support.h"
+#include "tests/temp_folder.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Csv : public ::testing::Test {
+ protected:
+  std::filesystem::path put(const std::string& text) {
+    const std::filesystem::path path = folder_.path() / "table.csv";
+    std::ofstream(path, std::ios::binary) << text;
+    return path;
+  }
+  CsvTable load(const std::string& text, const CsvOptions& options = {}) {
+    return load_csv(put(text), options);
+  }
+  std::string refusal(const std::string& text, const CsvOptions& options = {}) {
+    return error_of<Error>([&] { (void)load(text, options); });
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Csv, HasNumbersAndClasses) {
+  const CsvTable table =
+      load("width,height,kind\n1.5,2,cat\n-3e2,+.5,ant\n 7 ,0x,cat\n");
+  EXPECT_EQ(table.rows(), 3);
+  EXPECT_THAT(table.columns(), ElementsAre("width", "height", "kind"));
+  EXPECT_THAT(values(table.numbers({"width"})), ElementsAre(1.5f, -300, 7));
+  const auto [labels, names] = table.classes("kind");
+  EXPECT_THAT(names, ElementsAre("ant", "cat"));
+  EXPECT_THAT(elements<int64_t>(labels), ElementsAre(1, 0, 1));
+  EXPECT_EQ(table.text(2, "height"), "0x");
+  EXPECT_THAT(table.texts("kind"), ElementsAre("cat", "ant", "cat"));
+  EXPECT_THAT(table.columns_but({"height", "kind"}), ElementsAre("width"));
+}
+
+TEST_F(Csv, GivesColumnsInTheOrderThatIsAskedFor) {
+  const CsvTable table = load("a,b,c\n1,2,3\n4,5,6\n");
+  const Tensor x = table.numbers({"c", "a"});
+  EXPECT_EQ(x.shape(), Shape({2, 2}));
+  EXPECT_THAT(values(x), ElementsAre(3, 1, 6, 4));
+}
+
+TEST_F(Csv, ReadsWhatSpreadsheetsWrite) {
+  // A mark, CRLF, quotes with a separator, a quote and a line end in them, an
+  // empty line, and no line end after the last row.
+  const CsvTable table = load(
+      "\xEF\xBB\xBFname;value\r\n\"a;b\";1\r\n\r\n\"say \"\"hi\"\"\";2\r\n"
+      "\"two\nlines\";3",
+      {.separator = ';'});
+  EXPECT_THAT(table.columns(), ElementsAre("name", "value"));
+  EXPECT_THAT(table.texts("name"),
+              ElementsAre("a;b", "say \"hi\"", "two\nlines"));
+  EXPECT_THAT(values(table.numbers({"value"})), ElementsAre(1, 2, 3));
+}
+
+TEST_F(Csv, TakesTablesWithoutNames) {
+  const CsvTable table = load("1,2\n3,4\n", {.header = false});
+  EXPECT_THAT(table.columns(), ElementsAre("0", "1"));
+  EXPECT_THAT(values(table.numbers({"1"})), ElementsAre(2, 4));
+  EXPECT_THAT(values(load("1\t2\n", {.separator = '\t', .header = false})
+                         .numbers({"0", "1"})),
+              ElementsAre(1, 2));
+}
+
+TEST_F(Csv, WarnsOfNumbersAsNames) {
+  ::testing::internal::CaptureStderr();
+  (void)load("5.1,3.5\n4.9,3.0\n");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr(".header = false"));
+}
+
+TEST_F(Csv, NumbersClassesOfWholeNumbersInTheirOrder) {
+  const auto [labels, names] = load("k\n10\n9\n-1\n10\n").classes("k");
+  EXPECT_THAT(names, ElementsAre("-1", "9", "10"));
+  EXPECT_THAT(elements<int64_t>(labels), ElementsAre(2, 1, 0, 2));
+}
+
+TEST_F(Csv, RefusesWhatIsNoNumber) {
+  const auto message = [&](const std::string& cell) {
+    return error_of<FormatError>(
+        [&] { (void)load("x,y\n1,2\n1," + cell + "\n").numbers({"y"}); });
+  };
+  EXPECT_THAT(message("cat"), HasSubstr("in row 2 of column 'y', got 'cat'. "
+                                        "Hint: classes()"));
+  EXPECT_THAT(message("\"1,5\""), HasSubstr("with a point"));
+  EXPECT_THAT(message(""), HasSubstr("got nothing. Hint: .missing"));
+  EXPECT_THAT(message("NaN"), HasSubstr("got 'NaN'. Hint: .missing"));
+  EXPECT_THAT(message("inf"), HasSubstr("finite number"));
+  EXPECT_THAT(message("1e60"), HasSubstr("finite number"));
+  EXPECT_THAT(message("1 2"), HasSubstr("got '1 2'"));
+  EXPECT_THAT(message("++1"), HasSubstr("got '++1'"));
+}
+
+TEST_F(Csv, TakesANumberForWhatIsMissing) {
+  const CsvTable table = load("x,y\n1,\nNA,2\n", {.missing = -1.0f});
+  EXPECT_THAT(values(table.numbers({"x", "y"})), ElementsAre(1, -1, -1, 2));
+  EXPECT_THROW((void)table.classes("y"), FormatError);
+}
+
+TEST_F(Csv, RefusesTablesThatAreNone) {
+  EXPECT_THAT(refusal("a,b\n1,2\n1,2,3\n"),
+              HasSubstr("expected 2 cells in every row as in the first, got 3 "
+                        "in line 3"));
+  EXPECT_THAT(refusal("a;b\n1,5;2\n"), HasSubstr(".separator"));
+  EXPECT_THAT(refusal(""), HasSubstr("expected rows, got none"));
+  EXPECT_THAT(refusal("\n\n"), HasSubstr("expected rows, got none"));
+  EXPECT_THAT(refusal("a,b\n"), HasSubstr("below the names"));
+  EXPECT_THAT(refusal("a,a\n1,2\n"), HasSubstr("'a' twice"));
+  EXPECT_THAT(refusal("a,\n1,2\n"), HasSubstr("an empty one"));
+  EXPECT_THAT(refusal("a\nx\"y\n"), HasSubstr("quotes"));
+  EXPECT_THAT(refusal("a\n\"open\n"), HasSubstr("quotes"));
+  for (const char separator : {'"', ' ', '\n', '\0'}) {
+    EXPECT_THROW((void)load("a\n1\n", {.separator = separator}), ValueError);
+  }
+  EXPECT_THROW((void)load_csv(folder_.path() / "none.csv"), IoError);
+}
+
+TEST_F(Csv, NamesTheNearestColumn) {
+  const CsvTable table = load("width,height\n1,2\n");
+  EXPECT_THAT(error_of<NotFoundError>([&] { (void)table.numbers({"widht"}); }),
+              HasSubstr("did you mean 'width'?"));
+  EXPECT_THROW((void)table.columns_but({"depth"}), NotFoundError);
+  EXPECT_THROW((void)table.classes("depth"), NotFoundError);
+  EXPECT_THROW((void)table.texts("depth"), NotFoundError);
+  EXPECT_THROW((void)table.text(0, "depth"), NotFoundError);
+  EXPECT_THROW((void)table.text(1, "width"), ValueError);
+  EXPECT_THROW((void)table.text(-1, "width"), ValueError);
+  EXPECT_THROW((void)table.numbers({}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::io

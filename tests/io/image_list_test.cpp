@@ -1,0 +1,123 @@
+// Images with labels from elsewhere.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/csv.h>
+#include <octet/io/image_files.h>
+#include <octet/runtime/error.h>
+
+#include "image_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Images of one grey pixel: file i has 10 * i.
+class LoadImages : public ::testing::Test {
+ protected:
+  LoadImages()
+      : before_(set_warning_sink(
+            [this](std::string_view message) { warnings_ += message; })) {
+    for (uint8_t i = 0; i < 6; ++i) {
+      files_.push_back(folder_ / ("image" + std::to_string(i) + ".png"));
+      put(files_.back(), png_bytes({}, {static_cast<uint8_t>(10 * i)}));
+    }
+  }
+  ~LoadImages() override { set_warning_sink(before_); }
+
+  static std::vector<float> greys(const Dataset& data) {
+    std::vector<float> all;
+    const Batch batch = data.batch(0, data.size());
+    for (const float x : batch.input().f32()) all.push_back(x * 255);
+    return all;
+  }
+
+  TempFolder folder_;
+  std::vector<std::filesystem::path> files_;
+  std::string warnings_;
+  WarningSink before_;
+  ImageOptions options_{.size = 1, .channels = 1, .shuffle = false};
+};
+
+TEST_F(LoadImages, HasTargetsOfATable) {
+  put(folder_ / "angles.csv",
+      "file,angle,speed\nimage4.png,0.5,1\nimage1.png,-2,3\n");
+  const CsvTable table = load_csv(folder_ / "angles.csv");
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : table.texts("file")) {
+    files.push_back(folder_ / name);
+  }
+  const ImageFiles images =
+      load_images(files, table.numbers({"angle", "speed"}), options_);
+  EXPECT_EQ(images.data.label_shape(), Shape{2});
+  const Batch batch = images.data.batch(0, 2);
+  EXPECT_THAT(values(batch.label()), ElementsAre(0.5f, 1, -2, 3));
+  EXPECT_NEAR(greys(images.data)[0], 40, 1e-4);
+  EXPECT_NEAR(greys(images.data)[1], 10, 1e-4);
+}
+
+TEST_F(LoadImages, KeepsLabelsWithTheirImages) {
+  const Tensor labels = Tensor::of<int64_t>({6}, {0, 1, 2, 3, 4, 5});
+  options_.shuffle = true;
+  options_.seed = 3;
+  const Dataset data = load_images(files_, labels, options_).data;
+  ASSERT_TRUE(data.labels_known());
+  const std::vector<int64_t> order = elements<int64_t>(data.labels());
+  EXPECT_THAT(order, ::testing::UnorderedElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_NE(order, elements<int64_t>(labels));
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(greys(data)[i], static_cast<float>(10 * order[i]), 1e-4);
+  }
+}
+
+TEST_F(LoadImages, SkipsLabelsOfCorruptImages) {
+  put(files_[1], "no image");
+  const Tensor labels = Tensor::of<float>({6, 1}, {0, 1, 2, 3, 4, 5});
+  options_.corrupt = CorruptFiles::skip;
+  const ImageFiles images = load_images(files_, labels, options_);
+  EXPECT_THAT(images.skipped, SizeIs(1));
+  EXPECT_THAT(images.skipped[0], HasSubstr("image1.png"));
+  EXPECT_THAT(warnings_, HasSubstr("skipped 1 of 6 files"));
+  const Batch batch = images.data.batch(0, 5);
+  EXPECT_THAT(values(batch.label()), ElementsAre(0, 2, 3, 4, 5));
+  for (const auto& file : files_) put(file, "no image");
+  EXPECT_THROW((void)load_images(files_, labels, options_), FormatError);
+}
+
+TEST_F(LoadImages, RefusesLabelsThatDoNotFit) {
+  EXPECT_THROW((void)load_images(files_, Tensor::zeros({5, 1})), ShapeError);
+  EXPECT_THROW((void)load_images(files_, Tensor::zeros({})), ShapeError);
+  EXPECT_THROW((void)load_images(files_, Tensor::zeros({6, 1}, DType::i64)),
+               ShapeError);
+  EXPECT_THROW((void)load_images(files_, Tensor::zeros({6}, DType::u8)),
+               ValueError);
+  EXPECT_THROW((void)load_images(files_, Tensor()), ValueError);
+  EXPECT_THROW((void)load_images({}, Tensor::zeros({0})), ValueError);
+  EXPECT_THROW((void)load_images(files_, Tensor::zeros({6}), {.channels = 2}),
+               ValueError);
+}
+
+TEST_F(LoadImages, NamesAFileThatIsMissing) {
+  files_[3] = folder_ / "gone.png";
+  const Dataset data = load_images(files_, Tensor::zeros({6}), options_).data;
+  EXPECT_THAT(error_of<IoError>([&] { (void)data.batch(0, 6); }),
+              HasSubstr("gone.png"));
+}
+
+TEST_F(LoadImages, DoesNotFollowChangesOfTheLabels) {
+  Tensor labels = Tensor::zeros({6});
+  const Dataset data = load_images(files_, labels, options_).data;
+  labels.f32()[0] = 7;
+  EXPECT_EQ(values(data.labels())[0], 0);
+}
+
+}  // namespace
+}  // namespace octet::io

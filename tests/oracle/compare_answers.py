@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Runs an exported network in ONNX Runtime on samples that were kept with it.
+
+    compare_answers.py FOLDER
+
+FOLDER has model.onnx and an array for each of its inputs and outputs, which are
+called as they are in the graph: <input>.npy, and <output>.npy as Octet answers.
+
+Exit codes: 0 they agree, 1 they do not, 2 wrong usage or missing files.
+"""
+
+import argparse
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+
+# Of the largest answer: float32 sums in another order. Where they fall on the
+# border of two codes a sample goes on with the other one, which few may.
+TOLERANCE = 1e-5
+CODE_TOLERANCE = 0.1
+MOST_MOVED = 0.1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    folder = parser.parse_args().folder
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    try:
+        session = onnxruntime.InferenceSession(
+            str(folder / "model.onnx"), options,
+            providers=["CPUExecutionProvider"])
+        given = {each.name: np.load(folder / f"{each.name}.npy")
+                 for each in session.get_inputs()}
+        expected = {each.name: np.load(folder / f"{each.name}.npy")
+                    for each in session.get_outputs()}
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 2
+    problems = 0
+    for name, answer in zip(expected, session.run(list(expected), given)):
+        wanted = expected[name]
+        if answer.shape != wanted.shape:
+            print(f"FAIL  {name}: {wanted.shape} expected, got {answer.shape}")
+            problems += 1
+            continue
+        worst = (np.abs(answer - wanted).reshape(len(wanted), -1).max(axis=1)
+                 / np.abs(wanted).max())
+        moved = float((worst > TOLERANCE).mean())
+        # Written so that a NaN is no agreement.
+        good = worst.max() <= CODE_TOLERANCE and moved <= MOST_MOVED
+        problems += not good
+        print(f"{'ok  ' if good else 'FAIL'}  {name} {wanted.shape}: largest "
+              f"difference {worst.max():.1e} of the largest answer, {moved:.1%} "
+              f"of the samples moved to another code")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
