@@ -1,5 +1,6 @@
 // Trains a network of the zoo on Fashion-MNIST from scratch, with augmentation,
-// and exports it as ONNX.
+// and exports it as ONNX; with --qat it goes on to INT8: calibrated,
+// fine-tuned, exported, and all figures in summary.json.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -28,6 +29,9 @@ struct Options {
   int64_t threads = 0;  // 0: all cores
   std::string data = std::string(io::kFashionMnistFolder);
   std::string out = "build/out";
+  bool qat = false;
+  std::string policy = "tensorrt";
+  int64_t qat_epochs = 0;  // 0: a sixth of the others
   program::CheckpointOptions checkpoint;
 };
 
@@ -51,60 +55,148 @@ void declare(program::Command& command, Options& o) {
   command.add("--out", o.out, "folder for the results")
       .type("DIR")
       .show_default();
+  command.add_flag("--qat", o.qat, "go on to INT8: calibrate and fine-tune");
+  command
+      .add("--policy", o.policy,
+           "where Q/DQ goes: tensorrt, toolkit or patterns")
+      .show_default()
+      .check([](const std::string& policy) -> std::string {
+        for (const char* known : {"tensorrt", "toolkit", "patterns"}) {
+          if (policy == known) return {};
+        }
+        return "expected tensorrt, toolkit or patterns, got " + policy;
+      });
+  number("--qat-epochs", o.qat_epochs, 1, kMost,
+         "passes in INT8 (a sixth of --epochs)");
   program::add_checkpoint_options(command, o.checkpoint);
+}
+
+// The second phase, by which its checkpoints and its log go.
+std::string qat_phase(const Options& o) {
+  return o.network + "_qat_" + o.policy;
+}
+
+// What both phases share.
+struct Job {
+  const Options& options;
+  io::TrainTest data;
+  int64_t batch;
+
+  train::FitOptions fit_options(const std::string& phase, double rate,
+                                int64_t epochs) const {
+    const auto seed = static_cast<uint64_t>(options.seed);
+    return {.epochs = epochs,
+            .batch_size = batch,
+            .optimizer = train::SGD({.learning_rate = static_cast<float>(rate),
+                                     .momentum = 0.9f,
+                                     .nesterov = true}),
+            .seed = seed,
+            .validation = &data.test,
+            .callbacks = {train::progress_bar(phase),
+                          train::csv_log(std::filesystem::path(options.out) /
+                                         (phase + ".csv"))},
+            .augmentation = {train::random_flip(),
+                             train::random_crop({.padding = 2})},
+            .checkpoints = program::checkpoints_of(options.checkpoint, phase),
+            .resume = options.checkpoint.resume};
+  }
+  double accuracy(const Model& model) const {
+    return program::percent(train::evaluate(model, data.test).accuracy);
+  }
+};
+
+Model quantized(const Model& model, const std::string& policy) {
+  if (policy == "patterns") {
+    const quant::TransformResult found =
+        quant::transform(model, quant::tensorrt_patterns());
+    return quant::insert_qdq(found.model, found.matches, {});
+  }
+  return quant::quantize_model(
+      model, {.policy = policy == "toolkit" ? quant::Policy::toolkit
+                                            : quant::Policy::tensorrt});
+}
+
+// Goes on from the trained model; adds what it finds to the summary.
+void quantize(const Job& job, const Model& model, Config& summary) {
+  const Options& o = job.options;
+  Model int8 = quantized(model, o.policy);
+  quant::calibrate(int8, job.data.train, {.samples = 1024});
+  const double calibrated = job.accuracy(int8);
+  print(fmt::format("INT8 ({}), calibrated: test accuracy {:.2f} %\n", o.policy,
+                    calibrated));
+  quant::prepare_qat(int8);
+  quant::freeze_bn_stats(int8);
+  const int64_t epochs =
+      o.qat_epochs > 0 ? o.qat_epochs : std::max<int64_t>(1, o.epochs / 6);
+  train::FitOptions options =
+      job.fit_options(qat_phase(o), o.rate / 100, epochs);
+  options.schedule = train::cosine({.floor = 0.01f});
+  options.seed += 1;
+  train::fit(int8, job.data.train, options);
+  const double tuned = job.accuracy(int8);
+  const auto file = std::filesystem::path(o.out) / (o.network + ".int8.onnx");
+  const io::OnnxReport report = io::export_onnx(
+      int8, file, {.description = o.network + " on Fashion-MNIST, INT8"});
+  print(fmt::format(
+      "INT8 ({}), fine-tuned: test accuracy {:.2f} %, {} epochs; {}\n",
+      o.policy, tuned, epochs, file.string()));
+  summary.set("policy", o.policy)
+      .set("ptq_accuracy", calibrated)
+      .set("qat_accuracy", tuned)
+      .set("qat_epochs", epochs)
+      .set("qdq_pairs", report.qdq_pairs);
 }
 
 void run(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
-  const auto seed = static_cast<uint64_t>(o.seed);
   const std::filesystem::path out = o.out;
-  const auto checkpoints = program::checkpoints_of(o.checkpoint, o.network);
   io::TrainTest data = io::fashion_mnist(o.data);
   if (o.limit > 0) data.train = data.train.take(o.limit);
+  const int64_t images = data.train.size();
+  const Job job{o, data,
+                o.batch > 0 ? o.batch : std::min<int64_t>(128, images)};
   Model model = zoo::make(o.network, {.input = data.train.input_shape(),
                                       .classes = 10,
                                       .l2 = 1e-4f,
-                                      .seed = seed});
+                                      .seed = static_cast<uint64_t>(o.seed)});
+  // Before the hours that it takes: whether the second phase has a place, too.
+  if (o.qat) (void)program::checkpoints_of(o.checkpoint, qat_phase(o));
+  train::FitOptions options = job.fit_options(o.network, o.rate, o.epochs);
+  options.schedule = train::warmup(
+      {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
   ensure_writable_folder(out);
   print(
       fmt::format("{} on Fashion-MNIST: {} parameters, {} images, {} threads, "
                   "{}\n",
-                  o.network, model.parameter_count(), data.train.size(),
-                  num_threads(), to_string(active_isa())));
+                  o.network, model.parameter_count(), images, num_threads(),
+                  to_string(active_isa())));
 
-  const train::History history = train::fit(
-      model, data.train,
-      {.epochs = o.epochs,
-       .batch_size =
-           o.batch > 0 ? o.batch : std::min<int64_t>(128, data.train.size()),
-       .optimizer = train::SGD({.learning_rate = static_cast<float>(o.rate),
-                                .momentum = 0.9f,
-                                .nesterov = true}),
-       .schedule =
-           train::warmup({.length = 0.05, .unit = train::ScheduleUnit::share},
-                         train::cosine()),
-       .seed = seed,
-       .validation = &data.test,
-       .callbacks = {train::progress_bar(o.network),
-                     train::csv_log(out / (o.network + ".csv"))},
-       .augmentation = {train::random_flip(),
-                        train::random_crop({.padding = 2})},
-       .checkpoints = checkpoints,
-       .resume = o.checkpoint.resume});
+  const train::History history = train::fit(model, job.data.train, options);
 
-  const train::Evaluation test = train::evaluate(model, data.test);
+  const double accuracy = job.accuracy(model);
   double seconds = 0;
   for (const auto& epoch : history) seconds += epoch.seconds;
-  const double images =
-      static_cast<double>(data.train.size()) * static_cast<double>(o.epochs);
   const auto file = out / (o.network + ".onnx");
   io::export_onnx(model, file,
                   {.description = o.network + " on Fashion-MNIST"});
+  const double rate =
+      static_cast<double>(images) * static_cast<double>(o.epochs) / seconds;
   print(
       fmt::format("test accuracy {:.2f} %, {} epochs in {:.0f} s, {:.0f} "
                   "images/s; {}\n",
-                  program::percent(test.accuracy), o.epochs, seconds,
-                  images / seconds, file.string()));
+                  accuracy, o.epochs, seconds, rate, file.string()));
+  if (!o.qat) return;
+  Config summary;
+  summary.set("network", o.network)
+      .set("parameters", model.parameter_count())
+      .set("training_images", images)
+      .set("batch", job.batch)
+      .set("seed", o.seed)
+      .set("epochs", o.epochs)
+      .set("fp32_accuracy", accuracy);
+  quantize(job, model, summary);
+  write_file(out / "summary.json", io::to_json(summary) + "\n");
+  print(fmt::format("{}\n", (out / "summary.json").string()));
 }
 
 }  // namespace
@@ -112,7 +204,7 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   program::CommandLine command(
       "Trains a network of the zoo on Fashion-MNIST from scratch and exports "
-      "it as ONNX.");
+      "it as ONNX; with --qat in INT8, too.");
   Options options;
   declare(command, options);
   return command.run(argc, argv, [&] { run(options); });

@@ -1,0 +1,88 @@
+"""The accuracy table of results.sh: trains, judges the files, writes rows."""
+
+import argparse
+import gzip
+import json
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnxruntime
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
+NETWORKS = ["resnet20", "mobilenet_v1_025"]
+POLICIES = ["tensorrt", "toolkit", "patterns"]
+
+
+def test_set(folder):
+    """Images [n,1,28,28] in [0,1] and their classes."""
+    with gzip.open(folder / "t10k-images-idx3-ubyte.gz") as file:
+        images = np.frombuffer(file.read(), np.uint8, offset=16)
+    with gzip.open(folder / "t10k-labels-idx1-ubyte.gz") as file:
+        labels = np.frombuffer(file.read(), np.uint8, offset=8)
+    return images.reshape(-1, 1, 28, 28).astype(np.float32) / 255, labels
+
+
+def accuracy(path, images, labels):
+    """That of a file in ONNX Runtime, in percent."""
+    session = onnxruntime.InferenceSession(
+        str(path), providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    right = 0
+    for first in range(0, len(images), 500):
+        part = slice(first, first + 500)
+        scores = session.run(None, {name: images[part]})[0]
+        right += int((scores.argmax(1) == labels[part]).sum())
+    return 100.0 * right / len(labels)
+
+
+def train(network, policy, arguments):
+    """The summary of train_zoo --qat, which goes on where it was ended."""
+    out = arguments.out / network / policy
+    if (out / "summary.json").exists():
+        return out
+    command = [str(ROOT / "build/release/bin/train_zoo"), network, "--qat",
+               "--policy", policy, "--epochs", str(arguments.epochs),
+               "--out", str(out), "--resume",
+               # The float phase is the same for all policies.
+               "--checkpoint", str(arguments.out / network / "states")]
+    if arguments.limit:
+        command += ["--limit", str(arguments.limit)]
+    out.mkdir(parents=True, exist_ok=True)
+    subprocess.run(command, check=True, stdout=sys.stderr)
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--limit", type=int, help="training images")
+    parser.add_argument("--policies", default=",".join(POLICIES))
+    parser.add_argument("--out", type=pathlib.Path,
+                        default=ROOT / "build/results")
+    parser.add_argument("--data", type=pathlib.Path, default=DATA)
+    parser.add_argument("network", nargs="*", default=NETWORKS)
+    arguments = parser.parse_args()
+    images, labels = test_set(arguments.data)
+    rows = ["| network | policy | FP32 | calibrated | fine-tuned | ONNX Runtime "
+            "| Q/DQ pairs |",
+            "|---|---|---|---|---|---|---|"]
+    for network in arguments.network:
+        for policy in arguments.policies.split(","):
+            out = train(network, policy, arguments)
+            summary = json.loads((out / "summary.json").read_text())
+            judged = accuracy(out / f"{network}.int8.onnx", images, labels)
+            rows.append(
+                f"| {network} | {policy} | {summary['fp32_accuracy']:.2f} | "
+                f"{summary['ptq_accuracy']:.2f} | "
+                f"{summary['qat_accuracy']:.2f} | {judged:.2f} | "
+                f"{summary['qdq_pairs']} |")
+    table = "\n".join(rows) + "\n"
+    (arguments.out / "results.md").write_text(table)
+    print(table, end="")
+
+
+if __name__ == "__main__":
+    main()
