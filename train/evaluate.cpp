@@ -95,7 +95,7 @@ Evaluation evaluate(const Model& model, const Dataset& data,
                     trained.loss({outputs.begin(), outputs.end()}, batch);
                 total += loss.sum;
                 sums.add(outputs, batch, loss);
-        progress.advance(batch.size());
+                progress.advance(batch.size());
               });
   Evaluation result{.loss = total / static_cast<double>(data.size()) +
                             regularization_of_parameters(model),
