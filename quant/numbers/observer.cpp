@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,9 @@
 
 #include <octet/quant/observer.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/grid.h>
+
+#include "numbers/histogram.h"
+#include "numbers/histogram_ranges.h"
 
 namespace octet::quant {
 namespace {
@@ -23,16 +26,13 @@ struct Method {
 };
 constexpr Method kMethods[] = {{Calibration::max, "max"},
                                {Calibration::ema, "ema"},
-                               {Calibration::percentile, "percentile"}};
+                               {Calibration::percentile, "percentile"},
+                               {Calibration::last_value, "last_value"},
+                               {Calibration::mse, "mse"},
+                               {Calibration::entropy, "entropy"}};
 
-/// A magnitude as state() gives it.
-float magnitude_from(const Config& value) {
-  const auto magnitude = static_cast<float>(value.as_number());
-  if (!(magnitude >= 0) || std::isinf(magnitude)) {
-    throw ValueError(fmt::format(
-        "observer: expected a finite magnitude >= 0, got {}", magnitude));
-  }
-  return magnitude;
+std::string_view name_of(Calibration method) {
+  return std::ranges::find(kMethods, method, &Method::method)->name;
 }
 
 Config to_config(const std::optional<float>& range) {
@@ -45,15 +45,7 @@ std::optional<float> range_from(const Config& state) {
   return magnitude_from(range);
 }
 
-float finite_absmax(const Tensor& x) {
-  const float top = absmax(x);
-  if (!std::isfinite(top)) {
-    throw ValueError(
-        fmt::format("calibration: expected finite values, got {}", top));
-  }
-  return top;
-}
-
+// The largest magnitude that was seen.
 class MaxObserver final : public RangeObserver {
  public:
   void observe(const Tensor& x) override {
@@ -67,13 +59,14 @@ class MaxObserver final : public RangeObserver {
   std::optional<float> range_;
 };
 
-// The first batch assigns, later ones move the range.
+// The first batch assigns, later ones move the range: with a rate of 1, to
+// their own.
 class EmaObserver final : public RangeObserver {
  public:
   explicit EmaObserver(float rate) : rate_(rate) {}
   void observe(const Tensor& x) override {
     const float top = finite_absmax(x);
-    range_ = range_ ? *range_ + rate_ * (top - *range_) : top;
+    range_ = range_ && rate_ < 1 ? *range_ + rate_ * (top - *range_) : top;
   }
   std::optional<float> range() const override { return range_; }
   Config state() const override { return to_config(range_); }
@@ -82,6 +75,27 @@ class EmaObserver final : public RangeObserver {
  private:
   float rate_;
   std::optional<float> range_;
+};
+
+// A range that the distribution of magnitudes gives, by `choose` for `codes`.
+class HistogramObserver final : public RangeObserver {
+ public:
+  using Choose = float (*)(const MagnitudeHistogram& histogram, int codes);
+  HistogramObserver(Choose choose, int codes)
+      : choose_(choose), codes_(codes) {}
+
+  void observe(const Tensor& x) override { histogram_.add(x); }
+  std::optional<float> range() const override {
+    if (histogram_.empty()) return std::nullopt;
+    return choose_(histogram_, codes_);
+  }
+  Config state() const override { return histogram_.state(); }
+  void restore(const Config& state) override { histogram_.restore(state); }
+
+ private:
+  Choose choose_;
+  int codes_;
+  MagnitudeHistogram histogram_;
 };
 
 // A histogram of magnitudes with logarithmic bins: the exponent and the first
@@ -117,42 +131,16 @@ class PercentileObserver final : public RangeObserver {
     return top_;
   }
 
-  // Bins that hold something, as [bin, count, bin, count, ...].
   Config state() const override {
-    Config::List bins;
-    for (size_t bin = 0; bin < counts_.size(); ++bin) {
-      if (counts_[bin] == 0) continue;
-      bins.emplace_back(static_cast<int64_t>(bin));
-      bins.emplace_back(counts_[bin]);
-    }
-    return Config().set("top", top_).set("bins", std::move(bins));
+    return Config().set("top", top_).set("bins", bins_of(counts_));
   }
   void restore(const Config& state) override {
     const float top = magnitude_from(state.at("top"));
     const Config::List& bins = state.at("bins").as_list();
-    if (bins.size() % 2 != 0) {
-      throw ValueError(
-          fmt::format("observer: expected bins with a count each, got {} "
-                      "numbers",
-                      bins.size()));
-    }
-    std::vector<int64_t> counts(bins.empty() ? 0 : kBins);
-    int64_t total = 0;
-    for (size_t i = 0; i < bins.size(); i += 2) {
-      const int64_t bin = bins[i].as_int();
-      const int64_t count = bins[i + 1].as_int();
-      const bool known = bin >= 0 && bin < int64_t{kBins};
-      if (!known || counts[static_cast<size_t>(bin)] != 0 || count < 1 ||
-          __builtin_add_overflow(total, count, &total)) {
-        throw ValueError(
-            fmt::format("observer: expected counts >= 1 of bins in [0,{}), "
-                        "each once, got {} of bin {}",
-                        kBins, count, bin));
-      }
-      counts[static_cast<size_t>(bin)] = count;
-    }
+    std::vector<int64_t> counts =
+        counts_from(bins, bins.empty() ? 0 : int64_t{kBins});
     top_ = top;
-    total_ = total;
+    total_ = std::accumulate(counts.begin(), counts.end(), int64_t{0});
     counts_ = std::move(counts);
   }
 
@@ -178,8 +166,8 @@ void RangeObserver::restore(const Config&) {
       "observer: expected one whose state can be kept, got one without");
 }
 
-std::unique_ptr<RangeObserver> make_observer(
-    const CalibrationOptions& options) {
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
+                                             int high) {
   if (options.observer) {
     auto made = options.observer();
     if (made != nullptr) return made;
@@ -204,8 +192,22 @@ std::unique_ptr<RangeObserver> make_observer(
             options.percentile));
       }
       return std::make_unique<PercentileObserver>(options.percentile);
+    case Calibration::last_value:
+      return std::make_unique<EmaObserver>(1.0f);
+    case Calibration::mse:
+      return std::make_unique<HistogramObserver>(mse_range, high);
+    case Calibration::entropy:
+      return std::make_unique<HistogramObserver>(entropy_range, high + 1);
   }
   throw InternalError("make_observer: unknown method");
+}
+
+std::string to_string(const CalibrationOptions& options) {
+  if (options.observer) return "custom";
+  const std::string_view name = name_of(options.method);
+  return options.method == Calibration::percentile
+             ? fmt::format("{} {:.6g}", name, options.percentile)
+             : std::string(name);
 }
 
 Config to_config(const CalibrationOptions& options) {
@@ -214,11 +216,9 @@ Config to_config(const CalibrationOptions& options) {
         "calibration: expected an observer of Octet's, which files can name, "
         "got a custom one. Hint: finish calibration first");
   }
-  Config config;
-  for (const auto& [method, name] : kMethods) {
-    if (method == options.method) config.set("method", name);
-  }
-  return config.set("percentile", options.percentile)
+  return Config()
+      .set("method", name_of(options.method))
+      .set("percentile", options.percentile)
       .set("ema_rate", options.ema_rate);
 }
 

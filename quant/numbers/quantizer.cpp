@@ -148,7 +148,7 @@ void Quantizer::check_scales(std::span<const float> scales,
 
 void Quantizer::start_observing(const CalibrationOptions& options) {
   if (config_.rule == ScaleRule::live || config_.per_channel) return;
-  observer_ = make_observer(options);
+  observer_ = make_observer(options, config_.high());
   observer_options_ = options;
   last_observed_.reset();
 }

@@ -16,10 +16,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-const Shape kImage{6, 5, 3};
+const Shape kInnerImage{6, 5, 3};
 
 Model separable() {
-  const SymbolicTensor x = input(kImage, "x");
+  const SymbolicTensor x = input(kInnerImage, "x");
   Model model(x, SeparableConv2D({.filters = 4,
                                   .depth_multiplier = 2,
                                   .activation = "relu",
@@ -28,7 +28,7 @@ Model separable() {
   return model;
 }
 
-Dataset data() { return samples(20, kImage); }
+Dataset data() { return samples(20, kInnerImage); }
 
 Model calibrated_copy(const Model& model) {
   Model quantized = quantize_model(model);
@@ -126,7 +126,7 @@ TEST(InnerTensor, StaysWhereItIsInCopiesAndStates) {
 }
 
 TEST(InnerTensor, KeepsItsQuantizerWhereANormalizationIsFolded) {
-  const SymbolicTensor x = input(kImage, "x");
+  const SymbolicTensor x = input(kInnerImage, "x");
   const SymbolicTensor y =
       SeparableConv2D({.filters = 4, .use_bias = false, .name = "sep"})(x);
   Model model(x, BatchNormalization({.name = "bn"})(y));

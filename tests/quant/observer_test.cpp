@@ -16,8 +16,9 @@ using ::testing::HasSubstr;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr Calibration kMethods[] = {Calibration::max, Calibration::ema,
-                                    Calibration::percentile};
+constexpr Calibration kMethods[] = {
+    Calibration::max,        Calibration::ema, Calibration::percentile,
+    Calibration::last_value, Calibration::mse, Calibration::entropy};
 
 std::unique_ptr<RangeObserver> observer(Calibration method) {
   return make_observer({.method = method});

@@ -9,7 +9,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Shape kImage{7, 5, 4};
+const Shape kAddImage{7, 5, 4};
 
 /// The Add's own edges in a model that reads it in INT8.
 Strings add_edges(const SymbolicTensor& image, const SymbolicTensor& sum,
@@ -23,7 +23,7 @@ Strings add_edges(const SymbolicTensor& image, const SymbolicTensor& sum,
 }
 
 struct Branches {
-  SymbolicTensor image = input(kImage, "image");
+  SymbolicTensor image = input(kAddImage, "image");
   /// Read by all branches, made by no linear layer.
   SymbolicTensor x = relu(MaxPooling2D({.pool_size = {1, 1}})(image), "x");
 };
@@ -240,8 +240,8 @@ TEST(TensorrtAdd, SeesTheConvolutionBehindAPadInInt8) {
 }
 
 TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheirEnds) {
-  const SymbolicTensor left = input(kImage, "left");
-  const SymbolicTensor right = input(kImage, "right");
+  const SymbolicTensor left = input(kAddImage, "left");
+  const SymbolicTensor right = input(kAddImage, "right");
   const SymbolicTensor a = conv(left, "a");
   const SymbolicTensor b = conv(relu(right, "relu"), "b");
   const Model model({left, right}, {conv(add({a, b}), "end")});

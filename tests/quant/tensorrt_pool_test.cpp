@@ -10,9 +10,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Shape kImage{8, 6, 4};
+const Shape kPoolImage{8, 6, 4};
 
-SymbolicTensor image() { return input(kImage, "image"); }
+SymbolicTensor image() { return input(kPoolImage, "image"); }
 
 SymbolicTensor max_pool(const SymbolicTensor& x, const std::string& name) {
   return MaxPooling2D({.name = name})(x);

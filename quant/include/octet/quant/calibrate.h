@@ -21,11 +21,11 @@ struct CalibratedRange {
 
 /// Runs `forward` with every fixed-scale quantizer observing and none
 /// quantizing, without gradients and on this thread alone, then sets the
-/// scales. Ranges of zeros alone are warned of. Fixed scales per channel, which
-/// only weights have, come from the weight where there are none yet and stay as
-/// they are where fold_batch_norm() or set_scales() gave some. Batch
-/// normalization whose statistics were never trained is warned of: its ranges
-/// are not those of the trained network.
+/// scales. Ranges of zeros alone are warned of. Those of weights that are not
+/// live come from the weights, as `options.weights` says; without it, scales
+/// that are there, as fold_batch_norm() gives them, stay. Batch normalization
+/// whose statistics were never trained is warned of: its ranges are not those
+/// of the trained network.
 /// Throws: ValueError if the model has no quantizers, if one saw no data or its
 /// observer gives no finite range >= 0, or for NaN or infinity in an activation
 /// (naming the quantizer); scales and switches are then as before.
@@ -35,6 +35,7 @@ std::vector<CalibratedRange> calibrate(
 
 /// The same over samples of `data`, in order. Warns where they lack classes
 /// that the rest of their source has, as the first samples of sorted data do.
+/// Throws: ValueError where every value of every sample is the same.
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
 

@@ -5,21 +5,36 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::quant {
 
-/// How calibration chooses the range of an activation.
+/// How calibration chooses the range of an activation. All but `ema` and
+/// `last_value` give the same bits however the samples are cut into batches.
 /// Source of the rules: NVIDIA, "Integer Quantization for Deep Learning
 /// Inference", arXiv 2004.09602, section 4.
 enum class Calibration {
-  max,  ///< largest magnitude seen
+  max,  ///< largest magnitude seen: min-max of a symmetric range
   ema,  ///< moving average of the batches' largest magnitudes
   /// magnitude below which a given share of the values lies; the largest where
   /// these are zeros alone
   percentile,
+  last_value,  ///< largest magnitude of the last batch
+  mse,         ///< the least mean square error of the quantized values
+  /// the least Kullback-Leibler divergence between the values' distribution and
+  /// that of the quantized ones. Source: S. Migacz, "8-bit inference with
+  /// TensorRT", GTC 2017; empty bins as quant/README.md says
+  entropy,
+};
+
+/// How calibration chooses the ranges of weights, of each channel or of the
+/// tensor, where they are not live.
+enum class WeightRange {
+  max,  ///< largest magnitude
+  mse,  ///< the share of it that gives the least square error
 };
 
 class RangeObserver;
@@ -28,6 +43,9 @@ struct CalibrationOptions {
   Calibration method = Calibration::percentile;
   float percentile = 99.99f;  ///< of Calibration::percentile, [50, 100]
   float ema_rate = 0.01f;     ///< of Calibration::ema: of a new batch, (0, 1]
+  /// Of weights with fixed or learned scales. Unless given: `max`, and only
+  /// where there are no scales yet.
+  std::optional<WeightRange> weights = {};
   /// Makes a custom observer for each quantizer, in place of `method`.
   std::function<std::unique_ptr<RangeObserver>()> observer = {};
   // Of calibrate() with a Dataset, nothing to observers:
@@ -55,9 +73,14 @@ class RangeObserver {
   virtual void restore(const Config& state);
 };
 
-/// Throws: ValueError for options out of range, and if options.observer makes
-/// none.
-std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options);
+/// For values that are quantized to codes up to `high`, which `mse` and
+/// `entropy` depend on. Throws: ValueError for options out of range, and if
+/// options.observer makes none.
+std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
+                                             int high = 127);
+
+/// "max", "percentile 99.99", "entropy", ..., "custom".
+std::string to_string(const CalibrationOptions& options);
 
 /// What observers know of the options, and back. Throws: UnsupportedError for a
 /// custom observer.

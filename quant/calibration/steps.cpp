@@ -1,0 +1,220 @@
+#include "calibration/steps.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/progress_line.h>
+
+#include "numbers/weight_scales.h"
+
+namespace octet::quant {
+namespace {
+
+bool is_all(const Tensor& tensor, float value) {
+  return std::ranges::all_of(tensor.f32(), [=](float x) { return x == value; });
+}
+
+/// Warns of batch normalization whose statistics are those it was made with.
+void warn_of_untrained_statistics(const Model& model) {
+  int64_t untrained = 0;
+  std::string first;
+  for (const auto& layer : model.layers()) {
+    if (float_layer(*layer).class_name() != "BatchNormalization") continue;
+    if (!is_all(layer->parameter("moving_mean").variable.value(), 0) ||
+        !is_all(layer->parameter("moving_variance").variable.value(), 1)) {
+      continue;
+    }
+    if (untrained++ == 0) first = layer->name();
+  }
+  if (untrained == 0) return;
+  warn(fmt::format(
+      "calibrate: expected a trained model, got the initial statistics in {} "
+      "BatchNormalization layers, the first '{}'. The ranges are not those of "
+      "the trained network, and QAT may not learn with them. Hint: train the "
+      "float model before quantize_model, or load its weights",
+      untrained, first));
+}
+
+/// Warns of quantizers that somebody switched off and that stay so.
+void warn_of_switched_off(const Model& model) {
+  const auto all = quantizers(model);
+  const auto off = std::ranges::count_if(
+      all, [](const auto& quantizer) { return !quantizer->enabled(); });
+  if (off == 0) return;
+  warn(fmt::format(
+      "calibrate: {} of {} quantizers are switched off and stay so: what is "
+      "measured is not INT8. Hint: enable_fake_quant or prepare_qat",
+      off, all.size()));
+}
+
+// Whether the values of an input are all the same.
+class Varies {
+ public:
+  void add(const Tensor& values) {
+    if (!first_) first_ = values.f32()[0];
+    varied_ = varied_ || values.size() == 1 || !is_all(values, *first_);
+  }
+  bool constant() const { return first_ && !varied_; }
+  float first() const { return *first_; }
+
+ private:
+  std::optional<float> first_;
+  bool varied_ = false;
+};
+
+}  // namespace
+
+Quantizers activation_ranges(Model& model) {
+  Quantizers result;
+  std::unordered_set<const Quantizer*> known;
+  for (const PlacedQuantizer& placed : activation_quantizers(model)) {
+    const auto& quantizer = placed.quantizer;
+    if (known.insert(quantizer.get()).second) result.push_back(quantizer);
+  }
+  return result;
+}
+
+void check_calibration(const Model& model) {
+  if (quantizers(model).empty()) {
+    throw ValueError(fmt::format(
+        "calibrate: expected a quantized model, got '{}'; run quantize_model "
+        "first",
+        model.name()));
+  }
+  warn_of_switched_off(model);
+  warn_of_untrained_statistics(model);
+}
+
+SwitchedOff::SwitchedOff(Model& model) : all_(quantizers(model)) {
+  for (const auto& quantizer : all_) {
+    enabled_.push_back(quantizer->enabled());
+    quantizer->set_enabled(false);
+  }
+}
+
+SwitchedOff::~SwitchedOff() {
+  for (size_t i = 0; i < all_.size(); ++i) {
+    all_[i]->set_enabled(enabled_[i]);
+    all_[i]->cancel_observing();
+  }
+}
+
+void WeightScales::put_in_place() const {
+  if (quantizer->config().per_channel) {
+    quantizer->set_scales(scales.f32());
+  } else {
+    quantizer->set_scale(scales.item());
+  }
+}
+
+std::vector<WeightScales> scales_of_weights(const Model& model,
+                                           std::optional<WeightRange> wanted) {
+  std::vector<WeightScales> result;
+  std::string live;
+  for (const auto& layer : model.layers()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    for (const PlacedQuantizer& weight : wrapper->weights()) {
+      const Quantizer& quantizer = *weight.quantizer;
+      if (quantizer.config().rule == ScaleRule::live) {
+        if (live.empty()) live = quantizer.name();
+        continue;
+      }
+      if (!wanted && quantizer.calibrated()) continue;
+      const Parameter& p = wrapper->inner().parameter(weight.site.parameter);
+      with_context(
+          [&] { return fmt::format("in quantizer '{}'", quantizer.name()); },
+          [&] {
+            result.push_back(
+                {weight.quantizer,
+                 weight_scales(p.variable.value(), p.channel_axis,
+                               quantizer.config(),
+                               wanted.value_or(WeightRange::max))});
+          });
+    }
+  }
+  if (wanted == WeightRange::mse && !live.empty()) {
+    warn(fmt::format(
+        "calibrate: expected weights with scales of their own for "
+        "WeightRange::mse, got live ones, as of '{}', which follow the largest "
+        "magnitude in every pass and stay so. Hint: quantize_model with "
+        "`.weight.rule` fixed or learned",
+        live));
+  }
+  return result;
+}
+
+void expect_ranges(const Quantizers& observing) {
+  for (const auto& quantizer : observing) {
+    if (!quantizer->observed()) {
+      throw ValueError(
+          fmt::format("calibrate: expected data for quantizer '{}', got none. "
+                      "Hint: evaluate() shows quantizers nothing; run the "
+                      "model, or predict()",
+                      quantizer->name()));
+    }
+    if (!quantizer->observed_range()) {
+      throw ValueError(fmt::format(
+          "calibrate: expected a range from the observer of quantizer '{}', "
+          "which saw data, got none",
+          quantizer->name()));
+    }
+  }
+}
+
+void warn_of_zeros(const std::string& quantizer) {
+  warn(fmt::format(
+      "calibrate: quantizer '{}' saw nothing but zeros; its scale is 1",
+      quantizer));
+}
+
+Dataset calibration_samples(const Dataset& data, int64_t samples,
+                            uint64_t seed) {
+  if (samples < 0) {
+    throw ValueError(
+        fmt::format("calibrate: expected samples >= 0, got {}", samples));
+  }
+  const Dataset chosen =
+      samples == 0 ? data : data.sample(samples, {.seed = seed});
+  const std::vector<int64_t> missing = missing_classes(chosen, chosen.source());
+  if (missing.empty()) return chosen;
+  warn(fmt::format(
+      "calibrate: expected samples of all classes, got none of {} of them, the "
+      "first {}. Hint: .samples and data.sample(n) choose by chance, "
+      "data.sample(n, {{.stratified = true}}) from every class",
+      missing.size(), missing[0]));
+  return chosen;
+}
+
+void run_samples(const Model& model, const Dataset& samples,
+                 int64_t batch_size) {
+  if (batch_size < 1) {
+    throw ValueError(
+        fmt::format("calibrate: expected batch_size >= 1, got {}", batch_size));
+  }
+  const NoGradGuard no_grad;
+  ProgressLine progress("calibrate", samples.size());
+  std::vector<Varies> varies(model.inputs().size());
+  for (int64_t at = 0; at < samples.size(); at += batch_size) {
+    const int64_t count = std::min(batch_size, samples.size() - at);
+    const Batch batch = samples.batch(at, count);
+    for (size_t i = 0; i < varies.size(); ++i) varies[i].add(batch.inputs[i]);
+    (void)model(
+        std::vector<Variable>(batch.inputs.begin(), batch.inputs.end()));
+    progress.advance(count);
+  }
+  for (size_t i = 0; i < varies.size(); ++i) {
+    if (!varies[i].constant()) continue;
+    throw ValueError(fmt::format(
+        "calibrate: expected samples of input '{}' that vary, got {} "
+        "everywhere. Hint: is the data read and scaled as in training?",
+        model.inputs()[i].node->layer->name(), varies[i].first()));
+  }
+}
+
+}  // namespace octet::quant

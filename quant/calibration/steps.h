@@ -1,0 +1,67 @@
+// What calibrate() and calibrate_auto() consist of.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/quant/observer.h>
+#include <octet/quant/quantizer.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet::quant {
+
+using Quantizers = std::vector<std::shared_ptr<Quantizer>>;
+
+/// Those whose ranges calibration collects: of activations, each once.
+Quantizers activation_ranges(Model& model);
+
+/// Warns of switched-off quantizers and untrained statistics. Throws:
+/// ValueError unless the model is quantized.
+void check_calibration(const Model& model);
+
+/// Switches all quantizers off and back to what they were; observations that
+/// nobody finished are dropped.
+class SwitchedOff {
+ public:
+  explicit SwitchedOff(Model& model);
+  ~SwitchedOff();
+  SwitchedOff(const SwitchedOff&) = delete;
+  SwitchedOff& operator=(const SwitchedOff&) = delete;
+
+ private:
+  Quantizers all_;
+  std::vector<bool> enabled_;
+};
+
+struct WeightScales {
+  std::shared_ptr<Quantizer> quantizer;
+  Tensor scales;
+
+  void put_in_place() const;
+};
+
+/// Of weights that are not live: of all where `wanted` says how, else of those
+/// that have none yet, by WeightRange::max. Warns where `wanted` is in vain.
+std::vector<WeightScales> scales_of_weights(const Model& model,
+                                            std::optional<WeightRange> wanted);
+
+/// Throws: ValueError naming a quantizer that saw no data or gives no range.
+void expect_ranges(const Quantizers& observing);
+
+/// Says that a quantizer saw zeros alone.
+void warn_of_zeros(const std::string& quantizer);
+
+/// The samples to calibrate on, with a warning where they lack classes.
+/// Throws: ValueError for options out of range.
+Dataset calibration_samples(const Dataset& data, int64_t samples,
+                            uint64_t seed);
+
+/// Runs the model on all samples, batch by batch, without gradients.
+/// Throws: ValueError where every value of every sample is the same.
+void run_samples(const Model& model, const Dataset& samples,
+                 int64_t batch_size);
+
+}  // namespace octet::quant
