@@ -38,9 +38,8 @@ std::vector<CalibratedRange> calibrate(
 
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options) {
-  const Dataset samples =
-      calibration_samples(data_for("calibrate", model, data),
-                          options.samples, options.seed);
+  const Dataset samples = calibration_samples(
+      data_for("calibrate", model, data), options.samples, options.seed);
   return calibrate(
       model,
       [&](const Model& m) { run_samples(m, samples, options.batch_size); },

@@ -113,7 +113,7 @@ void WeightScales::put_in_place() const {
 }
 
 std::vector<WeightScales> scales_of_weights(const Model& model,
-                                           std::optional<WeightRange> wanted) {
+                                            std::optional<WeightRange> wanted) {
   std::vector<WeightScales> result;
   std::string live;
   for (const auto& layer : model.layers()) {

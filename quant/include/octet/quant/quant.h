@@ -2,6 +2,7 @@
 #pragma once
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/calibrate_auto.h>
 #include <octet/quant/conversion.h>
 #include <octet/quant/counterpart.h>
 #include <octet/quant/fold_batch_norm.h>

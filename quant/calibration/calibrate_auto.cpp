@@ -1,0 +1,381 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/model_data.h>
+#include <octet/quant/calibrate_auto.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
+
+#include "calibration/steps.h"
+
+namespace octet::quant {
+namespace {
+
+constexpr const char* kPerTensor = "best per tensor";
+constexpr double kLowest = -std::numeric_limits<double>::infinity();
+
+// Sums of squares of a signal and of its error.
+struct Power {
+  double signal = 0;
+  double error = 0;
+
+  void add(const Tensor& exact, const Tensor& rounded) {
+    const auto x = exact.f32();
+    const auto y = rounded.f32();
+    std::vector<Power> parts(static_cast<size_t>(chunk_count(exact.size())));
+    parallel_chunks(exact.size(),
+                    [&](int64_t first, int64_t last, int64_t chunk) {
+                      Power sum;
+                      for (auto i = static_cast<size_t>(first);
+                           i < static_cast<size_t>(last); ++i) {
+                        const double e = double{y[i]} - x[i];
+                        sum.signal += double{x[i]} * x[i];
+                        sum.error += e * e;
+                      }
+                      parts[static_cast<size_t>(chunk)] = sum;
+                    });
+    for (const Power& part : parts) {
+      signal += part.signal;
+      error += part.error;
+    }
+  }
+  double sqnr() const {
+    if (error == 0) return std::numeric_limits<double>::infinity();
+    return 10 * std::log10(signal / error);
+  }
+};
+
+// The observers of all methods at once.
+class AllMethods final : public RangeObserver {
+ public:
+  AllMethods(const std::vector<CalibrationOptions>& methods, int high) {
+    for (const CalibrationOptions& method : methods) {
+      observers_.push_back(make_observer(method, high));
+    }
+  }
+  void observe(const Tensor& x) override {
+    for (const auto& observer : observers_) observer->observe(x);
+  }
+  std::optional<float> range() const override { return range_of(0); }
+  std::optional<float> range_of(size_t method) const {
+    return observers_[method]->range();
+  }
+
+ private:
+  std::vector<std::unique_ptr<RangeObserver>> observers_;
+};
+
+// How well one tensor is quantized with each of several scales.
+class Measure final : public RangeObserver {
+ public:
+  explicit Measure(std::vector<Grid> grids)
+      : grids_(std::move(grids)), powers_(grids_.size()) {}
+  void observe(const Tensor& x) override {
+    for (size_t i = 0; i < grids_.size(); ++i) {
+      powers_[i].add(x, fake_quantize(Variable(x), grids_[i]).value());
+    }
+  }
+  std::optional<float> range() const override { return {}; }
+  const std::vector<Power>& powers() const { return powers_; }
+
+ private:
+  std::vector<Grid> grids_;
+  std::vector<Power> powers_;
+};
+
+// Puts quantizers back as they were, unless what came of it is kept.
+class Before {
+ public:
+  explicit Before(Model& model) : quantizers_(quantizers(model)) {
+    for (const auto& each : quantizers_) states_.push_back(each->state());
+  }
+  ~Before() {
+    if (kept_) return;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      quantizers_[i]->restore(states_[i]);
+    }
+  }
+  Before(const Before&) = delete;
+  Before& operator=(const Before&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  Quantizers quantizers_;
+  std::vector<Config> states_;
+  bool kept_ = false;
+};
+
+void check(const AutoCalibrationOptions& options) {
+  if (options.methods.empty()) {
+    throw ValueError("calibrate_auto: expected methods to try, got none");
+  }
+  if (!(options.held_out > 0 && options.held_out < 1)) {
+    throw ValueError(fmt::format(
+        "calibrate_auto: expected held_out in (0,1), got {}. Hint: it is the "
+        "share of the samples that judge",
+        options.held_out));
+  }
+}
+
+// Classes of all samples; empty where labels do not tell any two apart.
+std::vector<int64_t> classes_of(const Model& model, const Dataset& data) {
+  const std::vector<TensorSpec> specs = data.label_specs();
+  if (specs.size() != 1 || specs[0].dtype != DType::i64 ||
+      model.outputs().size() != 1) {
+    return {};
+  }
+  const Shape output = model.outputs()[0].shape();
+  if (output.rank() != 2 || output[1] < 2) return {};
+  const Tensor labels = data.labels();
+  const auto all = std::as_const(labels).data<int64_t>();
+  for (const int64_t label : all) {
+    if (label >= 0 && label < output[1]) continue;
+    throw ValueError(fmt::format(
+        "calibrate_auto: expected labels in [0,{}), got {}", output[1], label));
+  }
+  if (std::set<int64_t>(all.begin(), all.end()).size() < 2) return {};
+  return {all.begin(), all.end()};
+}
+
+double accuracy(std::span<const Tensor> outputs,
+                std::span<const int64_t> classes) {
+  size_t sample = 0;
+  int64_t right = 0;
+  for (const Tensor& batch : outputs) {
+    const auto width = static_cast<size_t>(batch.shape()[-1]);
+    for (size_t at = 0; at < batch.f32().size(); at += width, ++sample) {
+      const auto row = batch.f32().subspan(at, width);
+      right += std::ranges::max_element(row) - row.begin() == classes[sample];
+    }
+  }
+  return static_cast<double>(right) / static_cast<double>(sample);
+}
+
+// One call of calibrate_auto().
+class Search {
+ public:
+  Search(Model& model, const Dataset& samples, const Dataset& held_out,
+         const AutoCalibrationOptions& options)
+      : model_(model),
+        samples_(samples),
+        held_out_(held_out),
+        options_(options),
+        quantizers_(activation_ranges(model)),
+        ranges_(quantizers_.size()),
+        sqnr_(quantizers_.size()) {}
+
+  AutoCalibration run();
+
+ private:
+  void collect();
+  void measure();
+  // Runs all held-out samples; the score where there is one.
+  std::optional<double> judge(std::vector<Tensor>& outputs);
+  // Which method each tensor takes in a trial; the last is kPerTensor.
+  size_t method_of(size_t trial, size_t tensor) const;
+  CalibrationTrial attempt(size_t trial);
+  void set_scales(size_t trial);
+
+  Model& model_;
+  const Dataset& samples_;
+  const Dataset& held_out_;
+  const AutoCalibrationOptions& options_;
+  Quantizers quantizers_;
+  // Of each quantizer, by method.
+  std::vector<std::vector<float>> ranges_;
+  std::vector<std::vector<double>> sqnr_;
+  std::vector<int64_t> classes_;
+  std::vector<Tensor> float_outputs_;
+};
+
+void Search::collect() {
+  const SwitchedOff off(model_);
+  std::vector<const AllMethods*> observers;
+  for (const auto& quantizer : quantizers_) {
+    quantizer->start_observing({.observer = [&] {
+      auto made = std::make_unique<AllMethods>(options_.methods,
+                                               quantizer->config().high());
+      observers.push_back(made.get());
+      return made;
+    }});
+  }
+  run_samples(model_, samples_, options_.batch_size);
+  expect_ranges(quantizers_);
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    for (size_t method = 0; method < options_.methods.size(); ++method) {
+      const std::optional<float> range = observers[i]->range_of(method);
+      if (!range) {
+        throw ValueError(fmt::format(
+            "calibrate_auto: expected a range from {} of quantizer '{}', which "
+            "saw data, got none",
+            to_string(options_.methods[method]), quantizers_[i]->name()));
+      }
+      ranges_[i].push_back(*range);
+    }
+  }
+}
+
+void Search::measure() {
+  const SwitchedOff off(model_);
+  std::vector<const Measure*> measures;
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    const QuantizerConfig& config = quantizers_[i]->config();
+    std::vector<Grid> grids;
+    for (const float range : ranges_[i]) {
+      const float scale = scale_of_range(range, config.high());
+      grids.push_back({.scale = Tensor::scalar(scale),
+                       .low = config.low(),
+                       .high = config.high()});
+    }
+    quantizers_[i]->start_observing({.observer = [&] {
+      auto made = std::make_unique<Measure>(grids);
+      measures.push_back(made.get());
+      return made;
+    }});
+  }
+  // Here, so that observers come to no threads of predict().
+  run_samples(model_, held_out_, options_.batch_size);
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    for (const Power& power : measures[i]->powers()) {
+      sqnr_[i].push_back(power.sqnr());
+    }
+  }
+}
+
+std::optional<double> Search::judge(std::vector<Tensor>& outputs) {
+  for (int64_t at = 0; at < held_out_.size(); at += options_.batch_size) {
+    const int64_t count = std::min(options_.batch_size, held_out_.size() - at);
+    for (Tensor& y : model_.predict(held_out_.batch(at, count).inputs)) {
+      outputs.push_back(std::move(y));
+    }
+  }
+  if (!options_.score) {
+    if (classes_.empty()) return {};
+    return accuracy(outputs, classes_);
+  }
+  const double score = options_.score(model_, held_out_);
+  if (std::isnan(score)) {
+    throw ValueError("calibrate_auto: expected a score, got nan");
+  }
+  return score;
+}
+
+size_t Search::method_of(size_t trial, size_t tensor) const {
+  if (trial < options_.methods.size()) return trial;
+  const auto& sqnr = sqnr_[tensor];
+  return static_cast<size_t>(std::ranges::max_element(sqnr) - sqnr.begin());
+}
+
+void Search::set_scales(size_t trial) {
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    quantizers_[i]->set_scale(scale_of_range(ranges_[i][method_of(trial, i)],
+                                             quantizers_[i]->config().high()));
+  }
+}
+
+CalibrationTrial Search::attempt(size_t trial) {
+  set_scales(trial);
+  CalibrationTrial result;
+  result.method = trial < options_.methods.size()
+                      ? to_string(options_.methods[trial])
+                      : kPerTensor;
+  std::vector<Tensor> outputs;
+  result.score = judge(outputs);
+  Power power;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    power.add(float_outputs_[i], outputs[i]);
+  }
+  result.output_sqnr = power.sqnr();
+  result.worst_sqnr = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    const double sqnr = sqnr_[i][method_of(trial, i)];
+    if (i > 0 && !(sqnr < result.worst_sqnr)) continue;
+    result.worst = quantizers_[i]->name();
+    result.worst_sqnr = sqnr;
+  }
+  return result;
+}
+
+AutoCalibration Search::run() {
+  if (!options_.score) classes_ = classes_of(model_, held_out_);
+  collect();
+  measure();
+  AutoCalibration result{.samples = samples_.size(),
+                         .held_out = held_out_.size()};
+  {
+    const SwitchedOff off(model_);
+    result.float_score = judge(float_outputs_);
+  }
+  if (result.float_score) {
+    result.score_name = options_.score ? "score" : "accuracy";
+  }
+  const size_t methods = options_.methods.size();
+  const size_t trials = methods + (methods > 1 ? 1 : 0);
+  size_t best = 0;
+  const auto rank = [&](size_t trial) {
+    const CalibrationTrial& t = result.trials[trial];
+    const double sqnr = std::isnan(t.output_sqnr) ? kLowest : t.output_sqnr;
+    return std::pair(t.score.value_or(0), sqnr);
+  };
+  for (size_t trial = 0; trial < trials; ++trial) {
+    result.trials.push_back(attempt(trial));
+    const bool scored = result.trials[trial].score.has_value();
+    if (scored ? rank(trial) > rank(best) : trial >= methods) best = trial;
+  }
+  set_scales(best);
+  result.kept = result.trials[best].method;
+  for (size_t i = 0; i < quantizers_.size(); ++i) {
+    const size_t method = method_of(best, i);
+    TensorCalibration& tensor = result.tensors.emplace_back();
+    tensor.quantizer = quantizers_[i]->name();
+    tensor.range = ranges_[i][method];
+    tensor.scale = *quantizers_[i]->scale();
+    tensor.all_zero = tensor.range < kSmallestRange;
+    tensor.method = to_string(options_.methods[method]);
+    tensor.sqnr = sqnr_[i][method];
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<CalibrationOptions> calibration_methods() {
+  const auto percentile = [](float share) {
+    return CalibrationOptions{.method = Calibration::percentile,
+                              .percentile = share};
+  };
+  return {{.method = Calibration::max}, percentile(99.9f),
+          percentile(99.99f),           percentile(99.999f),
+          {.method = Calibration::mse}, {.method = Calibration::entropy}};
+}
+
+AutoCalibration calibrate_auto(Model& model, const Dataset& data,
+                               const AutoCalibrationOptions& options) {
+  check(options);
+  check_calibration(model);
+  const Dataset chosen = calibration_samples(
+      data_for("calibrate_auto", model, data), options.samples, options.seed);
+  const auto [samples, held_out] =
+      chosen.split(1 - options.held_out, {.seed = options.seed});
+  Before before(model);
+  for (const WeightScales& weight : scales_of_weights(model, options.weights)) {
+    weight.put_in_place();
+  }
+  AutoCalibration result = Search(model, samples, held_out, options).run();
+  before.keep();
+  for (const TensorCalibration& tensor : result.tensors) {
+    if (tensor.all_zero) warn_of_zeros(tensor.quantizer);
+  }
+  return result;
+}
+
+}  // namespace octet::quant

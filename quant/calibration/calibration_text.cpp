@@ -1,0 +1,92 @@
+// AutoCalibration as text.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/quant/calibrate_auto.h>
+#include <octet/runtime/text_table.h>
+
+namespace octet::quant {
+namespace {
+
+std::string decibels(double sqnr) {
+  return std::isinf(sqnr) && sqnr > 0 ? "exact"
+                                      : fmt::format("{:.1f} dB", sqnr);
+}
+
+std::string score_text(const AutoCalibration& result,
+                       std::optional<double> score) {
+  if (!score) return "";
+  return result.score_name == "accuracy" ? fmt::format("{:.2f} %", 100 * *score)
+                                         : fmt::format("{:.4f}", *score);
+}
+
+std::vector<const TensorCalibration*> worst_first(
+    const AutoCalibration& result) {
+  std::vector<const TensorCalibration*> tensors;
+  for (const TensorCalibration& tensor : result.tensors) {
+    tensors.push_back(&tensor);
+  }
+  std::ranges::stable_sort(tensors, {}, [](const TensorCalibration* tensor) {
+    return tensor->sqnr;
+  });
+  return tensors;
+}
+
+std::string summary(const AutoCalibration& result,
+                    const std::vector<const TensorCalibration*>& tensors) {
+  std::string text = fmt::format("kept {}", result.kept);
+  for (const CalibrationTrial& trial : result.trials) {
+    if (trial.method != result.kept) continue;
+    text += trial.score ? fmt::format(": {} {} (float {})", result.score_name,
+                                      score_text(result, trial.score),
+                                      score_text(result, result.float_score))
+                        : fmt::format(": outputs {}, as there is no score",
+                                      decibels(trial.output_sqnr));
+  }
+  if (!tensors.empty()) {
+    text += fmt::format(". Most is lost at '{}', {}", tensors[0]->quantizer,
+                        decibels(tensors[0]->sqnr));
+  }
+  if (tensors.size() > 1) {
+    text +=
+        fmt::format("; all others have {} or more", decibels(tensors[1]->sqnr));
+  }
+  return fmt::format("{}.\nRanges of {} samples, judged by {} others.\n", text,
+                     group_digits(result.samples),
+                     group_digits(result.held_out));
+}
+
+}  // namespace
+
+std::string AutoCalibration::to_string() const {
+  const auto sorted = worst_first(*this);
+  TextTable tried(
+      {Align::left, Align::right, Align::right, Align::right, Align::left});
+  const std::string gap = "  ";
+  tried.add_row({"method", score_name, "outputs", "worst", "tensor"}, gap);
+  tried.add_rule(gap);
+  if (float_score)
+    tried.add_row({"float", score_text(*this, float_score)}, gap);
+  for (const CalibrationTrial& trial : trials) {
+    tried.add_row(
+        {trial.method, score_text(*this, trial.score),
+         decibels(trial.output_sqnr), decibels(trial.worst_sqnr), trial.worst},
+        trial.method == kept ? "> " : gap);
+  }
+  TextTable each(
+      {Align::left, Align::left, Align::right, Align::right, Align::right});
+  each.add_row({"tensor", "method", "range", "scale", "SQNR"}, gap);
+  each.add_rule(gap);
+  for (const TensorCalibration* tensor : sorted) {
+    each.add_row({tensor->quantizer, tensor->method,
+                  fmt::format("{:.6g}", tensor->range),
+                  fmt::format("{:.6g}", tensor->scale), decibels(tensor->sqnr)},
+                 gap);
+  }
+  return fmt::format("{}\n{}\n{}", summary(*this, sorted), tried.to_string(),
+                     each.to_string());
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+/// Samples [8,6,1] of quickstart() whose labels are what the model says, with
+/// an outlier in one pixel of one of them.
+Dataset labelled(int64_t n, float outlier = 1) {
+  const Model model = quickstart();
+  Tensor inputs = noise({n, 8, 6, 1}, 5);
+  inputs.f32()[3] = outlier;
+  const Tensor outputs = model.predict(inputs);
+  Tensor labels(Shape{n}, DType::i64);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto row = outputs.f32().subspan(static_cast<size_t>(3 * i), 3);
+    labels.data<int64_t>()[static_cast<size_t>(i)] =
+        std::ranges::max_element(row) - row.begin();
+  }
+  return Dataset(inputs, labels);
+}
+
+const CalibrationTrial& kept(const AutoCalibration& result) {
+  return *std::ranges::find(result.trials, result.kept,
+                            &CalibrationTrial::method);
+}
+
+TEST(CalibrateAuto, TriesAllMethodsAndThatOfEachTensor) {
+  Model model = quantize_model(quickstart());
+  const AutoCalibration result = calibrate_auto(model, labelled(80));
+  std::vector<std::string> methods;
+  for (const CalibrationTrial& trial : result.trials) {
+    methods.push_back(trial.method);
+    EXPECT_TRUE(trial.score.has_value());
+  }
+  EXPECT_THAT(methods,
+              ::testing::ElementsAre("max", "percentile 99.9",
+                                     "percentile 99.99", "percentile 99.999",
+                                     "mse", "entropy", "best per tensor"));
+  EXPECT_EQ(result.samples, 60);
+  EXPECT_EQ(result.held_out, 20);
+  EXPECT_EQ(result.float_score, 1.0);  // the labels are its own answers
+}
+
+TEST(CalibrateAuto, KeepsTheBestScoreAndTheBestOutputsOfEquals) {
+  Model model = quantize_model(quickstart());
+  const AutoCalibration result = calibrate_auto(model, labelled(80, 40));
+  for (const CalibrationTrial& trial : result.trials) {
+    EXPECT_LE(trial.score, kept(result).score);
+    if (trial.score == kept(result).score) {
+      EXPECT_LE(trial.output_sqnr, kept(result).output_sqnr);
+    }
+  }
+}
+
+TEST(CalibrateAuto, GivesTheScalesOfTheMethodItKeeps) {
+  Model model = quantize_model(quickstart());
+  const Dataset data = labelled(80);
+  const AutoCalibration result =
+      calibrate_auto(model, data, {.methods = {{.method = Calibration::mse}}});
+  EXPECT_EQ(result.kept, "mse");
+  Model expected = quantize_model(quickstart());
+  calibrate(expected, data.split(0.75).first, {.method = Calibration::mse});
+  EXPECT_EQ(scales(model), scales(expected));
+  ASSERT_EQ(result.tensors.size(), 2u);
+  EXPECT_EQ(result.tensors[1].quantizer, "flatten");
+  EXPECT_EQ(result.tensors[1].scale, quantizer(model, "flatten")->scale());
+  EXPECT_EQ(result.tensors[1].method, "mse");
+}
+
+TEST(CalibrateAuto, MeasuresTheSqnrOfTensorsByItsDefinition) {
+  Model model = quantize_model(quickstart());
+  const Dataset data = labelled(40);
+  const AutoCalibration result = calibrate_auto(
+      model, data,
+      {.methods = {{.method = Calibration::max}}, .batch_size = 3});
+  const Dataset held_out = data.split(0.75).second;
+  const Tensor x = held_out.batch(0, held_out.size()).input();
+  double signal = 0;
+  double error = 0;
+  for (const float v : x.f32()) {
+    const double e = double{on_grid(v, result.tensors[0].scale)} - v;
+    signal += double{v} * v;
+    error += e * e;
+  }
+  EXPECT_EQ(result.tensors[0].quantizer, "image");
+  EXPECT_NEAR(result.tensors[0].sqnr, 10 * std::log10(signal / error), 1e-6);
+}
+
+TEST(CalibrateAuto, MeasuresTheSqnrOfTheOutputs) {
+  Model model = quantize_model(quickstart());
+  const Dataset data = labelled(40);
+  const AutoCalibration result = calibrate_auto(
+      model, data, {.methods = {{.method = Calibration::entropy}}});
+  const Dataset held_out = data.split(0.75).second;
+  const Tensor x = held_out.batch(0, held_out.size()).input();
+  const Tensor exact = quickstart().predict(x);
+  const Tensor rounded = model.predict(x);
+  double signal = 0;
+  double error = 0;
+  for (size_t i = 0; i < exact.f32().size(); ++i) {
+    const double e = double{rounded.f32()[i]} - exact.f32()[i];
+    signal += double{exact.f32()[i]} * exact.f32()[i];
+    error += e * e;
+  }
+  EXPECT_NEAR(result.trials[0].output_sqnr, 10 * std::log10(signal / error),
+              1e-6);
+}
+
+// Targets that are no classes, and classes that do not tell samples apart.
+TEST(CalibrateAuto, TakesTheBestSqnrOfEachTensorWithoutLabels) {
+  const Tensor inputs = noise({40, 8, 6, 1});
+  for (const Dataset& data :
+       {Dataset(inputs, Tensor::zeros({40, 3})),
+        Dataset(inputs, Tensor::zeros({40}, DType::i64))}) {
+    Model model = quantize_model(quickstart());
+    const AutoCalibration result = calibrate_auto(model, data);
+    EXPECT_EQ(result.kept, "best per tensor");
+    EXPECT_FALSE(kept(result).score.has_value());
+    for (size_t i = 0; i + 1 < result.trials.size(); ++i) {
+      EXPECT_LE(result.trials[i].worst_sqnr, kept(result).worst_sqnr);
+    }
+    EXPECT_THAT(result.to_string(), HasSubstr("as there is no score"));
+  }
+}
+
+TEST(CalibrateAuto, KeepsWhatTheScoreFunctionPrefers) {
+  // Every method is preferred once: the score is the scale's distance to its.
+  const Dataset data = labelled(80, 40);
+  Model model = quantize_model(quickstart());
+  const AutoCalibration all = calibrate_auto(model, data);
+  for (const CalibrationOptions& method : calibration_methods()) {
+    Model alone = quantize_model(quickstart());
+    calibrate_auto(alone, data, {.methods = {method}});
+    const auto wanted = scales(alone);
+    const AutoCalibration result = calibrate_auto(
+        model, data, {.score = [&](const Model& m, const Dataset& held_out) {
+          EXPECT_EQ(held_out.size(), 20);
+          return scales(m) == wanted ? 1.0 : 0.0;
+        }});
+    EXPECT_EQ(scales(model), wanted);
+    EXPECT_EQ(kept(result).score, 1.0);
+    EXPECT_EQ(result.score_name, "score");
+  }
+}
+
+TEST(CalibrateAuto, IsUndoneWhereTheScoreThrows) {
+  Model model = calibrated_quickstart();
+  const auto before = scales(model);
+  EXPECT_THROW(
+      calibrate_auto(model, labelled(80),
+                     {.score = [](const Model&, const Dataset&) -> double {
+                       throw std::runtime_error("no score");
+                     }}),
+      std::runtime_error);
+  EXPECT_EQ(scales(model), before);
+  for (const auto& q : quantizers(model)) {
+    EXPECT_TRUE(q->enabled());
+    EXPECT_FALSE(q->observing());
+  }
+}
+
+TEST(CalibrateAuto, SaysWhereMostIsLostAndMarksWhatItKept) {
+  Model model = quantize_model(quickstart());
+  const AutoCalibration result = calibrate_auto(model, labelled(80, 40));
+  const std::string text = result.to_string();
+  const auto worst =
+      std::ranges::min_element(result.tensors, {}, &TensorCalibration::sqnr);
+  EXPECT_THAT(text, HasSubstr("Most is lost at '" + worst->quantizer + "'"));
+  EXPECT_THAT(text, HasSubstr("> " + result.kept));
+  EXPECT_THAT(text, HasSubstr("Ranges of 60 samples, judged by 20 others."));
+  EXPECT_THAT(text, HasSubstr("100.00 %"));  // of the float model
+}
+
+TEST(CalibrateAuto, GivesTheSameForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  const auto run = [](int threads) {
+    set_num_threads(threads);
+    Model model = quantize_model(quickstart());
+    return calibrate_auto(model, labelled(80)).to_string();
+  };
+  EXPECT_EQ(run(3), run(1));
+}
+
+TEST(CalibrateAuto, RefusesOptionsOutOfRange) {
+  const Dataset data = labelled(20);
+  const auto error = [&](const AutoCalibrationOptions& options) {
+    Model model = quantize_model(quickstart());
+    return error_of<ValueError>([&] { calibrate_auto(model, data, options); });
+  };
+  EXPECT_THAT(error({.methods = {}}), HasSubstr("expected methods to try"));
+  for (const double share :
+       {0.0, 1.0, -0.1, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THAT(error({.held_out = share}), HasSubstr("expected held_out in"));
+  }
+  EXPECT_THAT(error({.held_out = 0.001}),
+              HasSubstr("leaves samples on both sides"));
+  EXPECT_THAT(error({.score =
+                         [](const Model&, const Dataset&) {
+                           return std::numeric_limits<double>::quiet_NaN();
+                         }}),
+              HasSubstr("expected a score, got nan"));
+  Model plain = quickstart();
+  EXPECT_THAT(error_of<ValueError>([&] { calibrate_auto(plain, data); }),
+              HasSubstr("expected a quantized model"));
+}
+
+TEST(CalibrateAuto, RefusesLabelsThatTheModelDoesNotHave) {
+  Tensor labels(Shape{8}, DType::i64);
+  for (int64_t i = 0; i < 8; ++i) {
+    labels.data<int64_t>()[static_cast<size_t>(i)] = 1 + i % 3;
+  }
+  Model model = quantize_model(quickstart());
+  EXPECT_THAT(error_of<ValueError>([&] {
+                calibrate_auto(model, Dataset(noise({8, 8, 6, 1}), labels),
+                               {.held_out = 0.5});
+              }),
+              HasSubstr("expected labels in [0,3), got 3"));
+}
+
+}  // namespace
+}  // namespace octet::quant
