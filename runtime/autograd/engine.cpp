@@ -164,7 +164,9 @@ void Engine::deliver(Node* to, Gradient gradient) {
 
 GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
-  if (to->pending == 1 && e != nullptr && !eager()) {
+  // The gradient of a scale needs what the mask drops.
+  const bool fusible = e != nullptr && e->scale.node == nullptr;
+  if (to->pending == 1 && fusible && !eager()) {
     materialize(*e);
     const Tensor others = total(*to);
     to->gradients.clear();

@@ -43,6 +43,13 @@ struct Term {
   bool scaled() const { return !a.empty() || !b.empty(); }
 };
 
+/// Who receives the gradient of a grid's scale, times a factor; null where the
+/// scale does not learn.
+struct ScaleTarget {
+  Node* node = nullptr;
+  float factor = 1;
+};
+
 struct Expression {
   Shape shape;
   Term first;
@@ -51,6 +58,7 @@ struct Expression {
   float high = kInfinity;
   Grid grid;                       // per tensor
   bool clipped_gradient = true;    // of Q: the clipped straight-through rule
+  ScaleTarget scale;               // of the grid
   std::shared_ptr<Tensor> buffer;  // of a two-term expression
 
   bool clipped() const { return low > -kInfinity || high < kInfinity; }

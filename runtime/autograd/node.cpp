@@ -7,6 +7,7 @@
 #include <octet/runtime/error.h>
 
 #include "../broadcast.h"
+#include "scale_gradient.h"
 
 namespace octet::autograd {
 namespace {
@@ -95,9 +96,15 @@ Tensor ExpressionNode::compute() {
 
 void ExpressionNode::backward(Engine& engine) {
   Gradient gradient = Engine::collect(*this);
+  if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
+    engine.deliver(e.scale.node, {});
+  }
   if (!gradient.value.first.t.empty() && !gradient.finished) {
     materialize(e);
     const Tensor g = value_of(gradient.value);
+    if (e.scale.node != nullptr) {
+      engine.deliver(e.scale.node, plain_gradient(scale_gradient(e, g)));
+    }
     const OpenInterval pass = e.pass();
     const bool open = pass.low == -kInfinity && pass.high == kInfinity;
     const bool sums = e.first.scaled() || (e.second && e.second->scaled());
@@ -115,6 +122,7 @@ void ExpressionNode::backward(Engine& engine) {
 }
 
 void ExpressionNode::release() {
+  e.scale.node = nullptr;
   e.first.target = nullptr;
   if (e.second) e.second->target = nullptr;
 }

@@ -219,6 +219,7 @@ Variable wrap(std::string_view op, Expression e) {
   };
   depend(own.first.target);
   if (own.second) depend(own.second->target);
+  depend(own.scale.node);
   if (eager()) value_of(*node);
   return Variable(std::move(node));
 }

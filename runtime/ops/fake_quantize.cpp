@@ -36,22 +36,47 @@ void check(const Shape& shape, const Grid& grid) {
   }
 }
 
-}  // namespace
-
-Variable fake_quantize(const Variable& x, const Grid& given,
-                       StraightThrough mode) {
+Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
+                 const LearnedScale& learned) {
   check(x.shape(), given);
   Grid grid = given;
   grid.scale = given.scale.clone();  // what the caller does later is no matter
   if (grid.per_channel()) {
-    auto node = std::make_shared<ChannelGridNode>(x, grid, mode);
+    auto node = std::make_shared<ChannelGridNode>(x, grid, mode, learned);
     if (autograd::eager()) autograd::value_of(*node);
     return Variable(std::move(node));
   }
   autograd::Expression e = autograd::extendable(x);
   e.grid = grid;
   e.clipped_gradient = mode == StraightThrough::clipped;
+  if (learned.scale) {
+    e.scale = {learned.scale.node().get(), learned.gradient_factor};
+  }
   return autograd::wrap("fake_quantize", std::move(e));
+}
+
+}  // namespace
+
+Variable fake_quantize(const Variable& x, const Grid& grid,
+                       StraightThrough mode) {
+  return on_grid(x, grid, mode, {});
+}
+
+Variable fake_quantize(const Variable& x, const LearnedScale& learned,
+                       const Grid& given, StraightThrough mode) {
+  if (!given.empty()) {
+    throw ValueError(
+        "fake_quantize: expected a grid without a scale beside one that "
+        "learns, got one with");
+  }
+  if (!std::isfinite(learned.gradient_factor)) {
+    throw ValueError(
+        fmt::format("fake_quantize: expected a finite gradient_factor, got {}",
+                    learned.gradient_factor));
+  }
+  Grid grid = given;
+  grid.scale = learned.scale.value();
+  return on_grid(x, grid, mode, learned);
 }
 
 }  // namespace octet

@@ -8,6 +8,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
+#include "../autograd/scale_gradient.h"
+
 namespace octet {
 
 using autograd::Engine;
@@ -114,9 +116,13 @@ bool same_grid(const Grid& a, const Grid& b) {
 }
 
 ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
-                                 StraightThrough m)
+                                 StraightThrough m, const LearnedScale& scale)
     : Node("fake_quantize", x.shape()), source(x.node()), grid(g), mode(m) {
   depend_on(source);
+  if (scale.scale && scale.scale.requires_grad() && grad_enabled()) {
+    depend_on(scale.scale.node());
+    learned = {scale.scale.node().get(), scale.gradient_factor};
+  }
   if (!source->value.empty()) before = source->value;
 }
 
@@ -128,9 +134,39 @@ Tensor ChannelGridNode::compute() {
   return quantize_weight(source_value(), grid, true).real;
 }
 
+// One a channel: [c].
+Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
+  const Columns columns(shape, grid);
+  const Tensor codes = quantize_weight(source_value(), grid, false).codes;
+  std::vector<double> sums(static_cast<size_t>(grid.scale.size()));
+  const int64_t inner = columns.count / grid.scale.size();
+  const float* x = source_value().f32().data();
+  const float* code = std::as_const(codes).f32().data();
+  const float* from = g.f32().data();
+  const auto scales = std::as_const(columns.scale).f32();
+  int64_t at = 0;
+  for (int64_t row = 0; row < columns.rows; ++row) {
+    for (int64_t k = 0; k < columns.count; ++k, ++at) {
+      autograd::add_scale_gradient(x + at, code + at, from + at, 1,
+                                   scales[static_cast<size_t>(k)], grid,
+                                   &sums[static_cast<size_t>(k / inner)]);
+    }
+  }
+  Tensor result(grid.scale.shape());
+  const auto to = result.f32();
+  for (size_t c = 0; c < to.size(); ++c) {
+    to[c] = static_cast<float>(sums[c] * learned.factor);
+  }
+  return result;
+}
+
 void ChannelGridNode::backward(Engine& engine) {
   Tensor g = Engine::total(*this);
   gradients.clear();
+  if (learned.node != nullptr) {
+    engine.deliver(learned.node, autograd::plain_gradient(
+                                     g.empty() ? Tensor() : scale_gradient(g)));
+  }
   if (!g.empty() && mode == StraightThrough::clipped) {
     const Columns columns(shape, grid);
     std::vector<OpenInterval> pass;

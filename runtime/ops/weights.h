@@ -13,11 +13,14 @@ namespace octet {
 /// A per-channel fake-quantization that has not been computed: such grids are
 /// not part of expressions.
 struct ChannelGridNode final : autograd::Node {
-  ChannelGridNode(const Variable& x, const Grid& grid, StraightThrough mode);
+  /// `scale` may be empty: it does not learn.
+  ChannelGridNode(const Variable& x, const Grid& grid, StraightThrough mode,
+                  const LearnedScale& scale);
   // Freed like an input, one after another in a long chain.
   ~ChannelGridNode() override { inputs.push_back(std::move(source)); }
   Tensor compute() override;
   void backward(autograd::Engine& engine) override;
+  Tensor scale_gradient(const Tensor& g) const;
 
   /// Throws: ValueError if it was written since the grid was chosen.
   const Tensor& source_value() const;
@@ -25,6 +28,7 @@ struct ChannelGridNode final : autograd::Node {
   autograd::NodePtr source;  // kept without recording too, for its cache
   Grid grid;
   StraightThrough mode;
+  autograd::ScaleTarget learned;
   autograd::Kept before;  // the source's value, where there was one
 };
 

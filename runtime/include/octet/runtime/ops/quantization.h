@@ -19,4 +19,21 @@ enum class StraightThrough {
 Variable fake_quantize(const Variable& x, const Grid& grid,
                        StraightThrough mode = StraightThrough::clipped);
 
+/// A scale that learns.
+struct LearnedScale {
+  Variable scale;             ///< f32 [] or [c], finite and > 0
+  float gradient_factor = 1;  ///< of its gradient
+};
+
+/// The same with a scale that takes a gradient, the sum over its tensor or
+/// channel of dy * slope * gradient_factor, where the slope is code - x/scale
+/// strictly between the ends of the grid, and the code at and beyond them.
+/// `grid` says the rest, without a scale.
+/// Source: Esser et al., "Learned step size quantization", arXiv 1902.08153,
+/// equation 3. Throws: as above; ValueError for a grid with a scale, or a
+/// factor that is not finite.
+Variable fake_quantize(const Variable& x, const LearnedScale& scale,
+                       const Grid& grid,
+                       StraightThrough mode = StraightThrough::clipped);
+
 }  // namespace octet

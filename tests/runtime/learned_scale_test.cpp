@@ -1,0 +1,210 @@
+// Scales that learn, against the definition of their gradient in doubles.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/rng.h>
+
+#include "../support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// d(scale * code)/d(scale) at x.
+double slope(double x, double scale, int low, int high) {
+  const double steps = x / scale;
+  if (steps <= low) return low;
+  if (steps >= high) return high;
+  return std::nearbyint(steps) - steps;
+}
+
+/// Sums of g * slope, one a channel of `axis`, or one in all for an axis of -1.
+std::vector<double> scale_gradients(const Tensor& x, const Tensor& g,
+                                    std::span<const float> scales, int axis,
+                                    int low, int high) {
+  std::vector<double> sums(scales.size());
+  const Shape& shape = x.shape();
+  const int64_t inner =
+      axis < 0 ? 1 : shape.slice(axis + 1, shape.rank()).size();
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    const size_t c =
+        axis < 0 ? 0 : static_cast<size_t>(i / inner) % scales.size();
+    sums[c] += double{g.f32()[at]} * slope(x.f32()[at], scales[c], low, high);
+  }
+  return sums;
+}
+
+Tensor wide(const Shape& shape, uint64_t seed) {
+  Tensor x(shape);
+  Rng(seed).fill_normal(x, 0, 3);
+  return x;
+}
+
+/// Not all gradients the same: the loss is the sum of y times these.
+Variable loss_of(const Variable& y, const Tensor& factors) {
+  return sum(y * Variable(factors));
+}
+
+TEST(LearnedScale, HasTheGradientOfItsDefinitionForOneScale) {
+  for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 4, 3, 1}, Shape{6, 9},
+                             Shape{11}, Shape{2, 5, 3}}) {
+    const Tensor x = wide(shape, 1);
+    const Tensor g = noise(shape, 2);
+    for (const auto& [low, high] : {std::pair(-8, 7), std::pair(0, 15)}) {
+      const Variable scale(Tensor::scalar(0.41f), true);
+      const Variable in(x.clone(), true);
+      loss_of(fake_quantize(in, {.scale = scale, .gradient_factor = 0.5f},
+                            {.low = low, .high = high}),
+              g)
+          .backward();
+      const auto expected =
+          scale_gradients(x, g, scale.value().f32(), -1, low, high);
+      EXPECT_NEAR(scale.grad().item(), 0.5 * expected[0],
+                  1e-4 * (1 + std::fabs(expected[0])));
+      // The gradient of x is that of a fixed scale.
+      const Variable other(x.clone(), true);
+      loss_of(fake_quantize(
+                  other,
+                  {.scale = Tensor::scalar(0.41f), .low = low, .high = high}),
+              g)
+          .backward();
+      EXPECT_EQ(bits(in.grad()), bits(other.grad()));
+    }
+  }
+}
+
+TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
+  const Shape shape{3, 2, 5, 4};
+  const Tensor x = wide(shape, 3);
+  const Tensor g = noise(shape, 4);
+  for (const int axis : {3, 2, 0}) {
+    std::vector<float> scales;
+    for (int64_t c = 0; c < shape[axis]; ++c) {
+      scales.push_back(0.2f + 0.3f * static_cast<float>(c));
+    }
+    const Variable scale(
+        Tensor::of({shape[axis]}, std::span<const float>(scales)), true);
+    loss_of(fake_quantize(Variable(x), {.scale = scale},
+                          {.axis = axis, .low = -7, .high = 7}),
+            g)
+        .backward();
+    const auto expected = scale_gradients(x, g, scales, axis, -7, 7);
+    for (size_t c = 0; c < scales.size(); ++c) {
+      EXPECT_NEAR(scale.grad().f32()[c], expected[c], 1e-3) << c;
+    }
+  }
+}
+
+// Deferred affine, clip and addition before the rounding, and convolutions,
+// pools and additions after it, against every op computed at once.
+TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
+  struct Gradients {
+    std::vector<float> x, scale, other, weight, channels;
+  };
+  const auto run = [] {
+    const Variable x(wide({2, 6, 5, 3}, 5), true);
+    const Variable scale(Tensor::scalar(0.3f), true);
+    const Variable other(Tensor::scalar(0.6f), true);
+    const Variable weight(noise({3, 3, 3, 4}, 6), true);
+    const Variable channels(Tensor::of<float>({4}, {0.1f, 0.2f, 0.3f, 0.4f}),
+                            true);
+    const Variable a = relu(scale_shift(x, 1.5f, 0.2f));
+    const Variable q =
+        fake_quantize(a, {.scale = scale}, {.low = 0, .high = 15});
+    const Variable r =
+        fake_quantize(add(x, q), {.scale = other}, {.low = -8, .high = 7});
+    const Variable w = fake_quantize(weight, {.scale = channels},
+                                     {.axis = -1, .low = -7, .high = 7});
+    const Variable y = add(conv2d(r, w), conv2d(q, w));
+    loss_of(y, noise(y.shape(), 7)).backward();
+    return Gradients{values(x.grad()), values(scale.grad()),
+                     values(other.grad()), values(weight.grad()),
+                     values(channels.grad())};
+  };
+  const Gradients deferred = run();
+  const EagerGuard eager;
+  const Gradients plain = run();
+  const auto near = [](const std::vector<float>& a,
+                       const std::vector<float>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_NEAR(a[i], b[i], 2e-4f * (1 + std::fabs(b[i])));
+    }
+  };
+  near(deferred.x, plain.x);
+  near(deferred.scale, plain.scale);
+  near(deferred.other, plain.other);
+  near(deferred.weight, plain.weight);
+  near(deferred.channels, plain.channels);
+}
+
+TEST(LearnedScale, GivesTheBitsOfAFixedOne) {
+  const Tensor x = wide({2, 5, 4, 3}, 8);
+  const Variable scale(Tensor::scalar(0.3f), true);
+  EXPECT_EQ(
+      bits(
+          fake_quantize(Variable(x), {.scale = scale}, {.low = -8, .high = 7})),
+      bits(fake_quantize(
+          Variable(x), {.scale = Tensor::scalar(0.3f), .low = -8, .high = 7})));
+}
+
+TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
+  const ThreadsRestored restored;
+  const auto run = [](int threads) {
+    set_num_threads(threads);
+    const Variable scale(Tensor::scalar(0.3f), true);
+    const Tensor x = wide({37, 5, 4, 3}, 9);
+    loss_of(fake_quantize(Variable(x), {.scale = scale}, {}),
+            noise(x.shape(), 10))
+        .backward();
+    return scale.grad().item();
+  };
+  EXPECT_EQ(run(3), run(1));
+}
+
+TEST(LearnedScale, AddsUpOverAllThatUseIt) {
+  const Tensor x = wide({2, 3}, 11);
+  const auto gradient = [&](int uses) {
+    const Variable scale(Tensor::scalar(0.3f), true);
+    Variable total;
+    for (int i = 0; i < uses; ++i) {
+      const Variable y = sum(
+          fake_quantize(Variable(x), {.scale = scale}, {.low = -8, .high = 7}));
+      total = total ? add(total, y) : y;
+    }
+    total.backward();
+    return scale.grad().item();
+  };
+  EXPECT_FLOAT_EQ(gradient(2), 2 * gradient(1));
+}
+
+TEST(LearnedScale, RefusesWhatIsNoScale) {
+  const Variable x(noise({2, 3}));
+  const auto error = [&](const LearnedScale& scale, const Grid& grid) {
+    return error_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
+  };
+  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
+              HasSubstr("expected finite scales > 0, got -1"));
+  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(1), true)},
+                    {.scale = Tensor::scalar(1)}),
+              HasSubstr("expected a grid without a scale"));
+  EXPECT_THAT(
+      error({.scale = Variable(Tensor::scalar(1), true),
+             .gradient_factor = std::numeric_limits<float>::quiet_NaN()},
+            {}),
+      HasSubstr("expected a finite gradient_factor"));
+  EXPECT_THROW(
+      (void)fake_quantize(x, {.scale = Variable(Tensor::full({2}, 1), true)},
+                          {.axis = -1}),
+      ShapeError);
+}
+
+}  // namespace
+}  // namespace octet
