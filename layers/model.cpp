@@ -374,6 +374,15 @@ std::vector<Variable> Model::trainable_variables() const {
   for (const Parameter& p : parameters()) {
     if (p.trainable && p.variable.requires_grad()) found.push_back(p.variable);
   }
+  std::unordered_set<uint64_t> known;
+  for (const auto& layer : layers_) {
+    for (const Parameter& p : layer->moving_scales()) {
+      if (p.trainable && p.variable.requires_grad() &&
+          known.insert(p.variable.id()).second) {
+        found.push_back(p.variable);
+      }
+    }
+  }
   return found;
 }
 

@@ -17,7 +17,10 @@ enum class Among { trainable, fixed };
 /// "conv2d/kernel" of the first parameter that is not finite, or nothing.
 std::string first_bad(const Model& model, Among among) {
   for (const auto& layer : model.layers()) {
-    for (const Parameter& parameter : layer->parameters()) {
+    std::vector<Parameter> all = layer->moving_scales();
+    all.insert(all.begin(), layer->parameters().begin(),
+               layer->parameters().end());
+    for (const Parameter& parameter : all) {
       if (parameter.trainable != (among == Among::trainable)) continue;
       const Tensor& value = parameter.variable.value();
       if (value.dtype() == DType::f32 && !all_finite(value)) {

@@ -53,7 +53,6 @@ class Run {
         trained_("fit", model, options.loss, options.metrics),
         data_(check_and_split(model, data, trained_, options)),
         batch_size_(batch_size_of(data_.training, options)),
-        parameters_(trainable_parameters(model)),
         training_(model, options.optimizer,
                   log_names(trained_, data_.validation.has_value(),
                             options.gradient_norm)),
@@ -67,14 +66,14 @@ class Run {
       throw ValueError(
           fmt::format("fit: expected fewer epochs, got {}", options.epochs));
     }
+    // A state that is resumed brings scales along, but those that learn are
+    // among the parameters it is for.
+    if (quant::learns_scales(model)) calibrate();
     FitCheckpoints& checkpoints = checkpoints_.emplace(
         model, options, data_, batch_size_, trained_, updates_);
     progress_.resumed = checkpoints.resumes();
-    if (options.calibrate && !checkpoints.resumes() &&
-        (quant::quantizers(model).empty() || quant::needs_calibration(model))) {
-      quant::calibrate(model, data_.training, *options.calibrate);
-    }
-    if (!checkpoints.resumes()) quant::expect_calibrated("fit", model);
+    if (!checkpoints.resumes()) calibrate();
+    parameters_ = trainable_parameters(model);
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();
@@ -94,6 +93,13 @@ class Run {
     for (const auto& callback : options_.callbacks) {
       ((*callback).*event)(progress_);
     }
+  }
+  void calibrate() {
+    if (options_.calibrate && (quant::quantizers(model_).empty() ||
+                               quant::needs_calibration(model_))) {
+      quant::calibrate(model_, data_.training, *options_.calibrate);
+    }
+    quant::expect_calibrated("fit", model_);
   }
   void clear_gradients() const {
     for (const Variable& parameter : parameters_) parameter.zero_grad();

@@ -34,7 +34,7 @@ std::vector<Site> sites_of(const Model& model) {
 /// "0.01", "0.01 .. 0.02 (16)", "live", "none".
 std::string scale_text(const quant::Quantizer& quantizer) {
   if (quantizer.config().rule == quant::ScaleRule::live) return "live";
-  const std::span<const float> scales = quantizer.scales();
+  const std::vector<float> scales = quantizer.scales();
   if (scales.empty()) return "none";
   if (scales.size() == 1) return fmt::format("{:.6g}", scales[0]);
   const auto [low, high] = std::ranges::minmax(scales);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::vector<std::string> uncalibrated(const Model& model) {
   std::vector<std::string> names;
   for (const auto& quantizer : quantizers(model)) {
     if (quantizer->enabled() && !quantizer->calibrated() &&
-        !quantizer->observing()) {
+        !quantizer->observing() && !quantizer->config().follows()) {
       names.push_back(quantizer->name());
     }
   }
@@ -60,7 +61,7 @@ void prepare_qat(Model& model) {
         "prepare_qat: expected a quantized model, got '{}'", model.name()));
   }
   for (const auto& quantizer : all) {
-    if (!quantizer->calibrated()) {
+    if (!quantizer->calibrated() && !quantizer->config().follows()) {
       throw ValueError(fmt::format(
           "prepare_qat: expected calibrated quantizers, but '{}' has no scale; "
           "run quant::calibrate first",
@@ -73,6 +74,16 @@ void prepare_qat(Model& model) {
 
 void enable_fake_quant(Model& model) { set_enabled(model, true); }
 void disable_fake_quant(Model& model) { set_enabled(model, false); }
+
+bool learns_scales(const Model& model) {
+  return std::ranges::any_of(quantizers(model), [](const auto& quantizer) {
+    return quantizer->config().rule == ScaleRule::learned;
+  });
+}
+
+void freeze_scales(Model& model, bool frozen) {
+  for (const auto& quantizer : quantizers(model)) quantizer->set_frozen(frozen);
+}
 
 void freeze_bn_stats(Model& model, bool frozen) {
   for (const auto& layer : model.layers()) layer->freeze_statistics(frozen);

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -16,10 +18,68 @@ QuantizerConfig weight_quantizer() {
   return {.narrow_range = true, .per_channel = true, .rule = ScaleRule::live};
 }
 
+namespace {
+
+struct RuleName {
+  ScaleRule rule;
+  std::string_view name;
+};
+constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
+                               {ScaleRule::live, "live"},
+                               {ScaleRule::ema, "ema"},
+                               {ScaleRule::last_value, "last_value"},
+                               {ScaleRule::learned, "learned"}};
+
+// A scale that learns stays above this share of where it began.
+constexpr float kFloor = 0.01f;
+
+// Tells a leaf that was written apart, too.
+std::pair<uint64_t, uint64_t> identity(const Variable& x) {
+  return {x.id(), x.is_leaf() ? x.version() : 0};
+}
+
+}  // namespace
+
+std::string_view to_string(ScaleRule rule) {
+  return std::ranges::find(kRules, rule, &RuleName::rule)->name;
+}
+
+ScaleRule scale_rule_from(std::string_view name) {
+  const auto* found = std::ranges::find(kRules, name, &RuleName::name);
+  if (found != std::end(kRules)) return found->rule;
+  throw ValueError(fmt::format(
+      "expected fixed, live, ema, last_value or learned, got '{}'", name));
+}
+
 std::string to_string(const QuantizerConfig& c) {
-  return fmt::format("int{} [{},{}] {} {}", c.bits, c.low(), c.high(),
+  return fmt::format("{}int{} [{},{}] {} {}", c.is_signed ? "" : "u", c.bits,
+                     c.low(), c.high(),
                      c.per_channel ? "per channel" : "per tensor",
-                     c.rule == ScaleRule::live ? "live" : "fixed");
+                     to_string(c.rule));
+}
+
+void expect_for_activation(std::string_view subject,
+                           const QuantizerConfig& config) {
+  if (config.rule != ScaleRule::live && !config.per_channel) return;
+  throw UnsupportedError(
+      fmt::format("{}: expected one scale per tensor, got {}; a file "
+                  "and its readers need one constant",
+                  subject, to_string(config)));
+}
+
+void expect_for_weight(std::string_view subject,
+                       const QuantizerConfig& config) {
+  if (config.follows()) {
+    throw UnsupportedError(
+        fmt::format("{}: expected a live, fixed or learned scale for a weight, "
+                    "got {}. Hint: a live one follows the weight in every pass",
+                    subject, to_string(config)));
+  }
+  if (!config.is_signed) {
+    throw UnsupportedError(
+        fmt::format("{}: expected codes with a sign for a weight, got {}",
+                    subject, to_string(config)));
+  }
 }
 
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
@@ -28,20 +88,104 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     throw ValueError(fmt::format("quantizer '{}': expected 2 to 8 bits, got {}",
                                  name_, config.bits));
   }
+  if (!config.is_signed && config.bits == 8) {
+    throw UnsupportedError(fmt::format(
+        "quantizer '{}': expected codes that int8 holds, got {}. Hint: 7 bits "
+        "without a sign are [0,127]",
+        name_, to_string(config)));
+  }
+  if (!(config.ema_rate > 0 && config.ema_rate <= 1)) {
+    throw ValueError(
+        fmt::format("quantizer '{}': expected ema_rate in (0,1], got {}", name_,
+                    config.ema_rate));
+  }
+  if (config.freeze_step < 0) {
+    throw ValueError(
+        fmt::format("quantizer '{}': expected freeze_step >= 0, got {}", name_,
+                    config.freeze_step));
+  }
+}
+
+void Quantizer::expect_sign(const Tensor& x) const {
+  if (config_.is_signed) return;
+  for (const float v : x.f32()) {
+    if (!(v < 0)) continue;
+    throw ValueError(
+        fmt::format("range: expected no negative values for codes [{},{}], got "
+                    "{}. Hint: `.is_signed = true` in its point of the plan",
+                    config_.low(), config_.high(), v));
+  }
 }
 
 void Quantizer::observe(const Variable& x) const {
   if (!observing() || last_observed_ == x.id()) return;
   with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-               [&] { observer_->observe(x.value()); });
+               [&] {
+                 expect_sign(x.value());
+                 observer_->observe(x.value());
+               });
   last_observed_ = x.id();
 }
 
-Variable Quantizer::operator()(const Variable& x) const {
+// A scale beyond the largest magnitudes of the passes so far. Whether there is
+// none yet, since all values were zeros.
+bool Quantizer::follow(const Variable& x) const {
+  if (!config_.follows() || frozen_ || pauses_ > 0) return false;
+  const auto seen = identity(x);
+  if (followed_ == seen) return !scale_;  // by another reader
+  const float top = absmax(x.value());
+  const float scale =
+      with_context([&] { return fmt::format("in quantizer '{}'", name_); },
+                   [&] {
+                     expect_sign(x.value());
+                     return scale_of_range(top, config_.high());
+                   });
+  followed_ = seen;
+  if (top < kSmallestRange) return !scale_;
+  const bool first = !scale_;
+  const float before = first ? scale : scale_.value().item();
+  const float rate = config_.rule == ScaleRule::ema ? config_.ema_rate : 1.0f;
+  put_scale(
+      Tensor::scalar(first || rate == 1.0f ? scale
+                                           : before + rate * (scale - before)),
+      {});
+  ++steps_;
+  if (config_.freeze_step > 0 && steps_ >= config_.freeze_step) frozen_ = true;
+  return false;
+}
+
+Variable Quantizer::operator()(const Variable& x, Mode mode) const {
   observe(x);
+  if (mode == Mode::training && follow(x)) return x;
   if (!rounds()) return x;
-  const bool fixed = config_.rule == ScaleRule::fixed && !config_.per_channel;
-  return fake_quantize(x, grid(fixed ? Tensor() : x.value(), -1));
+  if (config_.rule == ScaleRule::learned && grad_enabled()) {
+    const int64_t samples = x.shape().rank() > 0 ? x.shape()[0] : 1;
+    return fake_quantize(
+        x, learned_scale(x.shape().size() / std::max<int64_t>(samples, 1)),
+        {.low = config_.low(), .high = config_.high()});
+  }
+  const bool sees_values =
+      config_.rule == ScaleRule::live || config_.per_channel;
+  return fake_quantize(x, grid(sees_values ? x.value() : Tensor(), -1));
+}
+
+Variable Quantizer::weight(const Variable& w, int axis) const {
+  observe(w);
+  if (!rounds()) return w;
+  if (config_.rule == ScaleRule::learned && grad_enabled()) {
+    const Grid checked = grid(w.value(), axis);
+    return fake_quantize(
+        w, learned_scale(w.shape().size() / checked.scale.size()),
+        {.axis = axis, .low = config_.low(), .high = config_.high()});
+  }
+  return fake_quantize(w, weight_grid(w, axis));
+}
+
+// With the gradient factor for so many values.
+LearnedScale Quantizer::learned_scale(int64_t values) const {
+  put_scale(current_scale(), floor_);  // not below its floor
+  const double n = static_cast<double>(std::max<int64_t>(values, 1));
+  return {scale_, static_cast<float>(1 / std::sqrt(n * config_.high()))};
 }
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {
@@ -49,18 +193,19 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
   with_context(
       [&] { return fmt::format("in quantizer '{}'", name_); },
       [&] {
-        if (config_.rule == ScaleRule::fixed) {
-          if (scale_.empty()) {
+        if (config_.rule != ScaleRule::live) {
+          if (!scale_) {
             throw ValueError(
                 "scale: expected a calibrated quantizer, got one without a "
                 "scale; run quant::calibrate first");
           }
-          if (config_.per_channel && x.shape()[axis] != scale_.size()) {
-            throw ShapeError(fmt::format(
-                "scales: expected {} for axis {} of {}, got {}",
-                x.shape()[axis], axis, x.shape().to_string(), scale_.size()));
+          grid.scale = current_scale();
+          if (config_.per_channel && x.shape()[axis] != grid.scale.size()) {
+            throw ShapeError(
+                fmt::format("scales: expected {} for axis {} of {}, got {}",
+                            x.shape()[axis], axis, x.shape().to_string(),
+                            grid.scale.size()));
           }
-          grid.scale = scale_;
           return;
         }
         if (x.empty()) {
@@ -74,7 +219,7 @@ Grid Quantizer::grid(const Tensor& x, int axis) const {
 }
 
 Grid Quantizer::weight_grid(const Variable& weight, int axis) const {
-  if (config_.rule == ScaleRule::fixed) return grid(weight.value(), axis);
+  if (config_.rule != ScaleRule::live) return grid(weight.value(), axis);
   if (weight.value().being_written()) return grid(weight.value(), axis);
   const uint64_t version = weight.version();
   const std::lock_guard lock(mutex_);
@@ -98,34 +243,78 @@ bool Quantizer::rounds() const {
 }
 
 bool Quantizer::calibrated() const {
-  return config_.rule == ScaleRule::live || !scale_.empty();
+  return config_.rule == ScaleRule::live || scale_;
 }
 
 std::optional<float> Quantizer::scale() const {
-  if (config_.per_channel || scale_.empty()) return std::nullopt;
-  return scale_.item();
+  if (config_.per_channel || !scale_) return std::nullopt;
+  return current_scale().item();
 }
 
-std::span<const float> Quantizer::scales() const {
-  if (scale_.empty()) return {};
-  return scale_.f32();
+std::vector<float> Quantizer::scales() const {
+  if (!scale_) return {};
+  const Tensor scale = current_scale();
+  const auto values = scale.f32();
+  return {values.begin(), values.end()};
+}
+
+Variable Quantizer::moving_scale() const {
+  const bool moves = config_.follows() || config_.rule == ScaleRule::learned;
+  return moves ? scale_ : Variable();
+}
+
+// A copy, not below the floor. NaN stays, so that it is found.
+Tensor Quantizer::current_scale() const {
+  Tensor result = scale_.value().clone();
+  if (floor_.empty()) return result;
+  const auto least = std::as_const(floor_).f32();
+  const auto to = result.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i] < least[i]) to[i] = least[i];
+  }
+  return result;
+}
+
+void Quantizer::put_scale(const Tensor& scale, const Tensor& floor) const {
+  const bool learns = config_.rule == ScaleRule::learned && !frozen_;
+  if (!scale_ || scale_.shape() != scale.shape()) {
+    scale_ = Variable(scale.clone(), learns);
+  } else if (!std::ranges::equal(std::as_const(scale).f32(),
+                                 scale_.value().f32())) {
+    scale_.assign(scale);
+  }
+  floor_ = floor;
+}
+
+void Quantizer::set_frozen(bool frozen) {
+  frozen_ = frozen;
+  if (scale_ && config_.rule == ScaleRule::learned) {
+    scale_.set_requires_grad(!frozen);
+  }
 }
 
 void Quantizer::set_scale(float scale) {
   check_scales(std::span(&scale, 1), false);
-  scale_ = Tensor::scalar(scale);
+  set(Tensor::scalar(scale));
 }
 
 void Quantizer::set_scales(std::span<const float> scales) {
   check_scales(scales, true);
-  scale_ = Tensor::of({static_cast<int64_t>(scales.size())}, scales);
+  set(Tensor::of({static_cast<int64_t>(scales.size())}, scales));
+}
+
+void Quantizer::set(const Tensor& scale) {
+  if (config_.rule != ScaleRule::learned) return put_scale(scale, {});
+  Tensor floor = scale.clone();
+  for (float& s : floor.f32()) s *= kFloor;
+  put_scale(scale, floor);
 }
 
 void Quantizer::check_scales(std::span<const float> scales,
                              bool per_channel) const {
   if (config_.rule == ScaleRule::live) {
     throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected a fixed scale rule, got the live one",
+        "quantizer '{}': expected a rule that keeps scales, got the live one",
         name_));
   }
   if (per_channel != config_.per_channel) {
@@ -177,21 +366,27 @@ void Quantizer::cancel_observing() {
 
 std::shared_ptr<Quantizer> Quantizer::clone() const {
   auto copy = std::make_shared<Quantizer>(name_, config_);
-  copy->scale_ = scale_;
   copy->enabled_ = enabled_;
+  copy->frozen_ = frozen_;
+  copy->steps_ = steps_;
+  if (scale_) copy->put_scale(scale_.value(), floor_);
   return copy;
 }
 
 Config Quantizer::state() const {
+  const auto list = [](std::span<const float> values) {
+    return Config::List(values.begin(), values.end());
+  };
   Config state;
   state.set("enabled", enabled_);
   if (const auto single = scale()) {
     state.set("scale", *single);
-  } else if (!scales().empty()) {
-    Config::List list;
-    for (const float s : scales()) list.emplace_back(s);
-    state.set("scales", std::move(list));
+  } else if (scale_) {
+    state.set("scales", list(scales()));
   }
+  if (!floor_.empty()) state.set("floor", list(std::as_const(floor_).f32()));
+  if (frozen_) state.set("frozen", true);
+  if (steps_ > 0) state.set("steps", steps_);
   if (observer_ != nullptr) {
     with_context(
         [&] { return fmt::format("in quantizer '{}'", name_); },
@@ -207,25 +402,54 @@ Config Quantizer::state() const {
 void Quantizer::restore(const Config& state) {
   with_context([&] { return fmt::format("in quantizer '{}'", name_); },
                [&] {
+                 const auto floats = [](const Config& list) {
+                   std::vector<float> values;
+                   for (const Config& s : list.as_list()) {
+                     values.push_back(static_cast<float>(s.as_number()));
+                   }
+                   return values;
+                 };
                  Quantizer made(name_, config_);
                  made.set_enabled(state.at("enabled").as_bool());
                  if (const Config* scale = state.find("scale")) {
                    made.set_scale(static_cast<float>(scale->as_number()));
                  }
                  if (const Config* list = state.find("scales")) {
-                   std::vector<float> scales;
-                   for (const Config& s : list->as_list()) {
-                     scales.push_back(static_cast<float>(s.as_number()));
+                   made.set_scales(floats(*list));
+                 }
+                 if (const Config* list = state.find("floor")) {
+                   const std::vector<float> floor = floats(*list);
+                   made.check_scales(floor, config_.per_channel);
+                   if (floor.size() != made.scales().size()) {
+                     throw ValueError(
+                         fmt::format("expected a floor for {} scales, got "
+                                     "{}",
+                                     made.scales().size(), floor.size()));
                    }
-                   made.set_scales(scales);
+                   made.floor_ = Tensor::of(made.scale_.shape(),
+                                            std::span<const float>(floor));
+                 }
+                 if (const Config* frozen = state.find("frozen")) {
+                   made.frozen_ = frozen->as_bool();
+                 }
+                 if (const Config* steps = state.find("steps")) {
+                   made.steps_ = steps->as_int();
                  }
                  if (const Config* observer = state.find("observer")) {
                    made.start_observing(calibration_options_from(*observer));
                    if (made.observing())
                      made.observer_->restore(observer->at("state"));
                  }
-                 scale_ = made.scale_;
                  enabled_ = made.enabled_;
+                 steps_ = made.steps_;
+                 followed_.reset();
+                 if (made.scale_) {
+                   put_scale(made.scale_.value(), made.floor_);
+                 } else {
+                   scale_ = {};
+                   floor_ = {};
+                 }
+                 set_frozen(made.frozen_);
                  observer_ = std::move(made.observer_);
                  observer_options_ = made.observer_options_;
                  last_observed_.reset();

@@ -24,14 +24,8 @@ void check(const QuantConfig& config) {
   };
   check_bits(config.activation, "activation");
   check_bits(config.weight, "weight");
-  if (config.activation.per_channel ||
-      config.activation.rule == ScaleRule::live) {
-    throw UnsupportedError(
-        fmt::format("activation: expected a fixed per-tensor scale, got {}; "
-                    "TensorRT takes live scales and scales per channel on "
-                    "weights only",
-                    to_string(config.activation)));
-  }
+  expect_for_activation("activation", config.activation);
+  expect_for_weight("weight", config.weight);
 }
 
 std::set<std::string_view> skipped_classes(

@@ -14,7 +14,7 @@ namespace {
 
 // `.weight = {.bits = 4}` leaves the other fields as activations have them.
 void warn_of_activation_defaults(const QuantizerConfig& weight) {
-  if (weight.narrow_range || weight.rule == ScaleRule::live) return;
+  if (weight.narrow_range || weight.rule != ScaleRule::fixed) return;
   warn(fmt::format(
       "weight: got {}, as activations are quantized. Hint: begin with "
       "weight_quantizer(), one scale a channel that follows the weights, and "

@@ -49,15 +49,11 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
     ++members[point.group];
     if (point.site.kind == SiteKind::weight) {
       (void)layer->parameter(point.site.parameter);
+      expect_for_weight(describe(point), point.config);
       alone.insert(point.group);
       continue;
     }
-    if (point.config.rule == ScaleRule::live || point.config.per_channel) {
-      throw UnsupportedError(fmt::format(
-          "{}: expected a fixed per-tensor scale for an activation, got {}; a "
-          "file and its readers need one constant",
-          describe(point), to_string(point.config)));
-    }
+    expect_for_activation(describe(point), point.config);
     if (point.site.kind == SiteKind::inner) {
       expect_inner(*layer, point.site.parameter);
       alone.insert(point.group);

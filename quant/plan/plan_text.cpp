@@ -55,11 +55,18 @@ Config to_config(const QdqPoint& point) {
   if (point.site.kind == SiteKind::weight) {
     config.set("parameter", point.site.parameter);
   }
-  return config.set("bits", point.config.bits)
+  config.set("bits", point.config.bits)
       .set("narrow_range", point.config.narrow_range)
       .set("per_channel", point.config.per_channel)
-      .set("scale", point.config.rule == ScaleRule::live ? "live" : "fixed")
-      .set("rule", point.rule)
+      .set("scale", to_string(point.config.rule));
+  if (!point.config.is_signed) config.set("signed", false);
+  if (point.config.rule == ScaleRule::ema) {
+    config.set("ema_rate", point.config.ema_rate);
+  }
+  if (point.config.follows()) {
+    config.set("freeze_step", point.config.freeze_step);
+  }
+  return config.set("rule", point.rule)
       .set("reason", point.reason)
       .set("group", point.group);
 }
@@ -94,10 +101,22 @@ int int_at(const Config& config, std::string_view key, int64_t low,
 }
 
 ScaleRule scale_rule(const Config& value) {
-  const std::string& text = value.as_string();
-  if (text == "live") return ScaleRule::live;
-  if (text == "fixed") return ScaleRule::fixed;
-  throw ValueError(fmt::format("expected live or fixed, got '{}'", text));
+  return scale_rule_from(value.as_string());
+}
+
+// What to_config() leaves out where it has no say.
+void read_options(const Config& config, QuantizerConfig& to) {
+  if (config.find("signed") != nullptr)
+    to.is_signed = flag_at(config, "signed");
+  if (config.find("ema_rate") != nullptr) {
+    to.ema_rate = entry(config, "ema_rate", [](const Config& value) {
+      return static_cast<float>(value.as_number());
+    });
+  }
+  if (config.find("freeze_step") != nullptr) {
+    to.freeze_step = entry(config, "freeze_step",
+                           [](const Config& value) { return value.as_int(); });
+  }
 }
 
 QdqPoint point_from(const Config& config) {
@@ -117,6 +136,7 @@ QdqPoint point_from(const Config& config) {
   point.config.narrow_range = flag_at(config, "narrow_range");
   point.config.per_channel = flag_at(config, "per_channel");
   point.config.rule = entry(config, "scale", scale_rule);
+  read_options(config, point.config);
   point.rule = text_at(config, "rule");
   point.reason = text_at(config, "reason");
   point.group = text_at(config, "group");

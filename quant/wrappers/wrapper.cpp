@@ -11,28 +11,29 @@
 namespace octet::quant {
 namespace {
 
-// Training asks for the grids of quantizers that are switched on, export for
-// all of them.
+// A pass asks quantizers for what they make of a tensor, export for the grids
+// of all of them, switched on or off.
 class Hook final : public QuantizeHook {
  public:
-  Hook(const BaseQuantizeWrapper& wrapper, bool exporting)
-      : wrapper_(wrapper), exporting_(exporting) {}
+  Hook(const BaseQuantizeWrapper& wrapper, Mode mode)
+      : wrapper_(wrapper), mode_(mode) {}
 
+  Variable weight(const Parameter& parameter) const override {
+    const PlacedQuantizer* weight = at_weight(parameter);
+    if (weight == nullptr) return parameter.variable;
+    return weight->quantizer->weight(parameter.variable,
+                                     parameter.channel_axis);
+  }
   std::optional<Grid> grid(const Parameter& parameter) const override {
-    const PlacedQuantizer* weight =
-        wrapper_.find(QdqSite::weight(parameter.name));
+    const PlacedQuantizer* weight = at_weight(parameter);
     if (weight == nullptr) return std::nullopt;
-    const Quantizer& quantizer = *weight->quantizer;
-    if (!exporting_) {
-      quantizer.observe(parameter.variable);
-      if (!quantizer.rounds()) return std::nullopt;
-    }
-    return quantizer.weight_grid(parameter.variable, parameter.channel_axis);
+    return weight->quantizer->weight_grid(parameter.variable,
+                                          parameter.channel_axis);
   }
 
   Variable inner(std::string_view name, const Variable& x) const override {
     const PlacedQuantizer* inner = at_inner(name);
-    return inner != nullptr ? (*inner->quantizer)(x) : x;
+    return inner != nullptr ? (*inner->quantizer)(x, mode_) : x;
   }
   std::optional<Pair> inner(std::string_view name) const override {
     const PlacedQuantizer* inner = at_inner(name);
@@ -41,12 +42,15 @@ class Hook final : public QuantizeHook {
   }
 
  private:
+  const PlacedQuantizer* at_weight(const Parameter& parameter) const {
+    return wrapper_.find(QdqSite::weight(parameter.name));
+  }
   const PlacedQuantizer* at_inner(std::string_view name) const {
     return wrapper_.find(QdqSite::inner(std::string(name)));
   }
 
   const BaseQuantizeWrapper& wrapper_;
-  bool exporting_;
+  Mode mode_;
 };
 
 Config to_config(const Quantizer& quantizer) {
@@ -56,7 +60,8 @@ Config to_config(const Quantizer& quantizer) {
       .set("bits", c.bits)
       .set("narrow_range", c.narrow_range)
       .set("per_channel", c.per_channel)
-      .set("rule", c.rule == ScaleRule::live ? "live" : "fixed");
+      .set("rule", to_string(c.rule));
+  if (!c.is_signed) config.set("signed", false);
   if (quantizer.scale()) {
     config.set("scale", *quantizer.scale());
   } else if (const auto scales = quantizer.scales(); !scales.empty()) {
@@ -120,11 +125,12 @@ void BaseQuantizeWrapper::attach(PlacedSite site,
         "quantize wrapper: expected an input >= 0, got {}", to_string(at)));
   }
   const QuantizerConfig& config = quantizer->config();
-  if (!is_weight && (config.rule == ScaleRule::live || config.per_channel)) {
-    throw UnsupportedError(fmt::format(
-        "quantize wrapper: expected a fixed per-tensor scale for {}, got a "
-        "live or per-channel one",
-        to_string(at)));
+  const std::string subject =
+      fmt::format("quantize wrapper, {}", to_string(at));
+  if (is_weight) {
+    expect_for_weight(subject, config);
+  } else {
+    expect_for_activation(subject, config);
   }
   PlacedQuantizer placed{std::move(site), std::move(quantizer)};
   const auto same =
@@ -220,18 +226,19 @@ void BaseQuantizeWrapper::share_parameters(const Layer& from) {
 
 Variable BaseQuantizeWrapper::forward(const ForwardContext& context,
                                       std::span<const Variable> inputs) const {
+  const Mode mode = context.training ? Mode::training : Mode::inference;
   std::vector<Variable> quantized(inputs.begin(), inputs.end());
   for (const PlacedQuantizer& placed : activations()) {
     if (placed.site.kind != SiteKind::input) continue;
     Variable& x = quantized[static_cast<size_t>(placed.site.index)];
-    x = (*placed.quantizer)(x);
+    x = (*placed.quantizer)(x, mode);
   }
-  const Hook hook(*this, false);
+  const Hook hook(*this, mode);
   ForwardContext inner = context;
   inner.hook = &hook;
   const Variable y = inner_->forward(inner, quantized);
   const PlacedQuantizer* output = find(QdqSite::output());
-  return output != nullptr ? (*output->quantizer)(y) : y;
+  return output != nullptr ? (*output->quantizer)(y, mode) : y;
 }
 
 OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
@@ -246,7 +253,7 @@ OnnxValue BaseQuantizeWrapper::emit(EmitContext& context,
     add_qdq(quantized[static_cast<size_t>(placed.site.index)],
             *placed.quantizer);
   }
-  const Hook hook(*this, true);
+  const Hook hook(*this, Mode::inference);
   EmitContext inner = context.with_hook(&hook);
   OnnxValue y = inner_->emit(inner, quantized);
   if (const PlacedQuantizer* output = find(QdqSite::output())) {
@@ -287,6 +294,9 @@ bool BaseQuantizeWrapper::observing() const {
 
 void BaseQuantizeWrapper::set_trainable(bool trainable) {
   inner_->set_trainable(trainable);
+  for (const PlacedQuantizer& placed : quantizers_) {
+    placed.quantizer->set_frozen(!trainable);
+  }
 }
 
 bool BaseQuantizeWrapper::trainable() const { return inner_->trainable(); }
@@ -306,6 +316,22 @@ bool BaseQuantizeWrapper::average_statistics(bool averaged) {
 const std::shared_ptr<Layer::StatisticsMode>&
 BaseQuantizeWrapper::shared_statistics() const {
   return inner_->shared_statistics();
+}
+
+std::vector<Parameter> BaseQuantizeWrapper::moving_scales() const {
+  std::vector<Parameter> result;
+  for (const PlacedQuantizer& placed : quantizers_) {
+    const Quantizer& quantizer = *placed.quantizer;
+    const Variable scale = quantizer.moving_scale();
+    if (!scale) continue;
+    std::string site = to_string(placed.site);
+    std::ranges::replace(site, ' ', '_');
+    result.push_back(
+        {.name = site + "/scale",
+         .variable = scale,
+         .trainable = quantizer.config().rule == ScaleRule::learned});
+  }
+  return result;
 }
 
 std::span<const Parameter> BaseQuantizeWrapper::parameters() const {

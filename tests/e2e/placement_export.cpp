@@ -65,6 +65,16 @@ quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
           .policy = Policy::toolkit};
 }
 
+/// Weights of learned scales, and activations of `rule`.
+quant::QuantizeOptions few_bits(int weight, int activation,
+                                quant::ScaleRule rule) {
+  return {.activation = {.bits = activation, .rule = rule},
+          .weight = {.bits = weight,
+                     .narrow_range = true,
+                     .per_channel = true,
+                     .rule = quant::ScaleRule::learned}};
+}
+
 /// Two products in one layer, with a pair for each.
 Model separable() {
   const SymbolicTensor image = input({28, 28}, "image");
@@ -87,7 +97,11 @@ std::vector<Way> ways_of(std::string_view network) {
             {"toolkit_case", toolkit_with(quant::ResNetV1QDQCase()), 18},
             {"partial", partial(spec), 4},
             tensorrt,
-            patterns};
+            patterns,
+            {"int4_learned", few_bits(4, 4, quant::ScaleRule::learned)},
+            {"int4_ema", few_bits(4, 8, quant::ScaleRule::ema)},
+            {"int2_learned", few_bits(2, 8, quant::ScaleRule::learned)},
+            {"int6_last", few_bits(6, 6, quant::ScaleRule::last_value)}};
   }
   if (network == "merry") {
     spec.add("concatenate",

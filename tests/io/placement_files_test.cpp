@@ -185,8 +185,10 @@ TEST(PlanFile, TellsThePointAndTheKeyAtFault) {
                     HasSubstr("at 'site'"), HasSubstr("in point 1")));
   EXPECT_THAT(plan_refusal("\"index\": 0", "\"index\": -1"),
               HasSubstr("at 'index'"));
-  EXPECT_THAT(plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
-              HasSubstr("expected live or fixed, got 'alive'"));
+  EXPECT_THAT(
+      plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
+      HasSubstr(
+          "expected fixed, live, ema, last_value or learned, got 'alive'"));
   EXPECT_THAT(plan_refusal("\"group\"", "\"groups\""),
               HasSubstr("expected an entry 'group'"));
   EXPECT_THAT(plan_refusal("\"bits\": 8", "\"bits\": 8, \"zero_point\": 3"),

@@ -175,12 +175,12 @@ TEST(Apply, RefusesAnActivationScaleThatIsNoConstant) {
   EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
                 points[0].config.rule = ScaleRule::live;
               })),
-              HasSubstr("expected a fixed per-tensor scale"));
+              HasSubstr("expected one scale per tensor"));
   EXPECT_THAT(refusal<UnsupportedError>(edited([](auto& points) {
                 points[0].config.rule = ScaleRule::live;
                 points[0].config.per_channel = true;
               })),
-              HasSubstr("expected a fixed per-tensor scale"));
+              HasSubstr("expected one scale per tensor"));
 }
 
 TEST(Apply, RefusesAConfigurationThatNoQuantizerTakes) {

@@ -355,10 +355,7 @@ TEST(CalibrateWeights, KeepsScalesThatAreThereUnlessItIsToldHow) {
   const QuantizerConfig weight{
       .bits = 4, .narrow_range = true, .per_channel = true};
   Model model = quantize_model(quickstart(), {.weight = weight});
-  const auto given = [&] {
-    const auto scales = quantizer(model, "dense/kernel")->scales();
-    return std::vector<float>(scales.begin(), scales.end());
-  };
+  const auto given = [&] { return quantizer(model, "dense/kernel")->scales(); };
   const Dataset data = samples(10, {8, 6, 1});
   calibrate(model, data);
   const std::vector<float> by_max = given();

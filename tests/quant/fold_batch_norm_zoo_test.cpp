@@ -168,7 +168,7 @@ TEST(QatAfterFolding, StopsWeightsAtTheEndOfTheirRange) {
 TEST(QatAfterFolding, CalibratesActivationsAgainAndLeavesWeights) {
   Model model = fold_batch_norm(calibrated_quickstart());
   const auto q = quantizer(model, "conv2d/kernel");
-  const std::vector<float> before(q->scales().begin(), q->scales().end());
+  const std::vector<float> before = q->scales();
   const float image = *quantizer(model, "image")->scale();
   const auto ranges = calibrate(model, [](const Model& m) {
     Tensor x = noise({8, 8, 6, 1});

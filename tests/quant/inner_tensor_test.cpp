@@ -178,7 +178,7 @@ TEST(InnerTensor, IsRefusedWhereALayerHasNoneOfThatName) {
               HasSubstr("expected an inner tensor, which the class has not"));
   QdqPoint live = inner("sep", "depthwise");
   live.config.rule = ScaleRule::live;
-  EXPECT_THAT(refusal(separable(), live), HasSubstr("fixed per-tensor scale"));
+  EXPECT_THAT(refusal(separable(), live), HasSubstr("one scale per tensor"));
 
   QdqPlan shared = plan_for(separable());
   shared.points[1].group = std::string("x");

@@ -135,7 +135,7 @@ TEST(ModelState, PutsBackAllOrNothing) {
       quantizer_refusal("enabled", 1),
       AllOf(HasSubstr("expected a boolean"), HasSubstr("in quantizer '")));
   EXPECT_THAT(quantizer_refusal("scale", 0.5),
-              HasSubstr("expected a fixed scale rule"));
+              HasSubstr("expected a rule that keeps scales"));
   EXPECT_THAT(refusal([](ModelState& s) {
                 s.status.set("quantizers", Config::Object());
               }),

@@ -166,11 +166,11 @@ TEST(InsertQdq, QuantizesEveryWeightThatTheWrapperOfALayerNames) {
 TEST(InsertQdq, RefusesWhatTensorrtDoesNotTake) {
   EXPECT_THAT(
       refusal_of<UnsupportedError>({.activation = {.per_channel = true}}),
-      HasSubstr("activation: expected a fixed per-tensor scale, got int8 "
+      HasSubstr("activation: expected one scale per tensor, got int8 "
                 "[-128,127] per channel fixed"));
   EXPECT_THAT(
       refusal_of<UnsupportedError>({.activation = {.rule = ScaleRule::live}}),
-      HasSubstr("activation: expected a fixed per-tensor scale"));
+      HasSubstr("activation: expected one scale per tensor"));
   for (const int bits : {-1, 0, 1, 9, 16}) {
     EXPECT_THAT(
         refusal_of<ValueError>({.weight = {.bits = bits}}),

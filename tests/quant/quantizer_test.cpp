@@ -206,7 +206,7 @@ TEST(Quantizer, RefusesScalesOfTheOtherKind) {
                         "scales per channel"));
   Quantizer live("w", weight_quantizer());
   EXPECT_THAT(error_of<UnsupportedError>([&] { live.set_scales(Values{1}); }),
-              HasSubstr("expected a fixed scale rule, got the live one"));
+              HasSubstr("expected a rule that keeps scales, got the live one"));
 }
 
 TEST(Quantizer, RefusesScalesThatAreNotAllFiniteAndPositive) {
@@ -236,8 +236,8 @@ TEST(Quantizer, RefusesAScaleThatIsNotFiniteAndPositive) {
 TEST(Quantizer, RefusesToFixALiveScale) {
   Quantizer q("conv/kernel", weight_quantizer());
   EXPECT_THAT(error_of<UnsupportedError>([&] { q.set_scale(1); }),
-              HasSubstr("quantizer 'conv/kernel': expected a fixed scale "
-                        "rule, got the live one"));
+              HasSubstr("quantizer 'conv/kernel': expected a rule that "
+                        "keeps scales, got the live one"));
 }
 
 TEST(QuantizerObserving, SetsTheScaleToTheRangeByTheHighestCode) {

@@ -115,6 +115,26 @@ TEST(FitCheckpoints, KeepScalesAndSwitchesOfQuantizers) {
   expect_same_end_from_every_state(job);
 }
 
+TEST(FitCheckpoints, EndInTheSameBitsWithScalesThatLearnOrFollow) {
+  for (const quant::ScaleRule rule :
+       {quant::ScaleRule::learned, quant::ScaleRule::ema}) {
+    Job job;
+    job.model = [&] {
+      Model model = quant::quantize_model(
+          image_network(),
+          {.activation = {.bits = 4, .rule = rule, .freeze_step = 9},
+           .weight = {.bits = 4,
+                      .narrow_range = true,
+                      .per_channel = true,
+                      .rule = quant::ScaleRule::learned}});
+      quant::calibrate(model, job.data);
+      quant::prepare_qat(model);
+      return model;
+    };
+    expect_same_end_from_every_state(job);
+  }
+}
+
 TEST(FitCheckpoints, EndInTheSameBitsWithEveryOptimizer) {
   const std::vector<std::function<Optimizer()>> optimizers = {
       [] { return SGD({.learning_rate = 0.01f}); },

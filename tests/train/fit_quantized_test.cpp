@@ -49,6 +49,73 @@ TEST(FitQuantized, KeepsTheScalesThatThereAre) {
   }
 }
 
+const quant::QuantizerConfig kLearned{.bits = 4,
+                                      .rule = quant::ScaleRule::learned};
+const quant::QuantizerConfig kLearnedWeight{.bits = 4,
+                                            .narrow_range = true,
+                                            .per_channel = true,
+                                            .rule = quant::ScaleRule::learned};
+
+TEST(FitQuantized, TrainsFromScratchWithScalesThatFollow) {
+  for (const quant::ScaleRule rule :
+       {quant::ScaleRule::ema, quant::ScaleRule::last_value}) {
+    Model model = quant::quantize_model(
+        small_network(), {.activation = {.rule = rule, .freeze_step = 30}});
+    const History history =
+        fit(model, blobs(256),
+            {.epochs = 10, .optimizer = Adam({.learning_rate = 1e-2f})});
+    EXPECT_LT(history.back().loss, 0.5 * history.front().loss);
+    EXPECT_GT(evaluate(model, blobs(256)).accuracy, 0.9);
+    for (const auto& q : quant::quantizers(model)) {
+      EXPECT_EQ(q->frozen(), q->config().follows()) << q->name();
+    }
+  }
+}
+
+TEST(FitQuantized, MovesScalesThatLearn) {
+  Model model = quant::quantize_model(
+      small_network(), {.activation = kLearned, .weight = kLearnedWeight});
+  const auto scales = [&] {
+    std::vector<float> all;
+    for (const auto& q : quant::quantizers(model)) {
+      const std::vector<float> own = q->scales();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  };
+  quant::calibrate(model, blobs(256));
+  const std::vector<float> before = scales();
+  const History history =
+      fit(model, blobs(256),
+          {.epochs = 10, .optimizer = Adam({.learning_rate = 1e-2f})});
+  const std::vector<float> after = scales();
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NE(after[i], before[i]);
+  EXPECT_LT(history.back().loss, history.front().loss);
+}
+
+// Scales that learn are the optimizer's, so they are there before the state.
+TEST(FitQuantized, GoesOnWithScalesThatLearn) {
+  const auto checkpoints = std::make_shared<MemoryCheckpoints>();
+  const auto make = [] {
+    return quant::quantize_model(
+        small_network(), {.activation = kLearned, .weight = kLearnedWeight});
+  };
+  FitOptions options{.epochs = 2,
+                     .calibrate = quant::CalibrationOptions{},
+                     .checkpoints = checkpoints,
+                     .resume = true};
+  Model first = make();
+  fit(first, blobs(64), options);
+  Model second = make();
+  fit(second, blobs(64), options);
+  const Tensor x = noise({9, 2});
+  EXPECT_EQ(bits(second.predict(x)), bits(first.predict(x)));
+  Model third = make();
+  options.calibrate = {};
+  EXPECT_THAT(error_of<ValueError>([&] { fit(third, blobs(64), options); }),
+              HasSubstr("expected calibrated quantizers"));
+}
+
 // The state has the scales.
 TEST(FitQuantized, GoesOnWithoutScalesOfItsOwn) {
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();

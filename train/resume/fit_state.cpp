@@ -147,6 +147,13 @@ std::vector<NamedParameter> named_parameters(const Model& model) {
       result.push_back({fmt::format("{}/{}:0", name, p.name), p});
     }
   }
+  for (const auto& layer : model.layers()) {
+    const std::string& name = quant::float_layer(*layer).name();
+    for (const Parameter& p : layer->moving_scales()) {
+      if (!known.insert(p.variable.id()).second) continue;
+      result.push_back({fmt::format("{}/{}:0", name, p.name), p});
+    }
+  }
   return result;
 }
 

@@ -36,7 +36,8 @@ struct NamedParameter {
   Parameter parameter;
 };
 
-/// Each once, in the order of Model::parameters().
+/// Each once, in the order of Model::parameters(), then the scales of
+/// quantizers that training moves.
 std::vector<NamedParameter> named_parameters(const Model& model);
 
 }  // namespace octet::train

@@ -20,7 +20,9 @@ namespace octet {
 class QuantizeHook {
  public:
   virtual ~QuantizeHook() = default;
-  /// The grid a parameter is rounded to, or nothing.
+  /// A parameter as the layer multiplies with it.
+  virtual Variable weight(const Parameter& parameter) const = 0;
+  /// The grid it is rounded to in a file, or nothing.
   virtual std::optional<Grid> grid(const Parameter& parameter) const = 0;
 
   /// A Q/DQ pair in an exported file.

@@ -105,6 +105,10 @@ class Layer {
   virtual bool observing() const { return false; }
 
   virtual std::span<const Parameter> parameters() const { return parameters_; }
+  /// What a quantize wrapper moves in training beside the parameters: the
+  /// scales of its quantizers, "kernel/scale". Those that gradients move are
+  /// trainable. Layers may have some in common.
+  virtual std::vector<Parameter> moving_scales() const { return {}; }
   /// Throws: NotFoundError listing the parameters there are.
   const Parameter& parameter(std::string_view name) const;
   bool built() const { return built_; }

@@ -130,7 +130,8 @@ class [[nodiscard]] Model {
   /// Each parameter once, in the order of layers(), though several layers
   /// have it in common.
   std::vector<Parameter> parameters() const;
-  /// Those that training moves, for an optimizer's attach().
+  /// What gradients move, for an optimizer's attach(): parameters, then scales
+  /// of quantizers (Layer::moving_scales).
   std::vector<Variable> trainable_variables() const;
   int64_t parameter_count() const;
 

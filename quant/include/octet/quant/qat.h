@@ -11,12 +11,13 @@
 namespace octet::quant {
 
 /// Makes a calibrated model ready for fine-tuning: every quantizer on, none
-/// observing. Throws: ValueError naming the first uncalibrated quantizer, or
-/// if there are none.
+/// observing. Scales that follow what training sees (ScaleRule::ema,
+/// last_value) need no calibration. Throws: ValueError naming the first
+/// uncalibrated quantizer, or if there are none.
 void prepare_qat(Model& model);
 
 /// Throws: ValueError naming `subject` and the first quantizer that is on, has
-/// no scale and collects no ranges to get one. Float models pass.
+/// no scale and will get none in training. Float models pass.
 void expect_calibrated(std::string_view subject, const Model& model);
 /// Whether there is such a quantizer.
 bool needs_calibration(const Model& model);
@@ -38,6 +39,12 @@ class ObservingPaused {
 /// Q/DQ either way.
 void enable_fake_quant(Model& model);
 void disable_fake_quant(Model& model);
+
+/// Whether a quantizer has ScaleRule::learned.
+bool learns_scales(const Model& model);
+
+/// Scales that follow what training sees, or learn, stay as they are.
+void freeze_scales(Model& model, bool frozen = true);
 
 /// Batch normalization keeps its moving statistics and uses them, in training
 /// too; gamma and beta still learn.

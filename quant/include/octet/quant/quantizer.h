@@ -13,18 +13,35 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include <octet/layers/model.h>
 #include <octet/quant/observer.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/grid.h>
+#include <octet/runtime/ops/quantization.h>
 #include <octet/runtime/variable.h>
 
 namespace octet::quant {
 
-/// Where the scale of a quantizer comes from.
+/// Where the scale of a quantizer comes from. What training sets is kept for
+/// inference and export.
 enum class ScaleRule {
   fixed,  ///< set by calibration, by hand or by folding, then kept
-  live,   ///< recomputed from the tensor in every forward pass
+  live,   ///< of weights: recomputed from the values in every forward pass
+  /// of activations: follows a moving average of the largest magnitude in each
+  /// pass in training; calibration is not needed
+  ema,
+  last_value,  ///< of activations: follows the last pass in training, likewise
+  /// moved by the optimizer, from where calibration puts it: learned step size
+  /// quantization (LSQ), with a linear scale and gradients times
+  /// 1/sqrt(n*high), n being the values of the tensor's sample, or of the
+  /// weight's channel or tensor. It does not fall below a hundredth of what
+  /// calibration gave.
+  /// Source: Esser et al., arXiv 1902.08153.
+  learned,
 };
 
 struct QuantizerConfig {
@@ -32,14 +49,40 @@ struct QuantizerConfig {
   bool narrow_range = false;  ///< lowest code -(2^(bits-1) - 1), for weights
   bool per_channel = false;
   ScaleRule rule = ScaleRule::fixed;
+  /// False: codes [0, 2^bits - 1], for activations below 8 bits. Placement
+  /// chooses them where a tensor cannot be negative.
+  bool is_signed = true;
+  float ema_rate = 0.01f;  ///< of ScaleRule::ema: of a new pass, (0, 1]
+  /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
+  /// many tensors, one a pass for most; 0: never.
+  int64_t freeze_step = 0;
 
-  int high() const { return (1 << (bits - 1)) - 1; }
-  int low() const { return narrow_range ? -high() : -high() - 1; }
+  int high() const { return (1 << (is_signed ? bits - 1 : bits)) - 1; }
+  int low() const {
+    return !is_signed ? 0 : narrow_range ? -high() : -high() - 1;
+  }
+  /// Whether the scale is set from what passes in training see.
+  bool follows() const {
+    return rule == ScaleRule::ema || rule == ScaleRule::last_value;
+  }
   bool operator==(const QuantizerConfig&) const = default;
 };
 
-/// "int8 [-127,127] per channel live".
+/// "fixed", "live", "ema", "last_value", "learned".
+std::string_view to_string(ScaleRule rule);
+/// Throws: ValueError for another name.
+ScaleRule scale_rule_from(std::string_view name);
+
+/// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
+
+/// Throws: UnsupportedError beginning with `subject` for what a file and its
+/// readers have no constant for: live scales and scales per channel.
+void expect_for_activation(std::string_view subject,
+                           const QuantizerConfig& config);
+/// Throws: UnsupportedError beginning with `subject` for rules of activations
+/// and codes without a sign.
+void expect_for_weight(std::string_view subject, const QuantizerConfig& config);
 
 /// Per-tensor int8 [-128,127], fixed by calibration.
 QuantizerConfig activation_quantizer();
@@ -48,7 +91,8 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
-  /// Throws: ValueError for bits outside [2,8].
+  /// Throws: ValueError for bits outside [2,8], and other options out of range;
+  /// UnsupportedError for 8 bits without a sign, which int8 does not hold.
   Quantizer(std::string name, const QuantizerConfig& config);
 
   const std::string& name() const { return name_; }
@@ -62,8 +106,12 @@ class Quantizer {
   /// Throws: ValueError if it is on, has none and collects no ranges to get
   /// one.
   bool rounds() const;
-  /// Observes and quantizes x as the switches say. Throws: as rounds().
-  Variable operator()(const Variable& x) const;
+  /// Observes and quantizes an activation as the switches say; in training its
+  /// scale follows or learns as the rule says.
+  /// Throws: as rounds(); ValueError for NaN or infinity that it would follow.
+  Variable operator()(const Variable& x, Mode mode = Mode::inference) const;
+  /// Likewise a weight, a leaf with its channels on `axis`.
+  Variable weight(const Variable& w, int axis) const;
 
   /// The grid for a tensor with its channels on `axis`; with the live rule it
   /// is computed from `x`. Throws: ValueError if there is no scale; ShapeError
@@ -74,11 +122,14 @@ class Quantizer {
   Grid weight_grid(const Variable& weight, int axis) const;
 
   bool calibrated() const;
-  /// A fixed scale per tensor; empty for other rules and before calibration.
+  /// The scale per tensor; empty for the live rule and before there is one.
   std::optional<float> scale() const;
-  /// The fixed scales, one or one a channel; empty for the live rule and
-  /// before calibration.
-  std::span<const float> scales() const;
+  /// The scales, one or one a channel; empty for the live rule and before there
+  /// are any.
+  std::vector<float> scales() const;
+  /// The leaf that training moves, by gradients or by what it sees; empty for
+  /// other rules and before there is a scale.
+  Variable moving_scale() const;
   /// Throws: ValueError unless finite and positive; UnsupportedError for the
   /// live rule and for scales per channel.
   void set_scale(float scale);
@@ -86,6 +137,10 @@ class Quantizer {
   /// finite and positive; UnsupportedError for the live rule and for a scale
   /// per tensor.
   void set_scales(std::span<const float> scales);
+
+  /// While frozen, the scale stays as it is in training, too.
+  void set_frozen(bool frozen);
+  bool frozen() const { return frozen_; }
 
   /// Starts collecting ranges; with the live rule, and with scales per
   /// channel, which are a weight's, nothing happens.
@@ -125,10 +180,22 @@ class Quantizer {
 
  private:
   void check_scales(std::span<const float> scales, bool per_channel) const;
+  void expect_sign(const Tensor& x) const;
+  void set(const Tensor& scale);
+  void put_scale(const Tensor& scale, const Tensor& floor) const;
+  Tensor current_scale() const;
+  LearnedScale learned_scale(int64_t values) const;
+  bool follow(const Variable& x) const;
 
   std::string name_;
   QuantizerConfig config_;
-  Tensor scale_;  // [] or [c]; empty without one
+  // A leaf [] or [c], none without a scale. Its place stays: optimizers know
+  // it.
+  mutable Variable scale_;
+  mutable Tensor floor_;  // of a scale that learns
+  mutable bool frozen_ = false;
+  mutable int64_t steps_ = 0;  // that the scale followed
+  mutable std::optional<std::pair<uint64_t, uint64_t>> followed_;
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   CalibrationOptions observer_options_;

@@ -73,9 +73,11 @@ class BaseQuantizeWrapper : public Layer {
   const std::string& original_name() const override { return inner_->name(); }
   bool observing() const override;
   const std::shared_ptr<StatisticsMode>& shared_statistics() const override;
+  /// Its quantizers' scales, too, those that others share among them.
   void set_trainable(bool trainable) override;
   bool trainable() const override;
   std::span<const Parameter> parameters() const override;
+  std::vector<Parameter> moving_scales() const override;
 
  private:
   std::shared_ptr<Layer> inner_;

@@ -1,0 +1,219 @@
+// Learned scales in quantizers and models (LSQ).
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::HasSubstr;
+
+const QuantizerConfig kLearned4{.bits = 4, .rule = ScaleRule::learned};
+const QuantizerConfig kLearnedWeight4{.bits = 4,
+                                      .narrow_range = true,
+                                      .per_channel = true,
+                                      .rule = ScaleRule::learned};
+
+/// The scale with the least square error of x, of thousandths of its range.
+float optimal_scale(std::span<const float> x, int low, int high) {
+  float top = 0;
+  for (const float v : x) top = std::max(top, std::fabs(v));
+  double least = std::numeric_limits<double>::infinity();
+  float best = 0;
+  for (int i = 1; i <= 1000; ++i) {
+    const float scale =
+        top * static_cast<float>(i) / 1000 / static_cast<float>(high);
+    double error = 0;
+    for (const float v : x) {
+      const double e = double{on_grid(v, scale, low, high)} - v;
+      error += e * e;
+    }
+    if (error < least) best = scale;
+    least = std::min(least, error);
+  }
+  return best;
+}
+
+/// Moves the scale against its gradient, as SGD does.
+void descend(const Variable& scale, float rate) {
+  Tensor next = scale.value().clone();
+  for (size_t i = 0; i < next.f32().size(); ++i) {
+    next.f32()[i] -= rate * scale.grad().f32()[i];
+  }
+  scale.assign(next);
+  scale.zero_grad();
+}
+
+TEST(LearnedScale, FindsTheOptimalStepFromFourTimesIt) {
+  Rng rng(7);
+  Tensor all({1 << 16});
+  rng.fill_normal(all, 0, 1);
+  for (const QuantizerConfig& config :
+       {kLearned4, QuantizerConfig{.bits = 3, .rule = ScaleRule::learned}}) {
+    const float best = optimal_scale(all.f32(), config.low(), config.high());
+    Quantizer q("q", config);
+    q.set_scale(4 * best);
+    for (int step = 0; step < 500; ++step) {
+      Tensor x({16, 256});
+      rng.fill_normal(x, 0, 1);
+      const Variable error = q(Variable(x), Mode::training) - Variable(x);
+      scale_shift(sum(error * error), 1.0f / 16).backward();
+      descend(q.moving_scale(), 0.01f);
+    }
+    EXPECT_NEAR(*q.scale(), best, 0.05f * best) << config.bits << " bits";
+  }
+}
+
+TEST(LearnedScale, FindsTheOptimalStepOfEachChannel) {
+  Tensor w({3, 3, 64, 5});  // channels of 1, 2, ... sigma
+  Rng(8).fill_normal(w, 0, 1);
+  std::vector<std::vector<float>> channels(5);
+  for (size_t i = 0; i < w.f32().size(); ++i) {
+    w.f32()[i] *= static_cast<float>(1 + i % 5);
+    channels[i % 5].push_back(w.f32()[i]);
+  }
+  std::vector<float> best;
+  for (const auto& channel : channels) {
+    best.push_back(optimal_scale(channel, -7, 7));
+  }
+  std::vector<float> start = best;
+  for (float& s : start) s *= 4;
+  Quantizer q("w", kLearnedWeight4);
+  q.set_scales(start);
+  const Variable weight(w);
+  for (int step = 0; step < 500; ++step) {
+    const Variable error = q.weight(weight, -1) - weight;
+    sum(error * error).backward();
+    descend(q.moving_scale(), 0.01f);
+  }
+  for (size_t c = 0; c < best.size(); ++c) {
+    EXPECT_NEAR(q.scales()[c], best[c], 0.05f * best[c]) << c;
+  }
+}
+
+TEST(LearnedScale, TakesGradientsTimesTheFactorOfThePaper) {
+  Quantizer q("q", kLearned4);
+  q.set_scale(0.25f);
+  const Tensor x = noise({6, 5, 3});
+  sum(q(Variable(x), Mode::training)).backward();
+  const Variable plain(Tensor::scalar(0.25f), true);
+  sum(fake_quantize(Variable(x), {.scale = plain}, {.low = -8, .high = 7}))
+      .backward();
+  EXPECT_FLOAT_EQ(q.moving_scale().grad().item(),
+                  plain.grad().item() / std::sqrt(5 * 3 * 7.0f));
+}
+
+TEST(LearnedScale, StaysAboveAHundredthOfItsBeginning) {
+  Quantizer q("q", kLearned4);
+  q.set_scale(0.5f);
+  q.moving_scale().assign(Tensor::scalar(-3));  // a step too far
+  EXPECT_EQ(q.scale(), 0.5f * 0.01f);
+  EXPECT_EQ(q.grid({}, -1).scale.item(), 0.5f * 0.01f);
+  (void)q(Variable(noise({2, 3})), Mode::training);
+  EXPECT_EQ(q.moving_scale().value().item(), 0.5f * 0.01f);
+}
+
+TEST(LearnedScale, IsNotHiddenWhenItIsNan) {
+  Quantizer q("act", kLearned4);
+  q.set_scale(0.5f);
+  q.moving_scale().assign(Tensor::scalar(std::nanf("")));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)q(Variable(noise({2, 3})));
+              }),
+              HasSubstr("expected finite scales > 0, got nan"));
+}
+
+Model learned_quickstart(const QuantizerConfig& activation = kLearned4,
+                         const QuantizerConfig& weight = kLearnedWeight4) {
+  Model model = quantize_model(quickstart(),
+                               {.activation = activation, .weight = weight});
+  calibrate(model, samples(20, {8, 6, 1}), {.weights = WeightRange::mse});
+  prepare_qat(model);
+  return model;
+}
+
+TEST(LearnedScale, NeedsCalibration) {
+  Model model = quantize_model(
+      quickstart(), {.activation = kLearned4, .weight = kLearnedWeight4});
+  EXPECT_TRUE(needs_calibration(model));
+  EXPECT_THAT(error_of<ValueError>([&] { prepare_qat(model); }),
+              HasSubstr("run quant::calibrate first"));
+}
+
+TEST(LearnedScale, IsAmongWhatTrainingMoves) {
+  const Model plain = calibrated_quickstart();
+  const Model model = learned_quickstart();
+  const auto all = model.trainable_variables();
+  // Two activations and two weights.
+  ASSERT_EQ(all.size(), plain.trainable_variables().size() + 4);
+  std::vector<uint64_t> ids;
+  for (const Variable& each : all) ids.push_back(each.id());
+  for (const auto& q : quantizers(model)) {
+    EXPECT_THAT(ids, ::testing::Contains(q->moving_scale().id()));
+  }
+  EXPECT_EQ(model.parameter_count(), plain.parameter_count());
+}
+
+TEST(LearnedScale, TakesAGradientInEveryQuantizer) {
+  Model model = learned_quickstart();
+  const Variable y = model(Variable(noise({4, 8, 6, 1})), Mode::training);
+  sum(y * y).backward();
+  for (const auto& q : quantizers(model)) {
+    const Tensor gradient = q->moving_scale().grad();
+    ASSERT_FALSE(gradient.empty()) << q->name();
+    EXPECT_EQ(gradient.shape(), q->moving_scale().shape());
+    EXPECT_TRUE(std::ranges::any_of(gradient.f32(), [](float g) {
+      return g != 0;
+    })) << q->name();
+  }
+}
+
+TEST(LearnedScale, OfAWeightPerTensorIsOne) {
+  const Model model = learned_quickstart(
+      kLearned4, {.bits = 4, .narrow_range = true, .rule = ScaleRule::learned});
+  EXPECT_EQ(quantizer(model, "dense/kernel")->scales().size(), 1u);
+}
+
+TEST(LearnedScale, IsFrozenWithItsLayerAndByItself) {
+  Model model = learned_quickstart();
+  const size_t all = model.trainable_variables().size();
+  model.layer("quant_dense").set_trainable(false);
+  // Kernel, bias, and the scales of kernel and input.
+  EXPECT_EQ(model.trainable_variables().size(), all - 4);
+  EXPECT_TRUE(quantizer(model, "dense/kernel")->frozen());
+  EXPECT_TRUE(quantizer(model, "flatten")->frozen());
+  model.layer("quant_dense").set_trainable(true);
+  freeze_scales(model);
+  EXPECT_EQ(model.trainable_variables().size(), all - 4);
+  const Model copy = model.clone();
+  EXPECT_EQ(copy.trainable_variables().size(), all - 4);
+}
+
+TEST(LearnedScale, KeepsWhatItLearnedWhenItIsCalibratedAgain) {
+  Model model = learned_quickstart();
+  quantizer(model, "dense/kernel")->set_scales(std::vector<float>{1, 2, 3});
+  calibrate(model, samples(20, {8, 6, 1}));
+  EXPECT_THAT(quantizer(model, "dense/kernel")->scales(),
+              ::testing::ElementsAre(1, 2, 3));
+}
+
+TEST(LearnedScale, FoldsIntoFixedScalesOfTheSameCodes) {
+  const Model model = learned_quickstart();
+  const Model folded = fold_batch_norm(model);
+  EXPECT_EQ(quantizer(folded, "conv2d/kernel")->config().rule,
+            ScaleRule::fixed);
+  const Tensor x = noise({4, 8, 6, 1}, 12);
+  const Tensor a = model.predict(x);
+  const Tensor b = folded.predict(x);
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    EXPECT_NEAR(a.f32()[i], b.f32()[i], 1e-4f);
+  }
+}
+
+}  // namespace
+}  // namespace octet::quant
