@@ -96,23 +96,24 @@ constexpr ActivationFunction kFunctions[] = {
      [](EmitContext&, const OnnxValue& x) { return x; }},
     {"elu", [](const Variable& x) { return elu(x); }, emit_elu},
     {"exponential", [](const Variable& x) { return exponential(x); },
-     emit_node<kExp>},
+     emit_node<kExp>, true},
     {"gelu", [](const Variable& x) { return gelu(x); }, emit_gelu},
     {"hard_sigmoid", [](const Variable& x) { return hard_sigmoid(x); },
-     emit_hard_sigmoid},
+     emit_hard_sigmoid, true},
     {"hard_silu", apply_hard_swish, emit_hard_swish},
     {"hard_swish", apply_hard_swish, emit_hard_swish},
     {"leaky_relu", [](const Variable& x) { return leaky_relu(x, 0.2f); },
      emit_leaky_relu},
-    {"relu", [](const Variable& x) { return relu(x); }, emit_plain_relu},
-    {"relu6", [](const Variable& x) { return relu(x, 6); }, emit_relu6},
+    {"relu", [](const Variable& x) { return relu(x); }, emit_plain_relu, true},
+    {"relu6", [](const Variable& x) { return relu(x, 6); }, emit_relu6, true},
     {"selu", [](const Variable& x) { return selu(x); }, emit_node<kSelu>},
     {"sigmoid", [](const Variable& x) { return sigmoid(x); },
-     emit_node<kSigmoid>},
+     emit_node<kSigmoid>, true},
     {"silu", apply_swish, emit_swish},
-    {"softmax", [](const Variable& x) { return softmax(x); }, emit_softmax},
+    {"softmax", [](const Variable& x) { return softmax(x); }, emit_softmax,
+     true},
     {"softplus", [](const Variable& x) { return softplus(x); },
-     emit_node<kSoftplus>},
+     emit_node<kSoftplus>, true},
     {"softsign", [](const Variable& x) { return softsign(x); },
      emit_node<kSoftsign>},
     {"swish", apply_swish, emit_swish},
@@ -155,6 +156,12 @@ OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
 bool has_activation_function(std::string_view name) {
   return std::ranges::find(kFunctions, name, &ActivationFunction::name) !=
          std::end(kFunctions);
+}
+
+bool is_non_negative_function(std::string_view name) {
+  const auto* found =
+      std::ranges::find(kFunctions, name, &ActivationFunction::name);
+  return found != std::end(kFunctions) && found->non_negative;
 }
 
 void expect_activation_function(std::string_view name) {

@@ -16,7 +16,11 @@ struct ActivationFunction {
   Variable (*apply)(const Variable& x);
   /// Writes the function as ONNX nodes.
   OnnxValue (*emit)(EmitContext& context, const OnnxValue& x);
+  bool non_negative = false;  ///< gives no negative value
 };
+
+/// False for names of no function.
+bool is_non_negative_function(std::string_view name);
 
 /// Throws: ValueError naming the nearest names.
 const ActivationFunction& find_activation(const std::string& name);

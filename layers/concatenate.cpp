@@ -28,6 +28,7 @@ class ConcatenateLayer final : public Layer {
 
   std::string class_name() const override { return "Concatenate"; }
   Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override { return inputs; }
   // Of one tensor.
   bool is_identity(const Shape&, bool) const override { return true; }
   Shape output_shape(std::span<const Shape> inputs) const override {

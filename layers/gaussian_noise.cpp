@@ -32,6 +32,7 @@ class GaussianNoiseLayer final : public Layer {
 
   std::string class_name() const override { return "GaussianNoise"; }
   Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool) const override { return false; }
   bool is_identity(const Shape&, bool training) const override {
     return !training || o_.stddev == 0;
   }

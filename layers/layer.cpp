@@ -5,6 +5,8 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "activation_functions.h"
+
 namespace octet {
 
 std::string Layer::activation() const {
@@ -21,6 +23,13 @@ LayerRole Layer::role() const {
 
 bool Layer::is_identity(const Shape&, bool training) const {
   return !training && role() == LayerRole::identity;
+}
+
+bool Layer::is_non_negative(bool inputs) const {
+  const std::string function = activation();
+  if (function != "linear") return is_non_negative_function(function);
+  const LayerRole own = role();
+  return inputs && (own == LayerRole::movement || own == LayerRole::identity);
 }
 
 OnnxValue Layer::emit(EmitContext&, std::span<const OnnxValue>) const {

@@ -26,6 +26,9 @@ class MergeLayer final : public Layer {
 
   std::string class_name() const override { return merge_.class_name; }
   Config config() const override { return Config::Object(); }
+  bool is_non_negative(bool inputs) const override {
+    return inputs && !merge_.negative;
+  }
   // Of one tensor.
   bool is_identity(const Shape&, bool) const override { return !merge_.pair; }
 

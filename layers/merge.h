@@ -14,8 +14,9 @@ struct Merge {
   const char* class_name;
   Variable (*combine)(const Variable& x, const Variable& y);
   const char* onnx_op;
-  bool pair = false;  ///< takes two inputs, no more and no less
-  bool mean = false;  ///< divides by the number of inputs
+  bool pair = false;      ///< takes two inputs, no more and no less
+  bool mean = false;      ///< divides by the number of inputs
+  bool negative = false;  ///< may give negative values of others
 };
 
 /// `merge` must live as long as the layer.

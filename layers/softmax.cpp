@@ -26,6 +26,7 @@ class SoftmaxLayer final : public Layer {
   std::string class_name() const override { return "Softmax"; }
   Config config() const override { return write_fields(o_); }
   std::string activation() const override { return last_ ? "softmax" : ""; }
+  bool is_non_negative(bool) const override { return true; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
     if (x.rank() < 2) {

@@ -11,6 +11,7 @@ constexpr Merge kSubtract{
     .combine = subtract,
     .onnx_op = "Sub",
     .pair = true,
+    .negative = true,
 };
 
 }  // namespace

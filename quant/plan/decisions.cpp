@@ -8,6 +8,7 @@
 #include <octet/runtime/error.h>
 
 #include "plan/groups.h"
+#include "plan/signs.h"
 
 namespace octet::quant {
 namespace {
@@ -60,7 +61,9 @@ QdqPlan plan_of_decisions(const GraphIndex& graph, const Decisions& decisions,
           {std::move(placed), layer->name(), is_weight ? weight : activation});
     }
   }
-  return grouped(std::move(plan), graph);
+  plan = grouped(std::move(plan), graph);
+  choose_signs(plan, graph);
+  return plan;
 }
 
 }  // namespace octet::quant

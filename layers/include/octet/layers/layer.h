@@ -100,6 +100,12 @@ class Layer {
   /// The name it was given before it got a wrapper, which adds to it.
   virtual const std::string& original_name() const { return name_; }
 
+  /// Whether no value it gives can be negative, in training too, where those
+  /// of its inputs cannot (`inputs`). By default as its activation() says;
+  /// where that is linear, as the inputs of layers that move values or hand
+  /// them on.
+  virtual bool is_non_negative(bool inputs) const;
+
   /// Whether it collects something of the values it sees, as quantizers do in
   /// calibration: then they are to be seen by one thread, in order.
   virtual bool observing() const { return false; }

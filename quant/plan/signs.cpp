@@ -1,0 +1,62 @@
+#include "plan/signs.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+namespace octet::quant {
+namespace {
+
+using Tensors = std::unordered_set<const GraphNode*>;
+
+// By the nodes that make them.
+Tensors non_negative_tensors(const Model& model) {
+  Tensors result;
+  for (const auto& node : model.nodes()) {
+    const bool inputs =
+        !node->inputs.empty() &&
+        std::ranges::all_of(node->inputs, [&](const SymbolicTensor& x) {
+          return result.contains(x.node.get());
+        });
+    if (node->layer->is_non_negative(inputs)) result.insert(node.get());
+  }
+  return result;
+}
+
+// What the quantizer at a point sees, in all calls of its layer.
+bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
+                     const Tensors& tensors) {
+  const Layer* layer = graph.find_layer(point.layer);
+  if (layer == nullptr || point.site.kind == SiteKind::inner) return false;
+  const auto index = static_cast<size_t>(point.site.index);
+  return std::ranges::all_of(graph.calls(*layer), [&](const GraphNode* call) {
+    if (point.site.kind == SiteKind::output) return tensors.contains(call);
+    return index < call->inputs.size() &&
+           tensors.contains(call->inputs[index].node.get());
+  });
+}
+
+}  // namespace
+
+void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
+  const auto narrow = [](const QdqPoint& point) {
+    return point.site.kind != SiteKind::weight && point.config.bits < 8;
+  };
+  Tensors tensors;
+  if (std::ranges::any_of(plan.points, narrow)) {
+    tensors = non_negative_tensors(graph.model());
+  }
+  std::map<std::string, bool> groups;  // all of their points
+  for (const QdqPoint& point : plan.points) {
+    if (point.site.kind == SiteKind::weight) continue;
+    const bool here = narrow(point) && is_non_negative(point, graph, tensors);
+    const auto [group, added] = groups.emplace(point.group, here);
+    if (!added) group->second = group->second && here;
+  }
+  for (QdqPoint& point : plan.points) {
+    if (point.site.kind == SiteKind::weight) continue;
+    point.config.is_signed = !groups.at(point.group);
+  }
+}
+
+}  // namespace octet::quant

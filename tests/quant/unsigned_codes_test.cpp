@@ -1,0 +1,177 @@
+// Codes [0, 2^bits - 1] of tensors that cannot be negative.
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Whether each activation's codes have a sign, by its quantizer.
+std::map<std::string, bool> signs(const Model& model, int width = 4) {
+  std::map<std::string, bool> result;
+  for (const QdqPoint& point : plan_for(model, {.policy = Policy::toolkit,
+                                               .activation = {.bits = width}})
+                                   .points) {
+    if (point.site.kind == SiteKind::weight) {
+      EXPECT_TRUE(point.config.is_signed);
+    } else {
+      result[point.group] = point.config.is_signed;
+    }
+  }
+  return result;
+}
+
+/// Dense layers behind what `make` makes of "x".
+template <class Make>
+bool sign_behind(Make make) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  const SymbolicTensor y = make(x);
+  const Model model(x, Dense({.units = 2, .name = "reader"})(Flatten()(y)));
+  const auto all = signs(model);
+  EXPECT_EQ(all.size(), 1u);
+  return all.begin()->second;
+}
+
+TEST(UnsignedCodes, AreForTensorsThatCannotBeNegative) {
+  EXPECT_FALSE(sign_behind([](auto x) { return ReLU()(x); }));
+  EXPECT_FALSE(sign_behind([](auto x) { return ReLU({.max_value = 3})(x); }));
+  EXPECT_FALSE(sign_behind([](auto x) { return ReLU({.threshold = 1})(x); }));
+  EXPECT_FALSE(sign_behind([](auto x) { return Activation("sigmoid")(x); }));
+  EXPECT_FALSE(sign_behind([](auto x) { return Softmax()(x); }));
+  EXPECT_FALSE(
+      sign_behind([](auto x) { return Dropout({.rate = 0.5f})(ReLU()(x)); }));
+  EXPECT_FALSE(sign_behind([](auto x) { return ZeroPadding2D()(ReLU()(x)); }));
+}
+
+TEST(UnsignedCodes, AreNotForTensorsThatMayBeNegative) {
+  EXPECT_TRUE(sign_behind([](auto x) { return x; }));
+  EXPECT_TRUE(
+      sign_behind([](auto x) { return ReLU({.negative_slope = 0.1f})(x); }));
+  EXPECT_TRUE(sign_behind([](auto x) { return Activation("swish")(x); }));
+  EXPECT_TRUE(sign_behind([](auto x) { return ELU()(x); }));
+  EXPECT_TRUE(sign_behind([](auto x) { return LeakyReLU()(x); }));
+  EXPECT_TRUE(sign_behind(
+      [](auto x) { return GaussianNoise({.stddev = 1.0f})(ReLU()(x)); }));
+  EXPECT_TRUE(sign_behind([](auto x) {
+    return Subtract()({ReLU()(x), ReLU()(x)});
+  }));
+  EXPECT_TRUE(sign_behind([](auto x) { return Add()({ReLU()(x), x}); }));
+  EXPECT_TRUE(
+      sign_behind([](auto x) { return BatchNormalization()(ReLU()(x)); }));
+}
+
+TEST(UnsignedCodes, FollowMergesAndPoolsOfSuchTensors) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  const SymbolicTensor y = ReLU()(x);
+  for (const SymbolicTensor& z :
+       {Add()({y, y}), Multiply()({y, y}), Concatenate()({y, y}),
+        MaxPooling2D()(y), AveragePooling2D()(y)}) {
+    const Model model(x, Dense({.units = 2})(Flatten({.name = "flat"})(z)));
+    EXPECT_FALSE(signs(model).at("flat"));
+  }
+}
+
+// Their readers share a quantizer; noise is looked through.
+TEST(UnsignedCodes, AreForAllReadersOfATensorOrNone) {
+  const SymbolicTensor x = input({6}, "x");
+  const SymbolicTensor y = ReLU({.name = "y"})(x);
+  const SymbolicTensor noisy = GaussianNoise({.stddev = 1.0f})(y);
+  const Model model({x}, {Dense({.units = 2})(y), Dense({.units = 2})(noisy)});
+  EXPECT_TRUE(signs(model).at("y"));
+  EXPECT_NO_THROW((void)quantize_model(model, {.activation = {.bits = 4}}));
+}
+
+TEST(UnsignedCodes, AreOfLessThanEightBits) {
+  const Model model = quickstart();
+  EXPECT_TRUE(signs(model, 8).at("flatten"));
+  EXPECT_FALSE(signs(model, 7).at("flatten"));
+  EXPECT_THAT(
+      error_of<UnsupportedError>([] { Quantizer("q", {.is_signed = false}); }),
+      HasSubstr("expected codes that int8 holds, got uint8 [0,255]"));
+}
+
+TEST(UnsignedCodes, RunFromZeroToTheLargest) {
+  Quantizer q("q", {.bits = 4, .is_signed = false});
+  q.set_scale(0.5f);
+  const Variable y = q(Variable(tensor({1, 5}, {-3, 0.26f, 3, 7.5f, 100})));
+  EXPECT_EQ(values(y), (std::vector<float>{0, 0.5f, 3, 7.5f, 7.5f}));
+}
+
+TEST(UnsignedCodes, AreCalibratedOverAllOfThem) {
+  Model model = quantize_model(quickstart(), {.activation = {.bits = 4}});
+  const auto ranges =
+      calibrate(model, samples(20, {8, 6, 1}), {.method = Calibration::max});
+  ASSERT_EQ(ranges[1].quantizer, "flatten");
+  EXPECT_EQ(ranges[1].scale, ranges[1].range / 15);
+  EXPECT_EQ(ranges[0].scale, ranges[0].range / 7);
+}
+
+TEST(UnsignedCodes, RefuseToBeCalibratedOnNegativeValues) {
+  QdqPlan plan = plan_for(quickstart(), {.activation = {.bits = 4}});
+  for (QdqPoint& point : plan.points) {
+    if (point.group == "image") point.config.is_signed = false;
+  }
+  Model model = apply(plan, quickstart());
+  EXPECT_THAT(error_of<ValueError>([&] {
+                calibrate(model, samples(4, {8, 6, 1}));
+              }),
+              ::testing::AllOf(HasSubstr("expected no negative values"),
+                               HasSubstr("in quantizer 'image'")));
+}
+
+TEST(UnsignedCodes, AreNotForWeights) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                (void)quantize_model(
+                    quickstart(), {.weight = {.bits = 4, .is_signed = false}});
+              }),
+              HasSubstr("expected codes with a sign for a weight"));
+}
+
+TEST(UnsignedCodes, ArePartOfPlans) {
+  const QdqPlan plan = plan_for(quickstart(), {.activation = {.bits = 4}});
+  EXPECT_EQ(plan_from_config(to_config(plan)), plan);
+  EXPECT_THAT(plan.to_string(), HasSubstr("uint4 [0,15] per tensor fixed"));
+}
+
+// Padding, odd channels and one sample; the integer kernels against floats that
+// hold the codes.
+TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
+  const SymbolicTensor image = input({7, 5, 3}, "image");
+  SymbolicTensor x =
+      ReLU()(Conv2D({.filters = 5, .padding = Padding::same})(image));
+  x = ReLU()(DepthwiseConv2D({.padding = Padding::same})(x));
+  const SymbolicTensor y =
+      ReLU()(Conv2D({.filters = 5, .padding = Padding::same})(x));
+  x = ReLU()(Add()({x, y}));
+  x = Dense({.units = 4})(GlobalAveragePooling2D()(x));
+  Model plain(image, x);
+  shake(plain);
+  for (const int width : {7, 4, 2}) {
+    Model model = quantize_model(plain, {.activation = {.bits = width},
+                                         .weight = {.bits = width,
+                                                    .narrow_range = true,
+                                                    .per_channel = true,
+                                                    .rule = ScaleRule::live}});
+    calibrate(model, samples(20, {7, 5, 3}), {.method = Calibration::mse});
+    for (const int64_t n : {int64_t{1}, int64_t{9}}) {
+      const Tensor in = noise({n, 7, 5, 3}, 4);
+      const std::vector<uint32_t> expected = bits(model(Variable(in)));
+      EXPECT_EQ(bits(InferenceSession(model).run(in)), expected);
+      EXPECT_EQ(bits(model.predict(in)), expected);
+      {
+        const FloatCodesGuard float_codes;
+        EXPECT_EQ(bits(model(Variable(in))), expected);
+      }
+      const EagerGuard eager;
+      EXPECT_EQ(bits(model(Variable(in))), expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet::quant
