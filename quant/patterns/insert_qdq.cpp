@@ -195,8 +195,9 @@ QdqPlan plan_of_matches(const Model& model,
   for (const PatternMatch& match : matches) {
     if (match.apply) reader.read(match);
   }
-  return plan_of_decisions(graph, reader.decisions(), config.activation,
-                           config.weight);
+  return with_bits(plan_of_decisions(graph, reader.decisions(),
+                                     config.activation, config.weight),
+                   model, config.bits);
 }
 
 Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,

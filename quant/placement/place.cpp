@@ -340,8 +340,9 @@ Placement place(const Model& model, const QuantizeOptions& options) {
     if (!fixed.empty()) alone = policy_of(graph, {}, options);
   }
   Placement placement;
-  placement.plan =
-      plan_of_decisions(graph, all, options.activation, options.weight);
+  placement.plan = with_bits(
+      plan_of_decisions(graph, all, options.activation, options.weight), model,
+      options.bits);
   const std::string_view policy_name =
       options.policy == Policy::toolkit ? "toolkit policy" : "tensorrt policy";
   for (const auto& layer : model.layers()) {

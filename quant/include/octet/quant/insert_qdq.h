@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <octet/quant/layer_bits.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/transform.h>
 
@@ -13,6 +14,8 @@ namespace octet::quant {
 struct QuantConfig {
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
+  /// Widths of single layers, as with_bits() gives them.
+  std::vector<LayerBits> bits = {};
   /// Layer classes, by any of their names, whose weights stay float; Q/DQ on
   /// what they read stays.
   std::vector<std::string> skip_weight_quant_for = {};

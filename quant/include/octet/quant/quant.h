@@ -8,6 +8,7 @@
 #include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
+#include <octet/quant/layer_bits.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/observer.h>
 #include <octet/quant/pattern.h>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <octet/quant/insertion_case.h>
+#include <octet/quant/layer_bits.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/spec.h>
 
@@ -63,6 +64,8 @@ struct QuantizeOptions {
   OnUnknown on_unknown = OnUnknown::error;
   QuantizerConfig activation = activation_quantizer();
   QuantizerConfig weight = weight_quantizer();
+  /// Widths of single layers, as with_bits() gives them.
+  std::vector<LayerBits> bits = {};
 };
 
 /// Where Q/DQ goes and why, and where not and why. Nothing is changed.

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <octet/quant/layer_bits.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "plan/groups.h"
+#include "plan/name_pattern.h"
+#include "plan/signs.h"
+
+namespace octet::quant {
+namespace {
+
+// * and ? as a regular expression.
+std::string regex_of(const std::string& name) {
+  std::string result;
+  for (const char c : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    if (c == '*') {
+      result += ".*";
+    } else if (c == '?') {
+      result += '.';
+    } else {
+      if (!plain) result += '\\';
+      result += c;
+    }
+  }
+  return result;
+}
+
+bool is_weight(const QdqPoint& point) {
+  return point.site.kind == SiteKind::weight;
+}
+
+void check_width(const LayerBits& entry, const char* which,
+                 std::optional<int> bits) {
+  if (!bits || (*bits >= 2 && *bits <= 8)) return;
+  throw ValueError(fmt::format("bits of '{}': expected {} in [2,8], got {}",
+                               entry.layer, which, *bits));
+}
+
+// Sets the widths that an entry asks for, and notes at which points it does.
+void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
+  if (!entry.weight && !entry.activation) {
+    throw ValueError(fmt::format(
+        "bits of '{}': expected those of weight or activation, got none",
+        entry.layer));
+  }
+  check_width(entry, "weight", entry.weight);
+  check_width(entry, "activation", entry.activation);
+  const NamePattern pattern(regex_of(entry.layer));
+  bool weights = false;
+  bool activations = false;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < plan.points.size(); ++i) {
+    QdqPoint& point = plan.points[i];
+    names.push_back(point.layer);
+    if (!pattern.matches(point.layer)) continue;
+    (is_weight(point) ? weights : activations) = true;
+    const auto bits = is_weight(point) ? entry.weight : entry.activation;
+    if (!bits) continue;
+    point.config.bits = *bits;
+    asked[i] = true;
+  }
+  if ((!entry.weight || weights) && (!entry.activation || activations)) return;
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  throw NotFoundError(fmt::format(
+      "bits of '{}': expected layers with Q/DQ on {}, got none{}", entry.layer,
+      entry.weight && !weights ? "weights" : "what they read",
+      suggest_names(entry.layer, names)));
+}
+
+// One width for each quantizer.
+void settle(QdqPlan& plan, const std::vector<bool>& asked) {
+  std::map<std::string, const QdqPoint*> widest;
+  for (const QdqPoint& point : plan.points) {
+    const QdqPoint*& best = widest[point.group];
+    if (best == nullptr || point.config.bits > best->config.bits) best = &point;
+  }
+  for (size_t i = 0; i < plan.points.size(); ++i) {
+    QdqPoint& point = plan.points[i];
+    const QdqPoint& best = *widest.at(point.group);
+    if (point.config.bits == best.config.bits) continue;
+    if (asked[i]) {
+      warn(fmt::format(
+          "bits of '{}': got {}, but '{}' reads the same tensor with {} and "
+          "they share a quantizer, which has the larger width",
+          point.layer, point.config.bits, best.layer, best.config.bits));
+    }
+    point.config.bits = best.config.bits;
+  }
+}
+
+}  // namespace
+
+QdqPlan with_bits(const QdqPlan& plan, const Model& model,
+                  const std::vector<LayerBits>& layers) {
+  if (layers.empty()) return plan;
+  const GraphIndex graph(model);
+  QdqPlan result = grouped(plan, graph);
+  std::vector<bool> asked(result.points.size());
+  for (const LayerBits& entry : layers) apply_to(result, entry, asked);
+  settle(result, asked);
+  choose_signs(result, graph);
+  return result;
+}
+
+}  // namespace octet::quant
