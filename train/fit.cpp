@@ -74,6 +74,7 @@ class Run {
     progress_.resumed = checkpoints.resumes();
     if (!checkpoints.resumes()) calibrate();
     parameters_ = trainable_parameters(model);
+    warn_of_scale_steps(model, options);
     call(&Callback::on_train_begin);
     // A fit that was broken off may have left gradients behind.
     clear_gradients();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <octet/quant/qat.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/train/loader.h>
 #include <octet/train/progress_bar.h>
@@ -153,6 +154,36 @@ void warn_of_missing_classes(const DataSplit& data) {
 }
 
 }  // namespace
+
+void warn_of_scale_steps(const Model& model, const FitOptions& options) {
+  const Config config = options.optimizer.config();
+  const Config* name = config.find("class_name");
+  // SGD's steps are as large as gradients; LAMB's as parameters.
+  if (name == nullptr || name->as_string() == "SGD" ||
+      name->as_string() == "LAMB") {
+    return;
+  }
+  const float rate = options.optimizer.learning_rate();
+  std::string smallest;
+  float scale = 0;
+  for (const auto& quantizer : quant::quantizers(model)) {
+    if (quantizer->config().rule != quant::ScaleRule::learned) continue;
+    for (const float s : quantizer->scales()) {
+      if (!smallest.empty() && s >= scale) continue;
+      smallest = quantizer->name();
+      scale = s;
+    }
+  }
+  constexpr float kLargestShare = 0.02f;
+  if (smallest.empty() || rate <= kLargestShare * scale) return;
+  warn(fmt::format(
+      "fit: expected steps that are small beside scales that learn, got a "
+      "learning rate of {} beside the scale {:.3g} of '{}': {} moves it by "
+      "about that much whatever its gradient. Hint: SGD, or a rate up to "
+      "{:.1g}",
+      number_text(rate), scale, smallest, name->as_string(),
+      kLargestShare * scale));
+}
 
 DataSplit check_and_split(const Model& model, const Dataset& data,
                           const TrainedOutputs& trained,

@@ -35,4 +35,8 @@ int64_t batch_size_of(const Dataset& data, const FitOptions& options);
 std::vector<std::string> log_names(const TrainedOutputs& trained,
                                    bool validation, bool gradient_norm);
 
+/// Warns of an optimizer whose steps do not follow the size of gradients, and
+/// are large beside scales that learn.
+void warn_of_scale_steps(const Model& model, const FitOptions& options);
+
 }  // namespace octet::train

@@ -93,6 +93,24 @@ TEST(FitQuantized, MovesScalesThatLearn) {
   EXPECT_LT(history.back().loss, history.front().loss);
 }
 
+TEST(FitQuantized, WarnsOfStepsThatAreLargeBesideScalesThatLearn) {
+  const auto warnings_of = [](const Optimizer& optimizer) {
+    Model model = quant::quantize_model(
+        small_network(), {.activation = {.rule = quant::ScaleRule::learned}});
+    quant::calibrate(model, blobs(64));
+    const WarningsKept warnings;
+    fit(model, blobs(64), {.optimizer = optimizer});
+    return warnings.messages;
+  };
+  EXPECT_THAT(warnings_of(Adam({.learning_rate = 1e-2f})),
+              ::testing::Contains(
+                  HasSubstr("expected steps that are small beside scales that "
+                            "learn, got a learning rate of 0.01")));
+  EXPECT_THAT(warnings_of(Adam({.learning_rate = 1e-6f})),
+              ::testing::IsEmpty());
+  EXPECT_THAT(warnings_of(SGD({.learning_rate = 1e-2f})), ::testing::IsEmpty());
+}
+
 // Scales that learn are the optimizer's, so they are there before the state.
 TEST(FitQuantized, GoesOnWithScalesThatLearn) {
   const auto checkpoints = std::make_shared<MemoryCheckpoints>();
