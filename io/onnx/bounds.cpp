@@ -18,6 +18,7 @@ constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
 
 void check_type(const onnx::TypeProto& type, const std::string& what) {
   if (type.has_tensor_type()) {
+    check_type_number(type.tensor_type().elem_type(), what);
     for (const auto& dim : type.tensor_type().shape().dim()) {
       // Inference with automatic padding counts through huge ones.
       if (dim.has_dim_value() &&
@@ -81,7 +82,12 @@ void check_graph(const onnx::GraphProto& graph);
 
 void check_attribute(const onnx::NodeProto& node,
                      const onnx::AttributeProto& attribute) {
-  if (is_standard_domain(node.domain())) check_attribute_range(node, attribute);
+  check_attribute_range(node, attribute);
+  for (const char* name : {"to", "dtype", "output_dtype"}) {
+    if (attribute.name() == name) {
+      check_type_number(attribute.i(), describe(node));
+    }
+  }
   const std::string what = fmt::format("{}, attribute '{}'", describe(node),
                                        printable(attribute.name()));
   if (!attribute.ref_attr_name().empty()) {
@@ -133,23 +139,12 @@ void check_graph(const onnx::GraphProto& graph) {
 void check_ir_version(const onnx::ModelProto& model) {
   const int64_t version = model.ir_version();
   if (version >= kFirstIrVersion && version <= kLastIrVersion) return;
-  throw FormatError(
-      fmt::format("ONNX model: expected IR version {} to {}, got {}; save it "
-                  "with ir_version={}",
-                  kFirstIrVersion, kLastIrVersion, version, kLastIrVersion));
-}
-
-// onnx::checker asks for shapes as well, without saying whose.
-void check_shape_stated(const onnx::ValueInfoProto& value,
-                        std::string_view what) {
-  const onnx::TypeProto& type = value.type();
-  const bool stated = type.has_tensor_type()
-                          ? type.tensor_type().has_shape()
-                          : type.value_case() != onnx::TypeProto::VALUE_NOT_SET;
-  if (!stated) {
-    throw FormatError(fmt::format("{} '{}': expected a shape, got none", what,
-                                  printable(value.name())));
-  }
+  const std::string problem = fmt::format(
+      "ONNX model: expected IR version {} to {}, got {}; save it "
+      "with ir_version={}",
+      kFirstIrVersion, kLastIrVersion, version, kLastIrVersion);
+  if (version > kLastIrVersion) throw UnsupportedError(problem);
+  throw FormatError(problem);
 }
 
 }  // namespace
@@ -174,17 +169,19 @@ int64_t opset_of(const onnx::ModelProto& model) {
     opset = import.version();
     ++found;
   }
+  // A model of other operators alone needs none.
+  if (found == 0 && model.opset_import_size() > 0) return kFirstOpset;
   if (found != 1) {
     throw FormatError(fmt::format(
         "ONNX model: expected one opset of ai.onnx, got {}", found));
   }
-  if (opset < kFirstOpset || opset > kLastOpset) {
-    throw FormatError(
-        fmt::format("ONNX model: expected an opset from {} to {}, got {}; "
-                    "export or convert the model for an older opset",
-                    kFirstOpset, kLastOpset, opset));
-  }
-  return opset;
+  if (opset >= kFirstOpset && opset <= kLastOpset) return opset;
+  const std::string problem = fmt::format(
+      "ONNX model: expected an opset from {} to {}, got {}; "
+      "export or convert the model for an older opset",
+      kFirstOpset, kLastOpset, opset);
+  if (opset > kLastOpset) throw UnsupportedError(problem);
+  throw FormatError(problem);
 }
 
 void check_bounds(const onnx::ModelProto& model) {
@@ -199,13 +196,6 @@ void check_bounds(const onnx::ModelProto& model) {
         fmt::format("ONNX model: expected no functions of its own, got {}; "
                     "inline them first",
                     model.functions_size()));
-  }
-  // Within subgraphs they may be left out.
-  for (const auto& value : model.graph().input()) {
-    check_shape_stated(value, "graph input");
-  }
-  for (const auto& value : model.graph().output()) {
-    check_shape_stated(value, "graph output");
   }
   check_graph(model.graph());
 }

@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -17,8 +21,9 @@
 #include "bounds.h"
 #include "file_kind.h"
 #include "graph_view.h"
-#include "guards.h"
+#include "normalize.h"
 #include "qdq.h"
+#include "schemas.h"
 #include "tensors.h"
 
 namespace octet::io {
@@ -50,6 +55,43 @@ void as_format_error(std::string_view who, Body body) {
   }
 }
 
+// As onnx::checker::check_model(), which takes no version of the format newer
+// than its own.
+void check_graph_with_onnx(onnx::ModelProto& model) {
+  onnx::checker::CheckerContext context;
+  context.set_ir_version(static_cast<int>(
+      std::min<int64_t>(model.ir_version(), onnx::IR_VERSION)));
+  std::unordered_map<std::string, int> imports;
+  for (const auto& import : model.opset_import()) {
+    imports[import.domain()] = static_cast<int>(import.version());
+  }
+  context.set_opset_imports(std::move(imports));
+  context.set_schema_registry(&schemas());
+  const StatedShapes stated(*model.mutable_graph());
+  onnx::checker::check_graph(model.graph(), context, {});
+}
+
+// Some writers leave shapes of an earlier form of the graph between its nodes:
+// where they do not fit, they do not count.
+void infer_shapes(onnx::ModelProto& model) {
+  const auto infer = [&model] {
+    // Later opsets have more types than onnx's schemas.
+    const int64_t opset = opset_of(model);
+    const bool check_type = opset <= kLastOpsetOfOnnx;
+    const bool strict = can_infer_all(model.graph(), opset);
+    const bool data_propagation = true;
+    onnx::shape_inference::InferShapes(model, &schemas(),
+                                       {check_type, strict, data_propagation});
+  };
+  if (model.graph().value_info_size() == 0) return infer();
+  try {
+    infer();
+  } catch (const std::runtime_error&) {
+    model.mutable_graph()->clear_value_info();
+    infer();
+  }
+}
+
 }  // namespace
 
 onnx::ModelProto parse_onnx(const std::string& bytes) {
@@ -71,15 +113,10 @@ onnx::ModelProto parse_onnx(const std::string& bytes) {
 }
 
 void check_onnx(onnx::ModelProto& model) {
+  normalize(model);
   check_bounds(model);
-  as_format_error("ONNX checker", [&] { onnx::checker::check_model(model); });
-  guard_inference(model);
-  as_format_error("ONNX shape inference", [&] {
-    const bool check_type = true, strict = true, data_propagation = true;
-    onnx::shape_inference::InferShapes(model,
-                                       onnx::OpSchemaRegistry::Instance(),
-                                       {check_type, strict, data_propagation});
-  });
+  as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
+  as_format_error("ONNX shape inference", [&] { infer_shapes(model); });
   check_qdq(GraphView(model.graph()));
 }
 

@@ -15,7 +15,9 @@ inline constexpr std::string_view kOnnxFile = "an ONNX model";
 onnx::ModelProto parse_onnx(const std::string& bytes);
 
 /// Octet's own bounds, onnx::checker, strict shape inference and the rules of
-/// Q/DQ, in this order. The inferred shapes are left in the model.
+/// Q/DQ, in this order, over the operators of schemas.h; those that nobody
+/// knows pass. The model is left as normalize() makes it, with the inferred
+/// shapes.
 /// Throws: FormatError.
 void check_onnx(onnx::ModelProto& model);
 

@@ -102,12 +102,17 @@ OnnxShape GraphView::shape(const std::string& value) const {
 }
 
 std::string GraphView::type(const std::string& value) const {
-  if (const auto* tensor = constant(value)) {
-    return type_name(tensor->data_type());
-  }
+  const int32_t type = element_type(value);
+  return type == onnx::TensorProto::UNDEFINED ? "" : type_name(type);
+}
+
+int32_t GraphView::element_type(const std::string& value) const {
+  if (const auto* tensor = constant(value)) return tensor->data_type();
   const auto* type = find_or_null(types_, value);
-  if (type == nullptr || !type->has_tensor_type()) return "";
-  return type_name(type->tensor_type().elem_type());
+  if (type == nullptr || !type->has_tensor_type()) {
+    return onnx::TensorProto::UNDEFINED;
+  }
+  return type->tensor_type().elem_type();
 }
 
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node,

@@ -37,6 +37,8 @@ class GraphView {
   OnnxShape shape(const std::string& value) const;
   /// "float32"; empty if unknown.
   std::string type(const std::string& value) const;
+  /// As onnx::TensorProto::DataType numbers it; 0 if unknown.
+  int32_t element_type(const std::string& value) const;
 
  private:
   OnnxTensorInfo info(const std::string& value) const;

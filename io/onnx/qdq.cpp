@@ -7,6 +7,7 @@
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
+#include "schemas.h"
 #include "tensors.h"
 
 namespace octet::io {
@@ -18,12 +19,43 @@ constexpr int64_t kDefaultAxis = 1;  // QuantizeLinear-13
   throw FormatError(fmt::format("{}: {}", describe(node), problem));
 }
 
+// The axis along which blocks of elements have a scale in common: with as many
+// scales as there are blocks, and one for each index of the other axes.
+std::optional<int64_t> block_axis(const onnx::NodeProto& node,
+                                  const std::vector<int64_t>& scale_dims,
+                                  int64_t block, const GraphView& view) {
+  const auto* attribute = find_attribute(node, "axis");
+  int64_t axis = attribute == nullptr ? kDefaultAxis : attribute->i();
+  const auto rank = static_cast<int64_t>(scale_dims.size());
+  const auto dims = view.dims(node.input(0));
+  if (axis < 0) axis += rank;
+  bool fits = block > 0 && axis >= 0 && axis < rank &&
+              (!dims || dims->size() == scale_dims.size());
+  for (size_t d = 0; fits && dims && d < dims->size(); ++d) {
+    const int64_t size = (*dims)[d];
+    const int64_t scales = static_cast<int64_t>(d) == axis && size >= 0
+                               ? (size - 1) / block + 1
+                               : size;
+    fits = scales < 0 || scale_dims[d] < 0 || scale_dims[d] == scales;
+  }
+  if (!fits) {
+    refuse(node, fmt::format("expected scales for blocks of {} of {}, got {}",
+                             block, to_text(view.shape(node.input(0))),
+                             dims_text(scale_dims)));
+  }
+  return axis;
+}
+
 // The axis the scales lie along, or nothing if one scale is for the whole
 // tensor. Some exporters write that one as [1].
 std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
                                     const std::vector<int64_t>& scale_dims,
                                     const GraphView& view) {
   if (scale_dims.empty()) return std::nullopt;
+  if (const auto* block = find_attribute(node, "block_size");
+      block != nullptr && block->i() != 0) {
+    return block_axis(node, scale_dims, block->i(), view);
+  }
   if (scale_dims.size() > 1) {
     refuse(node, fmt::format("expected a scale of rank 0 or 1, got {}",
                              dims_text(scale_dims)));
@@ -57,8 +89,8 @@ std::optional<int64_t> channel_axis(const onnx::NodeProto& node,
 
 std::vector<float> scales_of(const onnx::NodeProto& node,
                              const onnx::TensorProto& tensor) {
-  if (tensor.data_type() != onnx::TensorProto::FLOAT) {
-    refuse(node, fmt::format("expected float32 scales, got {}",
+  if (!is_float(tensor)) {
+    refuse(node, fmt::format("expected scales that are floats, got {}",
                              type_name(tensor.data_type())));
   }
   std::vector<float> scales = float_values(tensor);
@@ -78,7 +110,12 @@ void check_zero_point(const onnx::NodeProto& node,
                       const GraphView& view) {
   if (node.input_size() < 3 || node.input(2).empty()) return;
   const auto dims = view.dims(node.input(2));
-  if (dims && *dims != scale_dims) {
+  // One number is the same as [] and as [1]; ONNX Runtime's quantizer mixes
+  // them.
+  const auto one = [](const std::vector<int64_t>& d) {
+    return d.empty() || d == std::vector<int64_t>{1};
+  };
+  if (dims && *dims != scale_dims && !(one(*dims) && one(scale_dims))) {
     refuse(node, fmt::format("expected a zero point of shape {} like the "
                              "scale, got {}",
                              dims_text(scale_dims),
@@ -86,16 +123,19 @@ void check_zero_point(const onnx::NodeProto& node,
   }
 }
 
+// ONNX Runtime's quantizer has operators of its own that are the same.
+bool has_qdq_domain(const onnx::NodeProto& node) {
+  return is_standard_domain(node.domain()) || node.domain() == kMicrosoftDomain;
+}
+
 }  // namespace
 
 bool is_quantize(const onnx::NodeProto& node) {
-  return is_standard_domain(node.domain()) &&
-         node.op_type() == "QuantizeLinear";
+  return has_qdq_domain(node) && node.op_type() == "QuantizeLinear";
 }
 
 bool is_dequantize(const onnx::NodeProto& node) {
-  return is_standard_domain(node.domain()) &&
-         node.op_type() == "DequantizeLinear";
+  return has_qdq_domain(node) && node.op_type() == "DequantizeLinear";
 }
 
 QdqGrid qdq_grid(const onnx::NodeProto& node, const GraphView& view) {

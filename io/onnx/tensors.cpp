@@ -10,6 +10,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "elements.h"
+
 namespace octet::io {
 namespace {
 
@@ -72,13 +74,28 @@ Storage storage_of(int32_t data_type) {
 std::string type_name(int32_t data_type) {
   // In the order of onnx::TensorProto::DataType.
   static constexpr const char* kNames[] = {
-      "undefined", "float32", "uint8",     "int8",       "uint16",  "int16",
-      "int32",     "int64",   "string",    "bool",       "float16", "float64",
-      "uint32",    "uint64",  "complex64", "complex128", "bfloat16"};
+      "undefined",      "float32",    "uint8",
+      "int8",           "uint16",     "int16",
+      "int32",          "int64",      "string",
+      "bool",           "float16",    "float64",
+      "uint32",         "uint64",     "complex64",
+      "complex128",     "bfloat16",   "float8e4m3fn",
+      "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz",
+      "uint4",          "int4",       "float4e2m1",
+      "float8e8m0",     "uint2",      "int2"};
   if (data_type >= 0 && data_type < static_cast<int>(std::size(kNames))) {
     return kNames[data_type];
   }
   return fmt::format("type {}", data_type);
+}
+
+void check_type_number(int64_t data_type, const std::string& what) {
+  constexpr int64_t kFirstNewer = 17, kLastNewer = 26;  // float8e4m3fn, int2
+  if (data_type < kFirstNewer || data_type > kLastNewer) return;
+  throw UnsupportedError(fmt::format(
+      "{}: expected an element type of 8 bits or more that is no float8, got "
+      "{}",
+      what, type_name(static_cast<int32_t>(data_type))));
 }
 
 std::string dims_text(std::span<const int64_t> dims) {
@@ -122,6 +139,7 @@ void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
         "save the model without external data",
         what));
   }
+  check_type_number(tensor.data_type(), what);
   const Storage storage = storage_of(tensor.data_type());
   if (storage.entries == nullptr) {
     throw FormatError(
@@ -173,13 +191,33 @@ int64_t element_count(const onnx::TensorProto& tensor) {
   return count;
 }
 
+bool is_float(const onnx::TensorProto& tensor) {
+  using T = onnx::TensorProto;
+  return tensor.data_type() == T::FLOAT || tensor.data_type() == T::FLOAT16 ||
+         tensor.data_type() == T::BFLOAT16;
+}
+
 std::vector<float> float_values(const onnx::TensorProto& tensor) {
-  if (!tensor.has_raw_data()) {
+  const bool single = tensor.data_type() == onnx::TensorProto::FLOAT;
+  const bool half = tensor.data_type() == onnx::TensorProto::FLOAT16;
+  if (single && !tensor.has_raw_data()) {
     return {tensor.float_data().begin(), tensor.float_data().end()};
   }
   std::vector<float> values(static_cast<size_t>(element_count(tensor)));
-  std::memcpy(values.data(), tensor.raw_data().data(),
-              values.size() * sizeof(float));
+  if (single) {
+    std::memcpy(values.data(), tensor.raw_data().data(),
+                values.size() * sizeof(float));
+    return values;
+  }
+  // Two bytes each, in raw_data or in the lower half of int32_data.
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto bits =
+        tensor.has_raw_data()
+            ? element<uint16_t>(tensor.raw_data().data() + 2 * i, false)
+            : static_cast<uint16_t>(tensor.int32_data(static_cast<int>(i)));
+    values[i] =
+        half ? half_to_float(bits) : std::bit_cast<float>(uint32_t{bits} << 16);
+  }
   return values;
 }
 

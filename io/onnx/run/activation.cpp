@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
+#include <string>
 
 #include <octet/runtime/parallel.h>
 
+#include "../tensors.h"
 #include "map.h"
 #include "operators.h"
 
@@ -103,6 +106,42 @@ Values hard_swish(const NodeContext& context) {
   return map_floats(context, [](float x) {
     return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
   });
+}
+
+// x * P(X < x) of a normal distribution, or its approximation by tanh.
+Values gelu(const NodeContext& context) {
+  const std::string approximate = context.text("approximate", "none");
+  if (approximate == "none") {
+    return map_floats(context, [](float x) {
+      const double z = x;
+      return static_cast<float>(0.5 * z * (1 + std::erf(z / std::sqrt(2.0))));
+    });
+  }
+  if (approximate != "tanh") {
+    context.refuse("expected approximate = none or tanh, got '" +
+                   printable(approximate) + "'");
+  }
+  return map_floats(context, [](float x) {
+    const double z = x;
+    const double inner =
+        std::sqrt(2 / std::numbers::pi) * (z + 0.044715 * z * z * z);
+    return static_cast<float>(0.5 * z * (1 + std::tanh(inner)));
+  });
+}
+
+Values mish(const NodeContext& context) {
+  return map_floats(context, [](float x) {
+    const double z = x;
+    const double softplus =
+        z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
+    return static_cast<float>(z * std::tanh(softplus));
+  });
+}
+
+Values swish(const NodeContext& context) {
+  const float alpha = context.number("alpha", 1);
+  return map_floats(context,
+                    [=](float x) { return x / (1 + std::exp(-alpha * x)); });
 }
 
 Values tanh(const NodeContext& context) {

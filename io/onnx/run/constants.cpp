@@ -1,5 +1,6 @@
 #include "constants.h"
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -19,8 +20,10 @@ struct Type {
   DType octet;
 };
 constexpr Type kTypes[] = {
-    {T::FLOAT, DType::f32}, {T::INT8, DType::i8},   {T::UINT8, DType::u8},
-    {T::INT32, DType::i32}, {T::INT64, DType::i64}, {T::BOOL, DType::boolean},
+    {T::FLOAT, DType::f32},   {T::INT8, DType::i8},
+    {T::UINT8, DType::u8},    {T::INT32, DType::i32},
+    {T::INT64, DType::i64},   {T::BOOL, DType::boolean},
+    {T::FLOAT16, DType::f32}, {T::BFLOAT16, DType::f32},
 };
 
 template <class To, class Field>
@@ -65,13 +68,16 @@ Tensor constant(const onnx::TensorProto& from) {
   const Shape shape(
       std::span(from.dims().data(), static_cast<size_t>(from.dims_size())));
   Tensor to(shape, dtype_of(from.data_type()).value());
+  if (to.dtype() == DType::f32) {
+    std::ranges::copy(float_values(from), to.f32().begin());
+    return to;
+  }
   if (from.has_raw_data()) {
     copy_raw(to, from.raw_data());
     return to;
   }
   switch (to.dtype()) {
-    case DType::f32:
-      copy_field<float>(to, from.float_data());
+    case DType::f32:  // above
       break;
     case DType::i8:
       copy_field<int8_t>(to, from.int32_data());
@@ -93,26 +99,12 @@ Tensor constant(const onnx::TensorProto& from) {
 }
 
 bool has_constant(const onnx::NodeProto& node) {
-  if (node.attribute_size() != 1) return false;
-  const onnx::AttributeProto& value = node.attribute(0);
-  const std::string& name = value.name();
-  return (name == "value" && dtype_of(value.t().data_type())) ||
-         name == "value_float" || name == "value_floats" ||
-         name == "value_int" || name == "value_ints";
+  return node.attribute_size() == 1 && node.attribute(0).name() == "value" &&
+         dtype_of(node.attribute(0).t().data_type());
 }
 
 Tensor constant(const onnx::NodeProto& node) {
-  const onnx::AttributeProto& value = node.attribute(0);
-  const auto list = [](const auto& values) {
-    const auto count = static_cast<size_t>(values.size());
-    return Tensor::of(Shape{values.size()}, std::span(values.data(), count));
-  };
-  const std::string& name = value.name();
-  if (name == "value_float") return Tensor::scalar(value.f());
-  if (name == "value_floats") return list(value.floats());
-  if (name == "value_int") return Tensor::of<int64_t>(Shape{}, {value.i()});
-  if (name == "value_ints") return list(value.ints());
-  return constant(value.t());
+  return constant(node.attribute(0).t());
 }
 
 }  // namespace octet::io::run

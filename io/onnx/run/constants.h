@@ -11,8 +11,8 @@
 
 namespace octet::io::run {
 
-/// The type that a number of onnx::TensorProto::DataType stands for; nothing
-/// for those that a Tensor does not have.
+/// The type that holds a number of onnx::TensorProto::DataType: float32 also
+/// for float16 and bfloat16 (precision.h); nothing for those that Octet lacks.
 std::optional<DType> dtype_of(int32_t data_type);
 /// "float32", as ONNX calls it.
 std::string type_name(DType type);

@@ -12,6 +12,7 @@
 
 #include "../bounds.h"
 #include "constants.h"
+#include "precision.h"
 #include "program.h"
 
 namespace octet::io::run {
@@ -26,7 +27,13 @@ Values run_step(const Step& step, int64_t opset,
   const NodeContext context(step.node, opset, inputs, budget);
   context.check_time();
   try {
-    return step.run(context);
+    Values made = step.run(context);
+    for (size_t i = 0; i < made.size() && i < step.types.size(); ++i) {
+      if (is_short_float(step.types[i])) {
+        made[i] = rounded_to(context, step.types[i], made[i]);
+      }
+    }
+    return made;
   } catch (const ShapeError& error) {
     context.refuse(error.message());
   } catch (const ValueError& error) {  // another type than the node takes
@@ -83,6 +90,21 @@ void check_shape(const OnnxTensorInfo& input, const Tensor& x,
   }
 }
 
+std::string expected_type(const Program& program, size_t input) {
+  const std::string& type = program.inputs[input].type;
+  return is_short_float(program.input_types[input])
+             ? fmt::format("float32, which {} is held in", type)
+             : type;
+}
+
+// As the model sees it.
+Tensor rounded_input(const Tensor& x, int32_t type) {
+  if (!is_short_float(type)) return x;
+  Tensor y = x.clone();
+  for (float& value : y.f32()) value = rounded_to(type, value);
+  return y;
+}
+
 }  // namespace
 
 void check_inputs(const Program& program, std::span<const Tensor> inputs) {
@@ -97,9 +119,9 @@ void check_inputs(const Program& program, std::span<const Tensor> inputs) {
       throw ValueError(fmt::format("input '{}': expected a tensor, got none",
                                    expected.name));
     }
-    if (type_name(inputs[i].dtype()) != expected.type) {
+    if (inputs[i].dtype() != dtype_of(program.input_types[i])) {
       throw ValueError(fmt::format("input '{}': expected {}, got {}",
-                                   expected.name, expected.type,
+                                   expected.name, expected_type(program, i),
                                    type_name(inputs[i].dtype())));
     }
     check_shape(expected, inputs[i], sizes);
@@ -111,7 +133,8 @@ Values run(const Program& program, std::span<const Tensor> inputs,
   Budget budget(limits);
   std::vector<Tensor> values = program.constants;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    values[program.input_values[i]] = inputs[i];
+    values[program.input_values[i]] =
+        rounded_input(inputs[i], program.input_types[i]);
   }
   for (const Step& step : program.steps) {
     Values made = run_step(step, program.opset, values, budget);

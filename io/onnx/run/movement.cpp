@@ -33,6 +33,18 @@ int64_t bytes_behind(const Tensor& x, int axis) {
          size_of(x.dtype());
 }
 
+// Without sizes; since the number of parts is said, the last may be smaller.
+Dims equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
+  const bool said = context.has_attribute("num_outputs");
+  if (!said && total % parts != 0) return {};
+  const int64_t size = (total + parts - 1) / parts;
+  Dims sizes;
+  for (int64_t i = 0; i < parts; ++i) {
+    sizes.push_back(std::clamp<int64_t>(total - i * size, 0, size));
+  }
+  return sizes;
+}
+
 // What Slice takes of one axis.
 struct Slice {
   int64_t start = 0;
@@ -130,8 +142,8 @@ Values split(const NodeContext& context) {
   const int64_t total = x.shape()[axis];
   const auto parts = static_cast<int64_t>(context.output_count());
   Dims sizes = context.integers_since(kSplitAsInput, 1, "split");
-  if (sizes.empty() && total % parts == 0) {
-    sizes = Dims(static_cast<size_t>(parts), total / parts);
+  if (sizes.empty() && !context.has_input(1)) {
+    sizes = equal_parts(context, total, parts);
   }
   // Each within the whole, so that their sum cannot overflow.
   const bool sound =

@@ -8,6 +8,7 @@
 
 #include "channels.h"
 #include "operators.h"
+#include "walk.h"
 
 namespace octet::io::run {
 namespace {
@@ -155,6 +156,72 @@ Values instance_normalization(const NodeContext& context) {
            bias[c]}(image, to + i * channels.inner, channels.inner);
   });
   return {y};
+}
+
+// Groups of channels; scale and bias are for groups before opset 21, then for
+// channels.
+Values group_normalization(const NodeContext& context) {
+  constexpr int64_t kPerChannel = 21;
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const int64_t groups = context.integer("num_groups", 0);
+  if (groups < 1 || channels.count % groups != 0) {
+    context.refuse(fmt::format("expected num_groups that divides {}, got {}",
+                               channels.count, groups));
+  }
+  const int64_t each = channels.count / groups;
+  const bool per_channel_scale = context.opset() >= kPerChannel;
+  const int64_t scales = per_channel_scale ? channels.count : groups;
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const float* scale = per_channel(context, 1, scales);
+  const float* bias = per_channel(context, 2, scales);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(channels.outer * groups, [&](int64_t i) {
+    const int64_t first = i * each * channels.inner;
+    const Statistics s =
+        statistics_of(from + first, 1, each * channels.inner, 0);
+    for (int64_t k = 0; k < each; ++k) {
+      const int64_t group = i % groups;
+      const int64_t at = per_channel_scale ? group * each + k : group;
+      Affine{static_cast<float>(s.mean), root_of(s.variance, epsilon),
+             scale[at], bias[at]}(from + first + k * channels.inner,
+                                  to + first + k * channels.inner,
+                                  channels.inner);
+    }
+  });
+  return {y};
+}
+
+// x over the root of its mean square, times a scale that broadcasts to x.
+Values rms_normalization(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const int rank = x.shape().rank();
+  const int axis = context.axis(context.integer("axis", -1), rank);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const int64_t width = x.shape().slice(axis, rank).size();
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(x.shape().slice(0, axis).size(), [&](int64_t row) {
+    double sum = 0;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) {
+      sum += double{from[i]} * double{from[i]};
+    }
+    const float root = root_of(sum / static_cast<double>(width), epsilon);
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) {
+      to[i] = from[i] / root;
+    }
+  });
+  Tensor scaled = combine<float, float, float>(
+      context, y, context.input(1), [](float a, float b) { return a * b; });
+  if (scaled.shape() != x.shape()) {
+    context.refuse(fmt::format("expected a scale that broadcasts to {}, got {}",
+                               x.shape().to_string(),
+                               context.input(1).shape().to_string()));
+  }
+  return {scaled};
 }
 
 Values layer_normalization(const NodeContext& context) {

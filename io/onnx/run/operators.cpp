@@ -2,9 +2,11 @@
 
 #include <unordered_map>
 
+#include "../bounds.h"
+
 namespace octet::io::run {
 
-Operator find_operator(const std::string& op_type) {
+Operator find_operator(const onnx::NodeProto& node) {
   static const std::unordered_map<std::string, Operator> kOperators = {
       {"Abs", abs},
       {"Add", add},
@@ -13,6 +15,7 @@ Operator find_operator(const std::string& op_type) {
       {"AveragePool", average_pool},
       {"BatchNormalization", batch_normalization},
       {"Cast", cast},
+      {"CastLike", cast_like},
       {"Ceil", ceil},
       {"Clip", clip},
       {"Concat", concat},
@@ -32,11 +35,13 @@ Operator find_operator(const std::string& op_type) {
       {"Flatten", flatten},
       {"Floor", floor},
       {"Gather", gather},
+      {"Gelu", gelu},
       {"Gemm", gemm},
       {"GlobalAveragePool", global_average_pool},
       {"GlobalMaxPool", global_max_pool},
       {"Greater", greater},
       {"GreaterOrEqual", greater_or_equal},
+      {"GroupNormalization", group_normalization},
       {"HardSigmoid", hard_sigmoid},
       {"HardSwish", hard_swish},
       {"Identity", identity},
@@ -53,6 +58,7 @@ Operator find_operator(const std::string& op_type) {
       {"MaxPool", max_pool},
       {"Mean", mean},
       {"Min", min},
+      {"Mish", mish},
       {"Mul", mul},
       {"Neg", neg},
       {"Not", logical_not},
@@ -65,11 +71,17 @@ Operator find_operator(const std::string& op_type) {
       {"QuantizeLinear", quantize_linear},
       {"Range", range},
       {"Reciprocal", reciprocal},
+      {"RMSNormalization", rms_normalization},
+      {"ReduceL1", reduce_l1},
       {"ReduceL2", reduce_l2},
+      {"ReduceLogSum", reduce_log_sum},
+      {"ReduceLogSumExp", reduce_log_sum_exp},
       {"ReduceMax", reduce_max},
       {"ReduceMean", reduce_mean},
       {"ReduceMin", reduce_min},
+      {"ReduceProd", reduce_prod},
       {"ReduceSum", reduce_sum},
+      {"ReduceSumSquare", reduce_sum_square},
       {"Relu", relu},
       {"Reshape", reshape},
       {"Resize", resize},
@@ -87,14 +99,19 @@ Operator find_operator(const std::string& op_type) {
       {"Squeeze", squeeze},
       {"Sub", sub},
       {"Sum", sum},
+      {"Swish", swish},
       {"Tanh", tanh},
       {"Transpose", transpose},
       {"Unsqueeze", unsqueeze},
       {"Upsample", upsample},
       {"Where", where},
       {"Xor", logical_xor},
+      {"com.microsoft.DequantizeLinear", dequantize_linear},
+      {"com.microsoft.QuantizeLinear", quantize_linear},
   };
-  const auto found = kOperators.find(op_type);
+  const std::string& name = node.op_type();
+  const auto found = kOperators.find(
+      is_standard_domain(node.domain()) ? name : node.domain() + "." + name);
   return found == kOperators.end() ? nullptr : found->second;
 }
 

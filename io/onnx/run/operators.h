@@ -12,8 +12,8 @@ namespace octet::io::run {
 
 using Operator = Values (*)(const NodeContext&);
 
-/// Of the standard domain, by its name in the specification; null for others.
-Operator find_operator(const std::string& op_type);
+/// By its name in the specification; null for those that are not run.
+Operator find_operator(const onnx::NodeProto& node);
 
 // arithmetic.cpp
 Values add(const NodeContext& context);
@@ -52,6 +52,7 @@ Values erf(const NodeContext& context);
 Values reciprocal(const NodeContext& context);
 Values clip(const NodeContext& context);
 Values cast(const NodeContext& context);
+Values cast_like(const NodeContext& context);
 
 // activation.cpp
 Values relu(const NodeContext& context);
@@ -61,6 +62,9 @@ Values selu(const NodeContext& context);
 Values sigmoid(const NodeContext& context);
 Values hard_sigmoid(const NodeContext& context);
 Values hard_swish(const NodeContext& context);
+Values gelu(const NodeContext& context);
+Values mish(const NodeContext& context);
+Values swish(const NodeContext& context);
 Values tanh(const NodeContext& context);
 Values softplus(const NodeContext& context);
 Values softsign(const NodeContext& context);
@@ -84,7 +88,9 @@ Values matmul(const NodeContext& context);
 // normalization.cpp
 Values batch_normalization(const NodeContext& context);
 Values instance_normalization(const NodeContext& context);
+Values group_normalization(const NodeContext& context);
 Values layer_normalization(const NodeContext& context);
+Values rms_normalization(const NodeContext& context);
 Values dropout(const NodeContext& context);
 
 // pooling.cpp
@@ -103,7 +109,12 @@ Values reduce_sum(const NodeContext& context);
 Values reduce_mean(const NodeContext& context);
 Values reduce_max(const NodeContext& context);
 Values reduce_min(const NodeContext& context);
+Values reduce_l1(const NodeContext& context);
 Values reduce_l2(const NodeContext& context);
+Values reduce_log_sum(const NodeContext& context);
+Values reduce_log_sum_exp(const NodeContext& context);
+Values reduce_prod(const NodeContext& context);
+Values reduce_sum_square(const NodeContext& context);
 Values arg_max(const NodeContext& context);
 
 // resize.cpp

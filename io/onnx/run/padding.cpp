@@ -1,4 +1,6 @@
 // Pad: cells around a tensor, or cropped from it.
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "../tensors.h"
@@ -12,14 +14,15 @@ namespace {
 constexpr int64_t kPadInputs = 11;
 constexpr int64_t kOutside = -1;
 
-enum class Mode { constant, edge, reflect };
+enum class Mode { constant, edge, reflect, wrap };
 
 Mode mode_of(const NodeContext& context) {
   const std::string mode = context.text("mode", "constant");
   if (mode == "constant") return Mode::constant;
   if (mode == "edge") return Mode::edge;
   if (mode == "reflect") return Mode::reflect;
-  context.refuse("expected the mode constant, edge or reflect, got '" +
+  if (mode == "wrap") return Mode::wrap;
+  context.refuse("expected the mode constant, edge, reflect or wrap, got '" +
                  printable(mode) + "'");
 }
 
@@ -35,6 +38,7 @@ struct Padding {
     if (i >= 0 && i < size) return i;
     if (mode == Mode::constant) return kOutside;
     if (mode == Mode::edge) return i < 0 ? 0 : size - 1;
+    if (mode == Mode::wrap) return (i % size + size) % size;
     return i < 0 ? -i : 2 * (size - 1) - i;
   }
 };
@@ -55,15 +59,27 @@ std::vector<Padding> paddings_of(const NodeContext& context, const Tensor& x,
                         ? context.integers("paddings")
                         : context.integers_since(kPadInputs, 1, "pads");
   const Dims dims = dims_of(x);
-  if (pads.size() != 2 * dims.size()) {
+  Dims axes(dims.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (context.has_input(3)) axes = context.integers_of(3);
+  if (pads.size() != 2 * axes.size()) {
     context.refuse(fmt::format("expected {} pads for {}, got {}",
-                               2 * dims.size(), x.shape().to_string(),
+                               2 * axes.size(), x.shape().to_string(),
                                dims_text(pads)));
   }
   std::vector<Padding> result;
-  for (size_t d = 0; d < dims.size(); ++d) {
-    result.push_back({dims[d], pads[d], pads[d + dims.size()]});
-    check(context, result.back(), mode);
+  for (const int64_t dim : dims) result.push_back({dim, 0, 0});
+  std::vector<bool> seen(dims.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis =
+        static_cast<size_t>(context.axis(axes[i], x.shape().rank()));
+    if (seen[axis]) {
+      context.refuse("expected axes that differ, got " + dims_text(axes));
+    }
+    seen[axis] = true;
+    result[axis].before = pads[i];
+    result[axis].after = pads[i + axes.size()];
+    check(context, result[axis], mode);
   }
   return result;
 }

@@ -50,8 +50,8 @@ void for_each_output(const NodeContext& context, const Tensor& x,
 
 // Cells of the padded image under an output's window.
 int64_t padded_cells(const Window& w, int64_t o) {
-  const int64_t start = w.position(o, 0);
-  return std::min(start + w.kernel, w.in + w.after) - start;
+  const int64_t room = w.in + w.after - w.position(o, 0);
+  return std::min(w.kernel, (room + w.dilation - 1) / w.dilation);
 }
 
 template <class T>

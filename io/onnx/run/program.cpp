@@ -1,5 +1,6 @@
 #include "program.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "../graph_view.h"
 #include "../tensors.h"
 #include "constants.h"
+#include "precision.h"
 #include "supported.h"
 
 namespace octet::io::run {
@@ -20,7 +22,8 @@ namespace {
 // Numbers the values of a graph by name.
 class Builder {
  public:
-  explicit Builder(Program& program) : program_(program) {}
+  Builder(Program& program, const GraphView& view)
+      : program_(program), view_(view) {}
 
   void add_constants(onnx::GraphProto& graph) {
     for (auto& tensor : *graph.mutable_initializer()) {
@@ -32,6 +35,7 @@ class Builder {
 
   void add_input(const std::string& name) {
     program_.input_values.push_back(define(name));
+    program_.input_types.push_back(view_.element_type(name));
   }
 
   void add(onnx::NodeProto& node) {
@@ -41,12 +45,13 @@ class Builder {
       return;
     }
     Step step;
-    step.run = find_operator(node.op_type());
+    step.run = find_operator(node);
     for (const auto& name : node.input()) {
       step.inputs.push_back(name.empty() ? kNoValue : find(name, node));
     }
     for (const auto& name : node.output()) {
       step.outputs.push_back(name.empty() ? kNoValue : define(name));
+      step.types.push_back(view_.element_type(name));
     }
     step.node.Swap(&node);
     program_.steps.push_back(std::move(step));
@@ -61,6 +66,26 @@ class Builder {
                       printable(name)));
     }
     program_.output_values.push_back(found->second);
+  }
+
+  // Where there are values to be rounded, which ones must be known.
+  void check_types() const {
+    const auto rounds = [](const std::vector<int32_t>& types) {
+      return std::ranges::any_of(types, is_short_float);
+    };
+    bool any = rounds(program_.input_types);
+    const Step* open = nullptr;
+    for (const Step& step : program_.steps) {
+      any = any || rounds(step.types);
+      const bool unknown =
+          std::ranges::count(step.types, onnx::TensorProto::UNDEFINED) > 0;
+      if (unknown && open == nullptr) open = &step;
+    }
+    if (!any || open == nullptr) return;
+    throw UnsupportedError(fmt::format(
+        "{}: expected a known type of its results in a model with float16, "
+        "got none",
+        describe(open->node)));
   }
 
   // Each value goes after its last reader; one that is never read, after
@@ -106,6 +131,7 @@ class Builder {
   }
 
   Program& program_;
+  const GraphView& view_;
   std::unordered_map<std::string, size_t> values_;
 };
 
@@ -113,15 +139,13 @@ class Builder {
 
 Program program_of(onnx::ModelProto model) {
   onnx::GraphProto& graph = *model.mutable_graph();
-  check_supported(graph);
   Program program;
   program.opset = opset_of(model);
-  {
-    const GraphView view(graph);
-    program.inputs = view.inputs();
-    program.outputs = view.outputs();
-  }
-  Builder builder(program);
+  check_supported(graph, program.opset);
+  const GraphView view(graph);
+  program.inputs = view.inputs();
+  program.outputs = view.outputs();
+  Builder builder(program, view);
   for (const OnnxTensorInfo& input : program.inputs) {
     builder.add_input(input.name);
   }
@@ -130,6 +154,7 @@ Program program_of(onnx::ModelProto model) {
   for (const OnnxTensorInfo& output : program.outputs) {
     builder.add_output(output.name);
   }
+  builder.check_types();
   builder.plan_releases();
   return program;
 }

@@ -24,6 +24,7 @@ struct Step {
   Operator run = nullptr;
   std::vector<size_t> inputs;
   std::vector<size_t> outputs;
+  std::vector<int32_t> types;    ///< of outputs, as onnx numbers them; 0: open
   std::vector<size_t> released;  ///< values that nobody reads after it
 };
 
@@ -32,6 +33,7 @@ struct Program {
   std::vector<OnnxTensorInfo> inputs;
   std::vector<OnnxTensorInfo> outputs;
   std::vector<size_t> input_values;
+  std::vector<int32_t> input_types;  ///< as onnx numbers them
   std::vector<size_t> output_values;
   std::vector<Tensor> constants;  ///< by value; empty where a node makes it
   std::vector<Step> steps;

@@ -1,16 +1,72 @@
 // Codes to numbers and back.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
+#include "../tensors.h"
 #include "channels.h"
+#include "constants.h"
 #include "numbers.h"
 #include "operators.h"
 
 namespace octet::io::run {
 namespace {
 
-// The zero point of a channel: input 2, of the type of the codes.
+// Which scale, and which zero point, an element of x has.
+class ScaleGrid {
+ public:
+  // `block_size` elements along the axis have one in common, if it is not 0.
+  ScaleGrid(const NodeContext& context, const Tensor& x, const Tensor& scales)
+      : count_(scales.size()), block_(context.integer("block_size", 0)) {
+    const int64_t axis = context.integer("axis", 1);
+    if (block_ == 0) {
+      channels_ = channels_of(context, x, scales, axis);
+      return;
+    }
+    const int rank = x.shape().rank();
+    const int at = context.axis(axis, rank);
+    const int64_t length = x.shape()[at];
+    const int64_t blocks = (length + block_ - 1) / std::max<int64_t>(block_, 1);
+    if (block_ < 0 || scales.shape().rank() != rank ||
+        scales.shape() != x.shape().with(at, blocks)) {
+      context.refuse(fmt::format(
+          "expected scales for blocks of {} along axis {} of {}, got {}",
+          block_, at, x.shape().to_string(), scales.shape().to_string()));
+    }
+    channels_ = {x.shape().slice(0, at).size(), length,
+                 x.shape().slice(at + 1, rank).size()};
+  }
+
+  // Scales.
+  int64_t count() const { return count_; }
+
+  // Calls body(scale, first, count) for each run of elements.
+  template <class Body>
+  void for_each(const Body& body) const {
+    if (block_ == 0) {
+      channels_.for_each([&](int64_t channel, int64_t first) {
+        body(channel, first, channels_.inner);
+      });
+      return;
+    }
+    const int64_t blocks = (channels_.count + block_ - 1) / block_;
+    for (int64_t i = 0; i < channels_.outer * channels_.count; ++i) {
+      const int64_t block =
+          i / channels_.count * blocks + i % channels_.count / block_;
+      for (int64_t k = 0; k < channels_.inner; ++k) {
+        body(block * channels_.inner + k, i * channels_.inner + k, 1);
+      }
+    }
+  }
+
+ private:
+  Channels channels_;
+  int64_t count_ = 1;
+  int64_t block_ = 0;
+};
+
+// The zero point of each scale: input 2, of the type of the codes.
 template <class T>
 std::vector<T> zero_points(const NodeContext& context, int64_t count) {
   if (!context.has_input(2)) return std::vector<T>(static_cast<size_t>(count));
@@ -25,14 +81,27 @@ std::vector<T> zero_points(const NodeContext& context, int64_t count) {
 }
 
 template <class To, class From>
-void quantize(const Channels& channels, const From* x, const float* scales,
+void quantize(const ScaleGrid& grid, const From* x, const float* scales,
               const To* zeros, To* y) {
-  channels.for_each([&](int64_t c, int64_t first) {
-    for (int64_t i = first; i < first + channels.inner; ++i) {
+  grid.for_each([&](int64_t c, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
       const float codes = static_cast<float>(x[i]) / scales[c];
       y[i] = quantized<To>(codes, zeros[c]);
     }
   });
+}
+
+// That of the zero point, else what an attribute says.
+DType code_type(const NodeContext& context) {
+  if (context.has_input(2)) return context.input(2).dtype();
+  const auto number = static_cast<int32_t>(context.integer("output_dtype", 0));
+  if (number == onnx::TensorProto::UNDEFINED) return DType::u8;
+  const auto type = dtype_of(number);
+  if (!type) {
+    context.unsupported("expected codes of int8 or uint8, got " +
+                        io::type_name(number));
+  }
+  return *type;
 }
 
 }  // namespace
@@ -79,16 +148,14 @@ Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
 Values quantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor& scales = context.input(1);
-  const Channels channels =
-      channels_of(context, x, scales, context.integer("axis", 1));
-  const DType codes =
-      context.has_input(2) ? context.input(2).dtype() : DType::u8;
+  const ScaleGrid grid(context, x, scales);
+  const DType codes = code_type(context);
   Tensor y = context.make(dims_of(x), codes);
   visit<int8_t, uint8_t>(context, codes, [&]<class To>(To) {
-    const auto zeros = zero_points<To>(context, channels.count);
+    const auto zeros = zero_points<To>(context, grid.count());
     visit<float, int32_t>(context, x.dtype(), [&]<class From>(From) {
-      quantize(channels, x.data<From>().data(), scales.f32().data(),
-               zeros.data(), y.data<To>().data());
+      quantize(grid, x.data<From>().data(), scales.f32().data(), zeros.data(),
+               y.data<To>().data());
     });
   });
   return {y};
@@ -97,16 +164,15 @@ Values quantize_linear(const NodeContext& context) {
 Values dequantize_linear(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const auto scales = context.input(1).f32();
-  const Channels channels =
-      channels_of(context, x, context.input(1), context.integer("axis", 1));
+  const ScaleGrid grid(context, x, context.input(1));
   Tensor y = context.make(dims_of(x), DType::f32);
   visit<int8_t, uint8_t, int32_t>(context, x.dtype(), [&]<class T>(T) {
-    const auto zeros = zero_points<T>(context, channels.count);
+    const auto zeros = zero_points<T>(context, grid.count());
     const T* from = x.data<T>().data();
     float* to = y.f32().data();
-    channels.for_each([&](int64_t c, int64_t first) {
+    grid.for_each([&](int64_t c, int64_t first, int64_t count) {
       const auto at = static_cast<size_t>(c);
-      for (int64_t i = first; i < first + channels.inner; ++i) {
+      for (int64_t i = first; i < first + count; ++i) {
         const int64_t steps = int64_t{from[i]} - int64_t{zeros[at]};
         to[i] = static_cast<float>(steps) * scales[at];
       }
@@ -126,8 +192,10 @@ Values dynamic_quantize_linear(const NodeContext& context) {
   if (scale == 0) scale = 1;
   const auto zero = quantized<uint8_t>(-low / scale, 0);
   Tensor y = context.make(dims_of(x), DType::u8);
-  quantize(Channels{1, 1, x.size()}, x.f32().data(), &scale, &zero,
-           y.data<uint8_t>().data());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<size_t>(i);
+    y.data<uint8_t>()[at] = quantized<uint8_t>(x.f32()[at] / scale, zero);
+  }
   return {y, Tensor::scalar(scale), Tensor::of<uint8_t>(Shape{}, {zero})};
 }
 

@@ -1,6 +1,7 @@
 // Sums, means and extremes along axes. Floats are summed in double.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -13,7 +14,9 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kReduceAxesAsInput = 13;  // of ReduceSum
+constexpr int64_t kSumAxesAsInput = 13;     // of ReduceSum
+constexpr int64_t kReduceAxesAsInput = 18;  // of all others
+constexpr int64_t kEmptyExtremes = 20;      // the opset that says what they are
 
 // What a sum of T is held in.
 template <class T>
@@ -81,22 +84,76 @@ bool keeps_dims(const NodeContext& context) {
   return context.integer("keepdims", 1) != 0;
 }
 
-Axes attribute_axes(const NodeContext& context) {
-  return axes_of(context, context.input(0), context.integers("axes"),
-                 keeps_dims(context));
+// Axes of input 0 that are listed, an input since an opset; without a list all,
+// or none where the node asks for that.
+Axes listed_axes(const NodeContext& context,
+                 int64_t as_input = kReduceAxesAsInput) {
+  const Tensor& x = context.input(0);
+  const Dims listed = context.integers_since(as_input, 1, "axes");
+  if (listed.empty() && context.integer("noop_with_empty_axes", 0) != 0) {
+    const Dims dims = dims_of(x);
+    return {.kept = dims,
+            .kept_strides = strides_of(dims),
+            .gone = {},
+            .gone_strides = {},
+            .result = dims};
+  }
+  return axes_of(context, x, listed, keeps_dims(context));
 }
 
+// finish(sum of f(x)) of float32, int32 and int64.
+template <class F, class Finish>
+Values summed(const NodeContext& context, const Axes& axes, F f,
+              Finish finish) {
+  const DType type = context.input(0).dtype();
+  return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
+    using Sum = SumOf<T>;
+    return reduced<T>(
+        context, axes, [](const T*) { return Sum{}; },
+        [f](Sum sum, T value) { return plus(sum, f(static_cast<Sum>(value))); },
+        [finish](Sum sum) { return static_cast<T>(finish(sum)); });
+  })};
+}
+
+template <class T>
+T absolute(T x) {
+  return x < 0 ? minus(T{}, x) : x;
+}
+
+// A function of numbers, for integers too; those are cut towards zero.
 template <class F>
-Values extreme(const NodeContext& context, F f) {
+auto in_double(F f) {
+  return [f](auto x) {
+    using X = decltype(x);
+    return static_cast<X>(f(static_cast<double>(x)));
+  };
+}
+
+constexpr auto kItself = [](auto x) { return x; };
+
+template <class T>
+constexpr T kLowest = std::is_floating_point_v<T>
+                          ? -std::numeric_limits<T>::infinity()
+                          : std::numeric_limits<T>::lowest();
+template <class T>
+constexpr T kHighest = std::is_floating_point_v<T>
+                           ? std::numeric_limits<T>::infinity()
+                           : std::numeric_limits<T>::max();
+
+// f chooses one of two; `of_none` is what there is without elements.
+template <class F, class OfNone>
+Values extreme(const NodeContext& context, F f, OfNone of_none) {
   const Tensor& x = context.input(0);
-  const Axes axes = attribute_axes(context);
-  if (count_of(axes.gone) == 0) {
+  const Axes axes = listed_axes(context);
+  const bool none = count_of(axes.gone) == 0;
+  if (none && context.opset() < kEmptyExtremes) {
     context.refuse("expected elements to choose from, got " +
                    x.shape().to_string());
   }
-  return {visit_number(context, x.dtype(), [&]<class T>(T) {
+  return {visit_any(context, x.dtype(), [&]<class T>(T) {
     return reduced<T>(
-        context, axes, [](const T* first) { return *first; }, f,
+        context, axes,
+        [&](const T* first) { return none ? of_none(T{}) : *first; }, f,
         [](T best) { return best; });
   })};
 }
@@ -104,24 +161,64 @@ Values extreme(const NodeContext& context, F f) {
 }  // namespace
 
 Values reduce_sum(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const Dims listed = context.integers_since(kReduceAxesAsInput, 1, "axes");
-  if (listed.empty() && context.integer("noop_with_empty_axes", 0) != 0) {
-    return {x};
-  }
-  const Axes axes = axes_of(context, x, listed, keeps_dims(context));
-  return {visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
-    using Sum = SumOf<T>;
+  return summed(context, listed_axes(context, kSumAxesAsInput), kItself,
+                kItself);
+}
+
+Values reduce_l1(const NodeContext& context) {
+  return summed(
+      context, listed_axes(context), [](auto x) { return absolute(x); },
+      kItself);
+}
+
+Values reduce_l2(const NodeContext& context) {
+  return summed(
+      context, listed_axes(context), [](auto x) { return times(x, x); },
+      in_double([](double x) { return std::sqrt(x); }));
+}
+
+Values reduce_sum_square(const NodeContext& context) {
+  return summed(
+      context, listed_axes(context), [](auto x) { return times(x, x); },
+      kItself);
+}
+
+Values reduce_log_sum(const NodeContext& context) {
+  return summed(context, listed_axes(context), kItself,
+                in_double([](double x) { return std::log(x); }));
+}
+
+// The largest element is taken out of the sum, which would overflow.
+Values reduce_log_sum_exp(const NodeContext& context) {
+  struct Sum {
+    double largest = -std::numeric_limits<double>::infinity();
+    double sum = 0;  // of exp(x - largest)
+  };
+  const auto add = [](Sum s, float x) -> Sum {
+    if (std::isinf(x) && x < 0) return s;
+    if (x <= s.largest) return {s.largest, s.sum + std::exp(x - s.largest)};
+    return {x, s.sum * std::exp(s.largest - x) + 1};
+  };
+  return {reduced<float>(
+      context, listed_axes(context), [](const float*) { return Sum(); }, add,
+      [](Sum s) { return static_cast<float>(s.largest + std::log(s.sum)); })};
+}
+
+Values reduce_prod(const NodeContext& context) {
+  const DType type = context.input(0).dtype();
+  const Axes axes = listed_axes(context);
+  return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
+    using Product = SumOf<T>;
     return reduced<T>(
-        context, axes, [](const T*) { return Sum{}; },
-        [](Sum sum, T value) { return plus(sum, static_cast<Sum>(value)); },
-        [](Sum sum) { return static_cast<T>(sum); });
+        context, axes, [](const T*) { return Product{1}; },
+        [](Product p, T x) { return times(p, static_cast<Product>(x)); },
+        [](Product p) { return static_cast<T>(p); });
   })};
 }
 
 Values reduce_mean(const NodeContext& context) {
   const Tensor& x = context.input(0);
-  const Axes axes = attribute_axes(context);
+  const Axes axes = listed_axes(context);
   const int64_t count = count_of(axes.gone);
   if (count == 0) {
     context.refuse("expected elements to average, got " +
@@ -136,19 +233,16 @@ Values reduce_mean(const NodeContext& context) {
   })};
 }
 
-Values reduce_l2(const NodeContext& context) {
-  return {reduced<float>(
-      context, attribute_axes(context), [](const float*) { return 0.0; },
-      [](double sum, float x) { return sum + double{x} * double{x}; },
-      [](double sum) { return static_cast<float>(std::sqrt(sum)); })};
-}
-
 Values reduce_max(const NodeContext& context) {
-  return extreme(context, [](auto a, auto b) { return larger(a, b); });
+  return extreme(
+      context, [](auto a, auto b) { return larger(a, b); },
+      []<class T>(T) { return kLowest<T>; });
 }
 
 Values reduce_min(const NodeContext& context) {
-  return extreme(context, [](auto a, auto b) { return smaller(a, b); });
+  return extreme(
+      context, [](auto a, auto b) { return smaller(a, b); },
+      []<class T>(T) { return kHighest<T>; });
 }
 
 Values arg_max(const NodeContext& context) {

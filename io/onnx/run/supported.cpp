@@ -8,6 +8,7 @@
 #include <octet/runtime/error.h>
 
 #include "../bounds.h"
+#include "../schemas.h"
 #include "../tensors.h"
 #include "constants.h"
 #include "operators.h"
@@ -26,16 +27,18 @@ std::string text_of(const Missing& missing) {
   return text;
 }
 
-bool is_run(const onnx::NodeProto& node) {
-  if (!is_standard_domain(node.domain())) return false;
-  if (node.op_type() == "Constant") return has_constant(node);
-  return find_operator(node.op_type()) != nullptr;
+bool is_run(const onnx::NodeProto& node, int64_t opset) {
+  if (!is_known(node, opset)) return false;
+  if (is_standard_domain(node.domain()) && node.op_type() == "Constant") {
+    return has_constant(node);
+  }
+  return find_operator(node) != nullptr;
 }
 
-Missing missing_operators(const onnx::GraphProto& graph) {
+Missing missing_operators(const onnx::GraphProto& graph, int64_t opset) {
   Missing missing;
   for (const auto& node : graph.node()) {
-    if (is_run(node)) continue;
+    if (is_run(node, opset)) continue;
     std::string name = node.op_type();
     if (!is_standard_domain(node.domain())) name = node.domain() + "." + name;
     const std::string& where = node.name().empty() && node.output_size() > 0
@@ -78,8 +81,8 @@ Missing missing_types(const onnx::GraphProto& graph) {
 
 }  // namespace
 
-void check_supported(const onnx::GraphProto& graph) {
-  const Missing operators = missing_operators(graph);
+void check_supported(const onnx::GraphProto& graph, int64_t opset) {
+  const Missing operators = missing_operators(graph, opset);
   const Missing types = missing_types(graph);
   if (operators.empty() && types.empty()) return;
   std::string text = "ONNX model: expected ";
@@ -88,8 +91,10 @@ void check_supported(const onnx::GraphProto& graph) {
   }
   if (!types.empty()) {
     if (!operators.empty()) text += "; and ";
-    text += "values of float32, int8, uint8, int32, int64 or bool, got " +
-            text_of(types);
+    text +=
+        "values of float32, float16, bfloat16, int8, uint8, int32, int64 or "
+        "bool, got " +
+        text_of(types);
   }
   throw UnsupportedError(text);
 }

@@ -7,6 +7,6 @@ namespace octet::io::run {
 
 /// Throws: UnsupportedError listing all operators, with a node of each, and
 /// all element types, with a value of each.
-void check_supported(const onnx::GraphProto& graph);
+void check_supported(const onnx::GraphProto& graph, int64_t opset);
 
 }  // namespace octet::io::run

@@ -50,6 +50,15 @@ To converted(From x) {
   }
 }
 
+Tensor cast_to(const NodeContext& context, DType type) {
+  const Tensor& x = context.input(0);
+  return visit_any(context, x.dtype(), [&]<class From>(From) {
+    return visit_any(context, type, [&]<class To>(To) {
+      return map<To, From>(context, x, converted<To, From>);
+    });
+  });
+}
+
 }  // namespace
 
 Values abs(const NodeContext& context) {
@@ -120,7 +129,6 @@ Values clip(const NodeContext& context) {
 }
 
 Values cast(const NodeContext& context) {
-  const Tensor& x = context.input(0);
   constexpr int64_t kNumberedTypes = 6;  // the opset that began them
   int32_t number = 0;
   if (context.opset() >= kNumberedTypes) {
@@ -135,11 +143,11 @@ Values cast(const NodeContext& context) {
     context.unsupported(fmt::format("expected a type that Octet has, got {}",
                                     io::type_name(number)));
   }
-  return {visit_any(context, x.dtype(), [&]<class From>(From) {
-    return visit_any(context, *to, [&]<class To>(To) {
-      return map<To, From>(context, x, converted<To, From>);
-    });
-  })};
+  return {cast_to(context, *to)};
+}
+
+Values cast_like(const NodeContext& context) {
+  return {cast_to(context, context.input(1).dtype())};
 }
 
 }  // namespace octet::io::run

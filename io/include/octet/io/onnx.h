@@ -105,10 +105,12 @@ struct OnnxSummary {
   int64_t parameters = 0;  ///< elements of all initializers
 };
 
-/// Reads and checks a file. Throws: IoError; FormatError for anything that is
-/// not a sound ONNX model, including what onnx::checker lets through (strides
-/// of 0, initializers shorter than their shape, scales that do not fit,
-/// external data).
+/// Reads and checks a file of IR version 3 to 13 and opset 1 to 26; operators
+/// that Octet does not know are listed like others. Throws: IoError;
+/// FormatError for anything that is not a sound ONNX model, including what
+/// onnx::checker lets through (strides of 0, initializers shorter than their
+/// shape, scales that do not fit, external data); UnsupportedError for later
+/// versions and for element types of less than 8 bits or float8.
 OnnxSummary inspect_onnx(const std::filesystem::path& path);
 
 /// "[N,16,28,28]"; empty if unknown.

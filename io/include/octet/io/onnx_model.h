@@ -17,9 +17,10 @@
 
 namespace octet::io {
 
-/// A graph of standard operators, opsets 1 to 17, that computes what the ONNX
+/// A graph of standard operators, opsets 1 to 26, that computes what the ONNX
 /// operator specification says, in the order of the file's nodes; nothing is
-/// fused or folded. Sums of float32 are float32 in convolutions and matrix
+/// fused or folded. float16 and bfloat16 are held as float32, in inputs and
+/// outputs too, and rounded where a node makes them. Sums of float32 are float32 in convolutions and matrix
 /// products and float64 in statistics; the same for any number of threads.
 /// Copies share the graph; predict() may be called from several threads at
 /// once. io/README.md lists the operators.
