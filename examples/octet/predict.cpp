@@ -157,12 +157,17 @@ Tensor make_results(const Tensor& part, int64_t n, const Options& options) {
 // Puts the results for samples from `first` on into their place in y.
 void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
            const Options& options, Tensor& y) {
+  // All at once: the first axis may be another than that of the samples.
+  if (count == n && options.labels.empty()) {
+    y = part;
+    return;
+  }
   if (part.shape().rank() < 1 || part.shape()[0] != count ||
       (!y.empty() && sample(y.shape()) != sample(part.shape()))) {
     throw UnsupportedError(fmt::format(
         "predict: expected an output of equal results for each sample, got {} "
-        "for {} samples",
-        part.shape().to_string(), count));
+        "for {} samples. Hint: --batch {} runs all at once, without --labels",
+        part.shape().to_string(), count, n));
   }
   if (y.empty()) y = make_results(part, n, options);
   Tensor rows = y.slice(first, count);

@@ -33,6 +33,12 @@ Runnable runnable(Model read) {
 Runnable runnable(const io::OnnxModel& model, const std::string& path) {
   check_ends(model.inputs().size(), model.outputs().size());
   const io::OnnxTensorInfo& input = model.inputs()[0];
+  if (!input.shape) {
+    throw UnsupportedError(fmt::format(
+        "'{}': expected an input '{}' with a shape, got none. Hint: "
+        "OnnxModel::predict() in C++ takes any",
+        path, input.name));
+  }
   std::vector<int64_t> dims;
   for (const io::OnnxDim& dim : input.shape.value()) {
     const auto* size = std::get_if<int64_t>(&dim);
@@ -45,8 +51,10 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
   }
   // One image runs after another in any case; few keep to the limits.
   constexpr int64_t kBatch = 16;
-  return {input.type, Shape(std::span(dims)), io::to_text(input.shape), kBatch,
-          [model, path](const Tensor& x) {
+  // These are held, and read from .npy files, as float32.
+  const bool is_short = input.type == "float16" || input.type == "bfloat16";
+  return {is_short ? "float32" : input.type, Shape(std::span(dims)),
+          io::to_text(input.shape), kBatch, [model, path](const Tensor& x) {
             return with_context([&] { return fmt::format("in '{}'", path); },
                                 [&] { return model.predict(x); });
           }};

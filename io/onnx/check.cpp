@@ -19,6 +19,7 @@
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
+#include "external.h"
 #include "file_kind.h"
 #include "graph_view.h"
 #include "normalize.h"
@@ -110,6 +111,18 @@ onnx::ModelProto parse_onnx(const std::string& bytes) {
         "is truncated, damaged or no ONNX file");
   }
   return model;
+}
+
+onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit) {
+  const std::string bytes = read_file_as(kOnnxFile, path);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        onnx::ModelProto model = parse_onnx(bytes);
+        read_external_data(model, path.parent_path(), limit);
+        check_onnx(model);
+        return model;
+      });
 }
 
 void check_onnx(onnx::ModelProto& model) {

@@ -1,6 +1,8 @@
 // ONNX models from outside and on their way out: parse, check, write.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -13,6 +15,11 @@ inline constexpr std::string_view kOnnxFile = "an ONNX model";
 
 /// Throws: FormatError for an empty, damaged or foreign file.
 onnx::ModelProto parse_onnx(const std::string& bytes);
+
+/// A file's model, with data that lies in other files of its folder (at most
+/// `limit` bytes of it), checked as below.
+/// Throws: IoError; FormatError, UnsupportedError.
+onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit);
 
 /// Octet's own bounds, onnx::checker, strict shape inference and the rules of
 /// Q/DQ, in this order, over the operators of schemas.h; those that nobody

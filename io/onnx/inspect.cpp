@@ -1,16 +1,17 @@
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <octet/io/file_limits.h>
 #include <octet/io/onnx.h>
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
 #include "check.h"
-#include "file_kind.h"
 #include "graph_view.h"
 #include "qdq.h"
 #include "tensors.h"
@@ -101,16 +102,10 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
 }  // namespace
 
 OnnxSummary inspect_onnx(const std::filesystem::path& path) {
-  const std::string bytes = read_file_as(kOnnxFile, path);
-  return with_context(
-      [&] { return fmt::format("in file '{}'", path.string()); },
-      [&] {
-        onnx::ModelProto model = parse_onnx(bytes);
-        check_onnx(model);
-        OnnxSummary summary = summarize(model);
-        summary.bytes = static_cast<int64_t>(bytes.size());
-        return summary;
-      });
+  const onnx::ModelProto model = read_onnx(path, FileLimits().memory_limit);
+  OnnxSummary summary = summarize(model);
+  summary.bytes = static_cast<int64_t>(std::filesystem::file_size(path));
+  return summary;
 }
 
 }  // namespace octet::io

@@ -1,5 +1,9 @@
 #include "normalize.h"
 
+#include <set>
+#include <string>
+#include <unordered_map>
+
 #include "bounds.h"
 
 namespace octet::io {
@@ -62,6 +66,62 @@ void normalize_graph(onnx::GraphProto& graph) {
   }
 }
 
+// The values that a node reads, those of its subgraphs too.
+void add_read(const onnx::NodeProto& node, std::vector<std::string>& names) {
+  names.insert(names.end(), node.input().begin(), node.input().end());
+  for (const auto& attribute : node.attribute()) {
+    for (const auto& inner : attribute.g().node()) add_read(inner, names);
+    for (const auto& graph : attribute.graphs()) {
+      for (const auto& inner : graph.node()) add_read(inner, names);
+    }
+  }
+}
+
+// Nodes after those whose values they read, else in their order. What lies on
+// a cycle is left at the end, for onnx::checker.
+void sort_nodes(onnx::GraphProto& graph) {
+  auto& nodes = *graph.mutable_node();
+  std::unordered_map<std::string, int> makers;
+  for (int i = 0; i < nodes.size(); ++i) {
+    for (const auto& output : nodes[i].output()) makers.emplace(output, i);
+  }
+  makers.erase("");
+  std::vector<std::vector<int>> readers(static_cast<size_t>(nodes.size()));
+  std::vector<int> missing(readers.size());
+  bool sorted = true;
+  for (int i = 0; i < nodes.size(); ++i) {
+    std::vector<std::string> names;
+    add_read(nodes[i], names);
+    for (const auto& name : names) {
+      const auto maker = makers.find(name);
+      if (maker == makers.end()) continue;
+      readers[static_cast<size_t>(maker->second)].push_back(i);
+      ++missing[static_cast<size_t>(i)];
+      sorted = sorted && maker->second < i;
+    }
+  }
+  if (sorted) return;
+  std::set<int> ready;
+  for (int i = 0; i < nodes.size(); ++i) {
+    if (missing[static_cast<size_t>(i)] == 0) ready.insert(i);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int next = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(next);
+    for (const int reader : readers[static_cast<size_t>(next)]) {
+      if (--missing[static_cast<size_t>(reader)] == 0) ready.insert(reader);
+    }
+  }
+  for (int i = 0; i < nodes.size(); ++i) {
+    if (missing[static_cast<size_t>(i)] > 0) order.push_back(i);
+  }
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> result;
+  for (const int i : order) result.Add()->Swap(&nodes[i]);
+  nodes.Swap(&result);
+}
+
 bool states_shape(const onnx::ValueInfoProto& value) {
   if (!value.has_type()) return false;
   return !value.type().has_tensor_type() ||
@@ -74,7 +134,9 @@ void normalize(onnx::ModelProto& model) {
   for (auto& import : *model.mutable_opset_import()) {
     if (is_standard_domain(import.domain())) import.clear_domain();
   }
-  if (model.has_graph()) normalize_graph(*model.mutable_graph());
+  if (!model.has_graph()) return;
+  normalize_graph(*model.mutable_graph());
+  sort_nodes(*model.mutable_graph());
 }
 
 StatedShapes::StatedShapes(onnx::GraphProto& graph) {

@@ -10,7 +10,7 @@ namespace octet::io {
 
 /// An open dimension written as -1, the domain of the standard operators
 /// written out, a graph without a name, values whose type is "undefined",
-/// Constants of numbers without a tensor.
+/// Constants of numbers without a tensor, nodes before those that they read.
 void normalize(onnx::ModelProto& model);
 
 /// Gives inputs and outputs of a graph that state no shape one for as long as

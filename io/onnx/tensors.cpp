@@ -69,6 +69,41 @@ Storage storage_of(int32_t data_type) {
   }
 }
 
+// Of a tensor, by its type and dimensions.
+struct Size {
+  Storage storage;
+  int64_t count = 1;
+};
+
+Size size_of(const onnx::TensorProto& tensor, const std::string& what) {
+  check_type_number(tensor.data_type(), what);
+  const Storage storage = storage_of(tensor.data_type());
+  if (storage.entries == nullptr) {
+    throw FormatError(
+        fmt::format("{}: expected an element type of ONNX, got "
+                    "{}",
+                    what, type_name(tensor.data_type())));
+  }
+  const int64_t most = kMostBytes / std::max<int64_t>(storage.bytes, 1);
+  int64_t room = most;
+  int64_t count = 1;
+  for (const int64_t dim : tensor.dims()) {
+    if (dim < 0) {
+      throw FormatError(
+          fmt::format("{}: expected dimensions >= 0, got {}", what, dim));
+    }
+    room = dim > 1 ? room / dim : room;
+    if (room == 0) {
+      throw FormatError(
+          fmt::format("{}: expected at most {} elements, got "
+                      "dimensions {}",
+                      what, most, dims_text(tensor)));
+    }
+    count *= dim;
+  }
+  return {storage, count};
+}
+
 }  // namespace
 
 std::string type_name(int32_t data_type) {
@@ -131,39 +166,23 @@ OnnxShape shape_of(const onnx::TensorProto& tensor) {
   return std::vector<OnnxDim>(tensor.dims().begin(), tensor.dims().end());
 }
 
+int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what) {
+  const Size size = size_of(tensor, what);
+  if (size.storage.bytes == 0) {
+    throw FormatError(fmt::format("{}: expected numbers, got strings", what));
+  }
+  return size.count * size.storage.bytes;
+}
+
 void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL ||
       tensor.external_data_size() > 0) {
     throw FormatError(fmt::format(
         "{}: expected its data in the model file, got data in another file; "
-        "save the model without external data",
+        "load the model by its path or save it without external data",
         what));
   }
-  check_type_number(tensor.data_type(), what);
-  const Storage storage = storage_of(tensor.data_type());
-  if (storage.entries == nullptr) {
-    throw FormatError(
-        fmt::format("{}: expected an element type of ONNX, got "
-                    "{}",
-                    what, type_name(tensor.data_type())));
-  }
-  const int64_t most = kMostBytes / std::max<int64_t>(storage.bytes, 1);
-  int64_t room = most;
-  int64_t count = 1;
-  for (const int64_t dim : tensor.dims()) {
-    if (dim < 0) {
-      throw FormatError(
-          fmt::format("{}: expected dimensions >= 0, got {}", what, dim));
-    }
-    room = dim > 1 ? room / dim : room;
-    if (room == 0) {
-      throw FormatError(
-          fmt::format("{}: expected at most {} elements, got "
-                      "dimensions {}",
-                      what, most, dims_text(tensor)));
-    }
-    count *= dim;
-  }
+  const auto [storage, count] = size_of(tensor, what);
   const int64_t raw = static_cast<int64_t>(tensor.raw_data().size());
   const int64_t entries = storage.entries(tensor);
   if (raw > 0 && storage.bytes == 0) {

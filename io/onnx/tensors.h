@@ -30,6 +30,10 @@ std::string dims_text(const onnx::TensorProto& tensor);
 OnnxShape shape_of(const onnx::TypeProto& type);
 OnnxShape shape_of(const onnx::TensorProto& tensor);
 
+/// Bytes of a tensor's elements in raw_data, from its type and dimensions.
+/// Throws: FormatError for those that cannot be, and for strings.
+int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what);
+
 /// Refuses a tensor whose data is not what its type and dimensions say, or
 /// lies in another file. `what` names it in messages. Throws: FormatError.
 void check_tensor(const onnx::TensorProto& tensor, const std::string& what);

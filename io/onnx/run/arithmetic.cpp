@@ -74,6 +74,24 @@ Values div(const NodeContext& context) {
   });
 }
 
+// With the sign of the divisor, or of the dividend where fmod is set; floats
+// have the latter only.
+Values mod(const NodeContext& context) {
+  const bool truncates = context.integer("fmod", 0) != 0;
+  return binary(context, [&]<class T>(T a, T b) -> T {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) context.refuse("expected divisors other than 0, got 0");
+      if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
+      const T rest = static_cast<T>(a % b);
+      const bool adjusts = !truncates && rest != 0 && (rest < 0) != (b < 0);
+      return adjusts ? static_cast<T>(rest + b) : rest;
+    } else {
+      if (!truncates) context.refuse("expected fmod = 1 of floats, got 0");
+      return std::fmod(a, b);
+    }
+  });
+}
+
 Values pow(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Tensor exponent = second_operand(context);

@@ -131,6 +131,10 @@ void multiply(const NodeContext& context, int64_t m, int64_t k, int64_t n,
   });
 }
 
+/// A matrix, or a copy of it with rows and columns exchanged.
+/// Throws: FormatError for other ranks.
+Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed);
+
 /// The dimensions of a MatMul under NumPy's rules.
 struct Product {
   Dims batch;      ///< broadcast

@@ -30,6 +30,32 @@ Values constant_of_shape(const NodeContext& context) {
   return {y};
 }
 
+// Ones on a diagonal of a matrix as large as the input.
+Values eye_like(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  if (x.shape().rank() != 2) {
+    context.refuse("expected a matrix, got " + x.shape().to_string());
+  }
+  DType type = x.dtype();
+  if (context.has_attribute("dtype")) {
+    const auto number = static_cast<int32_t>(context.integer("dtype", 0));
+    if (!dtype_of(number)) {
+      context.unsupported("expected a type that Octet has, got " +
+                          io::type_name(number));
+    }
+    type = *dtype_of(number);
+  }
+  const int64_t k = context.integer("k", 0), columns = x.shape()[1];
+  Tensor y = context.make(dims_of(x), type);
+  visit_any(context, type, [&]<class T>(T) {
+    T* to = y.data<T>().data();
+    for (int64_t i = 0; i < y.size(); ++i) {
+      to[i] = static_cast<T>(i % columns - i / columns == k);
+    }
+  });
+  return {y};
+}
+
 // From the first input up to the second, without it, in steps of the third.
 Values range(const NodeContext& context) {
   const DType type = context.input(0).dtype();

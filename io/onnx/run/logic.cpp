@@ -1,4 +1,7 @@
 // Comparisons and booleans.
+#include <cmath>
+
+#include "map.h"
 #include "operators.h"
 #include "walk.h"
 
@@ -61,6 +64,19 @@ Values logical_not(const NodeContext& context) {
   const auto to = y.data<bool>();
   for (size_t i = 0; i < from.size(); ++i) to[i] = !from[i];
   return {y};
+}
+
+Values is_inf(const NodeContext& context) {
+  const bool negative = context.integer("detect_negative", 1) != 0;
+  const bool positive = context.integer("detect_positive", 1) != 0;
+  return {map<bool, float>(context, context.input(0), [=](float x) {
+    return std::isinf(x) && (x < 0 ? negative : positive);
+  })};
+}
+
+Values is_nan(const NodeContext& context) {
+  return {map<bool, float>(context, context.input(0),
+                           [](float x) { return std::isnan(x); })};
 }
 
 Values where(const NodeContext& context) {

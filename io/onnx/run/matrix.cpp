@@ -9,9 +9,7 @@
 #include "walk.h"
 
 namespace octet::io::run {
-namespace {
 
-// A matrix, or a copy of it with rows and columns exchanged.
 Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
   if (x.shape().rank() != 2) {
     context.refuse("expected matrices, got " + x.shape().to_string());
@@ -20,8 +18,6 @@ Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
   const int64_t rows = x.shape()[0], columns = x.shape()[1];
   return strided_copy(context, x, {columns, rows}, {1, columns});
 }
-
-}  // namespace
 
 Product product_of(const NodeContext& context, const Tensor& a,
                    const Tensor& b) {

@@ -65,10 +65,14 @@ OnnxModel onnx_from_bytes(const std::string& bytes, const FileLimits& limits) {
 
 OnnxModel load_onnx(const std::filesystem::path& path,
                     const FileLimits& limits) {
-  const std::string bytes = read_file_as(kOnnxFile, path);
+  check_limits(limits);
+  onnx::ModelProto model = read_onnx(path, limits.memory_limit);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
-      [&] { return onnx_from_bytes(bytes, limits); });
+      [&] {
+        return OnnxModel(std::make_shared<const OnnxModel::Graph>(
+            OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+      });
 }
 
 }  // namespace octet::io

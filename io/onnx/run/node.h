@@ -31,6 +31,11 @@ class NodeContext {
               std::span<const Tensor> inputs, Budget& budget)
       : node_(node), opset_(opset), inputs_(inputs), budget_(budget) {}
 
+  /// The same node with other inputs, as of another opset. Refers to them.
+  NodeContext with_inputs(std::span<const Tensor> inputs, int64_t opset) const {
+    return {node_, opset, inputs, budget_};
+  }
+
   int64_t opset() const { return opset_; }
   std::span<const Tensor> inputs() const { return inputs_; }
   bool has_input(size_t i) const;

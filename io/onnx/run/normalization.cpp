@@ -1,5 +1,6 @@
 // Normalization, and Dropout as it is after training. Statistics are summed in
 // double.
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -255,6 +256,39 @@ Values layer_normalization(const NodeContext& context) {
     inverses.f32()[static_cast<size_t>(row)] = inverse;
   });
   return {y, means, inverses};
+}
+
+// x over a power of the sum of squares of the channels around it.
+Values local_response_normalization(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const int64_t size = context.integer("size", 0);
+  if (size < 1) {
+    context.refuse(fmt::format("expected a size from 1 on, got {}", size));
+  }
+  const double alpha = context.number("alpha", 1e-4f);
+  const double beta = context.number("beta", 0.75f);
+  const double bias = context.number("bias", 1);
+  const int64_t before = std::min((size - 1) / 2, channels.count);
+  const int64_t after = std::min(size / 2, channels.count);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  channels.for_each([&](int64_t c, int64_t first) {
+    const int64_t low = std::max<int64_t>(c - before, 0) - c;
+    const int64_t high = std::min(c + after, channels.count - 1) - c;
+    for (int64_t i = first; i < first + channels.inner; ++i) {
+      double sum = 0;
+      for (int64_t k = low; k <= high; ++k) {
+        const double value = from[i + k * channels.inner];
+        sum += value * value;
+      }
+      to[i] = static_cast<float>(
+          from[i] /
+          std::pow(bias + alpha / static_cast<double>(size) * sum, beta));
+    }
+  });
+  return {y};
 }
 
 // Keeps everything: the mask, which came to be boolean, is all ones.

@@ -20,6 +20,7 @@ Values add(const NodeContext& context);
 Values sub(const NodeContext& context);
 Values mul(const NodeContext& context);
 Values div(const NodeContext& context);
+Values mod(const NodeContext& context);
 Values pow(const NodeContext& context);
 Values prelu(const NodeContext& context);
 Values sum(const NodeContext& context);
@@ -37,6 +38,8 @@ Values logical_and(const NodeContext& context);
 Values logical_or(const NodeContext& context);
 Values logical_xor(const NodeContext& context);
 Values logical_not(const NodeContext& context);
+Values is_inf(const NodeContext& context);
+Values is_nan(const NodeContext& context);
 Values where(const NodeContext& context);
 
 // unary.cpp
@@ -49,6 +52,9 @@ Values sqrt(const NodeContext& context);
 Values exp(const NodeContext& context);
 Values log(const NodeContext& context);
 Values erf(const NodeContext& context);
+Values sin(const NodeContext& context);
+Values cos(const NodeContext& context);
+Values sign(const NodeContext& context);
 Values reciprocal(const NodeContext& context);
 Values clip(const NodeContext& context);
 Values cast(const NodeContext& context);
@@ -81,6 +87,17 @@ Values matmul_integer(const NodeContext& context);
 Values qlinear_conv(const NodeContext& context);
 Values qlinear_matmul(const NodeContext& context);
 
+// quantized.cpp
+Values qgemm(const NodeContext& context);
+Values qlinear_add(const NodeContext& context);
+Values qlinear_average_pool(const NodeContext& context);
+Values qlinear_concat(const NodeContext& context);
+Values qlinear_global_average_pool(const NodeContext& context);
+Values qlinear_leaky_relu(const NodeContext& context);
+Values qlinear_mul(const NodeContext& context);
+Values qlinear_sigmoid(const NodeContext& context);
+Values qlinear_softmax(const NodeContext& context);
+
 // matrix.cpp
 Values gemm(const NodeContext& context);
 Values matmul(const NodeContext& context);
@@ -91,6 +108,7 @@ Values instance_normalization(const NodeContext& context);
 Values group_normalization(const NodeContext& context);
 Values layer_normalization(const NodeContext& context);
 Values rms_normalization(const NodeContext& context);
+Values local_response_normalization(const NodeContext& context);
 Values dropout(const NodeContext& context);
 
 // pooling.cpp
@@ -116,6 +134,8 @@ Values reduce_log_sum_exp(const NodeContext& context);
 Values reduce_prod(const NodeContext& context);
 Values reduce_sum_square(const NodeContext& context);
 Values arg_max(const NodeContext& context);
+Values arg_min(const NodeContext& context);
+Values cum_sum(const NodeContext& context);
 
 // resize.cpp
 Values resize(const NodeContext& context);
@@ -138,11 +158,27 @@ Values gather(const NodeContext& context);
 Values transpose(const NodeContext& context);
 Values expand(const NodeContext& context);
 
+// indexing.cpp
+Values gather_elements(const NodeContext& context);
+Values gather_nd(const NodeContext& context);
+Values scatter_elements(const NodeContext& context);
+Values scatter_nd(const NodeContext& context);
+Values non_zero(const NodeContext& context);
+Values one_hot(const NodeContext& context);
+Values top_k(const NodeContext& context);
+
+// blocks.cpp
+Values depth_to_space(const NodeContext& context);
+Values space_to_depth(const NodeContext& context);
+Values tile(const NodeContext& context);
+Values trilu(const NodeContext& context);
+
 // padding.cpp
 Values pad(const NodeContext& context);
 
 // fill.cpp
 Values constant_of_shape(const NodeContext& context);
+Values eye_like(const NodeContext& context);
 Values range(const NodeContext& context);
 
 }  // namespace octet::io::run

@@ -208,11 +208,11 @@ Values reduce_prod(const NodeContext& context) {
   const DType type = context.input(0).dtype();
   const Axes axes = listed_axes(context);
   return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
-    using Product = SumOf<T>;
+    using Sum = SumOf<T>;
     return reduced<T>(
-        context, axes, [](const T*) { return Product{1}; },
-        [](Product p, T x) { return times(p, static_cast<Product>(x)); },
-        [](Product p) { return static_cast<T>(p); });
+        context, axes, [](const T*) { return Sum{1}; },
+        [](Sum p, T x) { return times(p, static_cast<Sum>(x)); },
+        [](Sum p) { return static_cast<T>(p); });
   })};
 }
 
@@ -245,7 +245,12 @@ Values reduce_min(const NodeContext& context) {
       []<class T>(T) { return kHighest<T>; });
 }
 
-Values arg_max(const NodeContext& context) {
+namespace {
+
+// Where the element is that `better` than all others; of equal ones the first,
+// or the last.
+template <class Better>
+Values arg_extreme(const NodeContext& context, Better better) {
   const Tensor& x = context.input(0);
   const bool last_wins = context.integer("select_last_index", 0) != 0;
   const Axes axes =
@@ -263,9 +268,50 @@ Values arg_max(const NodeContext& context) {
       for (int64_t k = 1; k < axes.gone[0]; ++k) {
         const T value = base[k * axes.gone_strides[0]];
         const T top = base[best * axes.gone_strides[0]];
-        if (value > top || (last_wins && value == top)) best = k;
+        if (better(value, top) || (last_wins && value == top)) best = k;
       }
       y.data<int64_t>()[static_cast<size_t>(i)] = best;
+    }
+  });
+  return {y};
+}
+
+}  // namespace
+
+Values arg_max(const NodeContext& context) {
+  return arg_extreme(context, [](auto a, auto b) { return a > b; });
+}
+
+Values arg_min(const NodeContext& context) {
+  return arg_extreme(context, [](auto a, auto b) { return a < b; });
+}
+
+// The sum of all elements up to each along an axis, from either end, with or
+// without the element itself.
+Values cum_sum(const NodeContext& context) {
+  const Tensor& x = context.input(0);
+  const Dims listed = context.integers_of(1);
+  if (listed.size() != 1) {
+    context.refuse("expected one axis, got " +
+                   context.input(1).shape().to_string());
+  }
+  const Axes axes = axes_of(context, x, listed, true);
+  const bool exclusive = context.integer("exclusive", 0) != 0;
+  const bool reverse = context.integer("reverse", 0) != 0;
+  const int64_t length = axes.gone[0], stride = axes.gone_strides[0];
+  Tensor y = context.make(dims_of(x), x.dtype());
+  visit<float, int32_t, int64_t>(context, x.dtype(), [&]<class T>(T) {
+    for (int64_t i = 0; i < count_of(axes.kept); ++i) {
+      const int64_t base = offset_at(i, axes.kept, axes.kept_strides);
+      SumOf<T> sum{};
+      for (int64_t k = 0; k < length; ++k) {
+        const auto at =
+            static_cast<size_t>(base + (reverse ? length - 1 - k : k) * stride);
+        const auto value = static_cast<SumOf<T>>(x.data<T>()[at]);
+        if (!exclusive) sum = plus(sum, value);
+        y.data<T>()[at] = static_cast<T>(sum);
+        if (exclusive) sum = plus(sum, value);
+      }
     }
   });
   return {y};

@@ -110,6 +110,20 @@ Values erf(const NodeContext& context) {
   return map_floats(context, [](float x) { return std::erf(x); });
 }
 
+Values sin(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::sin(x); });
+}
+
+Values cos(const NodeContext& context) {
+  return map_floats(context, [](float x) { return std::cos(x); });
+}
+
+Values sign(const NodeContext& context) {
+  return map_numbers(context, []<class T>(T x) -> T {
+    return static_cast<T>((x > T{}) - (x < T{}));
+  });
+}
+
 Values reciprocal(const NodeContext& context) {
   return map_floats(context, [](float x) { return 1 / x; });
 }

@@ -109,7 +109,8 @@ struct OnnxSummary {
 /// that Octet does not know are listed like others. Throws: IoError;
 /// FormatError for anything that is not a sound ONNX model, including what
 /// onnx::checker lets through (strides of 0, initializers shorter than their
-/// shape, scales that do not fit, external data); UnsupportedError for later
+/// shape, scales that do not fit, external
+/// data outside the file's folder or behind links); UnsupportedError for later
 /// versions and for element types of less than 8 bits or float8.
 OnnxSummary inspect_onnx(const std::filesystem::path& path);
 

@@ -20,10 +20,10 @@ namespace octet::io {
 /// A graph of standard operators, opsets 1 to 26, that computes what the ONNX
 /// operator specification says, in the order of the file's nodes; nothing is
 /// fused or folded. float16 and bfloat16 are held as float32, in inputs and
-/// outputs too, and rounded where a node makes them. Sums of float32 are float32 in convolutions and matrix
-/// products and float64 in statistics; the same for any number of threads.
-/// Copies share the graph; predict() may be called from several threads at
-/// once. io/README.md lists the operators.
+/// outputs too, and rounded where a node makes them. Sums of float32 are
+/// float32 in convolutions and matrix products and float64 in statistics; the
+/// same for any number of threads. Copies share the graph; predict() may be
+/// called from several threads at once. io/README.md lists the operators.
 class OnnxModel {
  public:
   /// In the file's order, without initializers that are listed as inputs.
@@ -47,6 +47,8 @@ class OnnxModel {
  private:
   friend OnnxModel onnx_from_bytes(const std::string& bytes,
                                    const FileLimits& limits);
+  friend OnnxModel load_onnx(const std::filesystem::path& path,
+                             const FileLimits& limits);
   struct Graph;
   explicit OnnxModel(std::shared_ptr<const Graph> graph);
   std::shared_ptr<const Graph> graph_;
@@ -56,15 +58,17 @@ class OnnxModel {
 /// file that cannot be read.
 bool is_onnx_file(const std::filesystem::path& path);
 
-/// Reads and checks a file, as inspect_onnx() does. The limits hold for each
-/// predict(): the bytes of the values that its nodes make, and its time, for
-/// which the clock is looked at in long operators and between others.
+/// Reads and checks a file, as inspect_onnx() does, with data in other files of
+/// its folder, of which there may be as much as values. The limits hold for
+/// each predict(): the bytes of the values that its nodes make, and its time,
+/// for which the clock is looked at in long operators and between others.
 /// Throws: IoError; FormatError; UnsupportedError listing all operators, with a
 /// node of each, and all element types that Octet does not run; ValueError for
 /// limits out of range.
 OnnxModel load_onnx(const std::filesystem::path& path,
                     const FileLimits& limits = {});
-/// The same for a file's contents, such as OnnxFile::bytes.
+/// The same for a file's contents, such as OnnxFile::bytes, without other
+/// files.
 OnnxModel onnx_from_bytes(const std::string& bytes,
                           const FileLimits& limits = {});
 

@@ -1,0 +1,168 @@
+// ONNX Runtime's operators on codes, "QOperator": what the operator without
+// QLinear computes of the numbers that the codes stand for, as codes again.
+// Source: ONNX Runtime, docs/ContribOperators.md.
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "../bounds.h"
+#include "channels.h"
+#include "convolve.h"
+#include "numbers.h"
+#include "operators.h"
+#include "walk.h"
+
+namespace octet::io::run {
+namespace {
+
+// The inputs where codes, their scale and their zero point are.
+struct Codes {
+  size_t values, scale, zero;
+};
+
+template <class T>
+T zero_of(const NodeContext& context, size_t i) {
+  return context.has_input(i) ? scalar<T>(context, i) : T{};
+}
+
+Tensor dequantized(const NodeContext& context, const Codes& codes) {
+  const Tensor& x = context.input(codes.values);
+  const float scale = scalar<float>(context, codes.scale);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  visit<int8_t, uint8_t>(context, x.dtype(), [&]<class T>(T) {
+    const T zero = zero_of<T>(context, codes.zero);
+    const auto from = x.data<T>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      y.f32()[i] = static_cast<float>(int{from[i]} - int{zero}) * scale;
+    }
+  });
+  return y;
+}
+
+// Codes of the type of the zero point, or of input `like` without one.
+Tensor quantized(const NodeContext& context, const Tensor& x, size_t scale_at,
+                 size_t zero_at, size_t like) {
+  const float scale = scalar<float>(context, scale_at);
+  const DType type =
+      context.input(context.has_input(zero_at) ? zero_at : like).dtype();
+  Tensor y = context.make(dims_of(x), type);
+  visit<int8_t, uint8_t>(context, type, [&]<class T>(T) {
+    const T zero = zero_of<T>(context, zero_at);
+    const auto to = y.data<T>();
+    for (size_t i = 0; i < to.size(); ++i) {
+      to[i] = run::quantized<T>(x.f32()[i] / scale, zero);
+    }
+  });
+  return y;
+}
+
+// op on one tensor: x, its scale and zero point; those of the result.
+Values unary(const NodeContext& context, Operator op, int64_t opset) {
+  const std::array inputs{dequantized(context, {0, 1, 2})};
+  const Values y = op(context.with_inputs(inputs, opset));
+  return {quantized(context, y[0], 3, 4, 0)};
+}
+
+// a, its scale and zero point; b, the same; those of the result.
+Values binary_of_codes(const NodeContext& context, Operator op) {
+  const std::array inputs{dequantized(context, {0, 1, 2}),
+                          dequantized(context, {3, 4, 5})};
+  const Values y = op(context.with_inputs(inputs, kLastOpset));
+  return {quantized(context, y[0], 6, 7, 0)};
+}
+
+// Images with the channels last are another layout than all others have.
+Values pool_of_codes(const NodeContext& context, Operator op) {
+  if (context.integer("channels_last", 0) != 0) {
+    context.unsupported("expected channels_last = 0, got another value");
+  }
+  return unary(context, op, kLastOpset);
+}
+
+}  // namespace
+
+Values qlinear_add(const NodeContext& context) {
+  return binary_of_codes(context, add);
+}
+
+Values qlinear_mul(const NodeContext& context) {
+  return binary_of_codes(context, mul);
+}
+
+Values qlinear_sigmoid(const NodeContext& context) {
+  return unary(context, sigmoid, kLastOpset);
+}
+
+Values qlinear_leaky_relu(const NodeContext& context) {
+  return unary(context, leaky_relu, kLastOpset);
+}
+
+Values qlinear_softmax(const NodeContext& context) {
+  return unary(context, softmax, context.integer("opset", kLastOpset));
+}
+
+Values qlinear_average_pool(const NodeContext& context) {
+  return pool_of_codes(context, average_pool);
+}
+
+Values qlinear_global_average_pool(const NodeContext& context) {
+  return pool_of_codes(context, global_average_pool);
+}
+
+// Scale and zero point of the result; then each tensor with its own.
+Values qlinear_concat(const NodeContext& context) {
+  if (context.inputs().size() % 3 != 2) {
+    context.refuse(
+        fmt::format("expected a scale and a zero point for each tensor, got "
+                    "{} inputs",
+                    context.inputs().size()));
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 2; i < context.inputs().size(); i += 3) {
+    inputs.push_back(dequantized(context, {i, i + 1, i + 2}));
+  }
+  const Values y = concat(context.with_inputs(inputs, kLastOpset));
+  return {quantized(context, y[0], 0, 1, 2)};
+}
+
+// a, its scale and zero point; b, the same, per column or not; a bias in steps
+// of both scales; scale and zero point of the result, floats without them.
+Values qgemm(const NodeContext& context) {
+  const auto centered_matrix = [&](size_t i, const char* transposed, int axis) {
+    const bool turned = context.integer(transposed, 0) != 0;
+    return oriented(
+        context,
+        centered(context, context.input(i), i + 2, turned ? -3 - axis : axis),
+        turned);
+  };
+  const Tensor a = centered_matrix(0, "transA", -2);
+  const Tensor b = centered_matrix(3, "transB", -1);
+  Tensor sums = multiply<int32_t>(context, product_of(context, a, b), a, b);
+  if (context.has_input(6)) {
+    const Dims dims = dims_of(sums);
+    sums = combine<int32_t, int32_t, int32_t>(
+        context, sums, context.input(6),
+        [](int32_t sum, int32_t bias) { return plus(sum, bias); });
+    if (dims_of(sums) != dims) {
+      context.refuse("expected a bias that broadcasts to the product, got " +
+                     context.input(6).shape().to_string());
+    }
+  }
+  const float scale = context.number("alpha", 1) * scalar<float>(context, 1);
+  const auto scales = context.input(4).f32();
+  const Channels columns = channels_of(context, sums, context.input(4), 1);
+  Tensor y = context.make(dims_of(sums), DType::f32);
+  columns.for_each([&](int64_t c, int64_t first) {
+    for (int64_t i = first; i < first + columns.inner; ++i) {
+      const auto at = static_cast<size_t>(i);
+      y.f32()[at] = static_cast<float>(sums.data<int32_t>()[at]) * scale *
+                    scales[static_cast<size_t>(c)];
+    }
+  });
+  if (!context.has_input(7)) return {y};
+  return {quantized(context, y, 7, 8, 0)};
+}
+
+}  // namespace octet::io::run

@@ -1,0 +1,182 @@
+// Data of tensors in files beside the model: read where it lies in the model's
+// folder, refused where its name leads elsewhere.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "onnx_run.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = x + w with w of two floats behind four bytes of a file.
+class ExternalData : public ::testing::Test {
+ protected:
+  ExternalData() {
+    model_ = model_of(
+        "g (float[2] x) => (float[2] y) {\n"
+        "  y = Add (x, w)\n"
+        "}");
+    auto& tensor = *model_.mutable_graph()->add_initializer();
+    tensor.set_name("w");
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    tensor.add_dims(2);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    set("location", "weights.bin");
+    set("offset", "4");
+    set("length", "8");
+    const std::vector<float> data{7, 1.5f, -2};
+    write_file(folder_ / "weights.bin",
+               std::string(reinterpret_cast<const char*>(data.data()), 12));
+  }
+
+  void set(const std::string& key, const std::string& value) {
+    auto& entries = *initializer(model_, "w").mutable_external_data();
+    for (auto& entry : entries) {
+      if (entry.key() == key) return entry.set_value(value);
+    }
+    entries.Add()->set_key(key);
+    entries.rbegin()->set_value(value);
+  }
+
+  OnnxModel load(const FileLimits& limits = {}) {
+    save(model_, folder_ / "model.onnx");
+    return load_onnx(folder_ / "model.onnx", limits);
+  }
+  template <class Expected = FormatError>
+  std::string refusal_to_load() {
+    return error_of<Expected>([&] { load(); });
+  }
+  std::string refusal_of_location(const std::string& location) {
+    set("location", location);
+    return refusal_to_load();
+  }
+
+  TempFolder folder_;
+  onnx::ModelProto model_;
+};
+
+TEST_F(ExternalData, IsReadFromItsPlaceInAFile) {
+  EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
+              ElementsAre(2.5f, -1));
+}
+
+TEST_F(ExternalData, MayLieInAFolderBelowAndSayNoLength) {
+  fs::create_directory(folder_ / "data");
+  fs::rename(folder_ / "weights.bin", folder_ / "data" / "weights.bin");
+  set("location", "./data/weights.bin");
+  initializer(model_, "w").mutable_external_data()->RemoveLast();
+  EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
+              ElementsAre(2.5f, -1));
+}
+
+TEST_F(ExternalData, KeysThatAreNotKnownDoNotMatter) {
+  set("checksum", "none");
+  set("basepath", "/etc");
+  EXPECT_THAT(values_of(load().predict(numbers({0, 0}))),
+              ElementsAre(1.5f, -2));
+}
+
+TEST_F(ExternalData, OfAConstantIsReadToo) {
+  onnx::TensorProto tensor = initializer(model_, "w");
+  model_.mutable_graph()->clear_initializer();
+  auto* add = model_.mutable_graph()->mutable_node(0);
+  onnx::NodeProto constant;
+  constant.set_op_type("Constant");
+  constant.add_output("w");
+  auto* value = constant.add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  *value->mutable_t() = tensor;
+  // Behind the node that reads it, as some writers leave it.
+  add->set_name("sum");
+  *model_.mutable_graph()->add_node() = constant;
+  EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
+              ElementsAre(2.5f, -1));
+}
+
+TEST_F(ExternalData, MustLieInTheFolderOfTheModel) {
+  for (const char* location :
+       {"/etc/passwd", "../weights.bin", "data/../../weights.bin", "..", "",
+        "weights.bin/"}) {
+    EXPECT_THAT(refusal_of_location(location),
+                AllOf(HasSubstr("initializer 'w'"),
+                      HasSubstr("in a file in the model's folder")))
+        << location;
+  }
+  EXPECT_THAT(refusal_of_location(std::string("weights.bin\0", 12)),
+              HasSubstr("in the model's folder"));
+}
+
+TEST_F(ExternalData, IsNotReadThroughLinks) {
+  fs::create_symlink("/etc/passwd", folder_ / "link.bin");
+  EXPECT_THAT(refusal_of_location("link.bin"), HasSubstr("without links"));
+  fs::create_directory_symlink("/etc", folder_ / "link");
+  EXPECT_THAT(refusal_of_location("link/passwd"), HasSubstr("without links"));
+  fs::create_hard_link(folder_ / "weights.bin", folder_ / "second.bin");
+  EXPECT_THAT(refusal_of_location("second.bin"), HasSubstr("one name"));
+}
+
+TEST_F(ExternalData, MustBeAPlainFile) {
+  fs::create_directory(folder_ / "data");
+  EXPECT_THAT(refusal_of_location("data"), HasSubstr("plain file"));
+  set("location", "none.bin");
+  EXPECT_THAT(
+      refusal_to_load<IoError>(),
+      AllOf(HasSubstr("'none.bin'"), HasSubstr("belongs to the model")));
+}
+
+TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
+  set("length", "4");
+  EXPECT_THAT(refusal_to_load(),
+              HasSubstr("expected 8 bytes for float32 [2], got a length of 4"));
+  set("length", "8");
+  for (const char* offset : {"5", "12", "9223372036854775807"}) {
+    set("offset", offset);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("got a file of 12")) << offset;
+  }
+  for (const char* offset : {"-4", "4x", "", "99999999999999999999"}) {
+    set("offset", offset);
+    EXPECT_THAT(refusal_to_load(), HasSubstr("expected a number of bytes"))
+        << offset;
+  }
+}
+
+TEST_F(ExternalData, KeepsToTheMemoryLimit) {
+  // One part of a file many times over.
+  set("offset", "0");
+  set("length", "4194304");
+  initializer(model_, "w").set_dims(0, 1 << 20);
+  fs::resize_file(folder_ / "weights.bin", 4 << 20);
+  const onnx::TensorProto tensor = initializer(model_, "w");
+  for (int i = 0; i < 8; ++i) {
+    auto* more = model_.mutable_graph()->add_initializer();
+    *more = tensor;
+    more->set_name("w" + std::to_string(i));
+  }
+  FileLimits limits;
+  limits.memory_limit = 16 << 20;
+  EXPECT_THAT(error_of<FormatError>([&] { load(limits); }),
+              HasSubstr("at most 16 MiB of external data"));
+}
+
+TEST_F(ExternalData, HasNoFolderWhereThereIsNoFile) {
+  EXPECT_THAT(error_of<FormatError>([&] { to_run(model_); }),
+              HasSubstr("load the model by its path"));
+}
+
+}  // namespace
+}  // namespace octet::io
