@@ -58,7 +58,7 @@ struct Bound {
 constexpr Bound kBounds[] = {
     {"strides", 1},        {"dilations", 1},    {"kernel_shape", 1},
     {"group", 1},          {"blocksize", 1},    {"pads", 0},
-    {"output_padding", 0}, {"pooled_shape", 1},
+    {"output_padding", 0}, {"pooled_shape", 1}, {"batch_dims", 0},
 };
 
 void check_attribute_range(const onnx::NodeProto& node,

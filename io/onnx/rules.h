@@ -31,6 +31,11 @@ void global_pool(Context& context);
 /// axis of LayerNormalization unchecked, and takes the inputs of Gemm before
 /// opset 7 for matrices. Pooling gets pool(). Empty for other schemas.
 onnx::InferenceFunction safer(const onnx::OpSchema& schema);
+/// onnx's own propagation of values that are shapes, where every input has a
+/// type (after an error that onnx goes on from, one may have none) and no list
+/// is empty: it trusts both.
+/// REQUIRES: the schema has one.
+onnx::DataPropagationFunction safer_propagation(const onnx::OpSchema& schema);
 
 // com.microsoft
 void qlinear_binary(Context& context);

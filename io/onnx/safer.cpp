@@ -61,7 +61,6 @@ bool has_matrices(Context& c) {
 
 onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
   const std::string& name = schema.Name();
-  if (!schema.domain().empty()) return {};
   const auto onnxs = schema.GetTypeAndShapeInferenceFunction();
   // Without it, what can be told is the type.
   const auto where = [&onnxs](auto holds) -> onnx::InferenceFunction {
@@ -87,6 +86,20 @@ onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
       onnx::propagateElemTypeFromInputToOutput(c, name == "QLinearConv" ? 7 : 0,
                                                0);
     }
+  };
+}
+
+onnx::DataPropagationFunction safer_propagation(const onnx::OpSchema& schema) {
+  const auto onnxs = schema.GetDataPropagationFunction();
+  // Others than the first may be left out.
+  const bool all = schema.Name() != "Slice";
+  return [onnxs, all](onnx::DataPropagationContext& c) {
+    for (size_t i = 0; i < (all ? c.getNumInputs() : 1); ++i) {
+      if (c.getInputType(i) == nullptr) return;
+      const auto* list = c.getInputData(i);
+      if (list != nullptr && list->dim_size() == 0) return;
+    }
+    onnxs(c);
   };
 }
 

@@ -11,6 +11,7 @@
 
 #include "bounds.h"
 #include "rules.h"
+#include "run/operators.h"
 
 namespace octet::io {
 namespace {
@@ -23,7 +24,7 @@ constexpr int kAny = -1;        // as many inputs or outputs as there are
 constexpr int kUnchanged = -2;  // what the schema before it says
 
 // An operator since a version. Attributes are "name:type" with the types i, f,
-// s and, for lists, I, F; "!" stands for one that must be there, "*" for any.
+// s and, for lists, I, F; "!" stands for one that must be there.
 // Where the inputs are unchanged the attributes are those that were added.
 struct Entry {
   std::string_view domain;
@@ -43,16 +44,12 @@ constexpr Entry kEntries[] = {
     {"", "AveragePool", 19, kUnchanged, 0, 0, "dilations:I", rules::pool},
     {"", "Cast", 19, kUnchanged, 0, 0, "saturate:i round_mode:s", nullptr},
     {"", "CastLike", 19, kUnchanged, 0, 0, "saturate:i round_mode:s", nullptr},
-    {"", "DFT", 17, 1, kAny, 1, "*", nullptr},
     {"", "DequantizeLinear", 19, 2, 3, 1, "axis:i block_size:i output_dtype:i",
      rules::dequantize},
     {"", "Gelu", 20, 1, 1, 1, "approximate:s", rules::keep},
-    {"", "GridSample", 20, 2, 2, 1, "*", nullptr},
     {"", "GroupNormalization", 18, 3, 3, 1,
      "num_groups:i! epsilon:f stash_type:i", rules::keep},
-    {"", "LpPool", 18, 1, 1, 1, "*", nullptr},
     {"", "Mish", 18, 1, 1, 1, "", rules::keep},
-    {"", "OptionalHasElement", 18, 0, 1, 1, "*", nullptr},
     {"", "Pad", 18, 2, 4, 1, "mode:s", rules::pad},
     {"", "QuantizeLinear", 19, 2, 3, 1,
      "axis:i saturate:i block_size:i output_dtype:i precision:i",
@@ -113,10 +110,6 @@ onnx::AttributeProto::AttributeType attribute_type(char letter) {
 }
 
 void add_attributes(OpSchema& schema, std::string_view list) {
-  if (list == "*") {
-    schema.AllowUncheckedAttributes();
-    return;
-  }
   while (!list.empty()) {
     const size_t end = std::min(list.find(' '), list.size());
     const std::string_view entry = list.substr(0, end);
@@ -182,7 +175,7 @@ class Schemas : public onnx::ISchemaRegistry {
     }
     for (const Entry& entry : kEntries) {
       const OpSchema* before =
-          of_onnx(entry.name, entry.since, std::string(entry.domain));
+          find(entry.name, entry.since, std::string(entry.domain));
       add(make_schema(entry, before));
     }
   }
@@ -208,10 +201,14 @@ class Schemas : public onnx::ISchemaRegistry {
   }
 
  private:
-  // Of the standard operators: what it knows of others is older still.
+  // Of the standard operators that Octet runs. Of others it knows less, and
+  // its inference has more holes.
   static const OpSchema* of_onnx(const std::string& name, int version,
                                  const std::string& domain) {
-    if (!domain.empty()) return nullptr;
+    onnx::NodeProto node;
+    node.set_op_type(name);
+    const bool runs = name == "Constant" || run::find_operator(node) != nullptr;
+    if (!domain.empty() || !runs) return nullptr;
     return onnx::OpSchemaRegistry::Instance()->GetSchema(name, version, domain);
   }
 
@@ -221,10 +218,15 @@ class Schemas : public onnx::ISchemaRegistry {
   }
 
   void add_safer(const OpSchema& schema) {
+    if (!schema.domain().empty()) return;
     const auto rule = rules::safer(schema);
-    if (!rule) return;
+    const bool propagates = schema.has_data_propagation_function();
+    if (!rule && !propagates) return;
     OpSchema safer = schema;
-    safer.TypeAndShapeInferenceFunction(rule);
+    if (rule) safer.TypeAndShapeInferenceFunction(rule);
+    if (propagates) {
+      safer.PartialDataPropagationFunction(rules::safer_propagation(schema));
+    }
     add(std::move(safer));
   }
 

@@ -1,4 +1,4 @@
-// What onnx's checker and shape inference know of operators. onnx 1.12 ends at
+// What onnx's checker and shape inference know of operators that Octet runs. onnx 1.12 ends at
 // opset 17; Octet has schemas of its own for what came or changed later and for
 // the integer operators of ONNX Runtime's quantizer. Two things are safer than
 // onnx's: ranks and axes that its inference trusts, and the windows of pooling
@@ -18,11 +18,12 @@ inline constexpr int64_t kLastOpsetOfOnnx = 17;
 /// Of ONNX Runtime's operators.
 inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
 
-/// Has a schema for every operator: one that takes anything for those that are
-/// not known, so that a reader can list them all.
+/// Has a schema for every operator: one that takes anything for those that
+/// Octet does not run, so that a reader can list them all.
 const onnx::ISchemaRegistry& schemas();
 
-/// Whether there is such an operator in the opset that a model imports.
+/// Whether there is such an operator, among those that Octet runs, in the opset
+/// that a model imports.
 bool is_known(const onnx::NodeProto& node, int64_t opset);
 
 /// Whether the types of all values, also within subgraphs, can be inferred: an

@@ -138,7 +138,7 @@ void for_each_index(const NodeContext& context, const Tensor& x,
   }
 }
 
-// A number that counts, of any of the types that OneHot allows for it.
+// Element i of x: a number that counts, of any type that OneHot has for it.
 int64_t whole(const NodeContext& context, const Tensor& x, int64_t i) {
   const auto at = static_cast<size_t>(i);
   return visit<int64_t, int32_t, float>(
@@ -149,6 +149,16 @@ int64_t whole(const NodeContext& context, const Tensor& x, int64_t i) {
           return x.data<T>()[at];
         }
       });
+}
+
+// Input i, which is one such number.
+int64_t whole_input(const NodeContext& context, size_t i) {
+  const Tensor& x = context.input(i);
+  if (x.size() != 1) {
+    context.refuse(fmt::format("expected one number as input {}, got {}", i,
+                               x.shape().to_string()));
+  }
+  return whole(context, x, 0);
 }
 
 }  // namespace
@@ -265,13 +275,10 @@ Values non_zero(const NodeContext& context) {
 Values one_hot(const NodeContext& context) {
   const Tensor& indices = context.input(0);
   const Tensor& values = context.input(2);
-  if (context.input(1).size() != 1 || values.size() != 2) {
-    context.refuse(fmt::format(
-        "expected one depth and two values, got {} "
-        "and {}",
-        context.input(1).shape().to_string(), values.shape().to_string()));
+  if (values.size() != 2) {
+    context.refuse("expected two values, got " + values.shape().to_string());
   }
-  const int64_t depth = whole(context, context.input(1), 0);
+  const int64_t depth = whole_input(context, 1);
   const int rank = indices.shape().rank();
   const int axis = context.axis(context.integer("axis", -1), rank + 1);
   Dims dims = dims_of(indices);
@@ -298,9 +305,8 @@ Values top_k(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const int axis = context.axis(context.integer("axis", -1), x.shape().rank());
   const int64_t length = x.shape()[axis];
-  const int64_t k = context.opset() < kTopKInput
-                        ? context.integer("k", -1)
-                        : whole(context, context.input(1), 0);
+  const int64_t k = context.opset() < kTopKInput ? context.integer("k", -1)
+                                                 : whole_input(context, 1);
   if (k < 0 || k > length) {
     context.refuse(fmt::format("expected k from 0 to {}, got {}", length, k));
   }
