@@ -149,7 +149,21 @@ TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
        "g (float[N,3] x) => (float y) {\n"
        "  y = ReduceMean <keepdims = 0> (x)\n"
        "}");
-  EXPECT_THAT(refusal("sum.onnx", x), HasSubstr("results for each sample"));
+  // Of all samples at once it is what the model says, part by part it is not.
+  const Tensor two = Tensor::zeros({2, 3});
+  EXPECT_THAT(
+      refusal("sum.onnx", two, "--batch 1"),
+      AllOf(HasSubstr("results for each sample"), HasSubstr("--batch 2")));
+  EXPECT_EQ(predict("sum.onnx", two).exit_code, 0);
+  EXPECT_EQ(y_.shape(), Shape{});
+}
+
+TEST_F(PredictOnnx, TakesHalvesAsFloats) {
+  save("m.onnx", "g (float16[N,2] x) => (float16[N,2] y) {\n  y = Neg (x)\n}");
+  EXPECT_EQ(predict("m.onnx", Tensor::of<float>({1, 2}, {0.1f, 2})).exit_code,
+            0);
+  // The nearest float16 to 0.1 is 1638 / 2^14.
+  EXPECT_THAT(y_.f32(), ::testing::ElementsAre(-1638 * 0x1p-14f, -2));
 }
 
 TEST_F(PredictOnnx, NamesTheNodeWhereAModelFails) {
