@@ -148,7 +148,7 @@ void run(const Options& o) {
       int8, out, {.classes = {kClasses.begin(), kClasses.end()}});
   std::cout << fmt::format(
       "{:<16} {:6.2f} %\n", "file as model",
-      program::percent(agreement(int8, io::load_onnx(out), test)));
+      program::percent(agreement(int8, io::load_onnx_reference(out), test)));
   std::cout << fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.out,
                            file.nodes, file.qdq_pairs, file.bytes);
 }

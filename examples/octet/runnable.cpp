@@ -65,7 +65,8 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
 Runnable read_runnable(const ModelSource& source) {
   if (!is_onnx(source.what)) return runnable(read_model(source));
   check_no_architecture(source);
-  return runnable(io::load_onnx(source.what, source.limits()), source.what);
+  return runnable(io::load_onnx_reference(source.what, source.limits()),
+                  source.what);
 }
 
 }  // namespace octet::program

@@ -22,8 +22,8 @@ struct Runnable {
 /// A model as read_model() takes it, or an ONNX file. What is no other model
 /// and is called .onnx is read as one, so that its error is that of a damaged
 /// file.
-/// Throws: as read_model() and io::load_onnx(); UnsupportedError for several
-/// inputs or outputs.
+/// Throws: as read_model() and io::load_onnx_reference(); UnsupportedError for
+/// several inputs or outputs.
 Runnable read_runnable(const ModelSource& source);
 
 }  // namespace octet::program

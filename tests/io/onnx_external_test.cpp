@@ -54,7 +54,7 @@ class ExternalData : public ::testing::Test {
 
   OnnxModel load(const FileLimits& limits = {}) {
     save(model_, folder_ / "model.onnx");
-    return load_onnx(folder_ / "model.onnx", limits);
+    return load_onnx_reference(folder_ / "model.onnx", limits);
   }
   template <class Expected = FormatError>
   std::string refusal_to_load() {

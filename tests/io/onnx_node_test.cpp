@@ -121,7 +121,7 @@ class OnnxNode : public ::testing::TestWithParam<std::string> {
 };
 
 void expect_outputs(const std::string& name) {
-  const OnnxModel model = load_onnx(folder() / name / "model.onnx");
+  const OnnxModel model = load_onnx_reference(folder() / name / "model.onnx");
   const auto data = folder() / name / "test_data_set_0";
   const auto expected = protos(data, "output");
   const std::vector<Tensor> outputs = model.predict(inputs(data));
@@ -144,7 +144,7 @@ TEST_P(OnnxNode, ComputesWhatTheSpecificationSays) {
   const auto path = folder() / GetParam() / "model.onnx";
   if (const auto reason = refused().find(GetParam());
       reason != refused().end()) {
-    EXPECT_THAT(error_of<UnsupportedError>([&] { load_onnx(path); }),
+    EXPECT_THAT(error_of<UnsupportedError>([&] { load_onnx_reference(path); }),
                 HasSubstr(reason->second));
     return;
   }

@@ -63,8 +63,8 @@ OnnxModel onnx_from_bytes(const std::string& bytes, const FileLimits& limits) {
       OnnxModel::Graph{run::program_of(std::move(model)), limits}));
 }
 
-OnnxModel load_onnx(const std::filesystem::path& path,
-                    const FileLimits& limits) {
+OnnxModel load_onnx_reference(const std::filesystem::path& path,
+                              const FileLimits& limits) {
   check_limits(limits);
   onnx::ModelProto model = read_onnx(path, limits.memory_limit);
   return with_context(

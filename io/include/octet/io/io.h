@@ -15,6 +15,7 @@
 #include <octet/io/keras.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/placement_files.h>
 #include <octet/io/preprocess.h>

@@ -1,7 +1,7 @@
 // ONNX files that run: the standard's reference, node by node, and for a look
 // at what an exported file computes where there is no other runtime.
 //
-//   const auto model = io::load_onnx("int8.onnx");
+//   const auto model = io::load_onnx_reference("int8.onnx");
 //   const Tensor y = model.predict(x);  // x in the graph's layout: [N,c,h,w]
 #pragma once
 
@@ -47,8 +47,8 @@ class OnnxModel {
  private:
   friend OnnxModel onnx_from_bytes(const std::string& bytes,
                                    const FileLimits& limits);
-  friend OnnxModel load_onnx(const std::filesystem::path& path,
-                             const FileLimits& limits);
+  friend OnnxModel load_onnx_reference(const std::filesystem::path& path,
+                                       const FileLimits& limits);
   struct Graph;
   explicit OnnxModel(std::shared_ptr<const Graph> graph);
   std::shared_ptr<const Graph> graph_;
@@ -65,8 +65,8 @@ bool is_onnx_file(const std::filesystem::path& path);
 /// Throws: IoError; FormatError; UnsupportedError listing all operators, with a
 /// node of each, and all element types that Octet does not run; ValueError for
 /// limits out of range.
-OnnxModel load_onnx(const std::filesystem::path& path,
-                    const FileLimits& limits = {});
+OnnxModel load_onnx_reference(const std::filesystem::path& path,
+                              const FileLimits& limits = {});
 /// The same for a file's contents, such as OnnxFile::bytes, without other
 /// files.
 OnnxModel onnx_from_bytes(const std::string& bytes,

@@ -1,0 +1,183 @@
+// Functions of each value, and Softmax.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <octet/layers/activation.h>
+#include <octet/layers/elu.h>
+#include <octet/layers/leaky_relu.h>
+#include <octet/layers/prelu.h>
+#include <octet/layers/relu.h>
+#include <octet/layers/softmax.h>
+#include <octet/runtime/error.h>
+
+#include "attention.h"
+#include "converters.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// A layer that does the same to every value, wherever it lies.
+void pointwise(Conversion& c, const LayerHandle& layer) {
+  View y = c.view(0);
+  y.tensor = c.add(layer, {c.as_it_lies(0)});
+  c.give(std::move(y));
+}
+
+void activation(Conversion& c, const char* name) {
+  pointwise(c, Activation({.activation = name}));
+}
+
+/// Within what float32 keeps of a decimal number.
+bool is_about(float value, double expected) {
+  return std::abs(static_cast<double>(value) - expected) <=
+         1e-6 * std::max(1.0, std::abs(expected));
+}
+
+}  // namespace
+
+void convert_activation(Conversion& c) {
+  struct Name {
+    const char* op;
+    const char* activation;
+  };
+  constexpr std::array<Name, 7> kNames{{{"Exp", "exponential"},
+                                        {"HardSwish", "hard_swish"},
+                                        {"Relu", "relu"},
+                                        {"Sigmoid", "sigmoid"},
+                                        {"Softplus", "softplus"},
+                                        {"Softsign", "softsign"},
+                                        {"Tanh", "tanh"}}};
+  const auto found = std::ranges::find_if(
+      kNames, [&](const Name& name) { return c.op() == name.op; });
+  if (c.op() == "Relu") return pointwise(c, ReLU());
+  activation(c, found->activation);
+}
+
+void convert_clip(Conversion& c) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  float low = -kInfinity;
+  float high = kInfinity;
+  if (c.opset() < 11) {
+    low = c.number("min", low);
+    high = c.number("max", high);
+  } else {
+    if (c.has(1)) low = c.scalar(1);
+    if (c.has(2)) high = c.scalar(2);
+  }
+  // Octet's are floats; the least of them is no bound.
+  if (high >= std::numeric_limits<float>::max()) high = kInfinity;
+  if (low != 0 || !(high > 0)) {
+    c.refuse(fmt::format("expected bounds from 0 up, got [{},{}]", low, high));
+  }
+  pointwise(c, ReLU({.max_value = high}));
+}
+
+void convert_elu(Conversion& c) {
+  pointwise(c, ELU({.alpha = c.number("alpha", 1)}));
+}
+
+void convert_gelu(Conversion& c) {
+  if (c.text("approximate", "none") != "none") {
+    c.refuse("approximate: expected none; Octet's gelu is that of erf");
+  }
+  activation(c, "gelu");
+}
+
+void convert_hard_sigmoid(Conversion& c) {
+  const float alpha = c.number("alpha", 0.2f);
+  const float beta = c.number("beta", 0.5f);
+  if (!is_about(alpha, 1.0 / 6) || beta != 0.5f) {
+    c.refuse(fmt::format("expected alpha 1/6 and beta 0.5, got {} and {}",
+                         alpha, beta));
+  }
+  activation(c, "hard_sigmoid");
+}
+
+void convert_leaky_relu(Conversion& c) {
+  pointwise(c, LeakyReLU({.negative_slope = c.number("alpha", 0.01f)}));
+}
+
+// The slopes broadcast to the input from its last axis: [c,1,1] is one a
+// channel.
+void convert_prelu(Conversion& c) {
+  const View view = c.view(0);
+  const std::vector<int> order = natural_order(view);
+  const Operand x = c.operand(0, order);
+  const Tensor slope = c.floats(1);
+  const int rank = view.rank();
+  if (slope.shape().rank() > rank) {
+    c.refuse(fmt::format("expected slopes for {}, got {}",
+                         importing::text_of(view), slope.shape().to_string()));
+  }
+  std::vector<int64_t> dims(static_cast<size_t>(rank - slope.shape().rank()),
+                            1);
+  dims.insert(dims.end(), slope.shape().dims().begin(),
+              slope.shape().dims().end());
+  if (dims[0] != 1) c.refuse("expected slopes that are the same to samples");
+  const Tensor alpha =
+      slope.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
+  std::vector<int64_t> shared;
+  for (int axis = 1; axis < rank; ++axis) {
+    if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
+    if (alpha.shape()[axis] != 1 &&
+        alpha.shape()[axis] != x.tensor.shape()[axis]) {
+      c.refuse(fmt::format("expected slopes for {}, got {}",
+                           importing::text_of(view),
+                           slope.shape().to_string()));
+    }
+  }
+  const SymbolicTensor y =
+      c.add(PReLU({.shared_axes = shared}), {x},
+            {{"alpha", alpha.reshaped(alpha.shape().slice(1, rank))}});
+  c.give(view_of(y, order));
+}
+
+// Source: ONNX Selu-6; Klambauer et al. (2017), the values that Keras has.
+void convert_selu(Conversion& c) {
+  if (!is_about(c.number("alpha", 1.67326319217681884765625f),
+                1.67326324235437728) ||
+      !is_about(c.number("gamma", 1.05070102214813232421875f),
+                1.05070098735548049)) {
+    c.refuse("expected the standard alpha and gamma, got others");
+  }
+  activation(c, "selu");
+}
+
+void convert_softmax(Conversion& c) {
+  if (convert_attention_weights(c)) return;
+  const View view = c.view(0);
+  const int rank = view.rank();
+  const bool old = c.opset() < 13;
+  const int axis = c.axis_of(c.integer("axis", old ? 1 : -1), rank);
+  if (axis == 0) c.refuse("axis: expected one of a sample, got 0");
+  // Before opset 13 it is over all axes from `axis` on.
+  for (int behind = axis + 1; old && behind < rank; ++behind) {
+    if (sizes_of(view)[static_cast<size_t>(behind)] != 1) {
+      c.refuse(fmt::format(
+          "axis: expected the last one before opset 13, got {} of {}", axis,
+          importing::text_of(view)));
+    }
+  }
+  if (rank == 2) {  // over all features: their order is no matter
+    View y = view;
+    y.tensor = c.add(Softmax(), {c.features(0)});
+    return c.give(std::move(y));
+  }
+  const std::vector<int> order = natural_order(view);
+  const auto at = std::ranges::find(order, axis) - order.begin();
+  const SymbolicTensor y =
+      c.add(Softmax({.axis = at == rank - 1 ? -1 : at}), {c.operand(0, order)});
+  c.give(view_of(y, order));
+}
+
+// x * sigmoid(alpha * x), since opset 24.
+void convert_swish(Conversion& c) {
+  if (c.number("alpha", 1) != 1) c.refuse("alpha: expected 1");
+  activation(c, "silu");
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,222 @@
+// Sums, products and the like: of two values, or of a value and constants.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <octet/layers/add.h>
+#include <octet/layers/average.h>
+#include <octet/layers/maximum.h>
+#include <octet/layers/minimum.h>
+#include <octet/layers/multiply.h>
+#include <octet/layers/position_embedding.h>
+#include <octet/layers/rescaling.h>
+#include <octet/layers/subtract.h>
+#include <octet/runtime/error.h>
+
+#include "attention.h"
+#include "converters.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// An order of axes in which all inputs are taken, best as the largest lies.
+std::vector<int> common_order(const Conversion& c) {
+  const View* largest = nullptr;
+  const auto size = [](const View& view) {
+    return std::accumulate(view.parts.begin(), view.parts.end(), int64_t{1},
+                           std::multiplies<>());
+  };
+  for (int i = 0; i < c.inputs(); ++i) {
+    const View& view = c.view(i);
+    if (largest == nullptr || size(view) > size(*largest)) largest = &view;
+  }
+  return natural_order(*largest);
+}
+
+/// Whether all inputs have their axes in the same places of equal tensors.
+bool lie_alike(const Conversion& c) {
+  const View& first = c.view(0);
+  for (int i = 1; i < c.inputs(); ++i) {
+    const View& view = c.view(i);
+    if (view.axes != first.axes || view.parts != first.parts ||
+        view.batch != first.batch ||
+        view.tensor.shape() != first.tensor.shape()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void merge(Conversion& c, const LayerHandle& layer) {
+  if (c.inputs() == 1) return c.pass(c.view(0));
+  std::vector<Operand> operands;
+  if (lie_alike(c)) {
+    for (int i = 0; i < c.inputs(); ++i) operands.push_back(c.as_it_lies(i));
+    View y = c.view(0);
+    y.tensor = c.add(layer, operands);
+    return c.give(std::move(y));
+  }
+  const std::vector<int> order = common_order(c);
+  for (int i = 0; i < c.inputs(); ++i) {
+    if (c.view(i).rank() != c.view(0).rank()) {
+      c.refuse(fmt::format("expected values of one rank, got {} and {}",
+                           importing::text_of(c.view(0)),
+                           importing::text_of(c.view(i))));
+    }
+    operands.push_back(c.operand(i, order));
+  }
+  c.give(view_of(c.add(layer, operands), order));
+}
+
+/// x * scale + offset, constants that broadcast.
+struct Affine {
+  Tensor scale;
+  Tensor offset;
+};
+
+/// A constant with as many axes as `view`, in `order`, without the batch.
+Tensor beside(const Conversion& c, const Tensor& value, const View& view,
+              std::span<const int> order) {
+  const int rank = view.rank();
+  const Shape& own = value.shape();
+  if (own.rank() > rank) {
+    c.refuse(fmt::format("expected a constant that broadcasts over {}, got {}",
+                         importing::text_of(view), own.to_string()));
+  }
+  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
+  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const Sizes sizes = sizes_of(view);
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool fits =
+        dims[axis] == 1 || (axis != view.batch && dims[axis] == sizes[axis]);
+    if (!fits) {
+      c.refuse(fmt::format(
+          "expected a constant that broadcasts over the samples of {}, got {}",
+          importing::text_of(view), own.to_string()));
+    }
+  }
+  const Tensor turned =
+      value.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
+  return turned.reshaped(turned.shape().slice(1, rank));
+}
+
+bool is_per_channel(const Tensor& value) {
+  return value.size() == value.shape()[-1];
+}
+
+std::vector<float> numbers_of(const Tensor& value) {
+  return {value.f32().begin(), value.f32().end()};
+}
+
+/// Numbers of the file for every value, or one for each of the last axis.
+void rescale(Conversion& c, int input, const Affine& affine) {
+  if (affine.scale.size() == 1 && affine.offset.size() == 1) {
+    View y = c.view(input);
+    y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
+                                .offset = numbers_of(affine.offset)}),
+                     {c.as_it_lies(input)});
+    return c.give(std::move(y));
+  }
+  const View view = c.view(input);
+  std::vector<int> order = natural_order(view);
+  Tensor scale = beside(c, affine.scale, view, order);
+  Tensor offset = beside(c, affine.offset, view, order);
+  if (is_per_channel(scale) && is_per_channel(offset)) {
+    const SymbolicTensor y = c.add(
+        Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
+        {c.operand(input, order)});
+    return c.give(view_of(y, order));
+  }
+  const bool tokens = view.rank() == 3 && affine.scale.size() == 1 &&
+                      affine.scale.f32()[0] == 1;
+  if (tokens) {
+    order = file_order(3);
+    offset = beside(c, affine.offset, view, order);
+    const Sizes sizes = sizes_of(view);
+    if (offset.shape() == Shape{sizes[1], sizes[2]}) {
+      const SymbolicTensor y = c.add(
+          PositionEmbedding(), {c.operand(input, order)},
+          {{"position_embedding", offset.reshaped({1, sizes[1], sizes[2]})}});
+      return c.give(view_of(y, order));
+    }
+  }
+  c.refuse(
+      fmt::format("expected one number, or one a channel, beside {}, got {}",
+                  importing::text_of(view),
+                  (affine.scale.size() == 1 ? affine.offset : affine.scale)
+                      .shape()
+                      .to_string()));
+}
+
+Tensor one() { return Tensor::scalar(1); }
+Tensor zero() { return Tensor::scalar(0); }
+
+Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
+  Tensor y = x.clone();
+  for (float& v : y.f32()) v = f(v);
+  return y;
+}
+
+/// The number of the input that is a constant, of two; -1 if none is.
+int constant_input(const Conversion& c) {
+  if (c.inputs() != 2) return -1;
+  if (c.is_constant(1)) return 1;
+  return c.is_constant(0) ? 0 : -1;
+}
+
+}  // namespace
+
+// A third input is a factor: see forms.h.
+void convert_add(Conversion& c) {
+  if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), c.floats(1)});
+  const int k = constant_input(c);
+  if (k < 0) return merge(c, Add());
+  rescale(c, 1 - k, {one(), c.floats(k)});
+}
+
+void convert_sub(Conversion& c) {
+  const int k = constant_input(c);
+  if (k < 0) return merge(c, Subtract());
+  if (k == 1) {
+    return rescale(c, 0, {one(), mapped(c.floats(1), std::negate<>())});
+  }
+  rescale(c, 1, {Tensor::scalar(-1), c.floats(0)});
+}
+
+void convert_mul(Conversion& c) {
+  const int k = constant_input(c);
+  if (k < 0) return merge(c, Multiply());
+  if (k == 1 && c.floats(1).size() == 1 &&
+      convert_attention_scale(c, c.scalar(1))) {
+    return;
+  }
+  rescale(c, 1 - k, {c.floats(k), zero()});
+}
+
+void convert_div(Conversion& c) {
+  if (!c.is_constant(1)) {
+    c.refuse("expected a constant divisor, got a computed value");
+  }
+  const Tensor divisor = c.floats(1);
+  const auto values = divisor.f32();
+  if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
+    c.refuse("expected a divisor that is not 0");
+  }
+  if (divisor.size() == 1 && convert_attention_scale(c, 1 / values[0])) {
+    return;
+  }
+  rescale(c, 0, {mapped(divisor, [](float v) { return 1 / v; }), zero()});
+}
+
+void convert_neg(Conversion& c) { rescale(c, 0, {Tensor::scalar(-1), zero()}); }
+
+void convert_sum(Conversion& c) { merge(c, Add()); }
+void convert_mean(Conversion& c) { merge(c, Average()); }
+void convert_max(Conversion& c) { merge(c, Maximum()); }
+void convert_min(Conversion& c) { merge(c, Minimum()); }
+
+}  // namespace octet::io::importing

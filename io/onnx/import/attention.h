@@ -1,0 +1,18 @@
+// Attention, which exporters take apart: two products of matrices with a
+// Softmax between them. What the first product makes is no value of a model;
+// it waits for the second. Internal to io/onnx/import.
+#pragma once
+
+#include "importer.h"
+
+namespace octet::io::importing {
+
+/// MatMul of two computed values.
+void convert_product(Conversion& c);
+/// Whether the first input is the product of queries and keys; the Softmax over
+/// it then waits as well.
+bool convert_attention_weights(Conversion& c);
+/// The same for its product with, or quotient by, a constant.
+bool convert_attention_scale(Conversion& c, float factor);
+
+}  // namespace octet::io::importing

@@ -1,0 +1,291 @@
+// What a converter sees of its node, and how it makes layers.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/json.h>
+#include <octet/layers/activation.h>
+#include <octet/layers/flatten.h>
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../graph_view.h"
+#include "../tensors.h"
+#include "importer.h"
+#include "layer_names.h"
+
+namespace octet::io::importing {
+namespace {
+
+bool same_values(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::ranges::equal(a.f32(), b.f32());
+}
+
+/// What tells the quantizers at a call of a layer from those at another.
+std::vector<std::string> grids_of(const std::vector<Operand>& operands,
+                                  const std::vector<Weight>& weights) {
+  std::vector<std::string> grids;
+  for (const Operand& x : operands) {
+    grids.push_back(x.grid == nullptr
+                        ? ""
+                        : fmt::format("{} {} {}", x.grid->scale, x.grid->bits,
+                                      x.grid->narrow));
+  }
+  for (const Weight& weight : weights) {
+    if (!weight.grid) continue;
+    grids.push_back(fmt::format("{} {} {}", weight.name, weight.grid->axis,
+                                fmt::join(weight.grid->scales, " ")));
+  }
+  return grids;
+}
+
+}  // namespace
+
+bool Conversion::has_attribute(const char* name) const {
+  return find_attribute(node_.proto, name) != nullptr;
+}
+
+bool Conversion::has(int input) const {
+  return input < inputs() && !node_.proto.input(input).empty();
+}
+
+bool Conversion::is_constant(int input) const {
+  return has(input) && graph().constant(node_.proto.input(input)) != nullptr;
+}
+
+const Tensor& Conversion::constant(int input) const {
+  if (!has(input)) refuse(fmt::format("expected an input {}", input));
+  const std::string& name = node_.proto.input(input);
+  if (const Constant* found = graph().constant(name)) return found->value;
+  if (const std::string* type = graph().other_type(name)) {
+    refuse(
+        fmt::format("expected a constant of float32 or int64 as input {}, "
+                    "got {}",
+                    input, *type));
+  }
+  refuse(fmt::format("expected a constant as input {}, got a computed value",
+                     input));
+}
+
+Tensor Conversion::floats(int input) const {
+  const Tensor& value = constant(input);
+  if (value.dtype() != DType::f32) {
+    refuse(fmt::format("expected float32 as input {}, got {}", input,
+                       to_string(value.dtype())));
+  }
+  return value;
+}
+
+float Conversion::scalar(int input) const {
+  const Tensor value = floats(input);
+  if (value.size() != 1) {
+    refuse(fmt::format("expected one number as input {}, got {}", input,
+                       value.shape().to_string()));
+  }
+  return value.f32()[0];
+}
+
+Sizes Conversion::integers(int input) const {
+  const Tensor& value = constant(input);
+  if (value.shape().rank() > 1) {
+    refuse(fmt::format("expected a list as input {}, got {}", input,
+                       value.shape().to_string()));
+  }
+  if (value.dtype() == DType::i64) {
+    const auto values = value.data<int64_t>();
+    return {values.begin(), values.end()};
+  }
+  if (value.dtype() == DType::i32) {
+    const auto values = value.data<int32_t>();
+    return {values.begin(), values.end()};
+  }
+  refuse(fmt::format("expected integers as input {}, got {}", input,
+                     to_string(value.dtype())));
+}
+
+Weight Conversion::weight(int input, const char* name) const {
+  Weight weight{name, floats(input)};
+  const Constant& constant = *graph().constant(node_.proto.input(input));
+  weight.grid = constant.grid;
+  weight.source = constant.source;
+  return weight;
+}
+
+const Value& Conversion::value(int input) const {
+  if (!has(input)) refuse(fmt::format("expected an input {}", input));
+  const std::string& name = node_.proto.input(input);
+  const auto found = importer_.values_.find(name);
+  if (found != importer_.values_.end()) return found->second;
+  if (importer_.scores_.contains(name)) {
+    refuse(
+        "expected the product of two values to be scaled and go through "
+        "Softmax into another one, as in attention");
+  }
+  if (graph().constant(name) != nullptr ||
+      graph().other_type(name) != nullptr) {
+    refuse(fmt::format(
+        "expected a value that depends on the model's inputs as input {}, got "
+        "a constant",
+        input));
+  }
+  throw FormatError(
+      fmt::format("{}: expected an input that comes before it, got '{}'",
+                  describe(node_.proto), printable(name)));
+}
+
+const View& Conversion::view(int input) const { return value(input).view; }
+
+Operand Conversion::operand(int input, std::span<const int> order) {
+  const Value& x = value(input);
+  return {arranged(x.view, order, namer()), x.grid};
+}
+
+Operand Conversion::as_it_lies(int input) const {
+  const Value& x = value(input);
+  return {x.view.tensor, x.grid};
+}
+
+Operand Conversion::features(int input) {
+  const Value& x = value(input);
+  if (x.view.rank() != 2 || x.view.batch != 0) {
+    refuse(fmt::format("expected features [N,c], got {}",
+                       importing::text_of(x.view)));
+  }
+  if (x.view.tensor.shape().rank() == 2) return {x.view.tensor, x.grid};
+  const Operand flat{x.view.tensor};
+  return {add(Flatten(), {flat}, {}, "/flatten"), x.grid};
+}
+
+int Conversion::axis_of(int64_t axis, int rank) const {
+  if (axis < -rank || axis >= rank) {
+    refuse(fmt::format("expected an axis from {} to {}, got {}", -rank,
+                       rank - 1, axis));
+  }
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Namer Conversion::namer() const {
+  return [this](const char* what) {
+    return importer_.unique(layer_name_of(node_.name) + "/" + what);
+  };
+}
+
+// Nodes that have their weights in common are one layer, if they are alike.
+std::shared_ptr<Layer> Conversion::known_layer(
+    const LayerHandle& layer, const std::vector<Operand>& operands,
+    const std::vector<Weight>& weights) {
+  // Exporters store equal values of other parameters once, too.
+  if (!weights[0].name.ends_with("kernel")) return nullptr;
+  const std::string source = layer->class_name() + " " + weights[0].source;
+  const std::string config = to_json(layer->config());
+  const std::vector<std::string> grids = grids_of(operands, weights);
+  const auto [begin, end] = importer_.called_.equal_range(source);
+  for (auto at = begin; at != end; ++at) {
+    const Importer::Called& called = at->second;
+    const auto theirs = called.layer->parameters();
+    bool same = called.config == config && called.grids == grids;
+    for (size_t i = 0; same && i < weights.size(); ++i) {
+      same = same_values(theirs[i].variable.value(), weights[i].value);
+    }
+    if (same) return called.layer;
+  }
+  if (begin != end) {
+    warn(fmt::format(
+        "{}: it has weights in common with '{}', but other options; they "
+        "train apart here",
+        describe(node_.proto), begin->second.layer->name()));
+  }
+  importer_.called_.emplace(source,
+                            Importer::Called{layer.layer(), config, grids});
+  return nullptr;
+}
+
+SymbolicTensor Conversion::add(const LayerHandle& layer,
+                               const std::vector<Operand>& operands,
+                               const std::vector<Weight>& weights,
+                               const char* suffix) {
+  std::vector<SymbolicTensor> inputs;
+  for (const Operand& x : operands) inputs.push_back(x.tensor);
+  if (!weights.empty()) {
+    if (const auto known = known_layer(layer, operands, weights)) {
+      for (const size_t index : node_.origin) {
+        graph().report().nodes[index].layer = known->name();
+      }
+      return call(known, std::move(inputs));
+    }
+  }
+  const std::string name = importer_.unique(layer_name_of(node_.name) + suffix);
+  layer->set_name(name);
+  const SymbolicTensor y = call(layer.layer(), std::move(inputs));
+  if (!weights.empty()) {
+    std::vector<Tensor> values;
+    for (const Weight& weight : weights) values.push_back(weight.value);
+    layer->set_parameters(values);
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].grid == nullptr) continue;
+    importer_.sites_.push_back(
+        site_of(name, static_cast<int>(i), *operands[i].grid));
+  }
+  for (const Weight& weight : weights) {
+    if (!weight.grid) continue;
+    importer_.sites_.push_back(site_of(name, weight.name, *weight.grid));
+  }
+  for (size_t i = 0; i < node_.origin.size(); ++i) {
+    OnnxNodeImport& entry = graph().report().nodes[node_.origin[i]];
+    entry.layer = name;
+    if (i > 0) entry.note = fmt::format("part of {}", op());
+  }
+  return y;
+}
+
+void Conversion::give(View view) {
+  importer_.values_[output()] = {std::move(view)};
+}
+
+void Conversion::pass(View view) {
+  importer_.values_[output()] = {std::move(view), value(0).grid};
+}
+
+// A pair behind another one that rounds alike does nothing.
+void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
+  const Value& x = value(0);
+  if (grid == nullptr || x.grid == nullptr) {
+    importer_.values_[output()] = {x.view, grid == nullptr ? x.grid : grid};
+    return;
+  }
+  ActivationGrid same = *grid;
+  same.name = x.grid->name;
+  if (same == *x.grid) return pass(x.view);
+  View y = x.view;
+  y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
+  importer_.values_[output()] = {std::move(y), std::move(grid)};
+}
+
+Scores* Conversion::scores(int input) const {
+  const auto found = importer_.scores_.find(node_.proto.input(input));
+  return found == importer_.scores_.end() ? nullptr : &found->second;
+}
+
+void Conversion::wait(Scores scores) {
+  importer_.scores_[output()] = std::move(scores);
+  note("part of attention");
+}
+
+void Conversion::give_constant(const Tensor& value) {
+  graph().set_constant(output(), {value, {}, output()});
+  note("sizes");
+}
+
+void Conversion::note(const char* text) {
+  for (const size_t index : node_.origin) {
+    graph().report().nodes[index].note = text;
+  }
+}
+
+void Conversion::refuse(const std::string& reason) const {
+  throw UnsupportedError(reason);
+}
+
+}  // namespace octet::io::importing

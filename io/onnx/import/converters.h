@@ -1,0 +1,73 @@
+// The functions that turn operators into layers, by subject. What they take is
+// said in the ONNX operator specification; all throw UnsupportedError saying
+// what of it is no layer. Internal to io/onnx/import.
+#pragma once
+
+#include "importer.h"
+
+namespace octet::io::importing {
+
+// convolution.cpp
+void convert_conv(Conversion& c);
+void convert_conv_transpose(Conversion& c);
+
+// pooling.cpp
+void convert_max_pool(Conversion& c);
+void convert_average_pool(Conversion& c);
+void convert_global_average_pool(Conversion& c);
+void convert_global_max_pool(Conversion& c);
+void convert_reduce_mean(Conversion& c);
+void convert_reduce_max(Conversion& c);
+
+// dense.cpp
+void convert_gemm(Conversion& c);
+void convert_matmul(Conversion& c);
+
+// normalization.cpp
+void convert_batch_normalization(Conversion& c);
+void convert_layer_normalization(Conversion& c);
+
+// activation.cpp
+void convert_activation(Conversion& c);
+void convert_clip(Conversion& c);
+void convert_elu(Conversion& c);
+void convert_gelu(Conversion& c);
+void convert_hard_sigmoid(Conversion& c);
+void convert_leaky_relu(Conversion& c);
+void convert_prelu(Conversion& c);
+void convert_selu(Conversion& c);
+void convert_softmax(Conversion& c);
+void convert_swish(Conversion& c);
+
+// arithmetic.cpp
+void convert_add(Conversion& c);
+void convert_div(Conversion& c);
+void convert_max(Conversion& c);
+void convert_mean(Conversion& c);
+void convert_min(Conversion& c);
+void convert_mul(Conversion& c);
+void convert_neg(Conversion& c);
+void convert_sub(Conversion& c);
+void convert_sum(Conversion& c);
+
+// order.cpp
+void convert_flatten(Conversion& c);
+void convert_reshape(Conversion& c);
+void convert_shape(Conversion& c);
+void convert_squeeze(Conversion& c);
+void convert_transpose(Conversion& c);
+void convert_unsqueeze(Conversion& c);
+
+// movement.cpp
+void convert_cast(Conversion& c);
+void convert_concat(Conversion& c);
+void convert_dequantize(Conversion& c);
+void convert_dropout(Conversion& c);
+void convert_expand(Conversion& c);
+void convert_gather(Conversion& c);
+void convert_identity(Conversion& c);
+void convert_pad(Conversion& c);
+void convert_resize(Conversion& c);
+void convert_slice(Conversion& c);
+
+}  // namespace octet::io::importing

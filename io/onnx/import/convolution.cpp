@@ -1,0 +1,200 @@
+// Conv and ConvTranspose.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/conv1d.h>
+#include <octet/layers/conv2d.h>
+#include <octet/layers/conv2d_transpose.h>
+#include <octet/layers/depthwise_conv1d.h>
+#include <octet/layers/depthwise_conv2d.h>
+#include <octet/runtime/error.h>
+
+#include "converters.h"
+#include "window_attributes.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// [o,i,kh,kw] to [kh,kw,i,o], of sequences without kh.
+Tensor kernel_of(const Tensor& w) {
+  return w.shape().rank() == 3 ? w.transposed({2, 1, 0})
+                               : w.transposed({2, 3, 1, 0});
+}
+
+/// [c*m,1,kh,kw] to [kh,kw,c,m].
+Tensor depthwise_kernel_of(const Tensor& w, int64_t c) {
+  const Shape& s = w.shape();
+  if (s.rank() == 3) {
+    return w.reshaped({c, s[0] / c, s[2]}).transposed({2, 0, 1});
+  }
+  return w.reshaped({c, s[0] / c, s[2], s[3]}).transposed({2, 3, 0, 1});
+}
+
+/// One scale for each of `channels` that have `copies` outputs each.
+void share_scales(const Conversion& c, Weight& weight, int64_t channels) {
+  if (!weight.grid || !weight.grid->per_channel) return;
+  std::vector<float>& scales = weight.grid->scales;
+  const size_t copies = scales.size() / static_cast<size_t>(channels);
+  std::vector<float> shared;
+  for (size_t i = 0; i < scales.size(); i += copies) {
+    for (size_t j = i; j < i + copies; ++j) {
+      if (scales[j] != scales[i]) {
+        c.refuse(
+            "expected one scale for all outputs of a channel, got several");
+      }
+    }
+    shared.push_back(scales[i]);
+  }
+  scales = std::move(shared);
+}
+
+void check_scales_axis(const Conversion& c, const Weight& weight,
+                       int64_t axis) {
+  if (weight.grid && weight.grid->per_channel && weight.grid->axis != axis) {
+    c.refuse(fmt::format("expected the scales of the weight on axis {}, got {}",
+                         axis, weight.grid->axis));
+  }
+}
+
+void add_bias(Conversion& c, int64_t outputs, std::vector<Weight>& weights) {
+  if (!c.has(2)) return;
+  Weight bias{"bias", c.floats(2)};
+  if (bias.value.size() != outputs) {
+    c.refuse(fmt::format("expected {} biases, got {}", outputs,
+                         bias.value.shape().to_string()));
+  }
+  bias.value = bias.value.reshaped({outputs});
+  weights.push_back(std::move(bias));
+}
+
+Sizes spatial_sizes(const Tensor& w) {
+  const auto dims = w.shape().dims().subspan(2);
+  return {dims.begin(), dims.end()};
+}
+
+}  // namespace
+
+void convert_conv(Conversion& c) {
+  const Operand x = pixels_of(c, 0);
+  const Shape& in = x.tensor.shape();
+  Weight weight = c.weight(1, "kernel");
+  const Shape w = weight.value.shape();
+  if (w.rank() != in.rank()) {
+    c.refuse(fmt::format("expected a weight of {} dimensions, got {}",
+                         in.rank(), w.to_string()));
+  }
+  const int64_t groups = c.integer("group", 1);
+  if (w.size() == 0 || groups < 1 || w[1] * groups != in[-1] ||
+      w[0] % groups != 0) {
+    c.refuse(
+        fmt::format("expected a weight for {} channels in {} groups, got "
+                    "{}",
+                    in[-1], groups, w.to_string()));
+  }
+  check_scales_axis(c, weight, 0);
+  const WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
+  const bool depthwise = groups > 1 && groups == in[-1];
+  if (depthwise) {
+    share_scales(c, weight, groups);
+    weight.name = "depthwise_kernel";
+    weight.value = depthwise_kernel_of(weight.value, groups);
+  } else {
+    weight.value = kernel_of(weight.value);
+  }
+  std::vector<Weight> weights{weight};
+  add_bias(c, w[0], weights);
+  const bool bias = weights.size() > 1;
+  const auto layer = [&]() -> LayerHandle {
+    if (in.rank() == 3 && depthwise) {
+      return DepthwiseConv1D({.kernel_size = window.size[0],
+                              .strides = window.strides[0],
+                              .padding = window.padding_of_sequence(in),
+                              .depth_multiplier = w[0] / groups,
+                              .dilation_rate = window.dilations[0],
+                              .use_bias = bias});
+    }
+    if (in.rank() == 3) {
+      return Conv1D({.filters = w[0],
+                     .kernel_size = window.size[0],
+                     .strides = window.strides[0],
+                     .padding = window.padding_of_sequence(in),
+                     .dilation_rate = window.dilations[0],
+                     .groups = groups,
+                     .use_bias = bias});
+    }
+    if (depthwise) {
+      return DepthwiseConv2D({.kernel_size = window.over(window.size),
+                              .strides = window.over(window.strides),
+                              .padding = window.padding(in),
+                              .depth_multiplier = w[0] / groups,
+                              .dilation_rate = window.over(window.dilations),
+                              .use_bias = bias});
+    }
+    return Conv2D({.filters = w[0],
+                   .kernel_size = window.over(window.size),
+                   .strides = window.over(window.strides),
+                   .padding = window.padding(in),
+                   .dilation_rate = window.over(window.dilations),
+                   .groups = groups,
+                   .use_bias = bias});
+  };
+  c.give(channels_first(c.add(layer(), {x}, weights)));
+}
+
+// Conv2DTranspose has (size - 1) * stride + max(reach, stride) cells, less what
+// is padded; ONNX has (size - 1) * stride + reach + output_padding, less that.
+void convert_conv_transpose(Conversion& c) {
+  const Operand x = pixels_of(c, 0);
+  const Shape& in = x.tensor.shape();
+  Weight weight = c.weight(1, "kernel");
+  const Shape w = weight.value.shape();
+  if (in.rank() != 4 || w.rank() != 4 || w[0] != in[-1]) {
+    c.refuse(
+        fmt::format("expected images and a weight for their channels, got "
+                    "{} and {}",
+                    in.to_string(), w.to_string()));
+  }
+  if (c.integer("group", 1) != 1) {
+    c.refuse("group: expected 1; transposed convolutions have no groups here");
+  }
+  if (!c.integers("output_shape").empty()) {
+    c.refuse("output_shape: expected pads instead");
+  }
+  const std::string automatic = c.text("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID") {
+    c.refuse(
+        fmt::format("auto_pad: expected explicit pads, got {}", automatic));
+  }
+  check_scales_axis(c, weight, 1);
+  WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
+  Sizes more = c.integers("output_padding");
+  if (more.empty()) more.assign(2, 0);
+  if (more.size() != 2) c.refuse("output_padding: expected two numbers");
+  for (size_t i = 0; i < 2; ++i) {
+    const int64_t reach = (window.size[i] - 1) * window.dilations[i] + 1;
+    const int64_t beyond = std::max<int64_t>(window.strides[i] - reach, 0);
+    window.end[i] -= more[i] - beyond;
+    if (window.end[i] < 0) {
+      c.refuse(fmt::format(
+          "output_padding: expected at most the padding at the end, got {}",
+          more[i]));
+    }
+  }
+  weight.value = weight.value.transposed({2, 3, 1, 0});
+  std::vector<Weight> weights{weight};
+  add_bias(c, w[1], weights);
+  const Pads pads(window.begin[0], window.end[0], window.begin[1],
+                  window.end[1]);
+  const Conv2DTranspose layer(
+      {.filters = w[1],
+       .kernel_size = window.over(window.size),
+       .strides = window.over(window.strides),
+       .padding = pads == Pads{} ? Padding::valid : Padding(pads),
+       .dilation_rate = window.over(window.dilations),
+       .use_bias = weights.size() > 1});
+  c.give(channels_first(c.add(layer, {x}, weights)));
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,102 @@
+// Gemm and MatMul with a weight: Dense.
+#include <fmt/format.h>
+
+#include <octet/layers/dense.h>
+#include <octet/runtime/error.h>
+
+#include "attention.h"
+#include "converters.h"
+
+namespace octet::io::importing {
+namespace {
+
+void multiply_by(const Conversion& c, Weight& weight, float factor) {
+  if (factor == 1) return;
+  if (weight.grid) c.refuse("alpha: expected 1 with a quantized weight");
+  weight.value = weight.value.clone();
+  for (float& v : weight.value.f32()) v *= factor;
+}
+
+/// [in,out], and the scales for the outputs.
+void check_kernel(const Conversion& c, const Weight& kernel, int64_t in,
+                  int64_t outputs_axis) {
+  const Shape& shape = kernel.value.shape();
+  if (shape.rank() != 2 || shape[0] != in) {
+    c.refuse(fmt::format("expected a weight for {} features, got {}", in,
+                         shape.to_string()));
+  }
+  if (kernel.grid && kernel.grid->per_channel &&
+      kernel.grid->axis != outputs_axis) {
+    c.refuse(fmt::format(
+        "expected the scales of the weight on axis {}, that of its outputs, "
+        "got {}",
+        outputs_axis, kernel.grid->axis));
+  }
+}
+
+/// The bias that Add gives each row: [out], [1,out] or one number.
+Weight bias_of(const Conversion& c, int input, int64_t units) {
+  Weight bias{"bias", c.floats(input)};
+  const Shape shape = bias.value.shape();
+  if (bias.value.size() == 1) {
+    bias.value = Tensor::full({units}, bias.value.f32()[0]);
+    return bias;
+  }
+  if (bias.value.size() != units || shape[-1] != units) {
+    c.refuse(fmt::format("expected a bias for {} outputs, got {}", units,
+                         shape.to_string()));
+  }
+  bias.value = bias.value.reshaped({units});
+  return bias;
+}
+
+LayerHandle dense_for(const std::vector<Weight>& weights) {
+  return Dense(
+      {.units = weights[0].value.shape()[1], .use_bias = weights.size() > 1});
+}
+
+/// Features in any order.
+void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
+                      float beta) {
+  const Operand x = c.features(0);
+  check_kernel(c, kernel, x.tensor.shape()[1], outputs_axis);
+  kernel.value = rows_as_in(c.view(0), kernel.value);
+  std::vector<Weight> weights{kernel};
+  if (c.has(2)) {
+    weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
+    multiply_by(c, weights[1], beta);
+  }
+  const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
+  c.give(view_of(y, file_order(2)));
+}
+
+}  // namespace
+
+void convert_gemm(Conversion& c) {
+  if (c.integer("transA", 0) != 0) c.refuse("transA: expected 0, got 1");
+  Weight kernel = c.weight(1, "kernel");
+  const bool transposed = c.integer("transB", 0) != 0;
+  if (kernel.value.shape().rank() != 2) {
+    c.refuse(fmt::format("expected a matrix as weight, got {}",
+                         kernel.value.shape().to_string()));
+  }
+  if (transposed) kernel.value = kernel.value.transposed({1, 0});
+  multiply_by(c, kernel, c.number("alpha", 1));
+  convert_features(c, std::move(kernel), transposed ? 0 : 1,
+                   c.number("beta", 1));
+}
+
+void convert_matmul(Conversion& c) {
+  if (!c.is_constant(1)) return convert_product(c);
+  Weight kernel = c.weight(1, "kernel");
+  const int rank = c.view(0).rank();
+  if (rank == 2) return convert_features(c, std::move(kernel), 1, 1);
+  const Operand x = c.operand(0, file_order(rank));
+  check_kernel(c, kernel, x.tensor.shape()[-1], 1);
+  std::vector<Weight> weights{kernel};
+  if (c.has(2)) weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
+  const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
+  c.give(view_of(y, file_order(rank)));
+}
+
+}  // namespace octet::io::importing

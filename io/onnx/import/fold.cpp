@@ -1,0 +1,123 @@
+// What a graph computes of constants alone is a constant.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../run/constants.h"
+#include "../run/operators.h"
+#include "graph.h"
+#include "view.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Those that only move sizes, the batch among them.
+bool moves_sizes(std::string_view op) {
+  constexpr std::array<std::string_view, 8> kMoves{
+      "Cast",    "Concat", "Gather",  "Identity",
+      "Reshape", "Slice",  "Squeeze", "Unsqueeze"};
+  return std::ranges::find(kMoves, op) != kMoves.end();
+}
+
+bool has_batch(const Tensor& tensor) {
+  return tensor.dtype() == DType::i64 &&
+         std::ranges::find(std::as_const(tensor).data<int64_t>(), kBatch) !=
+             std::as_const(tensor).data<int64_t>().end();
+}
+
+bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
+  if (!is_standard_domain(node.domain()) || node.output_size() == 0) {
+    return false;
+  }
+  const std::string& op = node.op_type();
+  if (op == "Constant") return run::has_constant(node);
+  if (op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Dropout" ||
+      run::find_operator(node) == nullptr || node.input_size() == 0) {
+    return false;
+  }
+  bool batch = false;
+  for (const std::string& input : node.input()) {
+    if (input.empty()) continue;
+    const Constant* constant = graph.constant(input);
+    if (constant == nullptr) return false;
+    batch |= has_batch(constant->value);
+  }
+  const bool moves =
+      moves_sizes(op) &&
+      (op != "Cast" || integer_of(node, "to", 0) == onnx::TensorProto::INT64);
+  return !batch || moves;
+}
+
+/// The scales of a weight go with its axes.
+std::optional<WeightGrid> moved_grid(const Constant& from,
+                                     const onnx::NodeProto& node) {
+  std::optional<WeightGrid> grid = from.grid;
+  if (!grid || node.op_type() == "Identity" || !grid->per_channel) return grid;
+  if (node.op_type() != "Transpose") return std::nullopt;
+  const int rank = from.value.shape().rank();
+  std::vector<int64_t> perm = integers_of(node, "perm");
+  if (perm.empty()) {
+    for (int axis = rank; axis-- > 0;) perm.push_back(axis);
+  }
+  grid->axis = std::ranges::find(perm, grid->axis) - perm.begin();
+  return grid;
+}
+
+}  // namespace
+
+bool fold(ImportGraph& graph, ImportNode& node) {
+  const onnx::NodeProto& proto = node.proto;
+  if (!can_fold(graph, proto)) return false;
+  if (proto.op_type() == "Constant") {
+    graph.set_constant(proto.output(0),
+                       {run::constant(proto), {}, proto.output(0)});
+    graph.remove(node, "constant");
+    return true;
+  }
+  std::vector<Tensor> inputs;
+  std::string source;
+  for (const std::string& input : proto.input()) {
+    const Constant* constant = input.empty() ? nullptr : graph.constant(input);
+    inputs.push_back(constant == nullptr ? Tensor() : constant->value);
+    source += (source.empty() ? "" : " ") +
+              (constant == nullptr ? input : constant->source);
+  }
+  const run::NodeContext context(proto, graph.opset(), inputs, graph.budget());
+  context.check_time();
+  std::vector<Tensor> values;
+  try {
+    values = run::find_operator(proto)(context);
+  } catch (const ShapeError& error) {
+    context.refuse(error.message());
+  } catch (const ValueError& error) {
+    context.refuse(error.message());
+  }
+  const Constant* first =
+      proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
+  std::optional<WeightGrid> grid;
+  if (first != nullptr) grid = moved_grid(*first, proto);
+  if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
+  for (int i = 0; i < proto.output_size(); ++i) {
+    if (proto.output(i).empty()) continue;
+    if (static_cast<size_t>(i) >= values.size()) return false;
+    const Tensor& value = values[static_cast<size_t>(i)];
+    graph.budget().hold(value);
+    graph.set_constant(proto.output(i),
+                       {value, grid, i == 0 ? source : proto.output(i)});
+  }
+  graph.budget().settle();
+  graph.remove(node, "constant");
+  return true;
+}
+
+void fold_constants(ImportGraph& graph) {
+  for (ImportNode& node : graph.nodes()) {
+    if (!node.gone) (void)fold(graph, node);
+  }
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,190 @@
+#include "graph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../graph_view.h"
+#include "../run/constants.h"
+#include "../tensors.h"
+
+namespace octet::io::importing {
+namespace {
+
+// Above any network, and few enough to lose no patience.
+constexpr int kMostNodes = 100'000;
+
+const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node,
+                                         const char* name) {
+  return find_attribute(node, name);
+}
+
+}  // namespace
+
+ImportGraph::ImportGraph(onnx::ModelProto model, const FileLimits& limits)
+    : opset_(opset_of(model)),
+      name_(printable(model.graph().name())),
+      budget_(limits) {
+  onnx::GraphProto& graph = *model.mutable_graph();
+  if (graph.node_size() > kMostNodes) {
+    throw FormatError(fmt::format("graph: expected at most {} nodes, got {}",
+                                  kMostNodes, graph.node_size()));
+  }
+  {
+    const GraphView view(graph);
+    inputs_ = view.inputs();
+    outputs_ = view.outputs();
+    for (const auto& node : graph.node()) {
+      for (const std::string& output : node.output()) {
+        if (auto dims = view.dims(output)) stated_[output] = std::move(*dims);
+      }
+    }
+  }
+  for (const auto& tensor : graph.sparse_initializer()) {
+    other_types_[tensor.values().name()] = "a sparse tensor";
+  }
+  for (auto& tensor : *graph.mutable_initializer()) {
+    if (run::dtype_of(tensor.data_type())) {
+      constants_[tensor.name()] = {run::constant(tensor), {}, tensor.name()};
+    } else {
+      other_types_[tensor.name()] = type_name(tensor.data_type());
+    }
+    tensor.Clear();  // one copy is enough
+  }
+  for (const OnnxTensorInfo& output : outputs_) ++output_uses_[output.name];
+  nodes_.reserve(static_cast<size_t>(graph.node_size()));
+  for (auto& proto : *graph.mutable_node()) {
+    ImportNode node;
+    node.name = printable(proto.name().empty() && proto.output_size() > 0
+                              ? proto.output(0)
+                              : proto.name(),
+                          200);
+    node.origin = {nodes_.size()};
+    report_.nodes.push_back({node.name, printable(proto.op_type()), "", ""});
+    node.proto.Swap(&proto);
+    for (const std::string& output : node.proto.output()) {
+      if (!output.empty()) makers_[output] = nodes_.size();
+    }
+    nodes_.push_back(std::move(node));
+    count(nodes_.back(), 1);
+  }
+}
+
+const Constant* ImportGraph::constant(const std::string& value) const {
+  const auto found = constants_.find(value);
+  return found == constants_.end() ? nullptr : &found->second;
+}
+
+void ImportGraph::set_constant(const std::string& value, Constant constant) {
+  constants_[value] = std::move(constant);
+}
+
+const std::string* ImportGraph::other_type(const std::string& value) const {
+  const auto found = other_types_.find(value);
+  return found == other_types_.end() ? nullptr : &found->second;
+}
+
+ImportNode* ImportGraph::maker(const std::string& value) {
+  const auto found = makers_.find(value);
+  if (found == makers_.end() || nodes_[found->second].gone) return nullptr;
+  return &nodes_[found->second];
+}
+
+int64_t ImportGraph::uses(const std::string& value) const {
+  int64_t uses = 0;
+  const auto found = readers_.find(value);
+  if (found != readers_.end()) {
+    for (const auto& [node, count] : found->second) uses += count;
+  }
+  const auto output = output_uses_.find(value);
+  return uses + (output == output_uses_.end() ? 0 : output->second);
+}
+
+std::vector<const ImportNode*> ImportGraph::readers(
+    const std::string& value) const {
+  std::vector<const ImportNode*> result;
+  const auto found = readers_.find(value);
+  if (found == readers_.end()) return result;
+  for (const auto& [node, count] : found->second) {
+    result.push_back(&nodes_[node]);
+  }
+  return result;
+}
+
+bool ImportGraph::is_output(const std::string& value) const {
+  return output_uses_.contains(value);
+}
+
+std::optional<std::vector<int64_t>> ImportGraph::stated(
+    const std::string& value) const {
+  const auto found = stated_.find(value);
+  if (found == stated_.end()) return std::nullopt;
+  return found->second;
+}
+
+void ImportGraph::count(const ImportNode& node, int64_t by) {
+  const auto index = static_cast<size_t>(&node - nodes_.data());
+  for (const std::string& input : node.proto.input()) {
+    if (input.empty()) continue;
+    auto& readers = readers_[input];
+    if ((readers[index] += by) == 0) readers.erase(index);
+  }
+}
+
+void ImportGraph::replace(ImportNode& anchor, const onnx::NodeProto& by,
+                          const std::vector<ImportNode*>& parts) {
+  count(anchor, -1);
+  for (ImportNode* part : parts) {
+    count(*part, -1);
+    part->gone = true;
+    anchor.origin.insert(anchor.origin.end(), part->origin.begin(),
+                         part->origin.end());
+  }
+  const auto outputs = anchor.proto.output();
+  anchor.proto = by;
+  anchor.proto.clear_domain();
+  *anchor.proto.mutable_output() = outputs;
+  count(anchor, 1);
+}
+
+void ImportGraph::remove(ImportNode& node, const char* note) {
+  count(node, -1);
+  node.gone = true;
+  for (const size_t index : node.origin) report_.nodes[index].note = note;
+}
+
+int64_t integer_of(const onnx::NodeProto& node, const char* name,
+                   int64_t otherwise) {
+  const auto* attribute = attribute_of(node, name);
+  return attribute == nullptr ? otherwise : attribute->i();
+}
+
+float number_of(const onnx::NodeProto& node, const char* name,
+                float otherwise) {
+  const auto* attribute = attribute_of(node, name);
+  return attribute == nullptr ? otherwise : attribute->f();
+}
+
+std::string text_of(const onnx::NodeProto& node, const char* name,
+                    const std::string& otherwise) {
+  const auto* attribute = attribute_of(node, name);
+  return attribute == nullptr ? otherwise : attribute->s();
+}
+
+std::vector<int64_t> integers_of(const onnx::NodeProto& node,
+                                 const char* name) {
+  const auto* attribute = attribute_of(node, name);
+  if (attribute == nullptr) return {};
+  return {attribute->ints().begin(), attribute->ints().end()};
+}
+
+bool is_op(const ImportNode& node, const char* op) {
+  return !node.gone && is_standard_domain(node.proto.domain()) &&
+         node.proto.op_type() == op;
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,166 @@
+#include "importer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/activation.h>
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../tensors.h"
+#include "inputs.h"
+#include "layer_names.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Images come with their channels last unless they lie as the file has them,
+/// sequences if they lie so, others as in the file.
+std::vector<int> order_of_output(const View& view) {
+  const std::vector<int> last = channels_last(view.rank());
+  const std::vector<int> file = file_order(view.rank());
+  if (view.rank() == 4) {
+    return !lies_in(view, last) && lies_in(view, file) ? file : last;
+  }
+  return view.rank() == 3 && lies_in(view, last) && !lies_in(view, file) ? last
+                                                                         : file;
+}
+
+}  // namespace
+
+Importer::Importer(ImportGraph& graph, const OnnxImportOptions& options)
+    : graph_(graph), options_(options) {}
+
+std::string Importer::unique(std::string name) {
+  std::string result = name;
+  for (int i = 1; !names_.insert(result).second; ++i) {
+    result = fmt::format("{}_{}", name, i);
+  }
+  return result;
+}
+
+void Importer::refuse(const ImportNode& node, const std::string& reason) {
+  refused_.push_back(fmt::format("{}: {}", describe(node.proto), reason));
+  for (const std::string& output : node.proto.output()) {
+    failed_[output] = node.name;
+  }
+}
+
+void Importer::add_inputs() {
+  const std::vector<InputForm> forms = input_forms(graph_, options_);
+  for (const InputForm& form : forms) {
+    const SymbolicTensor x =
+        input(form.sample, unique(layer_name_of(printable(form.name))));
+    inputs_.push_back(x);
+    values_[form.name] = {view_of(x, form.order)};
+  }
+}
+
+// What is refused and what only follows from that are told apart.
+void Importer::convert(ImportNode& node) {
+  for (const std::string& input : node.proto.input()) {
+    const auto failed = failed_.find(input);
+    if (failed == failed_.end()) continue;
+    for (const std::string& output : node.proto.output()) {
+      failed_[output] = failed->second;
+    }
+    return;
+  }
+  if (fold(graph_, node)) return;
+  const Converter converter = is_standard_domain(node.proto.domain())
+                                  ? find_converter(node.proto.op_type())
+                                  : nullptr;
+  if (converter == nullptr) {
+    return refuse(node, "no layer is like this operator");
+  }
+  try {
+    Conversion conversion(*this, node);
+    converter(conversion);
+    check_stated(node);
+  } catch (const Error& error) {
+    const ErrorKind kind = error.kind();
+    if (kind != ErrorKind::unsupported && kind != ErrorKind::value &&
+        kind != ErrorKind::shape && kind != ErrorKind::not_found) {
+      throw;
+    }
+    refuse(node, error.message());
+  }
+}
+
+// The shape that the file has for a value, or that follows from its operator,
+// is that of the layer.
+void Importer::check_stated(const ImportNode& node) const {
+  if (node.proto.output_size() == 0) return;
+  const auto made = values_.find(node.proto.output(0));
+  const auto stated = graph_.stated(node.proto.output(0));
+  if (made == values_.end() || !stated) return;
+  const Sizes sizes = sizes_of(made->second.view);
+  bool fits = sizes.size() == stated->size();
+  for (size_t axis = 0; fits && axis < sizes.size(); ++axis) {
+    const int64_t size = (*stated)[axis];
+    fits = size < 0 || sizes[axis] == kBatch || size == sizes[axis];
+  }
+  if (fits) return;
+  throw UnsupportedError(fmt::format("expected the shape {}, got {}",
+                                     dims_text(*stated),
+                                     text_of(made->second.view)));
+}
+
+Model Importer::model() {
+  std::vector<SymbolicTensor> outputs;
+  for (const OnnxTensorInfo& output : graph_.outputs()) {
+    const auto found = values_.find(output.name);
+    if (found == values_.end()) {
+      throw UnsupportedError(fmt::format(
+          "output '{}': expected a value that depends on the inputs, got a "
+          "constant",
+          printable(output.name)));
+    }
+    const Value& value = found->second;
+    const std::string base = layer_name_of(printable(output.name));
+    const auto name = [&](const char* what) {
+      return unique(base + "/" + what);
+    };
+    SymbolicTensor y = arranged(value.view, order_of_output(value.view), name);
+    if (value.grid != nullptr) {
+      const LayerHandle last = Activation(
+          {.activation = "linear", .name = unique(base + "/quantized")});
+      y = last(y);
+      sites_.push_back(site_of(last->name(), 0, *value.grid));
+    }
+    outputs.push_back(y);
+  }
+  ModelOptions options;
+  if (!graph_.name().empty()) options.name = graph_.name();
+  return Model(inputs_, std::move(outputs), options);
+}
+
+OnnxImport Importer::run() {
+  const ParameterLimit limit(options_.limits.memory_limit /
+                             static_cast<int64_t>(sizeof(float)));
+  add_inputs();
+  for (ImportNode& node : graph_.nodes()) {
+    if (node.gone) continue;
+    if (graph_.budget().is_late()) {
+      throw FormatError(fmt::format(
+          "ONNX model: expected to be read in {} seconds, took longer",
+          options_.limits.time_limit));
+    }
+    convert(node);
+  }
+  if (!refused_.empty()) {
+    throw UnsupportedError(fmt::format(
+        "ONNX model: expected nodes that are layers, got {} that {} not:\n  "
+        "{}\nHint: io::load_onnx_reference and octet predict run graphs that "
+        "are no layers",
+        refused_.size(), refused_.size() == 1 ? "is" : "are",
+        fmt::join(refused_, "\n  ")));
+  }
+  Model result = model();
+  if (!sites_.empty()) result = with_quantizers(result, sites_);
+  return {std::move(result), std::move(graph_.report())};
+}
+
+}  // namespace octet::io::importing

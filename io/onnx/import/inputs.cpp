@@ -1,0 +1,200 @@
+#include "inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <queue>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../tensors.h"
+#include "view.h"
+
+namespace octet::io::importing {
+namespace {
+
+enum class Reads { channels_first, channels_last, as_it_comes, unknown };
+
+/// In which order a node takes an image or sequence.
+Reads order_read_by(const onnx::NodeProto& node) {
+  constexpr std::array<std::string_view, 12> kFirst{
+      "AveragePool",   "BatchNormalization",
+      "Conv",          "ConvTranspose",
+      "DepthToSpace",  "GlobalAveragePool",
+      "GlobalMaxPool", "InstanceNormalization",
+      "LRN",           "MaxPool",
+      "PRelu",         "Resize"};
+  constexpr std::array<std::string_view, 30> kEither{"Add",
+                                                     "Cast",
+                                                     "Clip",
+                                                     "Concat",
+                                                     "DequantizeLinear",
+                                                     "Div",
+                                                     "Dropout",
+                                                     "Elu",
+                                                     "Erf",
+                                                     "Gelu",
+                                                     "HardSigmoid",
+                                                     "HardSwish",
+                                                     "Identity",
+                                                     "LeakyRelu",
+                                                     "Max",
+                                                     "Min",
+                                                     "Mul",
+                                                     "Neg",
+                                                     "Pad",
+                                                     "Pow",
+                                                     "QuantizeLinear",
+                                                     "Relu",
+                                                     "Selu",
+                                                     "Sigmoid",
+                                                     "Softplus",
+                                                     "Softsign",
+                                                     "Sqrt",
+                                                     "Sub",
+                                                     "Swish",
+                                                     "Tanh"};
+  const std::string& op = node.op_type();
+  if (!is_standard_domain(node.domain())) return Reads::unknown;
+  if (std::ranges::find(kFirst, op) != kFirst.end()) {
+    return Reads::channels_first;
+  }
+  return std::ranges::find(kEither, op) != kEither.end() ? Reads::as_it_comes
+                                                         : Reads::unknown;
+}
+
+Reads order_wanted(const ImportGraph& graph, const std::string& value,
+                   bool behind_transpose = false);
+
+/// What a Transpose of the channels says, by what is read behind it.
+Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
+  const Sizes perm = integers_of(transpose.proto, "perm");
+  const bool to_front = perm == Sizes{0, 3, 1, 2} || perm == Sizes{0, 2, 1};
+  if (!to_front) return Reads::unknown;
+  const Reads behind = order_wanted(graph, transpose.proto.output(0), true);
+  return behind == Reads::channels_first ? Reads::channels_last
+                                         : Reads::unknown;
+}
+
+/// What the first reader says that says anything.
+Reads order_wanted(const ImportGraph& graph, const std::string& value,
+                   bool behind_transpose) {
+  std::queue<std::string> values({value});
+  std::unordered_set<std::string> seen{value};
+  while (!values.empty()) {
+    const std::string next = values.front();
+    values.pop();
+    for (const ImportNode* reader : graph.readers(next)) {
+      const bool transpose = !behind_transpose && is_op(*reader, "Transpose");
+      const Reads reads = transpose ? order_before(graph, *reader)
+                                    : order_read_by(reader->proto);
+      if (reads == Reads::unknown) continue;
+      if (reads != Reads::as_it_comes) return reads;
+      for (const std::string& output : reader->proto.output()) {
+        if (seen.insert(output).second) values.push(output);
+      }
+    }
+  }
+  return Reads::unknown;
+}
+
+[[noreturn]] void refuse_input(const OnnxTensorInfo& input,
+                               const std::string& problem) {
+  throw UnsupportedError(
+      fmt::format("input '{}': {}", printable(input.name), problem));
+}
+
+InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
+                  const Shape* given) {
+  if (input.type != "float32") {
+    refuse_input(input, fmt::format("expected float32, got {}", input.type));
+  }
+  if (!input.shape || input.shape->size() < 2 ||
+      input.shape->size() > Shape::kMaxRank) {
+    refuse_input(input,
+                 fmt::format("expected samples [n,...] of 2 to {} dimensions, "
+                             "got {}",
+                             static_cast<int>(Shape::kMaxRank),
+                             input.shape ? to_text(input.shape) : "no shape"));
+  }
+  const int rank = static_cast<int>(input.shape->size());
+  const Reads wanted = order_wanted(graph, input.name);
+  const bool first = rank == 4 ? wanted != Reads::channels_last
+                               : rank == 3 && wanted == Reads::channels_first;
+  InputForm form{
+      input.name, {}, first ? channels_last(rank) : file_order(rank)};
+  std::vector<int64_t> sample;
+  bool fits = given == nullptr || given->rank() == rank - 1;
+  bool open = false;
+  for (int i = 1; fits && i < rank; ++i) {
+    const OnnxDim& dim =
+        (*input.shape)[static_cast<size_t>(form.order[static_cast<size_t>(i)])];
+    const auto* size = std::get_if<int64_t>(&dim);
+    const bool known = size != nullptr && *size > 0;
+    sample.push_back(known ? *size : Shape::kAnySize);
+    if (given != nullptr) {
+      fits = (*given)[i - 1] > 0 && (!known || (*given)[i - 1] == *size);
+      sample.back() = (*given)[i - 1];
+    }
+    open |= sample.back() == Shape::kAnySize;
+  }
+  if (!fits) {
+    throw ValueError(fmt::format(
+        "OnnxImportOptions::input_shapes: expected {} of input '{}'{}, got {}",
+        to_text(input.shape), printable(input.name),
+        first ? " with the channels last and without the batch"
+              : " without the batch",
+        given->to_string()));
+  }
+  if (open) {
+    refuse_input(input,
+                 fmt::format("expected known sizes, got {}; give them in "
+                             "OnnxImportOptions::input_shapes",
+                             to_text(input.shape)));
+  }
+  form.sample = Shape(std::span<const int64_t>(sample));
+  return form;
+}
+
+}  // namespace
+
+std::vector<InputForm> input_forms(const ImportGraph& graph,
+                                   const OnnxImportOptions& options) {
+  const auto& inputs = graph.inputs();
+  if (inputs.empty()) {
+    throw UnsupportedError("ONNX model: expected inputs, got none");
+  }
+  if (options.input_shapes.size() > inputs.size()) {
+    throw ValueError(fmt::format(
+        "OnnxImportOptions::input_shapes: expected at most {}, one for each "
+        "input, got {}",
+        inputs.size(), options.input_shapes.size()));
+  }
+  std::vector<InputForm> forms;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool given = i < options.input_shapes.size();
+    forms.push_back(
+        form_of(graph, inputs[i], given ? &options.input_shapes[i] : nullptr));
+  }
+  return forms;
+}
+
+int64_t fixed_batch(const ImportGraph& graph) {
+  int64_t batch = 0;
+  for (const OnnxTensorInfo& input : graph.inputs()) {
+    if (!input.shape || input.shape->empty()) return 0;
+    const auto* size = std::get_if<int64_t>(&input.shape->front());
+    if (size == nullptr || *size < 1 || (batch != 0 && *size != batch)) {
+      return 0;
+    }
+    batch = *size;
+  }
+  return batch;
+}
+
+}  // namespace octet::io::importing

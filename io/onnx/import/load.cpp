@@ -1,0 +1,74 @@
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx_import.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "../check.h"
+#include "file_kind.h"
+#include "forms.h"
+#include "graph.h"
+#include "importer.h"
+#include "limit_checks.h"
+#include "quantizers.h"
+
+namespace octet::io {
+namespace {
+
+/// Of a model that is checked.
+OnnxImport import_model(onnx::ModelProto model,
+                        const OnnxImportOptions& options) {
+  importing::ImportGraph graph(std::move(model), options.limits);
+  importing::fold_constants(graph);
+  importing::find_quantizers(graph, options.drop_quantizers);
+  importing::fold_constants(graph);  // what depends on weights behind Q/DQ
+  importing::recognise_forms(graph);
+  return importing::Importer(graph, options).run();
+}
+
+template <class Body>
+OnnxImport within_memory(const Body& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    throw FormatError("ONNX model: expected one that fits into memory");
+  }
+}
+
+OnnxImport import_bytes(const std::string& bytes,
+                        const OnnxImportOptions& options) {
+  check_limits(options.limits);
+  return within_memory([&] {
+    onnx::ModelProto model = parse_onnx(bytes);
+    check_onnx(model);
+    return import_model(std::move(model), options);
+  });
+}
+
+}  // namespace
+
+OnnxImport import_onnx(const std::filesystem::path& path,
+                       const OnnxImportOptions& options) {
+  check_limits(options.limits);
+  onnx::ModelProto model = read_onnx(path, options.limits.memory_limit);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        return within_memory(
+            [&] { return import_model(std::move(model), options); });
+      });
+}
+
+Model load_onnx(const std::filesystem::path& path,
+                const OnnxImportOptions& options) {
+  return import_onnx(path, options).model;
+}
+
+Model from_onnx(const std::string& bytes, const OnnxImportOptions& options) {
+  return import_bytes(bytes, options).model;
+}
+
+}  // namespace octet::io

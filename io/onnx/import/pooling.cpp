@@ -1,0 +1,187 @@
+// Pooling over windows and over whole images and sequences.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/average_pooling1d.h>
+#include <octet/layers/average_pooling2d.h>
+#include <octet/layers/global_average_pooling1d.h>
+#include <octet/layers/global_average_pooling2d.h>
+#include <octet/layers/global_max_pooling1d.h>
+#include <octet/layers/global_max_pooling2d.h>
+#include <octet/layers/max_pooling1d.h>
+#include <octet/layers/max_pooling2d.h>
+#include <octet/layers/zero_padding1d.h>
+#include <octet/layers/zero_padding2d.h>
+#include <octet/runtime/error.h>
+
+#include "converters.h"
+#include "window_attributes.h"
+
+namespace octet::io::importing {
+namespace {
+
+WindowAttributes pool_window(const Conversion& c, const Shape& x) {
+  const Sizes size = c.integers("kernel_shape");
+  if (std::ssize(size) != x.rank() - 2) {
+    c.refuse(fmt::format("kernel_shape: expected {} numbers, got [{}]",
+                         x.rank() - 2, fmt::join(size, ",")));
+  }
+  const WindowAttributes window = window_of(c, x, size);
+  if (window.dilated()) c.refuse("dilations: expected 1, got others");
+  return window;
+}
+
+/// What reads a value only wants its features: nothing is lost without axes of
+/// one pixel.
+bool is_flattened(const Conversion& c) {
+  const auto readers = c.graph().readers(c.output());
+  return !readers.empty() && !c.graph().is_output(c.output()) &&
+         std::ranges::all_of(readers, [](const ImportNode* reader) {
+           return is_op(*reader, "Flatten") || is_op(*reader, "Squeeze") ||
+                  is_op(*reader, "Reshape");
+         });
+}
+
+template <class Over1D, class Over2D>
+void pool_globally(Conversion& c, bool keepdims) {
+  const Operand x = pixels_of(c, 0);
+  const int rank = x.tensor.shape().rank();
+  const bool features = !keepdims || is_flattened(c);
+  const auto layer = [&]() -> LayerHandle {
+    if (rank == 3) return Over1D({.keepdims = !features});
+    return Over2D({.keepdims = !features});
+  };
+  const SymbolicTensor y = c.add(layer(), {x});
+  if (!features) return c.give(channels_first(y));
+  View view = view_of(y, std::array{0, 1});
+  if (keepdims) view.axes.resize(static_cast<size_t>(rank));
+  c.give(std::move(view));
+}
+
+/// The axes of a reduction, from the front, sorted.
+Sizes reduced_axes(const Conversion& c, int rank) {
+  Sizes axes = c.integers("axes");
+  if (c.has(1)) axes = c.integers(1);
+  if (axes.empty()) c.refuse("axes: expected some, got none or all");
+  for (int64_t& axis : axes) axis = c.axis_of(axis, rank);
+  std::ranges::sort(axes);
+  return axes;
+}
+
+/// A mean or maximum over all pixels.
+template <class Over1D, class Over2D>
+void reduce_pixels(Conversion& c) {
+  const View view = c.view(0);
+  const int rank = view.rank();
+  const Sizes axes = reduced_axes(c, rank);
+  const bool keepdims = c.integer("keepdims", 1) != 0;
+  if (rank == 4 && axes == Sizes{2, 3}) {
+    return pool_globally<Over1D, Over2D>(c, keepdims);
+  }
+  if (rank == 3 && axes == Sizes{2}) {
+    return pool_globally<Over1D, Over2D>(c, keepdims);
+  }
+  if (rank == 3 && axes == Sizes{1}) {  // over tokens [N,t,d]
+    const SymbolicTensor y =
+        c.add(Over1D({.keepdims = keepdims}), {c.operand(0, file_order(3))});
+    return c.give(view_of(y, file_order(y.shape().rank())));
+  }
+  if (rank == 4 && axes == Sizes{1, 2}) {  // over images [N,h,w,c]
+    const SymbolicTensor y =
+        c.add(Over2D({.keepdims = keepdims}), {c.operand(0, file_order(4))});
+    return c.give(view_of(y, file_order(y.shape().rank())));
+  }
+  c.refuse(fmt::format(
+      "axes: expected those of the pixels of an image or sequence, got [{}] of "
+      "{}",
+      fmt::join(axes, ","), importing::text_of(view)));
+}
+
+bool is_padded(const WindowAttributes& w) {
+  const auto is_some = [](int64_t n) { return n != 0; };
+  return std::ranges::any_of(w.begin, is_some) ||
+         std::ranges::any_of(w.end, is_some);
+}
+
+/// The image with its zeros, which the mean of each window counts.
+Operand with_zeros(Conversion& c, const Operand& x, WindowAttributes& w) {
+  const bool image = w.size.size() == 2;
+  const auto layer = [&]() -> LayerHandle {
+    if (!image) {
+      return ZeroPadding1D({.padding = Ends(w.begin[0], w.end[0])});
+    }
+    return ZeroPadding2D(
+        {.padding = Pads(w.begin[0], w.end[0], w.begin[1], w.end[1])});
+  };
+  const SymbolicTensor y = c.add(layer(), {{x.tensor}}, {}, "/pad");
+  w.begin.assign(w.begin.size(), 0);
+  w.end = w.begin;
+  return {y, x.grid};
+}
+
+}  // namespace
+
+void convert_max_pool(Conversion& c) {
+  if (c.proto().output_size() > 1 && !c.proto().output(1).empty()) {
+    c.refuse("expected the largest values alone, got their indices, too");
+  }
+  const Operand x = pixels_of(c, 0);
+  const Shape& in = x.tensor.shape();
+  const WindowAttributes w = pool_window(c, in);
+  if (in.rank() == 3) {
+    return c.give(channels_first(
+        c.add(MaxPooling1D({.pool_size = w.size[0],
+                            .strides = w.strides[0],
+                            .padding = w.padding_of_sequence(in)}),
+              {x})));
+  }
+  c.give(channels_first(c.add(MaxPooling2D({.pool_size = w.over(w.size),
+                                            .strides = w.over(w.strides),
+                                            .padding = w.padding(in)}),
+                              {x})));
+}
+
+void convert_average_pool(Conversion& c) {
+  Operand x = pixels_of(c, 0);
+  WindowAttributes w = pool_window(c, x.tensor.shape());
+  if (c.integer("count_include_pad", 0) != 0 && is_padded(w)) {
+    if (c.integer("ceil_mode", 0) != 0) {
+      c.refuse(
+          "count_include_pad: expected 0 where ceil_mode is 1; they count "
+          "cells that are there and others that are not");
+    }
+    x = with_zeros(c, x, w);
+  }
+  const Shape in = x.tensor.shape();
+  if (in.rank() == 3) {
+    return c.give(channels_first(
+        c.add(AveragePooling1D({.pool_size = w.size[0],
+                                .strides = w.strides[0],
+                                .padding = w.padding_of_sequence(in)}),
+              {x})));
+  }
+  c.give(channels_first(c.add(AveragePooling2D({.pool_size = w.over(w.size),
+                                                .strides = w.over(w.strides),
+                                                .padding = w.padding(in)}),
+                              {x})));
+}
+
+void convert_global_average_pool(Conversion& c) {
+  pool_globally<GlobalAveragePooling1D, GlobalAveragePooling2D>(c, true);
+}
+
+void convert_global_max_pool(Conversion& c) {
+  pool_globally<GlobalMaxPooling1D, GlobalMaxPooling2D>(c, true);
+}
+
+void convert_reduce_mean(Conversion& c) {
+  reduce_pixels<GlobalAveragePooling1D, GlobalAveragePooling2D>(c);
+}
+
+void convert_reduce_max(Conversion& c) {
+  reduce_pixels<GlobalMaxPooling1D, GlobalMaxPooling2D>(c);
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,55 @@
+// Q/DQ pairs of a file and the quantizers that they become. Internal to
+// io/onnx/import.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <octet/layers/model.h>
+#include <octet/quant/plan.h>
+
+#include "graph.h"
+
+namespace octet::io::importing {
+
+/// Of an activation.
+struct ActivationGrid {
+  std::string name;  ///< that of its quantizer
+  float scale = 1;
+  int bits = 8;
+  bool narrow = false;
+  bool operator==(const ActivationGrid&) const = default;
+};
+
+/// A site that gets a quantizer with these scales.
+struct SitePlan {
+  std::string layer;
+  quant::QdqSite site;
+  quant::QuantizerConfig config;
+  std::string group;
+  std::vector<float> scales;
+};
+
+/// Weights behind Q/DQ become constants with a grid, and pairs on activations
+/// stay as DequantizeLinear nodes that read what their QuantizeLinear did; with
+/// `drop` the weights have no grid.
+/// Throws: UnsupportedError listing pairs that no quantizer is like.
+void find_quantizers(ImportGraph& graph, bool drop);
+
+/// The grid of such a DequantizeLinear.
+std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
+                                              const ImportNode& node);
+
+/// Input `input` of a layer behind a pair.
+SitePlan site_of(const std::string& layer, int input,
+                 const ActivationGrid& grid);
+
+/// A parameter whose channels have these scales.
+SitePlan site_of(const std::string& layer, const std::string& parameter,
+                 const WeightGrid& grid);
+
+/// The model with quantizers at the sites.
+Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites);
+
+}  // namespace octet::io::importing

@@ -1,0 +1,261 @@
+#include "view.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/permute.h>
+#include <octet/layers/reshape.h>
+#include <octet/runtime/error.h>
+
+namespace octet::io::importing {
+namespace {
+
+int64_t size_of_axis(const View& view, size_t axis) {
+  int64_t size = 1;
+  for (const size_t part : view.axes[axis]) size *= view.parts[part];
+  return size;
+}
+
+/// The parts of a sample in an order of the ONNX axes.
+std::vector<size_t> parts_in(const View& view, std::span<const int> order) {
+  std::vector<size_t> parts;
+  for (const int axis : order) {
+    const auto& those = view.axes[static_cast<size_t>(axis)];
+    parts.insert(parts.end(), those.begin(), those.end());
+  }
+  return parts;
+}
+
+/// The shape of a sample in that order.
+Sizes sample_in(const View& view, std::span<const int> order) {
+  Sizes sizes;
+  for (const int axis : order.subspan(1)) {
+    sizes.push_back(size_of_axis(view, static_cast<size_t>(axis)));
+  }
+  return sizes;
+}
+
+bool has_sample(const SymbolicTensor& tensor, const Sizes& sizes) {
+  const auto dims = tensor.shape().dims().subspan(1);
+  return std::ranges::equal(dims, sizes);
+}
+
+SymbolicTensor with_sample(const SymbolicTensor& tensor, const Sizes& sizes,
+                           const Namer& name) {
+  if (has_sample(tensor, sizes)) return tensor;
+  return Reshape({.target_shape = sizes, .name = name("reshape")})(tensor);
+}
+
+/// Makes two parts of one, the outer of size `outer`.
+void split_part(View& view, size_t part, int64_t outer) {
+  const int64_t inner = view.parts[part] / outer;
+  view.parts[part] = outer;
+  view.parts.insert(view.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1,
+                    inner);
+  for (auto& axis : view.axes) {
+    for (size_t i = 0; i < axis.size(); ++i) {
+      if (axis[i] > part) ++axis[i];
+      if (axis[i] != part) continue;
+      axis.insert(axis.begin() + static_cast<std::ptrdiff_t>(i) + 1, part + 1);
+      ++i;
+    }
+  }
+}
+
+}  // namespace
+
+View view_of(const SymbolicTensor& tensor, std::span<const int> order) {
+  View view{.tensor = tensor, .parts = {}, .axes = {}, .batch = 0};
+  view.axes.resize(order.size());
+  for (size_t i = 1; i < order.size(); ++i) {
+    const int64_t size = tensor.shape()[static_cast<int>(i)];
+    if (size == 1) continue;
+    view.axes[static_cast<size_t>(order[i])] = {view.parts.size()};
+    view.parts.push_back(size);
+  }
+  return view;
+}
+
+Sizes sizes_of(const View& view) {
+  Sizes sizes;
+  for (size_t axis = 0; axis < view.axes.size(); ++axis) {
+    sizes.push_back(axis == view.batch ? kBatch : size_of_axis(view, axis));
+  }
+  return sizes;
+}
+
+std::string text_of(const View& view) {
+  std::string text = "[";
+  for (const int64_t size : sizes_of(view)) {
+    if (text.size() > 1) text += ',';
+    text += size == kBatch ? "N" : std::to_string(size);
+  }
+  return text + "]";
+}
+
+View transposed(const View& view, std::span<const int64_t> perm) {
+  View result = view;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    const auto from = static_cast<size_t>(perm[i]);
+    result.axes[i] = view.axes[from];
+    if (from == view.batch) result.batch = i;
+  }
+  return result;
+}
+
+std::optional<View> reshaped(const View& view, const Sizes& sizes) {
+  const auto batch = std::ranges::find(sizes, kBatch);
+  if (batch == sizes.end()) return std::nullopt;
+  View result = view;
+  result.batch = static_cast<size_t>(batch - sizes.begin());
+  // The samples divide the values before them from those behind.
+  const auto before = [](const Sizes& all, size_t count) {
+    int64_t size = 1;
+    for (size_t i = 0; i < count; ++i) {
+      if (__builtin_mul_overflow(size, all[i], &size)) return int64_t{-1};
+    }
+    return size;
+  };
+  if (before(sizes_of(view), view.batch) != before(sizes, result.batch)) {
+    return std::nullopt;
+  }
+  // Where the next part that is not taken stands: axis, and index in it.
+  std::vector<std::vector<size_t>> axes(sizes.size());
+  size_t axis = 0;
+  size_t index = 0;
+  for (size_t to = 0; to < sizes.size(); ++to) {
+    if (to == result.batch) continue;
+    int64_t left = sizes[to];
+    if (left < 1) return std::nullopt;
+    while (left > 1) {
+      while (axis < result.axes.size() && index == result.axes[axis].size()) {
+        ++axis;
+        index = 0;
+      }
+      if (axis == result.axes.size()) return std::nullopt;
+      const size_t part = result.axes[axis][index];
+      const int64_t size = result.parts[part];
+      if (size > left) {
+        if (size % left != 0) return std::nullopt;
+        split_part(result, part, left);
+        for (auto& taken : axes) {
+          for (size_t& p : taken) p += p > part ? 1 : 0;
+        }
+        continue;
+      }
+      if (left % size != 0) return std::nullopt;
+      axes[to].push_back(part);
+      left /= size;
+      ++index;
+    }
+  }
+  const size_t taken = std::accumulate(
+      axes.begin(), axes.end(), size_t{0},
+      [](size_t sum, const auto& parts) { return sum + parts.size(); });
+  if (taken != result.parts.size()) return std::nullopt;
+  result.axes = std::move(axes);
+  return result;
+}
+
+SymbolicTensor arranged(const View& view, std::span<const int> order,
+                        const Namer& name) {
+  if (static_cast<size_t>(order[0]) != view.batch) {
+    throw UnsupportedError(
+        fmt::format("input: expected the samples on axis {}, got {}", order[0],
+                    text_of(view)));
+  }
+  const std::vector<size_t> wanted = parts_in(view, order);
+  const Sizes sample = sample_in(view, order);
+  if (std::ranges::is_sorted(wanted)) {
+    return with_sample(view.tensor, sample, name);
+  }
+  // Parts that stay neighbours move together.
+  std::vector<std::vector<size_t>> blocks;
+  for (const size_t part : wanted) {
+    if (blocks.empty() || blocks.back().back() + 1 != part)
+      blocks.push_back({});
+    blocks.back().push_back(part);
+  }
+  std::vector<size_t> source(blocks.size());  // block numbers as they lie
+  std::iota(source.begin(), source.end(), size_t{0});
+  std::ranges::sort(source, {}, [&](size_t b) { return blocks[b][0]; });
+  Sizes sizes;
+  std::vector<int64_t> dims(blocks.size());
+  for (size_t i = 0; i < source.size(); ++i) {
+    int64_t size = 1;
+    for (const size_t part : blocks[source[i]]) size *= view.parts[part];
+    sizes.push_back(size);
+    dims[source[i]] = static_cast<int64_t>(i) + 1;
+  }
+  if (sizes.size() >= Shape::kMaxRank) {
+    throw UnsupportedError(fmt::format(
+        "input: expected an order of axes of at most {} pieces, got {}",
+        static_cast<int>(Shape::kMaxRank) - 1, sizes.size()));
+  }
+  SymbolicTensor y = with_sample(view.tensor, sizes, name);
+  y = Permute({.dims = dims, .name = name("permute")})(y);
+  return with_sample(y, sample, name);
+}
+
+bool lies_in(const View& view, std::span<const int> order) {
+  return static_cast<size_t>(order[0]) == view.batch &&
+         std::ranges::is_sorted(parts_in(view, order)) &&
+         has_sample(view.tensor, sample_in(view, order));
+}
+
+std::vector<int> natural_order(const View& view) {
+  std::vector<int> order = channels_last(view.rank());
+  if ((view.rank() == 3 || view.rank() == 4) && lies_in(view, order)) {
+    // Of one row or channel either order is as good.
+    const std::vector<int> own = file_order(view.rank());
+    return view.rank() == 3 && lies_in(view, own) ? own : order;
+  }
+  order = file_order(view.rank());
+  if (lies_in(view, order) || view.batch != 0) return order;
+  std::vector<int> sorted = order;
+  std::stable_sort(sorted.begin() + 1, sorted.end(), [&](int a, int b) {
+    const auto first = [&](int axis) {
+      const auto& parts = view.axes[static_cast<size_t>(axis)];
+      return parts.empty() ? size_t{0} : parts[0] + 1;
+    };
+    return first(a) < first(b);
+  });
+  return lies_in(view, sorted) ? sorted : order;
+}
+
+std::vector<int> channels_last(int rank) {
+  std::vector<int> order{0};
+  for (int axis = 2; axis < rank; ++axis) order.push_back(axis);
+  if (rank > 1) order.push_back(1);
+  return order;
+}
+
+std::vector<int> file_order(int rank) {
+  std::vector<int> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+Tensor rows_as_in(const View& view, const Tensor& weight) {
+  const std::vector<size_t>& features = view.axes.at(1);
+  if (std::ranges::is_sorted(features)) return weight;
+  std::vector<int64_t> dims;
+  std::vector<int> order(features.size());
+  for (size_t i = 0; i < features.size(); ++i) {
+    dims.push_back(view.parts[features[i]]);
+    order[features[i]] = static_cast<int>(i);
+  }
+  if (dims.size() >= Shape::kMaxRank) {
+    throw UnsupportedError("input: expected a simpler order of features");
+  }
+  order.push_back(static_cast<int>(features.size()));
+  dims.push_back(weight.size() / weight.shape()[0]);
+  return weight.reshaped(Shape(std::span<const int64_t>(dims)))
+      .transposed(order)
+      .reshaped(weight.shape());
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,127 @@
+// import_check FOLDER: reads every FOLDER/<name>.onnx as a model, with the
+// inputs of FOLDER/<name>.x0.npy, .x1.npy, ..., and writes its outputs
+// (<name>.y0.npy, ...), the model exported again (<name>.again.onnx) and,
+// unless the file has quantizers, quantized and trained for a step
+// (<name>.int8.onnx) with that one's outputs (<name>.int8.y0.npy, ...).
+// Refusals are the lines of <name>.refused.txt. tests/oracle/compare_import.py
+// makes the files and judges what comes of them.
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/optimizer.h>
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file's input as the model takes it. Sizes differ, so that a shape tells.
+Tensor as_input(const Tensor& x, const Shape& wanted) {
+  const Shape sample = wanted.slice(1, wanted.rank());
+  if (x.shape().slice(1, x.shape().rank()) == sample) return x;
+  return x.shape().rank() == 4 ? x.transposed({0, 2, 3, 1})
+                               : x.transposed({0, 2, 1});
+}
+
+std::vector<Tensor> inputs_of(const Model& model, const fs::path& base) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    const Tensor x = io::read_npy(fmt::format("{}.x{}.npy", base.string(), i));
+    inputs.push_back(as_input(x, model.inputs()[i].shape()));
+  }
+  return inputs;
+}
+
+void write_outputs(const std::vector<Tensor>& outputs,
+                   const std::string& base) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    io::write_npy(fmt::format("{}.y{}.npy", base, i), outputs[i]);
+  }
+}
+
+void train_one_step(Model& model, const std::vector<Tensor>& inputs) {
+  train::SGD optimizer({.learning_rate = 1e-4f});
+  const std::vector<Variable> variables = model.trainable_variables();
+  if (variables.empty()) return;
+  optimizer.attach(variables);
+  const std::vector<Variable> x(inputs.begin(), inputs.end());
+  const Variable y = model(x, Mode::training)[0];
+  scale_shift(regularization_loss(y, 0, 1),
+              1 / static_cast<float>(y.shape().size()))
+      .backward();
+  optimizer.step();
+}
+
+void check(const fs::path& file) {
+  fs::path base = file;
+  base.replace_extension();
+  const std::string name = base.string();
+  io::OnnxImport imported = io::import_onnx(file);
+  const std::vector<Tensor> x = inputs_of(imported.model, base);
+  write_outputs(imported.model.predict(x), name);
+  write_file(name + ".report.txt", imported.report.to_string());
+  io::export_onnx(imported.model, name + ".again.onnx");
+  if (!quant::quantizers(imported.model).empty()) return;
+  Model quantized = [&] {
+    try {
+      return quant::quantize_model(imported.model);
+    } catch (const ValueError&) {  // nothing to quantize
+      return imported.model.clone();
+    }
+  }();
+  if (quant::quantizers(quantized).empty()) return;
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
+  quant::prepare_qat(quantized);
+  train_one_step(quantized, x);
+  io::export_onnx(quantized, name + ".int8.onnx");
+  write_outputs(quantized.predict(x), name + ".int8");
+}
+
+void check_all(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".onnx") && std::ranges::count(name, '.') == 1) {
+      files.push_back(entry.path());
+    }
+  }
+  std::ranges::sort(files);
+  for (const fs::path& file : files) {
+    try {
+      check(file);
+    } catch (const Error& error) {
+      fs::path refused = file;
+      write_file(refused.replace_extension(".refused.txt"), error.what());
+    }
+  }
+  fmt::print("{} files read\n", files.size());
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: import_check FOLDER\n");
+    return 2;
+  }
+  try {
+    octet::check_all(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "import_check: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""ONNX files that Octet reads as models, judged by ONNX Runtime.
+
+    compare_import.py PROGRAM [NAME...]
+
+PROGRAM is tests/e2e/import_check. For each graph of import_graphs.py: the
+model's outputs against the file's, those of the model exported again against
+the file's, and those of the quantized model that was trained for a step against
+its own file's.
+
+Exit codes: 0 all agree, 1 one does not, 2 wrong usage.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+from import_graphs import CASES
+from reference import reference_session
+
+# Of the largest output: sums of float32 in another order.
+TOLERANCE = 1e-5
+# Codes move where a value lies on a tie.
+INT8_TOLERANCE = 5e-2
+
+
+def run(path, samples, turned=None):
+    """`turned`: the samples of the same model in Octet's order."""
+    session = reference_session(str(path))
+    feed = {}
+    for i, entry in enumerate(session.get_inputs()):
+        x = samples[i]
+        if list(x.shape[1:]) != list(entry.shape[1:]):
+            x = turned[i]
+        feed[entry.name] = x
+    return session.run(None, feed)
+
+
+def as_file(y, like):
+    """An output in the order of another; sizes differ, so that shapes tell."""
+    if y.shape == like.shape:
+        return y
+    turned = np.moveaxis(y, -1, 1)
+    return turned if turned.shape == like.shape else np.moveaxis(y, 1, -1)
+
+
+def difference(ours, theirs):
+    ours = as_file(ours, theirs)
+    if ours.shape != theirs.shape:
+        return f"expected {theirs.shape}, got {ours.shape}"
+    largest = max(1.0, float(np.abs(theirs).max()))
+    return float(np.abs(ours.astype(np.float64) - theirs).max()) / largest
+
+
+def outputs_of(folder, name, count):
+    return [np.load(folder / f"{name}.y{i}.npy") for i in range(count)]
+
+
+def other_order(x):
+    """What Octet's own files take for the same samples: channels first."""
+    return np.moveaxis(x, -1, 1)
+
+
+def compare(folder, name, graph):
+    refused = folder / f"{name}.refused.txt"
+    if refused.exists():
+        return [refused.read_text()]
+    problems = []
+
+    def check(what, ours, theirs, tolerance):
+        for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            found = difference(a, b)
+            if not isinstance(found, float) or not found <= tolerance:
+                problems.append(f"{what}, output {i}: {found}")
+
+    theirs = run(folder / f"{name}.onnx", graph.samples)
+    count = len(theirs)
+    turned = [other_order(x) for x in graph.samples]
+    check("model", outputs_of(folder, name, count), theirs, TOLERANCE)
+    again = run(folder / f"{name}.again.onnx", graph.samples, turned)
+    check("exported again", again, theirs, TOLERANCE)
+    int8 = folder / f"{name}.int8.onnx"
+    if int8.exists():
+        check("quantized", run(int8, graph.samples, turned),
+              outputs_of(folder, f"{name}.int8", count), INT8_TOLERANCE)
+    return problems
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    names = sys.argv[2:] or sorted(CASES)
+    failed = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        graphs = {}
+        for name in names:
+            graph = graphs[name] = CASES[name]()
+            onnx.save(graph.model(), str(folder / f"{name}.onnx"))
+            for i, x in enumerate(graph.samples):
+                np.save(folder / f"{name}.x{i}.npy", x)
+        subprocess.run([sys.argv[1], str(folder)], check=True)
+        for name, graph in graphs.items():
+            problems = compare(folder, name, graph)
+            failed += bool(problems)
+            for problem in problems:
+                print(f"FAILED: {name}: {problem}", file=sys.stderr)
+    print(f"{len(names) - failed} of {len(names)} graphs agree")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,561 @@
+"""ONNX graphs as exporters write them, for compare_import.py.
+
+Forms are those of torch.onnx.export (TorchScript-based and dynamo), tf2onnx and
+scikit-learn's converters; weights are random. Sizes differ from one another.
+"""
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+RANDOM = np.random.default_rng(7)
+
+
+class Graph:
+    """Nodes one after another; a call gives the name of the first output."""
+
+    def __init__(self, opset=17):
+        self.opset = opset
+        self.nodes, self.inputs, self.outputs = [], [], []
+        self.initializers = {}
+        self.samples = []
+
+    def input(self, name, sample, batch="N"):
+        """`sample` is [batch size, ...]; `batch` what the file says of it."""
+        shape = [batch] + list(sample[1:])
+        self.inputs.append(
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        self.samples.append(
+            RANDOM.uniform(-1, 1, sample).astype(np.float32))
+        return name
+
+    def weight(self, name, *shape, scale=None):
+        fan_in = max(1, int(np.prod(shape[1:])))
+        scale = scale or (2.0 / fan_in) ** 0.5
+        values = RANDOM.normal(0, scale, shape).astype(np.float32)
+        return self.constant(name, values)
+
+    def constant(self, name, values):
+        self.initializers[name] = numpy_helper.from_array(
+            np.array(values, order="C"), name)
+        return name
+
+    def floats(self, values):
+        return self.constant(f"k{len(self.initializers)}",
+                             np.array(values, np.float32))
+
+    def integers(self, *values):
+        return self.constant(f"k{len(self.initializers)}",
+                             np.array(values, np.int64))
+
+    def integer(self, value):
+        return self.constant(f"k{len(self.initializers)}",
+                             np.array(value, np.int64))
+
+    def node(self, op, *inputs, name=None, outputs=1, **attributes):
+        name = name or f"/{op}_{len(self.nodes)}"
+        made = [f"{name}_output_{i}" for i in range(outputs)]
+        self.nodes.append(
+            helper.make_node(op, list(inputs), made, name=name, **attributes))
+        return made[0] if outputs == 1 else made
+
+    def __getattr__(self, op):
+        if op.startswith("_"):
+            raise AttributeError(op)
+        return lambda *inputs, **attributes: self.node(op, *inputs,
+                                                       **attributes)
+
+    def output(self, value, rank=2):
+        shape = [f"{value}_{axis}" for axis in range(rank)]
+        self.outputs.append(
+            helper.make_tensor_value_info(value, TensorProto.FLOAT, shape))
+
+    def model(self):
+        graph = helper.make_graph(self.nodes, "main_graph", self.inputs,
+                                  self.outputs,
+                                  list(self.initializers.values()))
+        opset = helper.make_opsetid("", self.opset)
+        return helper.make_model(graph, opset_imports=[opset],
+                                 ir_version=7 if self.opset < 15 else 8,
+                                 producer_name="pytorch")
+
+    # --- parts of networks ---------------------------------------------------
+
+    def conv(self, x, name, c, k, size=3, stride=1, pad=None, group=1,
+             bias=True, **more):
+        size = size if isinstance(size, (list, tuple)) else [size, size]
+        pad = [s // 2 for s in size] * 2 if pad is None else pad
+        operands = [x, self.weight(f"{name}.weight", k, c // group, *size)]
+        if bias:
+            operands.append(self.weight(f"{name}.bias", k, scale=0.1))
+        return self.node("Conv", *operands, name=f"/{name}/Conv",
+                         kernel_shape=size, strides=[stride] * len(size),
+                         pads=pad, dilations=more.pop("dilations",
+                                                      [1] * len(size)),
+                         group=group, **more)
+
+    def batch_norm(self, x, name, c):
+        operands = [
+            self.constant(f"{name}.weight", RANDOM.uniform(.5, 1.5, c)
+                          .astype(np.float32)),
+            self.weight(f"{name}.bias", c, scale=0.1),
+            self.weight(f"{name}.running_mean", c, scale=0.1),
+            self.constant(f"{name}.running_var", RANDOM.uniform(.5, 1.5, c)
+                          .astype(np.float32)),
+        ]
+        return self.node("BatchNormalization", x, *operands,
+                         name=f"/{name}/BatchNormalization", epsilon=1e-5,
+                         momentum=0.9)
+
+    def gemm(self, x, name, c, k):
+        return self.node("Gemm", x, self.weight(f"{name}.weight", k, c),
+                         self.weight(f"{name}.bias", k, scale=0.1),
+                         name=f"/{name}/Gemm", alpha=1.0, beta=1.0, transB=1)
+
+    def linear(self, x, name, c, k):
+        """nn.Linear of more than two axes: MatMul and Add."""
+        y = self.node("MatMul", x, self.weight(f"{name}.weight", c, k,
+                                               scale=(1 / c) ** 0.5),
+                      name=f"/{name}/MatMul")
+        return self.node("Add", self.weight(f"{name}.bias", k, scale=0.1), y,
+                         name=f"/{name}/Add")
+
+    def layer_norm(self, x, name, c, decomposed=False):
+        gamma = self.constant(f"{name}.weight", RANDOM.uniform(.5, 1.5, c)
+                              .astype(np.float32))
+        beta = self.weight(f"{name}.bias", c, scale=0.1)
+        if not decomposed:
+            return self.node("LayerNormalization", x, gamma, beta,
+                             name=f"/{name}/LayerNormalization", axis=-1,
+                             epsilon=1e-6)
+        mean = self.ReduceMean(x, axes=[-1])
+        centred = self.Sub(x, mean)
+        variance = self.ReduceMean(self.Pow(centred, self.floats(2)),
+                                   axes=[-1])
+        deviation = self.Sqrt(self.Add(variance, self.floats(1e-6)))
+        y = self.Mul(self.Div(centred, deviation), gamma)
+        return self.Add(y, beta)
+
+    def gelu(self, x):
+        erf = self.Erf(self.Div(x, self.floats(2.0 ** 0.5)))
+        return self.Mul(self.Mul(x, self.Add(erf, self.floats(1))),
+                        self.floats(0.5))
+
+    def size(self, x, axis):
+        """x.shape[axis], as the TorchScript exporter reads it."""
+        return self.Gather(self.Shape(x), self.integer(axis), axis=0)
+
+    def sizes(self, *values):
+        """A list of sizes, of numbers and names of scalars."""
+        parts = [
+            self.Unsqueeze(value, self.integers(0))
+            if isinstance(value, str) else self.integers(value)
+            for value in values
+        ]
+        return self.Concat(*parts, axis=0)
+
+
+CASES = {}
+
+
+def case(build):
+    CASES[build.__name__] = build
+    return build
+
+
+@case
+def mlp():
+    g = Graph()
+    x = g.input("input", [3, 1, 5, 7])
+    x = g.Relu(g.gemm(g.Flatten(x, axis=1), "fc1", 35, 19))
+    g.output(g.gemm(x, "fc2", 19, 4))
+    return g
+
+
+@case
+def mlp_of_products():
+    g = Graph(13)
+    x = g.input("float_input", [3, 11])
+    x = g.Add(g.MatMul(x, g.weight("w0", 11, 9)), g.weight("b0", 9))
+    x = g.Add(g.MatMul(g.Tanh(x), g.weight("w1", 9, 3)), g.weight("b1", 1, 3))
+    g.output(g.Softmax(x, axis=1))
+    return g
+
+
+def basic_block(g, x, name, c, k, stride, batch_norm):
+    def conv(y, part, c, k, stride=1, size=3):
+        y = g.conv(y, f"{name}.{part}", c, k, size, stride,
+                   bias=not batch_norm)
+        return g.batch_norm(y, f"{name}.bn_{part}", k) if batch_norm else y
+
+    y = g.Relu(conv(x, "conv1", c, k, stride))
+    y = conv(y, "conv2", k, k)
+    if stride != 1 or c != k:
+        x = conv(x, "downsample", c, k, stride, 1)
+    return g.Relu(g.Add(y, x))
+
+
+def resnet_of(batch_norm):
+    g = Graph()
+    x = g.input("input", [2, 3, 33, 40])
+    x = g.conv(x, "conv1", 3, 8, 7, 2, bias=not batch_norm)
+    if batch_norm:
+        x = g.batch_norm(x, "bn1", 8)
+    x = g.MaxPool(g.Relu(x), kernel_shape=[3, 3], strides=[2, 2],
+                  pads=[1, 1, 1, 1], ceil_mode=0)
+    x = basic_block(g, x, "layer1.0", 8, 8, 1, batch_norm)
+    x = basic_block(g, x, "layer2.0", 8, 12, 2, batch_norm)
+    x = g.Flatten(g.GlobalAveragePool(x), axis=1)
+    g.output(g.gemm(x, "fc", 12, 5))
+    return g
+
+
+@case
+def resnet():
+    return resnet_of(False)
+
+
+@case
+def resnet_with_batch_norm():
+    return resnet_of(True)
+
+
+@case
+def mobilenet_v2():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 32, 41], batch=2)
+
+    def relu6(y):
+        low = g.node("Constant", value=numpy_helper.from_array(
+            np.array(0, np.float32)))
+        high = g.node("Constant", value=numpy_helper.from_array(
+            np.array(6, np.float32)))
+        return g.Clip(y, low, high)
+
+    x = relu6(g.conv(x, "features.0.0", 3, 8, stride=2))
+    y = relu6(g.conv(x, "features.1.expand", 8, 24, 1))
+    y = relu6(g.conv(y, "features.1.depthwise", 24, 24, 3, group=24))
+    x = g.Add(x, g.conv(y, "features.1.project", 24, 8, 1))
+    y = relu6(g.conv(x, "features.2.depthwise", 8, 16, 5, 2, group=8))
+    x = relu6(g.conv(y, "features.2.grouped", 16, 12, 3, group=4))
+    x = g.ReduceMean(x, axes=[2, 3], keepdims=0)
+    g.output(g.gemm(x, "classifier.1", 12, 6))
+    return g
+
+
+def squeeze_excite(g, x, name, c, reduced, gate):
+    s = g.ReduceMean(x, axes=[2, 3], keepdims=1) if gate == "taken apart" \
+        else g.GlobalAveragePool(x)
+    s = g.Relu(g.conv(s, f"{name}.fc1", c, reduced, 1))
+    s = g.conv(s, f"{name}.fc2", reduced, c, 1)
+    if gate == "sigmoid":
+        s = g.Sigmoid(s)
+    elif gate == "taken apart":
+        s = g.Div(g.Clip(g.Add(s, g.floats(3)), g.floats(0), g.floats(6)),
+                  g.floats(6))
+    else:
+        s = g.HardSigmoid(s, alpha=0.1666666716337204)
+    return g.Mul(s, x)
+
+
+@case
+def mobilenet_v3():
+    g = Graph(14)
+    x = g.input("input", [2, 3, 32, 41])
+    x = g.HardSwish(g.conv(x, "features.0", 3, 8, stride=2))
+    x = squeeze_excite(g, x, "features.1.block.1", 8, 4, "hard sigmoid")
+    x = g.conv(x, "features.2", 8, 10, 3)
+    x = g.Div(g.Mul(x, g.Clip(g.Add(x, g.floats(3)), g.floats(0),
+                              g.floats(6))), g.floats(6))
+    x = squeeze_excite(g, x, "features.3", 10, 4, "taken apart")
+    x = g.conv(x, "features.4", 10, 12, 3, stride=2)
+    x = g.Mul(x, g.HardSigmoid(x, alpha=0.1666666716337204, beta=0.5))
+    x = g.Flatten(g.GlobalAveragePool(x), axis=1)
+    x = g.HardSwish(g.gemm(x, "classifier.0", 12, 16))
+    g.output(g.gemm(x, "classifier.3", 16, 5))
+    return g
+
+
+@case
+def efficientnet():
+    g = Graph()
+    x = g.input("input", [2, 3, 33, 40])
+    x = g.conv(x, "stem", 3, 8, stride=2)
+    x = g.Mul(x, g.Sigmoid(x))
+    x = squeeze_excite(g, x, "block", 8, 2, "sigmoid")
+    x = g.conv(x, "head", 8, 12, 1)
+    x = g.Mul(g.Sigmoid(x), x)
+    x = g.GlobalAveragePool(x)
+    x = g.Squeeze(g.Squeeze(x, g.integers(3)), g.integers(2))
+    g.output(g.gemm(x, "fc", 12, 5))
+    return g
+
+
+@case
+def flatten_by_sizes():
+    g = Graph(11)
+    x = g.input("input", [3, 2, 8, 9])
+    x = g.MaxPool(g.Relu(g.conv(x, "conv", 2, 5)), kernel_shape=[2, 2],
+                  strides=[2, 2])
+    batch = g.node("Gather", g.Shape(x), g.integer(0), axis=0)
+    flat = g.Concat(g.node("Unsqueeze", batch, axes=[0]), g.integers(-1),
+                    axis=0)
+    x = g.Reshape(x, flat)
+    g.output(g.gemm(x, "fc", 80, 4))
+    return g
+
+
+@case
+def flatten_by_view():
+    g = Graph(13)
+    x = g.input("input", [1, 2, 8, 9], batch=1)
+    x = g.Relu(g.conv(x, "conv", 2, 5, 3, 2))
+    x = g.Reshape(x, g.integers(1, -1))
+    x = g.batch_norm(x, "bn", 100)
+    x = g.Reshape(g.gemm(x, "fc", 100, 12), g.integers(-1, 12))
+    g.output(g.gemm(x, "fc2", 12, 3))
+    return g
+
+
+@case
+def features_in_order():
+    """A flattened image is an output, and what BatchNormalization reads."""
+    g = Graph(13)
+    x = g.input("input", [3, 2, 4, 5])
+    x = g.Flatten(g.conv(x, "conv", 2, 3), axis=1)
+    g.output(x)
+    g.output(g.Relu(g.batch_norm(x, "bn", 60)))
+    return g
+
+
+@case
+def unet():
+    g = Graph()
+    x = g.input("input", [2, 3, 16, 24])
+    a = g.Relu(g.conv(x, "down1", 3, 6))
+    b = g.MaxPool(a, kernel_shape=[2, 2], strides=[2, 2])
+    b = g.Relu(g.conv(b, "down2", 6, 10))
+    up = g.ConvTranspose(b, g.weight("up.weight", 10, 6, 2, 2),
+                         g.weight("up.bias", 6), kernel_shape=[2, 2],
+                         strides=[2, 2], pads=[0, 0, 0, 0])
+    y = g.Concat(a, up, axis=1)
+    y = g.Relu(g.conv(y, "up1", 12, 5))
+    z = g.Resize(b, "", g.floats([1, 1, 2, 2]), mode="nearest",
+                 coordinate_transformation_mode="asymmetric",
+                 nearest_mode="floor")
+    z = g.conv(z, "side", 10, 5, 1)
+    g.output(g.conv(g.Add(y, z), "out", 5, 4, 1), 4)
+    return g
+
+
+@case
+def transposed_with_output_padding():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 5, 7])
+    x = g.ConvTranspose(x, g.weight("w", 3, 4, 3, 3), g.weight("b", 4),
+                        kernel_shape=[3, 3], strides=[2, 2],
+                        pads=[1, 1, 1, 1], output_padding=[1, 1])
+    x = g.ConvTranspose(x, g.weight("w2", 4, 2, 3, 2), strides=[2, 3],
+                        kernel_shape=[3, 2], pads=[1, 0, 0, 0],
+                        dilations=[2, 1])
+    g.output(x, 4)
+    return g
+
+
+@case
+def channels_last_at_the_ends():
+    """tf2onnx: images [N,h,w,c], transposed to convolutions and back."""
+    g = Graph(13)
+    x = g.input("input_1:0", [2, 9, 12, 3])
+    x = g.Transpose(x, perm=[0, 3, 1, 2])
+    x = g.Relu(g.conv(x, "conv", 3, 5, bias=False))
+    x = g.Add(x, g.weight("bias", 1, 5, 1, 1))
+    x = g.Transpose(x, perm=[0, 2, 3, 1])
+    x = g.Mul(x, g.weight("scale", 5))
+    g.output(x, 4)
+    x = g.Reshape(x, g.integers(-1, 540))
+    g.output(g.Add(g.MatMul(x, g.weight("w", 540, 4)), g.weight("b", 4)))
+    return g
+
+
+@case
+def shuffle():
+    g = Graph()
+    x = g.input("input", [2, 3, 10, 13])
+    x = g.Relu(g.conv(x, "conv", 3, 6))
+    x = g.Reshape(x, g.integers(0, 2, 3, 10, 13))
+    x = g.Transpose(x, perm=[0, 2, 1, 3, 4])
+    x = g.Reshape(x, g.integers(-1, 6, 10, 13))
+    x = g.conv(x, "depthwise", 6, 6, group=6)
+    g.output(g.gemm(g.Flatten(x), "fc", 780, 4))
+    return g
+
+
+@case
+def conv_next():
+    g = Graph()
+    x = g.input("input", [2, 3, 32, 40])
+    x = g.conv(x, "stem", 3, 8, 4, 4, pad=[0, 0, 0, 0])
+    y = g.conv(x, "block.dwconv", 8, 8, 7, group=8)
+    y = g.Transpose(y, perm=[0, 2, 3, 1])
+    y = g.layer_norm(y, "block.norm", 8)
+    y = g.gelu(g.linear(y, "block.pwconv1", 8, 20))
+    y = g.linear(y, "block.pwconv2", 20, 8)
+    y = g.Mul(y, g.weight("block.gamma", 8, scale=1.0))
+    y = g.Transpose(y, perm=[0, 3, 1, 2])
+    x = g.Add(x, y)
+    x = g.ReduceMean(x, axes=[-2, -1], keepdims=0)
+    g.output(g.gemm(g.layer_norm(x, "norm", 8, True), "head", 8, 5))
+    return g
+
+
+@case
+def pools():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 17, 23])
+    y = g.MaxPool(x, kernel_shape=[3, 2], strides=[2, 3], ceil_mode=1)
+    z = g.AveragePool(x, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    g.output(y, 4)
+    g.output(z, 4)
+    g.output(g.AveragePool(x, kernel_shape=[3, 3], strides=[2, 2],
+                           pads=[1, 1, 0, 1], count_include_pad=1), 4)
+    g.output(g.AveragePool(x, kernel_shape=[3, 3], strides=[2, 2],
+                           pads=[1, 1, 0, 1]), 4)
+    g.output(g.AveragePool(x, kernel_shape=[2, 4], strides=[2, 2],
+                           auto_pad="SAME_LOWER"), 4)
+    g.output(g.MaxPool(x, kernel_shape=[3, 4], strides=[2, 2],
+                       auto_pad="SAME_UPPER"), 4)
+    g.output(g.MaxPool(x, kernel_shape=[3, 3], strides=[2, 2],
+                       pads=[1, 0, 1, 2]), 4)
+    g.output(g.GlobalMaxPool(x), 4)
+    g.output(g.ReduceMax(x, axes=[2, 3], keepdims=0))
+    return g
+
+
+@case
+def convolutions():
+    g = Graph(13)
+    x = g.input("input", [2, 4, 15, 18])
+    for i, more in enumerate((dict(pad=[1, 0, 2, 1]),
+                              dict(pad=[2, 2, 2, 2], dilations=[2, 2]),
+                              dict(pad=[0, 1, 0, 1], stride=2),
+                              dict(size=[1, 3]))):
+        g.output(g.conv(x, f"c{i}", 4, 6, **more), 4)
+    g.output(g.Conv(x, g.weight("w", 8, 1, 3, 3), group=4, strides=[2, 1],
+                    auto_pad="SAME_LOWER"), 4)
+    g.output(g.Conv(x, g.weight("w2", 2, 4, 3, 3),
+                    auto_pad="SAME_UPPER", strides=[2, 2]), 4)
+    pads = g.integers(0, 0, 1, 2, 0, 0, 3, 0)
+    y = g.Pad(x, pads, g.floats(0), mode="constant")
+    g.output(g.conv(y, "padded", 4, 3, pad=[0, 0, 0, 0]), 4)
+    g.output(g.Slice(x, g.integers(1, 2), g.integers(-2, 100),
+                     g.integers(2, 3)), 4)
+    return g
+
+
+@case
+def activations():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 5, 7])
+    for op, attributes in (("Relu", {}), ("LeakyRelu", {"alpha": 0.05}),
+                           ("Elu", {"alpha": 0.7}), ("Selu", {}),
+                           ("Sigmoid", {}), ("Tanh", {}), ("Softplus", {}),
+                           ("Softsign", {}), ("Exp", {})):
+        g.output(g.node(op, x, **attributes), 4)
+    g.output(g.PRelu(x, g.weight("slopes", 3, 1, 1)), 4)
+    g.output(g.PRelu(x, g.weight("slope", 1)), 4)
+    g.output(g.Softmax(x, axis=1), 4)
+    g.output(g.Softmax(x, axis=-1), 4)
+    g.output(g.Clip(x, g.floats(0)), 4)
+    return g
+
+
+@case
+def arithmetic():
+    g = Graph(13)
+    x = g.input("a", [2, 3, 5, 7])
+    z = g.input("b", [2, 3, 5, 7])
+    g.output(g.Sub(x, z), 4)
+    g.output(g.Max(x, z), 4)
+    g.output(g.Min(x, z), 4)
+    g.output(g.Sum(x, z, x), 4)
+    g.output(g.Mean(x, z), 4)
+    g.output(g.Sub(g.floats(1), x), 4)
+    g.output(g.Div(g.Sub(x, g.weight("mean", 1, 3, 1, 1)),
+                   g.constant("std", np.array([.2, .3, .4], np.float32)
+                              .reshape(3, 1, 1))), 4)
+    g.output(g.Add(g.Mul(x, g.floats(3)), g.floats([[[0.5]]])), 4)
+    g.output(g.Mul(x, g.ReduceMean(z, axes=[2, 3])), 4)
+    g.output(g.Neg(x), 4)
+    return g
+
+
+@case
+def sequences():
+    g = Graph(13)
+    x = g.input("signal", [2, 3, 50])
+    x = g.conv(x, "conv1", 3, 6, [5], 2, pad=[2, 2])
+    x = g.Relu(g.batch_norm(x, "bn", 6))
+    x = g.MaxPool(x, kernel_shape=[3], strides=[2], pads=[1, 1])
+    x = g.Relu(g.conv(x, "depthwise", 6, 6, [3], pad=[1, 1], group=6))
+    g.output(x, 3)
+    g.output(g.gemm(g.Flatten(x), "fc", 78, 4))
+    g.output(g.gemm(g.ReduceMean(x, axes=[-1], keepdims=0), "fc2", 6, 3))
+    return g
+
+
+def attention(g, x, name, tokens, heads, width):
+    """As nn.MultiheadAttention's scaled_dot_product_attention is written."""
+    d = width // heads
+    batch = g.size(x, 0)
+
+    def head(part, perm):
+        y = g.linear(x, f"{name}.{part}", width, width)
+        y = g.Reshape(y, g.sizes(batch, tokens, heads, d))
+        return g.Transpose(y, perm=perm)
+
+    scale = g.floats(d ** -0.25)
+    q = g.Mul(head("q", [0, 2, 1, 3]), scale)
+    k = g.Mul(head("k", [0, 2, 3, 1]), scale)
+    weights = g.Softmax(g.MatMul(q, k), axis=-1)
+    y = g.MatMul(weights, head("v", [0, 2, 1, 3]))
+    y = g.Transpose(y, perm=[0, 2, 1, 3])
+    y = g.Reshape(y, g.sizes(batch, tokens, width))
+    return g.linear(y, f"{name}.proj", width, width)
+
+
+def vit_of(decomposed, fixed):
+    g = Graph(17)
+    x = g.input("pixels", [1 if fixed else 2, 3, 16, 24],
+                batch=1 if fixed else "N")
+    x = g.conv(x, "patch_embed", 3, 12, 8, 8, pad=[0, 0, 0, 0])
+    if fixed:
+        x = g.Reshape(x, g.integers(1, 12, 6))
+        token = g.weight("cls_token", 1, 1, 12)
+    else:
+        batch = g.size(x, 0)
+        x = g.Reshape(x, g.sizes(batch, 12, -1))
+        token = g.Expand(g.weight("cls_token", 1, 1, 12),
+                         g.sizes(batch, 1, 1))
+    x = g.Transpose(x, perm=[0, 2, 1])
+    x = g.Concat(token, x, axis=1)
+    x = g.Add(x, g.weight("pos_embed", 1, 7, 12, scale=0.2))
+    for i in range(2):
+        y = g.layer_norm(x, f"blocks.{i}.norm1", 12, decomposed)
+        x = g.Add(x, attention(g, y, f"blocks.{i}.attn", 7, 3, 12))
+        y = g.layer_norm(x, f"blocks.{i}.norm2", 12, decomposed)
+        y = g.gelu(g.linear(y, f"blocks.{i}.mlp.fc1", 12, 20))
+        x = g.Add(x, g.linear(y, f"blocks.{i}.mlp.fc2", 20, 12))
+    x = g.layer_norm(x, "norm", 12, decomposed)
+    x = g.Gather(x, g.integer(0), axis=1)
+    g.output(g.gemm(x, "head", 12, 5))
+    return g
+
+
+@case
+def vit():
+    return vit_of(True, False)
+
+
+@case
+def vit_of_one_image():
+    return vit_of(False, True)
