@@ -69,7 +69,7 @@ constexpr Words kWords[] = {
     {FileKind::tar, "a tar archive", "unpack it, tar -xf"},
     {FileKind::idx, "an IDX file (MNIST's format)", "io::read_idx reads it"},
     {FileKind::onnx, "an ONNX model",
-     "io::load_onnx reads it and runs it, octet inspect shows it"},
+     "io::load_onnx reads it as a model, octet inspect shows it"},
     {FileKind::saved_model, "a TensorFlow SavedModel", kFromTensorFlow},
     {FileKind::frozen_graph, "a frozen graph of TensorFlow (.pb)",
      "convert it, python -m tf2onnx.convert --graphdef FILE --inputs x:0 "

@@ -3,6 +3,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
 
 #include "../program.h"
 #include "commands.h"
@@ -14,8 +15,18 @@
 namespace octet::program {
 namespace {
 
-std::string inspected(const ModelSource& source, bool json, bool fused) {
+/// The layers of an ONNX file, and what became of its nodes.
+std::string layers_of_onnx(const ModelSource& source, bool json) {
+  const io::OnnxImport read =
+      io::import_onnx(source.what, {.limits = source.limits()});
+  if (json) return io::to_json(to_config(read.model)) + "\n";
+  return to_text(read.model) + "\n" + read.report.to_string();
+}
+
+std::string inspected(const ModelSource& source, bool json, bool fused,
+                      bool layers) {
   const std::string& what = source.what;
+  if (layers && is_onnx(what)) return layers_of_onnx(source, json);
   if (fused) {
     const InferenceSession session(read_model(source));
     return json ? steps_json(session) : steps_text(session);
@@ -38,6 +49,7 @@ void add_inspect(CommandLine& program) {
     ModelSource source;
     bool json = false;
     bool fused = false;
+    bool layers = false;
   };
   const auto options = std::make_shared<Options>();
   Command command = program.add_command(
@@ -53,8 +65,12 @@ void add_inspect(CommandLine& program) {
   command.add_flag("--fused", options->fused,
                    "show the steps of an inference session instead: what is "
                    "fused, what is stored and why");
+  command.add_flag("--layers", options->layers,
+                   "show the layers that an ONNX file is read as, and what "
+                   "became of each of its nodes");
   command.when_chosen([options] {
-    print(inspected(options->source, options->json, options->fused));
+    print(inspected(options->source, options->json, options->fused,
+                    options->layers));
   });
 }
 

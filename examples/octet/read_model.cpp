@@ -8,6 +8,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/describe_file.h>
 #include <octet/io/keras.h>
+#include <octet/io/onnx_import.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
@@ -34,8 +35,8 @@ void add_model(Command& command, ModelSource& source, const char* help) {
               "alone");
   command
       .add("--time-limit", source.time_limit, 1e-9, 1e9,
-           "seconds that it may take to read a file of Keras or Octet, or to "
-           "run one of ONNX on the samples of a --batch [120]")
+           "seconds that it may take to read a file, or to run one of ONNX on "
+           "the samples of a --batch [120]")
       .type("S");
   command.add("--memory-limit", source.memory_mib, 1, 1 << 30,
               "MiB that the same may take [4096]");
@@ -79,13 +80,13 @@ Model read_model(const ModelSource& source) {
     return io::load_keras(
         what, {.architecture = source.architecture, .limits = source.limits()});
   }
+  if (is_onnx(what)) {
+    check_no_architecture(source);
+    return io::load_onnx(what, {.limits = source.limits()});
+  }
   // One that is missing or cannot be read has a reason of its own.
-  const std::string kind = io::describe_file(what);
-  throw UnsupportedError(fmt::format(
-      "'{}': expected {}, got {}", what, source.expected,
-      is_onnx(what) ? "an ONNX file, which has operators and no layers; "
-                      "octet predict runs it, octet inspect shows it"
-                    : kind));
+  throw UnsupportedError(fmt::format("'{}': expected {}, got {}", what,
+                                     source.expected, io::describe_file(what)));
 }
 
 }  // namespace octet::program

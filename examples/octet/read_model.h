@@ -12,7 +12,7 @@ namespace octet::program {
 
 /// How the commands call a model in their help.
 inline constexpr const char* kModelHelp =
-    "zoo:NAME, or a file of Keras or Octet (.h5, .keras)";
+    "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
 
 /// What a command line says of a model.
 struct ModelSource {
@@ -22,7 +22,7 @@ struct ModelSource {
   double time_limit = io::FileLimits().time_limit;  ///< seconds
   int64_t memory_mib = io::FileLimits().memory_limit >> 20;
 
-  /// For reading a file of Keras or Octet, and for running one of ONNX.
+  /// For reading a file, and for running one of ONNX.
   io::FileLimits limits() const {
     return {.memory_limit = memory_mib << 20, .time_limit = time_limit};
   }
@@ -46,8 +46,8 @@ void warn_of_untrained(const ModelSource& source);
 /// Throws: ValueError if an architecture is given for a model that has its own.
 void check_no_architecture(const ModelSource& source);
 
-/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras or
-/// Octet.
+/// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras,
+/// Octet or ONNX.
 /// Throws: NotFoundError for an unknown network; IoError; FormatError;
 /// UnsupportedError for what is no model, or one that cannot be run.
 Model read_model(const ModelSource& source);

@@ -176,16 +176,34 @@ TEST_F(PredictOnnx, NamesTheNodeWhereAModelFails) {
               AllOf(HasSubstr("m.onnx"), HasSubstr("node 'y' (Reshape)")));
 }
 
-TEST_F(PredictOnnx, ConvertAndPlanSayWhyTheyTakeNone) {
+TEST_F(PredictOnnx, OtherCommandsTakeTheFileAsAModel) {
   io::export_onnx(small(), folder_ / "m.onnx");
   const std::string file = quoted(folder_ / "m.onnx");
-  for (const std::string& command :
-       {"plan " + file, "convert " + file + " " + quoted(folder_ / "n.onnx")}) {
-    const CommandResult r = octet(command);
-    EXPECT_EQ(r.exit_code, 1);
-    EXPECT_THAT(r.output, AllOf(HasSubstr("operators and no layers"),
-                                HasSubstr("octet predict runs it")));
-  }
+  const CommandResult plan = octet("plan " + file);
+  EXPECT_EQ(plan.exit_code, 0) << plan.output;
+  EXPECT_THAT(plan.output, HasSubstr("kernel"));
+  const CommandResult converted =
+      octet("convert " + file + " " + quoted(folder_ / "n.onnx"));
+  EXPECT_EQ(converted.exit_code, 0) << converted.output;
+  EXPECT_EQ(io::inspect_onnx(folder_ / "n.onnx").parameters,
+            io::inspect_onnx(folder_ / "m.onnx").parameters);
+  const CommandResult layers = octet("inspect --layers " + file);
+  EXPECT_EQ(layers.exit_code, 0) << layers.output;
+  EXPECT_THAT(layers.output, AllOf(HasSubstr("[N,6,4,3]"), HasSubstr("Gemm")));
+  // Its nodes, as before.
+  EXPECT_THAT(octet("inspect " + file).output, HasSubstr("[N,3,6,4]"));
+}
+
+TEST_F(PredictOnnx, OtherCommandsNameTheNodesThatAreNoLayers) {
+  save("m.onnx",
+       "g (float[N,3] x) => (float[N,3] y) {\n"
+       "  a = Sin (x)\n"
+       "  y = Relu (a)\n"
+       "}");
+  const CommandResult r = octet("plan " + quoted(folder_ / "m.onnx"));
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, AllOf(HasSubstr("m.onnx"), HasSubstr("'a' (Sin)"),
+                              HasSubstr("octet predict")));
 }
 
 }  // namespace
