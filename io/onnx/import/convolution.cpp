@@ -32,22 +32,21 @@ Tensor depthwise_kernel_of(const Tensor& w, int64_t c) {
   return w.reshaped({c, s[0] / c, s[2], s[3]}).transposed({2, 3, 0, 1});
 }
 
-/// One scale for each of `channels` that have `copies` outputs each.
-void share_scales(const Conversion& c, Weight& weight, int64_t channels) {
-  if (!weight.grid || !weight.grid->per_channel) return;
+/// Whether the scales are one for each of `channels`, which have several
+/// outputs each; then there are so many.
+bool share_scales(Weight& weight, int64_t channels) {
+  if (!weight.grid || !weight.grid->per_channel) return true;
   std::vector<float>& scales = weight.grid->scales;
   const size_t copies = scales.size() / static_cast<size_t>(channels);
   std::vector<float> shared;
   for (size_t i = 0; i < scales.size(); i += copies) {
     for (size_t j = i; j < i + copies; ++j) {
-      if (scales[j] != scales[i]) {
-        c.refuse(
-            "expected one scale for all outputs of a channel, got several");
-      }
+      if (scales[j] != scales[i]) return false;
     }
     shared.push_back(scales[i]);
   }
   scales = std::move(shared);
+  return true;
 }
 
 void check_scales_axis(const Conversion& c, const Weight& weight,
@@ -95,9 +94,10 @@ void convert_conv(Conversion& c) {
   }
   check_scales_axis(c, weight, 0);
   const WindowAttributes window = window_of(c, in, spatial_sizes(weight.value));
-  const bool depthwise = groups > 1 && groups == in[-1];
+  // Grouped convolutions have a scale for each output.
+  const bool depthwise =
+      groups > 1 && groups == in[-1] && share_scales(weight, groups);
   if (depthwise) {
-    share_scales(c, weight, groups);
     weight.name = "depthwise_kernel";
     weight.value = depthwise_kernel_of(weight.value, groups);
   } else {

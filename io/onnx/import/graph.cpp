@@ -148,6 +148,7 @@ void ImportGraph::replace(ImportNode& anchor, const onnx::NodeProto& by,
   anchor.proto = by;
   anchor.proto.clear_domain();
   *anchor.proto.mutable_output() = outputs;
+  if (!by.name().empty()) anchor.name = printable(by.name(), 200);
   count(anchor, 1);
 }
 

@@ -72,7 +72,7 @@ class ImportGraph {
   std::optional<std::vector<int64_t>> stated(const std::string& value) const;
 
   /// A node that does the work of `anchor` and of those `parts` before it, and
-  /// makes what `anchor` did. The parts are gone.
+  /// makes what `anchor` did, under the name of `by`. The parts are gone.
   void replace(ImportNode& anchor, const onnx::NodeProto& by,
                const std::vector<ImportNode*>& parts);
   /// The node's work is done: nothing it makes is needed, or all of it is there

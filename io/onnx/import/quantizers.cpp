@@ -7,12 +7,10 @@
 
 #include <fmt/format.h>
 
-#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 #include "../bounds.h"
 #include "../run/operators.h"
-#include "converters.h"
 
 namespace octet::io::importing {
 namespace {
@@ -22,6 +20,17 @@ constexpr const char* kDequantize = "DequantizeLinear";
 constexpr const char* kDropHint =
     "Hint: OnnxImportOptions::drop_quantizers reads the float model, to be "
     "quantized anew";
+
+// Attributes that a DequantizeLinear gets here: see narrowing().
+constexpr const char* kBits = "bits";
+constexpr const char* kNarrow = "narrow_range";
+
+void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
+  auto* attribute = node.add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(value);
+}
 
 /// Whether codes at this zero point stand for what int8 codes do at 0.
 bool is_symmetric(const Tensor& zero_point) {
@@ -108,13 +117,7 @@ class Pass {
       if (is_op(node, kDequantize)) take(node);
     }
     for (ImportNode& node : graph_.nodes()) {
-      if (is_op(node, kQuantize) && !rounds_constant(node)) {
-        if (graph_.uses(node.proto.output(0)) == 0) {
-          graph_.remove(node, "quantizer");
-        } else {
-          refuse(node, "expected DequantizeLinear alone to read the codes");
-        }
-      }
+      if (is_op(node, kQuantize)) drop_quantize(node);
     }
     if (refused_.empty()) return;
     throw UnsupportedError(fmt::format(
@@ -126,6 +129,18 @@ class Pass {
  private:
   void refuse(const ImportNode& node, const std::string& reason) {
     refused_.push_back(refusal_of(node, reason));
+  }
+
+  void drop_quantize(ImportNode& node) {
+    const std::string& codes = node.proto.output(0);
+    if (rounds_constant(node)) {
+      if (graph_.constant(codes) == nullptr) {
+        graph_.set_constant(codes, {compute(graph_, node.proto), {}, codes});
+      }
+      return graph_.remove(node, "quantizer of a weight");
+    }
+    if (graph_.uses(codes) == 0) return graph_.remove(node, "quantizer");
+    refuse(node, "expected DequantizeLinear alone to read the codes");
   }
 
   bool rounds_constant(const ImportNode& node) const {
@@ -195,7 +210,50 @@ class Pass {
     }
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
-    graph_.replace(node, direct, {});
+    std::vector<ImportNode*> parts;
+    if (ImportNode* clip = drop_ ? nullptr : narrowing(direct)) {
+      direct.set_input(0, clip->proto.input(0));
+      parts.push_back(clip);
+    }
+    graph_.replace(node, direct, parts);
+  }
+
+  /// The Clip that leaves a grid fewer codes than int8 has, as Octet writes it;
+  /// `dequantize` then says how many bits there are.
+  ImportNode* narrowing(onnx::NodeProto& dequantize) {
+    ImportNode* clip = graph_.maker(dequantize.input(0));
+    if (clip == nullptr || !is_op(*clip, "Clip") ||
+        clip->proto.input_size() != 3 || !all_constant_but_first(clip->proto)) {
+      return nullptr;
+    }
+    const float scale = graph_.constant(dequantize.input(1))->value.f32()[0];
+    const float low = graph_.constant(clip->proto.input(1))->value.f32()[0];
+    const float high = graph_.constant(clip->proto.input(2))->value.f32()[0];
+    for (int bits = 2; bits <= 8; ++bits) {
+      for (const bool narrow : {false, true}) {
+        const quant::QuantizerConfig config{.bits = bits,
+                                            .narrow_range = narrow};
+        if (low != scale * static_cast<float>(config.low()) ||
+            high != scale * static_cast<float>(config.high())) {
+          continue;
+        }
+        set_integer(dequantize, kBits, bits);
+        set_integer(dequantize, kNarrow, narrow ? 1 : 0);
+        return clip;
+      }
+    }
+    return nullptr;
+  }
+
+  bool all_constant_but_first(const onnx::NodeProto& node) const {
+    for (int i = 1; i < node.input_size(); ++i) {
+      const Constant* constant = graph_.constant(node.input(i));
+      if (constant == nullptr || constant->value.size() != 1 ||
+          constant->value.dtype() != DType::f32) {
+        return false;
+      }
+    }
+    return true;
   }
 
   bool same_grid(const onnx::NodeProto& a, const onnx::NodeProto& b) const {
@@ -241,80 +299,9 @@ std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
                                               const ImportNode& node) {
   return std::make_shared<const ActivationGrid>(ActivationGrid{
       .name = quantizer_name(node),
-      .scale = graph.constant(node.proto.input(1))->value.f32()[0]});
-}
-
-SitePlan site_of(const std::string& layer, int input,
-                 const ActivationGrid& grid) {
-  quant::QuantizerConfig config = quant::activation_quantizer();
-  config.bits = grid.bits;
-  config.narrow_range = grid.narrow;
-  return {layer, quant::QdqSite::input(input), config, grid.name, {grid.scale}};
-}
-
-SitePlan site_of(const std::string& layer, const std::string& parameter,
-                 const WeightGrid& grid) {
-  quant::QuantizerConfig config = quant::weight_quantizer();
-  config.rule = quant::ScaleRule::fixed;
-  config.per_channel = grid.per_channel;
-  return {layer, quant::QdqSite::weight(parameter), config, "", grid.scales};
-}
-
-Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
-  quant::QdqPlan plan;
-  // Readers of a pair share a quantizer where they read one tensor.
-  std::map<std::string, std::vector<const GraphNode*>> tensors;
-  std::unordered_map<std::string, const GraphNode*> calls;
-  for (const auto& node : model.nodes()) {
-    calls.try_emplace(node->layer->name(), node.get());
-  }
-  std::vector<const SitePlan*> used;
-  for (const SitePlan& site : sites) {
-    const auto call = calls.find(site.layer);
-    if (call == calls.end()) continue;  // nothing reads the layer
-    quant::QdqPoint point{{site.site, "file", "the file has a scale for it"},
-                          site.layer,
-                          site.config,
-                          ""};
-    if (site.site.kind == quant::SiteKind::input) {
-      const GraphNode* read =
-          call->second->inputs[static_cast<size_t>(site.site.index)].node.get();
-      auto& known = tensors[site.group];
-      auto at = std::ranges::find(known, read);
-      if (at == known.end()) at = known.insert(at, read);
-      const auto number = at - known.begin();
-      point.group =
-          number == 0 ? site.group : fmt::format("{}_{}", site.group, number);
-    } else {
-      point.group = site.layer + "/" + site.site.parameter;
-    }
-    plan.points.push_back(std::move(point));
-    used.push_back(&site);
-  }
-  Model result = quant::apply(plan, model);
-  for (const SitePlan* site : used) {
-    for (auto& layer : result.layers()) {
-      if (layer->original_name() != site->layer) continue;
-      const auto* wrapper = quant::as_wrapper(*layer);
-      const quant::PlacedQuantizer* placed =
-          wrapper == nullptr ? nullptr : wrapper->find(site->site);
-      if (placed == nullptr) continue;
-      if (site->config.per_channel) {
-        placed->quantizer->set_scales(site->scales);
-      } else {
-        placed->quantizer->set_scale(site->scales[0]);
-      }
-    }
-  }
-  return result;
-}
-
-void convert_dequantize(Conversion& c) {
-  if (c.scores(0) != nullptr) {
-    c.refuse("expected attention without Q/DQ between its products");
-  }
-  c.note("quantizer");
-  c.quantize(c.options().drop_quantizers ? nullptr : c.grid());
+      .scale = graph.constant(node.proto.input(1))->value.f32()[0],
+      .bits = static_cast<int>(integer_of(node.proto, kBits, 8)),
+      .narrow = integer_of(node.proto, kNarrow, 0) != 0});
 }
 
 }  // namespace octet::io::importing

@@ -1,0 +1,196 @@
+// Q/DQ pairs of ONNX files as quantizers.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
+#include <octet/layers/layers.h>
+#include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/rng.h>
+
+#include "../disturb.h"
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+struct QuantizedNetwork {
+  std::string name;
+  zoo::Options options = {};
+};
+
+Tensor images_for(const Model& model) {
+  Tensor x(model.inputs()[0].shape().with(0, 2));
+  Rng(3).fill_uniform(x, -1, 1);
+  return x;
+}
+
+Model quantized(const Model& model, quant::Policy policy) {
+  Model result = quant::quantize_model(model, {.policy = policy});
+  const WarningsKept warnings;
+  quant::calibrate(result,
+                   [&](const Model& m) { (void)m.predict(images_for(m)); });
+  return result;
+}
+
+/// Scales of activations, and of weights as the layers have them.
+std::multiset<float> activation_scales(const Model& model) {
+  std::multiset<float> scales;
+  std::set<const quant::Quantizer*> seen;
+  for (const auto& placed : quant::activation_quantizers(model)) {
+    if (seen.insert(placed.quantizer.get()).second) {
+      scales.insert(placed.quantizer->scale().value());
+    }
+  }
+  return scales;
+}
+
+void expect_equal(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    ASSERT_NEAR(a.f32()[i], b.f32()[i], 1e-5f * (1 + std::abs(a.f32()[i])));
+  }
+}
+
+TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
+  const std::vector<QuantizedNetwork> networks{
+      {"resnet8"},
+      {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
+      {"efficientnet_b0", {.input = {33, 40, 3}, .classes = 10}},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}},
+      {"ds_cnn"},
+      {"merry"},
+      {"pippin"},
+      {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}},
+  };
+  for (const QuantizedNetwork& network : networks) {
+    for (const auto policy :
+         {quant::Policy::tensorrt, quant::Policy::toolkit}) {
+      SCOPED_TRACE(network.name);
+      const Model model = zoo::make(network.name, network.options);
+      disturb(model);
+      const Model int8 = quantized(model, policy);
+      const OnnxFile file = to_onnx(int8);
+      const Model back = from_onnx(file.bytes);
+      EXPECT_EQ(activation_scales(back), activation_scales(int8));
+      const OnnxFile again = to_onnx(back);
+      EXPECT_EQ(again.report.qdq_pairs, file.report.qdq_pairs);
+      // Judged by the operators, not by the layers.
+      Tensor x = images_for(model);
+      const OnnxModel first = onnx_from_bytes(file.bytes);
+      const OnnxModel second = onnx_from_bytes(again.bytes);
+      if (first.inputs()[0].shape->size() == 4) x = x.transposed({0, 3, 1, 2});
+      expect_equal(second.predict(x), first.predict(x));
+    }
+  }
+}
+
+TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
+  const Model model = zoo::make("merry", {});
+  for (const quant::QuantizerConfig config :
+       {quant::QuantizerConfig{.bits = 4},
+        quant::QuantizerConfig{.bits = 8, .narrow_range = true}}) {
+    Model int4 = quant::quantize_model(model, {.activation = config});
+    const Tensor x = images_for(model);
+    quant::calibrate(int4, [&](const Model& m) { (void)m.predict(x); });
+    const OnnxFile file = to_onnx(int4);
+    const Model back = from_onnx(file.bytes);
+    for (const auto& placed : quant::activation_quantizers(back)) {
+      EXPECT_EQ(placed.quantizer->config(), config);
+    }
+    EXPECT_EQ(to_onnx(back).report.nodes, file.report.nodes);
+    expect_equal(back.predict(x), int4.predict(x));
+  }
+}
+
+TEST(OnnxImportQdq, KeepsScalesOfWeightsThatTrainingMoves) {
+  const Model read = from_onnx(quantized_model().SerializeAsString());
+  const auto weights = quant::weight_quantizers(read);
+  ASSERT_EQ(weights.size(), 1u);
+  const auto scales = weights[0].quantizer->scales();
+  EXPECT_THAT(std::vector<float>(scales.begin(), scales.end()),
+              ::testing::ElementsAre(0.1f, 0.2f, 0.3f, 0.4f));
+  EXPECT_EQ(weights[0].quantizer->config().rule, quant::ScaleRule::fixed);
+  const auto activations = quant::activation_quantizers(read);
+  ASSERT_EQ(activations.size(), 1u);
+  EXPECT_EQ(activations[0].quantizer->scale(), 0.02f);
+}
+
+TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
+  onnx::ModelProto model = model_of(
+      "g (float[N,3] x) => (float[N,2] y) {\n"
+      "  xq = QuantizeLinear (x, xs, xz)\n"
+      "  xd = DequantizeLinear (xq, xs, xz)\n"
+      "  wd = DequantizeLinear <axis = 0> (w, ws, wz)\n"
+      "  bd = DequantizeLinear <axis = 0> (b, bs)\n"
+      "  z = Gemm <transB = 1> (xd, wd, bd)\n"
+      "  zq = QuantizeLinear (z, xs, xz)\n"
+      "  y = DequantizeLinear (zq, xs, xz)\n"
+      "}");
+  auto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("xs", {}, {0.02f});
+  *graph.add_initializer() = int8_tensor("xz", {}, {0});
+  *graph.add_initializer() =
+      int8_tensor("w", {2, 3}, {1, -2, 3, 100, -128, 127});
+  *graph.add_initializer() = float_tensor("ws", {2}, {0.1f, 0.01f});
+  *graph.add_initializer() = int8_tensor("wz", {2}, {0, 0});
+  onnx::TensorProto bias;
+  bias.set_name("b");
+  bias.set_data_type(onnx::TensorProto::INT32);
+  bias.add_dims(2);
+  bias.add_int32_data(50);
+  bias.add_int32_data(-7);
+  *graph.add_initializer() = bias;
+  *graph.add_initializer() = float_tensor("bs", {2}, {0.002f, 0.0002f});
+  const std::string bytes = model.SerializeAsString();
+  const Model read = from_onnx(bytes);
+  const Tensor x = Tensor::of<float>({1, 3}, {0.41f, -0.5f, 1.2f});
+  expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+  // The output is behind a pair as well.
+  EXPECT_EQ(quant::activation_quantizers(read).size(), 2u);
+  expect_equal(onnx_from_bytes(to_onnx(read).bytes).predict(x),
+               read.predict(x));
+}
+
+TEST(OnnxImportQdq, SaysWhichPairsAreNoQuantizers) {
+  const auto read = [](int32_t zero_point, bool drop) {
+    onnx::ModelProto model = model_of(
+        "g (float[N,3] x) => (float[N,3] y) {\n"
+        "  q = QuantizeLinear (x, s, z)\n"
+        "  d = DequantizeLinear (q, s, z)\n"
+        "  y = Relu (d)\n"
+        "}");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+    onnx::TensorProto zero = int8_tensor("z", {}, {zero_point});
+    zero.set_data_type(onnx::TensorProto::UINT8);
+    *graph.add_initializer() = zero;
+    return from_onnx(model.SerializeAsString(), {.drop_quantizers = drop});
+  };
+  EXPECT_THAT(error_of<UnsupportedError>([&] { (void)read(17, false); }),
+              AllOf(HasSubstr("'d' (DequantizeLinear)"),
+                    HasSubstr("zero point of 0 (128 of uint8)"),
+                    HasSubstr("drop_quantizers")));
+  const Model dropped = read(17, true);
+  EXPECT_TRUE(quant::quantizers(dropped).empty());
+  const Model same = read(128, false);
+  EXPECT_EQ(quant::activation_quantizers(same).size(), 1u);
+  const Tensor x = Tensor::of<float>({1, 3}, {2.7f, 0.011f, -1});
+  const Tensor y = same.predict(x);
+  EXPECT_NEAR(y.f32()[0], 2.54f, 1e-6f);  // 127 codes
+  EXPECT_NEAR(y.f32()[1], 0.02f, 1e-6f);
+}
+
+}  // namespace
+}  // namespace octet::io
