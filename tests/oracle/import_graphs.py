@@ -565,6 +565,78 @@ def vit_of_one_image():
     return vit_of(False, True)
 
 
+def packed_attention(g, x, name, tokens, heads, width, taken):
+    """Queries, keys and values of one Linear, as timm has them."""
+    d = width // heads
+    y = g.linear(x, f"{name}.qkv", width, 3 * width)
+    y = g.Reshape(y, g.integers(-1, tokens, 3, heads, d))
+    y = g.Transpose(y, perm=[2, 0, 3, 1, 4])
+    if taken == "gather":
+        q, k, v = (g.Gather(y, g.integer(i), axis=0) for i in range(3))
+    else:
+        q, k, v = (g.Squeeze(part, g.integers(0))
+                   for part in g.node("Split", y, outputs=3, axis=0))
+    scores = g.MatMul(q, g.Transpose(k, perm=[0, 1, 3, 2]))
+    weights = g.Softmax(g.Mul(scores, g.floats(0.3)), axis=-1)
+    y = g.Transpose(g.MatMul(weights, v), perm=[0, 2, 1, 3])
+    y = g.Reshape(y, g.integers(-1, tokens, width))
+    return g.linear(y, f"{name}.proj", width, width)
+
+
+@case
+def packed_heads():
+    g = Graph(13)
+    x = g.input("tokens", [2, 5, 12])
+    x = g.Add(x, packed_attention(g, x, "a", 5, 3, 12, "gather"))
+    x = g.Add(x, packed_attention(g, x, "b", 5, 2, 12, "split"))
+    g.output(g.ReduceMean(x, axes=[1], keepdims=0))
+    return g
+
+
+@case
+def tokens_before_samples():
+    """nn.MultiheadAttention turns [N,t,d] to [t,N,d] and packs its weights."""
+    g = Graph(13)
+    x = g.input("tokens", [2, 5, 12])
+    y = g.Transpose(x, perm=[1, 0, 2])
+    y = g.linear(y, "in_proj", 12, 36)
+    y = g.Reshape(y, g.sizes(5, g.size(x, 0), 3, 12))
+    y = g.Unsqueeze(y, g.integers(0))
+    y = g.Transpose(y, perm=[3, 1, 2, 0, 4])
+    y = g.Squeeze(y, g.integers(3))
+    parts = []
+    for i in range(3):
+        part = g.Gather(y, g.integer(i), axis=0)
+        part = g.Reshape(part, g.sizes(5, g.size(x, 0), 3, 4))
+        parts.append(g.Transpose(part, perm=[1, 2, 0, 3]))
+    q, k, v = parts
+    k = g.Transpose(k, perm=[0, 1, 3, 2])
+    weights = g.Softmax(g.MatMul(g.Mul(q, g.floats(0.5)), k), axis=-1)
+    y = g.Transpose(g.MatMul(weights, v), perm=[2, 0, 1, 3])
+    y = g.Reshape(y, g.sizes(5, g.size(x, 0), 12))
+    y = g.Transpose(g.linear(y, "out_proj", 12, 12), perm=[1, 0, 2])
+    g.output(g.Add(x, y), 3)
+    return g
+
+
+@case
+def parts_of_channels():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 10, 14])
+    x = g.Relu(g.conv(x, "conv", 3, 8))
+    a, b = g.node("Split", x, g.integers(3, 5), outputs=2, axis=1)
+    b = g.conv(b, "b", 5, 5)
+    y = g.Concat(b, a, axis=1)
+    y = g.Add(g.Slice(y, g.integers(2), g.integers(6), g.integers(1)),
+              g.conv(a, "a", 3, 4, 1))
+    g.output(g.DepthToSpace(y, blocksize=2, mode="CRD"), 4)
+    g.output(g.conv(g.DepthToSpace(y, blocksize=2, mode="DCR"), "d", 1, 2), 4)
+    y = g.SpaceToDepth(x, blocksize=2)
+    g.output(g.conv(y, "s", 32, 4, 1), 4)
+    g.output(g.Gather(x, g.integers(1, 2), axis=2), 4)
+    return g
+
+
 # --- with Q/DQ pairs ----------------------------------------------------------
 
 

@@ -244,8 +244,42 @@ void Conversion::give(View view) {
   importer_.values_[output()] = {std::move(view)};
 }
 
-void Conversion::pass(View view) {
-  importer_.values_[output()] = {std::move(view), value(0).grid};
+void Conversion::pass(View view, int output) {
+  importer_.values_[node_.proto.output(output)] = {std::move(view),
+                                                   value(0).grid};
+}
+
+SymbolicTensor Conversion::part_of_layer(const GraphNode& whole,
+                                         const LayerHandle& part,
+                                         const std::vector<Weight>& weights,
+                                         const PartOfScales& scales,
+                                         const std::string& suffix) {
+  const std::string name = importer_.unique(whole.layer->name() + suffix);
+  part->set_name(name);
+  const SymbolicTensor y = call(part.layer(), whole.inputs);
+  std::vector<Tensor> values;
+  for (const Weight& weight : weights) values.push_back(weight.value);
+  part->set_parameters(values);
+  const std::vector<SitePlan> sites = importer_.sites_;
+  for (SitePlan site : sites) {
+    if (site.layer != whole.layer->name()) continue;
+    site.layer = name;
+    if (site.scales.size() > 1) {
+      std::vector<float> own;
+      const int64_t group = scales.size * scales.inner;
+      for (int64_t at = 0; at < std::ssize(site.scales); at += group) {
+        const auto from =
+            site.scales.begin() + at + scales.first * scales.inner;
+        own.insert(own.end(), from, from + scales.count * scales.inner);
+      }
+      site.scales = std::move(own);
+    }
+    importer_.sites_.push_back(std::move(site));
+  }
+  for (const size_t index : node_.origin) {
+    graph().report().nodes[index].layer = name;
+  }
+  return y;
 }
 
 // A pair behind another one that rounds alike does nothing.

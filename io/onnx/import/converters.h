@@ -50,10 +50,19 @@ void convert_neg(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);
 
+// padding.cpp, resize.cpp, slice.cpp
+void convert_gather(Conversion& c);
+void convert_pad(Conversion& c);
+void convert_resize(Conversion& c);
+void convert_slice(Conversion& c);
+void convert_split(Conversion& c);
+
 // order.cpp
+void convert_depth_to_space(Conversion& c);
 void convert_flatten(Conversion& c);
 void convert_reshape(Conversion& c);
 void convert_shape(Conversion& c);
+void convert_space_to_depth(Conversion& c);
 void convert_squeeze(Conversion& c);
 void convert_transpose(Conversion& c);
 void convert_unsqueeze(Conversion& c);
@@ -64,10 +73,6 @@ void convert_concat(Conversion& c);
 void convert_dequantize(Conversion& c);
 void convert_dropout(Conversion& c);
 void convert_expand(Conversion& c);
-void convert_gather(Conversion& c);
 void convert_identity(Conversion& c);
-void convert_pad(Conversion& c);
-void convert_resize(Conversion& c);
-void convert_slice(Conversion& c);
 
 }  // namespace octet::io::importing

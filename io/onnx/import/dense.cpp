@@ -89,14 +89,19 @@ void convert_gemm(Conversion& c) {
 void convert_matmul(Conversion& c) {
   if (!c.is_constant(1)) return convert_product(c);
   Weight kernel = c.weight(1, "kernel");
-  const int rank = c.view(0).rank();
+  const View view = c.view(0);
+  const int rank = view.rank();
   if (rank == 2) return convert_features(c, std::move(kernel), 1, 1);
-  const Operand x = c.operand(0, file_order(rank));
+  const std::vector<int> order = samples_first(view);
+  if (order.back() != rank - 1) {
+    c.refuse("expected features on the last axis, got samples");
+  }
+  const Operand x = c.operand(0, order);
   check_kernel(c, kernel, x.tensor.shape()[-1], 1);
   std::vector<Weight> weights{kernel};
   if (c.has(2)) weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
   const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
-  c.give(view_of(y, file_order(rank)));
+  c.give(view_of(y, order));
 }
 
 }  // namespace octet::io::importing

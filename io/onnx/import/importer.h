@@ -43,6 +43,15 @@ struct Operand {
   std::shared_ptr<const ActivationGrid> grid = {};
 };
 
+/// Which scales of a weight are those of a part of its outputs: of groups of
+/// `size` times `inner` ones, `count` times `inner` from `first` on.
+struct PartOfScales {
+  int64_t size = 1;
+  int64_t inner = 1;
+  int64_t first = 0;
+  int64_t count = 1;
+};
+
 /// A parameter of a layer, in the order of its parameters().
 struct Weight {
   std::string name;  ///< "kernel"
@@ -145,7 +154,13 @@ class Conversion {
   /// The first output; the others are not made.
   void give(View view);
   /// The same, of a node that only moves values: behind the Q/DQ of its input.
-  void pass(View view);
+  void pass(View view, int output = 0);
+  /// A layer with some of the weights of another, on what that one reads; those
+  /// that quantize that one quantize it.
+  SymbolicTensor part_of_layer(const GraphNode& whole, const LayerHandle& part,
+                               const std::vector<Weight>& weights,
+                               const PartOfScales& scales,
+                               const std::string& suffix);
   /// Of a DequantizeLinear: what its input is behind the pair.
   void quantize(std::shared_ptr<const ActivationGrid> grid);
   std::shared_ptr<const ActivationGrid> grid() const {

@@ -3,16 +3,10 @@
 #include <cstring>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <octet/layers/class_token.h>
 #include <octet/layers/concatenate.h>
-#include <octet/layers/cropping1d.h>
-#include <octet/layers/cropping2d.h>
 #include <octet/layers/dropout.h>
-#include <octet/layers/select_token.h>
-#include <octet/layers/zero_padding1d.h>
-#include <octet/layers/zero_padding2d.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
@@ -20,70 +14,6 @@
 
 namespace octet::io::importing {
 namespace {
-
-/// What is added at the ends of each axis, or cut off.
-struct AxisEnds {
-  Sizes begin;
-  Sizes end;
-};
-
-void pad_or_crop(Conversion& c, const AxisEnds& ends) {
-  const View& view = c.view(0);
-  const int rank = view.rank();
-  const auto is_moved = [&](int axis) {
-    const auto i = static_cast<size_t>(axis);
-    return ends.begin[i] != 0 || ends.end[i] != 0;
-  };
-  std::vector<int> moved;
-  bool grows = true;
-  bool shrinks = true;
-  constexpr int64_t kMost = 1 << 20;
-  for (int axis = 0; axis < rank; ++axis) {
-    if (!is_moved(axis)) continue;
-    moved.push_back(axis);
-    const auto i = static_cast<size_t>(axis);
-    if (std::max(ends.begin[i], ends.end[i]) > kMost ||
-        std::min(ends.begin[i], ends.end[i]) < -kMost) {
-      c.refuse(fmt::format("expected padding of at most {}, got more", kMost));
-    }
-    grows &= ends.begin[i] >= 0 && ends.end[i] >= 0;
-    shrinks &= ends.begin[i] <= 0 && ends.end[i] <= 0;
-  }
-  if (moved.empty()) {
-    c.note("nothing to do");
-    return c.pass(view);
-  }
-  // In which order these axes are those of pixels.
-  std::vector<int> order;
-  if (rank == 3 || rank == 4) {
-    const auto within = [&](int first, int last) {
-      return moved.front() >= first && moved.back() <= last;
-    };
-    if (within(2, rank - 1)) order = channels_last(rank);
-    if (within(1, rank - 2) && (order.empty() || natural_order(view)[1] == 1)) {
-      order = file_order(rank);
-    }
-  }
-  if (order.empty() || !(grows || shrinks)) {
-    c.refuse(fmt::format(
-        "expected padding of pixels, or cropping of them, got axes [{}] of {}",
-        fmt::join(moved, ","), importing::text_of(view)));
-  }
-  const int64_t sign = grows ? 1 : -1;
-  const auto along = [&](int pixel_axis) {
-    const auto i = static_cast<size_t>(order[static_cast<size_t>(pixel_axis)]);
-    return Ends(sign * ends.begin[i], sign * ends.end[i]);
-  };
-  const auto layer = [&]() -> LayerHandle {
-    if (rank == 3) {
-      if (grows) return ZeroPadding1D({.padding = along(1)});
-      return Cropping1D({.cropping = along(1)});
-    }
-    if (grows) return ZeroPadding2D({.padding = Pads(along(1), along(2))});
-    return Cropping2D({.cropping = Pads(along(1), along(2))});
-  };
-  c.give(view_of(c.add(layer(), {c.operand(0, order)}), order));
-}
 
 /// [1,...], where all rows are alike; no tensor where they are not.
 Tensor one_row(const Tensor& value) {
@@ -186,28 +116,6 @@ void convert_expand(Conversion& c) {
   c.note("constant");
 }
 
-void convert_gather(Conversion& c) {
-  const View& view = c.view(0);
-  const Tensor& index = c.constant(1);
-  const int axis = c.axis_of(c.integer("axis", 0), view.rank());
-  if (view.rank() != 3 || axis != 1 || index.size() != 1 ||
-      index.shape().rank() > 1 || index.dtype() == DType::f32) {
-    c.refuse(
-        fmt::format("expected one token of [N,t,d], got indices {} on "
-                    "axis {} of {}",
-                    index.shape().to_string(), axis, importing::text_of(view)));
-  }
-  const int64_t at = index.dtype() == DType::i64 ? index.data<int64_t>()[0]
-                                                 : index.data<int32_t>()[0];
-  const SymbolicTensor y =
-      c.add(SelectToken({.index = at}), {c.operand(0, file_order(3))});
-  View token = view_of(y, file_order(2));
-  if (index.shape().rank() == 1) {
-    token.axes.insert(token.axes.begin() + 1, std::vector<size_t>());
-  }
-  c.give(std::move(token));
-}
-
 void convert_identity(Conversion& c) {
   if (c.is_constant(0)) {
     c.graph().set_constant(c.output(), *c.graph().constant(c.proto().input(0)));
@@ -215,77 +123,6 @@ void convert_identity(Conversion& c) {
   }
   c.note("nothing to do");
   c.pass(c.view(0));
-}
-
-void convert_pad(Conversion& c) {
-  const std::string mode = c.text("mode", "constant");
-  if (mode != "constant") {
-    c.refuse(fmt::format("mode: expected constant, got {}", mode));
-  }
-  const Sizes pads = c.has(1) ? c.integers(1) : c.integers("pads");
-  const float value = c.has(2) ? c.scalar(2) : c.number("value", 0);
-  const int rank = c.view(0).rank();
-  AxisEnds ends{Sizes(static_cast<size_t>(rank)),
-                Sizes(static_cast<size_t>(rank))};
-  Sizes axes;
-  if (c.has(3)) {
-    for (const int64_t axis : c.integers(3))
-      axes.push_back(c.axis_of(axis, rank));
-  } else {
-    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
-  }
-  if (pads.size() != 2 * axes.size()) {
-    c.refuse(fmt::format("pads: expected {} numbers, got {}", 2 * axes.size(),
-                         pads.size()));
-  }
-  bool grows = false;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(axes[i]);
-    ends.begin[axis] = pads[i];
-    ends.end[axis] = pads[i + axes.size()];
-    grows |= pads[i] > 0 || pads[i + axes.size()] > 0;
-  }
-  if (value != 0 && grows) {
-    c.refuse(fmt::format("value: expected 0, got {}", value));
-  }
-  pad_or_crop(c, ends);
-}
-
-void convert_slice(Conversion& c) {
-  const int rank = c.view(0).rank();
-  const Sizes sizes = sizes_of(c.view(0));
-  const bool old = c.opset() < 10;
-  const Sizes starts = old ? c.integers("starts") : c.integers(1);
-  const Sizes stops = old ? c.integers("ends") : c.integers(2);
-  Sizes axes = old ? c.integers("axes") : c.has(3) ? c.integers(3) : Sizes();
-  const Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
-  if (axes.empty()) {
-    for (size_t i = 0; i < starts.size(); ++i) {
-      axes.push_back(static_cast<int64_t>(i));
-    }
-  }
-  if (starts.size() != axes.size() || stops.size() != axes.size()) {
-    c.refuse("expected a start and an end for each axis");
-  }
-  if (std::ranges::any_of(steps, [](int64_t s) { return s != 1; })) {
-    c.refuse(fmt::format("steps: expected 1, got [{}]", fmt::join(steps, ",")));
-  }
-  AxisEnds ends{Sizes(static_cast<size_t>(rank)),
-                Sizes(static_cast<size_t>(rank))};
-  for (size_t i = 0; i < axes.size(); ++i) {
-    const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
-    const int64_t size = sizes[axis];
-    if (size == kBatch) {
-      if (starts[i] == 0 && stops[i] >= INT32_MAX) continue;
-      c.refuse("axes: expected those of a sample, got that of samples");
-    }
-    const auto clamped = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-    };
-    ends.begin[axis] = -clamped(starts[i]);
-    ends.end[axis] = -(size - clamped(stops[i]));
-  }
-  pad_or_crop(c, ends);
 }
 
 }  // namespace octet::io::importing

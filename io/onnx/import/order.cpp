@@ -1,6 +1,8 @@
 // Operators that only say in which order and by which axes values are seen:
 // they change the view, and a layer appears where that does not do.
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -116,7 +118,56 @@ Sizes axes_of(const Conversion& c, int rank) {
   return axes;
 }
 
+/// Through sizes that are taken apart, reordered and joined again.
+void rearrange(Conversion& c, const Sizes& apart, const Sizes& perm,
+               const Sizes& joined) {
+  const auto split = reshaped(c.view(0), apart);
+  const auto y =
+      split ? reshaped(transposed(*split, perm), joined) : std::nullopt;
+  if (!y) {
+    c.refuse(fmt::format("blocksize: expected a divisor of the sizes of {}",
+                         importing::text_of(c.view(0))));
+  }
+  c.note("order of axes");
+  c.pass(*y);
+}
+
+/// The sizes of images, and blocksize.
+std::pair<Sizes, int64_t> blocks_of(const Conversion& c) {
+  const Sizes sizes = sizes_of(c.view(0));
+  const int64_t block = c.integer("blocksize", 0);
+  if (sizes.size() != 4 || c.view(0).batch != 0 || block < 1 ||
+      block > INT16_MAX) {
+    c.refuse(fmt::format("expected images and a blocksize >= 1, got {} and {}",
+                         importing::text_of(c.view(0)), block));
+  }
+  return {sizes, block};
+}
+
 }  // namespace
+
+// Source: ONNX DepthToSpace-13.
+void convert_depth_to_space(Conversion& c) {
+  const auto [s, b] = blocks_of(c);
+  const int64_t left = s[1] / (b * b);
+  if (s[1] % (b * b) != 0) c.refuse("blocksize: expected one that divides");
+  const Sizes joined{kBatch, left, s[2] * b, s[3] * b};
+  if (c.text("mode", "DCR") == "CRD") {
+    return rearrange(c, {kBatch, left, b, b, s[2], s[3]}, {0, 1, 4, 2, 5, 3},
+                     joined);
+  }
+  rearrange(c, {kBatch, b, b, left, s[2], s[3]}, {0, 3, 4, 1, 5, 2}, joined);
+}
+
+// Source: ONNX SpaceToDepth-13.
+void convert_space_to_depth(Conversion& c) {
+  const auto [s, b] = blocks_of(c);
+  if (s[2] % b != 0 || s[3] % b != 0) {
+    c.refuse("blocksize: expected one that divides");
+  }
+  rearrange(c, {kBatch, s[1], s[2] / b, b, s[3] / b, b}, {0, 3, 5, 1, 2, 4},
+            {kBatch, s[1] * b * b, s[2] / b, s[3] / b});
+}
 
 void convert_flatten(Conversion& c) {
   const View& view = c.view(0);

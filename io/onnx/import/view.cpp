@@ -68,7 +68,10 @@ void split_part(View& view, size_t part, int64_t outer) {
 }  // namespace
 
 View view_of(const SymbolicTensor& tensor, std::span<const int> order) {
-  View view{.tensor = tensor, .parts = {}, .axes = {}, .batch = 0};
+  View view{.tensor = tensor,
+            .parts = {},
+            .axes = {},
+            .batch = static_cast<size_t>(order[0])};
   view.axes.resize(order.size());
   for (size_t i = 1; i < order.size(); ++i) {
     const int64_t size = tensor.shape()[static_cast<int>(i)];
@@ -213,8 +216,8 @@ std::vector<int> natural_order(const View& view) {
     const std::vector<int> own = file_order(view.rank());
     return view.rank() == 3 && lies_in(view, own) ? own : order;
   }
-  order = file_order(view.rank());
-  if (lies_in(view, order) || view.batch != 0) return order;
+  order = samples_first(view);
+  if (lies_in(view, order)) return order;
   std::vector<int> sorted = order;
   std::stable_sort(sorted.begin() + 1, sorted.end(), [&](int a, int b) {
     const auto first = [&](int axis) {
@@ -224,6 +227,13 @@ std::vector<int> natural_order(const View& view) {
     return first(a) < first(b);
   });
   return lies_in(view, sorted) ? sorted : order;
+}
+
+std::vector<int> samples_first(const View& view) {
+  const int batch = static_cast<int>(view.batch);
+  std::vector<int> order = file_order(view.rank());
+  std::rotate(order.begin(), order.begin() + batch, order.begin() + batch + 1);
+  return order;
 }
 
 std::vector<int> channels_last(int rank) {

@@ -32,7 +32,7 @@ struct View {
   int rank() const { return static_cast<int>(axes.size()); }
 };
 
-/// `order` says which ONNX axis each axis of the tensor is; the first is 0, the
+/// `order` says which ONNX axis each axis of the tensor is; the first is the
 /// batch.
 View view_of(const SymbolicTensor& tensor, std::span<const int> order);
 
@@ -64,6 +64,8 @@ std::vector<int> natural_order(const View& view);
 
 /// Channels last: {0,2,3,1} of rank 4.
 std::vector<int> channels_last(int rank);
+/// The file's own, but for the axis of the samples.
+std::vector<int> samples_first(const View& view);
 /// {0,1,2,...}.
 std::vector<int> file_order(int rank);
 

@@ -1,0 +1,111 @@
+#include "padding.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/cropping1d.h>
+#include <octet/layers/cropping2d.h>
+#include <octet/layers/zero_padding1d.h>
+#include <octet/layers/zero_padding2d.h>
+#include <octet/runtime/error.h>
+
+#include "converters.h"
+
+namespace octet::io::importing {
+
+bool pad_or_crop(Conversion& c, const AxisEnds& ends) {
+  const View& view = c.view(0);
+  const int rank = view.rank();
+  const auto is_moved = [&](int axis) {
+    const auto i = static_cast<size_t>(axis);
+    return ends.begin[i] != 0 || ends.end[i] != 0;
+  };
+  std::vector<int> moved;
+  bool grows = true;
+  bool shrinks = true;
+  constexpr int64_t kMost = 1 << 20;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (!is_moved(axis)) continue;
+    moved.push_back(axis);
+    const auto i = static_cast<size_t>(axis);
+    if (std::max(ends.begin[i], ends.end[i]) > kMost ||
+        std::min(ends.begin[i], ends.end[i]) < -kMost) {
+      c.refuse(fmt::format("expected padding of at most {}, got more", kMost));
+    }
+    grows &= ends.begin[i] >= 0 && ends.end[i] >= 0;
+    shrinks &= ends.begin[i] <= 0 && ends.end[i] <= 0;
+  }
+  if (moved.empty()) {
+    c.note("nothing to do");
+    c.pass(view);
+    return true;
+  }
+  // In which order these axes are those of pixels.
+  std::vector<int> order;
+  if (rank == 3 || rank == 4) {
+    const auto within = [&](int first, int last) {
+      return moved.front() >= first && moved.back() <= last;
+    };
+    if (within(2, rank - 1)) order = channels_last(rank);
+    if (within(1, rank - 2) && (order.empty() || natural_order(view)[1] == 1)) {
+      order = file_order(rank);
+    }
+  }
+  if (order.empty() || !(grows || shrinks)) return false;
+  const int64_t sign = grows ? 1 : -1;
+  const auto along = [&](int pixel_axis) {
+    const auto i = static_cast<size_t>(order[static_cast<size_t>(pixel_axis)]);
+    return Ends(sign * ends.begin[i], sign * ends.end[i]);
+  };
+  const auto layer = [&]() -> LayerHandle {
+    if (rank == 3) {
+      if (grows) return ZeroPadding1D({.padding = along(1)});
+      return Cropping1D({.cropping = along(1)});
+    }
+    if (grows) return ZeroPadding2D({.padding = Pads(along(1), along(2))});
+    return Cropping2D({.cropping = Pads(along(1), along(2))});
+  };
+  c.give(view_of(c.add(layer(), {c.operand(0, order)}), order));
+  return true;
+}
+
+void convert_pad(Conversion& c) {
+  const std::string mode = c.text("mode", "constant");
+  if (mode != "constant") {
+    c.refuse(fmt::format("mode: expected constant, got {}", mode));
+  }
+  const Sizes pads = c.has(1) ? c.integers(1) : c.integers("pads");
+  const float value = c.has(2) ? c.scalar(2) : c.number("value", 0);
+  const int rank = c.view(0).rank();
+  AxisEnds ends{Sizes(static_cast<size_t>(rank)),
+                Sizes(static_cast<size_t>(rank))};
+  Sizes axes;
+  if (c.has(3)) {
+    for (const int64_t axis : c.integers(3))
+      axes.push_back(c.axis_of(axis, rank));
+  } else {
+    for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
+  }
+  if (pads.size() != 2 * axes.size()) {
+    c.refuse(fmt::format("pads: expected {} numbers, got {}", 2 * axes.size(),
+                         pads.size()));
+  }
+  bool grows = false;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(axes[i]);
+    ends.begin[axis] = pads[i];
+    ends.end[axis] = pads[i + axes.size()];
+    grows |= pads[i] > 0 || pads[i + axes.size()] > 0;
+  }
+  if (value != 0 && grows) {
+    c.refuse(fmt::format("value: expected 0, got {}", value));
+  }
+  if (!pad_or_crop(c, ends)) {
+    c.refuse(fmt::format("pads: expected padding of the pixels of {}, got [{}]",
+                         importing::text_of(c.view(0)), fmt::join(pads, ",")));
+  }
+}
+
+}  // namespace octet::io::importing

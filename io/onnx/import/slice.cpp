@@ -1,0 +1,265 @@
+// Parts of a value: Slice, Split, Gather of neighbours.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/cropping1d.h>
+#include <octet/layers/dense.h>
+#include <octet/layers/reshape.h>
+#include <octet/layers/select_token.h>
+#include <octet/runtime/error.h>
+
+#include "converters.h"
+#include "padding.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Entries [first, first + count) of an ONNX axis.
+struct Cut {
+  size_t axis = 0;
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+/// The part of the features of a Dense layer that the axis is, if it is one and
+/// nothing else: packed queries, keys and values.
+bool is_dense_output(const Value& x, const Cut& cut) {
+  const Layer& layer = *x.view.tensor.node->layer;
+  if (layer.class_name() != "Dense" || layer.activation() != "linear" ||
+      x.view.axes[cut.axis].size() != 1 || x.grid != nullptr) {
+    return false;
+  }
+  // Parts before `units` are those of tokens.
+  const Shape& shape = x.view.tensor.shape();
+  const int64_t before = shape.slice(1, shape.rank() - 1).size();
+  int64_t outer = 1;
+  for (size_t part = 0; part < x.view.axes[cut.axis][0]; ++part) {
+    outer *= x.view.parts[part];
+  }
+  return outer % before == 0;
+}
+
+/// The columns of a weight [c,units], or the entries of [units], that a cut of
+/// the axis leaves: `inner` neighbours of each of its entries.
+Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
+                  const Cut& cut) {
+  const int64_t rows = weight.size() / (size * inner);
+  Tensor result(Shape{rows, cut.count * inner});
+  const auto from = weight.f32();
+  const auto to = result.f32();
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto source =
+        from.subspan(static_cast<size_t>((row * size + cut.first) * inner),
+                     static_cast<size_t>(cut.count * inner));
+    std::ranges::copy(source, to.begin() + row * cut.count * inner);
+  }
+  return result;
+}
+
+/// A Dense layer of those outputs alone, beside the one that has all.
+View cut_dense(Conversion& c, const Value& x, const Cut& cut,
+               const std::string& suffix) {
+  const GraphNode& node = *x.view.tensor.node;
+  const size_t part = x.view.axes[cut.axis][0];
+  const int64_t size = x.view.parts[part];
+  const int64_t inner = std::accumulate(
+      x.view.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1,
+      x.view.parts.end(), int64_t{1}, std::multiplies<>());
+  std::vector<Weight> weights;
+  for (const Parameter& p : node.layer->parameters()) {
+    const Shape shape = p.variable.shape();
+    const Tensor columns = columns_of(p.variable.value(), size, inner, cut);
+    const int64_t units = columns.size() / (shape.rank() == 2 ? shape[0] : 1);
+    weights.push_back({p.name, columns.reshaped(shape.with(-1, units))});
+  }
+  View y = x.view;
+  y.tensor =
+      c.part_of_layer(node,
+                      Dense({.units = weights[0].value.shape()[1],
+                             .use_bias = weights.size() > 1}),
+                      weights, {size, inner, cut.first, cut.count}, suffix);
+  y.parts[part] = cut.count;
+  return y;
+}
+
+/// Without a part of one entry.
+View without_ones(View view) {
+  for (size_t part = view.parts.size(); part-- > 0;) {
+    if (view.parts[part] != 1) continue;
+    view.parts.erase(view.parts.begin() + static_cast<std::ptrdiff_t>(part));
+    for (auto& axis : view.axes) {
+      std::erase(axis, part);
+      for (size_t& p : axis) p -= p > part ? 1 : 0;
+    }
+  }
+  return view;
+}
+
+/// By a Cropping1D of the axis, in front of all others.
+View cut_any(Conversion& c, const View& view, const Cut& cut) {
+  const int rank = view.rank();
+  std::vector<int> order{static_cast<int>(view.batch),
+                         static_cast<int>(cut.axis)};
+  for (const int axis : natural_order(view)) {
+    if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
+  }
+  Sizes sizes = sizes_of(view);
+  const int64_t size = sizes[cut.axis];
+  const SymbolicTensor front = arranged(view, order, c.namer());
+  const int64_t rest = front.shape().slice(2, front.shape().rank()).size();
+  SymbolicTensor x = front;
+  if (x.shape().rank() != 3) {
+    x = Reshape({.target_shape = {size, rest}, .name = c.namer()("reshape")})(
+        x);
+  }
+  const SymbolicTensor y = c.add(
+      Cropping1D({.cropping = Ends(cut.first, size - cut.first - cut.count)}),
+      {{x}});
+  sizes[cut.axis] = cut.count;
+  Sizes moved;
+  for (const int axis : order)
+    moved.push_back(sizes[static_cast<size_t>(axis)]);
+  const auto split = reshaped(view_of(y, file_order(3)), moved);
+  if (!split) throw InternalError("cut_any: expected sizes that fit");
+  Sizes back(static_cast<size_t>(rank));
+  for (size_t i = 0; i < order.size(); ++i) {
+    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+  }
+  return transposed(*split, back);
+}
+
+View cut_of(Conversion& c, const Value& x, const Cut& cut,
+            const std::string& suffix = "") {
+  const int64_t size = sizes_of(x.view)[cut.axis];
+  if (cut.axis == x.view.batch) {
+    c.refuse("axis: expected one of a sample, got that of samples");
+  }
+  if (cut.first < 0 || cut.count < 1 || cut.first + cut.count > size) {
+    c.refuse(fmt::format("expected entries of {} on axis {}, got {} from {} on",
+                         importing::text_of(x.view), cut.axis, cut.count,
+                         cut.first));
+  }
+  if (cut.count == size) return x.view;
+  if (is_dense_output(x, cut)) {
+    return without_ones(cut_dense(c, x, cut, suffix));
+  }
+  return cut_any(c, x.view, cut);
+}
+
+}  // namespace
+
+void convert_slice(Conversion& c) {
+  const View& view = c.view(0);
+  const int rank = view.rank();
+  const Sizes sizes = sizes_of(view);
+  const bool old = c.opset() < 10;
+  const Sizes starts = old ? c.integers("starts") : c.integers(1);
+  const Sizes stops = old ? c.integers("ends") : c.integers(2);
+  Sizes axes = old ? c.integers("axes") : c.has(3) ? c.integers(3) : Sizes();
+  const Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
+  if (axes.empty()) {
+    for (size_t i = 0; i < starts.size(); ++i) {
+      axes.push_back(static_cast<int64_t>(i));
+    }
+  }
+  if (starts.size() != axes.size() || stops.size() != axes.size()) {
+    c.refuse("expected a start and an end for each axis");
+  }
+  if (std::ranges::any_of(steps, [](int64_t s) { return s != 1; })) {
+    c.refuse(fmt::format("steps: expected 1, got [{}]", fmt::join(steps, ",")));
+  }
+  AxisEnds ends{Sizes(static_cast<size_t>(rank)),
+                Sizes(static_cast<size_t>(rank))};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
+    const int64_t size = sizes[axis];
+    if (size == kBatch) {
+      if (starts[i] == 0 && stops[i] >= INT32_MAX) continue;
+      c.refuse("axes: expected those of a sample, got that of samples");
+    }
+    const auto clamped = [&](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+    };
+    ends.begin[axis] = -clamped(starts[i]);
+    ends.end[axis] = -(size - clamped(stops[i]));
+  }
+  if (pad_or_crop(c, ends)) return;
+  Value x = c.value(0);
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (ends.begin[axis] == 0 && ends.end[axis] == 0) continue;
+    const int64_t first = -ends.begin[axis];
+    x.view = cut_of(c, x, {axis, first, sizes[axis] + ends.end[axis] - first});
+  }
+  c.pass(std::move(x.view));
+}
+
+void convert_split(Conversion& c) {
+  const Value x = c.value(0);
+  const int rank = x.view.rank();
+  const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
+  const int64_t size = sizes_of(x.view)[axis];
+  const auto outputs = static_cast<int64_t>(c.proto().output_size());
+  Sizes parts = c.has(1) ? c.integers(1) : c.integers("split");
+  if (parts.empty() && size > 0) {
+    // The last one may be smaller, since opset 18.
+    const int64_t each = (size + outputs - 1) / outputs;
+    for (int64_t i = 0; i < outputs; ++i) {
+      parts.push_back(std::min(each, size - i * each));
+    }
+  }
+  if (std::ssize(parts) != outputs ||
+      std::ranges::any_of(parts,
+                          [&](int64_t p) { return p < 1 || p > size; }) ||
+      std::accumulate(parts.begin(), parts.end(), int64_t{0}) != size) {
+    c.refuse(fmt::format("split: expected {} parts of {}, got [{}]", outputs,
+                         size, fmt::join(parts, ",")));
+  }
+  int64_t first = 0;
+  for (int i = 0; i < c.proto().output_size(); ++i) {
+    const int64_t count = parts[static_cast<size_t>(i)];
+    if (c.graph().uses(c.proto().output(i)) > 0) {
+      c.pass(cut_of(c, x, {axis, first, count}, fmt::format("/{}", i)), i);
+    }
+    first += count;
+  }
+}
+
+void convert_gather(Conversion& c) {
+  const Value x = c.value(0);
+  const int rank = x.view.rank();
+  const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
+  const Tensor& given = c.constant(1);
+  if (given.shape().rank() > 1 || given.size() == 0) {
+    c.refuse(fmt::format("expected one index or a list, got {}",
+                         given.shape().to_string()));
+  }
+  Sizes indices = c.integers(1);
+  for (int64_t& index : indices) {
+    if (index < 0) index += sizes_of(x.view)[axis];
+  }
+  for (size_t i = 1; i < indices.size(); ++i) {
+    if (indices[i] != indices[i - 1] + 1) {
+      c.refuse("expected indices of neighbours, got others");
+    }
+  }
+  const bool one = given.shape().rank() == 0;
+  const bool token = rank == 3 && axis == 1 && one && x.view.batch == 0 &&
+                     !x.view.axes[1].empty();
+  if (token && !is_dense_output(x, {axis, 0, 1})) {
+    return c.give(view_of(c.add(SelectToken({.index = indices[0]}),
+                                {c.operand(0, file_order(3))}),
+                          file_order(2)));
+  }
+  View y = cut_of(c, x, {axis, indices[0], std::ssize(indices)},
+                  one ? fmt::format("/{}", indices[0]) : "");
+  if (one) {
+    y.axes.erase(y.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+    if (axis < y.batch) --y.batch;
+  }
+  c.pass(std::move(y));
+}
+
+}  // namespace octet::io::importing
