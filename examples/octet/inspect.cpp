@@ -17,8 +17,9 @@ namespace {
 
 /// The layers of an ONNX file, and what became of its nodes.
 std::string layers_of_onnx(const ModelSource& source, bool json) {
-  const io::OnnxImport read =
-      io::import_onnx(source.what, {.limits = source.limits()});
+  const io::OnnxImport read = io::import_onnx(
+      source.what,
+      {.input_shapes = input_shapes(source), .limits = source.limits()});
   if (json) return io::to_json(to_config(read.model)) + "\n";
   return to_text(read.model) + "\n" + read.report.to_string();
 }
@@ -36,6 +37,7 @@ std::string inspected(const ModelSource& source, bool json, bool fused,
     return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
   }
   check_no_architecture(source);
+  check_no_input_shape(source);
   if (what == "zoo:") return list_zoo(json);
   const io::OnnxSummary summary = io::inspect_onnx(what);
   return json ? io::to_json(io::to_config(summary)) + "\n"

@@ -1,6 +1,8 @@
 #include "read_model.h"
 
+#include <charconv>
 #include <filesystem>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -27,12 +29,39 @@ bool is_named_like_keras(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::vector<Shape> input_shapes(const ModelSource& source) {
+  const std::string& text = source.input_shape;
+  if (text.empty()) return {};
+  std::vector<int64_t> sizes;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    int64_t size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    const bool fits = error == std::errc() && size >= 1 &&
+                      (next == end || (*next == ',' && next + 1 != end)) &&
+                      sizes.size() < Shape::kMaxRank - 1;
+    if (!fits) {
+      throw ValueError(fmt::format(
+          "--input-shape: expected sizes like 224,224,3, got '{}'", text));
+    }
+    sizes.push_back(size);
+    at = next == end ? end : next + 1;
+  }
+  return {Shape(std::span<const int64_t>(sizes))};
+}
+
 void add_model(Command& command, ModelSource& source, const char* help) {
   source.expected = help;
   command.add("model", source.what, help).required();
   command.add("--architecture", source.architecture,
               "the JSON of model.to_json(), where a file has weights "
               "alone");
+  command
+      .add("--input-shape", source.input_shape,
+           "one sample, channels last, where a file of Keras or ONNX leaves "
+           "sizes open")
+      .type("H,W,C");
   command
       .add("--time-limit", source.time_limit, 1e-9, 1e9,
            "seconds that it may take to read a file, or to run one of ONNX on "
@@ -67,22 +96,33 @@ void check_no_architecture(const ModelSource& source) {
       source.what));
 }
 
+void check_no_input_shape(const ModelSource& source) {
+  if (source.input_shape.empty()) return;
+  throw ValueError(fmt::format(
+      "--input-shape: expected a file of Keras or ONNX that becomes "
+      "a model and leaves sizes open, got '{}'",
+      source.what));
+}
+
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {
     check_no_architecture(source);
+    check_no_input_shape(source);
   }
   if (what.starts_with(kZoo)) {
     return zoo::make(std::string_view(what).substr(kZoo.size()));
   }
   if (io::is_octet_file(what)) return io::load_model(what, source.limits());
   if (is_model(what)) {
-    return io::load_keras(
-        what, {.architecture = source.architecture, .limits = source.limits()});
+    return io::load_keras(what, {.architecture = source.architecture,
+                                 .input_shapes = input_shapes(source),
+                                 .limits = source.limits()});
   }
   if (is_onnx(what)) {
     check_no_architecture(source);
-    return io::load_onnx(what, {.limits = source.limits()});
+    return io::load_onnx(what, {.input_shapes = input_shapes(source),
+                                .limits = source.limits()});
   }
   // One that is missing or cannot be read has a reason of its own.
   throw UnsupportedError(fmt::format("'{}': expected {}, got {}", what,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
@@ -18,6 +19,7 @@ inline constexpr const char* kModelHelp =
 struct ModelSource {
   std::string what;           ///< "zoo:NAME" or a file
   std::string architecture;   ///< a JSON file, for weights without one
+  std::string input_shape;    ///< "224,224,3", where a file leaves it open
   std::string expected = "";  ///< what the command takes, for messages
   double time_limit = io::FileLimits().time_limit;  ///< seconds
   int64_t memory_mib = io::FileLimits().memory_limit >> 20;
@@ -32,6 +34,10 @@ struct ModelSource {
 /// of reading it to a command.
 void add_model(Command& command, ModelSource& source, const char* help);
 
+/// The one that --input-shape gives, if it is given.
+/// Throws: ValueError for anything but a list of sizes.
+std::vector<Shape> input_shapes(const ModelSource& source);
+
 /// Whether `what` names a network of the zoo or a file of Keras or Octet, by
 /// its contents or, where these say nothing, by its name.
 bool is_model(const std::string& what);
@@ -45,6 +51,8 @@ void warn_of_untrained(const ModelSource& source);
 
 /// Throws: ValueError if an architecture is given for a model that has its own.
 void check_no_architecture(const ModelSource& source);
+/// Throws: ValueError if a shape is given for one that has all its sizes.
+void check_no_input_shape(const ModelSource& source);
 
 /// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras,
 /// Octet or ONNX.

@@ -65,6 +65,7 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
 Runnable read_runnable(const ModelSource& source) {
   if (!is_onnx(source.what)) return runnable(read_model(source));
   check_no_architecture(source);
+  check_no_input_shape(source);
   return runnable(io::load_onnx_reference(source.what, source.limits()),
                   source.what);
 }

@@ -194,6 +194,29 @@ TEST_F(PredictOnnx, OtherCommandsTakeTheFileAsAModel) {
   EXPECT_THAT(octet("inspect " + file).output, HasSubstr("[N,3,6,4]"));
 }
 
+TEST_F(PredictOnnx, OtherCommandsTakeSizesThatAFileLeavesOpen) {
+  save("m.onnx",
+       "g (float[N,3,H,W] x) => (float[N,3,A,B] y) {\n"
+       "  y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)\n"
+       "}");
+  const std::string file = quoted(folder_ / "m.onnx");
+  EXPECT_THAT(octet("plan " + file).output, HasSubstr("expected known sizes"));
+  const std::string out = quoted(folder_ / "n.onnx");
+  EXPECT_EQ(
+      octet("convert " + file + " " + out + " --input-shape 8,6,3").exit_code,
+      0);
+  EXPECT_EQ(io::to_text(io::inspect_onnx(folder_ / "n.onnx").outputs[0].shape),
+            "[N,3,4,3]");
+  for (const char* wrong : {"8,6", "8,,3", "a", "8,6,3,", "0,6,3"}) {
+    const CommandResult r =
+        octet(fmt::format("plan {} --input-shape {}", file, wrong));
+    EXPECT_EQ(r.exit_code, 1) << wrong;
+    EXPECT_THAT(r.output, HasSubstr("input")) << wrong;
+  }
+  EXPECT_THAT(octet("plan zoo:lenet --input-shape 8,6,3").output,
+              HasSubstr("--input-shape: expected a file of Keras or ONNX"));
+}
+
 TEST_F(PredictOnnx, OtherCommandsNameTheNodesThatAreNoLayers) {
   save("m.onnx",
        "g (float[N,3] x) => (float[N,3] y) {\n"

@@ -8,11 +8,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/keras.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
 #include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
 #include <octet/runtime/rng.h>
 
 #include "../disturb.h"
@@ -206,6 +208,51 @@ TEST(OnnxImport, SaysWhatOfAnOperatorIsNoLayer) {
               HasSubstr("mode: expected constant, got reflect"));
 }
 
+TEST(OnnxImport, ReadsOperatorsByTheirVersion) {
+  const auto said = [](int64_t opset, const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_of("(float[N,4] x) => (float[N,A] y)", nodes);
+    model.mutable_opset_import(0)->set_version(opset);
+    add_noise(model, "k", {4});
+    add_noise(model, "w", {4, 3});
+    return refusal(model);
+  };
+  EXPECT_THAT(said(6, "y = Add <axis = 1, broadcast = 1> (x, k)"),
+              HasSubstr("axis: expected none"));
+  EXPECT_THAT(said(6,
+                   "a = MatMul (x, w)\n"
+                   "b = Constant <value = float[3] {1.0,2.0,3.0}> ()\n"
+                   "y = Mul <axis = 1, broadcast = 1> (a, b)"),
+              HasSubstr("axis: expected none"));
+  EXPECT_THAT(said(6, "y = PRelu (x, k)"), HasSubstr("before opset 7"));
+  EXPECT_THAT(said(5, "y = Selu (x)"), HasSubstr("alpha and gamma"));
+  EXPECT_THAT(said(6, "y = Dropout (x)"), HasSubstr("training_mode"));
+  EXPECT_EQ(said(6, "y = Dropout <is_test = 1> (x)"), "");
+  EXPECT_THAT(said(6, "y = BatchNormalization (x, k, k, k, k)"),
+              HasSubstr("training_mode"));
+  EXPECT_EQ(said(12, "y = Softmax (x)"), "");
+  EXPECT_EQ(said(10, "y = Clip <min = 0.0, max = 3.0> (x)"), "");
+}
+
+TEST(OnnxImport, LeavesWhatIsRepeatedForEachSampleToTheFile) {
+  // The sum of a token over the samples is no sum of one token.
+  const onnx::ModelProto model =
+      graph_of("(float[N,2,3] x) => (float[N,2,3] y)",
+               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+               "s = Shape (x)\n"
+               "e = Expand (t, s)\n"
+               "y = Add (x, e)");
+  EXPECT_THAT(refusal(model), HasSubstr("repeated for each sample"));
+  const onnx::ModelProto summed =
+      graph_of("(float[N,1,3] x) => (float[N,1,3] y)",
+               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+               "s = Shape (x)\n"
+               "e = Expand (t, s)\n"
+               "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
+               "y = Add (x, a)");
+  EXPECT_THAT(refusal(summed), HasSubstr("ReduceMean"));
+}
+
 TEST(OnnxImport, KeepsTheNamesOfNodesAndValues) {
   onnx::ModelProto model =
       graph_of("(float[N,3,9,7] image) => (float[N,4,7,5] features)",
@@ -300,6 +347,47 @@ TEST(OnnxImport, KeepsSamplesApart) {
   EXPECT_EQ(said("2", "2, -1"), "");
   EXPECT_EQ(said("1", "1, -1"), "");
   EXPECT_EQ(said("N", "-1, 24"), "");
+}
+
+TEST(OnnxImport, IsPlacedByEveryPolicyAsTheModelItWas) {
+  for (const char* name : {"resnet8", "pippin", "merry", "ds_cnn"}) {
+    SCOPED_TRACE(name);
+    const Model model = zoo::make(name, {});
+    const Model back = from_onnx(to_onnx(model).bytes);
+    for (const auto policy :
+         {quant::Policy::tensorrt, quant::Policy::toolkit}) {
+      const auto pairs = [&](const Model& m) {
+        return quant::count_pairs(quant::place(m, {.policy = policy}).plan, m);
+      };
+      EXPECT_EQ(pairs(back).to_string(), pairs(model).to_string());
+    }
+    const auto by_patterns = [](const Model& m) {
+      const quant::PatternPlacement placed = quant::place_by_patterns(m);
+      return quant::count_pairs(placed.placement.plan, placed.model)
+          .to_string();
+    };
+    EXPECT_EQ(by_patterns(back), by_patterns(model));
+  }
+}
+
+TEST(OnnxImport, IsKeptInFilesOfOctets) {
+  onnx::ModelProto proto =
+      graph_of("(float[N,3,9,7] image) => (float[N,2] y)",
+               "a = Conv <kernel_shape = [3,3], strides = [2,2]> (image, w)\n"
+               "b = Relu (a)\n"
+               "c = Flatten (b)\n"
+               "y = Gemm <transB = 1> (c, v)");
+  add_noise(proto, "w", {4, 3, 3, 3});
+  add_noise(proto, "v", {2, 48});
+  proto.mutable_graph()->mutable_node(0)->set_name("/layer1/layer1.0/Conv");
+  proto.mutable_graph()->mutable_node(3)->set_name("/layer1/../fc//./Gemm");
+  const Model model = from_onnx(proto.SerializeAsString());
+  EXPECT_EQ(model.layers().back()->name(), "layer1/fc/Gemm");
+  const TempFolder folder;
+  save_model(model, folder / "m.h5");
+  const Model kept = load_model(folder / "m.h5");
+  const std::vector<Tensor> x = noise(model);
+  expect_near(kept.predict(x)[0], model.predict(x)[0]);
 }
 
 TEST(OnnxImport, TakesModelsOfKerasThatWereExported) {

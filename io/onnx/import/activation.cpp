@@ -108,6 +108,9 @@ void convert_prelu(Conversion& c) {
   const std::vector<int> order = natural_order(view);
   const Operand x = c.operand(0, order);
   const Tensor slope = c.floats(1);
+  if (c.opset() < 7 && slope.size() > 1) {
+    c.refuse("expected one slope before opset 7, which broadcasts otherwise");
+  }
   const int rank = view.rank();
   if (slope.shape().rank() > rank) {
     c.refuse(fmt::format("expected slopes for {}, got {}",
@@ -117,9 +120,11 @@ void convert_prelu(Conversion& c) {
                             1);
   dims.insert(dims.end(), slope.shape().dims().begin(),
               slope.shape().dims().end());
-  if (dims[0] != 1) c.refuse("expected slopes that are the same to samples");
   const Tensor alpha =
       slope.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
+  if (alpha.shape()[0] != 1) {
+    c.refuse("expected slopes that are the same to samples");
+  }
   std::vector<int64_t> shared;
   for (int axis = 1; axis < rank; ++axis) {
     if (alpha.shape()[axis] != x.tensor.shape()[axis]) shared.push_back(axis);
@@ -138,9 +143,10 @@ void convert_prelu(Conversion& c) {
 
 // Source: ONNX Selu-6; Klambauer et al. (2017), the values that Keras has.
 void convert_selu(Conversion& c) {
-  if (!is_about(c.number("alpha", 1.67326319217681884765625f),
+  const bool old = c.opset() < 6;  // had fewer digits
+  if (!is_about(c.number("alpha", old ? 1.6732f : 1.67326319f),
                 1.67326324235437728) ||
-      !is_about(c.number("gamma", 1.05070102214813232421875f),
+      !is_about(c.number("gamma", old ? 1.0507f : 1.05070102f),
                 1.05070098735548049)) {
     c.refuse("expected the standard alpha and gamma, got others");
   }

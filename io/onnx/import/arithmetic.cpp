@@ -161,8 +161,16 @@ Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
   return y;
 }
 
+/// Where the second operand lies, before NumPy's rules.
+void check_axis(const Conversion& c) {
+  if (c.opset() < 7 && c.has_attribute("axis")) {
+    c.refuse("axis: expected none; save the file with opset 7 or newer");
+  }
+}
+
 /// The number of the input that is a constant, of two; -1 if none is.
 int constant_input(const Conversion& c) {
+  check_axis(c);
   if (c.inputs() != 2) return -1;
   if (c.is_constant(1)) return 1;
   return c.is_constant(0) ? 0 : -1;
@@ -198,6 +206,7 @@ void convert_mul(Conversion& c) {
 }
 
 void convert_div(Conversion& c) {
+  check_axis(c);
   if (!c.is_constant(1)) {
     c.refuse("expected a constant divisor, got a computed value");
   }

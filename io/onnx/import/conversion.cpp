@@ -107,6 +107,7 @@ Sizes Conversion::integers(int input) const {
 Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
+  if (constant.repeated) refuse("expected a weight, got one for each sample");
   weight.grid = constant.grid;
   weight.source = constant.source;
   return weight;

@@ -44,6 +44,7 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
     if (input.empty()) continue;
     const Constant* constant = graph.constant(input);
     if (constant == nullptr) return false;
+    if (constant->repeated) return false;
     batch |= has_batch(constant->value);
   }
   const bool moves =

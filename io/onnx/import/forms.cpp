@@ -58,6 +58,8 @@ void FormMatch::replace_by(const onnx::NodeProto& node) {
 // In the order of nodes, so that parts are what they will be; twice, as a form
 // may be part of another.
 void recognise_forms(ImportGraph& graph) {
+  // Operands had an axis then, which forms do not look at.
+  if (graph.opset() < 7) return;
   for (int pass = 0; pass < 2; ++pass) {
     for (ImportNode& node : graph.nodes()) {
       if (node.gone) continue;

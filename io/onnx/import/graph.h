@@ -34,6 +34,8 @@ struct Constant {
   std::optional<WeightGrid> grid = {};
   /// The initializers that it comes from: those of one name are one weight.
   std::string source = {};
+  /// Stands for as many as there are samples, with 1 of them: see Expand.
+  bool repeated = false;
 };
 
 struct ImportNode {

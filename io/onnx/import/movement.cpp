@@ -15,6 +15,13 @@
 namespace octet::io::importing {
 namespace {
 
+bool is_true(const Conversion& c, const Tensor& value) {
+  if (value.dtype() != DType::boolean || value.size() != 1) {
+    c.refuse("expected true or false");
+  }
+  return value.data<bool>()[0];
+}
+
 /// [1,...], where all rows are alike; no tensor where they are not.
 Tensor one_row(const Tensor& value) {
   const Tensor first = value.slice(0, 1);
@@ -92,6 +99,9 @@ void convert_dropout(Conversion& c) {
       c.graph().uses(c.proto().output(1)) > 0) {
     c.refuse("expected one output, got its mask, too");
   }
+  const bool trains = c.opset() < 7 ? c.integer("is_test", 0) == 0
+                                    : c.has(2) && is_true(c, c.constant(2));
+  if (trains) c.refuse("training_mode: expected false, got true");
   const float rate = c.has(1) ? c.scalar(1) : c.number("ratio", 0.5f);
   View y = c.view(0);
   y.tensor = c.add(Dropout({.rate = rate}), {c.as_it_lies(0)});
@@ -112,7 +122,8 @@ void convert_expand(Conversion& c) {
   if (!same) {
     c.refuse("expected a constant that is repeated for each sample");
   }
-  c.graph().set_constant(c.output(), {value, {}, c.proto().input(0)});
+  c.graph().set_constant(c.output(),
+                         {value, {}, c.proto().input(0), /*repeated=*/true});
   c.note("constant");
 }
 

@@ -29,7 +29,10 @@ Weight per_channel(const Conversion& c, int input, const char* name,
 }  // namespace
 
 void convert_batch_normalization(Conversion& c) {
-  if (c.integer("training_mode", 0) != 0) {
+  const bool old = c.opset() < 7;
+  if (c.integer("spatial", 1) == 0) c.refuse("spatial: expected 1, got 0");
+  if (c.integer("training_mode", 0) != 0 ||
+      (old && c.integer("is_test", 0) == 0)) {
     c.refuse("training_mode: expected 0, got 1; export the model in inference");
   }
   if (c.proto().output_size() > 1) {

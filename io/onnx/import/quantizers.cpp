@@ -76,6 +76,10 @@ std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
+  if (scale.size() > 1 && scale.shape().rank() != 1) {
+    reason = "expected one scale, or one a channel, got blocks";
+    return {};
+  }
   WeightGrid grid;
   grid.scales.assign(scale.f32().begin(), scale.f32().end());
   int64_t axis = integer_of(node, "axis", 1);
