@@ -6,7 +6,8 @@
 PROGRAM is tests/e2e/import_check. For each graph of import_graphs.py: the
 model's outputs against the file's, those of the model exported again against
 the file's, and those of the quantized model that was trained for a step against
-its own file's.
+its own file's. Then the files that PyTorch exported for ONNX' own tests, which
+pip's onnx package brings: those that become models against their outputs.
 
 Exit codes: 0 all agree, 1 one does not, 2 wrong usage.
 """
@@ -18,6 +19,7 @@ import tempfile
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 
 from import_graphs import CASES
 from reference import reference_session
@@ -54,6 +56,46 @@ def difference(ours, theirs):
         return f"expected {theirs.shape}, got {ours.shape}"
     largest = max(1.0, float(np.abs(theirs).max()))
     return float(np.abs(ours.astype(np.float64) - theirs).max()) / largest
+
+
+def converted_difference(ours, theirs):
+    """Of small images, whose shapes do not always tell the order."""
+    orders = [ours] if ours.ndim < 3 else [ours, np.moveaxis(ours, -1, 1)]
+    found = [difference(y, theirs) for y in orders if y.shape == theirs.shape]
+    return min(found, default="another shape")
+
+
+def read_tensor(path):
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(path.read_bytes())
+    return numpy_helper.to_array(tensor)
+
+
+def compare_converted(program):
+    """How many files there are, became models and disagree, with a line each."""
+    data = pathlib.Path(onnx.__file__).parent / "backend/test/data"
+    problems, read, cases = [], 0, []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        for kind in ("pytorch-converted", "pytorch-operator"):
+            for source in sorted((data / kind).glob("*/model.onnx")):
+                name = f"{kind}_{source.parent.name}".replace(".", "_")
+                sets = source.parent / "test_data_set_0"
+                cases.append((name, sets))
+                (folder / f"{name}.onnx").write_bytes(source.read_bytes())
+                for i, path in enumerate(sorted(sets.glob("input_*.pb"))):
+                    np.save(folder / f"{name}.x{i}.npy", read_tensor(path))
+        subprocess.run([program, str(folder)], check=True)
+        for name, sets in cases:
+            if (folder / f"{name}.refused.txt").exists():
+                continue
+            read += 1
+            for i, path in enumerate(sorted(sets.glob("output_*.pb"))):
+                ours = np.load(folder / f"{name}.y{i}.npy")
+                found = converted_difference(ours, read_tensor(path))
+                if not isinstance(found, float) or not found <= TOLERANCE:
+                    problems.append(f"{name}, output {i}: {found}")
+    return len(cases), read, problems
 
 
 def outputs_of(folder, name, count):
@@ -113,7 +155,14 @@ def main():
             for problem in problems:
                 print(f"FAILED: {name}: {problem}", file=sys.stderr)
     print(f"{len(names) - failed} of {len(names)} graphs agree")
-    return 1 if failed else 0
+    if sys.argv[2:]:
+        return 1 if failed else 0
+    count, read, problems = compare_converted(sys.argv[1])
+    for problem in problems:
+        print(f"FAILED: {problem}", file=sys.stderr)
+    print(f"{read} of {count} files of PyTorch became models, "
+          f"{read - len(problems)} agree")
+    return 1 if failed or problems or read == 0 else 0
 
 
 if __name__ == "__main__":
