@@ -163,6 +163,29 @@ TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
                read.predict(x));
 }
 
+TEST(OnnxImportQdq, OfOneTensorAtTwoScalesIsTwoQuantizers) {
+  onnx::ModelProto model = model_of(
+      "g (float[N,3] x) => (float[N,3] y) {\n"
+      "  a = QuantizeLinear (x, s, z)\n"
+      "  b = DequantizeLinear (a, s, z)\n"
+      "  c = QuantizeLinear (x, t, z)\n"
+      "  d = DequantizeLinear (c, t, z)\n"
+      "  e = Relu (b)\n"
+      "  f = Sigmoid (d)\n"
+      "  y = Add (e, f)\n"
+      "}");
+  auto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+  *graph.add_initializer() = float_tensor("t", {}, {0.5f});
+  *graph.add_initializer() = int8_tensor("z", {}, {0});
+  for (const int node : {1, 3}) graph.mutable_node(node)->set_name("pair");
+  const std::string bytes = model.SerializeAsString();
+  const Model read = from_onnx(bytes);
+  EXPECT_THAT(activation_scales(read), ::testing::ElementsAre(0.02f, 0.5f));
+  const Tensor x = Tensor::of<float>({1, 3}, {2.7f, 0.33f, -1});
+  expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+}
+
 TEST(OnnxImportQdq, SaysWhichPairsAreNoQuantizers) {
   const auto read = [](int32_t zero_point, bool drop) {
     onnx::ModelProto model = model_of(

@@ -195,7 +195,7 @@ TEST(OnnxImport, SaysWhatOfAnOperatorIsNoLayer) {
                    "(x)"),
               HasSubstr("count_include_pad: expected 0 where ceil_mode"));
   EXPECT_THAT(said("y = HardSigmoid (x)"), HasSubstr("expected alpha 1/6"));
-  EXPECT_THAT(said("y = Add (x, k)"),
+  EXPECT_THAT(said("y = Mul (x, k)"),
               HasSubstr("expected one number, or one a channel"));
   EXPECT_THAT(said("y = Softmax <axis = 0> (x)"),
               HasSubstr("axis: expected one of a sample"));

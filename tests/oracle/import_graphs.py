@@ -637,6 +637,21 @@ def parts_of_channels():
     return g
 
 
+@case
+def other_axes():
+    g = Graph(13)
+    x = g.input("input", [2, 3, 5, 7])
+    x = g.Add(x, g.weight("image", 1, 3, 5, 7))
+    x = g.Add(x, g.weight("column", 7))
+    g.output(g.conv(x, "conv", 3, 4), 4)
+    g.output(g.ReduceMean(x, axes=[2]), 4)
+    g.output(g.ReduceMean(x, axes=[1], keepdims=0), 3)
+    g.output(g.ReduceSum(x, g.integers(1, 3)), 4)
+    g.output(g.ReduceMax(x, axes=[1, 2], keepdims=0))
+    g.output(g.ReduceSum(x, g.integers(1, 2), keepdims=0))
+    return g
+
+
 # --- with Q/DQ pairs ----------------------------------------------------------
 
 

@@ -14,6 +14,7 @@
 #include <octet/layers/multiply.h>
 #include <octet/layers/position_embedding.h>
 #include <octet/layers/rescaling.h>
+#include <octet/layers/reshape.h>
 #include <octet/layers/subtract.h>
 #include <octet/runtime/error.h>
 
@@ -112,6 +113,56 @@ std::vector<float> numbers_of(const Tensor& value) {
   return {value.f32().begin(), value.f32().end()};
 }
 
+/// A constant of the size of `shape`, over which it broadcasts.
+Tensor spread(const Tensor& value, const Shape& shape) {
+  Tensor result(shape);
+  const auto to = result.f32();
+  const auto from = value.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    int64_t at = 0;
+    int64_t stride = 1;
+    for (int axis = shape.rank(); axis-- > 0;) {
+      const int64_t size = value.shape()[axis];
+      if (size != 1) at += rest % shape[axis] * stride;
+      stride *= size;
+      rest /= shape[axis];
+    }
+    to[i] = from[static_cast<size_t>(at)];
+  }
+  return result;
+}
+
+/// A sample of numbers that are added to each sample, as tokens.
+void add_to_tokens(Conversion& c, int input, std::span<const int> order,
+                   const Tensor& offset) {
+  const View view = c.view(input);
+  Operand x = c.operand(input, order);
+  const Shape sample = x.tensor.shape().slice(1, view.rank());
+  if (sample.size() >
+      c.options().limits.memory_limit / static_cast<int64_t>(sizeof(float))) {
+    c.refuse("expected a sum that fits into memory_limit");
+  }
+  const int64_t d = sample[-1];
+  const int64_t tokens = sample.size() / d;
+  if (sample.rank() != 2) {
+    x.tensor = Reshape(
+        {.target_shape = {tokens, d}, .name = c.namer()("reshape")})(x.tensor);
+  }
+  const Tensor all = spread(beside(c, offset, view, order), sample);
+  const SymbolicTensor y =
+      c.add(PositionEmbedding(), {x},
+            {{"position_embedding", all.reshaped({1, tokens, d})}});
+  Sizes sizes;
+  Sizes back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto axis = static_cast<size_t>(order[i]);
+    sizes.push_back(sizes_of(view)[axis]);
+    back[axis] = static_cast<int64_t>(i);
+  }
+  c.give(transposed(*reshaped(view_of(y, file_order(3)), sizes), back));
+}
+
 /// Numbers of the file for every value, or one for each of the last axis.
 void rescale(Conversion& c, int input, const Affine& affine) {
   if (affine.scale.size() == 1 && affine.offset.size() == 1) {
@@ -122,27 +173,19 @@ void rescale(Conversion& c, int input, const Affine& affine) {
     return c.give(std::move(y));
   }
   const View view = c.view(input);
-  std::vector<int> order = natural_order(view);
-  Tensor scale = beside(c, affine.scale, view, order);
-  Tensor offset = beside(c, affine.offset, view, order);
+  const std::vector<int> order = natural_order(view);
+  const Tensor scale = beside(c, affine.scale, view, order);
+  const Tensor offset = beside(c, affine.offset, view, order);
   if (is_per_channel(scale) && is_per_channel(offset)) {
     const SymbolicTensor y = c.add(
         Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
         {c.operand(input, order)});
     return c.give(view_of(y, order));
   }
-  const bool tokens = view.rank() == 3 && affine.scale.size() == 1 &&
-                      affine.scale.f32()[0] == 1;
-  if (tokens) {
-    order = file_order(3);
-    offset = beside(c, affine.offset, view, order);
-    const Sizes sizes = sizes_of(view);
-    if (offset.shape() == Shape{sizes[1], sizes[2]}) {
-      const SymbolicTensor y = c.add(
-          PositionEmbedding(), {c.operand(input, order)},
-          {{"position_embedding", offset.reshaped({1, sizes[1], sizes[2]})}});
-      return c.give(view_of(y, order));
-    }
+  if (affine.scale.size() == 1 && affine.scale.f32()[0] == 1 &&
+      view.rank() > 2) {
+    return add_to_tokens(c, input, view.rank() == 3 ? file_order(3) : order,
+                         affine.offset);
   }
   c.refuse(
       fmt::format("expected one number, or one a channel, beside {}, got {}",

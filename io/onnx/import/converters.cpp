@@ -44,6 +44,7 @@ Converter find_converter(const std::string& op) {
       {"Pad", convert_pad},
       {"ReduceMax", convert_reduce_max},
       {"ReduceMean", convert_reduce_mean},
+      {"ReduceSum", convert_reduce_sum},
       {"Relu", convert_activation},
       {"Reshape", convert_reshape},
       {"Resize", convert_resize},

@@ -18,6 +18,7 @@ void convert_global_average_pool(Conversion& c);
 void convert_global_max_pool(Conversion& c);
 void convert_reduce_mean(Conversion& c);
 void convert_reduce_max(Conversion& c);
+void convert_reduce_sum(Conversion& c);
 
 // dense.cpp
 void convert_gemm(Conversion& c);

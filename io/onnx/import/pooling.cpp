@@ -12,6 +12,8 @@
 #include <octet/layers/global_max_pooling2d.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
+#include <octet/layers/rescaling.h>
+#include <octet/layers/reshape.h>
 #include <octet/layers/zero_padding1d.h>
 #include <octet/layers/zero_padding2d.h>
 #include <octet/runtime/error.h>
@@ -70,6 +72,37 @@ Sizes reduced_axes(const Conversion& c, int rank) {
   return axes;
 }
 
+/// Over any axes of a sample: one of a sequence, in front of all others.
+template <class Over1D>
+View reduced(Conversion& c, const Sizes& axes, bool keepdims) {
+  const View& view = c.view(0);
+  const Sizes sizes = sizes_of(view);
+  std::vector<int> order{static_cast<int>(view.batch)};
+  Sizes sample(2, 1);  // what is reduced, and what stays
+  Sizes kept{kBatch};
+  for (const int64_t axis : axes) {
+    if (static_cast<size_t>(axis) == view.batch || view.batch != 0) {
+      c.refuse("axes: expected those of a sample");
+    }
+    order.push_back(static_cast<int>(axis));
+    sample[0] *= sizes[static_cast<size_t>(axis)];
+  }
+  for (int axis = 1; axis < view.rank(); ++axis) {
+    const bool gone = std::ranges::find(axes, axis) != axes.end();
+    const int64_t size = sizes[static_cast<size_t>(axis)];
+    if (!gone) order.push_back(axis);
+    if (!gone) sample[1] *= size;
+    if (!gone || keepdims) kept.push_back(gone ? 1 : size);
+  }
+  Operand x = c.operand(0, order);
+  if (x.tensor.shape().rank() != 3) {
+    x.tensor = Reshape({.target_shape = sample, .name = c.namer()("reshape")})(
+        x.tensor);
+  }
+  const View y = view_of(c.add(Over1D(), {x}), file_order(2));
+  return *reshaped(y, kept);
+}
+
 /// A mean or maximum over all pixels.
 template <class Over1D, class Over2D>
 void reduce_pixels(Conversion& c) {
@@ -93,10 +126,7 @@ void reduce_pixels(Conversion& c) {
         c.add(Over2D({.keepdims = keepdims}), {c.operand(0, file_order(4))});
     return c.give(view_of(y, file_order(y.shape().rank())));
   }
-  c.refuse(fmt::format(
-      "axes: expected those of the pixels of an image or sequence, got [{}] of "
-      "{}",
-      fmt::join(axes, ","), importing::text_of(view)));
+  c.give(reduced<Over1D>(c, axes, keepdims));
 }
 
 bool is_padded(const WindowAttributes& w) {
@@ -182,6 +212,21 @@ void convert_reduce_mean(Conversion& c) {
 
 void convert_reduce_max(Conversion& c) {
   reduce_pixels<GlobalMaxPooling1D, GlobalMaxPooling2D>(c);
+}
+
+// As many times the mean.
+void convert_reduce_sum(Conversion& c) {
+  const View view = c.view(0);
+  const Sizes axes = reduced_axes(c, view.rank());
+  const Sizes sizes = sizes_of(view);
+  float count = 1;
+  for (const int64_t axis : axes) {
+    count *= static_cast<float>(sizes[static_cast<size_t>(axis)]);
+  }
+  View y =
+      reduced<GlobalAveragePooling1D>(c, axes, c.integer("keepdims", 1) != 0);
+  y.tensor = c.add(Rescaling({.scale = {count}}), {{y.tensor}}, {}, "/count");
+  c.give(std::move(y));
 }
 
 }  // namespace octet::io::importing

@@ -1,7 +1,9 @@
 // Quantizers at the layers of a model, with the scales of a file.
-#include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,10 +31,35 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
   return {layer, quant::QdqSite::weight(parameter), config, "", grid.scales};
 }
 
+namespace {
+
+/// Names of quantizers: sites that read one tensor at one scale share one.
+class Groups {
+ public:
+  std::string of(const SitePlan& site, const GraphNode* read) {
+    std::string& name = names_[{site.group, read, site.scales[0]}];
+    if (name.empty()) name = unique(site.group);
+    return name;
+  }
+  std::string unique(const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 1; !taken_.insert(name).second; ++i) {
+      name = fmt::format("{}_{}", wanted, i);
+    }
+    return name;
+  }
+
+ private:
+  std::map<std::tuple<std::string, const GraphNode*, float>, std::string>
+      names_;
+  std::unordered_set<std::string> taken_;
+};
+
+}  // namespace
+
 Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
   quant::QdqPlan plan;
-  // Readers of a pair share a quantizer where they read one tensor.
-  std::map<std::string, std::vector<const GraphNode*>> tensors;
+  Groups groups;
   std::unordered_map<std::string, const GraphNode*> calls;
   for (const auto& node : model.nodes()) {
     calls.try_emplace(node->layer->name(), node.get());
@@ -41,38 +68,28 @@ Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
   for (const SitePlan& site : sites) {
     const auto call = calls.find(site.layer);
     if (call == calls.end()) continue;  // nothing reads the layer
-    quant::QdqPoint point{{site.site, "file", "the file has a scale for it"},
-                          site.layer,
-                          site.config,
-                          ""};
-    if (site.site.kind == quant::SiteKind::input) {
-      const GraphNode* read =
-          call->second->inputs[static_cast<size_t>(site.site.index)].node.get();
-      auto& known = tensors[site.group];
-      auto at = std::ranges::find(known, read);
-      if (at == known.end()) at = known.insert(at, read);
-      const auto number = at - known.begin();
-      point.group =
-          number == 0 ? site.group : fmt::format("{}_{}", site.group, number);
-    } else {
-      point.group = site.layer + "/" + site.site.parameter;
-    }
-    plan.points.push_back(std::move(point));
+    const bool input = site.site.kind == quant::SiteKind::input;
+    const auto index = static_cast<size_t>(site.site.index);
+    plan.points.push_back(
+        {{site.site, "file", "the file has a scale for it"},
+         site.layer,
+         site.config,
+         input ? groups.of(site, call->second->inputs[index].node.get())
+               : groups.unique(site.layer + "/" + site.site.parameter)});
     used.push_back(&site);
   }
   Model result = quant::apply(plan, model);
+  std::unordered_map<std::string, const quant::BaseQuantizeWrapper*> wrappers;
+  for (const auto& layer : result.layers()) {
+    wrappers[layer->original_name()] = quant::as_wrapper(*layer);
+  }
   for (const SitePlan* site : used) {
-    for (auto& layer : result.layers()) {
-      if (layer->original_name() != site->layer) continue;
-      const auto* wrapper = quant::as_wrapper(*layer);
-      const quant::PlacedQuantizer* placed =
-          wrapper == nullptr ? nullptr : wrapper->find(site->site);
-      if (placed == nullptr) continue;
-      if (site->config.per_channel) {
-        placed->quantizer->set_scales(site->scales);
-      } else {
-        placed->quantizer->set_scale(site->scales[0]);
-      }
+    const quant::PlacedQuantizer& placed =
+        *wrappers.at(site->layer)->find(site->site);
+    if (site->config.per_channel) {
+      placed.quantizer->set_scales(site->scales);
+    } else {
+      placed.quantizer->set_scale(site->scales[0]);
     }
   }
   return result;
