@@ -638,6 +638,27 @@ def parts_of_channels():
 
 
 @case
+def near_forms():
+    """What looks like a form and is none, or is read elsewhere, too."""
+    g = Graph(17)
+    x = g.input("input", [2, 5, 8])
+    y = g.layer_norm(x, "norm", 8)
+    g.output(g.Mul(y, g.floats([2.0])), 3)
+    g.output(g.Add(g.Mul(y, g.floats(2)), g.weight("b", 8)), 3)
+    s = g.Sigmoid(x)
+    g.output(g.Mul(x, s), 3)
+    g.output(s, 3)
+    g.output(g.Mul(g.Sigmoid(y), x), 3)
+    m = g.MatMul(x, g.weight("w", 8, 6))
+    g.output(g.Add(m, g.weight("bias", 6)), 3)
+    g.output(g.Relu(m), 3)
+    g.output(g.Add(g.MatMul(x, g.weight("w2", 8, 6)),
+                   g.weight("position", 1, 5, 6)), 3)
+    g.output(g.Mul(g.HardSigmoid(y, alpha=1 / 6), x), 3)
+    return g
+
+
+@case
 def other_axes():
     g = Graph(13)
     x = g.input("input", [2, 3, 5, 7])

@@ -84,8 +84,7 @@ bool is_vector(const ImportGraph& graph, const std::string& value) {
     return false;
   }
   const auto dims = constant->value.shape().dims();
-  return std::ranges::count_if(dims, [](int64_t d) { return d != 1; }) <= 1 &&
-         !dims.empty();
+  return std::ranges::count_if(dims, [](int64_t d) { return d != 1; }) == 1;
 }
 
 onnx::NodeProto node_for(const ImportNode& anchor, const Normalized& found) {
