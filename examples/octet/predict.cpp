@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <octet/io/npy.h>
@@ -16,6 +17,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "named_files.h"
 #include "runnable.h"
 
 namespace octet::program {
@@ -33,13 +35,15 @@ Examples:
   octet predict model.keras --input x.npy --output y.npy --labels l.npy
   octet predict int8.onnx --input x_nchw.npy --output y.npy --batch 32
   octet predict int8.onnx --input x_nchw.npy --labels l.npy
+  octet predict pair.onnx --input left=a.npy --input right=b.npy --output y.npy
 )";
 
 struct Options {
   ModelSource model;
-  std::string input;
-  std::string output;  // these may be empty, but not both
-  std::string labels;
+  // Each a path, or NAME=path.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;  // these may be empty, but not both
+  std::vector<std::string> labels;
   int64_t batch = 0;  // 0: as the model has it
 };
 
@@ -99,20 +103,20 @@ std::string hint(const Shape& wanted, const Shape& x) {
   return "";
 }
 
-void check_input(const Tensor& x, const Runnable& model,
+void check_input(const Tensor& x, const RunnableInput& input,
                  const std::string& path) {
-  if (type_name(x.dtype()) != model.type) {
-    const bool codes = model.type == "float32" && x.dtype() == DType::u8;
+  if (type_name(x.dtype()) != input.type) {
+    const bool codes = input.type == "float32" && x.dtype() == DType::u8;
     throw FormatError(
         fmt::format("'{}': expected {}, got {}. Hint: x.astype(\"{}\"){}", path,
-                    model.type, type_name(x.dtype()), model.type,
+                    input.type, type_name(x.dtype()), input.type,
                     codes ? ", scaled as in training: / 255, as a rule" : ""));
   }
-  if (x.shape().rank() != model.input.rank() ||
-      !fits(sample(x.shape()), sample(model.input))) {
+  if (x.shape().rank() != input.shape.rank() ||
+      !fits(sample(x.shape()), sample(input.shape))) {
     throw ShapeError(fmt::format("'{}': expected shape {}, got {}{}", path,
-                                 model.input_text, x.shape().to_string(),
-                                 hint(model.input, x.shape())));
+                                 input.text, x.shape().to_string(),
+                                 hint(input.shape, x.shape())));
   }
   if (x.shape()[0] < 1) {
     throw ShapeError(
@@ -122,7 +126,17 @@ void check_input(const Tensor& x, const Runnable& model,
 
 // Samples at a time.
 int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
-  const int64_t fixed = model.input[0];
+  int64_t fixed = Shape::kAnySize;
+  for (const RunnableInput& input : model.inputs) {
+    const int64_t own = input.shape[0];
+    if (own == Shape::kAnySize) continue;
+    if (fixed != Shape::kAnySize && own != fixed) {
+      throw UnsupportedError(
+          fmt::format("'{}': expected inputs of as many samples, got {} and {}",
+                      options.model.what, fixed, own));
+    }
+    fixed = own;
+  }
   if (fixed == Shape::kAnySize) {
     return options.batch == 0 ? model.batch : options.batch;
   }
@@ -135,7 +149,7 @@ int64_t batch_of(const Options& options, const Runnable& model, int64_t n) {
     throw ShapeError(fmt::format(
         "'{}': expected a multiple of the {} samples that are fixed in '{}', "
         "got {}",
-        options.input, fixed, options.model.what, n));
+        options.inputs[0], fixed, options.model.what, n));
   }
   return fixed;
 }
@@ -229,56 +243,129 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
   return right;
 }
 
+/// The files of one run, for each input or output; "" where there is none.
+struct Files {
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  std::vector<std::string> labels;
+};
+
+Files files_of(const Options& options, const Runnable& model) {
+  std::vector<std::string> names;
+  for (const RunnableInput& input : model.inputs) names.push_back(input.name);
+  Files files{paths_for("--input", options.inputs, names),
+              paths_for("--output", options.outputs, model.outputs),
+              paths_for("--labels", options.labels, model.outputs)};
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!files.inputs[i].empty()) continue;
+    throw ValueError(
+        fmt::format("--input: expected a file for each of '{}', got none for "
+                    "'{}'",
+                    fmt::join(names, "', '"), names[i]));
+  }
+  return files;
+}
+
 /// What is read is not to be written over.
-void check_not_read(const Options& options) {
-  for (const std::string& read :
-       {options.input, options.labels, options.model.what}) {
+void check_not_read(const std::string& output, const Files& files,
+                    const std::string& model) {
+  std::vector<std::string> all = files.inputs;
+  all.insert(all.end(), files.labels.begin(), files.labels.end());
+  all.push_back(model);
+  for (const std::string& read : all) {
     std::error_code ignored;
     if (read.empty() || !std::filesystem::is_regular_file(read, ignored) ||
-        !std::filesystem::equivalent(options.output, read, ignored)) {
+        !std::filesystem::equivalent(output, read, ignored)) {
       continue;
     }
     throw ValueError(
         fmt::format("--output: expected a file of its own, got '{}', which is "
                     "read",
-                    options.output));
+                    output));
   }
 }
 
-void predict(const Options& options) {
-  if (!options.output.empty()) {
-    check_output(options.output);
-    check_not_read(options);
+std::vector<Tensor> read_inputs(const Runnable& model, const Files& files) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < files.inputs.size(); ++i) {
+    inputs.push_back(io::read_npy(files.inputs[i]));
+    check_input(inputs[i], model.inputs[i], files.inputs[i]);
+    if (inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
+    throw ShapeError(fmt::format("'{}': expected {} samples as in '{}', got {}",
+                                 files.inputs[i], inputs[0].shape()[0],
+                                 files.inputs[0], inputs[i].shape()[0]));
   }
-  warn_of_untrained(options.model);
-  const Runnable model = read_runnable(options.model);
-  const Tensor x = io::read_npy(options.input);
-  check_input(x, model, options.input);
-  const int64_t n = x.shape()[0];
-  Tensor labels;
-  if (!options.labels.empty()) labels = read_labels(options.labels, n);
+  return inputs;
+}
+
+/// All outputs; those without a file are empty.
+std::vector<Tensor> run(const Runnable& model, const Files& files,
+                        const std::vector<Tensor>& inputs,
+                        const Options& options) {
+  const int64_t n = inputs[0].shape()[0];
   const int64_t batch = batch_of(options, model, n);
-  Tensor y;
+  std::vector<Tensor> all(model.outputs.size());
   for (int64_t first = 0; first < n; first += batch) {
     const int64_t count = std::min(batch, n - first);
-    place(model.predict(x.slice(first, count)), first, count, n, options, y);
+    std::vector<Tensor> part;
+    for (const Tensor& x : inputs) part.push_back(x.slice(first, count));
+    const std::vector<Tensor> answers = model.predict(part);
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (files.outputs[i].empty() && files.labels[i].empty()) continue;
+      place(answers[i], first, count, n, options, all[i]);
+    }
   }
-  // Not into the results: `--output /dev/stdout | ...`
+  return all;
+}
+
+// Writes the files. Returns where to report: not into the results, as in
+// `--output /dev/stdout | ...`.
+int write(const Files& files, const std::vector<Tensor>& outputs) {
   int report = STDOUT_FILENO;
-  if (!options.output.empty()) {
-    io::write_npy(options.output, y);
-    if (!std::filesystem::is_regular_file(options.output)) {
+  for (const std::string& path : files.outputs) {
+    if (!path.empty() && std::filesystem::exists(path) &&
+        !std::filesystem::is_regular_file(path)) {
       report = STDERR_FILENO;
     }
-    print(fmt::format("{}: {}\n", options.output, y.shape().to_string()),
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (files.outputs[i].empty()) continue;
+    io::write_npy(files.outputs[i], outputs[i]);
+    print(fmt::format("{}: {}\n", files.outputs[i],
+                      outputs[i].shape().to_string()),
           report);
   }
-  if (labels.empty()) return;
-  const int64_t right = count_right(y, labels, options.labels);
-  print(fmt::format("accuracy: {:.2f} % ({} of {})\n",
-                    100.0 * static_cast<double>(right) / static_cast<double>(n),
-                    right, n),
+  return report;
+}
+
+void predict(const Options& options) {
+  warn_of_untrained(options.model);
+  const Runnable model = read_runnable(options.model);
+  const Files files = files_of(options, model);
+  for (const std::string& output : files.outputs) {
+    if (output.empty()) continue;
+    check_output(output);
+    check_not_read(output, files, options.model.what);
+  }
+  const std::vector<Tensor> inputs = read_inputs(model, files);
+  const int64_t n = inputs[0].shape()[0];
+  std::vector<Tensor> labels(files.labels.size());
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (!files.labels[i].empty()) labels[i] = read_labels(files.labels[i], n);
+  }
+  const std::vector<Tensor> outputs = run(model, files, inputs, options);
+  const int report = write(files, outputs);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i].empty()) continue;
+    const int64_t right = count_right(outputs[i], labels[i], files.labels[i]);
+    print(
+        fmt::format(
+            "accuracy{}: {:.2f} % ({} of {})\n",
+            labels.size() > 1 ? fmt::format(" of '{}'", model.outputs[i]) : "",
+            100.0 * static_cast<double>(right) / static_cast<double>(n), right,
+            n),
         report);
+  }
 }
 
 }  // namespace
@@ -289,19 +376,21 @@ void add_predict(CommandLine& program) {
       "predict", "Run a model on the samples of a .npy file");
   add_model(command, options->model, kRunnableHelp);
   command
-      .add("--input", options->input,
-           "X.npy: [N,...] in the model's type and layout")
+      .add("--input", options->inputs,
+           "X.npy: [N,...] in the model's type and layout; NAME=X.npy for each "
+           "of several inputs")
       .required();
-  command.add("--output", options->output,
-              "Y.npy: what to write, unless --labels are all it is for");
+  command.add("--output", options->outputs,
+              "Y.npy: what to write, unless --labels are all it is for; "
+              "NAME=Y.npy of several outputs");
   command.add("--labels", options->labels,
               "L.npy: int64 [N], what is right, to print the accuracy "
-              "of a classifier");
+              "of a classifier; NAME=L.npy of several outputs");
   command.add("--batch", options->batch, 1, 1 << 20,
               "samples at a time [256; 16 of an ONNX file, or what it fixes]");
   command.set_footer(kExamples);
   command.when_chosen([options] {
-    if (options->output.empty() && options->labels.empty()) {
+    if (options->outputs.empty() && options->labels.empty()) {
       throw UsageError("expected --output or --labels, got none");
     }
     predict(*options);

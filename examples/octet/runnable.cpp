@@ -8,31 +8,31 @@
 #include <fmt/format.h>
 
 #include <octet/io/onnx_model.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 namespace octet::program {
 namespace {
 
-void check_ends(size_t inputs, size_t outputs) {
-  if (inputs == 1 && outputs == 1) return;
-  throw UnsupportedError(fmt::format(
-      "predict: expected a model of one input and one output, got {} and {}. "
-      "Hint: predict() of a Model or an OnnxModel in C++ takes several",
-      inputs, outputs));
-}
-
 Runnable runnable(Model read) {
-  const auto model = std::make_shared<const Model>(std::move(read));
-  check_ends(model->inputs().size(), model->outputs().size());
-  const Shape& input = model->inputs()[0].shape();
   constexpr int64_t kBatch = 256;
-  return {"float32", input, input.to_string(), kBatch,
-          [model](const Tensor& x) { return model->predict(x); }};
+  const auto model = std::make_shared<const Model>(std::move(read));
+  Runnable result{.batch = kBatch,
+                  .predict = [model](std::span<const Tensor> x) {
+                    return model->predict(x);
+                  }};
+  for (const SymbolicTensor& input : model->inputs()) {
+    result.inputs.push_back({input.node->layer->name(), "float32",
+                             input.shape(), input.shape().to_string()});
+  }
+  for (const SymbolicTensor& output : model->outputs()) {
+    result.outputs.push_back(quant::float_layer(*output.node->layer).name());
+  }
+  return result;
 }
 
-Runnable runnable(const io::OnnxModel& model, const std::string& path) {
-  check_ends(model.inputs().size(), model.outputs().size());
-  const io::OnnxTensorInfo& input = model.inputs()[0];
+RunnableInput input_of(const io::OnnxTensorInfo& input,
+                       const std::string& path) {
   if (!input.shape) {
     throw UnsupportedError(fmt::format(
         "'{}': expected an input '{}' with a shape, got none. Hint: "
@@ -46,18 +46,30 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
   }
   if (dims.empty()) {
     throw UnsupportedError(fmt::format(
-        "'{}': expected an input with an axis of samples, got one number",
-        path));
+        "'{}': expected an input '{}' with an axis of samples, got one number",
+        path, input.name));
   }
-  // One image runs after another in any case; few keep to the limits.
-  constexpr int64_t kBatch = 16;
   // These are held, and read from .npy files, as float32.
   const bool is_short = input.type == "float16" || input.type == "bfloat16";
-  return {is_short ? "float32" : input.type, Shape(std::span(dims)),
-          io::to_text(input.shape), kBatch, [model, path](const Tensor& x) {
-            return with_context([&] { return fmt::format("in '{}'", path); },
-                                [&] { return model.predict(x); });
-          }};
+  return {input.name, is_short ? "float32" : input.type, Shape(std::span(dims)),
+          io::to_text(input.shape)};
+}
+
+Runnable runnable(const io::OnnxModel& model, const std::string& path) {
+  // One image runs after another in any case; few keep to the limits.
+  constexpr int64_t kBatch = 16;
+  Runnable result{
+      .batch = kBatch, .predict = [model, path](std::span<const Tensor> x) {
+        return with_context([&] { return fmt::format("in '{}'", path); },
+                            [&] { return model.predict(x); });
+      }};
+  for (const io::OnnxTensorInfo& input : model.inputs()) {
+    result.inputs.push_back(input_of(input, path));
+  }
+  for (const io::OnnxTensorInfo& output : model.outputs()) {
+    result.outputs.push_back(output.name);
+  }
+  return result;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
-// What `octet predict` runs, whatever its file: a model of one input and one
-// output.
+// What `octet predict` runs, whatever its file.
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <octet/runtime/tensor.h>
 
@@ -11,19 +12,25 @@
 
 namespace octet::program {
 
+struct RunnableInput {
+  std::string name;
+  std::string type;  ///< of the elements: "float32"
+  Shape shape;       ///< Shape::kAnySize where a size is open
+  std::string text;  ///< "[N,3,224,224]"
+};
+
 struct Runnable {
-  std::string type;        ///< of the input's elements: "float32"
-  Shape input;             ///< Shape::kAnySize where a size is open
-  std::string input_text;  ///< "[N,3,224,224]"
-  int64_t batch = 1;       ///< samples to run at a time, if nobody says
-  std::function<Tensor(const Tensor&)> predict;
+  std::vector<RunnableInput> inputs = {};
+  std::vector<std::string> outputs = {};  ///< names
+  int64_t batch = 1;  ///< samples to run at a time, if nobody says
+  std::function<std::vector<Tensor>(std::span<const Tensor>)> predict;
 };
 
 /// A model as read_model() takes it, or an ONNX file. What is no other model
 /// and is called .onnx is read as one, so that its error is that of a damaged
 /// file.
 /// Throws: as read_model() and io::load_onnx_reference(); UnsupportedError for
-/// several inputs or outputs.
+/// inputs without an axis of samples.
 Runnable read_runnable(const ModelSource& source);
 
 }  // namespace octet::program

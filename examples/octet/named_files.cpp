@@ -1,0 +1,51 @@
+#include "named_files.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::program {
+namespace {
+
+/// Which of the names a value begins with, followed by "=".
+size_t name_of(const std::string& value,
+               const std::vector<std::string>& names) {
+  const auto found = std::ranges::find_if(names, [&](const std::string& name) {
+    return value.starts_with(name + "=");
+  });
+  return static_cast<size_t>(found - names.begin());
+}
+
+}  // namespace
+
+std::vector<std::string> paths_for(std::string_view option,
+                                   const std::vector<std::string>& values,
+                                   const std::vector<std::string>& names) {
+  std::vector<std::string> paths(names.size());
+  for (const std::string& value : values) {
+    size_t which = name_of(value, names);
+    const bool named = which < names.size();
+    if (!named && names.size() > 1) {
+      const size_t end = value.find('=');
+      throw ValueError(
+          fmt::format("{}: expected NAME=FILE with one of '{}', got '{}'{}",
+                      option, fmt::join(names, "', '"), value,
+                      end == std::string::npos
+                          ? ""
+                          : suggest_names(value.substr(0, end), names)));
+    }
+    if (!named) which = 0;
+    if (!paths[which].empty()) {
+      throw ValueError(fmt::format("{}: expected one file for '{}', got two",
+                                   option, names[which]));
+    }
+    paths[which] = named ? value.substr(names[which].size() + 1) : value;
+  }
+  return paths;
+}
+
+}  // namespace octet::program
