@@ -99,6 +99,11 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
         fmt::format("quantizer '{}': expected ema_rate in (0,1], got {}", name_,
                     config.ema_rate));
   }
+  if (!(config.scale_rate > 0 && config.scale_rate <= 1)) {
+    throw ValueError(
+        fmt::format("quantizer '{}': expected scale_rate in (0,1], got {}",
+                    name_, config.scale_rate));
+  }
   if (config.freeze_step < 0) {
     throw ValueError(
         fmt::format("quantizer '{}': expected freeze_step >= 0, got {}", name_,
@@ -185,7 +190,8 @@ Variable Quantizer::weight(const Variable& w, int axis) const {
 LearnedScale Quantizer::learned_scale(int64_t values) const {
   put_scale(current_scale(), floor_);  // not below its floor
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
-  return {scale_, static_cast<float>(1 / std::sqrt(n * config_.high()))};
+  return {scale_, static_cast<float>(config_.scale_rate /
+                                     std::sqrt(n * config_.high()))};
 }
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {

@@ -66,6 +66,9 @@ Config to_config(const QdqPoint& point) {
   if (point.config.follows()) {
     config.set("freeze_step", point.config.freeze_step);
   }
+  if (point.config.rule == ScaleRule::learned) {
+    config.set("scale_rate", point.config.scale_rate);
+  }
   return config.set("rule", point.rule)
       .set("reason", point.reason)
       .set("group", point.group);
@@ -108,11 +111,14 @@ ScaleRule scale_rule(const Config& value) {
 void read_options(const Config& config, QuantizerConfig& to) {
   if (config.find("signed") != nullptr)
     to.is_signed = flag_at(config, "signed");
-  if (config.find("ema_rate") != nullptr) {
-    to.ema_rate = entry(config, "ema_rate", [](const Config& value) {
+  const auto read_rate = [&](std::string_view key, float& rate) {
+    if (config.find(key) == nullptr) return;
+    rate = entry(config, key, [](const Config& value) {
       return static_cast<float>(value.as_number());
     });
-  }
+  };
+  read_rate("ema_rate", to.ema_rate);
+  read_rate("scale_rate", to.scale_rate);
   if (config.find("freeze_step") != nullptr) {
     to.freeze_step = entry(config, "freeze_step",
                            [](const Config& value) { return value.as_int(); });

@@ -13,11 +13,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const QuantizerConfig kLearned4{.bits = 4, .rule = ScaleRule::learned};
+const QuantizerConfig kLearned4{
+    .bits = 4, .rule = ScaleRule::learned, .scale_rate = 1};
 const QuantizerConfig kLearnedWeight4{.bits = 4,
                                       .narrow_range = true,
                                       .per_channel = true,
-                                      .rule = ScaleRule::learned};
+                                      .rule = ScaleRule::learned,
+                                      .scale_rate = 1};
 
 /// The scale with the least square error of x, of thousandths of its range.
 float optimal_scale(std::span<const float> x, int low, int high) {
@@ -53,8 +55,9 @@ TEST(LearnedScale, FindsTheOptimalStepFromFourTimesIt) {
   Rng rng(7);
   Tensor all({1 << 16});
   rng.fill_normal(all, 0, 1);
-  for (const QuantizerConfig& config :
-       {kLearned4, QuantizerConfig{.bits = 3, .rule = ScaleRule::learned}}) {
+  for (const QuantizerConfig& config : {kLearned4, QuantizerConfig{.bits = 3,
+                                                   .rule = ScaleRule::learned,
+                                                   .scale_rate = 1}}) {
     const float best = optimal_scale(all.f32(), config.low(), config.high());
     Quantizer q("q", config);
     q.set_scale(4 * best);
@@ -97,15 +100,19 @@ TEST(LearnedScale, FindsTheOptimalStepOfEachChannel) {
 }
 
 TEST(LearnedScale, TakesGradientsTimesTheFactorOfThePaper) {
-  Quantizer q("q", kLearned4);
-  q.set_scale(0.25f);
   const Tensor x = noise({6, 5, 3});
-  sum(q(Variable(x), Mode::training)).backward();
   const Variable plain(Tensor::scalar(0.25f), true);
   sum(fake_quantize(Variable(x), {.scale = plain}, {.low = -8, .high = 7}))
       .backward();
-  EXPECT_FLOAT_EQ(q.moving_scale().grad().item(),
-                  plain.grad().item() / std::sqrt(5 * 3 * 7.0f));
+  for (const float rate : {1.0f, 0.25f}) {
+    QuantizerConfig config = kLearned4;
+    config.scale_rate = rate;
+    Quantizer q("q", config);
+    q.set_scale(0.25f);
+    sum(q(Variable(x), Mode::training)).backward();
+    EXPECT_FLOAT_EQ(q.moving_scale().grad().item(),
+                    rate * plain.grad().item() / std::sqrt(5 * 3 * 7.0f));
+  }
 }
 
 TEST(LearnedScale, StaysAboveAHundredthOfItsBeginning) {

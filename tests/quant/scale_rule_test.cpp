@@ -153,6 +153,10 @@ TEST(ScaleRules, RefuseOptionsOutOfRange) {
     EXPECT_THAT(error_of<ValueError>([&] { Quantizer("q", following(rate)); }),
                 HasSubstr("expected ema_rate in (0,1]"));
   }
+  EXPECT_THAT(error_of<ValueError>([] {
+                Quantizer("q", {.rule = ScaleRule::learned, .scale_rate = 0});
+              }),
+              HasSubstr("expected scale_rate in (0,1], got 0"));
   EXPECT_THAT(error_of<ValueError>([] { Quantizer("q", following(0.5f, -1)); }),
               HasSubstr("expected freeze_step >= 0, got -1"));
 }
@@ -170,15 +174,15 @@ TEST(ScaleRules, ThatFollowAreNotForWeights) {
 }
 
 TEST(ScaleRules, ArePartOfPlans) {
-  QdqPlan plan =
-      plan_for(quickstart(), {.activation = {.bits = 4,
-                                             .rule = ScaleRule::ema,
-                                             .ema_rate = 0.125f,
-                                             .freeze_step = 7},
-                              .weight = {.bits = 2,
-                                         .narrow_range = true,
-                                         .per_channel = true,
-                                         .rule = ScaleRule::learned}});
+  QdqPlan plan = plan_for(quickstart(), {.activation = {.bits = 4,
+                                                        .rule = ScaleRule::ema,
+                                                        .ema_rate = 0.125f,
+                                                        .freeze_step = 7},
+                                         .weight = {.bits = 2,
+                                                    .narrow_range = true,
+                                                    .per_channel = true,
+                                                    .rule = ScaleRule::learned,
+                                                    .scale_rate = 0.5f}});
   EXPECT_EQ(plan_from_config(to_config(plan)), plan);
   EXPECT_THAT(plan.to_string(), HasSubstr("int4 [-8,7] per tensor ema"));
   EXPECT_THAT(plan.to_string(), HasSubstr("int2 [-1,1] per channel learned"));

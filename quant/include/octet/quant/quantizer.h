@@ -56,6 +56,10 @@ struct QuantizerConfig {
   /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
   /// many tensors, one a pass for most; 0: never.
   int64_t freeze_step = 0;
+  /// Of ScaleRule::learned: its learning rate as a share of the optimizer's,
+  /// (0, 1]. It is a factor of the gradient, which Adam and its like do not
+  /// see.
+  float scale_rate = 0.1f;
 
   int high() const { return (1 << (is_signed ? bits - 1 : bits)) - 1; }
   int low() const {
