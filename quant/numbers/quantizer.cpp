@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -12,23 +11,7 @@
 #include <octet/runtime/ops.h>
 
 namespace octet::quant {
-
-QuantizerConfig activation_quantizer() { return {}; }
-QuantizerConfig weight_quantizer() {
-  return {.narrow_range = true, .per_channel = true, .rule = ScaleRule::live};
-}
-
 namespace {
-
-struct RuleName {
-  ScaleRule rule;
-  std::string_view name;
-};
-constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
-                               {ScaleRule::live, "live"},
-                               {ScaleRule::ema, "ema"},
-                               {ScaleRule::last_value, "last_value"},
-                               {ScaleRule::learned, "learned"}};
 
 // A scale that learns stays above this share of where it began.
 constexpr float kFloor = 0.01f;
@@ -39,48 +22,6 @@ std::pair<uint64_t, uint64_t> identity(const Variable& x) {
 }
 
 }  // namespace
-
-std::string_view to_string(ScaleRule rule) {
-  return std::ranges::find(kRules, rule, &RuleName::rule)->name;
-}
-
-ScaleRule scale_rule_from(std::string_view name) {
-  const auto* found = std::ranges::find(kRules, name, &RuleName::name);
-  if (found != std::end(kRules)) return found->rule;
-  throw ValueError(fmt::format(
-      "expected fixed, live, ema, last_value or learned, got '{}'", name));
-}
-
-std::string to_string(const QuantizerConfig& c) {
-  return fmt::format("{}int{} [{},{}] {} {}", c.is_signed ? "" : "u", c.bits,
-                     c.low(), c.high(),
-                     c.per_channel ? "per channel" : "per tensor",
-                     to_string(c.rule));
-}
-
-void expect_for_activation(std::string_view subject,
-                           const QuantizerConfig& config) {
-  if (config.rule != ScaleRule::live && !config.per_channel) return;
-  throw UnsupportedError(
-      fmt::format("{}: expected one scale per tensor, got {}; a file "
-                  "and its readers need one constant",
-                  subject, to_string(config)));
-}
-
-void expect_for_weight(std::string_view subject,
-                       const QuantizerConfig& config) {
-  if (config.follows()) {
-    throw UnsupportedError(
-        fmt::format("{}: expected a live, fixed or learned scale for a weight, "
-                    "got {}. Hint: a live one follows the weight in every pass",
-                    subject, to_string(config)));
-  }
-  if (!config.is_signed) {
-    throw UnsupportedError(
-        fmt::format("{}: expected codes with a sign for a weight, got {}",
-                    subject, to_string(config)));
-  }
-}
 
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     : name_(std::move(name)), config_(config) {

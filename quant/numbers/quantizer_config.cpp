@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include <octet/quant/quantizer.h>
+#include <octet/runtime/error.h>
+
+namespace octet::quant {
+namespace {
+
+struct RuleName {
+  ScaleRule rule;
+  std::string_view name;
+};
+constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
+                               {ScaleRule::live, "live"},
+                               {ScaleRule::ema, "ema"},
+                               {ScaleRule::last_value, "last_value"},
+                               {ScaleRule::learned, "learned"}};
+
+}  // namespace
+
+QuantizerConfig activation_quantizer() { return {}; }
+QuantizerConfig weight_quantizer() {
+  return {.narrow_range = true, .per_channel = true, .rule = ScaleRule::live};
+}
+
+std::string_view to_string(ScaleRule rule) {
+  return std::ranges::find(kRules, rule, &RuleName::rule)->name;
+}
+
+ScaleRule scale_rule_from(std::string_view name) {
+  const auto* found = std::ranges::find(kRules, name, &RuleName::name);
+  if (found != std::end(kRules)) return found->rule;
+  throw ValueError(fmt::format(
+      "expected fixed, live, ema, last_value or learned, got '{}'", name));
+}
+
+std::string to_string(const QuantizerConfig& c) {
+  return fmt::format("{}int{} [{},{}] {} {}", c.is_signed ? "" : "u", c.bits,
+                     c.low(), c.high(),
+                     c.per_channel ? "per channel" : "per tensor",
+                     to_string(c.rule));
+}
+
+void expect_for_activation(std::string_view subject,
+                           const QuantizerConfig& config) {
+  if (config.rule != ScaleRule::live && !config.per_channel) return;
+  throw UnsupportedError(
+      fmt::format("{}: expected one scale per tensor, got {}; a file "
+                  "and its readers need one constant",
+                  subject, to_string(config)));
+}
+
+void expect_for_weight(std::string_view subject,
+                       const QuantizerConfig& config) {
+  if (config.follows()) {
+    throw UnsupportedError(
+        fmt::format("{}: expected a live, fixed or learned scale for a weight, "
+                    "got {}. Hint: a live one follows the weight in every pass",
+                    subject, to_string(config)));
+  }
+  if (!config.is_signed) {
+    throw UnsupportedError(
+        fmt::format("{}: expected codes with a sign for a weight, got {}",
+                    subject, to_string(config)));
+  }
+}
+
+}  // namespace octet::quant
