@@ -26,6 +26,7 @@ struct WeightGrid {
   std::vector<float> scales;  ///< one, or one a slice of `axis`
   int64_t axis = 0;           ///< in ONNX' order
   bool per_channel = false;
+  bool lowest = false;  ///< has the code -128, which quantizers leave out
   bool operator==(const WeightGrid&) const = default;
 };
 

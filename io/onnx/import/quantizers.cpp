@@ -48,6 +48,17 @@ bool is_symmetric(const Tensor& zero_point) {
   }
 }
 
+/// Whether int8 codes, or uint8 codes around 128, have -128 among them.
+bool has_lowest(const Tensor& codes) {
+  if (codes.dtype() == DType::u8) {
+    return std::ranges::find(codes.data<uint8_t>(), 0) !=
+           codes.data<uint8_t>().end();
+  }
+  return codes.dtype() == DType::i8 &&
+         std::ranges::find(codes.data<int8_t>(), -128) !=
+             codes.data<int8_t>().end();
+}
+
 /// 0 of a type unless it is there; no tensor if it is computed.
 Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
                      DType type) {
@@ -81,6 +92,7 @@ std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
     return {};
   }
   WeightGrid grid;
+  grid.lowest = has_lowest(codes);
   grid.scales.assign(scale.f32().begin(), scale.f32().end());
   int64_t axis = integer_of(node, "axis", 1);
   if (axis < 0) axis += shape.rank();

@@ -28,6 +28,7 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
   quant::QuantizerConfig config = quant::weight_quantizer();
   config.rule = quant::ScaleRule::fixed;
   config.per_channel = grid.per_channel;
+  config.narrow_range = !grid.lowest;
   return {layer, quant::QdqSite::weight(parameter), config, "", grid.scales};
 }
 
