@@ -1,8 +1,8 @@
-// What onnx's checker and shape inference know of operators that Octet runs. onnx 1.12 ends at
-// opset 17; Octet has schemas of its own for what came or changed later and for
-// the integer operators of ONNX Runtime's quantizer. Two things are safer than
-// onnx's: ranks and axes that its inference trusts, and the windows of pooling
-// that it counts otherwise.
+// What onnx's checker and shape inference know of operators that Octet runs.
+// onnx 1.12 ends at opset 17; Octet has schemas of its own for what came or
+// changed later and for the integer operators of ONNX Runtime's quantizer. Two
+// things are safer than onnx's: ranks, axes and types that its inference
+// trusts, and the windows of pooling that it counts otherwise.
 #pragma once
 
 #include <cstdint>
