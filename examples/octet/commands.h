@@ -11,5 +11,6 @@ void add_convert(CommandLine& program);
 void add_inspect(CommandLine& program);
 void add_plan(CommandLine& program);
 void add_predict(CommandLine& program);
+void add_quantize(CommandLine& program);
 
 }  // namespace octet::program

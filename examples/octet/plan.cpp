@@ -1,12 +1,10 @@
 // octet plan: where Q/DQ goes in a network, and why.
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,10 +13,10 @@
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 
 #include "../program.h"
 #include "commands.h"
+#include "placement_options.h"
 #include "read_model.h"
 
 namespace octet::program {
@@ -49,54 +47,12 @@ Examples:
 
 struct Options {
   ModelSource model;
-  std::string mode = "full";
-  std::string policy = "tensorrt";
-  std::string on_unknown = "error";
-  std::vector<std::string> cases;
-  std::optional<std::string> spec;
+  PlacementOptions placement;
   std::optional<std::string> diff;  // a policy or a file
   std::optional<std::string> save;
-  bool strict = false;
   bool explain = false;
   bool json = false;
 };
-
-// A word of the command line as a value.
-template <class T, size_t N>
-T choice(std::string_view option, const std::string& word,
-         const std::array<std::pair<std::string_view, T>, N>& choices) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    words.emplace_back(name);
-  }
-  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
-                               fmt::join(words, " or "), word,
-                               suggest_near(word, words)));
-}
-
-quant::QuantizeOptions quantize_options(const Options& o) {
-  using quant::OnUnknown;
-  using quant::QuantizationMode;
-  quant::QuantizeOptions options;
-  options.mode =
-      choice<QuantizationMode, 2>("--mode", o.mode,
-                                  {{{"full", QuantizationMode::full},
-                                    {"partial", QuantizationMode::partial}}});
-  options.on_unknown = choice<OnUnknown, 2>(
-      "--on-unknown", o.on_unknown,
-      {{{"error", OnUnknown::error}, {"warn", OnUnknown::warn}}});
-  for (const std::string& name : o.cases) {
-    options.cases.push_back(quant::insertion_case(name));
-  }
-  if (o.spec) options.spec = io::load_spec(*o.spec);
-  if (o.strict && o.policy != "toolkit") {
-    throw UnsupportedError(fmt::format(
-        "--strict: expected --policy toolkit, got --policy {}", o.policy));
-  }
-  options.toolkit.strict = o.strict;
-  return options;
-}
 
 struct Placed {
   quant::Placement placement;
@@ -108,23 +64,13 @@ struct Placed {
 Placed placed_by(std::string_view option, const std::string& policy,
                  const Model& model, quant::QuantizeOptions options) {
   using quant::Policy;
-  const auto chosen =
-      choice<std::optional<Policy>, 3>(option, policy,
-                                       {{{"tensorrt", Policy::tensorrt},
-                                         {"toolkit", Policy::toolkit},
-                                         {"patterns", std::nullopt}}});
+  const std::optional<Policy> chosen = policy_of(option, policy);
   if (chosen) {
     options.policy = *chosen;
     if (options.policy != Policy::toolkit) options.toolkit = {};
     return {.placement = quant::place(model, options)};
   }
-  if (!options.spec.empty() || !options.cases.empty() ||
-      options.mode == quant::QuantizationMode::partial) {
-    throw UnsupportedError(
-        fmt::format("{} patterns: expected no --spec, no --case and full mode, "
-                    "as patterns decide alone, got some of these",
-                    option));
-  }
+  check_patterns_alone(option, options);
   quant::PatternPlacement placed = quant::place_by_patterns(model);
   return {std::move(placed.placement), std::move(placed.model),
           std::move(placed.report.conversions)};
@@ -227,9 +173,10 @@ void warn_of(const Placed& placed, bool saved) {
 }
 
 void plan(const Options& o) {
-  const quant::QuantizeOptions options = quantize_options(o);
+  const quant::QuantizeOptions options = quantize_options(o.placement);
   const Model model = read_model(o.model);
-  const Placed placed = placed_by("--policy", o.policy, model, options);
+  const Placed placed =
+      placed_by("--policy", o.placement.policy, model, options);
   const quant::QdqPlan& plan = placed.placement.plan;
   const quant::PairCount pairs =
       count_pairs(plan, placed.model ? *placed.model : model);
@@ -255,35 +202,7 @@ void add_plan(CommandLine& program) {
   Command command = program.add_command(
       "plan", "Show where Q/DQ pairs go in a network, and why");
   add_model(command, o.model, kModelHelp);
-  command
-      .add("--mode", o.mode,
-           "full: all layers that the policy takes; partial: only "
-           "those that --spec and --case name")
-      .type("full|partial")
-      .show_default();
-  command.add("--spec", o.spec, "what to do with layers and classes")
-      .type("FILE.json");
-  command
-      .add("--case", o.cases,
-           "an insertion case, may be given several times: ResNetV1, "
-           "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
-           "BN, MaxPool")
-      .type("NAME");
-  command
-      .add("--policy", o.policy,
-           "who decides on the rest: the fusions of TensorRT, the "
-           "class defaults of NVIDIA's toolkit, or patterns, which "
-           "decide alone")
-      .type("tensorrt|toolkit|patterns")
-      .show_default();
-  command.add_flag("--strict", o.strict,
-                   "with --policy toolkit: its placement also where Octet's "
-                   "is another on purpose, such as flags of class entries");
-  command
-      .add("--on-unknown", o.on_unknown,
-           "about names that the network does not have")
-      .type("error|warn")
-      .show_default();
+  add_placement_options(command, o.placement);
   command.add_flag(
       "--explain", o.explain,
       "also conflicts, and what the policies tensorrt and patterns skipped, as "

@@ -339,6 +339,10 @@ int write(const Files& files, const std::vector<Tensor>& outputs) {
 }
 
 void predict(const Options& options) {
+  // Before the model is read, which may take long.
+  for (const std::string& output : options.outputs) {
+    check_output(output.substr(output.find('=') + 1));
+  }
   warn_of_untrained(options.model);
   const Runnable model = read_runnable(options.model);
   const Files files = files_of(options, model);

@@ -265,7 +265,8 @@ TEST(OctetPredict, RefusesModelsThatItCannotRun) {
   const Predicted several =
       predicted(golden("k2_functional.h5"), Tensor::zeros({1, 6, 5, 3}));
   EXPECT_EQ(several.result.exit_code, 1);
-  EXPECT_THAT(several.result.output, HasSubstr("one input and one output"));
+  EXPECT_THAT(several.result.output,
+              HasSubstr("--input: expected NAME=FILE with one of"));
   EXPECT_EQ(octet("predict " + golden("k2_sequence.h5")).exit_code, 2);
   EXPECT_EQ(octet(fmt::format("predict {} --input x --output y --batch 0",
                               golden("k2_sequence.h5")))

@@ -125,6 +125,52 @@ TEST_F(PredictOnnx, KnowsAFileByItsContents) {
   EXPECT_EQ(predict("model", Tensor::zeros({1, 3, 6, 4})).exit_code, 0);
 }
 
+TEST_F(PredictOnnx, TakesSeveralInputsAndOutputsByName) {
+  save("two.onnx",
+       "g (float[N,3] a, float[N,3] b) => (float[N,3] less, float[N,3] more) "
+       "{\n  less = Sub (a, b)\n  more = Add (a, b)\n}");
+  io::write_npy(folder_ / "a.npy",
+                Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}));
+  io::write_npy(folder_ / "b.npy",
+                Tensor::of<float>({2, 3}, {10, 20, 30, 40, 50, 60}));
+  io::write_npy(folder_ / "l.npy", Tensor::of<int64_t>({2}, {0, 2}));
+  io::write_npy(folder_ / "one.npy", Tensor::zeros({1, 3}));
+  const auto file = [&](const char* name) { return quoted(folder_ / name); };
+  const auto run = [&](const std::string& options) {
+    return run_command(fmt::format("{}/octet predict {} {} 2>&1", OCTET_BIN,
+                                   file("two.onnx"), options));
+  };
+  const std::string b_first =
+      fmt::format("--input b={} --input a={}", file("b.npy"), file("a.npy"));
+  const CommandResult r = run(fmt::format(
+      "{} --output less={} --output more={} --labels less={} --batch 1",
+      b_first, file("less.npy"), file("more.npy"), file("l.npy")));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("accuracy of 'less': 50.00 % (1 of 2)"));
+  const Tensor less = io::read_npy(folder_ / "less.npy");
+  const Tensor more = io::read_npy(folder_ / "more.npy");
+  EXPECT_THAT(less.data<float>(),
+              ::testing::ElementsAre(-9, -18, -27, -36, -45, -54));
+  EXPECT_THAT(more.data<float>(),
+              ::testing::ElementsAre(11, 22, 33, 44, 55, 66));
+
+  const std::string more_out = " --output more=" + file("more.npy");
+  EXPECT_THAT(run("--input a=" + file("a.npy") + more_out).output,
+              HasSubstr("got none for 'b'"));
+  EXPECT_THAT(run("--input " + file("a.npy") + more_out).output,
+              HasSubstr("NAME=FILE with one of 'a', 'b'"));
+  EXPECT_THAT(run(b_first + " --output mroe=" + file("y.npy")).output,
+              HasSubstr("did you mean 'more'?"));
+  EXPECT_THAT(run(b_first + " --input a=" + file("b.npy") + more_out).output,
+              HasSubstr("one file for 'a', got two"));
+  EXPECT_THAT(run(fmt::format("--input a={} --input b={}{}", file("a.npy"),
+                              file("one.npy"), more_out))
+                  .output,
+              HasSubstr("expected 2 samples"));
+  EXPECT_THAT(run(b_first + " --output more=" + file("a.npy")).output,
+              HasSubstr("which is read"));
+}
+
 TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
   const Tensor x = Tensor::zeros({1, 3});
   write_file(folder_ / "text.onnx", "this is no model");
@@ -139,12 +185,6 @@ TEST_F(PredictOnnx, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(
       refusal("hardmax.onnx", x),
       AllOf(HasSubstr("hardmax.onnx"), HasSubstr("Hardmax (node 'y')")));
-  save("two.onnx",
-       "g (float[N,3] a, float[N,3] b) => (float[N,3] y) {\n"
-       "  y = Add (a, b)\n"
-       "}");
-  EXPECT_THAT(refusal("two.onnx", x),
-              HasSubstr("one input and one output, got 2 and 1"));
   save("sum.onnx",
        "g (float[N,3] x) => (float y) {\n"
        "  y = ReduceMean <keepdims = 0> (x)\n"

@@ -36,10 +36,10 @@ TEST(Usage, WithoutArgumentsIsTheHelp) {
 }
 
 TEST(Usage, OfAnUnknownCommandNamesThoseThereAre) {
-  EXPECT_THAT(refusal("quantise x.h5"),
+  EXPECT_THAT(refusal("summarize x.h5"),
               AllOf(HasSubstr("error: octet: expected a command, got "
-                              "'quantise'; there are 'inspect', 'plan', "
-                              "'predict', 'bench', 'convert'"),
+                              "'summarize'; there are 'inspect', 'plan', "
+                              "'predict', 'quantize', 'bench', 'convert'"),
                     Not(HasSubstr("subcommand is required"))));
   EXPECT_THAT(refusal("inspct x.h5"),
               HasSubstr("got 'inspct'; did you mean 'inspect'?"));

@@ -106,8 +106,12 @@ TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
     quant::calibrate(int4, [&](const Model& m) { (void)m.predict(x); });
     const OnnxFile file = to_onnx(int4);
     const Model back = from_onnx(file.bytes);
-    for (const auto& placed : quant::activation_quantizers(back)) {
-      EXPECT_EQ(placed.quantizer->config(), config);
+    const auto before = quant::activation_quantizers(int4);
+    const auto after = quant::activation_quantizers(back);
+    ASSERT_EQ(after.size(), before.size());
+    for (size_t i = 0; i < after.size(); ++i) {
+      EXPECT_EQ(after[i].quantizer->config(), before[i].quantizer->config());
+      EXPECT_EQ(after[i].quantizer->config().bits, config.bits);
     }
     EXPECT_EQ(to_onnx(back).report.nodes, file.report.nodes);
     expect_equal(back.predict(x), int4.predict(x));

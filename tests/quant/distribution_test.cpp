@@ -300,11 +300,11 @@ TEST(CalibrateOnData, RefusesDataThatNeverVary) {
   }
 }
 
-TEST(CalibrateOnData, NamesAQuantizerWhereThereAreNoSamples) {
+TEST(CalibrateOnData, RefusesDataWithoutSamples) {
   Model model = quantize_model(quickstart());
   const Dataset none(Tensor(Shape{0, 8, 6, 1}), Tensor({0}, DType::i64));
   EXPECT_THAT(error_of<ValueError>([&] { calibrate(model, none); }),
-              HasSubstr("expected data for quantizer 'image', got none"));
+              HasSubstr("expected data of 1 or more samples, got none"));
 }
 
 /// Of each channel (the last axis) with given scales.

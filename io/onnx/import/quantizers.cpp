@@ -24,6 +24,7 @@ constexpr const char* kDropHint =
 // Attributes that a DequantizeLinear gets here: see narrowing().
 constexpr const char* kBits = "bits";
 constexpr const char* kNarrow = "narrow_range";
+constexpr const char* kUnsigned = "unsigned";
 
 void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
   auto* attribute = node.add_attribute();
@@ -245,16 +246,22 @@ class Pass {
     const float scale = graph_.constant(dequantize.input(1))->value.f32()[0];
     const float low = graph_.constant(clip->proto.input(1))->value.f32()[0];
     const float high = graph_.constant(clip->proto.input(2))->value.f32()[0];
+    const auto fits = [&](const quant::QuantizerConfig& config) {
+      return low == scale * static_cast<float>(config.low()) &&
+             high == scale * static_cast<float>(config.high());
+    };
     for (int bits = 2; bits <= 8; ++bits) {
       for (const bool narrow : {false, true}) {
-        const quant::QuantizerConfig config{.bits = bits,
-                                            .narrow_range = narrow};
-        if (low != scale * static_cast<float>(config.low()) ||
-            high != scale * static_cast<float>(config.high())) {
-          continue;
-        }
+        if (!fits({.bits = bits, .narrow_range = narrow})) continue;
         set_integer(dequantize, kBits, bits);
         set_integer(dequantize, kNarrow, narrow ? 1 : 0);
+        return clip;
+      }
+      // A ReLU6 in front of 8 bits may have these bounds, too; the name tells.
+      if (bits < 8 && clip->name.ends_with("/clip") &&
+          fits({.bits = bits, .is_signed = false})) {
+        set_integer(dequantize, kBits, bits);
+        set_integer(dequantize, kUnsigned, 1);
         return clip;
       }
     }
@@ -317,7 +324,8 @@ std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
       .name = quantizer_name(node),
       .scale = graph.constant(node.proto.input(1))->value.f32()[0],
       .bits = static_cast<int>(integer_of(node.proto, kBits, 8)),
-      .narrow = integer_of(node.proto, kNarrow, 0) != 0});
+      .narrow = integer_of(node.proto, kNarrow, 0) != 0,
+      .is_signed = integer_of(node.proto, kUnsigned, 0) == 0});
 }
 
 }  // namespace octet::io::importing

@@ -19,6 +19,7 @@ struct ActivationGrid {
   float scale = 1;
   int bits = 8;
   bool narrow = false;
+  bool is_signed = true;
   bool operator==(const ActivationGrid&) const = default;
 };
 

@@ -20,6 +20,7 @@ SitePlan site_of(const std::string& layer, int input,
   quant::QuantizerConfig config = quant::activation_quantizer();
   config.bits = grid.bits;
   config.narrow_range = grid.narrow;
+  config.is_signed = grid.is_signed;
   return {layer, quant::QdqSite::input(input), config, grid.name, {grid.scale}};
 }
 

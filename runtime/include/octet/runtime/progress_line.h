@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 /// A line such as "calibrate  45 %  00:12 left" on standard error. It appears

@@ -1,0 +1,121 @@
+#include "placement_options.h"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/placement_files.h>
+#include <octet/quant/insert_qdq.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::program {
+namespace {
+
+// A word of the command line as a value.
+template <class T, size_t N>
+T choice(std::string_view option, const std::string& word,
+         const std::array<std::pair<std::string_view, T>, N>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    words.emplace_back(name);
+  }
+  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
+                               fmt::join(words, " or "), word,
+                               suggest_near(word, words)));
+}
+
+}  // namespace
+
+void add_placement_options(Command& command, PlacementOptions& o) {
+  command
+      .add("--mode", o.mode,
+           "full: all layers that the policy takes; partial: only "
+           "those that --spec and --case name")
+      .type("full|partial")
+      .show_default();
+  command.add("--spec", o.spec, "what to do with layers and classes")
+      .type("FILE.json");
+  command
+      .add("--case", o.cases,
+           "an insertion case, may be given several times: ResNetV1, "
+           "ResNetV2, EfficientNet, MobileNet, Inception, Residual, "
+           "BN, MaxPool")
+      .type("NAME");
+  command
+      .add("--policy", o.policy,
+           "who decides on the rest: the fusions of TensorRT, the "
+           "class defaults of NVIDIA's toolkit, or patterns, which "
+           "decide alone")
+      .type("tensorrt|toolkit|patterns")
+      .show_default();
+  command.add_flag("--strict", o.strict,
+                   "with --policy toolkit: its placement also where Octet's "
+                   "is another on purpose, such as flags of class entries");
+  command
+      .add("--on-unknown", o.on_unknown,
+           "about names that the network does not have")
+      .type("error|warn")
+      .show_default();
+}
+
+quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
+  using quant::OnUnknown;
+  using quant::QuantizationMode;
+  quant::QuantizeOptions options;
+  options.mode =
+      choice<QuantizationMode, 2>("--mode", o.mode,
+                                  {{{"full", QuantizationMode::full},
+                                    {"partial", QuantizationMode::partial}}});
+  options.on_unknown = choice<OnUnknown, 2>(
+      "--on-unknown", o.on_unknown,
+      {{{"error", OnUnknown::error}, {"warn", OnUnknown::warn}}});
+  for (const std::string& name : o.cases) {
+    options.cases.push_back(quant::insertion_case(name));
+  }
+  if (o.spec) options.spec = io::load_spec(*o.spec);
+  if (o.strict && o.policy != "toolkit") {
+    throw UnsupportedError(fmt::format(
+        "--strict: expected --policy toolkit, got --policy {}", o.policy));
+  }
+  options.toolkit.strict = o.strict;
+  return options;
+}
+
+std::optional<quant::Policy> policy_of(std::string_view option,
+                                       const std::string& policy) {
+  using quant::Policy;
+  return choice<std::optional<Policy>, 3>(option, policy,
+                                          {{{"tensorrt", Policy::tensorrt},
+                                            {"toolkit", Policy::toolkit},
+                                            {"patterns", std::nullopt}}});
+}
+
+void check_patterns_alone(std::string_view option,
+                          const quant::QuantizeOptions& options) {
+  if (options.spec.empty() && options.cases.empty() &&
+      options.mode == quant::QuantizationMode::full) {
+    return;
+  }
+  throw UnsupportedError(
+      fmt::format("{} patterns: expected no --spec, no --case and full mode, "
+                  "as patterns decide alone, got some of these",
+                  option));
+}
+
+Model quantized(const Model& model, const PlacementOptions& o) {
+  quant::QuantizeOptions options = quantize_options(o);
+  const std::optional<quant::Policy> policy = policy_of("--policy", o.policy);
+  if (policy) {
+    options.policy = *policy;
+    return quant::quantize_model(model, options);
+  }
+  check_patterns_alone("--policy", options);
+  const quant::TransformResult found =
+      quant::transform(model, quant::tensorrt_patterns());
+  return quant::insert_qdq(found.model, found.matches, {});
+}
+
+}  // namespace octet::program

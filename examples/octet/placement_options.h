@@ -1,0 +1,41 @@
+// Where Q/DQ goes, as the commands that place it are told.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/quant/quantize_model.h>
+
+#include "../command_line.h"
+
+namespace octet::program {
+
+struct PlacementOptions {
+  std::string mode = "full";
+  std::string policy = "tensorrt";
+  std::string on_unknown = "error";
+  std::vector<std::string> cases;
+  std::optional<std::string> spec;
+  bool strict = false;
+};
+
+void add_placement_options(Command& command, PlacementOptions& options);
+
+/// All but the policy. Throws: ValueError, UnsupportedError for words that
+/// there are not or that do not go together; as io::load_spec().
+quant::QuantizeOptions quantize_options(const PlacementOptions& options);
+
+/// Nothing: patterns. Throws: ValueError naming the option.
+std::optional<quant::Policy> policy_of(std::string_view option,
+                                       const std::string& policy);
+
+/// Throws: UnsupportedError for what patterns do not look at.
+void check_patterns_alone(std::string_view option,
+                          const quant::QuantizeOptions& options);
+
+/// The model with quantizers where the options say.
+Model quantized(const Model& model, const PlacementOptions& options);
+
+}  // namespace octet::program

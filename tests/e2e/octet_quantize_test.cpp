@@ -1,0 +1,122 @@
+// octet quantize: from samples to an INT8 file.
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/zoo.h>
+#include <octet/quant/calibrate.h>
+#include <octet/quant/quantize_model.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Model quantized_lenet() {
+  Model model = quant::quantize_model(zoo::make("lenet"));
+  quant::calibrate(model, [](const Model& m) {
+    Tensor x({2, 28, 28, 1});
+    Rng(1).fill_uniform(x, 0, 1);
+    (void)m(Variable(x));
+  });
+  return model;
+}
+
+class OctetQuantize : public ::testing::Test {
+ protected:
+  OctetQuantize() {
+    Tensor x({40, 28, 28, 1});
+    Rng(1).fill_uniform(x, 0, 1);
+    io::write_npy(folder_ / "x.npy", x);
+    Tensor labels({40}, DType::i64);
+    int64_t next = 0;
+    for (int64_t& label : labels.data<int64_t>()) label = next++ % 10;
+    io::write_npy(folder_ / "l.npy", labels);
+  }
+
+  std::string file(const char* name) const { return quoted(folder_ / name); }
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("{}/octet quantize zoo:lenet -o {} {} 2>&1",
+                                   OCTET_BIN, file("int8.onnx"), options));
+  }
+  std::string refusal(const std::string& options) const {
+    const CommandResult r = run(options);
+    EXPECT_NE(r.exit_code, 0);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "int8.onnx"));
+    return r.output;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetQuantize, WritesAFileByEveryMethod) {
+  const int64_t pairs = io::to_onnx(quantized_lenet()).report.qdq_pairs;
+  for (const char* method : {"auto", "max", "percentile", "mse", "entropy"}) {
+    const CommandResult r =
+        run(fmt::format("--data {} --method {}", file("x.npy"), method));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_THAT(r.output, HasSubstr(fmt::format("{} Q/DQ pairs", pairs)));
+    EXPECT_EQ(std::ssize(io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs),
+              pairs);
+  }
+}
+
+TEST_F(OctetQuantize, ChoosesByAccuracyWhereThereAreLabels) {
+  const CommandResult r =
+      run(fmt::format("--data {} --labels {}", file("x.npy"), file("l.npy")));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("Ranges of 30 samples, judged by 10"),
+                              HasSubstr("accuracy")));
+}
+
+TEST_F(OctetQuantize, PlacesAsItIsTold) {
+  write_file(folder_ / "spec.json",
+             R"({"spec": [{"name": "Conv2D", "target": "class",
+                           "quantize_input": false, "quantize_weight": false}]})");
+  const auto pairs = [&](const std::string& options) {
+    const CommandResult r =
+        run(fmt::format("--data {} --method max {}", file("x.npy"), options));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return std::ssize(io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs);
+  };
+  const auto all = pairs("");
+  EXPECT_LT(pairs("--spec " + file("spec.json")), all);
+  EXPECT_GT(pairs("--policy patterns"), 0);
+  EXPECT_GT(pairs("--policy toolkit"), 0);
+}
+
+TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {
+  const std::string x = "--data " + file("x.npy");
+  EXPECT_THAT(refusal(x + " --method best"), HasSubstr("--method: expected"));
+  EXPECT_THAT(refusal(x + " --policy patterns --case ResNetV1"),
+              HasSubstr("patterns decide alone"));
+  io::write_npy(folder_ / "u8.npy", Tensor::zeros({40, 28, 28, 1}, DType::u8));
+  EXPECT_THAT(refusal("--data " + file("u8.npy")),
+              HasSubstr("expected float32, got u8. Hint: x.astype"));
+  io::write_npy(folder_ / "nchw.npy", Tensor::zeros({40, 1, 28, 28}));
+  EXPECT_THAT(refusal("--data " + file("nchw.npy")),
+              AllOf(HasSubstr("expected data with samples [28,28,1]"),
+                    HasSubstr("channels first")));
+  io::write_npy(folder_ / "same.npy", Tensor::zeros({40, 28, 28, 1}));
+  EXPECT_THAT(refusal("--data " + file("same.npy")), HasSubstr("that vary"));
+  io::write_npy(folder_ / "few.npy", Tensor::zeros({7}, DType::i64));
+  EXPECT_THAT(refusal(x + " --labels " + file("few.npy")),
+              HasSubstr("one label per input"));
+  EXPECT_THAT(refusal(x + " --labels " + file("x.npy")),
+              HasSubstr("expected int64 [N]"));
+  EXPECT_THAT(refusal("--data none.npy"), HasSubstr("none.npy"));
+  EXPECT_THAT(refusal(""), HasSubstr("expected --data"));
+}
+
+}  // namespace
+}  // namespace octet
