@@ -8,6 +8,7 @@
 #include "../program.h"
 #include "commands.h"
 #include "read_model.h"
+#include "same_order.h"
 
 namespace octet::program {
 
@@ -32,8 +33,10 @@ void add_convert(CommandLine& program) {
   command.when_chosen([options] {
     check_output(options->to);
     warn_of_untrained(options->from);
-    const io::OnnxReport report =
-        io::export_onnx(read_model(options->from), options->to);
+    const Model model = read_model(options->from);
+    const io::OnnxOptions names = names_of(options->from, model);
+    const io::OnnxReport report = io::export_onnx(model, options->to, names);
+    warn_of_other_axes(options->from, model, names);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
   });

@@ -1,6 +1,8 @@
 #include "named_files.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,8 +31,14 @@ std::vector<std::string> paths_for(std::string_view option,
   for (const std::string& value : values) {
     size_t which = name_of(value, names);
     const bool named = which < names.size();
-    if (!named && names.size() > 1) {
-      const size_t end = value.find('=');
+    const size_t end = value.find('=');
+    // Of a single one the value may be a path with such a sign in it.
+    std::error_code ignored;
+    const bool path = names.size() == 1 &&
+                      (end == std::string::npos ||
+                       value.substr(0, end).find('/') != std::string::npos ||
+                       std::filesystem::exists(value, ignored));
+    if (!named && !path) {
       throw ValueError(
           fmt::format("{}: expected NAME=FILE with one of '{}', got '{}'{}",
                       option, fmt::join(names, "', '"), value,

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -262,6 +263,12 @@ Files files_of(const Options& options, const Runnable& model) {
         fmt::format("--input: expected a file for each of '{}', got none for "
                     "'{}'",
                     fmt::join(names, "', '"), names[i]));
+  }
+  std::set<std::string> outputs;
+  for (const std::string& output : files.outputs) {
+    if (output.empty() || outputs.insert(output).second) continue;
+    throw ValueError(fmt::format(
+        "--output: expected a file for each output, got '{}' twice", output));
   }
   return files;
 }

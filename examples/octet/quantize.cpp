@@ -21,6 +21,7 @@
 #include "named_files.h"
 #include "placement_options.h"
 #include "read_model.h"
+#include "same_order.h"
 
 namespace octet::program {
 namespace {
@@ -131,7 +132,9 @@ void quantize(const Options& o) {
   const Dataset data = data_for("quantize", model, read_data(o, model));
   Model int8 = quantized(model, o.placement);
   print(calibrate(int8, data, o));
-  const io::OnnxReport report = io::export_onnx(int8, o.output);
+  const io::OnnxOptions names = names_of(o.model, model);
+  const io::OnnxReport report = io::export_onnx(int8, o.output, names);
+  warn_of_other_axes(o.model, model, names);
   print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                     report.nodes, report.qdq_pairs, report.bytes));
 }

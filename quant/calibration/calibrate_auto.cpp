@@ -160,6 +160,20 @@ double accuracy(std::span<const Tensor> outputs,
   return static_cast<double>(right) / static_cast<double>(sample);
 }
 
+// Labels of other samples, or counted from 1, choose by chance, too.
+void warn_of_chance(double accuracy, size_t classes) {
+  const double chance = 1 / static_cast<double>(classes);
+  if (accuracy > std::min(1.5 * chance, chance + 0.1 * (1 - chance))) return;
+  warn(fmt::format(
+      "calibrate_auto: expected labels of these samples, got an accuracy of "
+      "{:.1f} % of the float model, hardly more than chance: what is kept "
+      "means "
+      "nothing. Hint: without labels each tensor gets the method with the "
+      "least "
+      "error",
+      100 * accuracy));
+}
+
 // One call of calibrate_auto().
 class Search {
  public:
@@ -315,6 +329,10 @@ AutoCalibration Search::run() {
     const SwitchedOff off(model_);
     result.float_score = judge(float_outputs_);
   }
+  if (!options_.score && result.float_score) {
+    warn_of_chance(*result.float_score,
+                   std::set(classes_.begin(), classes_.end()).size());
+  }
   if (result.float_score) {
     result.score_name = options_.score ? "score" : "accuracy";
   }
@@ -362,6 +380,8 @@ AutoCalibration calibrate_auto(Model& model, const Dataset& data,
                                const AutoCalibrationOptions& options) {
   check(options);
   check_calibration(model);
+  // All of them, before some are chosen.
+  if (!options.score && data.labels_known()) (void)classes_of(model, data);
   const Dataset chosen = calibration_samples(
       data_for("calibrate_auto", model, data), options.samples, options.seed);
   const auto [samples, held_out] =

@@ -167,6 +167,10 @@ TEST_F(PredictOnnx, TakesSeveralInputsAndOutputsByName) {
                               file("one.npy"), more_out))
                   .output,
               HasSubstr("expected 2 samples"));
+  EXPECT_THAT(run(fmt::format("{} --output less={} --output more={}", b_first,
+                              file("y.npy"), file("y.npy")))
+                  .output,
+              HasSubstr("twice"));
   EXPECT_THAT(run(b_first + " --output more=" + file("a.npy")).output,
               HasSubstr("which is read"));
 }

@@ -208,6 +208,50 @@ TEST(OnnxImport, SaysWhatOfAnOperatorIsNoLayer) {
               HasSubstr("mode: expected constant, got reflect"));
 }
 
+TEST(OnnxImport, ReadsAllThatAnOperatorSays) {
+  const auto said = [](int64_t opset, const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_of("(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
+    model.mutable_opset_import(0)->set_version(opset);
+    return refusal(model);
+  };
+  const auto resized = [&](const std::string& sizes,
+                           const std::string& attributes = "") {
+    return said(18, "s = Constant <value = int64[4] {" + sizes +
+                        "}> ()\na = Resize <mode = \"nearest\", "
+                        "coordinate_transformation_mode = \"asymmetric\", "
+                        "nearest_mode = \"floor\"" +
+                        attributes +
+                        "> (x, , , s)\nb = GlobalAveragePool (a)\n"
+                        "c = Flatten (b)\nd = Flatten (z)\n"
+                        "y = Concat <axis = 1> (c, d)");
+  };
+  EXPECT_THAT(resized("6,4,12,20"), HasSubstr("samples and the 4 channels"));
+  EXPECT_THAT(resized("0,8,12,20"), HasSubstr("samples and the 4 channels"));
+  EXPECT_THAT(
+      resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
+      HasSubstr("expected stretch, got 'not_larger'"));
+  // -rank is the axis of the samples, 1 - rank the next.
+  const auto flattened = [&](int axis) {
+    return said(13, "a = Flatten <axis = " + std::to_string(axis) +
+                        "> (x)\ny = Concat <axis = 1> (a, z)");
+  };
+  EXPECT_THAT(flattened(-4), HasSubstr("axis: expected 1"));
+  EXPECT_THAT(flattened(0), HasSubstr("axis: expected 1"));
+  EXPECT_EQ(flattened(-3), "");
+  EXPECT_EQ(flattened(1), "");
+  // The smaller rank first.
+  EXPECT_THAT(said(13,
+                   "a = Add (z, x)\nb = Flatten (a)\n"
+                   "y = Concat <axis = 1> (b, z)"),
+              HasSubstr("values of one rank"));
+  EXPECT_THAT(said(13,
+                   "a = AveragePool <kernel_shape = [1,1], strides = "
+                   "[3,3], auto_pad = \"SAME_UPPER\"> (x)\n"
+                   "b = Flatten (a)\ny = Concat <axis = 1> (b, z)"),
+              HasSubstr("auto_pad"));
+}
+
 TEST(OnnxImport, ReadsOperatorsByTheirVersion) {
   const auto said = [](int64_t opset, const std::string& nodes) {
     onnx::ModelProto model =

@@ -228,5 +228,36 @@ TEST(CalibrateAuto, RefusesLabelsThatTheModelDoesNotHave) {
               HasSubstr("expected labels in [0,3), got 3"));
 }
 
+TEST(CalibrateAuto, ChecksAllLabelsBeforeItChoosesSome) {
+  const Batch all = labelled(80).batch(0, 80);
+  for (size_t wrong = 0; wrong < 80; wrong += 7) {
+    Tensor labels = all.label().clone();
+    labels.data<int64_t>()[wrong] = 3;
+    Model model = quantize_model(quickstart());
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)calibrate_auto(model, Dataset(all.input(), labels),
+                                       {.samples = 20});
+                }),
+                HasSubstr("labels in [0,3), got 3"));
+  }
+}
+
+TEST(CalibrateAuto, WarnsOfLabelsOfOtherSamples) {
+  const Batch all = labelled(80).batch(0, 80);
+  Tensor labels = all.label().clone();
+  for (int64_t& label : labels.data<int64_t>()) label = (label + 1) % 3;
+  std::string warnings;
+  const WarningSink before =
+      set_warning_sink([&](std::string_view message) { warnings += message; });
+  Model model = quantize_model(quickstart());
+  (void)calibrate_auto(model, Dataset(all.input(), labels));
+  EXPECT_THAT(warnings, HasSubstr("hardly more than chance"));
+  warnings.clear();
+  Model other = quantize_model(quickstart());
+  (void)calibrate_auto(other, Dataset(all.input(), all.label()));
+  EXPECT_THAT(warnings, ::testing::Not(HasSubstr("chance")));
+  set_warning_sink(before);
+}
+
 }  // namespace
 }  // namespace octet::quant

@@ -61,15 +61,14 @@ void merge(Conversion& c, const LayerHandle& layer) {
     y.tensor = c.add(layer, operands);
     return c.give(std::move(y));
   }
-  const std::vector<int> order = common_order(c);
-  for (int i = 0; i < c.inputs(); ++i) {
-    if (c.view(i).rank() != c.view(0).rank()) {
-      c.refuse(fmt::format("expected values of one rank, got {} and {}",
-                           importing::text_of(c.view(0)),
-                           importing::text_of(c.view(i))));
-    }
-    operands.push_back(c.operand(i, order));
+  for (int i = 1; i < c.inputs(); ++i) {
+    if (c.view(i).rank() == c.view(0).rank()) continue;
+    c.refuse(fmt::format("expected values of one rank, got {} and {}",
+                         importing::text_of(c.view(0)),
+                         importing::text_of(c.view(i))));
   }
+  const std::vector<int> order = common_order(c);
+  for (int i = 0; i < c.inputs(); ++i) operands.push_back(c.operand(i, order));
   c.give(view_of(c.add(layer, operands), order));
 }
 

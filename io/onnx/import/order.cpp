@@ -171,8 +171,10 @@ void convert_space_to_depth(Conversion& c) {
 
 void convert_flatten(Conversion& c) {
   const View& view = c.view(0);
-  if (c.axis_of(c.integer("axis", 1), view.rank() + 1) != 1 ||
-      view.batch != 0) {
+  // From 0 to the rank, but from -rank on.
+  int64_t axis = c.integer("axis", 1);
+  if (axis < 0) axis += view.rank();
+  if (axis != 1 || view.batch != 0) {
     c.refuse("axis: expected 1; samples stay apart");
   }
   reshape_to(c, {kBatch, sample_size(view)});

@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
+#include "inputs.h"
 #include "window_attributes.h"
 
 namespace octet::io::importing {
@@ -45,6 +46,14 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   if (!is_upsample(c) && c.has(3)) {
     const Sizes sizes = c.integers(3);
     const size_t first = sizes.size() == rank ? 2 : 0;
+    if (first == 2 &&
+        ((sizes[0] != kBatch && sizes[0] != fixed_batch(c.graph())) ||
+         sizes[1] != x[-1])) {
+      c.refuse(fmt::format(
+          "sizes: expected those of the samples and the {} channels to stay as "
+          "they are, got others",
+          x[-1]));
+    }
     for (size_t i = first; i < sizes.size() && i - first + 2 < rank; ++i) {
       factors.push_back(
           static_cast<double>(sizes[i]) /
@@ -76,6 +85,11 @@ void convert_resize(Conversion& c) {
         c.text("mode", "nearest"),
         c.text("coordinate_transformation_mode", "half_pixel"),
         c.text("nearest_mode", "round_prefer_floor")));
+  }
+  const std::string ratio = c.text("keep_aspect_ratio_policy", "stretch");
+  if (ratio != "stretch") {
+    c.refuse(fmt::format("keep_aspect_ratio_policy: expected stretch, got '{}'",
+                         ratio));
   }
   constexpr double kMost = 4096;
   const std::vector<double> factors = factors_of(c, in);

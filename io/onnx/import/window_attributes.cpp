@@ -26,12 +26,19 @@ int64_t reach_of(const WindowAttributes& w, size_t i) {
 }
 
 /// Source: ONNX Conv, AveragePool and MaxPool, auto_pad.
-void pad_automatically(WindowAttributes& w, const Shape& x, bool upper) {
+void pad_automatically(const Conversion& c, WindowAttributes& w, const Shape& x,
+                       bool upper) {
   for (size_t i = 0; i < w.size.size(); ++i) {
     const int64_t size = x[static_cast<int>(i) + 1];
     const int64_t positions = (size + w.strides[i] - 1) / w.strides[i];
-    const int64_t total = std::max<int64_t>(
-        (positions - 1) * w.strides[i] + reach_of(w, i) - size, 0);
+    const int64_t wanted =
+        (positions - 1) * w.strides[i] + reach_of(w, i) - size;
+    if (wanted < 0 && c.op() == "AveragePool") {
+      c.refuse(
+          "auto_pad: expected windows that reach one another, got gaps, "
+          "whose place the specification leaves open");
+    }
+    const int64_t total = std::max<int64_t>(wanted, 0);
     w.begin[i] = upper ? total / 2 : total - total / 2;
     w.end[i] = total - w.begin[i];
   }
@@ -88,7 +95,7 @@ WindowAttributes window_of(const Conversion& c, const Shape& x,
     w.begin.assign(pads.begin(), middle);
     w.end.assign(middle, pads.end());
   } else if (automatic == "SAME_UPPER" || automatic == "SAME_LOWER") {
-    pad_automatically(w, x, automatic == "SAME_UPPER");
+    pad_automatically(c, w, x, automatic == "SAME_UPPER");
   } else if (automatic != "VALID") {
     c.refuse(
         fmt::format("auto_pad: expected one of ONNX, got '{}'", automatic));

@@ -1,0 +1,118 @@
+#include "same_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
+
+namespace octet::program {
+namespace {
+
+std::vector<std::string> names_in(
+    const std::vector<io::OnnxTensorInfo>& tensors) {
+  std::vector<std::string> names;
+  for (const io::OnnxTensorInfo& tensor : tensors) names.push_back(tensor.name);
+  return names;
+}
+
+/// Without the samples; nothing where a size is open.
+std::vector<int64_t> sample_of(const io::OnnxTensorInfo& input) {
+  std::vector<int64_t> sizes;
+  if (!input.shape) return sizes;
+  for (size_t i = 1; i < input.shape->size(); ++i) {
+    const auto* size = std::get_if<int64_t>(&(*input.shape)[i]);
+    if (size == nullptr || *size < 1) return {};
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+int64_t batch_of(const io::OnnxTensorInfo& input) {
+  if (!input.shape || input.shape->empty()) return 1;
+  const auto* size = std::get_if<int64_t>(&input.shape->front());
+  return size == nullptr ? 1 : *size;
+}
+
+/// Noise of the shape of an input.
+Tensor noise_for(const io::OnnxTensorInfo& input, uint64_t seed) {
+  std::vector<int64_t> dims = sample_of(input);
+  dims.insert(dims.begin(), batch_of(input));
+  Tensor x((Shape(std::span<const int64_t>(dims))));
+  Rng(seed).fill_uniform(x, -1, 1);
+  return x;
+}
+
+/// Whether most values are alike: roundings to a grid may go either way.
+bool alike(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape() || a.dtype() != DType::f32) return false;
+  float largest = 0;
+  for (const float value : a.f32())
+    largest = std::max(largest, std::fabs(value));
+  int64_t others = 0;
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    others += !(std::fabs(a.f32()[i] - b.f32()[i]) <= 0.05f * largest);
+  }
+  return 4 * others <= a.size();
+}
+
+}  // namespace
+
+io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
+  io::OnnxOptions options;
+  if (!is_onnx(source.what)) return options;
+  const io::OnnxSummary file = io::inspect_onnx(source.what);
+  if (file.inputs.size() == model.inputs().size()) {
+    options.input_names = names_in(file.inputs);
+  }
+  if (file.outputs.size() == model.outputs().size()) {
+    options.output_names = names_in(file.outputs);
+  }
+  return options;
+}
+
+void warn_of_other_axes(const ModelSource& source, const Model& model,
+                        const io::OnnxOptions& options) {
+  if (!is_onnx(source.what)) return;
+  try {
+    const io::OnnxModel given =
+        io::load_onnx_reference(source.what, source.limits());
+    const io::OnnxModel made =
+        io::onnx_from_bytes(io::to_onnx(model, options).bytes, source.limits());
+    if (given.inputs().size() != made.inputs().size()) return;
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < made.inputs().size(); ++i) {
+      const io::OnnxTensorInfo& from = given.inputs()[i];
+      const io::OnnxTensorInfo& to = made.inputs()[i];
+      if (sample_of(from).empty() || from.type != "float32") return;
+      if (sample_of(from) != sample_of(to)) {
+        warn(fmt::format(
+            "input '{}' is {} in '{}' and {} in the new file: its axes are in "
+            "another order, images NCHW and sequences NCL",
+            from.name, io::to_text(from.shape), source.what,
+            io::to_text(to.shape)));
+        return;
+      }
+      inputs.push_back(noise_for(from, i));
+    }
+    const std::vector<Tensor> expected = given.predict(inputs);
+    const std::vector<Tensor> answers = made.predict(inputs);
+    if (std::ranges::equal(expected, answers, alike)) return;
+    warn(fmt::format(
+        "the new file answers otherwise than '{}' to the same numbers: the "
+        "axes of its inputs or outputs are in another order, images NCHW and "
+        "sequences NCL",
+        source.what));
+  } catch (const UnsupportedError&) {
+    // Nobody can run it here.
+  }
+}
+
+}  // namespace octet::program
