@@ -223,6 +223,7 @@ std::vector<float> float_values(const onnx::TensorProto& tensor) {
     return {tensor.float_data().begin(), tensor.float_data().end()};
   }
   std::vector<float> values(static_cast<size_t>(element_count(tensor)));
+  if (values.empty()) return values;
   if (single) {
     std::memcpy(values.data(), tensor.raw_data().data(),
                 values.size() * sizeof(float));
