@@ -39,9 +39,7 @@ class ReLULayer final : public Layer {
     if (o_.negative_slope != 0 || o_.threshold != 0) return "";
     return std::isinf(o_.max_value) ? "relu" : o_.max_value == 6 ? "relu6" : "";
   }
-  bool is_non_negative(bool) const override {
-    return o_.negative_slope == 0;
-  }
+  bool is_non_negative(bool) const override { return o_.negative_slope == 0; }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
   }

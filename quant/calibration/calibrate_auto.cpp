@@ -167,10 +167,8 @@ void warn_of_chance(double accuracy, size_t classes) {
   warn(fmt::format(
       "calibrate_auto: expected labels of these samples, got an accuracy of "
       "{:.1f} % of the float model, hardly more than chance: what is kept "
-      "means "
-      "nothing. Hint: without labels each tensor gets the method with the "
-      "least "
-      "error",
+      "means nothing. Hint: without labels each tensor gets the method with "
+      "the least error",
       100 * accuracy));
 }
 
