@@ -10,6 +10,8 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet::io {
 
@@ -97,6 +99,21 @@ inline onnx::AttributeProto& attribute(onnx::NodeProto& node,
 inline void save(const onnx::ModelProto& model,
                  const std::filesystem::path& path) {
   write_file(path, model.SerializeAsString());
+}
+
+/// Text of a graph as a model; `nodes` is its body.
+inline onnx::ModelProto graph_model(const std::string& ends,
+                                    const std::string& nodes) {
+  return model_of("g " + ends + " {\n" + nodes + "\n}");
+}
+
+inline void add_noise(onnx::ModelProto& model, const std::string& name,
+                      const std::vector<int64_t>& dims) {
+  Tensor values{Shape(std::span<const int64_t>(dims))};
+  Rng(name.size()).fill_uniform(values, -1, 1);
+  const auto all = values.f32();
+  *model.mutable_graph()->add_initializer() =
+      float_tensor(name, dims, {all.begin(), all.end()});
 }
 
 }  // namespace octet::io

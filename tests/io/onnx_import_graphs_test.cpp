@@ -1,0 +1,270 @@
+// Graphs written by hand: what becomes of their operators and names, and what
+// is refused.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx_import.h>
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string import_refusal(const onnx::ModelProto& model,
+                           const OnnxImportOptions& options = {}) {
+  return error_of<UnsupportedError>(
+      [&] { (void)from_onnx(model.SerializeAsString(), options); });
+}
+
+TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
+  const onnx::ModelProto model =
+      graph_model("(float[N,3,8,8] x) => (float[N,3,8,8] y, float[N,3,8,8] z)",
+               "a = Sin (x)\n"
+               "b = Relu (a)\n"
+               "y = Cos (b)\n"
+               "c = LRN <size = 3> (x)\n"
+               "z = Add (c, x)");
+  // What only follows from these is not told.
+  EXPECT_THAT(import_refusal(model),
+              AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Sin)"),
+                    HasSubstr("'c' (LRN)"), Not(HasSubstr("(Cos)")),
+                    Not(HasSubstr("(Add)")), Not(HasSubstr("(Relu)"))));
+}
+
+TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
+  const auto said = [](const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_model("(float[N,4,9,7] x) => (float[N,A,B,C] y)", nodes);
+    add_noise(model, "w", {4, 2, 3, 3});
+    add_noise(model, "k", {9, 7});
+    return import_refusal(model);
+  };
+  EXPECT_THAT(said("y = ConvTranspose <group = 2> (x, w)"),
+              HasSubstr("group: expected 1"));
+  EXPECT_THAT(said("y = ConvTranspose <strides = [2,2], "
+                   "output_padding = [1,1]> (x, w)"),
+              HasSubstr("output_padding: expected at most the padding"));
+  EXPECT_THAT(said("y, i = MaxPool <kernel_shape = [2,2]> (x)\n"
+                   "j = Relu (y)"),
+              HasSubstr("indices"));
+  EXPECT_THAT(said("y = MaxPool <kernel_shape = [2,2], dilations = [2,1]> (x)"),
+              HasSubstr("dilations: expected 1"));
+  EXPECT_THAT(said("y = MaxPool <kernel_shape = [2,2], pads = [2,0,0,0]> (x)"),
+              HasSubstr("padding: expected less than the window"));
+  EXPECT_THAT(said("y = AveragePool <kernel_shape = [3,3], strides = [2,2], "
+                   "pads = [1,0,0,0], ceil_mode = 1, count_include_pad = 1> "
+                   "(x)"),
+              HasSubstr("count_include_pad: expected 0 where ceil_mode"));
+  EXPECT_THAT(said("y = HardSigmoid (x)"), HasSubstr("expected alpha 1/6"));
+  EXPECT_THAT(said("y = Mul (x, k)"),
+              HasSubstr("expected one number, or one a channel"));
+  EXPECT_THAT(said("y = Softmax <axis = 0> (x)"),
+              HasSubstr("axis: expected one of a sample"));
+  EXPECT_THAT(said("y = Concat <axis = 0> (x, x)"),
+              HasSubstr("axis: expected one of a sample"));
+  EXPECT_THAT(said("y = Transpose <perm = [1,0,2,3]> (x)"),
+              HasSubstr("expected the samples on axis 0"));
+  EXPECT_THAT(said("p = Constant <value = int64[8] {0,0,1,1,0,0,1,1}> ()\n"
+                   "y = Pad <mode = \"reflect\"> (x, p)"),
+              HasSubstr("mode: expected constant, got reflect"));
+}
+
+TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
+  const auto said = [](int64_t opset, const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_model("(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
+    model.mutable_opset_import(0)->set_version(opset);
+    return import_refusal(model);
+  };
+  const auto resized = [&](const std::string& sizes,
+                           const std::string& attributes = "") {
+    return said(18, "s = Constant <value = int64[4] {" + sizes +
+                        "}> ()\na = Resize <mode = \"nearest\", "
+                        "coordinate_transformation_mode = \"asymmetric\", "
+                        "nearest_mode = \"floor\"" +
+                        attributes +
+                        "> (x, , , s)\nb = GlobalAveragePool (a)\n"
+                        "c = Flatten (b)\nd = Flatten (z)\n"
+                        "y = Concat <axis = 1> (c, d)");
+  };
+  EXPECT_THAT(resized("6,4,12,20"), HasSubstr("samples and the 4 channels"));
+  EXPECT_THAT(resized("0,8,12,20"), HasSubstr("samples and the 4 channels"));
+  EXPECT_THAT(
+      resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
+      HasSubstr("expected stretch, got 'not_larger'"));
+  // -rank is the axis of the samples, 1 - rank the next.
+  const auto flattened = [&](int axis) {
+    return said(13, "a = Flatten <axis = " + std::to_string(axis) +
+                        "> (x)\ny = Concat <axis = 1> (a, z)");
+  };
+  EXPECT_THAT(flattened(-4), HasSubstr("axis: expected 1"));
+  EXPECT_THAT(flattened(0), HasSubstr("axis: expected 1"));
+  EXPECT_EQ(flattened(-3), "");
+  EXPECT_EQ(flattened(1), "");
+  // The smaller rank first.
+  EXPECT_THAT(said(13,
+                   "a = Add (z, x)\nb = Flatten (a)\n"
+                   "y = Concat <axis = 1> (b, z)"),
+              HasSubstr("values of one rank"));
+  EXPECT_THAT(said(13,
+                   "a = AveragePool <kernel_shape = [1,1], strides = "
+                   "[3,3], auto_pad = \"SAME_UPPER\"> (x)\n"
+                   "b = Flatten (a)\ny = Concat <axis = 1> (b, z)"),
+              HasSubstr("auto_pad"));
+}
+
+TEST(OnnxImportGraphs, ReadsOperatorsByTheirVersion) {
+  const auto said = [](int64_t opset, const std::string& nodes) {
+    onnx::ModelProto model =
+        graph_model("(float[N,4] x) => (float[N,A] y)", nodes);
+    model.mutable_opset_import(0)->set_version(opset);
+    add_noise(model, "k", {4});
+    add_noise(model, "w", {4, 3});
+    return import_refusal(model);
+  };
+  EXPECT_THAT(said(6, "y = Add <axis = 1, broadcast = 1> (x, k)"),
+              HasSubstr("axis: expected none"));
+  EXPECT_THAT(said(6,
+                   "a = MatMul (x, w)\n"
+                   "b = Constant <value = float[3] {1.0,2.0,3.0}> ()\n"
+                   "y = Mul <axis = 1, broadcast = 1> (a, b)"),
+              HasSubstr("axis: expected none"));
+  EXPECT_THAT(said(6, "y = PRelu (x, k)"), HasSubstr("before opset 7"));
+  EXPECT_THAT(said(5, "y = Selu (x)"), HasSubstr("alpha and gamma"));
+  EXPECT_THAT(said(6, "y = Dropout (x)"), HasSubstr("training_mode"));
+  EXPECT_EQ(said(6, "y = Dropout <is_test = 1> (x)"), "");
+  EXPECT_THAT(said(6, "y = BatchNormalization (x, k, k, k, k)"),
+              HasSubstr("training_mode"));
+  EXPECT_EQ(said(12, "y = Softmax (x)"), "");
+  EXPECT_EQ(said(10, "y = Clip <min = 0.0, max = 3.0> (x)"), "");
+}
+
+TEST(OnnxImportGraphs, LeavesWhatIsRepeatedForEachSampleToTheFile) {
+  // The sum of a token over the samples is no sum of one token.
+  const onnx::ModelProto model =
+      graph_model("(float[N,2,3] x) => (float[N,2,3] y)",
+               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+               "s = Shape (x)\n"
+               "e = Expand (t, s)\n"
+               "y = Add (x, e)");
+  EXPECT_THAT(import_refusal(model), HasSubstr("repeated for each sample"));
+  const onnx::ModelProto summed =
+      graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
+               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+               "s = Shape (x)\n"
+               "e = Expand (t, s)\n"
+               "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
+               "y = Add (x, a)");
+  EXPECT_THAT(import_refusal(summed), HasSubstr("ReduceMean"));
+}
+
+TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
+  onnx::ModelProto model =
+      graph_model("(float[N,3,9,7] image) => (float[N,4,7,5] features)",
+               "a = Conv <kernel_shape = [3,3]> (image, w)\n"
+               "features = Relu (a)");
+  model.mutable_graph()->mutable_node(0)->set_name("/layer1/layer1.0/Conv");
+  add_noise(model, "w", {4, 3, 3, 3});
+  const TempFolder folder;
+  write_file(folder / "m.onnx", model.SerializeAsString());
+  const OnnxImport imported = import_onnx(folder / "m.onnx");
+  std::vector<std::string> names;
+  for (const auto& layer : imported.model.layers()) {
+    names.push_back(layer->name());
+  }
+  EXPECT_THAT(names, ElementsAre("image", "layer1/layer1.0/Conv", "features"));
+  EXPECT_EQ(imported.model.name(), "g");
+  ASSERT_EQ(imported.report.nodes.size(), 2u);
+  EXPECT_EQ(imported.report.nodes[0].node, "/layer1/layer1.0/Conv");
+  EXPECT_EQ(imported.report.nodes[0].layer, "layer1/layer1.0/Conv");
+  EXPECT_EQ(imported.model.inputs()[0].shape(), (Shape{-1, 9, 7, 3}));
+  EXPECT_THAT(imported.report.to_string(), HasSubstr("Relu"));
+}
+
+TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
+  onnx::ModelProto model = graph_model("(float[N,3,9,7] x) => (float[N,5] y)",
+                                    "t = Constant <value = float {3.0}> ()\n"
+                                    "s = Constant <value = float {6.0}> ()\n"
+                                    "z = Constant <value = float {0.0}> ()\n"
+                                    "a = Add (x, t)\n"
+                                    "b = Clip (a, z, s)\n"
+                                    "c = Mul (x, b)\n"
+                                    "d = Div (c, s)\n"
+                                    "e = Transpose <perm = [0,2,3,1]> (d)\n"
+                                    "f = Flatten (e)\n"
+                                    "y = Gemm (f, w)");
+  add_noise(model, "w", {189, 5});
+  const TempFolder folder;
+  write_file(folder / "m.onnx", model.SerializeAsString());
+  const OnnxImport imported = import_onnx(folder / "m.onnx");
+  const auto& nodes = imported.report.nodes;
+  EXPECT_EQ(nodes[0].note, "constant");
+  EXPECT_EQ(nodes[3].layer, "d");
+  EXPECT_EQ(nodes[3].note, "part of HardSwish");
+  EXPECT_EQ(nodes[6].layer, "d");
+  EXPECT_EQ(nodes[7].note, "order of axes");
+  EXPECT_EQ(imported.model.layer("d").activation(), "hard_swish");
+  EXPECT_EQ(imported.model.layers().size(), 4u);  // no Permute
+}
+
+TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
+  onnx::ModelProto model =
+      graph_model("(float[N,3,H,W] x) => (float[N,4,A,B] y)",
+               "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
+  add_noise(model, "w", {4, 3, 3, 3});
+  EXPECT_THAT(import_refusal(model),
+              AllOf(HasSubstr("expected known sizes, got [N,3,H,W]"),
+                    HasSubstr("OnnxImportOptions::input_shapes")));
+  const std::string bytes = model.SerializeAsString();
+  const Model read = from_onnx(bytes, {.input_shapes = {{9, 7, 3}}});
+  EXPECT_EQ(read.outputs()[0].shape(), (Shape{-1, 9, 7, 4}));
+  const auto wrong = [&](const OnnxImportOptions& options) {
+    return error_of<ValueError>([&] { (void)from_onnx(bytes, options); });
+  };
+  EXPECT_THAT(wrong({.input_shapes = {{3, 9, 7}}}),
+              HasSubstr("with the channels last and without the batch, got "
+                        "[3,9,7]"));
+  EXPECT_THAT(wrong({.input_shapes = {{9, 7, 3}, {1}}}),
+              HasSubstr("expected at most 1"));
+}
+
+TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {
+  onnx::ModelProto model = graph_model("(float[N,6] x) => (float[N,6] y)",
+                                    "a = Gemm (x, w)\n"
+                                    "b = Relu (a)\n"
+                                    "y = Gemm (b, w)");
+  add_noise(model, "w", {6, 6});
+  const Model read = from_onnx(model.SerializeAsString());
+  EXPECT_EQ(read.parameter_count(), 36);
+  EXPECT_EQ(read.nodes().size(), 4u);
+  EXPECT_EQ(read.layers().size(), 3u);
+}
+
+TEST(OnnxImportGraphs, KeepsSamplesApart) {
+  const auto said = [](const std::string& batch, const std::string& sizes) {
+    return import_refusal(
+        graph_model("(float[" + batch + ",4,6] x) => (float[A,B] y)",
+                 "s = Constant <value = int64[2] {" + sizes +
+                     "}> ()\ny = Reshape (x, s)"));
+  };
+  EXPECT_THAT(said("N", "-1, 6"), HasSubstr("keep the samples"));
+  EXPECT_THAT(said("N", "1, -1"), HasSubstr("keep the samples"));
+  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("keep the samples"));
+  EXPECT_EQ(said("2", "2, -1"), "");
+  EXPECT_EQ(said("1", "1, -1"), "");
+  EXPECT_EQ(said("N", "-1, 24"), "");
+}
+
+}  // namespace
+}  // namespace octet::io
