@@ -12,7 +12,6 @@
 #include <octet/runtime/shape_hint.h>
 
 namespace octet {
-namespace {
 
 std::vector<std::string> input_names(const Model& model) {
   std::vector<std::string> names;
@@ -21,6 +20,8 @@ std::vector<std::string> input_names(const Model& model) {
   }
   return names;
 }
+
+namespace {
 
 void check_count(std::string_view subject, const Model& model,
                  const std::vector<TensorSpec>& given) {

@@ -21,18 +21,10 @@
 namespace octet::train {
 namespace {
 
-std::vector<std::string> output_names(const Model& model) {
-  std::vector<std::string> names;
-  for (const SymbolicTensor& output : model.outputs()) {
-    names.push_back(quant::float_layer(*output.node->layer).name());
-  }
-  return names;
-}
-
 /// The output that a layer makes. Throws: ValueError for none or several.
 size_t output_of(std::string_view subject, const Model& model,
                  const std::string& name) {
-  const std::vector<std::string> names = output_names(model);
+  const std::vector<std::string> names = quant::output_names(model);
   const auto count = std::ranges::count(names, name);
   if (count == 1) {
     return static_cast<size_t>(std::ranges::find(names, name) - names.begin());
@@ -74,7 +66,8 @@ std::vector<std::optional<size_t>> label_places(
     throw ValueError(fmt::format(
         "{}: expected data with labels for {} of model '{}' ({}), got {}",
         subject, trained.size() == 1 ? "the output" : "the outputs",
-        model.name(), fmt::join(output_names(model), ", "), labels.size()));
+        model.name(), fmt::join(quant::output_names(model), ", "),
+        labels.size()));
   }
   return places;
 }
@@ -84,7 +77,7 @@ std::vector<std::optional<size_t>> label_places(
 TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
                                const Losses& losses, const Metrics& metrics) {
   const std::vector<OutputLoss>& given = losses.outputs();
-  const std::vector<std::string> names = output_names(model);
+  const std::vector<std::string> names = quant::output_names(model);
   const bool named = std::ranges::any_of(
       given, [](const auto& l) { return !l.output.empty(); });
   if (given.empty() || (!named && given.size() != names.size())) {

@@ -50,14 +50,6 @@ struct Options {
   double percentile = 99.99;
 };
 
-std::vector<std::string> input_names(const Model& model) {
-  std::vector<std::string> names;
-  for (const SymbolicTensor& input : model.inputs()) {
-    names.push_back(input.node->layer->name());
-  }
-  return names;
-}
-
 Tensor read_samples(const std::string& path) {
   Tensor x = io::read_npy(path);
   if (x.dtype() == DType::f32) return x;

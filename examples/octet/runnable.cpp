@@ -17,16 +17,14 @@ namespace {
 Runnable runnable(Model read) {
   constexpr int64_t kBatch = 256;
   const auto model = std::make_shared<const Model>(std::move(read));
-  Runnable result{.batch = kBatch,
+  Runnable result{.outputs = quant::output_names(*model),
+                  .batch = kBatch,
                   .predict = [model](std::span<const Tensor> x) {
                     return model->predict(x);
                   }};
   for (const SymbolicTensor& input : model->inputs()) {
     result.inputs.push_back({input.node->layer->name(), "float32",
                              input.shape(), input.shape().to_string()});
-  }
-  for (const SymbolicTensor& output : model->outputs()) {
-    result.outputs.push_back(quant::float_layer(*output.node->layer).name());
   }
   return result;
 }

@@ -347,6 +347,14 @@ const Layer& float_layer(const Layer& layer) {
   return wrapper != nullptr ? wrapper->inner() : layer;
 }
 
+std::vector<std::string> output_names(const Model& model) {
+  std::vector<std::string> names;
+  for (const SymbolicTensor& output : model.outputs()) {
+    names.push_back(float_layer(*output.node->layer).name());
+  }
+  return names;
+}
+
 std::vector<std::shared_ptr<Quantizer>> quantizers(Model& model) {
   return distinct_quantizers<Quantizer>(model);
 }

@@ -110,6 +110,9 @@ class MultiInputBaseQuantizeWrapper : public BaseQuantizeWrapper {
 const BaseQuantizeWrapper* as_wrapper(const Layer& layer);
 /// The layer in a wrapper, or the layer itself.
 const Layer& float_layer(const Layer& layer);
+/// What the outputs are called, in the model's order: the layers that make
+/// them, without wrappers.
+std::vector<std::string> output_names(const Model& model);
 
 /// Each quantizer of a model once, in the model's order. Those of a const Model
 /// are const.
