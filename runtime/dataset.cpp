@@ -9,6 +9,7 @@
 
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/rows.h>
 
 #include "memory_source.h"
 
@@ -33,21 +34,6 @@ void check_read(std::string_view what, const Tensor& got, const Shape& shape,
         shape.to_string(), to_string(type), got.shape().to_string(),
         to_string(got.dtype())));
   }
-}
-
-/// Rows of a tensor, in the order of `places`.
-Tensor rows_of(const Tensor& from, std::span<const int64_t> places) {
-  const auto count = static_cast<int64_t>(places.size());
-  Tensor rows(from.shape().with(0, count), from.dtype());
-  const auto row_bytes = static_cast<size_t>(
-      from.shape()[0] > 0 ? from.bytes() / from.shape()[0] : 0);
-  auto* to = static_cast<std::byte*>(rows.raw());
-  const auto* values = static_cast<const std::byte*>(from.raw());
-  for (size_t i = 0; i < places.size(); ++i) {
-    std::memcpy(to + i * row_bytes,
-                values + static_cast<size_t>(places[i]) * row_bytes, row_bytes);
-  }
-  return rows;
 }
 
 void check_all(std::string_view what, const std::vector<Tensor>& got,
@@ -206,7 +192,7 @@ std::vector<Tensor> Dataset::known_labels() const {
   std::vector<int64_t> indices(static_cast<size_t>(count_));
   std::iota(indices.begin(), indices.end(), int64_t{0});
   const std::vector<int64_t> places = in_source(indices);
-  for (Tensor& labels : known) labels = rows_of(labels, places);
+  for (Tensor& labels : known) labels = rows_at(labels, places);
   return known;
 }
 

@@ -9,44 +9,18 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/rows.h>
 
 namespace octet {
 namespace {
 
-/// [n] followed by the dimensions of one sample.
-Shape with_batch(int64_t n, const Tensor& like) {
-  return like.shape().with(0, n);
-}
-
-template <class From, class To, class Convert>
-void gather(std::span<const From> from, std::span<const int64_t> indices,
-            std::span<To> to, Convert convert) {
-  if (indices.empty()) return;
-  const size_t length = to.size() / indices.size();
-  for (size_t row = 0; row < indices.size(); ++row) {
-    const auto sample =
-        from.subspan(static_cast<size_t>(indices[row]) * length, length);
-    std::transform(sample.begin(), sample.end(),
-                   to.subspan(row * length, length).begin(), convert);
-  }
-}
-
-/// The samples at `indices`, as f32, or as classes.
-Tensor gathered(const Tensor& from, std::span<const int64_t> indices,
-                float scale) {
-  const auto same = [](auto x) { return x; };
-  const bool classes = from.dtype() == DType::i64;
-  Tensor to(with_batch(std::ssize(indices), from),
-            classes ? DType::i64 : DType::f32);
-  if (classes) {
-    gather(from.data<int64_t>(), indices, to.data<int64_t>(), same);
-  } else if (from.dtype() == DType::u8) {
-    gather(from.data<uint8_t>(), indices, to.f32(),
-           [scale](uint8_t code) { return scale * static_cast<float>(code); });
-  } else {
-    gather(from.f32(), indices, to.f32(), same);
-  }
-  return to;
+/// Bytes times `scale`.
+Tensor scaled(const Tensor& codes, float scale) {
+  Tensor values(codes.shape());
+  std::ranges::transform(
+      codes.data<uint8_t>(), values.f32().begin(),
+      [scale](uint8_t code) { return scale * static_cast<float>(code); });
+  return values;
 }
 
 std::vector<TensorSpec> specs_of(const std::vector<NamedTensor>& tensors) {
@@ -81,10 +55,12 @@ class MemorySource final : public SampleSource {
   Batch read(std::span<const int64_t> indices) const override {
     Batch batch;
     for (const auto& [name, tensor] : inputs_) {
-      batch.inputs.push_back(gathered(tensor, indices, scale_));
+      const Tensor rows = rows_at(tensor, indices);
+      batch.inputs.push_back(rows.dtype() == DType::u8 ? scaled(rows, scale_)
+                                                       : rows);
     }
     for (const auto& [name, tensor] : labels_) {
-      batch.labels.push_back(gathered(tensor, indices, 1));
+      batch.labels.push_back(rows_at(tensor, indices));
     }
     return batch;
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
@@ -21,6 +22,15 @@ void put(const std::string& text) {
 
 }  // namespace
 
+std::string duration_text(double seconds) {
+  // Four years keep the cast in range, whatever the estimate says.
+  const auto total =
+      static_cast<int64_t>(std::ceil(std::clamp(seconds, 0.0, 1e8)));
+  const int64_t minutes = total / 60;
+  if (minutes < 60) return fmt::format("{:02}:{:02}", minutes, total % 60);
+  return fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, total % 60);
+}
+
 ProgressLine::ProgressLine(std::string task, int64_t total,
                            std::optional<bool> shown)
     : task_(std::move(task)),
@@ -41,11 +51,9 @@ void ProgressLine::advance(int64_t amount) {
   const double share =
       std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  // A day at most, so that the text stays short.
-  const auto left = static_cast<int64_t>(
-      std::min(86399.0, seconds * (1 - share) / std::max(share, 1e-9)));
-  std::string line = fmt::format("{}  {:.0f} %  {:02}:{:02} left", task_,
-                                 100 * share, left / 60, left % 60);
+  const double left = seconds * (1 - share) / std::max(share, 1e-9);
+  std::string line = fmt::format("{}  {:.0f} %  {} left", task_, 100 * share,
+                                 duration_text(left));
   const size_t width = line.size();
   if (width < width_) line.append(width_ - width, ' ');
   width_ = width;

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <octet/runtime/progress_line.h>
 #include <octet/train/progress_bar.h>
 
 #include "is_progress_bar.h"
@@ -44,16 +45,6 @@ bool knows_sequences() {
 void write(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
-}
-
-/// "00:07", or "1:02:03" from one hour on.
-std::string duration_text(double seconds) {
-  // Four years keep the cast in range, whatever the estimate says.
-  const auto total =
-      static_cast<int64_t>(std::ceil(std::clamp(seconds, 0.0, 1e8)));
-  const int64_t minutes = total / 60;
-  if (minutes < 60) return fmt::format("{:02}:{:02}", minutes, total % 60);
-  return fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, total % 60);
 }
 
 /// Images per second.

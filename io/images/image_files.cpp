@@ -1,7 +1,6 @@
 #include "image_files.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -12,6 +11,7 @@
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/rows.h>
 
 namespace octet::io {
 namespace {
@@ -40,19 +40,6 @@ Tensor read_resized(const fs::path& path, const ImageOptions& options) {
   return resize_bilinear(
       options.fit == ImageFit::crop ? cropped_to(image, options.size) : image,
       options.size);
-}
-
-/// Rows of a tensor, in the order of `places`.
-Tensor rows_at(const Tensor& from, std::span<const int64_t> places) {
-  Tensor rows(from.shape().with(0, std::ssize(places)), from.dtype());
-  const auto bytes = static_cast<size_t>(from.bytes() / from.shape()[0]);
-  for (size_t i = 0; i < places.size(); ++i) {
-    std::memcpy(static_cast<std::byte*>(rows.raw()) + i * bytes,
-                static_cast<const std::byte*>(from.raw()) +
-                    static_cast<size_t>(places[i]) * bytes,
-                bytes);
-  }
-  return rows;
 }
 
 class FileSource final : public SampleSource {

@@ -19,8 +19,8 @@ struct Batch {
         Tensor sample_weights = {});
 
   std::vector<Tensor> inputs;  ///< f32 [n, ...]
-  std::vector<Tensor>
-      labels;      ///< each classes i64 [n], or targets f32 [n, ...]
+  /// Each classes i64 [n], or targets f32 [n, ...].
+  std::vector<Tensor> labels;
   Tensor weights;  ///< of the samples in the loss, f32 [n]; empty: all 1
 
   /// How many samples. Throws: ValueError without inputs.

@@ -10,6 +10,9 @@
 
 namespace octet {
 
+/// "00:07", or "1:02:03" from one hour on; part of a second counts as one.
+std::string duration_text(double seconds);
+
 /// A line such as "calibrate  45 %  00:12 left" on standard error. It appears
 /// once the task has taken a second, is drawn anew ten times a second at most,
 /// and is gone when the task has ended. Errors of standard error are ignored.
