@@ -12,7 +12,17 @@ import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
-NETWORKS = ["resnet20", "mobilenet_v1_025"]
+# With what makes large ones fit images of 28x28.
+NETWORKS = {
+    "resnet20": [],
+    "mobilenet_v1_025": [],
+    "mobilenet_v2": ["--alpha", "0.5"],
+    "efficientnet_b0": ["--alpha", "0.5"],
+    "inception_small": ["--alpha", "0.5"],
+    "densenet40": [],
+    "vit_tiny": ["--alpha", "0.333", "--patch-size", "4",
+                 "--optimizer", "adamw"],
+}
 POLICIES = ["tensorrt", "toolkit", "patterns"]
 
 
@@ -44,7 +54,7 @@ def train(network, policy, arguments):
     if (out / "summary.json").exists():
         return out
     command = [str(ROOT / "build/release/bin/train_zoo"), network, "--qat",
-               "--policy", policy, "--epochs", str(arguments.epochs),
+               *NETWORKS.get(network, []), "--policy", policy, "--epochs", str(arguments.epochs),
                "--out", str(out), "--resume",
                # The float phase is the same for all policies.
                "--checkpoint", str(arguments.out / network / "states")]
@@ -63,7 +73,8 @@ def main():
     parser.add_argument("--out", type=pathlib.Path,
                         default=ROOT / "build/results")
     parser.add_argument("--data", type=pathlib.Path, default=DATA)
-    parser.add_argument("network", nargs="*", default=NETWORKS)
+    parser.add_argument("network", nargs="*",
+                        default=list(NETWORKS))
     arguments = parser.parse_args()
     images, labels = test_set(arguments.data)
     rows = ["| network | policy | FP32 | calibrated | fine-tuned | ONNX Runtime "
@@ -73,7 +84,8 @@ def main():
         for policy in arguments.policies.split(","):
             out = train(network, policy, arguments)
             summary = json.loads((out / "summary.json").read_text())
-            judged = accuracy(out / f"{network}.int8.onnx", images, labels)
+            judged = accuracy(out / f"{network}.int8.onnx",
+                              images * summary["input_scale"], labels)
             rows.append(
                 f"| {network} | {policy} | {summary['fp32_accuracy']:.2f} | "
                 f"{summary['ptq_accuracy']:.2f} | "

@@ -21,9 +21,12 @@ using program::print;
 
 struct Options {
   std::string network = "resnet20";
+  double alpha = 0;        // 0: the network's own
+  int64_t patch_size = 0;  // likewise
   int64_t epochs = 12;
   int64_t batch = 0;  // 0: 128, or all images if there are fewer
-  double rate = 0.1;
+  std::string optimizer = "sgd";
+  double rate = 0;    // 0: 0.1, of AdamW 0.001
   int64_t limit = 0;  // training images; 0: all
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
@@ -31,6 +34,7 @@ struct Options {
   std::string out = "build/out";
   bool qat = false;
   std::string policy = "tensorrt";
+  int64_t bits = 8;
   int64_t qat_epochs = 0;  // 0: a sixth of the others
   program::CheckpointOptions checkpoint;
 };
@@ -39,13 +43,24 @@ void declare(program::Command& command, Options& o) {
   constexpr int64_t kMost = int64_t{1} << 31;
   command.add("network", o.network, "as in `octet inspect zoo:`")
       .show_default();
+  command.add("--alpha", o.alpha, 1e-3, 64,
+              "width of the layers, of networks that come in several");
   const auto number = [&](const char* name, int64_t& value, int64_t least,
                           int64_t most, const char* help) {
     command.add(name, value, least, most, help);
   };
+  number("--patch-size", o.patch_size, 1, 1024,
+         "pixels of a Vision Transformer's patches, each way (16)");
   number("--epochs", o.epochs, 1, kMost, "passes over the data (12)");
   number("--batch", o.batch, 1, kMost, "images per step (128)");
-  command.add("--rate", o.rate, 0, 1e6, "peak learning rate").show_default();
+  command.add("--optimizer", o.optimizer, "sgd (with momentum) or adamw")
+      .show_default()
+      .check([](const std::string& name) -> std::string {
+        if (name == "sgd" || name == "adamw") return {};
+        return "expected sgd or adamw, got " + name;
+      });
+  command.add("--rate", o.rate, 1e-9, 1e6,
+              "peak learning rate (0.1, of adamw 0.001)");
   number("--limit", o.limit, 1, kMost, "train on the first N images only");
   number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
   number("--threads", o.threads, 1, 1024, "threads (all cores)");
@@ -66,6 +81,8 @@ void declare(program::Command& command, Options& o) {
         }
         return "expected tensorrt, toolkit or patterns, got " + policy;
       });
+  number("--bits", o.bits, 2, 8,
+         "width of the codes; the first and the last layer have 8 (8)");
   number("--qat-epochs", o.qat_epochs, 1, kMost,
          "passes in INT8 (a sixth of --epochs)");
   program::add_checkpoint_options(command, o.checkpoint);
@@ -73,7 +90,8 @@ void declare(program::Command& command, Options& o) {
 
 // The second phase, by which its checkpoints and its log go.
 std::string qat_phase(const Options& o) {
-  return o.network + "_qat_" + o.policy;
+  return fmt::format("{}_qat_{}{}", o.network, o.policy,
+                     o.bits == 8 ? "" : fmt::format("_{}", o.bits));
 }
 
 // What both phases share.
@@ -82,14 +100,24 @@ struct Job {
   io::TrainTest data;
   int64_t batch;
 
-  train::FitOptions fit_options(const std::string& phase, double rate,
+  train::Optimizer optimizer(double share) const {
+    if (options.optimizer == "adamw") {
+      const double rate = options.rate > 0 ? options.rate : 1e-3;
+      return train::AdamW({.learning_rate = static_cast<float>(share * rate)});
+    }
+    const double rate = options.rate > 0 ? options.rate : 0.1;
+    return train::SGD({.learning_rate = static_cast<float>(share * rate),
+                       .momentum = 0.9f,
+                       .nesterov = true});
+  }
+
+  // With `share` of the learning rate.
+  train::FitOptions fit_options(const std::string& phase, double share,
                                 int64_t epochs) const {
     const auto seed = static_cast<uint64_t>(options.seed);
     return {.epochs = epochs,
             .batch_size = batch,
-            .optimizer = train::SGD({.learning_rate = static_cast<float>(rate),
-                                     .momentum = 0.9f,
-                                     .nesterov = true}),
+            .optimizer = optimizer(share),
             .seed = seed,
             .validation = &data.test,
             .callbacks = {train::progress_bar(phase),
@@ -105,46 +133,85 @@ struct Job {
   }
 };
 
-Model quantized(const Model& model, const std::string& policy) {
-  if (policy == "patterns") {
+// All layers in `bits`, but for the first and the last one with a kernel.
+std::vector<quant::LayerBits> widths(const Model& model, int64_t bits) {
+  if (bits == 8) return {};
+  const auto narrow = static_cast<int>(bits);
+  std::vector<std::string> kernels;
+  for (const auto& layer : model.layers()) {
+    const bool kernel = std::ranges::any_of(
+        layer->parameters(),
+        [](const Parameter& p) { return p.variable.shape().rank() > 1; });
+    if (kernel) kernels.push_back(layer->name());
+  }
+  return {
+      {"*", narrow, narrow}, {kernels.front(), 8, 8}, {kernels.back(), 8, 8}};
+}
+
+Model quantized(const Model& model, const Options& o) {
+  if (o.policy == "patterns") {
     const quant::TransformResult found =
         quant::transform(model, quant::tensorrt_patterns());
-    return quant::insert_qdq(found.model, found.matches, {});
+    return quant::insert_qdq(found.model, found.matches,
+                             {.bits = widths(found.model, o.bits)});
   }
   return quant::quantize_model(
-      model, {.policy = policy == "toolkit" ? quant::Policy::toolkit
-                                            : quant::Policy::tensorrt});
+      model, {.policy = o.policy == "toolkit" ? quant::Policy::toolkit
+                                              : quant::Policy::tensorrt,
+              .bits = widths(model, o.bits)});
 }
 
 // Goes on from the trained model; adds what it finds to the summary.
 void quantize(const Job& job, const Model& model, Config& summary) {
   const Options& o = job.options;
-  Model int8 = quantized(model, o.policy);
-  quant::calibrate(int8, job.data.train, {.samples = 1024});
+  Model int8 = quantized(model, o);
+  // In few codes, what the largest value costs all others decides.
+  quant::calibrate(int8, job.data.train,
+                   {.method = o.bits < 8 ? quant::Calibration::mse
+                                         : quant::Calibration::percentile,
+                    .samples = 1024});
   const double calibrated = job.accuracy(int8);
-  print(fmt::format("INT8 ({}), calibrated: test accuracy {:.2f} %\n", o.policy,
-                    calibrated));
+  print(fmt::format("INT{} ({}), calibrated: test accuracy {:.2f} %\n", o.bits,
+                    o.policy, calibrated));
   quant::prepare_qat(int8);
   quant::freeze_bn_stats(int8);
   const int64_t epochs =
       o.qat_epochs > 0 ? o.qat_epochs : std::max<int64_t>(1, o.epochs / 6);
-  train::FitOptions options =
-      job.fit_options(qat_phase(o), o.rate / 100, epochs);
+  train::FitOptions options = job.fit_options(qat_phase(o), 0.01, epochs);
   options.schedule = train::cosine({.floor = 0.01f});
   options.seed += 1;
   train::fit(int8, job.data.train, options);
   const double tuned = job.accuracy(int8);
-  const auto file = std::filesystem::path(o.out) / (o.network + ".int8.onnx");
-  const io::OnnxReport report = io::export_onnx(
-      int8, file, {.description = o.network + " on Fashion-MNIST, INT8"});
+  const auto file = std::filesystem::path(o.out) /
+                    fmt::format("{}.int{}.onnx", o.network, o.bits);
+  const io::OnnxReport report =
+      io::export_onnx(int8, file,
+                      {.description = fmt::format("{} on Fashion-MNIST, INT{}",
+                                                  o.network, o.bits)});
   print(fmt::format(
-      "INT8 ({}), fine-tuned: test accuracy {:.2f} %, {} epochs; {}\n",
+      "INT{} ({}), fine-tuned: test accuracy {:.2f} %, {} epochs; {}\n", o.bits,
       o.policy, tuned, epochs, file.string()));
   summary.set("policy", o.policy)
+      .set("bits", o.bits)
       .set("ptq_accuracy", calibrated)
       .set("qat_accuracy", tuned)
       .set("qat_epochs", epochs)
       .set("qdq_pairs", report.qdq_pairs);
+}
+
+// Whether it takes pixels in [0,255], of which its first layer makes [0,1].
+bool takes_pixels(const Model& model) {
+  const auto& layers = model.layers();
+  return std::ranges::any_of(layers, [](const auto& layer) {
+    return layer->class_name() == "Rescaling";
+  });
+}
+
+Dataset as_pixels(const Dataset& data) {
+  return data.map([](Batch batch) {
+    for (float& x : batch.input().f32()) x *= 255;
+    return batch;
+  });
 }
 
 void run(const Options& o) {
@@ -153,15 +220,19 @@ void run(const Options& o) {
   io::TrainTest data = io::fashion_mnist(o.data);
   if (o.limit > 0) data.train = data.train.take(o.limit);
   const int64_t images = data.train.size();
-  const Job job{o, data,
-                o.batch > 0 ? o.batch : std::min<int64_t>(128, images)};
   Model model = zoo::make(o.network, {.input = data.train.input_shape(),
                                       .classes = 10,
+                                      .alpha = o.alpha,
+                                      .patch_size = o.patch_size,
                                       .l2 = 1e-4f,
                                       .seed = static_cast<uint64_t>(o.seed)});
+  const bool pixels = takes_pixels(model);
+  if (pixels) data = {as_pixels(data.train), as_pixels(data.test)};
+  const Job job{o, data,
+                o.batch > 0 ? o.batch : std::min<int64_t>(128, images)};
   // Before the hours that it takes: whether the second phase has a place, too.
   if (o.qat) (void)program::checkpoints_of(o.checkpoint, qat_phase(o));
-  train::FitOptions options = job.fit_options(o.network, o.rate, o.epochs);
+  train::FitOptions options = job.fit_options(o.network, 1, o.epochs);
   options.schedule = train::warmup(
       {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
   ensure_writable_folder(out);
@@ -189,6 +260,7 @@ void run(const Options& o) {
   Config summary;
   summary.set("network", o.network)
       .set("parameters", model.parameter_count())
+      .set("input_scale", pixels ? 255 : 1)
       .set("training_images", images)
       .set("batch", job.batch)
       .set("seed", o.seed)

@@ -165,15 +165,16 @@ SymbolicTensor body(const Options& o, const SymbolicTensor& image,
 Model efficientnet_b0(const Options& options) {
   return network("efficientnet_b0", options,
                  [](const Options& o, const SymbolicTensor& image) {
-                   return body(o, image, {});
+                   return body(o, image, {.width = o.alpha});
                  });
 }
 
 Model efficientnet_b3(const Options& options) {
   return network("efficientnet_b3", options,
                  [](const Options& o, const SymbolicTensor& image) {
-                   return body(o, image,
-                               {.width = 1.2, .depth = 1.4, .dropout = 0.3f});
+                   return body(
+                       o, image,
+                       {.width = o.alpha, .depth = 1.4, .dropout = 0.3f});
                  });
 }
 

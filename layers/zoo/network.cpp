@@ -40,6 +40,14 @@ Options complete(const Entry& own, Options options) {
                                    options.alpha));
     }
   }
+  if (options.patch_size != 0) {
+    if (own.name != "vit_tiny") {
+      throw ValueError(fmt::format(
+          "patch_size: expected none, as the network has no patches, got {}",
+          options.patch_size));
+    }
+    expect_count("patch_size", options.patch_size);
+  }
   check_regularizer("l2", {.l2 = options.l2});
   if (options.name.empty()) options.name = own.name;
   return options;

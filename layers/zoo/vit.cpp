@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <octet/layers/class_token.h>
@@ -13,24 +16,27 @@ namespace octet::zoo {
 namespace {
 
 constexpr int64_t kPatch = 16;
-constexpr int64_t kDim = 192;
-constexpr int64_t kHeads = 3;
+constexpr double kHeads = 3;
+constexpr int64_t kHeadDim = 64;
 constexpr int kBlocks = 12;
 
 SymbolicTensor body(const Options& o, const SymbolicTensor& image) {
-  expect_multiples(o.input, kPatch);
+  const int64_t patch = o.patch_size == 0 ? kPatch : o.patch_size;
+  expect_multiples(o.input, patch);
+  const int64_t heads = std::max<int64_t>(1, std::llround(kHeads * o.alpha));
+  const int64_t dim = heads * kHeadDim;
   const Kernels kernels{.l2 = o.l2, .initializer = truncated_normal(0, 0.02)};
   SymbolicTensor x =
-      patch_embedding(image, {.patch_size = {kPatch, kPatch},
-                              .dim = kDim,
+      patch_embedding(image, {.patch_size = {patch, patch},
+                              .dim = dim,
                               .kernel_initializer = kernels.initializer,
                               .kernel_regularizer = {.l2 = kernels.l2},
                               .name = "patch_embedding"});
   x = ClassToken({.name = "class_token"})(x);
   x = PositionEmbedding({.name = "position_embedding"})(x);
   for (int i = 1; i <= kBlocks; ++i) {
-    x = transformer_block(x, {.num_heads = kHeads,
-                              .mlp_dim = 4 * kDim,
+    x = transformer_block(x, {.num_heads = heads,
+                              .mlp_dim = 4 * dim,
                               .kernel_initializer = kernels.initializer,
                               .kernel_regularizer = {.l2 = kernels.l2},
                               .name = fmt::format("block{}", i)});

@@ -95,12 +95,16 @@ TEST(Zoo, HasThePublishedNumbersOfParameters) {
   // Source: keras.io/api/applications; for MLPerf Tiny the files and
   // Banbury et al., arXiv 2106.07597; LeNet-5 of LeCun et al. with full
   // connections between its convolutions; torchvision's resnet18 counts no
-  // statistics; DeiT-Ti of Touvron et al.
+  // statistics; DeiT-Ti of Touvron et al.; DenseNet-BC (40, 12) as counted by
+  // several re-implementations (Huang et al. do not print it); Zhang et al.,
+  // table 1 (Inception).
   const std::vector<std::pair<std::string, int64_t>> published{
       {"lenet", 61'706},
       {"resnet8", 78'666},
       {"resnet20", 274'442},
       {"ds_cnn", 24'908},
+      {"densenet40", 176'122 + 5'088},         // with the statistics
+      {"inception_small", 1'649'402 + 3'424},  // with the statistics
       {"mobilenet_v1_025", 221'794},
       {"mobilenet", 4'253'864},
       {"mobilenet_v2", 3'538'984},

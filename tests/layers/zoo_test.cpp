@@ -37,7 +37,7 @@ TEST(Zoo, ListsEveryNetworkOnceWithWhatItIs) {
     EXPECT_FALSE(entry.description.empty()) << entry.name;
     EXPECT_EQ(zoo::entry(entry.name).make, entry.make);
   }
-  EXPECT_EQ(names.size(), 26u);
+  EXPECT_EQ(names.size(), 28u);
   std::ranges::sort(names);
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
@@ -83,6 +83,10 @@ TEST(Zoo, RunsLargeTopologiesOnSmallImages) {
       {"resnet50_v2", {.input = {33, 48, 3}, .classes = 5}},
       {"inception_v3", {.input = {75, 80, 3}, .classes = 5}},
       {"vit_tiny", {.input = {32, 48, 3}, .classes = 5}},
+      {"vit_tiny",
+       {.input = {28, 20, 1}, .classes = 5, .alpha = 0.25, .patch_size = 4}},
+      {"densenet40", {.input = {28, 20, 1}, .classes = 5}},
+      {"inception_small", {.input = {28, 20, 1}, .classes = 5, .alpha = 0.25}},
       {"unet", {.input = {16, 24, 3}, .classes = 5}},
   };
   for (const auto& [name, options] : small) {
@@ -228,6 +232,8 @@ TEST(Zoo, ScalesTheWidthWithAlpha) {
   EXPECT_EQ(zoo::mobilenet({.alpha = 0.25}).parameter_count(), 475'544);
   EXPECT_EQ(zoo::mobilenet_v2({.alpha = 0.35}).parameter_count(), 1'691'208);
   EXPECT_EQ(zoo::mobilenet_v2({.alpha = 1.4}).parameter_count(), 6'156'712);
+  // Source: Touvron et al., arXiv 2012.12877, table 1: DeiT-S and DeiT-B.
+  EXPECT_EQ(zoo::vit_tiny({.alpha = 2}).parameter_count(), 22'050'664);
 }
 
 TEST(Zoo, RoundsTheFiltersOfANarrowBilboDown) {
@@ -247,10 +253,15 @@ TEST(Zoo, SuggestsNamesForAnUnknownOne) {
               HasSubstr("expected a known network, got 'mobilenet_v3'; did you "
                         "mean 'mobilenet_v2'"));
   EXPECT_THAT(error_of<NotFoundError>([] { (void)zoo::make(""); }),
-              HasSubstr("26 in all"));
+              HasSubstr("28 in all"));
 }
 
 TEST(Zoo, RefusesOptionsThatANetworkDoesNotHave) {
+  EXPECT_THAT(error_of<ValueError>([] { (void)zoo::lenet({.patch_size = 4}); }),
+              HasSubstr("patch_size: expected none"));
+  EXPECT_THAT(
+      error_of<ShapeError>([] { (void)zoo::vit_tiny({.patch_size = 15}); }),
+      HasSubstr("multiples of 15"));
   EXPECT_THAT(error_of<ValueError>([] { (void)zoo::resnet50({.alpha = 0.5}); }),
               HasSubstr("alpha: expected none"));
   EXPECT_THAT(error_of<ValueError>([] { (void)zoo::otho({.classes = 3}); }),

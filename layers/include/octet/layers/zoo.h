@@ -20,9 +20,10 @@ struct Options {
   int64_t classes = 0;  ///< width of the logits
   /// Width of the layers, of networks that come in several. In (0, 64].
   double alpha = 0;
-  float l2 = 0;           ///< of the kernels' regularizer
-  uint64_t seed = 0;      ///< of the initial weights
-  std::string name = "";  ///< of the model
+  int64_t patch_size = 0;  ///< of a Vision Transformer; 0: 16
+  float l2 = 0;            ///< of the kernels' regularizer
+  uint64_t seed = 0;       ///< of the initial weights
+  std::string name = "";   ///< of the model
 };
 
 /// A network of the zoo, with what it is when nobody says otherwise.
@@ -58,6 +59,14 @@ Model resnet8(const Options& options = {});
 /// convolution as in Keras' example cifar10_resnet.
 Model resnet20(const Options& options = {});
 
+/// 40 layers, 12 channels a block, bottlenecks and halved transitions, for
+/// 32x32 images. Source: Huang et al., arXiv 1608.06993, section 4.
+Model densenet40(const Options& options = {});
+/// For 32x32 images; filters by alpha, to multiples of eight.
+/// Source: Zhang et al., arXiv 1611.03530, figure 3, with padding also in the
+/// pools that halve the image.
+Model inception_small(const Options& options = {});
+
 /// Two 3x3 convolutions a block, without biases; keras.applications lacks it,
 /// so its names are made as those of resnet50.
 /// Source: He et al., arXiv 1512.03385, table 1.
@@ -84,7 +93,7 @@ Model ds_cnn(const Options& options = {});
 
 /// Source: Szegedy et al., arXiv 1512.00567; keras.applications.InceptionV3.
 Model inception_v3(const Options& options = {});
-/// Takes pixels in [0,255].
+/// Takes pixels in [0,255]; alpha is the paper's width coefficient.
 /// Source: Tan and Le, arXiv 1905.11946; keras.applications.EfficientNetB0.
 Model efficientnet_b0(const Options& options = {});
 /// The same scaled up, for images of 300 pixels.
@@ -97,9 +106,10 @@ Model densenet121(const Options& options = {});
 /// Source: Ronneberger et al., arXiv 1505.04597.
 Model unet(const Options& options = {});
 
-/// Patches of 16x16, 12 blocks of 3 heads, width 192. Height and width are
-/// multiples of 16. Source: Dosovitskiy et al., arXiv 2010.11929; Touvron et
-/// al., arXiv 2012.12877, table 1 (DeiT-Ti).
+/// Patches of 16x16, or of patch_size; 12 blocks of 3 heads of 64, of which
+/// alpha makes more or fewer, at least one (2 is DeiT-S, 4 DeiT-B). Height and
+/// width are multiples of a patch. Source: Dosovitskiy et al., arXiv
+/// 2010.11929; Touvron et al., arXiv 2012.12877, table 1 (DeiT-Ti).
 Model vit_tiny(const Options& options = {});
 
 // The networks that NVIDIA's toolkit tests placement on, with its layer names.
