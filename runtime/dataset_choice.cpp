@@ -67,11 +67,11 @@ std::vector<int64_t> Dataset::chosen(int64_t count,
   std::vector<int64_t> order =
       Rng(options.seed).child("chosen").permutation(count_);
   if (options.stratified) {
-    if (label_type() != DType::i64) {
+    if (label_type() != DType::i64 || label_shape().rank() != 0) {
       throw ValueError(fmt::format(
-          "dataset: expected labels of i64 (classes) for stratified parts, got "
-          "{}",
-          to_string(label_type())));
+          "dataset: expected labels of i64 (classes) for stratified parts, one "
+          "a sample, got {} {}",
+          to_string(label_type()), label_shape().to_string()));
     }
     const Tensor all = labels();
     order = stratified_order(order, all.data<int64_t>(), count);
@@ -112,7 +112,7 @@ std::vector<int64_t> missing_classes(const Dataset& part,
   const auto known_classes = [](const Dataset& data) {
     const std::vector<TensorSpec> labels = data.label_specs();
     return labels.size() == 1 && labels[0].dtype == DType::i64 &&
-           data.labels_known();
+           labels[0].shape.rank() == 0 && data.labels_known();
   };
   if (!known_classes(part) || !known_classes(whole)) return {};
   const auto classes = [](const Dataset& data) {

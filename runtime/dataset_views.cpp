@@ -41,13 +41,11 @@ Batch mapped(const Dataset& data, const MapFunction& function,
   }
   for (const Tensor& label : batch.labels) {
     check_mapped(label, count);
-    const bool classes = label.dtype() == DType::i64;
-    if (classes ? label.shape().rank() == 1 : label.dtype() == DType::f32) {
-      continue;
-    }
-    throw ValueError(fmt::format(
-        "dataset: expected map() to give labels of f32 or i64 [n], got {} {}",
-        to_string(label.dtype()), label.shape().to_string()));
+    if (label.dtype() == DType::i64 || label.dtype() == DType::f32) continue;
+    throw ValueError(
+        fmt::format("dataset: expected map() to give labels of f32 or i64, got "
+                    "{}",
+                    to_string(label.dtype())));
   }
   return batch;
 }

@@ -106,12 +106,16 @@ void check_label(const Tensor& label) {
                     "(targets), got {}",
                     to_string(label.dtype())));
   }
-  const bool classes = label.dtype() == DType::i64;
-  if (classes ? label.shape().rank() != 1 : label.shape().rank() < 1) {
-    throw ShapeError(fmt::format(
-        "dataset: expected {}, got {}",
-        classes ? "classes as labels [n]" : "targets as labels [n,...]",
-        label.shape().to_string()));
+  if (label.shape().rank() < 1) {
+    throw ShapeError("dataset: expected labels [n,...], got rank 0");
+  }
+  // Classes of one place each are a column by mistake.
+  if (label.dtype() == DType::i64 && label.shape().rank() == 2 &&
+      label.shape()[1] == 1) {
+    throw ShapeError(
+        fmt::format("dataset: expected classes as labels [n], or [n,...] for "
+                    "one of each place, got {}. Hint: labels.reshaped({{n}})",
+                    label.shape().to_string()));
   }
 }
 

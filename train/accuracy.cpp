@@ -30,44 +30,59 @@ bool is_in_top_k(std::span<const float> row, int64_t label, int64_t k) {
 }
 
 std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
-                               const Tensor& labels) {
+                               const Tensor& labels,
+                               std::optional<int64_t> ignored) {
   const Shape& shape = outputs.shape();
   const bool classes = labels.dtype() == DType::i64;
-  if (shape.rank() != 2 || shape[1] < 1 ||
-      labels.shape() != (classes ? Shape{shape[0]} : shape)) {
+  const Shape places =
+      shape.rank() < 2 ? Shape{} : shape.slice(0, shape.rank() - 1);
+  if (shape.rank() < 2 || shape.size() < 1 ||
+      labels.shape() != (classes ? places : shape)) {
     throw ShapeError(fmt::format(
-        "{}: expected outputs [n,classes] with labels [n] of i64 or "
-        "[n,classes] of f32, got {} and {} of {}",
+        "{}: expected outputs [n,...,classes] with labels [n,...] of i64 or "
+        "[n,...,classes] of f32, got {} and {} of {}",
         subject, shape.to_string(), labels.shape().to_string(),
         to_string(labels.dtype())));
   }
-  const auto length = static_cast<size_t>(shape[1]);
-  std::vector<int64_t> result(static_cast<size_t>(shape[0]));
+  const auto length = static_cast<size_t>(shape[-1]);
+  const auto of_sample = static_cast<size_t>(places.size() / shape[0]);
+  std::vector<int64_t> result(static_cast<size_t>(places.size()));
   for (size_t i = 0; i < result.size(); ++i) {
     if (!classes) {
       result[i] = largest(labels.f32().subspan(i * length, length));
       continue;
     }
-    result[i] = labels.data<int64_t>()[i];
-    if (result[i] < 0 || result[i] >= shape[1]) {
+    const int64_t label = labels.data<int64_t>()[i];
+    if (label != ignored && (label < 0 || label >= shape[-1])) {
       throw ValueError(
           fmt::format("{}: expected labels in [0,{}), got {} at sample {}",
-                      subject, shape[1], result[i], i));
+                      subject, shape[-1], label, i / of_sample));
     }
+    result[i] = label == ignored ? kIgnored : label;
   }
   return result;
 }
 
 std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
-                             const Tensor& labels, int64_t k) {
-  const std::vector<int64_t> answers = labels_of(subject, outputs, labels);
-  const auto length = static_cast<size_t>(outputs.shape()[1]);
+                             const Tensor& labels, int64_t k,
+                             std::optional<int64_t> ignored) {
+  const std::vector<int64_t> answers =
+      labels_of(subject, outputs, labels, ignored);
+  const auto length = static_cast<size_t>(outputs.shape()[-1]);
   const auto values = outputs.f32();
-  std::vector<double> result(answers.size());
-  for (size_t i = 0; i < result.size(); ++i) {
-    const auto row = values.subspan(i * length, length);
-    const bool right = answers[i] >= 0 && is_in_top_k(row, answers[i], k);
-    result[i] = right ? 1.0 : 0.0;
+  std::vector<double> result(static_cast<size_t>(outputs.shape()[0]));
+  const size_t places = answers.size() / result.size();
+  for (size_t sample = 0; sample < result.size(); ++sample) {
+    size_t right = 0;
+    size_t count = 0;
+    for (size_t i = sample * places; i < (sample + 1) * places; ++i) {
+      if (answers[i] == kIgnored) continue;
+      ++count;
+      const auto row = values.subspan(i * length, length);
+      if (answers[i] != kNoLabel && is_in_top_k(row, answers[i], k)) ++right;
+    }
+    if (count == 0) continue;
+    result[sample] = static_cast<double>(right) / static_cast<double>(count);
   }
   return result;
 }

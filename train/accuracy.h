@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,17 +19,26 @@ int64_t largest(std::span<const float> row);
 /// REQUIRES: 0 <= label < row.size().
 bool is_in_top_k(std::span<const float> row, int64_t label, int64_t k);
 
-/// The labels as class numbers; of targets the first of the largest, or -1 if
-/// one is NaN.
-/// Shapes: outputs [n,classes] f32; labels [n] i64 or [n,classes] f32.
+/// What labels_of() gives of a label that is NaN, and of one that does not
+/// count.
+inline constexpr int64_t kNoLabel = -1;
+inline constexpr int64_t kIgnored = -2;
+
+/// The labels of all places as class numbers; of targets the first of the
+/// largest.
+/// Shapes: outputs [n,...,classes] f32; labels [n,...] i64 or as the outputs,
+/// f32.
 /// Throws: ShapeError naming `subject`; ValueError for a label out of range.
 std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
-                               const Tensor& labels);
+                               const Tensor& labels,
+                               std::optional<int64_t> ignored = {});
 
-/// Per row 1 if the label is in the top k, else 0.
+/// The share of each sample's places with the label in the top k: 0 or 1 for
+/// samples of one place; 0 without any that counts.
 /// Shapes and throws: as labels_of.
 std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
-                             const Tensor& labels, int64_t k);
+                             const Tensor& labels, int64_t k,
+                             std::optional<int64_t> ignored = {});
 
 /// Labels of i64 as f32; others as they are.
 Tensor as_numbers(const Tensor& labels);

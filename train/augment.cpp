@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <octet/runtime/parallel.h>
 #include <octet/train/augment.h>
 
+#include "accuracy.h"
 #include "image_transform.h"
 
 namespace octet::train {
@@ -57,14 +59,31 @@ class ImageTransform final : public Transform {
     if (what_ == Changes::values) return;
     for (Tensor& labels : batch.labels) {
       if (!are_maps(labels.shape(), images.shape())) continue;
-      labels = labels.clone();
-      change(labels, streams);
+      if (labels.dtype() == DType::i64) {
+        labels = moved_classes(labels, streams);
+      } else {
+        labels = labels.clone();
+        change(labels, streams);
+      }
     }
   }
 
  private:
+  /// Shapes: i64 [n,h,w] or [n,h,w,c], of which f32 holds every class.
+  Tensor moved_classes(const Tensor& labels,
+                       const SampleStreams& streams) const {
+    Tensor numbers = as_numbers(labels);
+    change(numbers, streams, true);
+    Tensor result(labels.shape(), DType::i64);
+    std::ranges::transform(std::as_const(numbers).f32(),
+                           result.data<int64_t>().begin(),
+                           [](float x) { return static_cast<int64_t>(x); });
+    return result;
+  }
+
   /// Shapes: [n,h,w] or [n,h,w,c].
-  void change(Tensor& images, const SampleStreams& streams) const {
+  void change(Tensor& images, const SampleStreams& streams,
+              bool classes = false) const {
     const Shape& shape = images.shape();
     float* pixels = images.f32().data();
     const int64_t channels = shape.rank() == 4 ? shape[3] : 1;
@@ -73,8 +92,8 @@ class ImageTransform final : public Transform {
       Scratch scratch;
       for (int64_t i = first; i < last; ++i) {
         Rng rng = streams[i];
-        change_({pixels + i * length, shape[1], shape[2], channels}, rng,
-                scratch);
+        change_({pixels + i * length, shape[1], shape[2], channels, classes},
+                rng, scratch);
       }
     });
   }

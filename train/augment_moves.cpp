@@ -88,9 +88,40 @@ struct Placement {
   float xy, xx, x0;
 };
 
-/// Bilinear, between the centres of pixels.
+/// The value of the nearest pixel, for classes.
+void resample_nearest(const Image& image, const Placement& place, Border border,
+                      Scratch& scratch) {
+  scratch.assign(image.pixels, image.pixels + image.size());
+  float* to = image.pixels;
+  for (int64_t y = 0; y < image.h; ++y) {
+    const auto fy = static_cast<float>(y);
+    for (int64_t x = 0; x < image.w; ++x, to += image.c) {
+      const auto fx = static_cast<float>(x);
+      const auto nearest = [&](float at, int64_t size) {
+        return far_source_of(static_cast<int64_t>(std::floor(at + 0.5f)), size,
+                             border);
+      };
+      const int64_t from_y =
+          nearest(place.yy * fy + place.yx * fx + place.y0, image.h);
+      const int64_t from_x =
+          nearest(place.xy * fy + place.xx * fx + place.x0, image.w);
+      if (from_y < 0 || from_x < 0) {
+        std::fill(to, to + image.c, 0.0f);
+      } else {
+        std::copy_n(scratch.data() + (from_y * image.w + from_x) * image.c,
+                    image.c, to);
+      }
+    }
+  }
+}
+
+/// Bilinear, between the centres of pixels; classes do not mix.
 void resample(const Image& image, const Placement& place, Border border,
               Scratch& scratch) {
+  if (image.classes) {
+    resample_nearest(image, place, border, scratch);
+    return;
+  }
   scratch.assign(image.pixels, image.pixels + image.size());
   const int64_t c = image.c;
   const auto at = [&](int64_t y, int64_t x) -> const float* {

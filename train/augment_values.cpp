@@ -100,6 +100,10 @@ class Mixup final : public Transform {
       }
       return labels;
     }
+    if (labels.shape().rank() != 1) {
+      throw ShapeError(fmt::format("mixup: expected labels [n], got {}",
+                                   labels.shape().to_string()));
+    }
     return one_hot(labels, options_.classes);
   }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,7 +25,9 @@ void check_class(int64_t label, int64_t classes) {
 
 }  // namespace
 
-ConfusionMatrix::ConfusionMatrix(int64_t classes) : classes_(classes) {
+ConfusionMatrix::ConfusionMatrix(int64_t classes,
+                                 std::optional<int64_t> ignore_label)
+    : classes_(classes), ignore_label_(ignore_label) {
   check_positive("confusion_matrix", "classes", classes);
   counts_.resize(static_cast<size_t>(Shape{classes, classes}.size()));
 }
@@ -41,16 +44,17 @@ void ConfusionMatrix::add(int64_t actual, int64_t predicted) {
 
 void ConfusionMatrix::add(const Tensor& outputs, const Tensor& labels) {
   const std::vector<int64_t> actual =
-      labels_of("confusion_matrix", outputs, labels);
-  if (outputs.shape()[1] != classes_) {
+      labels_of("confusion_matrix", outputs, labels, ignore_label_);
+  if (outputs.shape()[-1] != classes_) {
     throw ShapeError(
-        fmt::format("confusion_matrix: expected outputs [n,{}], got {}",
+        fmt::format("confusion_matrix: expected outputs [n,...,{}], got {}",
                     classes_, outputs.shape().to_string()));
   }
   const auto length = static_cast<size_t>(classes_);
   for (size_t i = 0; i < actual.size(); ++i) {
+    if (actual[i] == kIgnored) continue;
     const int64_t answer = largest(outputs.f32().subspan(i * length, length));
-    if (answer < 0 || actual[i] < 0) {
+    if (answer < 0 || actual[i] == kNoLabel) {
       ++unanswered_;
     } else {
       add(actual[i], answer);
@@ -84,6 +88,26 @@ double ConfusionMatrix::precision(int64_t label) const {
   int64_t all = 0;
   for (int64_t i = 0; i < classes_; ++i) all += count(i, label);
   return static_cast<double>(count(label, label)) / static_cast<double>(all);
+}
+
+double ConfusionMatrix::iou(int64_t label) const {
+  int64_t either = 0;
+  for (int64_t i = 0; i < classes_; ++i) {
+    either += count(label, i) + (i == label ? 0 : count(i, label));
+  }
+  return static_cast<double>(count(label, label)) / static_cast<double>(either);
+}
+
+double ConfusionMatrix::mean_iou() const {
+  double sum = 0;
+  int64_t known = 0;
+  for (int64_t i = 0; i < classes_; ++i) {
+    const double one = iou(i);
+    if (std::isnan(one)) continue;
+    sum += one;
+    ++known;
+  }
+  return sum / static_cast<double>(known);
 }
 
 Tensor ConfusionMatrix::normalized() const {
@@ -128,18 +152,18 @@ std::string ConfusionMatrix::to_string(
 }
 
 ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
-                                 int64_t batch_size) {
-  check_positive("confusion_matrix", "batch_size", batch_size);
+                                 const ConfusionMatrixOptions& options) {
+  check_positive("confusion_matrix", "batch_size", options.batch_size);
   const Dataset matched = data_for("confusion_matrix", model, data);
   if (model.outputs().size() != 1) {
     throw ValueError(
         fmt::format("confusion_matrix: expected a model of one output, got {}",
                     model.outputs().size()));
   }
-  ConfusionMatrix matrix(model.outputs()[0].shape()[-1]);
+  ConfusionMatrix matrix(model.outputs()[0].shape()[-1], options.ignore_label);
   int64_t count = 0;
   for (int64_t first = 0; first < data.size(); first += count) {
-    count = std::min(batch_size, data.size() - first);
+    count = std::min(options.batch_size, data.size() - first);
     const Batch batch = matched.batch(first, count);
     matrix.add(model.predict(batch.inputs)[0], batch.label());
   }

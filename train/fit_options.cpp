@@ -32,11 +32,12 @@ void check_class_weights(const Model& model, const Dataset& data,
   const std::vector<float>& weights = options.class_weights;
   if (weights.empty()) return;
   const TrainedOutput& output = trained.only("fit", "class_weights");
-  if (data.label_type() != DType::i64) {
-    throw ValueError(
-        fmt::format("fit: expected labels of i64 for class_weights, got {}. "
-                    "Hint: a source may give each sample a weight",
-                    to_string(data.label_type())));
+  if (data.label_type() != DType::i64 || data.label_shape().rank() != 0) {
+    throw ValueError(fmt::format(
+        "fit: expected labels of i64, one a sample, for "
+        "class_weights, got {} {}. Hint: a source may give each "
+        "sample a weight",
+        to_string(data.label_type()), data.label_shape().to_string()));
   }
   const int64_t outputs = model.outputs()[output.index].shape()[-1];
   // One output of a binary model tells two classes apart.

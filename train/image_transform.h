@@ -17,6 +17,7 @@ struct Image {
   int64_t h;
   int64_t w;
   int64_t c;
+  bool classes = false;  ///< numbers of classes, which do not mix
 
   int64_t size() const { return h * w * c; }
   float* row(int64_t y) const { return pixels + y * w * c; }

@@ -38,22 +38,59 @@ void check(std::string_view subject, const Model& model,
            const TrainedOutput& output, const Tensor& labels,
            std::optional<int64_t> first) {
   const Shape& shape = model.outputs()[output.index].shape();
-  if (output.loss.targets() != Targets::classes || shape.rank() != 2 ||
+  if (output.loss.targets() != Targets::classes || shape.rank() < 2 ||
       labels.dtype() != DType::i64 || labels.size() == 0) {
     return;
   }
-  const int64_t classes = shape[1];
+  const int64_t classes = shape[-1];
   const std::span<const int64_t> all = labels.data<int64_t>();
+  const auto wrong = std::ranges::find_if(all, [&](int64_t label) {
+    return (label < 0 || label >= classes) &&
+           label != output.loss.ignore_label();
+  });
+  if (wrong == all.end()) return;
   const auto [least, most] = std::ranges::minmax(all);
-  if (least >= 0 && most < classes) return;
-  const auto wrong = std::ranges::find_if(
-      all, [&](int64_t label) { return label < 0 || label >= classes; });
+  const auto places = static_cast<int64_t>(labels.size() / labels.shape()[0]);
   throw ValueError(fmt::format(
       "{}: expected labels in [0,{}), as {} has {} outputs, got {} at "
       "sample {}{}. Hint: {}",
       subject, classes, owner(model, output), classes, *wrong,
-      first.value_or(0) + (wrong - all.begin()), first ? "" : " of the batch",
-      hint(least, most, classes)));
+      first.value_or(0) + (wrong - all.begin()) / places,
+      first ? "" : " of the batch",
+      places > 1 && !output.loss.ignore_label()
+          ? fmt::format("if {} marks places that do not count, say "
+                        ".ignore_label = {} in the loss",
+                        *wrong, *wrong)
+          : hint(least, most, classes)));
+}
+
+/// Of one sample.
+void check_places(std::string_view subject, const std::string& whose,
+                  const Shape& outputs, const Shape& labels) {
+  if (labels == outputs) return;
+  // An axis that is known when the model runs.
+  bool fits = labels.rank() == outputs.rank();
+  for (int i = 0; fits && i < labels.rank(); ++i) {
+    fits = outputs[i] == labels[i] || outputs[i] == Shape::kAnySize;
+  }
+  if (fits) return;
+  const auto batch_of = [](const Shape& sample) {
+    std::vector<int64_t> dims = {Shape::kAnySize};
+    for (const int64_t dim : sample.dims()) dims.push_back(dim);
+    return Shape(dims).to_string();
+  };
+  std::string cure = "a loss on classes takes one for each place of the output";
+  if (outputs.rank() == 0) {
+    cure = labels.size() == 1
+               ? "labels.reshaped({n}) has one class a sample"
+               : "end the model with [N,h,w,classes] for one class a pixel";
+  } else if (labels.rank() == 0) {
+    cure = "end it with Flatten and Dense for one class a sample";
+  }
+  throw ValueError(
+      fmt::format("{}: expected labels {} for what {} gives, got "
+                  "{}. Hint: {}",
+                  subject, batch_of(outputs), whose, batch_of(labels), cure));
 }
 
 }  // namespace
@@ -64,24 +101,27 @@ void check_targets(std::string_view subject, const Model& model,
   if (loss.targets() == Targets::any) return;
   const Shape& output = model.outputs()[trained.index].shape();
   const std::string whose = owner(model, trained);
-  if (loss.targets() != Targets::values && output.rank() != 2) {
-    throw ValueError(fmt::format(
-        "{}: expected {} to end in logits [N,classes], got {}. Hint: end it "
-        "with Flatten and Dense",
-        subject, whose, output.to_string()));
+  if (loss.targets() != Targets::values && output.rank() < 2) {
+    throw ValueError(
+        fmt::format("{}: expected {} to end in logits [N,...,classes], got {}",
+                    subject, whose, output.to_string()));
   }
   const bool classes = labels.dtype == DType::i64;
   if (loss.targets() != Targets::values &&
       classes != (loss.targets() == Targets::classes)) {
     throw ValueError(fmt::format(
         "{}: expected labels of {} for {}, got {}. Hint: take losses::{}",
-        subject, classes ? "f32 [n,classes]" : "i64 [n]", loss.name(),
+        subject, classes ? "f32 [n,...,classes]" : "i64 [n,...]", loss.name(),
         to_string(labels.dtype),
         classes ? "sparse_categorical_cross_entropy, or one_hot() of the data"
                 : "categorical_cross_entropy"));
   }
-  if (loss.targets() == Targets::classes) return;
   const Shape sample = output.slice(1, output.rank());
+  if (loss.targets() == Targets::classes) {
+    check_places(subject, whose, sample.slice(0, sample.rank() - 1),
+                 labels.shape);
+    return;
+  }
   const bool fits = loss.targets() == Targets::rows
                         ? labels.shape == sample
                         : labels.shape.size() == sample.size();

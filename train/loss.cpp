@@ -148,8 +148,8 @@ bool takes_logits(std::string_view loss, std::string_view wanted,
 /// rounding.
 bool are_shares(const Tensor& rows) {
   const Shape& shape = rows.shape();
-  if (shape.rank() != 2 || shape[0] < 1 || shape[1] < 2) return false;
-  const auto length = static_cast<size_t>(shape[1]);
+  if (shape.rank() < 2 || shape.size() < 1 || shape[-1] < 2) return false;
+  const auto length = static_cast<size_t>(shape[-1]);
   const auto values = rows.f32();
   for (size_t first = 0; first < values.size(); first += length) {
     double sum = 0;
@@ -189,11 +189,14 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
           if (!known && activation == "softmax") expect_logits(name, y);
           return compute(y, batch,
                          {.label_smoothing = options.label_smoothing,
-                          .from_logits = from_logits});
+                          .from_logits = from_logits,
+                          .ignore_label = options.ignore_label});
         },
         traits);
   };
-  const LossTraits fixed{.targets = targets, .metrics = {metric}};
+  const LossTraits fixed{.targets = targets,
+                         .metrics = {metric},
+                         .ignore_label = options.ignore_label};
   LossTraits traits = fixed;
   traits.adapt = [=](const std::string& end) {
     const bool known =
@@ -210,7 +213,7 @@ Loss cross_entropy(const std::string& name, const std::string& activation,
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options) {
   return cross_entropy(
       "sparse_categorical_cross_entropy", "softmax", options, Targets::classes,
-      metrics::accuracy(),
+      metrics::accuracy(options.ignore_label),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
         return softmax_cross_entropy(y, batch.label(), o, kPerSample);
       });

@@ -49,10 +49,11 @@ std::vector<double> means(std::string_view name, const Tensor& outputs,
 
 }  // namespace
 
-Metric accuracy() {
-  return {"accuracy", [](const Tensor& outputs, const Batch& batch) {
-            return in_top_k("accuracy", outputs, batch.label(), 1);
-          }};
+Metric accuracy(std::optional<int64_t> ignore_label) {
+  return {
+      "accuracy", [ignore_label](const Tensor& outputs, const Batch& batch) {
+        return in_top_k("accuracy", outputs, batch.label(), 1, ignore_label);
+      }};
 }
 
 Metric top_k_accuracy(int64_t k) {

@@ -1,5 +1,6 @@
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,12 @@
 namespace octet::train {
 namespace {
 
+Shape with_classes(const Shape& places, int64_t classes) {
+  std::vector<int64_t> dims(places.dims().begin(), places.dims().end());
+  dims.push_back(classes);
+  return Shape(dims);
+}
+
 class OneHotSource final : public SampleSource {
  public:
   OneHotSource(Dataset data, int64_t classes)
@@ -21,7 +28,8 @@ class OneHotSource final : public SampleSource {
     return data_.input_specs();
   }
   std::vector<TensorSpec> label_specs() const override {
-    return {{{classes_}, DType::f32, data_.label_specs()[0].name}};
+    const TensorSpec label = data_.label_specs()[0];
+    return {{with_classes(label.shape, classes_), DType::f32, label.name}};
   }
   Batch read(std::span<const int64_t> indices) const override {
     Batch batch = data_.batch(indices);
@@ -47,7 +55,7 @@ Dataset one_hot(const Dataset& data, int64_t classes) {
 }
 
 Tensor one_hot(const Tensor& labels, int64_t classes) {
-  Tensor result = Tensor::zeros(Shape{labels.size(), classes});
+  Tensor result = Tensor::zeros(with_classes(labels.shape(), classes));
   float* row = result.f32().data();
   for (const int64_t label : labels.data<int64_t>()) {
     if (label < 0 || label >= classes) {

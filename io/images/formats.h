@@ -11,6 +11,8 @@ namespace octet::io {
 /// Shapes: u8 [h,w,c], c 1 to 4 for PNG, 1 or 3 for JPEG.
 /// Throws: FormatError; UnsupportedError in a build without the library.
 Tensor decode_png(std::string_view bytes);
+/// Shapes: u8 [h,w]. Throws: as read_mask().
+Tensor decode_png_mask(std::string_view bytes);
 Tensor decode_jpeg(std::string_view bytes);
 
 /// Throws: FormatError if an image has a side of 0 or is beyond the limits of

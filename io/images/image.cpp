@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t kLargestImageFile = int64_t{1} << 30;
 constexpr std::string_view kImageFile = "a PNG or JPEG image";
+constexpr std::string_view kMaskFile = "a PNG image";
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegMagic = "\xff\xd8\xff";
 
@@ -87,6 +88,24 @@ Tensor read_image(const std::filesystem::path& path, int64_t channels) {
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] { return decode_image(bytes, channels); });
+}
+
+Tensor read_mask(const std::filesystem::path& path) {
+  const std::string bytes = read_file_as(kMaskFile, path, kLargestImageFile);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        if (bytes.starts_with(kPngMagic)) return decode_png_mask(bytes);
+        if (bytes.starts_with(kJpegMagic)) {
+          throw FormatError(
+              "mask: expected a PNG file, got a JPEG, which changes the "
+              "numbers "
+              "of pixels. Hint: save masks as PNG");
+        }
+        refuse_other_kind(kMaskFile, bytes);
+        throw FormatError(
+            "mask: expected a PNG file, got another kind of file");
+      });
 }
 
 }  // namespace octet::io

@@ -1,12 +1,16 @@
 #include "image_files.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/io/image.h>
 #include <octet/runtime/error.h>
@@ -18,15 +22,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool is_image_name(const fs::path& path) {
+  std::string extension = path.extension().string();
+  for (char& c : extension) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
+}
+
 /// The largest part of the shape of `size` from the middle of an image.
-/// Source: keras/src/utils/image_utils.py, smart_resize.
+/// Shapes: u8 [h,w,...]. Source: keras/src/utils/image_utils.py, smart_resize.
 Tensor cropped_to(const Tensor& image, Size2 size) {
-  const int64_t h = image.shape()[0], w = image.shape()[1];
+  const Shape& shape = image.shape();
+  const int64_t h = shape[0], w = shape[1];
   const int64_t crop_h = std::clamp<int64_t>(w * size.h / size.w, 1, h);
   const int64_t crop_w = std::clamp<int64_t>(h * size.w / size.h, 1, w);
   const int64_t top = (h - crop_h) / 2, left = (w - crop_w) / 2;
-  const int64_t c = image.shape()[2];
-  Tensor part(Shape{crop_h, crop_w, c}, DType::u8);
+  const int64_t c = shape.size() / (h * w);
+  Tensor part(shape.with(0, crop_h).with(1, crop_w), DType::u8);
   for (int64_t y = 0; y < crop_h; ++y) {
     std::copy_n(image.data<uint8_t>().data() + ((top + y) * w + left) * c,
                 crop_w * c, part.data<uint8_t>().data() + y * crop_w * c);
@@ -34,26 +47,56 @@ Tensor cropped_to(const Tensor& image, Size2 size) {
   return part;
 }
 
-/// Shapes: u8 [size.h,size.w,channels].
-Tensor read_resized(const fs::path& path, const ImageOptions& options) {
-  const Tensor image = read_image(path, options.channels);
-  return resize_bilinear(
-      options.fit == ImageFit::crop ? cropped_to(image, options.size) : image,
-      options.size);
+/// An image with its mask, if it has one.
+struct Sample {
+  Tensor image;  // u8 [h,w,channels]
+  Tensor mask;   // u8 [h,w]
+};
+
+/// Shapes: of the size of the options.
+Sample read_sample(const fs::path& path, const fs::path* mask_path,
+                   const ImageOptions& options) {
+  Sample sample{read_image(path, options.channels), {}};
+  if (mask_path != nullptr) {
+    sample.mask = read_mask(*mask_path);
+    const Shape& mask = sample.mask.shape();
+    if (mask != sample.image.shape().slice(0, 2)) {
+      throw FormatError(fmt::format(
+          "{}: expected a mask of the size of its image '{}', {}, got {}",
+          mask_path->string(), path.string(),
+          sample.image.shape().slice(0, 2).to_string(), mask.to_string()));
+    }
+  }
+  const auto cut = [&](const Tensor& image) {
+    return options.fit == ImageFit::crop ? cropped_to(image, options.size)
+                                         : image;
+  };
+  sample.image = resize_bilinear(cut(sample.image), options.size);
+  if (mask_path != nullptr) {
+    sample.mask = resize_nearest(cut(sample.mask), options.size);
+  }
+  return sample;
 }
 
 class FileSource final : public SampleSource {
  public:
-  FileSource(std::vector<fs::path> files, Tensor labels,
+  FileSource(std::vector<fs::path> files, ImageLabels labels,
              const ImageOptions& options)
       : files_(std::move(files)),
         options_(options),
         labels_(std::move(labels)),
         cache_(files_.size()),
         cache_left_(options.cache_bytes) {
+    for (size_t i = 0; i < labels_.values.size(); ++i) {
+      class_of_[static_cast<size_t>(labels_.values[i])] =
+          static_cast<int64_t>(i);
+    }
     if (!options.eager) return;
     cache_left_ = std::numeric_limits<int64_t>::max();
-    parallel_for(size(), [&](int64_t i) { (void)image(i); });
+    parallel_for(size(), [&](int64_t i) {
+      const Sample read = sample(i);
+      if (has_masks()) (void)classes(i, read.mask);
+    });
   }
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
@@ -62,62 +105,108 @@ class FileSource final : public SampleSource {
   }
 
   std::vector<TensorSpec> label_specs() const override {
-    return {
-        {labels_.shape().slice(1, labels_.shape().rank()), labels_.dtype()}};
+    if (has_masks()) {
+      return {{{options_.size.h, options_.size.w}, DType::i64}};
+    }
+    const Tensor& labels = labels_.labels;
+    return {{labels.shape().slice(1, labels.shape().rank()), labels.dtype()}};
   }
-  std::vector<Tensor> known_labels() const override { return {labels_}; }
+  std::vector<Tensor> known_labels() const override {
+    if (has_masks()) return SampleSource::known_labels();
+    return {labels_.labels};
+  }
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
-    Batch batch(
-        Tensor({count, options_.size.h, options_.size.w, options_.channels}),
-        rows_at(labels_, indices));
+    const auto& [h, w] = options_.size;
+    Batch batch(Tensor({count, h, w, options_.channels}),
+                has_masks() ? Tensor({count, h, w}, DType::i64)
+                            : rows_at(labels_.labels, indices));
     parallel_for(count, [&](int64_t i) {
       const int64_t index = indices[static_cast<size_t>(i)];
-      const Tensor input = preprocess_input(image(index), options_.preprocess);
+      const Sample read = sample(index);
+      const Tensor input = preprocess_input(read.image, options_.preprocess);
       Tensor row = batch.input().slice(i, 1);  // shares the memory
       std::ranges::copy(std::as_const(input).f32(), row.f32().begin());
+      if (!has_masks()) return;
+      Tensor label = batch.label().slice(i, 1);
+      std::ranges::copy(classes(index, read.mask),
+                        label.data<int64_t>().begin());
     });
     return batch;
   }
 
  private:
-  /// Shapes: u8 [h,w,channels].
-  Tensor image(int64_t index) const {
-    Tensor& kept = cache_[static_cast<size_t>(index)];
+  bool has_masks() const { return !labels_.masks.empty(); }
+
+  Sample sample(int64_t index) const {
+    const auto at = static_cast<size_t>(index);
+    Sample& kept = cache_[at];
     {
       const std::lock_guard lock(mutex_);
-      if (!kept.empty()) return kept;
+      if (!kept.image.empty()) return kept;
     }
-    const Tensor fresh =
-        read_resized(files_[static_cast<size_t>(index)], options_);
+    const Sample fresh = read_sample(
+        files_[at], has_masks() ? &labels_.masks[at] : nullptr, options_);
+    const int64_t bytes =
+        fresh.image.bytes() + (has_masks() ? fresh.mask.bytes() : 0);
     const std::lock_guard lock(mutex_);
-    if (kept.empty() && fresh.bytes() <= cache_left_) {
-      cache_left_ -= fresh.bytes();
+    if (kept.image.empty() && bytes <= cache_left_) {
+      cache_left_ -= bytes;
       kept = fresh;
     }
     return fresh;
   }
 
+  /// The labels of a mask's pixels.
+  std::vector<int64_t> classes(int64_t index, const Tensor& mask) const {
+    const auto pixels = std::as_const(mask).data<uint8_t>();
+    std::vector<int64_t> result(pixels.size());
+    for (size_t i = 0; i < pixels.size(); ++i) {
+      const int64_t value = pixels[i];
+      result[i] = value;
+      if (labels_.values.empty()) continue;
+      if (class_of_[pixels[i]] >= 0) {
+        result[i] = class_of_[pixels[i]];
+      } else if (value < std::ssize(labels_.values)) {
+        throw FormatError(fmt::format(
+            "{}: expected pixels of {}, or others that do not count and are no "
+            "number of a class, got {}",
+            labels_.masks[static_cast<size_t>(index)].string(),
+            fmt::join(labels_.values, ", "), value));
+      }
+    }
+    return result;
+  }
+
   std::vector<fs::path> files_;
   ImageOptions options_;
-  Tensor labels_;
+  ImageLabels labels_;
+  // By the number of a pixel; -1 for none.
+  std::array<int64_t, 256> class_of_ = filled_with_none();
   mutable std::mutex mutex_;
-  mutable std::vector<Tensor> cache_;  // of those that are kept
+  mutable std::vector<Sample> cache_;  // of those that are kept
   mutable int64_t cache_left_;         // bytes
+
+  static std::array<int64_t, 256> filled_with_none() {
+    std::array<int64_t, 256> none{};
+    none.fill(-1);
+    return none;
+  }
 };
 
 /// Takes the files that cannot be decoded out, with their labels. Returns what
 /// is wrong with each.
 std::vector<std::string> skip_corrupt(const std::string& what,
                                       std::vector<fs::path>& files,
-                                      Tensor& labels,
+                                      ImageLabels& labels,
                                       const ImageOptions& options) {
   std::vector<std::string> problems(files.size());
   parallel_for(std::ssize(files), [&](int64_t i) {
     const auto at = static_cast<size_t>(i);
     try {
       (void)read_image(files[at], options.channels);
+      if (!labels.masks.empty()) (void)read_mask(labels.masks[at]);
     } catch (const FormatError& error) {
       problems[at] = error.message();
     } catch (const IoError& error) {
@@ -125,11 +214,13 @@ std::vector<std::string> skip_corrupt(const std::string& what,
     }
   });
   std::vector<fs::path> sound;
+  std::vector<fs::path> sound_masks;
   std::vector<int64_t> places;
   std::vector<std::string> skipped;
   for (size_t i = 0; i < problems.size(); ++i) {
     if (problems[i].empty()) {
       sound.push_back(files[i]);
+      if (!labels.masks.empty()) sound_masks.push_back(labels.masks[i]);
       places.push_back(static_cast<int64_t>(i));
     } else {
       skipped.push_back(fmt::format("{}: {}", files[i].string(), problems[i]));
@@ -148,7 +239,8 @@ std::vector<std::string> skip_corrupt(const std::string& what,
                     what, skipped.size(), problems.size(), skipped[0]));
   }
   files = std::move(sound);
-  labels = rows_at(labels, places);
+  labels.masks = std::move(sound_masks);
+  if (labels.masks.empty()) labels.labels = rows_at(labels.labels, places);
   return skipped;
 }
 
@@ -174,8 +266,33 @@ void check_image_options(std::string_view subject,
                          options.preprocess);
 }
 
+std::vector<fs::directory_entry> folder_entries(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  fs::directory_iterator it(folder, error);
+  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+    if (!it->path().filename().string().starts_with('.')) {
+      entries.push_back(*it);
+    }
+  }
+  if (error) {
+    throw IoError(fmt::format("{}: cannot read the folder: {}", folder.string(),
+                              error.message()));
+  }
+  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.path().native() < b.path().native();
+  });
+  return entries;
+}
+
+bool is_image_file(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return is_image_name(entry.path()) &&
+         (entry.is_regular_file(ignored) || !entry.exists(ignored));
+}
+
 ImageFiles read_images(const std::string& what, std::vector<fs::path> files,
-                       Tensor labels, const ImageOptions& options) {
+                       ImageLabels labels, const ImageOptions& options) {
   std::vector<std::string> skipped;
   if (options.corrupt == CorruptFiles::skip) {
     skipped = skip_corrupt(what, files, labels, options);
@@ -206,7 +323,8 @@ ImageFiles load_images(std::vector<fs::path> files, Tensor labels,
         "load_images: expected labels [{}{}], one for each file, got {}",
         files.size(), classes ? "" : ",...", shape.to_string()));
   }
-  return read_images("load_images", std::move(files), labels.clone(), options);
+  return read_images("load_images", std::move(files),
+                     {.labels = labels.clone()}, options);
 }
 
 }  // namespace octet::io

@@ -13,9 +13,27 @@ namespace octet::io {
 /// Throws: ValueError naming `subject` for options out of range.
 void check_image_options(std::string_view subject, const ImageOptions& options);
 
-/// load_images() of checked options and labels; messages name `what`.
+/// What goes with each image: a row of labels, or a mask.
+struct ImageLabels {
+  Tensor labels = {};
+  std::vector<std::filesystem::path> masks = {};
+  std::vector<int64_t> values = {};  ///< see SegmentationOptions
+};
+
+/// load_images() or load_segmentation() of checked options and labels; messages
+/// name `what`.
 ImageFiles read_images(const std::string& what,
-                       std::vector<std::filesystem::path> files, Tensor labels,
-                       const ImageOptions& options);
+                       std::vector<std::filesystem::path> files,
+                       ImageLabels labels, const ImageOptions& options);
+
+/// The entries of a folder that are not hidden, sorted by name.
+/// Throws: IoError.
+std::vector<std::filesystem::directory_entry> folder_entries(
+    const std::filesystem::path& folder);
+
+/// Whether an entry is to be read: a file by the name of an image, or a link to
+/// one that is missing, which is an error that its reader names. To open a pipe
+/// would wait for ever.
+bool is_image_file(const std::filesystem::directory_entry& entry);
 
 }  // namespace octet::io

@@ -17,42 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The entries of a folder that are not hidden, sorted by name.
-std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::directory_entry> entries;
-  fs::directory_iterator it(folder, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    if (!it->path().filename().string().starts_with('.')) {
-      entries.push_back(*it);
-    }
-  }
-  if (error) {
-    throw IoError(fmt::format("{}: cannot read the folder: {}", folder.string(),
-                              error.message()));
-  }
-  std::sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return a.path().native() < b.path().native();
-  });
-  return entries;
-}
-
-bool is_image_name(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
-}
-
-/// Whether an entry is to be read: a file, or a link to one that is missing,
-/// which is an error that its reader names. To open a pipe would wait for ever.
-bool is_image_file(const fs::directory_entry& entry) {
-  std::error_code ignored;
-  return is_image_name(entry.path()) &&
-         (entry.is_regular_file(ignored) || !entry.exists(ignored));
-}
-
 /// A folder's entries, by what load_image_folder() makes of them.
 struct Contents {
   std::vector<fs::path> folders;
@@ -62,7 +26,7 @@ struct Contents {
 
 Contents contents_of(const fs::path& folder) {
   Contents contents;
-  for (const fs::directory_entry& entry : entries_of(folder)) {
+  for (const fs::directory_entry& entry : folder_entries(folder)) {
     std::error_code ignored;
     if (entry.is_directory(ignored)) {
       contents.folders.push_back(entry.path());
@@ -214,7 +178,7 @@ ImageFolder load_image_folder(const fs::path& folder,
   const Shape n{std::ssize(listing.labels)};
   ImageFiles files =
       read_images(folder.string(), std::move(listing.files),
-                  Tensor::of<int64_t>(n, listing.labels), options);
+                  {.labels = Tensor::of<int64_t>(n, listing.labels)}, options);
   check_classes(folder, listing, files.data);
   return {std::move(files.data), std::move(listing.classes),
           std::move(files.skipped)};

@@ -27,9 +27,12 @@ struct PngReader {
   png_infop info = nullptr;
   char message[128] = "not enough memory";
 
+  bool mask = false;  // numbers as stored, of one channel
   png_uint_32 width = 0;
   png_uint_32 height = 0;
   int stored_bits = 0;  // per pixel, in the file
+  int colour = 0;       // PNG_COLOR_TYPE_...
+  int depth = 0;        // bits of a channel, in the file
   int channels = 0;
 };
 
@@ -60,14 +63,19 @@ bool read_header(PngReader& reader) {
   png_read_info(reader.png, reader.info);
   reader.width = png_get_image_width(reader.png, reader.info);
   reader.height = png_get_image_height(reader.png, reader.info);
-  reader.stored_bits = png_get_bit_depth(reader.png, reader.info) *
-                       png_get_channels(reader.png, reader.info);
-  png_set_expand(reader.png);    // palettes, few bits, transparency
-  png_set_scale_16(reader.png);  // to eight bits, rounded
+  reader.colour = png_get_color_type(reader.png, reader.info);
+  reader.depth = png_get_bit_depth(reader.png, reader.info);
+  reader.stored_bits = reader.depth * png_get_channels(reader.png, reader.info);
+  if (reader.mask) {
+    png_set_packing(reader.png);  // a byte a pixel, of the same number
+  } else {
+    png_set_expand(reader.png);    // palettes, few bits, transparency
+    png_set_scale_16(reader.png);  // to eight bits, rounded
+  }
   png_set_interlace_handling(reader.png);
   png_read_update_info(reader.png, reader.info);
   reader.channels = png_get_channels(reader.png, reader.info);
-  return png_get_bit_depth(reader.png, reader.info) == 8;
+  return reader.mask || png_get_bit_depth(reader.png, reader.info) == 8;
 }
 
 bool read_rows(PngReader& reader, png_bytepp rows) {
@@ -99,15 +107,23 @@ void check_ratio(const PngReader& reader, size_t file_bytes) {
   }
 }
 
-}  // namespace
+void check_mask(const PngReader& reader) {
+  const bool one = reader.colour == PNG_COLOR_TYPE_GRAY ||
+                   reader.colour == PNG_COLOR_TYPE_PALETTE;
+  if (one && reader.depth <= 8) return;
+  throw FormatError(fmt::format(
+      "mask: expected one number of up to 8 bits a pixel, grey or of a "
+      "palette, got {}. Hint: write the class of each pixel as grey",
+      !one ? reader.colour == PNG_COLOR_TYPE_GRAY_ALPHA ? "grey with alpha"
+                                                        : "colours"
+           : "16 bits"));
+}
 
-bool reads_png() { return true; }
-
-Tensor decode_png(std::string_view bytes) {
-  PngReader reader(bytes);
+Tensor read_pixels(PngReader& reader, size_t file_bytes) {
   if (!read_header(reader)) fail(reader);
+  if (reader.mask) check_mask(reader);
   check_image_size("PNG", reader.width, reader.height);
-  check_ratio(reader, bytes.size());
+  check_ratio(reader, file_bytes);
   Tensor image(
       Shape{int64_t{reader.height}, int64_t{reader.width}, reader.channels},
       DType::u8);
@@ -119,6 +135,22 @@ Tensor decode_png(std::string_view bytes) {
   }
   if (!read_rows(reader, rows.data())) fail(reader);
   return image;
+}
+
+}  // namespace
+
+bool reads_png() { return true; }
+
+Tensor decode_png(std::string_view bytes) {
+  PngReader reader(bytes);
+  return read_pixels(reader, bytes.size());
+}
+
+Tensor decode_png_mask(std::string_view bytes) {
+  PngReader reader(bytes);
+  reader.mask = true;
+  const Tensor pixels = read_pixels(reader, bytes.size());
+  return pixels.reshaped(pixels.shape().slice(0, 2));
 }
 
 }  // namespace octet::io

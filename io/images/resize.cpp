@@ -82,18 +82,15 @@ void resize_columns(const float* from, int64_t row,
   }
 }
 
-}  // namespace
-
-Tensor resize_bilinear(const Tensor& image, Size2 size) {
+void check_resize(const Tensor& image, int rank, Size2 size) {
   if (image.empty() || image.dtype() != DType::u8) {
     throw ValueError("resize: expected an image of u8, got another tensor");
   }
   const Shape& shape = image.shape();
-  if (shape.rank() != 3 || shape.size() == 0) {
-    throw ShapeError(
-        fmt::format("resize: expected an image [h,w,c] of 1 or more pixels, "
-                    "got {}",
-                    shape.to_string()));
+  if (shape.rank() != rank || shape.size() == 0) {
+    throw ShapeError(fmt::format(
+        "resize: expected {} of 1 or more pixels, got {}",
+        rank == 3 ? "an image [h,w,c]" : "a mask [h,w]", shape.to_string()));
   }
   if (size.h < 1 || size.w < 1 || size.h > kLargestImageSide ||
       size.w > kLargestImageSide) {
@@ -101,6 +98,13 @@ Tensor resize_bilinear(const Tensor& image, Size2 size) {
         fmt::format("resize: expected a size of 1 to {}, got {}x{}",
                     kLargestImageSide, size.h, size.w));
   }
+}
+
+}  // namespace
+
+Tensor resize_bilinear(const Tensor& image, Size2 size) {
+  check_resize(image, 3, size);
+  const Shape& shape = image.shape();
   const int64_t h = shape[0];
   const int64_t w = shape[1];
   const int64_t c = shape[2];
@@ -111,6 +115,21 @@ Tensor resize_bilinear(const Tensor& image, Size2 size) {
   Tensor result(Shape{size.h, size.w, c}, DType::u8);
   resize_columns(rows.f32().data(), size.w * c, windows_of(h, size.h),
                  result.data<uint8_t>().data());
+  return result;
+}
+
+Tensor resize_nearest(const Tensor& mask, Size2 size) {
+  check_resize(mask, 2, size);
+  const int64_t h = mask.shape()[0], w = mask.shape()[1];
+  Tensor result(Shape{size.h, size.w}, DType::u8);
+  const uint8_t* from = mask.data<uint8_t>().data();
+  uint8_t* to = result.data<uint8_t>().data();
+  for (int64_t y = 0; y < size.h; ++y) {
+    const uint8_t* row = from + (2 * y + 1) * h / (2 * size.h) * w;
+    for (int64_t x = 0; x < size.w; ++x) {
+      *to++ = row[(2 * x + 1) * w / (2 * size.w)];
+    }
+  }
   return result;
 }
 

@@ -8,10 +8,17 @@ namespace octet::io {
 
 bool reads_png() { return false; }
 
-Tensor decode_png(std::string_view) {
+namespace {
+
+[[noreturn]] void refuse() {
   throw UnsupportedError(
       "PNG: expected a build with libpng, got one without. Hint: install the "
       "package libpng-dev and build again");
 }
+
+}  // namespace
+
+Tensor decode_png(std::string_view) { refuse(); }
+Tensor decode_png_mask(std::string_view) { refuse(); }
 
 }  // namespace octet::io

@@ -130,7 +130,7 @@ void check(const AutoCalibrationOptions& options) {
 std::vector<int64_t> classes_of(const Model& model, const Dataset& data) {
   const std::vector<TensorSpec> specs = data.label_specs();
   if (specs.size() != 1 || specs[0].dtype != DType::i64 ||
-      model.outputs().size() != 1) {
+      specs[0].shape.rank() != 0 || model.outputs().size() != 1) {
     return {};
   }
   const Shape output = model.outputs()[0].shape();

@@ -47,6 +47,23 @@ struct SmoothLabel {
   double operator()(size_t k) const { return rest + (k == label ? share : 0); }
 };
 
+/// The mean of a sample's places, of which `count` have a part; `d` becomes
+/// its gradient. One place keeps its bits.
+double mean_of_places(double sum, size_t count, std::span<float> d) {
+  if (count < 2) return sum;
+  const auto share = static_cast<float>(1 / static_cast<double>(count));
+  for (float& each : d) each *= share;
+  return sum / static_cast<double>(count);
+}
+
+void refuse_ignored(std::string_view name, const CrossEntropyOptions& options) {
+  if (!options.ignore_label) return;
+  throw ValueError(fmt::format(
+      "{}: expected no ignore_label, got {}. Hint: softmax_cross_entropy takes "
+      "class numbers; targets of zeros alone do not count either",
+      name, *options.ignore_label));
+}
+
 }  // namespace
 
 Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
@@ -54,19 +71,35 @@ Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
                                const LossOptions& loss_options) {
   constexpr auto kName = "softmax_cross_entropy";
   loss::check_logits(kName, outputs.shape());
-  loss::check_labels(kName, outputs.shape(), labels);
+  loss::check_labels(kName, outputs.shape(), labels, options.ignore_label);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   const Variable logits = loss::logits_of(kName, "softmax", outputs,
                                           options.from_logits.value_or(true));
-  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto classes = static_cast<size_t>(logits.shape()[-1]);
   const auto values = logits.value().f32();
   const auto label = labels.data<int64_t>();
   return loss::over_rows(
       kName, logits,
-      [&](size_t i, std::span<float> d) {
-        return cross_entropy_row(
-            values.subspan(i * classes, classes), d, 1,
-            SmoothLabel(label[i], classes, options.label_smoothing));
+      [&](size_t sample, std::span<float> d) {
+        const size_t places = d.size() / classes;
+        const auto own = label.subspan(sample * places, places);
+        const auto counted = [&](int64_t each) {
+          return each != options.ignore_label;
+        };
+        const auto count =
+            static_cast<size_t>(std::ranges::count_if(own, counted));
+        double sum = 0;
+        for (size_t i = 0; i < places; ++i) {
+          const auto place = d.subspan(i * classes, classes);
+          if (!counted(own[i])) {
+            std::ranges::fill(place, 0.0f);
+            continue;
+          }
+          sum += cross_entropy_row(
+              values.subspan((sample * places + i) * classes, classes), place,
+              1, SmoothLabel(own[i], classes, options.label_smoothing));
+        }
+        return mean_of_places(sum, count, d);
       },
       loss_options);
 }
@@ -76,6 +109,7 @@ Variable categorical_cross_entropy(const Variable& outputs,
                                    const CrossEntropyOptions& options,
                                    const LossOptions& loss_options) {
   constexpr auto kName = "categorical_cross_entropy";
+  refuse_ignored(kName, options);
   loss::check_logits(kName, outputs.shape());
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets,
@@ -83,7 +117,7 @@ Variable categorical_cross_entropy(const Variable& outputs,
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
   const Variable logits = loss::logits_of(kName, "softmax", outputs,
                                           options.from_logits.value_or(true));
-  const auto classes = static_cast<size_t>(logits.shape()[1]);
+  const auto classes = static_cast<size_t>(logits.shape()[-1]);
   const auto values = logits.value().f32();
   const auto target = targets.f32();
   const double share = 1 - double{options.label_smoothing};
@@ -91,11 +125,17 @@ Variable categorical_cross_entropy(const Variable& outputs,
       double{options.label_smoothing} / static_cast<double>(classes);
   return loss::over_rows(
       kName, logits,
-      [&](size_t i, std::span<float> d) {
-        const auto row = target.subspan(i * classes, classes);
-        return cross_entropy_row(
-            values.subspan(i * classes, classes), d, 1,
-            [&](size_t k) { return share * row[k] + rest; });
+      [&](size_t sample, std::span<float> d) {
+        const size_t places = d.size() / classes;
+        double sum = 0;
+        for (size_t i = 0; i < places; ++i) {
+          const size_t first = (sample * places + i) * classes;
+          const auto row = target.subspan(first, classes);
+          sum += cross_entropy_row(
+              values.subspan(first, classes), d.subspan(i * classes, classes),
+              1, [&](size_t k) { return share * row[k] + rest; });
+        }
+        return mean_of_places(sum, places, d);
       },
       loss_options);
 }
@@ -104,6 +144,7 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
                               const CrossEntropyOptions& options,
                               const LossOptions& loss_options) {
   constexpr auto kName = "binary_cross_entropy";
+  refuse_ignored(kName, options);
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets, 1);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);
@@ -143,6 +184,10 @@ Variable distillation_loss(const Variable& outputs, const Tensor& teacher,
                            const LossOptions& loss_options) {
   constexpr auto kName = "distillation_loss";
   loss::check_logits(kName, outputs.shape());
+  if (outputs.shape().rank() != 2) {
+    throw ShapeError(fmt::format("{}: expected logits [n,classes], got {}",
+                                 kName, outputs.shape().to_string()));
+  }
   loss::check_labels(kName, outputs.shape(), labels);
   loss::check_targets(kName, outputs.shape(), teacher);
   loss::check_share(kName, "alpha", options.alpha);

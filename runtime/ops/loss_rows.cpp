@@ -108,25 +108,29 @@ double log_sum_exp(std::span<const float> x, double temperature) {
 }
 
 void check_logits(std::string_view name, const Shape& logits) {
-  if (logits.rank() != 2 || logits[0] < 1 || logits[1] < 1) {
-    throw ShapeError(fmt::format("{}: expected logits [n,classes], got {}",
+  if (logits.rank() < 2 || logits.size() < 1) {
+    throw ShapeError(fmt::format("{}: expected logits [n,...,classes], got {}",
                                  name, logits.to_string()));
   }
 }
 
 void check_labels(std::string_view name, const Shape& logits,
-                  const Tensor& labels) {
-  if (labels.shape() != Shape{logits[0]}) {
-    throw ShapeError(
-        fmt::format("{}: expected labels [{}] for logits {}, got {}", name,
-                    logits[0], logits.to_string(), labels.shape().to_string()));
+                  const Tensor& labels, std::optional<int64_t> ignored) {
+  const Shape places = logits.slice(0, logits.rank() - 1);
+  if (labels.shape() != places) {
+    throw ShapeError(fmt::format("{}: expected labels {} for logits {}, got {}",
+                                 name, places.to_string(), logits.to_string(),
+                                 labels.shape().to_string()));
   }
+  const int64_t classes = logits[-1];
+  const size_t length = places.size() / places[0];
   const auto values = labels.data<int64_t>();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < 0 || values[i] >= logits[1]) {
-      throw ValueError(
-          fmt::format("{}: expected labels in [0,{}), got {} at sample {}",
-                      name, logits[1], values[i], i));
+    if ((values[i] < 0 || values[i] >= classes) && values[i] != ignored) {
+      throw ValueError(fmt::format(
+          "{}: expected labels in [0,{}){}, got {} at sample {}", name, classes,
+          ignored ? fmt::format(" or {}", *ignored) : "", values[i],
+          i / length));
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -22,12 +23,12 @@ Variable over_rows(std::string_view name, const Variable& x, const Row& row,
 /// log(sum(exp(x / temperature))).
 double log_sum_exp(std::span<const float> x, double temperature = 1);
 
-/// Throws: ShapeError unless logits are [n,classes] with n and classes >= 1.
+/// Throws: ShapeError unless logits are [n,...,classes], none of them 0.
 void check_logits(std::string_view name, const Shape& logits);
-/// Throws: ShapeError unless labels are [n]; ValueError unless they are i64 in
-/// [0, classes).
+/// Throws: ShapeError unless labels are [n,...]; ValueError unless they are i64
+/// in [0, classes) or `ignored`.
 void check_labels(std::string_view name, const Shape& logits,
-                  const Tensor& labels);
+                  const Tensor& labels, std::optional<int64_t> ignored = {});
 /// Throws: ShapeError unless the targets have the outputs' shape, of rank 1 or
 /// more and not empty; ValueError unless they are f32.
 void check_targets(std::string_view name, const Shape& outputs,

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <string>
 
 #include <octet/runtime/rng.h>
@@ -41,6 +43,7 @@ void add_softmax(std::vector<GradientCase>& cases) {
 /// What a case needs besides its input: labels, targets and weights in both
 /// precisions.
 struct Given {
+  Shape label_shape;
   std::vector<int64_t> labels;
   Tensor targets;
   Tensor teacher;
@@ -52,8 +55,11 @@ struct Given {
     Rng rng = Rng(5).child(dims(x));
     rng.fill_normal(teacher, 0, 1);
     for (float& t : targets.f32()) t = rng.uniform();
-    for (int64_t i = 0; i < x[0]; ++i) {
+    label_shape = x.slice(0, std::max(1, x.rank() - 1));
+    for (int64_t i = 0; i < label_shape.size(); ++i) {
       labels.push_back((7 * i + 1) % x[-1]);
+    }
+    for (int64_t i = 0; i < x[0]; ++i) {
       // One sample of weight 0 where there are three.
       weights.f32()[static_cast<size_t>(i)] =
           i == 2 ? 0.0f : 0.5f + rng.uniform();
@@ -61,7 +67,15 @@ struct Given {
     weight_values.assign(weights.f32().begin(), weights.f32().end());
   }
   Tensor label_tensor() const {
-    return Tensor::of<int64_t>({static_cast<int64_t>(labels.size())}, labels);
+    return Tensor::of<int64_t>(label_shape, labels);
+  }
+  /// With 255 at those places.
+  Tensor labels_without(const std::set<int64_t>& places) const {
+    Tensor result = label_tensor();
+    for (const int64_t place : places) {
+      result.data<int64_t>()[static_cast<size_t>(place)] = 255;
+    }
+    return result;
   }
 };
 
@@ -108,7 +122,7 @@ void add_loss(std::vector<GradientCase>& cases, const std::string& op,
 }
 
 void add_cross_entropies(std::vector<GradientCase>& cases) {
-  const std::vector<Shape> shapes = {{1, 1}, {3, 17}, {5, 3}};
+  const std::vector<Shape> shapes = {{1, 1}, {3, 17}, {5, 3}, {3, 2, 3, 5}};
   for (const float s : {0.0f, 0.1f}) {
     const std::string variant = s == 0 ? "" : "smooth";
     add_loss(
@@ -119,7 +133,21 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
         },
         [s](const Array& x, const Given& g) {
           return reference::cross_entropies(
-              x, reference::one_hot(g.labels, x.shape[1]), double{s});
+              x, reference::one_hot(g.labels, x.shape[-1]), double{s});
+        });
+    // The second sample has no place that counts.
+    const std::set<int64_t> without = {0, 4, 6, 7, 8, 9, 10, 11};
+    add_loss(
+        cases, "softmax_cross_entropy", variant + "ignored", {{3, 2, 3, 5}},
+        [=](const Variable& x, const Given& g, const Tensor& w, Reduction r) {
+          return softmax_cross_entropy(
+              x, g.labels_without(without),
+              {.label_smoothing = s, .ignore_label = 255}, {w, r});
+        },
+        [=](const Array& x, const Given& g) {
+          return reference::cross_entropies(
+              x, reference::one_hot(g.labels, x.shape[-1]), double{s}, 1,
+              without);
         });
     add_loss(
         cases, "categorical_cross_entropy", variant, shapes,
@@ -145,7 +173,8 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
   for (const float alpha : {0.0f, 0.7f, 1.0f}) {
     add_loss(
         cases, "distillation_loss",
-        "alpha" + std::to_string(static_cast<int>(10 * alpha)), shapes,
+        "alpha" + std::to_string(static_cast<int>(10 * alpha)),
+        {{1, 1}, {3, 17}, {5, 3}},
         [alpha](const Variable& x, const Given& g, const Tensor& w,
                 Reduction r) {
           return distillation_loss(x, g.teacher, g.label_tensor(),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <vector>
 
 #include <octet/runtime/ops.h>
@@ -71,8 +72,10 @@ Array reduce(const Array& x, const std::vector<int>& axes,
              const std::function<double(const std::vector<double>&)>& fold);
 
 // Losses: per sample, [n], from targets [n,...].
+/// The mean over a sample's places [n,...,classes] but those `without`.
 Array cross_entropies(const Array& logits, const Array& targets,
-                      double smoothing, double temperature = 1);
+                      double smoothing, double temperature = 1,
+                      const std::set<int64_t>& without = {});
 Array binary_cross_entropies(const Array& logits, const Array& targets,
                              double smoothing);
 Array mean_errors(const Array& outputs, const Array& targets,

@@ -15,14 +15,25 @@ Array divided(Array x, double by) {
 }  // namespace
 
 Array cross_entropies(const Array& logits, const Array& targets,
-                      double smoothing, double temperature) {
+                      double smoothing, double temperature,
+                      const std::set<int64_t>& without) {
   const Array p = softmax(divided(logits, temperature));
-  const int64_t classes = logits.shape[1];
+  const int64_t classes = logits.shape[-1];
+  const int64_t places = row_length(logits) / classes;
   Array y({logits.shape[0]});
-  for (int64_t i = 0; i < p.size(); ++i) {
-    const double target =
-        targets[i] * (1 - smoothing) + smoothing / static_cast<double>(classes);
-    y[i / classes] -= target * std::log(p[i]);
+  for (int64_t sample = 0; sample < y.size(); ++sample) {
+    int64_t counted = 0;
+    for (int64_t place = sample * places; place < (sample + 1) * places;
+         ++place) {
+      if (without.contains(place)) continue;
+      ++counted;
+      for (int64_t i = place * classes; i < (place + 1) * classes; ++i) {
+        const double target = targets[i] * (1 - smoothing) +
+                              smoothing / static_cast<double>(classes);
+        y[sample] -= target * std::log(p[i]);
+      }
+    }
+    if (counted > 0) y[sample] /= static_cast<double>(counted);
   }
   return y;
 }

@@ -86,7 +86,7 @@ TEST(DatasetMap, RefusesOtherTypesAtOnce) {
   }),
                ValueError);
   EXPECT_THROW((void)numbered(3).map([](Batch batch) {
-    batch.label() = Tensor::zeros({batch.input().shape()[0], 2}, DType::i64);
+    batch.label() = Tensor::zeros({batch.input().shape()[0]}, DType::u8);
     return batch;
   }),
                ValueError);

@@ -354,6 +354,40 @@ TEST(Augment, MovesMasksWithTheirImages) {
   }
 }
 
+// Of one colour a class: what the nearest pixel is shows in both.
+TEST(Augment, MovesClassesWithoutMixingThem) {
+  const Batch images = train::counting({30, 5, 7, 1});
+  Tensor classes(Shape{30, 5, 7}, DType::i64);
+  for (size_t i = 0; i < classes.data<int64_t>().size(); ++i) {
+    classes.data<int64_t>()[i] = i % 3 == 0 ? 255 : 7;
+  }
+  const Batch batch(images.input(), classes);
+  // Whole pixels move as those of the image do.
+  const Batch flipped =
+      augment({random_flip({.vertical = true})}, batch, Rng(2), 0);
+  const std::vector<float> places = values(flipped);
+  const auto moved = flipped.label().data<int64_t>();
+  ASSERT_EQ(flipped.label().dtype(), DType::i64);
+  for (size_t i = 0; i < places.size(); ++i) {
+    const auto from = static_cast<size_t>(places[i] - values(batch)[0]);
+    EXPECT_EQ(moved[i], from % 3 == 0 ? 255 : 7);
+  }
+  const Batch turned = augment(
+      {random_shift(), random_rotation({.degrees = 40})}, batch, Rng(2), 0);
+  int64_t changed = 0;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    const int64_t label = std::as_const(turned).label().data<int64_t>()[i];
+    EXPECT_TRUE(label == 0 || label == 7 || label == 255) << label;
+    if (label != std::as_const(classes).data<int64_t>()[i]) ++changed;
+  }
+  EXPECT_GT(changed, 0);
+  // A turn by nothing leaves every pixel in place.
+  const Batch same =
+      augment({random_rotation({.degrees = 0})}, batch, Rng(2), 0);
+  EXPECT_TRUE(std::ranges::equal(same.label().data<int64_t>(),
+                                 std::as_const(classes).data<int64_t>()));
+}
+
 TEST(Augment, LeavesMasksWhereOnlyValuesChange) {
   const Batch batch = with_masks({6, 5, 7, 1}, true);
   const Batch changed =

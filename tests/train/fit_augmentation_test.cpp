@@ -153,12 +153,13 @@ TEST(FitAugmentation, RefusesMixedLabelsWhereClassesAreWanted) {
   EXPECT_THAT(plain, HasSubstr("one_hot() of the data"));
   EXPECT_THAT(
       refusal(blobs(4), {.class_weights = {1, 2}, .augmentation = mixed}),
-      HasSubstr("labels of i64 for class_weights, got f32"));
-  EXPECT_THAT(refusal(one_hot(blobs(4), 2),
-                      {.loss = losses::categorical_cross_entropy(),
-                       .class_weights = {1, 2},
-                       .augmentation = mixed}),
-              HasSubstr("labels of i64 for class_weights, got f32"));
+      HasSubstr("keeps labels of i64 for class_weights, got f32 after it"));
+  EXPECT_THAT(
+      refusal(one_hot(blobs(4), 2),
+              {.loss = losses::categorical_cross_entropy(),
+               .class_weights = {1, 2},
+               .augmentation = mixed}),
+      HasSubstr("labels of i64, one a sample, for class_weights, got f32"));
   EXPECT_THAT(refusal(blobs(4), {.loss = losses::categorical_cross_entropy(),
                                  .augmentation = mixed}),
               HasSubstr("one_hot() of the data"));

@@ -22,6 +22,61 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// A class for each pixel of [4,5].
+Model of_pixels(int64_t classes) {
+  const SymbolicTensor x = input({4, 5, 1});
+  return Model(x, Conv2D({.filters = classes, .kernel_size = 1})(x),
+               {.name = "net"});
+}
+
+Dataset masked(const Shape& labels, int64_t label) {
+  Tensor all(labels, DType::i64);
+  std::ranges::fill(all.data<int64_t>(), label);
+  return Dataset(noise({labels[0], 4, 5, 1}), all);
+}
+
+TEST(LabelCheck, KnowsLabelsOfPixels) {
+  const Model model = of_pixels(3);
+  EXPECT_EQ(evaluate(model, masked({6, 4, 5}, 2)).samples, 6);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)evaluate(model, masked({6, 4, 5}, 255));
+              }),
+              AllOf(HasSubstr("expected labels in [0,3)"),
+                    HasSubstr("got 255 at sample 0"),
+                    HasSubstr("say .ignore_label = 255 in the loss")));
+  const Loss ignoring =
+      losses::sparse_categorical_cross_entropy({.ignore_label = 255});
+  EXPECT_EQ(evaluate(model, masked({6, 4, 5}, 255), {.loss = ignoring}).loss,
+            0);
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)evaluate(model, masked({6}, 2)); }),
+      AllOf(HasSubstr("expected labels [N,4,5]"), HasSubstr("got [N]"),
+            HasSubstr("Flatten and Dense")));
+  EXPECT_THAT(
+      error_of<ValueError>([&] {
+        (void)evaluate(model, masked({6, 4, 5, 1}, 2));
+      }),
+      AllOf(HasSubstr("expected labels [N,4,5]"), HasSubstr("got [N,4,5,1]")));
+}
+
+TEST(LabelCheck, TellsTheShapeOfAColumnOfLabels) {
+  const SymbolicTensor x = input({4, 5, 1});
+  const Model model(x, Dense({.units = 3})(Flatten()(x)), {.name = "net"});
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                (void)masked({6, 1}, 2);
+              }),
+              HasSubstr("labels.reshaped({n})"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)evaluate(model, masked({6, 1, 1}, 2));
+              }),
+              AllOf(HasSubstr("expected labels [N]"), HasSubstr("got [N,1,1]"),
+                    HasSubstr("labels.reshaped({n})")));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)evaluate(model, masked({6, 4, 5}, 2));
+              }),
+              HasSubstr("end the model with [N,h,w,classes]"));
+}
+
 Model with_outputs(int64_t units) {
   const SymbolicTensor x = input({2});
   return Model(x, Dense({.units = units})(x), {.name = "net"});

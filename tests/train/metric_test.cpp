@@ -118,7 +118,8 @@ TEST(ConfusionMatrix, PrintsATable) {
 TEST(ConfusionMatrix, AgreesWithTheAccuracyOfAModel) {
   const Model model = small_network();
   const Dataset data = blobs(20);
-  const ConfusionMatrix matrix = confusion_matrix(model, data, 7);
+  const ConfusionMatrix matrix =
+      confusion_matrix(model, data, {.batch_size = 7});
   EXPECT_EQ(matrix.samples(), 20);
   EXPECT_EQ(matrix.count(0, 0) + matrix.count(0, 1), 10);
 }
@@ -130,6 +131,38 @@ TEST(ConfusionMatrix, RefusesClassesOutOfRange) {
   EXPECT_THROW(matrix.add(0, -1), ValueError);
   EXPECT_THROW(matrix.count(0, 2), ValueError);
   EXPECT_THROW(matrix.add(kScores, kLabels), ShapeError);
+}
+
+/// Two images of 1x3 pixels in two classes: answers 0 1 1 and 1 0 0.
+const Tensor kPixelScores =
+    Tensor::of<float>({2, 1, 3, 2}, {2, 1, 0, 3, 1, 4, 0, 1, 5, 2, 3, 1});
+
+TEST(Accuracy, IsTheShareOfASamplesPlaces) {
+  const Tensor masks = Tensor::of<int64_t>({2, 1, 3}, {0, 0, 1, 255, 0, 255});
+  const Batch all(kPixelScores,
+                  Tensor::of<int64_t>({2, 1, 3}, {0, 0, 1, 1, 0, 1}));
+  EXPECT_THAT(metrics::accuracy().each(kPixelScores, all),
+              ::testing::ElementsAre(2.0 / 3, 2.0 / 3));
+  EXPECT_THAT(metrics::accuracy(255).each(kPixelScores, {kPixelScores, masks}),
+              ::testing::ElementsAre(2.0 / 3, 1));
+  EXPECT_THROW(metrics::accuracy().each(kPixelScores, {kPixelScores, masks}),
+               ValueError);
+  const Tensor none = Tensor::of<int64_t>({2, 1, 3}, {9, 9, 9, 9, 9, 9});
+  EXPECT_THAT(metrics::accuracy(9).each(kPixelScores, {kPixelScores, none}),
+              ::testing::ElementsAre(0, 0));
+}
+
+TEST(ConfusionMatrix, CountsPlacesAndTheirIntersectionOverUnion) {
+  ConfusionMatrix matrix(3, 255);
+  matrix.add(Tensor::of<float>({1, 2, 3, 3}, {1, 0, 0, 0, 1, 0, 0, 1, 0,  //
+                                              1, 0, 0, 0, 1, 0, 1, 0, 0}),
+             Tensor::of<int64_t>({1, 2, 3}, {0, 0, 1, 0, 255, 0}));
+  EXPECT_EQ(matrix.samples(), 5);
+  EXPECT_EQ(matrix.iou(0), 3.0 / 4);
+  EXPECT_EQ(matrix.iou(1), 1.0 / 2);
+  EXPECT_TRUE(std::isnan(matrix.iou(2)));
+  EXPECT_EQ(matrix.mean_iou(), (3.0 / 4 + 1.0 / 2) / 2);
+  EXPECT_TRUE(std::isnan(ConfusionMatrix(2).mean_iou()));
 }
 
 }  // namespace

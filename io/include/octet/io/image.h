@@ -26,6 +26,12 @@ inline constexpr int64_t kMostImagePixels = int64_t{1} << 26;
 /// was built without the library; ValueError for other `channels`.
 Tensor read_image(const std::filesystem::path& path, int64_t channels = 0);
 
+/// The numbers that a PNG holds, without colours: those of a palette's entries,
+/// or of grey of up to 8 bits. Masks are stored so.
+/// Shapes: u8 [h,w]. Throws: as read_image(); FormatError for colours, alpha or
+/// 16 bits, and for a JPEG, whose pixels are not those that were written.
+Tensor read_mask(const std::filesystem::path& path);
+
 /// The same for the bytes of a file. Throws: as read_image().
 Tensor decode_image(std::string_view bytes, int64_t channels = 0);
 
@@ -35,6 +41,10 @@ Tensor decode_image(std::string_view bytes, int64_t channels = 0);
 /// Throws: ShapeError unless the image is [h,w,c] of 1 or more pixels;
 /// ValueError for another type or a size out of the limits.
 Tensor resize_bilinear(const Tensor& image, Size2 size);
+
+/// Shapes: u8 [h,w] -> u8 [size.h,size.w]: of each place the pixel that its
+/// centre is in. Throws: as resize_bilinear().
+Tensor resize_nearest(const Tensor& mask, Size2 size);
 
 /// Which formats this build reads.
 bool reads_png();

@@ -19,5 +19,6 @@
 #include <octet/io/onnx_model.h>
 #include <octet/io/placement_files.h>
 #include <octet/io/preprocess.h>
+#include <octet/io/segmentation.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/train_test.h>

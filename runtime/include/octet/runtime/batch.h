@@ -19,7 +19,8 @@ struct Batch {
         Tensor sample_weights = {});
 
   std::vector<Tensor> inputs;  ///< f32 [n, ...]
-  /// Each classes i64 [n], or targets f32 [n, ...].
+  /// Each classes i64 [n], or one a place, i64 [n, ...]; or targets
+  /// f32 [n, ...].
   std::vector<Tensor> labels;
   Tensor weights;  ///< of the samples in the loss, f32 [n]; empty: all 1
 
@@ -36,7 +37,7 @@ struct Batch {
 
 /// What one of a batch's tensors is like, without the batch.
 struct TensorSpec {
-  Shape shape;  ///< of one sample; [] for classes
+  Shape shape;  ///< of one sample; [] for a class
   DType dtype = DType::f32;
   std::string name = {};  ///< of the model's input or output; "": by its place
 

@@ -23,7 +23,8 @@ class SampleSource {
   virtual int64_t size() const = 0;
   /// What read() gives as Batch::inputs, all of f32.
   virtual std::vector<TensorSpec> input_specs() const = 0;
-  /// What it gives as Batch::labels: i64 and [] for classes, f32 for targets.
+  /// What it gives as Batch::labels: i64 and [] for classes, i64 for one of
+  /// each place, f32 for targets.
   virtual std::vector<TensorSpec> label_specs() const {
     return {{.shape = {}, .dtype = DType::i64}};
   }
@@ -47,9 +48,11 @@ class [[nodiscard]] Dataset {
   /// Throws: ValueError for a null pointer or a size below 0.
   explicit Dataset(std::shared_ptr<const SampleSource> source);
   /// Samples in memory. Shapes: inputs [n, ...] as f32, or as u8 that is
-  /// multiplied by `input_scale` when read; labels as i64 [n] (classes) or
-  /// f32 [n, ...] (targets: numbers, or shares of classes).
-  /// Throws: ShapeError if the counts differ; ValueError for other types.
+  /// multiplied by `input_scale` when read; labels as i64 [n] (classes),
+  /// i64 [n, ...] (one of each place, as in masks) or f32 [n, ...] (targets:
+  /// numbers, or shares of classes).
+  /// Throws: ShapeError if the counts differ, and for classes [n,1]; ValueError
+  /// for other types.
   Dataset(Tensor inputs, Tensor labels, float input_scale = 1.0f);
   /// The same of a model with several inputs or outputs, by their names, which
   /// are those of layers, or all by their place:
@@ -99,7 +102,7 @@ class [[nodiscard]] Dataset {
   /// and always alike. Shapes and types are those it gives for the first one.
   /// Names stay where there are as many inputs or labels as before.
   /// Throws: ValueError without a function or samples, or for inputs that are
-  /// not f32 and labels that are neither f32 nor i64 [n]; what it throws.
+  /// not f32 and labels that are neither f32 nor i64; what it throws.
   Dataset map(std::function<Batch(Batch)> function) const;
   /// These samples, then those of `other`.
   /// Throws: ShapeError, ValueError where shapes or types differ.

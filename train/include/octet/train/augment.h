@@ -102,9 +102,11 @@ std::shared_ptr<const Transform> on_inputs(
     std::vector<size_t> inputs, std::shared_ptr<const Transform> change);
 
 // All but mixup take images: the only input of rank 4. Those that move images
-// move labels [n,h,w] and [n,h,w,c] of the same size with them, masks for
-// instance. Shapes: f32 [n,h,w,c]. Throws: ValueError for options out of range,
-// here; ShapeError for other inputs and ValueError for several, when applied.
+// move labels [n,h,w] and [n,h,w,c] of the same size with them: masks of
+// numbers (f32) as images, masks of classes (i64) by the nearest pixel, with
+// class 0 where nothing was. Shapes: f32 [n,h,w,c]. Throws: ValueError for
+// options out of range, here; ShapeError for other inputs and ValueError for
+// several, when applied.
 
 /// Mirrors left and right, and top and bottom if wanted, each for half of the
 /// images.

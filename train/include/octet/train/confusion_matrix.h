@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@ namespace octet::train {
 
 class ConfusionMatrix {
  public:
+  /// Labels that are `ignore_label` are not counted.
   /// Throws: ValueError for classes < 1.
-  explicit ConfusionMatrix(int64_t classes);
+  explicit ConfusionMatrix(int64_t classes,
+                           std::optional<int64_t> ignore_label = {});
 
   int64_t classes() const { return classes_; }
 
@@ -22,11 +25,12 @@ class ConfusionMatrix {
   void add(int64_t actual, int64_t predicted);
   /// Counts the first of the largest outputs of every row; a row with a NaN
   /// has no answer and is counted in unanswered().
-  /// Shapes: outputs [n,classes]; labels [n] i64 or [n,classes] f32.
+  /// Shapes: outputs [n,...,classes]; labels [n,...] i64, or as the outputs,
+  /// f32.
   /// Throws: ShapeError; ValueError for a label out of range.
   void add(const Tensor& outputs, const Tensor& labels);
 
-  /// Samples of class `actual` taken for `predicted`.
+  /// Samples, or places of them, of class `actual` taken for `predicted`.
   /// Throws: ValueError for a class outside [0, classes).
   int64_t count(int64_t actual, int64_t predicted) const;
   int64_t samples() const;
@@ -38,6 +42,11 @@ class ConfusionMatrix {
   double recall(int64_t label) const;
   /// Of the answers of a class, the share that was right; NaN without any.
   double precision(int64_t label) const;
+  /// Intersection over union: of what is of a class or taken for it, the share
+  /// that is both. NaN without any.
+  double iou(int64_t label) const;
+  /// The mean over the classes that have one; NaN without any.
+  double mean_iou() const;
 
   /// Each row divided by its sum: [actual, predicted]; rows without samples
   /// are zeros.
@@ -52,12 +61,19 @@ class ConfusionMatrix {
   size_t at(int64_t actual, int64_t predicted) const;
 
   int64_t classes_;
+  std::optional<int64_t> ignore_label_;
   std::vector<int64_t> counts_;  // [actual, predicted]
   int64_t unanswered_ = 0;
 };
 
-/// Of a model's answers to all samples. Throws: ValueError as evaluate.
+struct ConfusionMatrixOptions {
+  int64_t batch_size = 1000;
+  std::optional<int64_t> ignore_label = {};  ///< not counted
+};
+
+/// Of a model's answers to all samples, or to all their places: pixels of
+/// [N,h,w,classes]. Throws: ValueError as evaluate.
 ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
-                                 int64_t batch_size = 1000);
+                                 const ConfusionMatrixOptions& options = {});
 
 }  // namespace octet::train

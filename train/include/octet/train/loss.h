@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,8 +21,8 @@ namespace octet::train {
 /// begins.
 enum class Targets {
   any,
-  classes,  ///< i64 [n], for outputs [n,classes]
-  rows,     ///< f32 [n,classes] like the outputs
+  classes,  ///< i64 [n,...], for outputs [n,...,classes]
+  rows,     ///< f32 [n,...,classes] like the outputs
   values,   ///< as many numbers as outputs: f32, or i64 [n]
 };
 
@@ -30,6 +31,8 @@ class Loss;
 struct LossTraits {
   Targets targets = Targets::any;
   Metrics metrics = {};  ///< reported unless others are asked for
+  /// Of Targets::classes: a label that takes no part.
+  std::optional<int64_t> ignore_label = {};
   /// The loss for a model that ends in an activation, see
   /// output_activation(); empty: the same for all.
   std::function<Loss(const std::string& activation)> adapt = {};
@@ -47,6 +50,7 @@ class Loss {
   const std::string& name() const { return name_; }
   Targets targets() const { return traits_.targets; }
   const Metrics& metrics() const { return traits_.metrics; }
+  std::optional<int64_t> ignore_label() const { return traits_.ignore_label; }
 
   /// The loss, and the metrics it brings, as they are for the outputs of
   /// `model`: on logits or on probabilities. fit() and evaluate() ask for it.
@@ -117,9 +121,10 @@ namespace losses {
 // not tell, logits are expected: the output of a softmax and rows that each sum
 // to 1 are refused.
 
-/// On class numbers. Metric: accuracy.
+/// On class numbers, one a sample or, for outputs [n,h,w,classes] and masks
+/// [n,h,w], one a pixel; `ignore_label` leaves pixels out. Metric: accuracy.
 Loss sparse_categorical_cross_entropy(const CrossEntropyOptions& options = {});
-/// On targets [n,classes]. Metric: accuracy.
+/// On targets [n,...,classes]. Metric: accuracy.
 Loss categorical_cross_entropy(const CrossEntropyOptions& options = {});
 /// On targets in [0, 1]; with a sigmoid, not a softmax. Metric:
 /// binary_accuracy.

@@ -42,9 +42,11 @@ namespace metrics {
 
 /// "accuracy": whether the label is the first of the largest outputs. A row
 /// with a NaN is wrong. The label of targets [n,classes] is the first of the
-/// largest.
-/// Shapes: outputs [n,classes]; labels [n] i64 or [n,classes] f32.
-Metric accuracy();
+/// largest. Where a sample has several places, pixels of an image, the share of
+/// those that are right, without those labelled `ignore_label`; 0 if there are
+/// no others.
+/// Shapes: outputs [n,...,classes]; labels [n,...] i64, or as outputs, f32.
+Metric accuracy(std::optional<int64_t> ignore_label = {});
 
 /// "top_5_accuracy": whether fewer than k outputs are before the label, being
 /// larger, or equal and of a lower class. A row with a NaN is wrong.

@@ -29,21 +29,25 @@ struct CrossEntropyOptions {
   /// goes through the logits that softmax() made them of, or, where something
   /// else made them, through probabilities clipped at 1e-7, as in Keras.
   std::optional<bool> from_logits = {};
+  /// Of class numbers: places with this label do not count, as those of 255 in
+  /// the masks of Pascal VOC.
+  std::optional<int64_t> ignore_label = {};
 };
 
-/// -log softmax(logits)[label].
-/// Shapes: outputs [n,classes] (f32), labels [n] (i64) -> [] or [n].
+/// -log softmax(logits)[label]; where a sample has several places, pixels of an
+/// image, the mean over those that count. A sample without any has a loss of 0.
+/// Shapes: outputs [n,...,classes] (f32), labels [n,...] (i64) -> [] or [n].
 /// Throws: ShapeError; ValueError for a label outside [0, classes), options
 /// out of range, or from_logits with the output of softmax().
 Variable softmax_cross_entropy(const Variable& outputs, const Tensor& labels,
                                const CrossEntropyOptions& options = {},
                                const LossOptions& loss_options = {});
 
-/// -sum(targets * log softmax(logits)). The targets of a sample are meant to
-/// sum to 1, but need not.
-/// Shapes: outputs [n,classes], targets [n,classes] (f32) -> [] or [n].
-/// Throws: ShapeError; ValueError for options out of range, or from_logits with
-/// the output of softmax().
+/// -sum(targets * log softmax(logits)), the mean over a sample's places. The
+/// targets of a place are meant to sum to 1, but need not.
+/// Shapes: outputs and targets [n,...,classes] (f32) -> [] or [n].
+/// Throws: ShapeError; ValueError for options out of range, an ignore_label, or
+/// from_logits with the output of softmax().
 Variable categorical_cross_entropy(const Variable& outputs,
                                    const Tensor& targets,
                                    const CrossEntropyOptions& options = {},

@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/describe_file.h>
+#include <octet/io/segmentation.h>
+#include <octet/runtime/error.h>
+
+#include "image_files.h"
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kName = "load_segmentation";
+
+void check_values(const std::vector<int64_t>& values) {
+  std::set<int64_t> seen;
+  for (const int64_t value : values) {
+    if (value >= 0 && value <= 255 && seen.insert(value).second) continue;
+    throw ValueError(
+        fmt::format("{}: expected values in [0,255], each once, "
+                    "got {}{}",
+                    kName, value, seen.contains(value) ? " twice" : ""));
+  }
+}
+
+/// The image files of a folder by their names without an extension.
+std::map<std::string, fs::path> images_in(const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw IoError(fmt::format("{}: expected a folder of images, got {}",
+                              folder.string(), describe_file(folder)));
+  }
+  std::map<std::string, fs::path> found;
+  for (const fs::directory_entry& entry : folder_entries(folder)) {
+    if (!is_image_file(entry)) continue;
+    const auto [other, fresh] =
+        found.emplace(entry.path().stem().string(), entry.path());
+    if (fresh) continue;
+    throw FormatError(fmt::format(
+        "{}: expected names that differ by more than their ends, got '{}' and "
+        "'{}'",
+        folder.string(), other->second.filename().string(),
+        entry.path().filename().string()));
+  }
+  if (found.empty()) {
+    throw FormatError(fmt::format(
+        "{}: expected .png, .jpg or .jpeg files, got none", folder.string()));
+  }
+  return found;
+}
+
+}  // namespace
+
+ImageFiles load_segmentation(std::vector<fs::path> images,
+                             std::vector<fs::path> masks,
+                             const SegmentationOptions& options) {
+  check_image_options(kName, options.images);
+  check_values(options.values);
+  if (images.empty()) {
+    throw ValueError(fmt::format("{}: expected files, got none", kName));
+  }
+  if (images.size() != masks.size()) {
+    throw ShapeError(
+        fmt::format("{}: expected a mask for each of {} images, got {}", kName,
+                    images.size(), masks.size()));
+  }
+  return read_images(kName, std::move(images),
+                     {.masks = std::move(masks), .values = options.values},
+                     options.images);
+}
+
+ImageFiles load_segmentation_folders(const fs::path& images,
+                                     const fs::path& masks,
+                                     const SegmentationOptions& options) {
+  std::map<std::string, fs::path> found = images_in(images);
+  std::map<std::string, fs::path> masks_found = images_in(masks);
+  std::error_code ignored;
+  if (fs::equivalent(images, masks, ignored)) {
+    if (options.mask_suffix.empty()) {
+      throw ValueError(fmt::format(
+          "{}: expected masks in a folder of their own, got that of the "
+          "images. Hint: say .mask_suffix = \"_mask\" for names that end so",
+          images.string()));
+    }
+    std::erase_if(found, [&](const auto& image) {
+      return image.first.ends_with(options.mask_suffix);
+    });
+    std::erase_if(masks_found, [&](const auto& mask) {
+      return !mask.first.ends_with(options.mask_suffix);
+    });
+  }
+  std::vector<fs::path> files;
+  std::vector<fs::path> mask_files;
+  std::vector<std::string> without;
+  for (const auto& [name, path] : found) {
+    const auto mask = masks_found.find(name + options.mask_suffix);
+    if (mask == masks_found.end()) {
+      without.push_back(path.filename().string());
+      continue;
+    }
+    files.push_back(path);
+    mask_files.push_back(mask->second);
+  }
+  if (!without.empty()) {
+    throw FormatError(fmt::format(
+        "{}: expected a mask in '{}' for each of {} images, got none for {}, "
+        "the first '{}'. Hint: {}",
+        images.string(), masks.string(), found.size(), without.size(),
+        without[0],
+        files.empty() ? "say .mask_suffix = \"_mask\" where the names of masks "
+                        "have it behind those of images"
+                      : "load_segmentation() takes lists of files"));
+  }
+  if (masks_found.size() > mask_files.size()) {
+    warn(fmt::format("{}: left out {} masks without an image in '{}'",
+                     masks.string(), masks_found.size() - mask_files.size(),
+                     images.string()));
+  }
+  return load_segmentation(std::move(files), std::move(mask_files), options);
+}
+
+}  // namespace octet::io
