@@ -15,6 +15,7 @@ required=(
   libbenchmark-dev
   libcli11-dev
   libcsv-dev
+  libeigen3-dev
   libfmt-dev
   libgmock-dev
   libgtest-dev

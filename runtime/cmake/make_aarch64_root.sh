@@ -20,6 +20,7 @@ packages=(
   libpng-dev
   libprotobuf-dev
   libcsv-dev
+  libeigen3-dev
   libre2-dev
   libtbb-dev
   nlohmann-json3-dev

@@ -1,0 +1,197 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <octet/quant/post_training.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/grid.h>
+
+#include "graph/graph_index.h"
+#include "ptq/linear_layers.h"
+
+namespace octet::quant {
+namespace {
+
+constexpr int kPasses = 20;
+constexpr double kTolerance = 0.01;
+
+// Functions with f(a x) = a f(x) for a > 0.
+bool is_homogeneous(const Layer& layer) {
+  const std::string function = layer.activation();
+  return function == "linear" || function == "relu";
+}
+
+// Two layers, of which the second reads the first.
+struct Pair {
+  const LinearPart* first;
+  const LinearPart* second;
+  std::vector<double> divided;  // by now, of each channel
+};
+
+// The values of a kernel that belong to each channel: those that make it
+// (`outputs`) or those that read it.
+std::vector<std::vector<size_t>> elements_of(const LinearPart& part,
+                                             bool outputs, size_t channels) {
+  std::vector<std::vector<size_t>> result(channels);
+  const int64_t group_channels = static_cast<int64_t>(channels) / part.groups();
+  for (int64_t g = 0; g < part.groups(); ++g) {
+    for (int64_t k = 0; k < part.inputs(); ++k) {
+      for (int64_t m = 0; m < part.outputs(); ++m) {
+        // A kernel is [...][taps][channels of a group][outputs].
+        const int64_t channel = outputs
+                                    ? g * part.outputs() + m
+                                    : g * group_channels + k % group_channels;
+        result[static_cast<size_t>(channel)].push_back(part.element(g, k, m));
+      }
+    }
+  }
+  return result;
+}
+
+void multiply(const Parameter& parameter,
+              const std::vector<std::vector<size_t>>& elements,
+              const std::vector<double>& factor) {
+  Tensor values = parameter.variable.value().clone();
+  const auto to = values.f32();
+  for (size_t c = 0; c < elements.size(); ++c) {
+    for (const size_t i : elements[c]) {
+      to[i] = static_cast<float>(to[i] * factor[c]);
+    }
+  }
+  Variable(parameter.variable).assign(values);
+}
+
+double largest(const Tensor& values, const std::vector<size_t>& elements) {
+  double top = 0;
+  for (const size_t i : elements) {
+    top = std::max(top, std::fabs(double{values.f32()[i]}));
+  }
+  return top;
+}
+
+// How far the largest t was from 1.
+double equalize_pair(Pair& pair) {
+  const size_t channels = pair.divided.size();
+  const auto made = elements_of(*pair.first, true, channels);
+  const auto read = elements_of(*pair.second, false, channels);
+  const Tensor first = pair.first->kernel().variable.value();
+  const Tensor second = pair.second->kernel().variable.value();
+  std::vector<double> t(channels, 1);
+  std::vector<double> inverse(channels, 1);
+  double change = 0;
+  for (size_t c = 0; c < channels; ++c) {
+    const double r1 = largest(first, made[c]);
+    const double r2 = largest(second, read[c]);
+    if (r1 < double{kSmallestRange} || r2 < double{kSmallestRange}) continue;
+    t[c] = std::sqrt(r1 / r2);
+    inverse[c] = 1 / t[c];
+    pair.divided[c] *= t[c];
+    change = std::max(change, std::max(t[c], inverse[c]) - 1);
+  }
+  multiply(pair.first->kernel(), made, inverse);
+  if (const Parameter* bias = pair.first->bias()) {
+    std::vector<std::vector<size_t>> one(channels);
+    for (size_t c = 0; c < channels; ++c) one[c] = {c};
+    multiply(*bias, one, inverse);
+  }
+  multiply(pair.second->kernel(), read, t);
+  return change;
+}
+
+// The linear layer that alone reads what a node gives; or why there is none.
+const GraphNode* reader_of(const GraphIndex& graph, const GraphNode& first,
+                           std::string& why) {
+  const GraphNode* node = &first;
+  while (true) {
+    if (!is_homogeneous(*node->layer)) {
+      const std::string function = node->layer->activation();
+      why =
+          fmt::format("'{}' is not ReLU but {}", node->layer->name(),
+                      function.empty() ? node->layer->class_name() : function);
+      return nullptr;
+    }
+    if (graph.uses(*node) != 1 || graph.is_output(*node)) {
+      why = graph.is_output(*node)
+                ? fmt::format("'{}' is an output", node->layer->name())
+                : fmt::format("'{}' is read {} times", node->layer->name(),
+                              graph.uses(*node));
+      return nullptr;
+    }
+    const GraphNode* reader = graph.readers(*node)[0].node;
+    if (graph.is_linear(*reader)) return reader;
+    if (graph.role(*reader) != LayerRole::activation) {
+      why = fmt::format("'{}' of class {} reads it", reader->layer->name(),
+                        reader->layer->class_name());
+      return nullptr;
+    }
+    node = reader;
+  }
+}
+
+void expect_finite(const LinearLayer& layer) {
+  for (const Parameter& p : layer.layer->parameters()) {
+    for (const float v : p.variable.value().f32()) {
+      if (!std::isfinite(v)) refuse_not_finite("equalize", layer.name());
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Equalization> equalize(Model& model) {
+  if (!quantizers(model).empty()) {
+    throw ValueError(fmt::format(
+        "equalize: expected a float model, got '{}' with quantizers. Hint: "
+        "equalize before quantize_model",
+        model.name()));
+  }
+  const GraphIndex graph(model);
+  const std::vector<LinearLayer> layers = linear_layers(model);
+  std::map<const Layer*, const LinearLayer*> known;
+  for (const LinearLayer& layer : layers) {
+    expect_finite(layer);
+    known[layer.layer] = &layer;
+  }
+  const auto why_not = [&](const LinearLayer& layer) {
+    if (!layer.skipped.empty()) return layer.skipped;
+    if (graph.is_called_once(*layer.layer)) return std::string();
+    return fmt::format("'{}' is called several times", layer.name());
+  };
+  std::vector<Equalization> result;
+  std::vector<std::pair<size_t, Pair>> pairs;
+  for (const LinearLayer& layer : layers) {
+    Equalization& entry =
+        result.emplace_back(Equalization{.first = layer.name()});
+    entry.skipped = why_not(layer);
+    if (!entry.skipped.empty()) continue;
+    const GraphNode* reader =
+        reader_of(graph, *graph.calls(*layer.layer)[0], entry.skipped);
+    if (reader == nullptr) continue;
+    const LinearLayer& second = *known.at(reader->layer.get());
+    entry.skipped = why_not(second);
+    if (!entry.skipped.empty()) continue;
+    entry.second = second.name();
+    const auto channels =
+        static_cast<size_t>(layer.part->groups() * layer.part->outputs());
+    pairs.emplace_back(result.size() - 1,
+                       Pair{layer.part.get(), second.part.get(),
+                            std::vector<double>(channels, 1)});
+  }
+  for (int pass = 0; pass < kPasses; ++pass) {
+    double change = 0;
+    for (auto& [place, pair] : pairs) {
+      change = std::max(change, equalize_pair(pair));
+    }
+    if (change <= kTolerance) break;
+  }
+  for (const auto& [place, pair] : pairs) {
+    const auto [low, high] = std::ranges::minmax(pair.divided);
+    result[place].smallest = low;
+    result[place].largest = high;
+  }
+  return result;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,179 @@
+#include "ptq/second_order.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+
+namespace octet::quant {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+double nearest_code(double x, CodeRange range) {
+  return std::clamp(std::nearbyint(x), double(range.low), double(range.high));
+}
+
+// Codes of one column, best first, by the rows of R (R^T R = H) from the last
+// to the first. At each, codes are tried in the order of their distance from
+// the one that makes up best for the error of those behind.
+class NearestPoint {
+ public:
+  NearestPoint(const MatrixXd& R, const VectorXd& w, double scale,
+               CodeRange range, int64_t tries)
+      : R_(R), w_(w), scale_(scale), range_(range), tries_(tries) {
+    error_ = VectorXd::Zero(w.size());
+    code_ = VectorXd::Zero(w.size());
+  }
+  VectorXd find() {
+    descend(w_.size() - 1, 0);
+    return best_;
+  }
+
+ private:
+  void descend(Index k, double cost) {
+    if (k < 0) {
+      least_ = cost;
+      best_ = code_;
+      return;
+    }
+    const Index behind = w_.size() - 1 - k;
+    const double carried =
+        R_.row(k).tail(behind).dot(error_.tail(behind)) / R_(k, k);
+    const double wanted = (w_[k] + carried) / scale_;
+    double code = nearest_code(wanted, range_);
+    double up = code + 1;
+    double down = code - 1;
+    while (true) {
+      error_[k] = w_[k] - scale_ * code;
+      const double r = R_(k, k) * (error_[k] + carried);
+      const double next = cost + r * r;
+      // All codes from here on are further away.
+      if (next >= least_) return;
+      code_[k] = code;
+      descend(k - 1, next);
+      if (--tries_ < 0) return;
+      const bool can_up = up <= range_.high;
+      const bool can_down = down >= range_.low;
+      if (!can_up && !can_down) return;
+      if (can_up && (!can_down || up - wanted <= wanted - down)) {
+        code = up++;
+      } else {
+        code = down--;
+      }
+    }
+  }
+
+  const MatrixXd& R_;
+  const VectorXd& w_;
+  double scale_;
+  CodeRange range_;
+  int64_t tries_;
+  VectorXd error_, code_, best_;
+  double least_ = std::numeric_limits<double>::infinity();
+};
+
+double form(const MatrixXd& H, const VectorXd& e) { return e.dot(H * e); }
+
+// Changes single codes by one while that lessens the error.
+void polish(const MatrixXd& H, const VectorXd& w, double scale, CodeRange range,
+            VectorXd& code) {
+  VectorXd gradient = H * (w - scale * code);
+  for (int pass = 0; pass < 20; ++pass) {
+    bool changed = false;
+    for (Index k = 0; k < w.size(); ++k) {
+      if (!(H(k, k) > 0)) continue;
+      const double to =
+          nearest_code(code[k] + gradient[k] / (H(k, k) * scale), range);
+      const double step = (to - code[k]) * scale;
+      // Of the error: step^2 H_kk - 2 step gradient_k.
+      const double gain = step * (2 * gradient[k] - step * H(k, k));
+      if (!(gain > 1e-12 * H(k, k) * scale * scale)) continue;
+      gradient -= step * H.col(k);
+      code[k] = to;
+      changed = true;
+    }
+    if (!changed) return;
+  }
+}
+
+}  // namespace
+
+MatrixXd round_second_order(const MatrixXd& H, const MatrixXd& weights,
+                            std::span<const double> scales, CodeRange range,
+                            double damping, int64_t tries) {
+  const Index size = H.rows();
+  if (!H.allFinite()) {
+    throw ValueError(
+        "second-order rounding: expected finite inputs of the layer, got NaN "
+        "or infinity");
+  }
+  // What matters most is rounded first, when all others can make up for it.
+  std::vector<Index> order(static_cast<size_t>(size));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](Index k) { return H(k, k); });
+  MatrixXd sorted(size, size);
+  for (Index i = 0; i < size; ++i) {
+    for (Index j = 0; j < size; ++j) {
+      sorted(i, j) =
+          H(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
+    }
+  }
+  const double mean = sorted.trace() / static_cast<double>(size);
+  // Inputs that are always zero: every code is as good as another.
+  const double added = mean > 0 ? damping * mean : 1.0;
+  sorted.diagonal().array() += added;
+  const Eigen::LLT<MatrixXd> cholesky(sorted);
+  if (cholesky.info() != Eigen::Success) {
+    throw ValueError(
+        "second-order rounding: expected second moments that are positive "
+        "definite, got others. Hint: more samples, or a larger damping");
+  }
+  const MatrixXd R = cholesky.matrixU();
+  MatrixXd codes(size, weights.cols());
+  parallel_for(weights.cols(), [&](int64_t m) {
+    const VectorXd w = weights.col(m);
+    const double scale = scales[static_cast<size_t>(m)];
+    VectorXd nearest(size);
+    VectorXd w_sorted(size);
+    for (Index k = 0; k < size; ++k) {
+      nearest[k] = nearest_code(w[k] / scale, range);
+      w_sorted[k] = w[order[static_cast<size_t>(k)]];
+    }
+    const VectorXd found =
+        NearestPoint(R, w_sorted, scale, range, tries).find();
+    VectorXd code(size);
+    for (Index k = 0; k < size; ++k) {
+      code[order[static_cast<size_t>(k)]] = found[k];
+    }
+    polish(H, w, scale, range, code);
+    VectorXd other = nearest;
+    polish(H, w, scale, range, other);
+    if (form(H, w - scale * other) < form(H, w - scale * code)) code = other;
+    if (form(H, w - scale * nearest) < form(H, w - scale * code)) {
+      code = nearest;
+    }
+    codes.col(m) = code;
+  });
+  return codes;
+}
+
+std::vector<double> output_errors(const MatrixXd& H, const MatrixXd& weights,
+                                  std::span<const double> scales,
+                                  const MatrixXd& codes) {
+  std::vector<double> result;
+  for (Index m = 0; m < weights.cols(); ++m) {
+    const VectorXd e =
+        weights.col(m) - scales[static_cast<size_t>(m)] * codes.col(m);
+    result.push_back(form(H, e));
+  }
+  return result;
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,299 @@
+// Post-training methods against closed forms and brute force.
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+QuantizeOptions fixed_weights(int bits, bool per_channel = true) {
+  return {.weight = {.bits = bits,
+                     .narrow_range = true,
+                     .per_channel = per_channel,
+                     .rule = ScaleRule::fixed}};
+}
+
+/// [4,5,3] images through convolutions of every kind, H != W != C.
+Model all_kinds() {
+  const SymbolicTensor image = input({4, 5, 3}, "image");
+  SymbolicTensor x = Conv2D({.filters = 4,
+                             .kernel_size = {3, 2},
+                             .padding = Padding::same,
+                             .activation = "relu",
+                             .name = "conv"})(image);
+  x = DepthwiseConv2D({.kernel_size = 3,
+                       .strides = 2,
+                       .padding = Padding::same,
+                       .depth_multiplier = 2,
+                       .name = "depthwise"})(x);
+  x = ReLU({.name = "relu"})(x);
+  x = Conv2D({.filters = 6, .kernel_size = 2, .groups = 2, .name = "groups"})(
+      x);
+  Model model(image, Dense({.units = 3, .name = "dense"})(Flatten()(x)),
+              {.seed = 3});
+  shake(model);
+  return model;
+}
+
+Model calibrated(const Model& model, const Dataset& data, int bits,
+                 bool per_channel = true) {
+  Model result = quantize_model(model, fixed_weights(bits, per_channel));
+  calibrate(result, data,
+            {.method = Calibration::max, .weights = WeightRange::mse});
+  return result;
+}
+
+Tensor kernel_of(const Model& model, const std::string& layer) {
+  const Layer& inner = float_layer(model.layer(layer));
+  return inner.parameters()[0].variable.value().clone();
+}
+
+std::vector<float> values_of(const Model& model, const std::string& layer) {
+  const Tensor kernel = kernel_of(model, layer);
+  return {kernel.f32().begin(), kernel.f32().end()};
+}
+
+TEST(RoundWeights, IsNeverWorseThanNearestInAnyLayer) {
+  const Dataset data = samples(40, {4, 5, 3});
+  for (const int bits : {2, 3, 4, 8}) {
+    Model model = calibrated(all_kinds(), data, bits);
+    const auto layers = round_weights(model, data);
+    ASSERT_EQ(layers.size(), 4u);
+    int64_t changed = 0;
+    for (const LayerRounding& layer : layers) {
+      EXPECT_EQ(layer.skipped, "");
+      EXPECT_LE(layer.error, layer.nearest_error) << layer.layer << bits;
+      EXPECT_GT(layer.error, 0) << layer.layer;
+      changed += layer.changed;
+    }
+    EXPECT_GT(changed, 0) << bits;
+  }
+}
+
+TEST(RoundWeights, FindsTheBestCodesOfATinyLayer) {
+  // Four correlated inputs, two outputs, codes [-1,1]: all 81 are tried.
+  const SymbolicTensor x = input({4}, "x");
+  Model network(x, Dense({.units = 2, .use_bias = false, .name = "dense"})(x),
+                {.seed = 5});
+  shake(network);
+  Tensor inputs = noise({30, 4}, 7);
+  for (size_t i = 0; i < 120; i += 4) {
+    inputs.f32()[i + 1] += 2 * inputs.f32()[i];
+    inputs.f32()[i + 3] -= inputs.f32()[i + 1];
+  }
+  const Dataset data = Dataset::unlabelled({{"x", inputs}});
+  Model model = calibrated(network, data, 2);
+  const Tensor exact = kernel_of(model, "quant_dense");
+  const auto scales = quantizers(model)[1]->scales();
+  const float step = *quantizers(model)[0]->scale();
+  round_weights(model, data, {.damping = 0});
+  const Tensor rounded = kernel_of(model, "quant_dense");
+
+  const auto error = [&](size_t column, const std::vector<float>& weights) {
+    double sum = 0;
+    for (size_t row = 0; row < 120; row += 4) {
+      double e = 0;
+      for (size_t k = 0; k < 4; ++k) {
+        e += double{on_grid(inputs.f32()[row + k], step)} *
+             (double{exact.f32()[2 * k + column]} - weights[k]);
+      }
+      sum += e * e;
+    }
+    return sum;
+  };
+  for (size_t column = 0; column < 2; ++column) {
+    double least = std::numeric_limits<double>::infinity();
+    for (int code = 0; code < 81; ++code) {
+      std::vector<float> weights;
+      for (int rest = code, k = 0; k < 4; ++k, rest /= 3) {
+        weights.push_back(scales[column] * static_cast<float>(rest % 3 - 1));
+      }
+      least = std::min(least, error(column, weights));
+    }
+    std::vector<float> found;
+    for (size_t k = 0; k < 4; ++k) {
+      found.push_back(rounded.f32()[2 * k + column]);
+    }
+    EXPECT_NEAR(error(column, found), least, 1e-9 * least + 1e-12);
+  }
+}
+
+TEST(RoundWeights, LeavesWhatSessionsAndFilesComputeOnTheGrid) {
+  const Dataset data = samples(20, {4, 5, 3});
+  Model model = calibrated(all_kinds(), data, 4);
+  round_weights(model, data);
+  for (const PlacedQuantizer& placed : weight_quantizers(model)) {
+    const std::string name = placed.quantizer->name();
+    const Layer& inner =
+        float_layer(model.layer("quant_" + name.substr(0, name.find('/'))));
+    const Parameter& p = inner.parameters()[0];
+    const Variable again = placed.quantizer->weight(p.variable, p.channel_axis);
+    EXPECT_TRUE(
+        std::ranges::equal(again.value().f32(), p.variable.value().f32()))
+        << name;
+  }
+}
+
+TEST(RoundWeights, RefusesLiveScalesAndFloatModels) {
+  Model model = calibrated_quickstart();
+  const Dataset data = samples(8, {8, 6, 1});
+  EXPECT_THAT([&] { round_weights(model, data); },
+              ::testing::ThrowsMessage<ValueError>(
+                  HasSubstr("got live ones of 'conv2d/kernel'")));
+  EXPECT_THROW(round_weights(model, data, {.damping = 2}), ValueError);
+  Model plain = quickstart();
+  EXPECT_THAT([&] { round_weights(plain, data); },
+              ::testing::ThrowsMessage<ValueError>(
+                  HasSubstr("expected layers with quantized weights")));
+}
+
+TEST(RoundWeights, RefusesNan) {
+  const Dataset data = samples(8, {4, 5, 3});
+  Model model = calibrated(all_kinds(), data, 8);
+  Tensor kernel = kernel_of(model, "quant_groups");
+  kernel.f32()[1] = std::numeric_limits<float>::quiet_NaN();
+  float_layer(model.layer("quant_groups"))
+      .parameters()[0]
+      .variable.assign(kernel);
+  EXPECT_THAT([&] { round_weights(model, data); },
+              ::testing::ThrowsMessage<Error>(HasSubstr("groups")));
+}
+
+TEST(RoundWeights, TakesInputsThatAreAlwaysZero) {
+  Tensor inputs = noise({20, 4, 5, 3}, 2);
+  for (size_t i = 0; i < inputs.f32().size(); i += 3) inputs.f32()[i] = 0;
+  const Dataset data = Dataset::unlabelled({{"image", inputs}});
+  Model model = calibrated(all_kinds(), data, 3);
+  for (const LayerRounding& layer : round_weights(model, data)) {
+    EXPECT_LE(layer.error, layer.nearest_error);
+  }
+}
+
+TEST(CorrectBiases, MakesTheMeanErrorZeroOnTheSamples) {
+  const Dataset data = samples(40, {4, 5, 3});
+  const Model network = all_kinds();
+  Model model = calibrated(network, data, 2);
+  const auto mean = [&](const Model& m) {
+    const Tensor y = m.predict(data.batch(0, 40).inputs)[0];
+    std::vector<double> sums(3);
+    for (size_t i = 0; i < y.f32().size(); ++i) sums[i % 3] += y.f32()[i] / 40;
+    return sums;
+  };
+  const auto wanted = mean(network);
+  const auto before = mean(model);
+  const auto layers = correct_biases(model, data, {.samples = 0});
+  const auto after = mean(model);
+  for (size_t c = 0; c < 3; ++c) {
+    EXPECT_GT(std::fabs(before[c] - wanted[c]), 1e-3);
+    // The mean of 40 sums of floats of size 1.
+    EXPECT_NEAR(after[c], wanted[c], 1e-5);
+  }
+  ASSERT_EQ(layers.size(), 4u);
+  for (const LayerBias& layer : layers) EXPECT_GT(layer.largest_shift, 0);
+}
+
+TEST(CorrectBiases, SkipsLayersWithoutABias) {
+  Model model = calibrated_quickstart();
+  const auto layers = correct_biases(model, samples(8, {8, 6, 1}));
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0].skipped, "it has no bias");
+  EXPECT_EQ(layers[1].skipped, "");
+}
+
+/// The largest difference of two models' outputs, of outputs of size 1.
+double difference(const Model& a, const Model& b, const Shape& shape) {
+  const Tensor x = noise(shape, 11);
+  const Tensor ya = a.predict(x);
+  const Tensor yb = b.predict(x);
+  double largest = 0;
+  for (size_t i = 0; i < ya.f32().size(); ++i) {
+    largest = std::max(largest, std::fabs(double{ya.f32()[i]} - yb.f32()[i]));
+  }
+  return largest;
+}
+
+TEST(Equalize, LeavesTheFunctionAsItWas) {
+  const Model before = all_kinds();
+  Model model = before.clone();
+  const auto pairs = equalize(model);
+  ASSERT_EQ(pairs.size(), 4u);
+  EXPECT_EQ(pairs[0].second, "depthwise");
+  EXPECT_EQ(pairs[1].second, "groups");
+  EXPECT_THAT(pairs[2].skipped, HasSubstr("of class Flatten reads it"));
+  EXPECT_EQ(pairs[3].skipped, "'dense' is an output");
+  EXPECT_GT(pairs[0].largest, pairs[0].smallest);
+  EXPECT_NE(values_of(model, "conv"), values_of(before, "conv"));
+  EXPECT_LE(difference(model, before, {5, 4, 5, 3}), 1e-5);
+}
+
+TEST(Equalize, MakesTheRangesOfBothSidesEqual) {
+  Model model = doubling(2);
+  model.layer("first").parameter("kernel").variable.assign(
+      Tensor::of({2, 2}, {8.0f, 0.0f, 0.0f, 0.5f}));
+  model.layer("second").parameter("kernel").variable.assign(
+      Tensor::of({2, 2}, {2.0f, 0.0f, 0.0f, 0.5f}));
+  equalize(model);
+  // sqrt(8 * 2) and sqrt(0.5 * 0.5) on both sides.
+  EXPECT_THAT(values_of(model, "first"), ElementsAre(4, 0, 0, 0.5f));
+  EXPECT_THAT(values_of(model, "second"), ElementsAre(4, 0, 0, 0.5f));
+}
+
+TEST(Equalize, SkipsWhatIsNoReluAndWhatIsReadTwice) {
+  const SymbolicTensor x = input({6}, "x");
+  const SymbolicTensor a =
+      Dense({.units = 5, .activation = "tanh", .name = "a"})(x);
+  const SymbolicTensor b = Dense({.units = 5, .name = "b"})(a);
+  const SymbolicTensor c = Dense({.units = 5, .name = "c"})(b);
+  const SymbolicTensor r = ReLU({.max_value = 6, .name = "relu6"})(c);
+  Model model(x, Add()({Dense({.units = 5, .name = "d"})(r), b}));
+  const auto pairs = equalize(model);
+  ASSERT_EQ(pairs.size(), 4u);
+  EXPECT_EQ(pairs[0].skipped, "'a' is not ReLU but tanh");
+  EXPECT_EQ(pairs[1].skipped, "'b' is read 2 times");
+  EXPECT_EQ(pairs[2].skipped, "'relu6' is not ReLU but relu6");
+  EXPECT_THAT(pairs[3].skipped, HasSubstr("of class Add reads it"));
+}
+
+TEST(Equalize, LeavesDeadChannelsAndRefusesQuantizedModels) {
+  Model model = doubling(3);
+  Tensor kernel = kernel_of(model, "second");
+  for (size_t i = 0; i < 3; ++i) kernel.f32()[i] = 0;  // reads channel 0
+  model.layer("second").parameter("kernel").variable.assign(kernel);
+  equalize(model);
+  EXPECT_EQ(values_of(model, "first")[0], 2);
+  Model quantized = calibrated_quickstart();
+  EXPECT_THROW(equalize(quantized), ValueError);
+}
+
+TEST(Equalize, RecoversPerTensorWeightsOfADepthwiseLayer) {
+  // Channels of very different range, as after folding.
+  const Model before = [] {
+    Model model = all_kinds();
+    Tensor kernel = kernel_of(model, "depthwise");
+    for (size_t i = 0; i < kernel.f32().size(); ++i) {
+      kernel.f32()[i] *= i % 8 == 0 ? 60.0f : 0.1f;
+    }
+    model.layer("depthwise").parameters()[0].variable.assign(kernel);
+    return model;
+  }();
+  const Dataset data = samples(40, {4, 5, 3});
+  Model equalized = before.clone();
+  equalize(equalized);
+  const double plain =
+      difference(calibrated(before, data, 8, false), before, {9, 4, 5, 3});
+  const double better =
+      difference(calibrated(equalized, data, 8, false), before, {9, 4, 5, 3});
+  EXPECT_LT(better, plain);
+}
+
+}  // namespace
+}  // namespace octet::quant
