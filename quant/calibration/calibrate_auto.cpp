@@ -15,6 +15,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
+#include "calibration/accuracy.h"
 #include "calibration/steps.h"
 
 namespace octet::quant {
@@ -124,40 +125,6 @@ void check(const AutoCalibrationOptions& options) {
         "share of the samples that judge",
         options.held_out));
   }
-}
-
-// Classes of all samples; empty where labels do not tell any two apart.
-std::vector<int64_t> classes_of(const Model& model, const Dataset& data) {
-  const std::vector<TensorSpec> specs = data.label_specs();
-  if (specs.size() != 1 || specs[0].dtype != DType::i64 ||
-      specs[0].shape.rank() != 0 || model.outputs().size() != 1) {
-    return {};
-  }
-  const Shape output = model.outputs()[0].shape();
-  if (output.rank() != 2 || output[1] < 2) return {};
-  const Tensor labels = data.labels();
-  const auto all = std::as_const(labels).data<int64_t>();
-  for (const int64_t label : all) {
-    if (label >= 0 && label < output[1]) continue;
-    throw ValueError(fmt::format(
-        "calibrate_auto: expected labels in [0,{}), got {}", output[1], label));
-  }
-  if (std::set<int64_t>(all.begin(), all.end()).size() < 2) return {};
-  return {all.begin(), all.end()};
-}
-
-double accuracy(std::span<const Tensor> outputs,
-                std::span<const int64_t> classes) {
-  size_t sample = 0;
-  int64_t right = 0;
-  for (const Tensor& batch : outputs) {
-    const auto width = static_cast<size_t>(batch.shape()[-1]);
-    for (size_t at = 0; at < batch.f32().size(); at += width, ++sample) {
-      const auto row = batch.f32().subspan(at, width);
-      right += std::ranges::max_element(row) - row.begin() == classes[sample];
-    }
-  }
-  return static_cast<double>(right) / static_cast<double>(sample);
 }
 
 // Labels of other samples, or counted from 1, choose by chance, too.
@@ -272,7 +239,7 @@ std::optional<double> Search::judge(std::vector<Tensor>& outputs) {
   }
   if (!options_.score) {
     if (classes_.empty()) return {};
-    return accuracy(outputs, classes_);
+    return accuracy_of(outputs, classes_);
   }
   const double score = options_.score(model_, held_out_);
   if (std::isnan(score)) {
@@ -318,7 +285,8 @@ CalibrationTrial Search::attempt(size_t trial) {
 }
 
 AutoCalibration Search::run() {
-  if (!options_.score) classes_ = classes_of(model_, held_out_);
+  if (!options_.score)
+    classes_ = classes_of("calibrate_auto", model_, held_out_);
   collect();
   measure();
   AutoCalibration result{.samples = samples_.size(),
@@ -379,7 +347,8 @@ AutoCalibration calibrate_auto(Model& model, const Dataset& data,
   check(options);
   check_calibration(model);
   // All of them, before some are chosen.
-  if (!options.score && data.labels_known()) (void)classes_of(model, data);
+  if (!options.score && data.labels_known())
+    (void)classes_of("calibrate_auto", model, data);
   const Dataset chosen = calibration_samples(
       data_for("calibrate_auto", model, data), options.samples, options.seed);
   const auto [samples, held_out] =

@@ -295,5 +295,34 @@ TEST(Equalize, RecoversPerTensorWeightsOfADepthwiseLayer) {
   EXPECT_LT(better, plain);
 }
 
+TEST(PtqLadder, RefusesWhatItCannotJudgeBy) {
+  const Model model = all_kinds();
+  const Dataset data = samples(40, {4, 5, 3});
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW((void)ptq_ladder(model, data, nan), ValueError);
+  EXPECT_THROW((void)ptq_ladder(model, data, 1, {.held_out = 1}), ValueError);
+  EXPECT_THROW((void)ptq_ladder(model, data, 1, {.methods = {.batch_size = 0}}),
+               ValueError);
+  const Dataset plain = Dataset::unlabelled({{"image", noise({40, 4, 5, 3})}});
+  EXPECT_THAT([&] { (void)ptq_ladder(model, plain, 1); },
+              ::testing::ThrowsMessage<ValueError>(
+                  HasSubstr("expected labels that are classes")));
+}
+
+TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
+  const Model model = all_kinds();
+  const auto before = values_of(model, "conv");
+  double score = 0;  // each call is better than the one before
+  const auto next = [&](const Model&, const Dataset&) { return score += 1; };
+  const Ladder ladder =
+      ptq_ladder(model, samples(40, {4, 5, 3}), 1e6, {.score = next});
+  EXPECT_EQ(values_of(model, "conv"), before);
+  ASSERT_EQ(ladder.rungs.size(), 5u);
+  EXPECT_EQ(ladder.kept, ladder.rungs.back().method);
+  EXPECT_FALSE(ladder.met);
+  EXPECT_THAT(ladder.to_string(),
+              HasSubstr("less than the 1000000.0000 asked"));
+}
+
 }  // namespace
 }  // namespace octet::quant

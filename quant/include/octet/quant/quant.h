@@ -14,6 +14,7 @@
 #include <octet/quant/pattern.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/post_training.h>
+#include <octet/quant/ptq_ladder.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/qdq_site.h>
 #include <octet/quant/quantize_model.h>

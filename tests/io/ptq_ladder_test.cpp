@@ -1,0 +1,62 @@
+// The ladder of post-training methods on a real network and real data.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/keras.h>
+#include <octet/quant/quant.h>
+
+#include "keras_files.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+class KeywordLadder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(testdata("kws01"))) {
+      GTEST_SKIP() << testdata() << ": expected the shared test data";
+    }
+  }
+  static quant::LadderOptions w4a8() {
+    return {.quantize = {.weight = {.bits = 4,
+                                    .narrow_range = true,
+                                    .per_channel = true,
+                                    .rule = quant::ScaleRule::fixed}}};
+  }
+};
+
+TEST_F(KeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
+  const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
+  const Keywords words = keywords();
+  const Dataset data(words.x, words.labels);
+  const quant::Ladder ladder = quant::ptq_ladder(model, data, 2.0, w4a8());
+  const Tensor y = ladder.model.predict(words.x);
+  int correct = 0;
+  const auto labels = words.labels.data<int64_t>();
+  for (size_t n = 0; n < labels.size(); ++n) {
+    const auto scores = y.f32().subspan(12 * n, 12);
+    const auto best = std::ranges::max_element(scores) - scores.begin();
+    correct += best == labels[n] ? 1 : 0;
+  }
+  // Float: 913 of 1000. Measured: 897; issue 15 asks for 900.
+  EXPECT_GE(correct, 895) << ladder.to_string();
+  EXPECT_FALSE(ladder.met);
+  EXPECT_THAT(ladder.to_string(), HasSubstr("target missed: "));
+  EXPECT_GE(ladder.rungs.size(), 4u);
+}
+
+TEST_F(KeywordLadder, StopsAtTheFirstRungThatMeetsTheTarget) {
+  const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
+  const Keywords words = keywords();
+  const quant::Ladder ladder =
+      quant::ptq_ladder(model, Dataset(words.x, words.labels), 0.5, w4a8());
+  EXPECT_TRUE(ladder.met);
+  EXPECT_EQ(ladder.rungs.size(), 1u);
+  EXPECT_EQ(ladder.kept, "nearest rounding");
+}
+
+}  // namespace
+}  // namespace octet::io
