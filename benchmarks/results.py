@@ -16,8 +16,8 @@ DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 NETWORKS = {
     "resnet20": [],
     "mobilenet_v1_025": [],
-    "mobilenet_v2": ["--alpha", "0.5"],
-    "efficientnet_b0": ["--alpha", "0.5"],
+    "mobilenet_v2": ["--alpha", "0.5", "--update-statistics"],
+    "efficientnet_b0": ["--alpha", "0.5", "--optimizer", "adamw"],
     "inception_small": ["--alpha", "0.5"],
     "densenet40": [],
     "vit_tiny": ["--alpha", "0.333", "--patch-size", "4",

@@ -28,6 +28,7 @@ struct Options {
   std::string optimizer = "sgd";
   double rate = 0;    // 0: 0.1, of AdamW 0.001
   int64_t limit = 0;  // training images; 0: all
+  bool update_statistics = false;
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
   std::string data = std::string(io::kFashionMnistFolder);
@@ -61,6 +62,9 @@ void declare(program::Command& command, Options& o) {
       });
   command.add("--rate", o.rate, 1e-9, 1e6,
               "peak learning rate (0.1, of adamw 0.001)");
+  command.add_flag("--update-statistics", o.update_statistics,
+                   "take those of batch normalization anew after training, "
+                   "for MobileNetV2, whose own need 5000 steps");
   number("--limit", o.limit, 1, kMost, "train on the first N images only");
   number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
   number("--threads", o.threads, 1, 1024, "threads (all cores)");
@@ -243,6 +247,12 @@ void run(const Options& o) {
                   to_string(active_isa())));
 
   const train::History history = train::fit(model, job.data.train, options);
+
+  if (o.update_statistics) {
+    train::update_batch_statistics(
+        model, job.data.train,
+        {.batch_size = job.batch, .samples = std::min<int64_t>(8192, images)});
+  }
 
   const double accuracy = job.accuracy(model);
   double seconds = 0;

@@ -72,7 +72,10 @@ class Run {
     FitCheckpoints& checkpoints = checkpoints_.emplace(
         model, options, data_, batch_size_, trained_, updates_);
     progress_.resumed = checkpoints.resumes();
-    if (!checkpoints.resumes()) calibrate();
+    if (!checkpoints.resumes()) {
+      calibrate();
+      warn_of_slow_statistics(model, options.epochs * progress_.steps);
+    }
     parameters_ = trainable_parameters(model);
     warn_of_scale_steps(model, options);
     call(&Callback::on_train_begin);

@@ -154,6 +154,15 @@ void warn_of_missing_classes(const DataSplit& data) {
       missing.size(), missing[0]));
 }
 
+/// Whether the running mean is what it is before the first step.
+bool begins(const Layer& layer) {
+  return std::ranges::any_of(layer.parameters(), [](const Parameter& p) {
+    return p.name == "moving_mean" &&
+           std::ranges::all_of(p.variable.value().f32(),
+                               [](float mean) { return mean == 0; });
+  });
+}
+
 }  // namespace
 
 void warn_of_scale_steps(const Model& model, const FitOptions& options) {
@@ -184,6 +193,31 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
       "{:.1g}",
       number_text(rate), scale, smallest, name->as_string(),
       kLargestShare * scale));
+}
+
+void warn_of_slow_statistics(const Model& model, int64_t steps) {
+  constexpr double kLargestShare = 0.1;
+  int64_t layers = 0;
+  double momentum = 0;
+  for (const auto& layer : model.layers()) {
+    if (layer->class_name() != "BatchNormalization" ||
+        layer->statistics_frozen() || !begins(*layer)) {
+      continue;
+    }
+    const double own = layer->config().at("momentum").as_number();
+    if (std::pow(own, steps) <= kLargestShare) continue;
+    momentum = std::max(momentum, own);
+    ++layers;
+  }
+  if (layers == 0) return;
+  warn(fmt::format(
+      "fit: expected running statistics that follow the training, got {} "
+      "layers of batch normalization that keep {:.0f} % of their first values "
+      "after {} steps (momentum {}): validation and inference see those. Hint: "
+      "train::update_batch_statistics(model, data) afterwards, a smaller "
+      "momentum, or more steps",
+      layers, 100 * std::pow(momentum, steps), steps,
+      number_text(static_cast<float>(momentum))));
 }
 
 DataSplit check_and_split(const Model& model, const Dataset& data,

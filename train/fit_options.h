@@ -39,4 +39,8 @@ std::vector<std::string> log_names(const TrainedOutputs& trained,
 /// are large beside scales that learn.
 void warn_of_scale_steps(const Model& model, const FitOptions& options);
 
+/// Warns of statistics of batch normalization that so few steps hardly move
+/// from where they begin: inference would not see what was trained.
+void warn_of_slow_statistics(const Model& model, int64_t steps);
+
 }  // namespace octet::train

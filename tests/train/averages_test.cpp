@@ -12,12 +12,18 @@
 #include <octet/runtime/ops.h>
 #include <octet/train/train.h>
 
+#include "../support.h"
 #include "blobs.h"
 #include "checkpoints.h"
 #include "weights.h"
 
 namespace octet::train {
 namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 /// Keeps a parameter as it is after each batch.
 class Watcher final : public Callback {
@@ -186,6 +192,29 @@ TEST(BatchStatistics, ChangeNothingElse) {
     EXPECT_NEAR(moved[i], 0.9 * average[i] + 0.1 * of_other[i], 1e-6);
     EXPECT_NE(moved[i], average[i]);
   }
+}
+
+// A training whose running statistics stay behind is told so, by the momentum
+// 0.9 to the power of its steps; with statistics of before it is no matter.
+TEST(BatchStatistics, OfFewStepsAreWarnedOf) {
+  const auto warnings_of = [](Model& model, int64_t epochs) {
+    const WarningsKept warnings;
+    fit(model, images(32, 1), {.epochs = epochs, .batch_size = 8});
+    return warnings.messages;
+  };
+  Model few = image_network();
+  EXPECT_THAT(
+      warnings_of(few, 2),
+      ElementsAre(AllOf(HasSubstr("1 layers of batch normalization that "
+                                  "keep 43 % of their first values "
+                                  "after 8 steps (momentum 0.9)"),
+                        HasSubstr("update_batch_statistics"))));
+  EXPECT_THAT(warnings_of(few, 2), IsEmpty());
+  Model enough = image_network();
+  EXPECT_THAT(warnings_of(enough, 6), IsEmpty());
+  Model frozen = image_network();
+  quant::freeze_bn_stats(frozen);
+  EXPECT_THAT(warnings_of(frozen, 2), IsEmpty());
 }
 
 TEST(BatchStatistics, AverageEachCallOfALayer) {
