@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include <octet/layers/regularizer.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/index.h>
 
 namespace octet {
 
@@ -70,6 +72,35 @@ class FieldWriter {
   void operator()(const char* name, const std::vector<int64_t>& value) {
     config_.set(name, value.empty() ? Config()
                                     : Config::List(value.begin(), value.end()));
+  }
+  // As Keras 3 writes what is between the brackets of x[...].
+  void operator()(const char* name, const std::vector<Index>& value) {
+    Config::List list;
+    for (const Index& index : value) {
+      if (index.kind() == Index::Kind::entry) {
+        list.emplace_back(index.entry());
+      } else if (index.kind() == Index::Kind::ellipsis) {
+        list.push_back(Config()
+                           .set("class_name", "__ellipsis__")
+                           .set("config", Config::Object()));
+      } else {
+        const Slice& slice = index.slice();
+        const auto end = [](std::optional<int64_t> place) {
+          return place ? Config(*place) : Config();
+        };
+        list.push_back(
+            Config()
+                .set("class_name", "__slice__")
+                .set("config",
+                     Config()
+                         .set("start", end(slice.start))
+                         .set("stop", end(slice.stop))
+                         .set("step", end(slice.step == 1
+                                              ? std::nullopt
+                                              : std::optional(slice.step)))));
+      }
+    }
+    config_.set(name, std::move(list));
   }
   // One number is written as such.
   void operator()(const char* name, const std::vector<float>& value) {
@@ -150,6 +181,13 @@ class FieldReader {
       }
     });
   }
+  void operator()(const char* name, std::vector<Index>& value) {
+    read(name, [&](const Config& c) {
+      value.clear();
+      if (!c.is_list()) return value.push_back(index(c));
+      for (const Config& entry : c.as_list()) value.push_back(index(entry));
+    });
+  }
   void operator()(const char* name, std::vector<float>& value) {
     read(name, [&](const Config& c) {
       value.clear();
@@ -191,6 +229,22 @@ class FieldReader {
     const Size2 h = size2(list[0]);
     const Size2 w = size2(list[1]);
     return {h.h, h.w, w.h, w.w};
+  }
+
+  // Keras 3 says of what class an object is; tf.keras has slices alone.
+  static Index index(const Config& c) {
+    if (!c.is_object()) return c.as_int();
+    const Config* class_name = c.find("class_name");
+    if (class_name != nullptr && *class_name == Config("__ellipsis__")) {
+      return "...";
+    }
+    const Config& slice = class_name == nullptr ? c : c.at("config");
+    const auto end = [&](const char* name) -> std::optional<int64_t> {
+      const Config* place = slice.find(name);
+      if (place == nullptr || place->is_null()) return std::nullopt;
+      return place->as_int();
+    };
+    return Slice(end("start"), end("stop"), end("step").value_or(1));
   }
 
   template <class Read>

@@ -33,6 +33,14 @@ std::string text_at(const Config& object, const char* key) {
   return value != nullptr && value->is_string() ? value->as_string() : "";
 }
 
+// A function of Keras 3, such as keras.src.ops.numpy's Concatenate, which is
+// also the name of a layer.
+bool is_keras_operation(const Config& entry) {
+  const std::string module = text_at(entry, "module");
+  return module.starts_with("keras.") &&
+         module.find(".ops.") != std::string::npos;
+}
+
 bool is_sequential(std::string_view class_name) {
   return class_name == "Sequential";
 }
@@ -95,9 +103,9 @@ struct Parser {
           "layers: expected names of at most {} characters, got '{}'",
           kLongestName, printable(*name)));
     }
-    layer.operation =
-        written == "TFOpLambda" || written == "TensorFlowOpLayer" ||
-        text_at(entry, "module").find(".ops.") != std::string::npos;
+    layer.operation = written == "TFOpLambda" || written == "SlicingOpLambda" ||
+                      written == "TensorFlowOpLayer" ||
+                      is_keras_operation(entry);
     std::optional<KerasLayer> inner;
     in_file([&] { return "in " + text_of(layer); },
             [&] {

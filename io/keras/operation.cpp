@@ -8,6 +8,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "keras/operation_forms.h"
+
 namespace octet::io {
 namespace {
 
@@ -17,26 +19,40 @@ struct Operation {
   std::string_view name;        // in either
   std::string_view class_name;  // of the layer for two tensors
   std::string_view function;    // or the activation for one
+  // Or what makes a step of one tensor, or a list of them, and settings.
+  Step (*form)(const Settings& settings, const Shape& x) = nullptr;
 };
 constexpr Operation kOperations[] = {
     {"Add", "Add", ""},
+    {"Concatenate", "", "", concatenate_step},
     {"Divide", "", ""},
+    {"GetItem", "", "", get_item_step},
+    {"Max", "", "", max_step},
     {"Maximum", "Maximum", ""},
+    {"Mean", "", "", mean_step},
     {"Minimum", "Minimum", ""},
     {"Multiply", "Multiply", ""},
+    {"Negative", "", "", negative_step},
+    {"Pad", "", "", pad_step},
     {"Relu", "", "relu"},
     {"Relu6", "", "relu6"},
+    {"Reshape", "", "", reshape_step},
     {"Sigmoid", "", "sigmoid"},
     {"Silu", "", "silu"},
     {"Subtract", "Subtract", ""},
     {"Tanh", "", "tanh"},
     {"TrueDivide", "", ""},
     {"__operators__.add", "Add", ""},
+    {"__operators__.getitem", "", "", get_item_step},
+    {"concat", "", "", concatenate_step},
     {"math.add", "Add", ""},
     {"math.divide", "", ""},
     {"math.maximum", "Maximum", ""},
     {"math.minimum", "Minimum", ""},
     {"math.multiply", "Multiply", ""},
+    {"math.negative", "", "", negative_step},
+    {"math.reduce_max", "", "", max_step},
+    {"math.reduce_mean", "", "", mean_step},
     {"math.sigmoid", "", "sigmoid"},
     {"math.subtract", "Subtract", ""},
     {"math.tanh", "", "tanh"},
@@ -45,10 +61,14 @@ constexpr Operation kOperations[] = {
     {"nn.relu6", "", "relu6"},
     {"nn.silu", "", "silu"},
     {"nn.swish", "", "silu"},
+    {"reshape", "", "", reshape_step},
 };
 
 std::string function_of(const KerasLayer& layer) {
-  if (layer.written_class != "TFOpLambda") return layer.written_class;
+  if (layer.written_class != "TFOpLambda" &&
+      layer.written_class != "SlicingOpLambda") {
+    return layer.written_class;
+  }
   const Config* function = layer.config.find("function");
   return function != nullptr && function->is_string() ? function->as_string()
                                                       : "";
@@ -97,6 +117,9 @@ class OperationBuilder final : public LayerBuilder {
   // Constants differ from call to call, so each is a layer of its own.
   std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
                           size_t index) override {
+    const std::string name =
+        index == 0 ? name_ : fmt::format("{}_{}", name_, index);
+    if (operation_.form != nullptr) return call_form(arguments, name);
     std::vector<BuiltArgument> operands;
     for (const BuiltArgument& argument : arguments) {
       const bool present = argument.value || !argument.constant.is_null();
@@ -108,8 +131,6 @@ class OperationBuilder final : public LayerBuilder {
       }
       operands.push_back(argument);
     }
-    const std::string name =
-        index == 0 ? name_ : fmt::format("{}_{}", name_, index);
     std::vector<BuiltArgument> tensors;
     for (const BuiltArgument& operand : operands) {
       if (operand.value) tensors.push_back({"", operand.value, {}});
@@ -123,6 +144,24 @@ class OperationBuilder final : public LayerBuilder {
   }
 
  private:
+  std::vector<Value> call_form(const std::vector<BuiltArgument>& arguments,
+                               const std::string& name) {
+    std::vector<BuiltArgument> tensors;
+    Settings settings(layer_.config);
+    for (const BuiltArgument& argument : arguments) {
+      if (argument.value) {
+        tensors.push_back({"", argument.value, {}});
+      } else {
+        settings.add(argument.name, argument.constant);
+      }
+    }
+    if (tensors.empty()) {
+      throw FormatError("inbound_nodes: expected a tensor, got none");
+    }
+    const Step step = operation_.form(settings, keras_shape(*tensors[0].value));
+    return chain_builder(layer_, name, {step}, state_)->call(tensors, 0);
+  }
+
   Step step(const std::vector<BuiltArgument>& operands, size_t tensors) const {
     const bool unary = !operation_.function.empty();
     if (unary && operands.size() == 1 && tensors == 1) {

@@ -1,4 +1,6 @@
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -7,36 +9,70 @@
 
 namespace octet {
 
-Variable slice(const Variable& x, int axis, int64_t first, int64_t count) {
+Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
+               int64_t step) {
   const Shape from = x.shape();
   const int64_t size = from[axis];  // checks the axis
   if (axis < 0) axis += from.rank();
-  if (first < 0 || count < 0 || first > size || count > size - first) {
-    throw ShapeError(
-        fmt::format("slice: expected entries within axis {} of {}, got {} "
-                    "from {}",
-                    axis, from.to_string(), count, first));
+  const auto within = [&](int64_t place) { return place >= 0 && place < size; };
+  int64_t last = 0;
+  const bool overflows = __builtin_mul_overflow(count - 1, step, &last) ||
+                         __builtin_add_overflow(first, last, &last);
+  const bool fits =
+      count == 0 ? first >= 0 && first <= size
+                 : count > 0 && !overflows && within(first) && within(last);
+  if (!fits || step == 0) {
+    throw ShapeError(fmt::format(
+        "slice: expected entries within axis {} of {}, got {} from {}{}", axis,
+        from.to_string(), count, first,
+        step == 1 ? "" : fmt::format(" in steps of {}", step)));
   }
   const Shape shape = from.with(axis, count);
   const int64_t outer = from.slice(0, axis).size();
   const int64_t inner = from.slice(axis + 1, from.rank()).size();
-  const size_t row = static_cast<size_t>(count * inner) * sizeof(float);
+  // Rows lie side by side where the step is 1.
+  const int64_t rows = step == 1 ? 1 : count;
+  const int64_t length = step == 1 ? count * inner : inner;
+  const auto for_each_row = [=](auto visit) {
+    for (int64_t i = 0; i < outer; ++i) {
+      for (int64_t row = 0; row < rows; ++row) {
+        visit((i * size + first + row * step) * inner,
+              (i * rows + row) * length);
+      }
+    }
+  };
+  const size_t bytes = static_cast<size_t>(length) * sizeof(float);
   Tensor y(shape);
   const float* values = x.value().f32().data();
   float* to = y.f32().data();
-  for (int64_t i = 0; i < outer; ++i) {
-    std::memcpy(to + i * count * inner, values + (i * size + first) * inner,
-                row);
-  }
+  for_each_row([&](int64_t whole, int64_t part) {
+    std::memcpy(to + part, values + whole, bytes);
+  });
   return record("slice", {x}, y, {}, [=](const Tensor& dy) {
     Tensor dx = Tensor::zeros(from);
     const float* g = dy.f32().data();
     float* out = dx.f32().data();
-    for (int64_t i = 0; i < outer; ++i) {
-      std::memcpy(out + (i * size + first) * inner, g + i * count * inner, row);
-    }
+    for_each_row([&](int64_t whole, int64_t part) {
+      std::memcpy(out + whole, g + part, bytes);
+    });
     return std::vector{dx};
   });
+}
+
+Variable Variable::index(const std::vector<Index>& indices) const {
+  const Shape from = shape();
+  const std::vector<AxisPart> parts = parts_of(from, indices);
+  Variable y = *this;
+  std::vector<int64_t> kept;
+  for (int axis = 0; axis < from.rank(); ++axis) {
+    const AxisPart& part = parts[static_cast<size_t>(axis)];
+    if (part.count != from[axis] || part.step != 1) {
+      y = slice(y, axis, part.first, part.count, part.step);
+    }
+    if (!part.dropped) kept.push_back(part.count);
+  }
+  const Shape shape{std::span<const int64_t>(kept)};
+  return shape == y.shape() ? y : reshape(y, shape);
 }
 
 Variable Variable::operator[](int64_t index) const {

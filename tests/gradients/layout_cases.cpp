@@ -84,23 +84,32 @@ void add_concatenate(std::vector<GradientCase>& cases) {
 }
 
 void add_slice(std::vector<GradientCase>& cases) {
-  const auto add = [&](const Shape& x, int axis, int64_t first, int64_t count) {
-    cases.push_back(
-        {"slice",
-         fmt::format("{}_axis{}_from{}", dims(x), axis, first),
-         {x},
-         [=](const Variables& v) { return slice(v[0], axis, first, count); },
-         [=](const Arrays& a) {
-           return reference::gather(a[0], x.with(axis, count), [&](Index at) {
-             at[static_cast<size_t>(axis)] += first;
-             return at;
-           });
-         }});
+  const auto add = [&](const Shape& x, int axis, int64_t first, int64_t count,
+                       int64_t step = 1) {
+    cases.push_back({"slice",
+                     fmt::format("{}_axis{}_from{}{}", dims(x), axis, first,
+                                 step == 1  ? ""
+                                 : step < 0 ? "_backwards"
+                                            : "_steps"),
+                     {x},
+                     [=](const Variables& v) {
+                       return slice(v[0], axis, first, count, step);
+                     },
+                     [=](const Arrays& a) {
+                       return reference::gather(
+                           a[0], x.with(axis, count), [&](auto at) {
+                             int64_t& place = at[static_cast<size_t>(axis)];
+                             place = first + place * step;
+                             return at;
+                           });
+                     }});
   };
   add({2, 3, 4, 17}, 3, 5, 9);
   add({2, 3, 4, 5}, 1, 2, 1);
   add({4, 3}, 0, 0, 3);
   add({5}, 0, 1, 4);
+  add({2, 3, 17}, 2, 1, 4, 5);
+  add({2, 5, 3, 2}, 1, 4, 3, -2);
 }
 
 void add_pads(std::vector<GradientCase>& cases) {

@@ -209,6 +209,32 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
             (std::vector<float>{2, 4, 6}));
 }
 
+// As tf.keras writes x[:, 1:, 0] and x[..., ::2].
+TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
+  const auto part = [](const std::string& index) {
+    return loaded(keras_functional(
+        {keras_input("i", "[null,4,3]"),
+         keras_layer("SlicingOpLambda", "part",
+                     R"("function":"__operators__.getitem")",
+                     R"([["i",0,0,{"slice_spec":)" + index + "}]]")},
+        R"([["i",0,0]])", R"([["part",0,0]])"));
+  };
+  const std::string all = R"({"start":null,"stop":null,"step":null})";
+  const Tensor x =
+      Tensor::of<float>({1, 4, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+  using V = std::vector<float>;
+  EXPECT_EQ(
+      values(part("[" + all + R"(,{"start":1,"stop":null,"step":null},0])")
+                 .predict(x)),
+      (V{3, 6, 9}));
+  EXPECT_EQ(values(part("[" + all + "," + all +
+                        R"(,{"start":null,"stop":null,"step":2}])")
+                       .predict(x)),
+            (V{0, 2, 3, 5, 6, 8, 9, 11}));
+  EXPECT_THAT(error_of<Error>([&] { (void)part("[0]"); }),
+              HasSubstr("for the batch"));
+}
+
 TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   const auto call = [](const std::string& function, const std::string& node) {
     const Model model = loaded(keras_functional(
@@ -231,6 +257,9 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
             (V{1, 4, 16}));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":4}])"), (V{0.25, 0.5, 1}));
   EXPECT_EQ(call("nn.relu6", R"(["i",0,0,{"name":null}])"), (V{1, 2, 4}));
+  EXPECT_EQ(call("math.negative", R"(["i",0,0,{}])"), (V{-1, -2, -4}));
+  EXPECT_EQ(call("concat", R"([["i",0,0,{"axis":-1}],["i",0,0]])"),
+            (V{1, 2, 4, 1, 2, 4}));
   const auto refused = [&](const std::string& function,
                            const std::string& node) {
     return error_of<UnsupportedError>([&] { (void)call(function, node); });
@@ -238,7 +267,13 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   EXPECT_THAT(refused("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"),
               HasSubstr("'op' (TFOpLambda)"));
   EXPECT_THAT(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
-              HasSubstr("TFOpLambda of math.reduce_mean"));
+              HasSubstr("the axes of all pixels of an image"));
+  EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
+              HasSubstr("-1 for the batch and the sizes of a sample of [N,3]"));
+  EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
+              HasSubstr("a sample of [N,3]"));
+  EXPECT_THAT(refused("math.reduce_sum", R"(["i",0,0,{"axis":1}])"),
+              HasSubstr("TFOpLambda of math.reduce_sum"));
   EXPECT_THAT(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
               HasSubstr("math.multiply"));
 }

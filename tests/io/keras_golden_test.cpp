@@ -47,6 +47,7 @@ std::vector<GoldenFile> golden_files() {
       {"k3_functional", "k3_functional.keras"},
       {"k3_functional", "k3_functional.legacy_weights.h5",
        "k3_functional.architecture.json"},
+      {"k3_operations", "k3_operations.keras"},
       {"k3_functional", "k3_functional.weights.h5",
        "k3_functional.architecture.json"},
       {"k3_sequence", "k3_sequence.keras"},

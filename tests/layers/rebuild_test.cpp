@@ -10,7 +10,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// x -> a (Dense) -> relu -> d (Dropout) -> b (Dense), and c beside it.
-Model network() {
+Model rebuilt_network() {
   const SymbolicTensor x = input({3}, "x");
   SymbolicTensor y = Dense({.units = 4, .name = "a"})(x);
   y = Dropout({.rate = 0.5f, .name = "d"})(ReLU({.name = "relu"})(y));
@@ -37,7 +37,7 @@ SymbolicTensor removed(const GraphNode& node, Rebuild& rebuild) {
 
 TEST(Rebuild, GivesNothingIfNoNodeIsReplaced) {
   std::vector<std::string> asked;
-  const auto result = network().rebuild(
+  const auto result = rebuilt_network().rebuild(
       [&](const GraphNode& node, Rebuild&) -> std::optional<SymbolicTensor> {
         asked.push_back(node.layer->name());
         return std::nullopt;
@@ -47,7 +47,7 @@ TEST(Rebuild, GivesNothingIfNoNodeIsReplaced) {
 }
 
 TEST(Rebuild, TakesALayerOutAndKeepsTheRest) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const Model result = *model.rebuild(in_place_of("d", removed));
   EXPECT_THAT(names(result), ElementsAre("x", "a", "relu", "b", "c"));
   EXPECT_EQ(result.name(), "net");
@@ -59,7 +59,7 @@ TEST(Rebuild, TakesALayerOutAndKeepsTheRest) {
 }
 
 TEST(Rebuild, LeavesTheModelUntouched) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const auto weights = weight_bits(model);
   const auto layers = names(model);
   const Model result = *model.rebuild(in_place_of("d", removed));
@@ -69,7 +69,7 @@ TEST(Rebuild, LeavesTheModelUntouched) {
 }
 
 TEST(Rebuild, DropsWhatNothingReadsAnyMore) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const Model result =
       *model.rebuild(in_place_of("b", [](const GraphNode&, Rebuild& rebuild) {
         return Dense({.units = 2, .name = "new"})(
@@ -79,7 +79,7 @@ TEST(Rebuild, DropsWhatNothingReadsAnyMore) {
 }
 
 TEST(Rebuild, InitialisesANewLayerByItsName) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const auto make = [](const GraphNode& node, Rebuild& rebuild) {
     return Dense({.units = 2, .name = "new"})(rebuild.at(node.inputs[0]));
   };
@@ -93,7 +93,7 @@ TEST(Rebuild, InitialisesANewLayerByItsName) {
 
 TEST(Rebuild, KeepsTheValuesThatANewLayerIsGiven) {
   const std::vector<Tensor> given{counting({4, 2}), counting({2})};
-  const Model result = *network().rebuild(
+  const Model result = *rebuilt_network().rebuild(
       in_place_of("b", [&](const GraphNode& node, Rebuild& rebuild) {
         const Dense layer({.units = 2, .name = "new"});
         const SymbolicTensor y = layer(rebuild.at(node.inputs[0]));
@@ -156,7 +156,7 @@ TEST(Rebuild, KeepsParametersInCommon) {
 }
 
 TEST(Rebuild, KeepsTheFlagsOfLayers) {
-  Model model = network();
+  Model model = rebuilt_network();
   model.layer("a").set_trainable(false);
   const Model result = *model.rebuild(in_place_of("d", removed));
   EXPECT_FALSE(result.layer("a").trainable());
@@ -164,7 +164,7 @@ TEST(Rebuild, KeepsTheFlagsOfLayers) {
 }
 
 TEST(Rebuild, CallsACopyOfALayerOnAnotherTensor) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const Model result = *model.rebuild(
       in_place_of("relu", [](const GraphNode& node, Rebuild& rebuild) {
         const SymbolicTensor y = rebuild.at(node.inputs[0]);
@@ -189,7 +189,7 @@ TEST(Rebuild, KeepsTheModelsOrderAroundANewLayer) {
 }
 
 TEST(Rebuild, RefusesATensorOfTheOldModel) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const std::string text = error_of<ValueError>([&] {
     (void)model.rebuild(in_place_of(
         "d", [](const GraphNode& node, Rebuild&) { return node.inputs[0]; }));
@@ -199,7 +199,7 @@ TEST(Rebuild, RefusesATensorOfTheOldModel) {
 }
 
 TEST(Rebuild, RefusesAReplacementOfAnotherShape) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const std::string text = error_of<ShapeError>([&] {
     (void)model.rebuild(
         in_place_of("d", [](const GraphNode& node, Rebuild& rebuild) {
@@ -210,7 +210,7 @@ TEST(Rebuild, RefusesAReplacementOfAnotherShape) {
 }
 
 TEST(Rebuild, RefusesAnEmptyTensorAndOneThatComesLater) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   EXPECT_THROW(
       (void)model.rebuild(in_place_of(
           "d", [](const GraphNode&, Rebuild&) { return SymbolicTensor{}; })),
@@ -226,7 +226,7 @@ TEST(Rebuild, RefusesAnEmptyTensorAndOneThatComesLater) {
 }
 
 TEST(Rebuild, RefusesANameThatIsTaken) {
-  const Model model = network();
+  const Model model = rebuilt_network();
   const std::string text = error_of<ValueError>([&] {
     (void)model.rebuild(
         in_place_of("d", [](const GraphNode& node, Rebuild& rebuild) {

@@ -4,7 +4,7 @@ Shapes are with the batch, which is 1 or 2; height, width and channels all
 differ, so that no two can be mixed up. Sizes stay small: a case is a file.
 """
 
-from keras import layers
+from keras import layers, saving
 
 IMAGE = (2, 5, 4, 3)
 LINE = (1, 4, 6, 1)  # one channel
@@ -276,6 +276,43 @@ def poolings():
     return cases
 
 
+class GetItem(layers.Layer):
+    """x[index] as a layer; the index as Keras writes it of the operation."""
+
+    def __init__(self, index, **options):
+        super().__init__(**options)
+        self.index = [i if isinstance(i, (int, dict)) else
+                      saving.serialize_keras_object(i) for i in index]
+
+    def get_config(self):
+        return super().get_config() | {"index": self.index}
+
+    def call(self, x):
+        return x[tuple(i if isinstance(i, int) else
+                       saving.deserialize_keras_object(i)
+                       for i in self.index)]
+
+
+def items():
+    every = slice(None)
+    return [
+        ("get_item_rows", GetItem([every, slice(1, 4)]), [IMAGE]),
+        ("get_item_channels", GetItem([Ellipsis, slice(None, None, 2)]),
+         [IMAGE]),
+        ("get_item_backwards",
+         GetItem([every, slice(None, None, -1), slice(-1, -4, -2)]), [IMAGE]),
+        ("get_item_row", GetItem([every, 2]), [IMAGE]),
+        ("get_item_channel", GetItem([Ellipsis, -1]), [IMAGE]),
+        ("get_item_pixel", GetItem([every, -1, 0]), [IMAGE]),
+        ("get_item_token", GetItem([every, 0]), [TOKENS]),
+        ("get_item_signal", GetItem([every, slice(2, None, 3), slice(0, 2)]),
+         [SIGNAL]),
+        ("get_item_wide", GetItem([every, every, every, slice(3, -1)]), [WIDE]),
+        ("get_item_vector", GetItem([every, slice(-5, None)]), [VECTOR]),
+        ("get_item_whole", GetItem([Ellipsis]), [LINE]),
+    ]
+
+
 def layouts():
     up = layers.UpSampling2D
     return [
@@ -351,7 +388,8 @@ def identities():
 def all_cases():
     return (convolutions() + sequences() + dense() + normalizations() +
             activations() +
-            poolings() + layouts() + merges() + identities())
+            poolings() + items() + layouts() + merges() +
+            identities())
 
 
 def composites():

@@ -306,6 +306,22 @@ def keras_3_old():
     record("k30_branches", model)
 
 
+def operations():
+    """Functions on tensors: slices, keras.ops, arithmetic."""
+    ops = keras.ops
+    x = keras.Input((6, 5, 3), name="image")
+    y = layers.Conv2D(4, 3, padding="same", name="conv")(x)
+    left, right = y[:, :, :2], y[:, ::-1, 2:, 1]
+    y = ops.concatenate([left, -left], axis=-1)
+    y = ops.pad(y, ((0, 0), (1, 2), (0, 1), (0, 0)))
+    tokens = ops.reshape(y, (-1, 27, 8))
+    image = ops.mean(y, axis=(1, 2))
+    most = ops.max(tokens, axis=1)
+    z = ops.concatenate([image, most, tokens[:, 0], tokens[:, -1]], axis=1)
+    z = layers.Dense(3, name="dense")(z[..., 1:])
+    return keras.Model(x, [z, right], name="operations")
+
+
 def keras_3():
     model = functional(outputs_as_dict=True)
     fill(model)
@@ -321,6 +337,10 @@ def keras_3():
     fill(model)
     save(model, "k3_signal", [".deflated.keras"])
     record("k3_signal", model)
+    model = operations()
+    fill(model)
+    save(model, "k3_operations", [".deflated.keras"])
+    record("k3_operations", model)
     bfloat16()
     keras.config.set_image_data_format("channels_first")
     model = channels_first()

@@ -49,7 +49,9 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends) {
       return moved.front() >= first && moved.back() <= last;
     };
     if (within(2, rank - 1)) order = channels_last(rank);
-    if (within(1, rank - 2) && (order.empty() || natural_order(view)[1] == 1)) {
+    // Parts of channels need no turning, unlike zeros around them.
+    if (within(1, rank - 2) &&
+        ((grows && order.empty()) || natural_order(view)[1] == 1)) {
       order = file_order(rank);
     }
   }

@@ -1,13 +1,14 @@
 // Parts of a value: Slice, Split, Gather of neighbours.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/layers/cropping1d.h>
 #include <octet/layers/dense.h>
-#include <octet/layers/reshape.h>
+#include <octet/layers/get_item.h>
 #include <octet/layers/select_token.h>
 #include <octet/runtime/error.h>
 
@@ -17,11 +18,12 @@
 namespace octet::io::importing {
 namespace {
 
-/// Entries [first, first + count) of an ONNX axis.
+/// Entries first, first + step, ..., `count` of them, of an ONNX axis.
 struct Cut {
   size_t axis = 0;
   int64_t first = 0;
   int64_t count = 0;
+  int64_t step = 1;
 };
 
 /// The part of the features of a Dense layer that the axis is, if it is one and
@@ -29,7 +31,7 @@ struct Cut {
 bool is_dense_output(const Value& x, const Cut& cut) {
   const Layer& layer = *x.view.tensor.node->layer;
   if (layer.class_name() != "Dense" || layer.activation() != "linear" ||
-      x.view.axes[cut.axis].size() != 1 || x.grid != nullptr) {
+      x.view.axes[cut.axis].size() != 1 || x.grid != nullptr || cut.step != 1) {
     return false;
   }
   // Parts before `units` are those of tokens.
@@ -98,37 +100,21 @@ View without_ones(View view) {
   return view;
 }
 
-/// By a Cropping1D of the axis, in front of all others.
 View cut_any(Conversion& c, const View& view, const Cut& cut) {
-  const int rank = view.rank();
-  std::vector<int> order{static_cast<int>(view.batch),
-                         static_cast<int>(cut.axis)};
-  for (const int axis : natural_order(view)) {
-    if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
+  const std::vector<int> order = natural_order(view);
+  std::vector<Index> index;
+  for (const int axis : order) {
+    if (std::cmp_equal(axis, cut.axis)) {
+      const int64_t last = cut.first + cut.count * cut.step;
+      index.push_back(Slice(
+          cut.first, last < 0 ? std::nullopt : std::optional(last), cut.step));
+      break;
+    }
+    index.push_back(Slice());
   }
-  Sizes sizes = sizes_of(view);
-  const int64_t size = sizes[cut.axis];
-  const SymbolicTensor front = arranged(view, order, c.namer());
-  const int64_t rest = front.shape().slice(2, front.shape().rank()).size();
-  SymbolicTensor x = front;
-  if (x.shape().rank() != 3) {
-    x = Reshape({.target_shape = {size, rest}, .name = c.namer()("reshape")})(
-        x);
-  }
-  const SymbolicTensor y = c.add(
-      Cropping1D({.cropping = Ends(cut.first, size - cut.first - cut.count)}),
-      {{x}});
-  sizes[cut.axis] = cut.count;
-  Sizes moved;
-  for (const int axis : order)
-    moved.push_back(sizes[static_cast<size_t>(axis)]);
-  const auto split = reshaped(view_of(y, file_order(3)), moved);
-  if (!split) throw InternalError("cut_any: expected sizes that fit");
-  Sizes back(static_cast<size_t>(rank));
-  for (size_t i = 0; i < order.size(); ++i) {
-    back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
-  }
-  return transposed(*split, back);
+  return view_of(c.add(GetItem({.index = std::move(index)}),
+                       {{arranged(view, order, c.namer())}}),
+                 order);
 }
 
 View cut_of(Conversion& c, const Value& x, const Cut& cut,
@@ -137,12 +123,14 @@ View cut_of(Conversion& c, const Value& x, const Cut& cut,
   if (cut.axis == x.view.batch) {
     c.refuse("axis: expected one of a sample, got that of samples");
   }
-  if (cut.first < 0 || cut.count < 1 || cut.first + cut.count > size) {
+  const int64_t last = cut.first + (cut.count - 1) * cut.step;
+  if (cut.count < 1 || std::min(cut.first, last) < 0 ||
+      std::max(cut.first, last) >= size) {
     c.refuse(fmt::format("expected entries of {} on axis {}, got {} from {} on",
                          importing::text_of(x.view), cut.axis, cut.count,
                          cut.first));
   }
-  if (cut.count == size) return x.view;
+  if (cut.count == size && cut.step == 1) return x.view;
   if (is_dense_output(x, cut)) {
     return without_ones(cut_dense(c, x, cut, suffix));
   }
@@ -168,31 +156,33 @@ void convert_slice(Conversion& c) {
   if (starts.size() != axes.size() || stops.size() != axes.size()) {
     c.refuse("expected a start and an end for each axis");
   }
-  if (std::ranges::any_of(steps, [](int64_t s) { return s != 1; })) {
-    c.refuse(fmt::format("steps: expected 1, got [{}]", fmt::join(steps, ",")));
+  if (!steps.empty() && steps.size() != axes.size()) {
+    c.refuse("expected a step for each axis");
   }
+  std::vector<Cut> cuts;
   AxisEnds ends{Sizes(static_cast<size_t>(rank)),
                 Sizes(static_cast<size_t>(rank))};
+  bool neighbours = true;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(c.axis_of(axes[i], rank));
     const int64_t size = sizes[axis];
+    const int64_t step = steps.empty() ? 1 : steps[i];
+    if (step == 0) c.refuse("steps: expected steps but 0, got 0");
     if (size == kBatch) {
-      if (starts[i] == 0 && stops[i] >= INT32_MAX) continue;
+      if (starts[i] == 0 && stops[i] >= INT32_MAX && step == 1) continue;
       c.refuse("axes: expected those of a sample, got that of samples");
     }
-    const auto clamped = [&](int64_t at) {
-      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
-    };
-    ends.begin[axis] = -clamped(starts[i]);
-    ends.end[axis] = -(size - clamped(stops[i]));
+    // Ends count and are cut as Python's are.
+    const std::vector<Index> index{Slice(starts[i], stops[i], step)};
+    const AxisPart part = parts_of({size}, index)[0];
+    cuts.push_back({axis, part.first, part.count, part.step});
+    neighbours &= part.step == 1 && part.count > 0;
+    ends.begin[axis] = -part.first;
+    ends.end[axis] = -(size - part.first - part.count);
   }
-  if (pad_or_crop(c, ends)) return;
+  if (neighbours && pad_or_crop(c, ends)) return;
   Value x = c.value(0);
-  for (size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (ends.begin[axis] == 0 && ends.end[axis] == 0) continue;
-    const int64_t first = -ends.begin[axis];
-    x.view = cut_of(c, x, {axis, first, sizes[axis] + ends.end[axis] - first});
-  }
+  for (const Cut& cut : cuts) x.view = cut_of(c, x, cut);
   c.pass(std::move(x.view));
 }
 

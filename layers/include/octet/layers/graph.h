@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <octet/layers/layer.h>
+#include <octet/runtime/index.h>
 
 namespace octet {
 
@@ -23,6 +24,11 @@ struct [[nodiscard]] SymbolicTensor {
 
   /// The batch is Shape::kAnySize.
   const Shape& shape() const;
+
+  /// A part of each sample, by GetItem; the batch comes first and stays whole:
+  /// Keras' x[:, 1:, 0] is x.index({Slice(), Slice(1), 0}).
+  /// Throws: as GetItem.
+  SymbolicTensor index(std::vector<Index> indices) const;
 };
 
 /// One call of a layer.

@@ -22,6 +22,7 @@
 #include <octet/layers/elu.h>
 #include <octet/layers/flatten.h>
 #include <octet/layers/gaussian_noise.h>
+#include <octet/layers/get_item.h>
 #include <octet/layers/global_average_pooling1d.h>
 #include <octet/layers/global_average_pooling2d.h>
 #include <octet/layers/global_max_pooling1d.h>

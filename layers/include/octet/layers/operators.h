@@ -3,7 +3,8 @@
 // they evaluate first, and unnamed layers are named, and get their first
 // weights, in the order of their making: make them before, `auto y = a(x); auto
 // z = b(x); y - z`, or name them. Tensors broadcast as those layers say.
-// Numbers are divided by as products with their reciprocal.
+// Numbers are divided by as products with their reciprocal. For x[:, 0] see
+// SymbolicTensor::index().
 #pragma once
 
 #include <octet/layers/graph.h>

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/index.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet {
@@ -111,6 +112,11 @@ class [[nodiscard]] Variable {
   /// Entry `index` of the first axis, which goes; from the end if negative.
   /// Shapes: [n,...] -> [...]. Throws: ShapeError without axes or out of range.
   Variable operator[](int64_t index) const;
+  /// A part, as x[:, 1:, 0] in Python: x.index({Slice(), Slice(1), 0}). Axes
+  /// with one entry go; those without an index stay whole.
+  /// Throws: ShapeError for more indices than axes, or an entry that is not
+  /// there; ValueError for two ellipses.
+  Variable index(const std::vector<Index>& indices) const;
 
   // For ops.
   explicit Variable(autograd::NodePtr node) : node_(std::move(node)) {}

@@ -21,8 +21,10 @@ Variable transpose(const Variable& x, const std::vector<int>& axes);
 /// axis, or the axis does not exist.
 Variable concatenate(const std::vector<Variable>& inputs, int axis);
 
-/// Entries [first, first + count) of `axis`. Throws: ShapeError out of range.
-Variable slice(const Variable& x, int axis, int64_t first, int64_t count);
+/// Entries first, first + step, ..., `count` of them, of `axis`; a negative
+/// step goes backwards. Throws: ShapeError out of range, or for step 0.
+Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
+               int64_t step = 1);
 
 /// Cells of `value` around each image.
 /// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].

@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/get_item.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, GetItemOptions& o) {
+  v("index", o.index);
+}
+
+namespace {
+
+bool is_whole(const Index& index) {
+  return index == Index(Slice()) || index.kind() == Index::Kind::ellipsis;
+}
+
+class GetItemLayer final : public Layer {
+ public:
+  explicit GetItemLayer(const GetItemOptions& options) : o_(options) {
+    if (!o_.index.empty() && !is_whole(o_.index.front())) {
+      throw ValueError(
+          "index: expected Slice() or \"...\" first, for the batch, got a part "
+          "of it. Hint: x[:, 0] of Keras is x.index({Slice(), 0})");
+    }
+  }
+
+  std::string class_name() const override { return "GetItem"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override { return inputs; }
+  bool is_identity(const Shape& input, bool) const override {
+    const std::vector<AxisPart> parts = parts_of_samples(input);
+    for (int axis = 1; axis < input.rank(); ++axis) {
+      const AxisPart& part = parts[static_cast<size_t>(axis)];
+      if (part.dropped || part.count != input[axis] || part.step != 1) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    const std::vector<AxisPart> parts = parts_of_samples(x);
+    std::vector<int64_t> sizes{x[0]};
+    for (size_t axis = 1; axis < parts.size(); ++axis) {
+      if (parts[axis].count == 0) {
+        throw ShapeError(
+            fmt::format("index: expected to leave something of axis {} of {}, "
+                        "got none",
+                        axis, x.to_string()));
+      }
+      if (!parts[axis].dropped) sizes.push_back(parts[axis].count);
+    }
+    if (sizes.size() == 1) {
+      throw ShapeError(
+          fmt::format("index: expected to leave an axis of {} besides the "
+                      "batch, got none. Hint: Slice(i, i + 1) keeps an axis",
+                      x.to_string()));
+    }
+    return Shape(std::span<const int64_t>(sizes));
+  }
+
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return inputs[0].index(o_.index);
+  }
+
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const Shape& x = inputs[0].shape;
+    const std::vector<AxisPart> parts = parts_of_samples(x);
+    const bool drops = std::ranges::any_of(parts, &AxisPart::dropped);
+    // With an axis less the others are in Keras' order.
+    OnnxValue y = drops ? OnnxValue{context.keras_layout(inputs[0]), x}
+                        : context.keras_order(inputs[0]);
+    const auto place = [&](size_t axis) {
+      const auto own = static_cast<int64_t>(axis);
+      return drops ? own : y.onnx_axis(own);
+    };
+    std::vector<int64_t> starts, ends, axes, steps;
+    for (size_t axis = 1; axis < parts.size(); ++axis) {
+      const AxisPart& part = parts[axis];
+      const int64_t size = x[static_cast<int>(axis)];
+      if (part.dropped || (part.count == size && part.step == 1)) continue;
+      const int64_t end = part.first + part.count * part.step;
+      starts.push_back(part.first);
+      // Before the first one, which -1 is not: it is the last one.
+      ends.push_back(end < 0 ? -size - 1 : std::min(end, size));
+      axes.push_back(place(axis));
+      steps.push_back(part.step);
+    }
+    if (!starts.empty()) {
+      y.name =
+          context.node("Slice", {y.name, context.integers("starts", starts),
+                                 context.integers("ends", ends),
+                                 context.integers("axes", axes),
+                                 context.integers("steps", steps)});
+    }
+    for (size_t axis = parts.size(); axis-- > 1;) {
+      if (!parts[axis].dropped) continue;
+      const std::string entry = context.builder().add_initializer(
+          context.layer() + "/entry",
+          Tensor::of<int64_t>(Shape{}, {parts[axis].first}));
+      y.name = context.node("Gather", {y.name, entry},
+                            {{"axis", static_cast<int64_t>(axis)}});
+    }
+    const Shape shape = output_shape(std::span(&x, 1));
+    if (drops) return context.from_keras_layout(y.name, shape);
+    y.shape = shape;
+    return y;
+  }
+
+ private:
+  // The batch, whose size may be unknown, counts as one.
+  std::vector<AxisPart> parts_of_samples(const Shape& x) const {
+    return parts_of(x.with(0, 1), o_.index);
+  }
+
+  GetItemOptions o_;
+};
+
+}  // namespace
+
+GetItem::GetItem(const GetItemOptions& options)
+    : LayerHandle(make_layer<GetItemLayer>("GetItem", options)) {}
+
+SymbolicTensor SymbolicTensor::index(std::vector<Index> indices) const {
+  return GetItem({.index = std::move(indices)})(*this);
+}
+
+extern const LayerDef get_item_def;
+const LayerDef get_item_def{
+    .class_name = "GetItem",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<GetItemLayer>(
+          read_fields<GetItemOptions>(config));
+    },
+    .role = LayerRole::movement,
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet
