@@ -7,6 +7,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "export_options.h"
 #include "read_model.h"
 #include "same_order.h"
 
@@ -16,6 +17,7 @@ void add_convert(CommandLine& program) {
   struct Options {
     ModelSource from;
     std::string to;
+    ExportOptions file;
   };
   const auto options = std::make_shared<Options>();
   Command command =
@@ -30,13 +32,16 @@ void add_convert(CommandLine& program) {
                          "'. Hint: Octet writes ONNX alone; TensorRT builds "
                          "its engines from that";
       });
+  add_export_options(command, options->file);
   command.when_chosen([options] {
     check_output(options->to);
+    (void)onnx_options(options->file, {});
     warn_of_untrained(options->from);
     const Model model = read_model(options->from);
-    const io::OnnxOptions names = names_of(options->from, model);
-    const io::OnnxReport report = io::export_onnx(model, options->to, names);
-    warn_of_other_axes(options->from, model, names);
+    const io::OnnxOptions file =
+        onnx_options(options->file, names_of(options->from, model));
+    const io::OnnxReport report = io::export_onnx(model, options->to, file);
+    warn_of_other_axes(options->from, model, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
   });

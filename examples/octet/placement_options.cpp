@@ -8,26 +8,10 @@
 #include <octet/io/placement_files.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
+
+#include "choice.h"
 
 namespace octet::program {
-namespace {
-
-// A word of the command line as a value.
-template <class T, size_t N>
-T choice(std::string_view option, const std::string& word,
-         const std::array<std::pair<std::string_view, T>, N>& choices) {
-  std::vector<std::string> words;
-  for (const auto& [name, value] : choices) {
-    if (name == word) return value;
-    words.emplace_back(name);
-  }
-  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
-                               fmt::join(words, " or "), word,
-                               suggest_near(word, words)));
-}
-
-}  // namespace
 
 void add_placement_options(Command& command, PlacementOptions& o) {
   command

@@ -18,6 +18,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "export_options.h"
 #include "named_files.h"
 #include "placement_options.h"
 #include "read_model.h"
@@ -42,6 +43,7 @@ Examples:
 struct Options {
   ModelSource model;
   PlacementOptions placement;
+  ExportOptions file;
   std::string output;
   std::vector<std::string> data;  // a path, or NAME=path
   std::string labels;
@@ -119,14 +121,15 @@ std::string calibrate(Model& int8, const Dataset& data, const Options& o) {
 void quantize(const Options& o) {
   check_output(o.output);
   (void)method_of(o.method);
+  (void)onnx_options(o.file, {});
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const Dataset data = data_for("quantize", model, read_data(o, model));
   Model int8 = quantized(model, o.placement);
   print(calibrate(int8, data, o));
-  const io::OnnxOptions names = names_of(o.model, model);
-  const io::OnnxReport report = io::export_onnx(int8, o.output, names);
-  warn_of_other_axes(o.model, model, names);
+  const io::OnnxOptions file = onnx_options(o.file, names_of(o.model, model));
+  const io::OnnxReport report = io::export_onnx(int8, o.output, file);
+  warn_of_other_axes(o.model, model, file);
   print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                     report.nodes, report.qdq_pairs, report.bytes));
 }
@@ -165,6 +168,7 @@ void add_quantize(CommandLine& program) {
   command.add("--samples", o.samples, 4, int64_t{1} << 31,
               "so many of the samples, chosen by chance [all]");
   add_placement_options(command, o.placement);
+  add_export_options(command, o.file);
   command.set_footer(kExamples);
   command.when_chosen([options] { quantize(*options); });
 }

@@ -24,6 +24,7 @@
 
 #include "builder.h"
 #include "check.h"
+#include "int8_weights.h"
 
 namespace octet::io {
 namespace {
@@ -268,6 +269,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
                        onnx_shape(outputs[i]));
   }
   qdq_pairs = builder.qdq_pairs();
+  if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
   add_metadata(proto, model, inputs, outputs, options, qdq_pairs);
   return proto;
 }

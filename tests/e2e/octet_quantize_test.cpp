@@ -95,6 +95,21 @@ TEST_F(OctetQuantize, PlacesAsItIsTold) {
   EXPECT_GT(pairs("--policy toolkit"), 0);
 }
 
+TEST_F(OctetQuantize, WritesWeightsAsItIsTold) {
+  const auto bytes = [&](const std::string& options) {
+    const CommandResult r =
+        run(fmt::format("--data {} --method max {}", file("x.npy"), options));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return std::filesystem::file_size(folder_ / "int8.onnx");
+  };
+  const auto floats = bytes("--weights float32");
+  EXPECT_EQ(bytes(""), floats);
+  EXPECT_LT(bytes("--weights int8"), floats / 2);
+  std::filesystem::remove(folder_ / "int8.onnx");
+  EXPECT_THAT(refusal("--data " + file("x.npy") + " --weights int4"),
+              HasSubstr("--weights: expected float32 or int8, got 'int4'"));
+}
+
 TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {
   const std::string x = "--data " + file("x.npy");
   EXPECT_THAT(refusal(x + " --method best"), HasSubstr("--method: expected"));

@@ -1,0 +1,32 @@
+// A word of the command line as one of several values.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::program {
+
+/// Throws: ValueError naming the option and the nearest words.
+template <class T, size_t N>
+T choice(std::string_view option, const std::string& word,
+         const std::array<std::pair<std::string_view, T>, N>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : choices) {
+    if (name == word) return value;
+    words.emplace_back(name);
+  }
+  throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,
+                               fmt::join(words, " or "), word,
+                               suggest_near(word, words)));
+}
+
+}  // namespace octet::program

@@ -1,0 +1,24 @@
+// How a model is written as ONNX, as the commands that write one are told.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <octet/io/onnx.h>
+
+#include "../command_line.h"
+
+namespace octet::program {
+
+struct ExportOptions {
+  std::optional<std::string> weights;
+};
+
+void add_export_options(Command& command, ExportOptions& options);
+
+/// `names` with the rest as the command line says.
+/// Throws: ValueError for words that there are not.
+io::OnnxOptions onnx_options(const ExportOptions& options,
+                             io::OnnxOptions names);
+
+}  // namespace octet::program

@@ -1,0 +1,92 @@
+// form_export FOLDER: writes networks in every form that OnnxOptions has,
+// FOLDER/<name>.onnx as it is without options and FOLDER/<name>.<form>.onnx,
+// quantized ones as <name>.int8. FOLDER/<name>.json holds inputs.
+// tests/oracle/compare_forms.py runs them.
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/error.h>
+
+#include "../disturb.h"
+#include "../quant/sequence_network.h"
+#include "exported_case.h"
+
+namespace octet {
+namespace {
+
+using Forms = std::vector<std::pair<std::string, io::OnnxOptions>>;
+
+Forms forms(bool quantized) {
+  Forms result;
+  if (quantized) {
+    result.emplace_back("int8_weights",
+                        io::OnnxOptions{.weights = io::OnnxWeights::int8});
+  }
+  return result;
+}
+
+void write_forms(const Model& model, const std::vector<Tensor>& x,
+                 const std::filesystem::path& folder, const std::string& name,
+                 bool quantized) {
+  write_case(model, x, folder, name);
+  for (const auto& [form, options] : forms(quantized)) {
+    io::export_onnx(model, folder / fmt::format("{}.{}.onnx", name, form),
+                    options);
+  }
+}
+
+void write_network(const Model& model, const std::filesystem::path& folder,
+                   const std::string& name) {
+  disturb(model);
+  const std::vector<Tensor> x = noise_for(model, 3);
+  write_forms(model, x, folder, name, false);
+  Model quantized = quant::quantize_model(model);
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
+  write_forms(quantized, x, folder, name + ".int8", true);
+}
+
+void write_all(const std::filesystem::path& folder) {
+  // Nothing of an earlier run may pass for a result of this one.
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::vector<std::pair<std::string, zoo::Options>> networks = {
+      {"lenet", {}},
+      {"resnet8", {.input = {33, 32, 3}}},
+      {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
+      {"efficientnet_b0", {.input = {33, 40, 3}, .classes = 10, .alpha = 0.25}},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}},
+      {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}},
+      {"pippin", {}},
+  };
+  for (const auto& [name, options] : networks) {
+    with_context(
+        [&] { return "in network " + name; },
+        [&] { write_network(zoo::make(name, options), folder, name); });
+  }
+  write_network(sequence_network(true), folder, "sequence");
+  fmt::print("{} networks written\n", networks.size() + 1);
+}
+
+}  // namespace
+}  // namespace octet
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: form_export FOLDER\n");
+    return 2;
+  }
+  try {
+    octet::write_all(argv[1]);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "form_export: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

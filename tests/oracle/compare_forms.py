@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Compares the forms in which one model is exported.
+
+    compare_forms.py FOLDER
+
+FOLDER is what tests/e2e/form_export wrote: <name>.onnx, the same model in
+another form as <name>.<form>.onnx, and inputs in <name>.json. onnx' checker
+judges each file, and ONNX Runtime, nothing fused, computes the same bits with
+all forms of a model.
+
+Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
+"""
+
+import sys
+
+import numpy as np
+import onnx
+
+from compare_layers import read_golden, run
+from verdicts import Disagreement, judge_folder
+
+
+def constants_of(model):
+    return {tensor.name: tensor for tensor in model.graph.initializer}
+
+
+def check_int8_weights(path, base):
+    """Codes in place of floats, and about a quarter of the size."""
+    model = onnx.load(path)
+    constants = constants_of(model)
+    left = [node.name for node in model.graph.node
+            if node.op_type == "QuantizeLinear" and node.input[0] in constants]
+    if left:
+        raise Disagreement(f"expected codes, got floats before {left[0]}")
+    of_floats = sum(
+        int(np.prod(constants_of(base)[node.input[0]].dims))
+        for node in base.graph.node if node.op_type == "QuantizeLinear"
+        and node.input[0] in constants_of(base))
+    saved = base.ByteSize() - model.ByteSize()
+    if saved < 3 * of_floats:
+        raise Disagreement(f"expected {3 * of_floats} bytes less, got {saved}")
+
+
+CHECKS = {"int8_weights": check_int8_weights}
+
+
+def judge(name, folder):
+    """The forms of one network."""
+    _, inputs, _ = read_golden(folder / f"{name}.json")
+    base = folder / f"{name}.onnx"
+    expected, _ = run(base, inputs)
+    forms = []
+    for path in sorted(folder.glob(f"{name}.*.onnx")):
+        form = path.name[len(name) + 1:].removesuffix(".onnx")
+        if form.startswith("int8") and not form.startswith("int8_"):
+            continue  # of the quantized network
+        try:
+            outputs, _ = run(path, inputs)
+            if form in CHECKS:
+                CHECKS[form](path, onnx.load(base))
+        except Exception as error:
+            raise Disagreement(f"{form}: {error}") from error
+        for y, e in zip(outputs, expected, strict=True):
+            if y.shape != e.shape or y.tobytes() != e.tobytes():
+                raise Disagreement(f"{form}: differs by "
+                                   f"{np.abs(y - e).max() / np.abs(e).max():.2g}")
+        forms.append(form)
+    return ", ".join(forms)
+
+
+if __name__ == "__main__":
+    sys.exit(judge_folder("Compare the forms of exported models.", judge))
