@@ -5,6 +5,9 @@
 namespace octet::program {
 
 void add_export_options(Command& command, ExportOptions& o) {
+  command.add("--opset", o.opset, 13, 21,
+              "of the operators, from 13 to 21; every TensorRT since 8.0 reads "
+              "13 [13]");
   command
       .add("--weights", o.weights,
            "of layers that are quantized: float32 values on the grid, which "
@@ -15,6 +18,7 @@ void add_export_options(Command& command, ExportOptions& o) {
 
 io::OnnxOptions onnx_options(const ExportOptions& o, io::OnnxOptions names) {
   using io::OnnxWeights;
+  if (o.opset != 0) names.opset = static_cast<int>(o.opset);
   if (o.weights) {
     names.weights = choice<OnnxWeights, 2>(
         "--weights", *o.weights,

@@ -1,6 +1,7 @@
 // How a model is written as ONNX, as the commands that write one are told.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,7 @@
 namespace octet::program {
 
 struct ExportOptions {
+  int64_t opset = 0;  // 0: not given
   std::optional<std::string> weights;
 };
 

@@ -223,6 +223,13 @@ std::string GraphBuilder::add_node(std::string_view op_type,
   node->set_name(unique_node(std::string(name)));
   for (const std::string& input : inputs) node->add_input(input);
   for (const auto& [key, attribute] : attributes) {
+    if (key == "axes" && takes_axes_as_input(op_type, opset_)) {
+      const auto& axes = std::get<std::vector<int64_t>>(attribute);
+      node->add_input(add_initializer(
+          node->name() + "/axes",
+          Tensor::of<int64_t>({static_cast<int64_t>(axes.size())}, axes)));
+      continue;
+    }
     auto* proto = node->add_attribute();
     proto->set_name(key);
     set_attribute(*proto, attribute);

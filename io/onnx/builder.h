@@ -1,6 +1,7 @@
 // GraphBuilder: what layers write themselves to, here an onnx::GraphProto.
 // Names are unique: a node that asks for a taken name gets "_1", "_2", ...;
-// the value of node "conv1" is "conv1/output".
+// the value of node "conv1" is "conv1/output". Nodes come as opset 13 has them
+// and are written as the graph's opset does.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,15 @@
 #include <octet/runtime/grid.h>
 #include <octet/runtime/tensor.h>
 
+#include "opsets.h"
+
 namespace octet::io {
 
 class GraphBuilder final : public OnnxBuilder {
  public:
   /// Appends to `graph`, which must be empty and outlive the builder.
-  explicit GraphBuilder(onnx::GraphProto& graph) : graph_(graph) {}
+  explicit GraphBuilder(onnx::GraphProto& graph, int opset = kFirstOpsetWritten)
+      : graph_(graph), opset_(opset) {}
 
   /// Keeps a value name free for add_input() and add_output().
   /// Throws: ValueError if it is taken.
@@ -63,6 +67,7 @@ class GraphBuilder final : public OnnxBuilder {
                       const Grid& grid);
 
   onnx::GraphProto& graph_;
+  int opset_;
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> values_;
   // By the name asked for: indices of the initializers that have it.

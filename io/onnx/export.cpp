@@ -25,6 +25,7 @@
 #include "builder.h"
 #include "check.h"
 #include "int8_weights.h"
+#include "opsets.h"
 
 namespace octet::io {
 namespace {
@@ -79,15 +80,6 @@ class Values {
   std::unordered_map<const GraphNode*, OnnxValue> made_;
   std::unordered_map<const GraphNode*, OnnxValue> transposed_;
 };
-
-void check_opset(int opset) {
-  if (opset < 13 || opset > 17) {
-    throw ValueError(fmt::format(
-        "ONNX opset: expected 13 to 17, got {}; 13 is read by every TensorRT "
-        "since 8.0",
-        opset));
-  }
-}
 
 void check_names(const std::vector<std::string>& names, size_t count,
                  std::string_view which) {
@@ -235,7 +227,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
   onnx::ModelProto proto;
-  proto.set_ir_version(options.opset >= 15 ? 8 : 7);
+  proto.set_ir_version(ir_version_of(options.opset));
   proto.set_producer_name("octet");
   proto.set_producer_version(version());
   if (!options.description.empty()) {
@@ -247,7 +239,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
-  GraphBuilder builder(graph);
+  GraphBuilder builder(graph, options.opset);
   const ValueNames names = reserve_names(given, options, builder);
   Values values;
   std::vector<OnnxValue> inputs;

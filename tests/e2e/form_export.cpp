@@ -25,6 +25,10 @@ using Forms = std::vector<std::pair<std::string, io::OnnxOptions>>;
 
 Forms forms(bool quantized) {
   Forms result;
+  for (int opset = 14; opset <= 21; ++opset) {
+    result.emplace_back(fmt::format("opset{}", opset),
+                        io::OnnxOptions{.opset = opset});
+  }
   if (quantized) {
     result.emplace_back("int8_weights",
                         io::OnnxOptions{.weights = io::OnnxWeights::int8});

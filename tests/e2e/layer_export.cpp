@@ -82,9 +82,10 @@ void write_all(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   Config refusals = Config::Object();
   int written = 0;
-  const auto write = [&](const std::string& name, const auto& make) {
+  const auto write = [&](const std::string& name, const auto& make,
+                         const io::OnnxOptions& options = {}) {
     try {
-      io::export_onnx(make(), folder / (name + ".onnx"));
+      io::export_onnx(make(), folder / (name + ".onnx"), options);
       ++written;
     } catch (const Error& error) {
       refusals.set(name, error.what());
@@ -93,6 +94,10 @@ void write_all(const std::filesystem::path& folder) {
   for (const auto& path : golden_files("layers")) {
     const GoldenCase c = read_golden(path);
     write(c.name, [&] { return golden_model(c); });
+    for (const int opset : {18, 21}) {
+      write(fmt::format("{}.opset{}", c.name, opset),
+            [&] { return golden_model(c); }, {.opset = opset});
+    }
     if (are_features(c)) {
       write(c.name + ".flattened", [&] { return flattened_model(c); });
     }

@@ -57,6 +57,24 @@ TEST_F(Builder, GivesEveryNodeAndValueANameOfItsOwn) {
   EXPECT_THAT(node(1).input(), ElementsAre(a));
 }
 
+TEST_F(Builder, WritesAxesOfReductionsAsAnInputSinceOpset18) {
+  const OnnxBuilder::Attributes over{{"axes", std::vector<int64_t>{2, 3}},
+                                     {"keepdims", int64_t{1}}};
+  builder_.add_node("ReduceMean", "mean", {"input"}, over);
+  EXPECT_EQ(node(0).input_size(), 1);
+  EXPECT_EQ(node(0).attribute_size(), 2);
+
+  onnx::GraphProto graph;
+  GraphBuilder later(graph, 18);
+  later.reserve("input");
+  later.add_input("input", {Shape::kAnySize, 3, 8, 8});
+  later.add_node("ReduceMean", "mean", {"input"}, over);
+  EXPECT_THAT(graph.node(0).input(), ElementsAre("input", "mean/axes"));
+  ASSERT_EQ(graph.node(0).attribute_size(), 1);
+  EXPECT_EQ(graph.node(0).attribute(0).name(), "keepdims");
+  EXPECT_THAT(graph.initializer(0).dims(), ElementsAre(2));
+}
+
 TEST_F(Builder, WritesAttributesOfEveryType) {
   builder_.add_node("Foo", "foo", {"input"},
                     {{"i", int64_t{3}},

@@ -13,6 +13,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
@@ -298,19 +299,35 @@ TEST_F(ExportOnnx, GivesTheBytesAndReportOfTheFileItWrites) {
 }
 
 TEST_F(ExportOnnx, WritesTheOpsetAskedFor) {
-  for (const int opset : {13, 14, 15, 16, 17}) {
+  for (int opset = 13; opset <= 21; ++opset) {
     export_model(small_cnn(), {.opset = opset});
     EXPECT_EQ(proto_.opset_import(0).version(), opset);
-    EXPECT_EQ(proto_.ir_version(), opset >= 15 ? 8 : 7);
+    EXPECT_EQ(proto_.ir_version(), opset >= 21   ? 10
+                                   : opset >= 19 ? 9
+                                   : opset >= 15 ? 8
+                                                 : 7);
+  }
+}
+
+TEST_F(ExportOnnx, ComputesTheSameInEveryOpset) {
+  const SymbolicTensor x = input({7, 17});
+  const Model model(x, LayerNormalization()(x));
+  const Tensor samples = noise({3, 7, 17});
+  const auto first =
+      bits(onnx_from_bytes(to_onnx(model).bytes).predict(samples));
+  for (int opset = 14; opset <= 21; ++opset) {
+    const OnnxFile file = to_onnx(model, {.opset = opset});
+    EXPECT_EQ(bits(onnx_from_bytes(file.bytes).predict(samples)), first)
+        << opset;
   }
 }
 
 TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
   const Model model = small_cnn();
-  for (const int opset : {-1, 12, 18}) {
+  for (const int opset : {-1, 0, 12, 22}) {
     EXPECT_THAT(error_of<ValueError>(
                     [&] { export_onnx(model, path_, {.opset = opset}); }),
-                HasSubstr("expected 13 to 17"));
+                HasSubstr("expected 13 to 21"));
   }
   for (const OnnxOptions& options :
        {OnnxOptions{.input_name = ""}, OnnxOptions{.output_name = ""},

@@ -41,7 +41,23 @@ def check_int8_weights(path, base):
         raise Disagreement(f"expected {3 * of_floats} bytes less, got {saved}")
 
 
+# The IR version that came with an opset: onnx/docs/Versioning.md.
+IR_VERSIONS = {14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
+
+
+def check_opset(path, _):
+    """The opset of the file's name, and its IR version."""
+    model = onnx.load(path)
+    expected = int(path.name.split(".opset")[1].split(".")[0])
+    got = [entry.version for entry in model.opset_import]
+    if got != [expected] or model.ir_version != IR_VERSIONS[expected]:
+        raise Disagreement(f"expected opset {expected} and IR version "
+                           f"{IR_VERSIONS[expected]}, got {got} and "
+                           f"{model.ir_version}")
+
+
 CHECKS = {"int8_weights": check_int8_weights}
+CHECKS |= {f"opset{opset}": check_opset for opset in IR_VERSIONS}
 
 
 def judge(name, folder):

@@ -123,13 +123,13 @@ def main():
         print(f"{arguments.golden}: expected golden files, got none",
               file=sys.stderr)
         return 2
-    # A golden case may have a second file, which flattens images first, or
-    # has the channels of sequences first.
+    # A golden case may have other files, of later opsets, or which flatten
+    # images first, or have the channels of sequences first.
     pairs = [(arguments.folder / "branches.json",
               arguments.folder / "branches.onnx")]
     for golden in goldens:
         pairs.append((golden, arguments.folder / f"{golden.stem}.onnx"))
-        for kind in ("flattened", "ncl"):
+        for kind in ("flattened", "ncl", "opset18", "opset21"):
             second = arguments.folder / f"{golden.stem}.{kind}.onnx"
             if second.exists() or second.stem in refusals:
                 pairs.append((golden, second))

@@ -24,7 +24,7 @@ enum class OnnxWeights {
 };
 
 struct OnnxOptions {
-  int opset = 13;  ///< [13, 17]
+  int opset = 13;  ///< [13, 21]; its IR version comes with it
   /// Of a model with one input, one output.
   std::string input_name = "input";
   std::string output_name = "logits";
