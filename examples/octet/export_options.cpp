@@ -5,6 +5,10 @@
 namespace octet::program {
 
 void add_export_options(Command& command, ExportOptions& o) {
+  command
+      .add("--target", o.target,
+           "who reads the file; the options below change what it sets")
+      .type("tensorrt8|tensorrt10|tensorrt11|openvino|onnxruntime|any");
   command.add("--opset", o.opset, 13, 21,
               "of the operators, from 13 to 21; every TensorRT since 8.0 reads "
               "13 [13]");
@@ -12,19 +16,30 @@ void add_export_options(Command& command, ExportOptions& o) {
       .add("--weights", o.weights,
            "of layers that are quantized: float32 values on the grid, which "
            "every TensorRT takes, or int8 codes, a quarter of the size with "
-           "the same results [float32]")
+           "the same results [float32 for any and tensorrt8, else int8]")
       .type("float32|int8");
+  command.add_flag("--fold", o.fold,
+                   "batch normalization becomes part of the layer before it; "
+                   "on for onnxruntime");
 }
 
-io::OnnxOptions onnx_options(const ExportOptions& o, io::OnnxOptions names) {
+io::OnnxOptions onnx_options(const ExportOptions& o,
+                             const io::OnnxOptions& names) {
+  using io::OnnxOptions;
   using io::OnnxWeights;
-  if (o.opset != 0) names.opset = static_cast<int>(o.opset);
+  OnnxOptions options = OnnxOptions::for_target(
+      o.target ? io::onnx_target(*o.target) : io::OnnxTarget::any);
+  options.input_names = names.input_names;
+  options.output_names = names.output_names;
+  if (o.opset != 0) options.opset = static_cast<int>(o.opset);
   if (o.weights) {
-    names.weights = choice<OnnxWeights, 2>(
+    options.weights = choice<OnnxWeights, 2>(
         "--weights", *o.weights,
         {{{"float32", OnnxWeights::float32}, {"int8", OnnxWeights::int8}}});
   }
-  return names;
+  if (o.fold) options.fold_batch_norm = true;
+  options.check();
+  return options;
 }
 
 }  // namespace octet::program

@@ -12,15 +12,18 @@
 namespace octet::program {
 
 struct ExportOptions {
+  std::optional<std::string> target;
   int64_t opset = 0;  // 0: not given
   std::optional<std::string> weights;
+  bool fold = false;
 };
 
 void add_export_options(Command& command, ExportOptions& options);
 
-/// `names` with the rest as the command line says.
-/// Throws: ValueError for words that there are not.
+/// What the target has, under these names, changed as the command line says.
+/// Throws: ValueError for words that there are not, and as
+/// OnnxOptions::check().
 io::OnnxOptions onnx_options(const ExportOptions& options,
-                             io::OnnxOptions names);
+                             const io::OnnxOptions& names);
 
 }  // namespace octet::program

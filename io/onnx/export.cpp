@@ -274,7 +274,7 @@ OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
         return fmt::format("in the ONNX export of model '{}'", model.name());
       },
       [&] {
-        check_opset(options.opset);
+        options.check();
         OnnxFile file;
         OnnxReport& report = file.report;
         file.bytes = serialize_onnx(to_proto(model, options, report.qdq_pairs));

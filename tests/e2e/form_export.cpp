@@ -30,8 +30,10 @@ Forms forms(bool quantized) {
                         io::OnnxOptions{.opset = opset});
   }
   if (quantized) {
-    result.emplace_back("int8_weights",
-                        io::OnnxOptions{.weights = io::OnnxWeights::int8});
+    constexpr auto kInt8 = io::OnnxWeights::int8;
+    result.emplace_back("int8_weights", io::OnnxOptions{.weights = kInt8});
+    result.emplace_back("int8_weights_opset21",
+                        io::OnnxOptions{.opset = 21, .weights = kInt8});
   }
   return result;
 }

@@ -108,6 +108,19 @@ TEST_F(OctetQuantize, WritesWeightsAsItIsTold) {
   std::filesystem::remove(folder_ / "int8.onnx");
   EXPECT_THAT(refusal("--data " + file("x.npy") + " --weights int4"),
               HasSubstr("--weights: expected float32 or int8, got 'int4'"));
+  EXPECT_EQ(bytes("--target tensorrt8"), floats);
+  EXPECT_LT(bytes("--target tensorrt11"), floats / 2);
+  EXPECT_EQ(bytes("--target tensorrt11 --weights float32"), floats);
+}
+
+TEST_F(OctetQuantize, RefusesWhatTheTargetDoesNotRead) {
+  const std::string x = "--method max --data " + file("x.npy");
+  EXPECT_THAT(refusal(x + " --target tensorrt8 --weights int8"),
+              HasSubstr("TensorRT 8 takes no int8 constants"));
+  EXPECT_THAT(refusal(x + " --target tensorrt10 --opset 21"),
+              HasSubstr("at most 20"));
+  EXPECT_THAT(refusal(x + " --target tensort10"),
+              HasSubstr("did you mean 'tensorrt10'"));
 }
 
 TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {

@@ -56,7 +56,8 @@ def check_opset(path, _):
                            f"{model.ir_version}")
 
 
-CHECKS = {"int8_weights": check_int8_weights}
+CHECKS = {"int8_weights": check_int8_weights,
+          "int8_weights_opset21": check_int8_weights}
 CHECKS |= {f"opset{opset}": check_opset for opset in IR_VERSIONS}
 
 

@@ -23,6 +23,26 @@ enum class OnnxWeights {
   int8,
 };
 
+/// Who is to read a file.
+enum class OnnxTarget {
+  any,         ///< every TensorRT since 8.0, ONNX Runtime, OpenVINO
+  tensorrt8,   ///< 8.4 to 8.6
+  tensorrt10,  ///< 10.x
+  tensorrt11,  ///< 11.x
+  openvino,
+  onnxruntime,
+};
+
+/// "tensorrt10". onnx_target() is the way back. Throws: ValueError, with the
+/// nearest names, for a word that is none.
+std::string_view to_string(OnnxTarget target);
+OnnxTarget onnx_target(std::string_view name);
+
+/// How a model is written. What is right for a reader, with changes:
+///
+///   auto options = OnnxOptions::for_target(OnnxTarget::tensorrt10);
+///   options.opset = 17;
+///   export_onnx(model, "int8.onnx", options);
 struct OnnxOptions {
   int opset = 13;  ///< [13, 21]; its IR version comes with it
   /// Of a model with one input, one output.
@@ -40,6 +60,17 @@ struct OnnxOptions {
   /// TensorRT folds by itself; other readers may not.
   bool fold_batch_norm = false;
   OnnxWeights weights = OnnxWeights::float32;
+  /// What it does not read is refused: see io/README.md.
+  OnnxTarget target = OnnxTarget::any;
+
+  /// Int8 weights for all but `any` and tensorrt8; batch normalization folded
+  /// for onnxruntime. The rest is as without a target.
+  static OnnxOptions for_target(OnnxTarget target);
+
+  /// What can be said without a model; to_onnx() says it, too.
+  /// Throws: ValueError for an opset out of range, and for what the target does
+  /// not read.
+  void check() const;
 };
 
 struct OnnxReport {
@@ -60,7 +91,8 @@ struct OnnxFile {
 /// QuantizeLinear and DequantizeLinear, unless options.weights is int8. The
 /// bytes have passed onnx::checker and strict shape inference. Throws:
 /// ValueError for an uncalibrated quantizer (naming it), options out of range,
-/// class names that are not as many as outputs, or weights that are not finite;
+/// class names that are not as many as outputs, or weights that are not finite,
+/// and for what options.target does not read;
 /// UnsupportedError for a layer without ONNX form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/onnx.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+#include "opsets.h"
+
+namespace octet::io {
+namespace {
+
+struct Reader {
+  OnnxTarget target;
+  std::string_view name;
+  std::string_view title;
+  int last_opset;
+  bool int8_weights;  // whether an int8 initializer may feed DequantizeLinear
+};
+
+// Source of TensorRT's opsets: onnx-tensorrt, docs/operators.md of 8.4-GA to
+// 10.1-GA; of its weights: TensorRT's guide, "Explicit Quantization".
+constexpr std::array<Reader, 6> kReaders = {{
+    {OnnxTarget::any, "any", "any reader", kLastOpsetWritten, true},
+    {OnnxTarget::tensorrt8, "tensorrt8", "TensorRT 8", 17, false},
+    {OnnxTarget::tensorrt10, "tensorrt10", "TensorRT 10", 20, true},
+    {OnnxTarget::tensorrt11, "tensorrt11", "TensorRT 11", kLastOpsetWritten,
+     true},
+    {OnnxTarget::openvino, "openvino", "OpenVINO", kLastOpsetWritten, true},
+    {OnnxTarget::onnxruntime, "onnxruntime", "ONNX Runtime", kLastOpsetWritten,
+     true},
+}};
+
+const Reader& reader(OnnxTarget target) {
+  const auto found = std::ranges::find(kReaders, target, &Reader::target);
+  if (found == kReaders.end()) {
+    throw ValueError(
+        fmt::format("ONNX target: expected one of OnnxTarget, got "
+                    "{}",
+                    static_cast<int>(target)));
+  }
+  return *found;
+}
+
+}  // namespace
+
+std::string_view to_string(OnnxTarget target) { return reader(target).name; }
+
+OnnxTarget onnx_target(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Reader& known : kReaders) {
+    if (known.name == name) return known.target;
+    names.emplace_back(known.name);
+  }
+  throw ValueError(fmt::format("ONNX target: expected {}, got '{}'{}",
+                               fmt::join(names, " or "), name,
+                               suggest_near(name, names)));
+}
+
+OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
+  OnnxOptions options;
+  options.target = target;
+  if (target != OnnxTarget::any && reader(target).int8_weights) {
+    options.weights = OnnxWeights::int8;
+  }
+  options.fold_batch_norm = target == OnnxTarget::onnxruntime;
+  return options;
+}
+
+void OnnxOptions::check() const {
+  check_opset(opset);
+  const Reader& known = reader(target);
+  if (opset > known.last_opset) {
+    throw ValueError(
+        fmt::format("ONNX opset: expected at most {}, the last "
+                    "that {} reads, got {}",
+                    known.last_opset, known.title, opset));
+  }
+  if (weights == OnnxWeights::int8 && !known.int8_weights) {
+    throw ValueError(fmt::format(
+        "ONNX weights: expected float32, as {} takes no int8 constants, got "
+        "int8",
+        known.title));
+  }
+}
+
+}  // namespace octet::io
