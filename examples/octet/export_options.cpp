@@ -21,6 +21,8 @@ void add_export_options(Command& command, ExportOptions& o) {
   command.add_flag("--fold", o.fold,
                    "batch normalization becomes part of the layer before it; "
                    "on for onnxruntime");
+  command.add("--batch", o.batch, 1, int64_t{1} << 20,
+              "samples at a time, fixed in the file [any number]");
 }
 
 io::OnnxOptions onnx_options(const ExportOptions& o,
@@ -38,6 +40,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
         {{{"float32", OnnxWeights::float32}, {"int8", OnnxWeights::int8}}});
   }
   if (o.fold) options.fold_batch_norm = true;
+  options.batch = o.batch;
   options.check();
   return options;
 }

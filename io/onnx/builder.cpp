@@ -65,16 +65,18 @@ void set_attribute(onnx::AttributeProto& proto,
       attribute);
 }
 
-void set_type(onnx::TypeProto& type, const Shape& shape) {
+void set_type(onnx::TypeProto& type, const Shape& shape, int64_t batch) {
   auto* tensor = type.mutable_tensor_type();
   tensor->set_elem_type(onnx::TensorProto::FLOAT);
   tensor->mutable_shape();  // rank 0 is a shape too
   for (const int64_t size : shape.dims()) {
     auto* dim = tensor->mutable_shape()->add_dim();
-    if (size == Shape::kAnySize) {
-      dim->set_dim_param("N");
-    } else {
+    if (size != Shape::kAnySize) {
       dim->set_dim_value(size);
+    } else if (batch != 0) {
+      dim->set_dim_value(batch);
+    } else {
+      dim->set_dim_param("N");
     }
   }
 }
@@ -173,7 +175,7 @@ std::string GraphBuilder::reserve_like(const std::string& value) {
 void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
   auto* input = graph_.add_input();
   input->set_name(name);
-  set_type(*input->mutable_type(), shape);
+  set_type(*input->mutable_type(), shape, batch_);
 }
 
 void GraphBuilder::add_output(const std::string& value, const std::string& name,
@@ -202,7 +204,7 @@ void GraphBuilder::add_output(const std::string& value, const std::string& name,
   }
   auto* output = graph_.add_output();
   output->set_name(name);
-  set_type(*output->mutable_type(), shape);
+  set_type(*output->mutable_type(), shape, batch_);
 }
 
 std::string GraphBuilder::add_node(std::string_view op_type,

@@ -25,8 +25,10 @@ namespace octet::io {
 class GraphBuilder final : public OnnxBuilder {
  public:
   /// Appends to `graph`, which must be empty and outlive the builder.
-  explicit GraphBuilder(onnx::GraphProto& graph, int opset = kFirstOpsetWritten)
-      : graph_(graph), opset_(opset) {}
+  /// Inputs and outputs of any batch have `batch` samples, 0: as many as come.
+  explicit GraphBuilder(onnx::GraphProto& graph, int opset = kFirstOpsetWritten,
+                        int64_t batch = 0)
+      : graph_(graph), opset_(opset), batch_(batch) {}
 
   /// Keeps a value name free for add_input() and add_output().
   /// Throws: ValueError if it is taken.
@@ -68,6 +70,7 @@ class GraphBuilder final : public OnnxBuilder {
 
   onnx::GraphProto& graph_;
   int opset_;
+  int64_t batch_;
   std::unordered_set<std::string> node_names_;
   std::unordered_set<std::string> values_;
   // By the name asked for: indices of the initializers that have it.

@@ -239,7 +239,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
-  GraphBuilder builder(graph, options.opset);
+  GraphBuilder builder(graph, options.opset, options.batch);
   const ValueNames names = reserve_names(given, options, builder);
   Values values;
   std::vector<OnnxValue> inputs;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 
 namespace octet::io {
 namespace {
+
+constexpr int64_t kLargestBatch = int64_t{1} << 20;
 
 struct Reader {
   OnnxTarget target;
@@ -74,6 +77,11 @@ OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
 
 void OnnxOptions::check() const {
   check_opset(opset);
+  if (batch < 0 || batch > kLargestBatch) {
+    throw ValueError(fmt::format(
+        "ONNX batch: expected a size up to {}, or 0 for any, got {}",
+        kLargestBatch, batch));
+  }
   const Reader& known = reader(target);
   if (opset > known.last_opset) {
     throw ValueError(

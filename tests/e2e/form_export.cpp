@@ -21,6 +21,8 @@
 namespace octet {
 namespace {
 
+constexpr int64_t kSamples = 3;
+
 using Forms = std::vector<std::pair<std::string, io::OnnxOptions>>;
 
 Forms forms(bool quantized) {
@@ -29,6 +31,7 @@ Forms forms(bool quantized) {
     result.emplace_back(fmt::format("opset{}", opset),
                         io::OnnxOptions{.opset = opset});
   }
+  result.emplace_back("batch", io::OnnxOptions{.batch = kSamples});
   if (quantized) {
     constexpr auto kInt8 = io::OnnxWeights::int8;
     result.emplace_back("int8_weights", io::OnnxOptions{.weights = kInt8});
@@ -51,7 +54,7 @@ void write_forms(const Model& model, const std::vector<Tensor>& x,
 void write_network(const Model& model, const std::filesystem::path& folder,
                    const std::string& name) {
   disturb(model);
-  const std::vector<Tensor> x = noise_for(model, 3);
+  const std::vector<Tensor> x = noise_for(model, kSamples);
   write_forms(model, x, folder, name, false);
   Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
@@ -322,8 +323,29 @@ TEST_F(ExportOnnx, ComputesTheSameInEveryOpset) {
   }
 }
 
+TEST_F(ExportOnnx, FixesTheBatchOfInputsAndOutputs) {
+  const SymbolicTensor x = input({4, 6, 3});
+  const Model model(x, Conv2D({.filters = 17})(ReLU()(x)));
+  for (const int64_t batch : {1, 3, 17}) {
+    const OnnxModel fixed =
+        onnx_from_bytes(to_onnx(model, {.batch = batch}).bytes);
+    EXPECT_EQ(to_text(fixed.inputs()[0].shape),
+              fmt::format("[{},3,4,6]", batch));
+    EXPECT_EQ(std::get<int64_t>(fixed.outputs()[0].shape->at(0)), batch);
+    const Tensor samples = noise({batch, 3, 4, 6});
+    EXPECT_EQ(bits(fixed.predict(samples)),
+              bits(onnx_from_bytes(to_onnx(model).bytes).predict(samples)));
+    EXPECT_THROW((void)fixed.predict(noise({batch + 1, 3, 4, 6})), ShapeError);
+  }
+}
+
 TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
   const Model model = small_cnn();
+  for (const int64_t batch : {int64_t{-1}, (int64_t{1} << 20) + 1}) {
+    EXPECT_THAT(error_of<ValueError>(
+                    [&] { export_onnx(model, path_, {.batch = batch}); }),
+                HasSubstr("ONNX batch: expected"));
+  }
   for (const int opset : {-1, 0, 12, 22}) {
     EXPECT_THAT(error_of<ValueError>(
                     [&] { export_onnx(model, path_, {.opset = opset}); }),

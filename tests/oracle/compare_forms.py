@@ -56,7 +56,17 @@ def check_opset(path, _):
                            f"{model.ir_version}")
 
 
-CHECKS = {"int8_weights": check_int8_weights,
+def check_batch(path, _):
+    """No open sizes at the ends."""
+    graph = onnx.load(path).graph
+    sizes = [value.type.tensor_type.shape.dim[0].dim_value
+             for value in [*graph.input, *graph.output]]
+    if set(sizes) != {3}:
+        raise Disagreement(f"expected 3 samples, got {sizes}")
+
+
+CHECKS = {"batch": check_batch,
+          "int8_weights": check_int8_weights,
           "int8_weights_opset21": check_int8_weights}
 CHECKS |= {f"opset{opset}": check_opset for opset in IR_VERSIONS}
 

@@ -62,14 +62,15 @@ struct OnnxOptions {
   OnnxWeights weights = OnnxWeights::float32;
   /// What it does not read is refused: see io/README.md.
   OnnxTarget target = OnnxTarget::any;
+  int64_t batch = 0;  ///< samples at a time, up to 2^20; 0: any number, "N"
 
   /// Int8 weights for all but `any` and tensorrt8; batch normalization folded
   /// for onnxruntime. The rest is as without a target.
   static OnnxOptions for_target(OnnxTarget target);
 
   /// What can be said without a model; to_onnx() says it, too.
-  /// Throws: ValueError for an opset out of range, and for what the target does
-  /// not read.
+  /// Throws: ValueError for an opset or batch out of range, and for what the
+  /// target does not read.
   void check() const;
 };
 
@@ -85,15 +86,15 @@ struct OnnxFile {
 };
 
 /// The model as ONNX: inputs and outputs in the model's order, images NCHW and
-/// sequences that convolutions read NCL, batch of any size, Conv weights OIHW,
-/// Gemm weights [out,in], BatchNormalization kept as a node unless it is to be
-/// folded. Quantized weights are FP32 initializers on the grid followed by
-/// QuantizeLinear and DequantizeLinear, unless options.weights is int8. The
-/// bytes have passed onnx::checker and strict shape inference. Throws:
-/// ValueError for an uncalibrated quantizer (naming it), options out of range,
-/// class names that are not as many as outputs, or weights that are not finite,
-/// and for what options.target does not read;
-/// UnsupportedError for a layer without ONNX form.
+/// sequences that convolutions read NCL, batch of any size by default, Conv
+/// weights OIHW, Gemm weights [out,in], BatchNormalization kept as a node
+/// unless it is to be folded. Quantized weights are FP32 initializers on the
+/// grid followed by QuantizeLinear and DequantizeLinear, unless options.weights
+/// is int8. The bytes have passed onnx::checker and strict shape inference.
+/// Throws: ValueError for an uncalibrated quantizer (naming it), options out of
+/// range, class names that are not as many as outputs, or weights that are not
+/// finite, and for what options.target does not read; UnsupportedError for a
+/// layer without ONNX form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
 /// Puts to_onnx() of the model in place at `path`, or leaves what is there.
