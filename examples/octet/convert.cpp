@@ -7,6 +7,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "engine_files.h"
 #include "export_options.h"
 #include "read_model.h"
 #include "same_order.h"
@@ -18,6 +19,7 @@ void add_convert(CommandLine& program) {
     ModelSource from;
     std::string to;
     ExportOptions file;
+    EngineOptions engine;
   };
   const auto options = std::make_shared<Options>();
   Command command =
@@ -33,9 +35,11 @@ void add_convert(CommandLine& program) {
                          "its engines from that";
       });
   add_export_options(command, options->file);
+  add_engine_options(command, options->engine);
   command.when_chosen([options] {
     check_output(options->to);
     (void)onnx_options(options->file, {});
+    check_engine_options(options->engine);
     warn_of_untrained(options->from);
     const Model model = read_model(options->from);
     const io::OnnxOptions file =
@@ -44,6 +48,8 @@ void add_convert(CommandLine& program) {
     warn_of_other_axes(options->from, model, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
+    write_engine_files(options->to, file.target, options->engine, nullptr,
+                       options->from.limits());
   });
 }
 

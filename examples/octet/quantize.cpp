@@ -18,6 +18,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "engine_files.h"
 #include "export_options.h"
 #include "named_files.h"
 #include "placement_options.h"
@@ -38,12 +39,14 @@ Examples:
   octet quantize resnet18.onnx -o int8.onnx --data x_nhwc.npy --method entropy
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
+  octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
 )";
 
 struct Options {
   ModelSource model;
   PlacementOptions placement;
   ExportOptions file;
+  EngineOptions engine;
   std::string output;
   std::vector<std::string> data;  // a path, or NAME=path
   std::string labels;
@@ -122,6 +125,7 @@ void quantize(const Options& o) {
   check_output(o.output);
   (void)method_of(o.method);
   (void)onnx_options(o.file, {});
+  check_engine_options(o.engine);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const Dataset data = data_for("quantize", model, read_data(o, model));
@@ -132,6 +136,7 @@ void quantize(const Options& o) {
   warn_of_other_axes(o.model, model, file);
   print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                     report.nodes, report.qdq_pairs, report.bytes));
+  write_engine_files(o.output, file.target, o.engine, &data, o.model.limits());
 }
 
 }  // namespace
@@ -169,6 +174,7 @@ void add_quantize(CommandLine& program) {
               "so many of the samples, chosen by chance [all]");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);
+  add_engine_options(command, o.engine);
   command.set_footer(kExamples);
   command.when_chosen([options] { quantize(*options); });
 }

@@ -1,4 +1,6 @@
 // octet quantize: from samples to an INT8 file.
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <string>
 
@@ -8,12 +10,14 @@
 
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
+#include "../support.h"
 #include "command.h"
 
 namespace octet {
@@ -21,6 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Model quantized_lenet() {
   Model model = quant::quantize_model(zoo::make("lenet"));
@@ -111,6 +116,72 @@ TEST_F(OctetQuantize, WritesWeightsAsItIsTold) {
   EXPECT_EQ(bytes("--target tensorrt8"), floats);
   EXPECT_LT(bytes("--target tensorrt11"), floats / 2);
   EXPECT_EQ(bytes("--target tensorrt11 --weights float32"), floats);
+}
+
+TEST_F(OctetQuantize, WritesGoldenVectorsOfItsSamples) {
+  ASSERT_EQ(run("--method max --golden --batches 1,3,5 --data " + file("x.npy"))
+                .exit_code,
+            0);
+  const Tensor x = io::read_npy(folder_ / "int8.golden" / "input_0.npy");
+  const Tensor y = io::read_npy(folder_ / "int8.golden" / "output_0.npy");
+  const Tensor data = io::read_npy(folder_ / "x.npy");
+  ASSERT_EQ(x.shape(), (Shape{3, 1, 28, 28}));
+  EXPECT_TRUE(std::equal(x.f32().begin(), x.f32().end(), data.f32().begin()));
+  const auto model = io::load_onnx_reference(folder_ / "int8.onnx");
+  EXPECT_EQ(bits(model.predict(x)), bits(y));
+  for (const auto& [name, tensor] :
+       {std::pair{"input_0.raw", x}, std::pair{"output_0.raw", y}}) {
+    const std::string raw = read_file(folder_ / "int8.golden" / name);
+    ASSERT_EQ(std::ssize(raw), tensor.bytes());
+    EXPECT_EQ(std::memcmp(raw.data(), tensor.raw(), raw.size()), 0);
+  }
+}
+
+TEST_F(OctetQuantize, WritesTheCommandsOfEachTensorrt) {
+  const auto commands = [&](const std::string& options) {
+    const CommandResult r =
+        run("--method max --golden --data " + file("x.npy") + " " + options);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    const std::string text = read_file(folder_ / "int8.commands.sh");
+    EXPECT_THAT(r.output, HasSubstr(text));
+    return text;
+  };
+  const std::string eight = commands("--target tensorrt8");
+  EXPECT_THAT(eight, AllOf(HasSubstr("  --int8 \\\n  --fp16 \\\n"),
+                           HasSubstr("--optShapes=input:8x1x28x28 "),
+                           HasSubstr("--maxShapes=input:32x1x28x28 "),
+                           HasSubstr("--separateProfileRun"),
+                           HasSubstr("input:int8.golden/input_0.raw")));
+  const std::string ten = commands("--target tensorrt10");
+  EXPECT_THAT(ten, AllOf(HasSubstr("  --stronglyTyped \\\n"),
+                         Not(HasSubstr("  --int8 \\\n"))));
+  const std::string eleven = commands("--target tensorrt11");
+  EXPECT_THAT(eleven, AllOf(Not(HasSubstr("  --int8 \\\n")),
+                            Not(HasSubstr("  --stronglyTyped")),
+                            HasSubstr("logits:int8.golden/output_0.raw")));
+  EXPECT_THAT(commands("--target tensorrt11 --batch 2"),
+              AllOf(Not(HasSubstr("Shapes=")), Not(HasSubstr("-shapes"))));
+  // Without a target: all three.
+  EXPECT_THAT(commands("--weights float32"),
+              AllOf(HasSubstr("TensorRT 8.6"), HasSubstr("TensorRT 10"),
+                    HasSubstr("TensorRT 11")));
+  std::filesystem::remove(folder_ / "int8.commands.sh");
+  ASSERT_EQ(
+      run("--method max --golden --target openvino --data " + file("x.npy"))
+          .exit_code,
+      0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "int8.commands.sh"));
+}
+
+TEST_F(OctetQuantize, RefusesBatchesThatAreNone) {
+  for (const char* batches :
+       {"1,8", "8,1,32", "0,1,2", "1,2,x", "1,2,3,", ""}) {
+    std::filesystem::remove(folder_ / "int8.onnx");
+    EXPECT_THAT(refusal(fmt::format("--data {} --golden --batches '{}'",
+                                    file("x.npy"), batches)),
+                HasSubstr("--batches"))
+        << batches;
+  }
 }
 
 TEST_F(OctetQuantize, RefusesWhatTheTargetDoesNotRead) {

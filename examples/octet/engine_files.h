@@ -1,0 +1,32 @@
+// What goes to the device beside an .onnx file: golden vectors and commands.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <octet/io/onnx.h>
+#include <octet/runtime/dataset.h>
+
+#include "../command_line.h"
+#include "read_model.h"
+
+namespace octet::program {
+
+struct EngineOptions {
+  bool golden = false;
+  std::string batches = "1,8,32";
+};
+
+void add_engine_options(Command& command, EngineOptions& options);
+
+/// Throws: ValueError for batches that are not three numbers in order.
+void check_engine_options(const EngineOptions& options);
+
+/// Where it is asked for, writes OUT.golden/, of the first samples of `data`
+/// or of noise in [0,1), and, for a target of TensorRT or any, OUT.commands.sh,
+/// which is printed too.
+void write_engine_files(const std::string& onnx, io::OnnxTarget target,
+                        const EngineOptions& options, const Dataset* data,
+                        const io::FileLimits& limits);
+
+}  // namespace octet::program

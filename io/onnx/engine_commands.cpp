@@ -1,0 +1,296 @@
+// Source of the options: NVIDIA/TensorRT, samples/common/sampleOptions.cpp and
+// tools/Polygraphy/polygraphy/tools/args of release/8.6, 10.0, 10.16 and 11.1.
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/engine_commands.h>
+#include <octet/runtime/error.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As one word of a shell.
+std::string quoted_word(const std::string& text) {
+  const bool plain =
+      !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view("-_./=:,x+").find(static_cast<char>(c)) !=
+                   std::string_view::npos;
+      });
+  if (plain) return text;
+  std::string result = "'";
+  for (const char c : text) {
+    result += c == '\'' ? "'\\''" : std::string(1, c);
+  }
+  return result + "'";
+}
+
+/// A name within a list of "name:value", whose colons and commas trtexec would
+/// take for its own.
+std::string spec_name(const std::string& name) {
+  return name.find_first_of(":,") == name.npos ? name : "'" + name + "'";
+}
+
+void check_batches(const BatchProfile& batches) {
+  if (batches.min >= 1 && batches.min <= batches.opt &&
+      batches.opt <= batches.max) {
+    return;
+  }
+  throw ValueError(fmt::format(
+      "batches of an engine: expected 1 <= min <= opt <= max, got {}, {}, {}",
+      batches.min, batches.opt, batches.max));
+}
+
+/// REQUIRES: the file leaves its batch open.
+void check_golden(const EngineCommandOptions& options) {
+  if (options.golden == nullptr) return;
+  for (const GoldenVector& input : options.golden->inputs) {
+    const int64_t samples = input.shape[0];
+    if (samples < options.batches.min || samples > options.batches.max) {
+      throw ValueError(fmt::format(
+          "golden vectors: expected {} to {} samples, as the engine takes, got "
+          "{}",
+          options.batches.min, options.batches.max, samples));
+    }
+  }
+}
+
+/// A command, a line for each of its words.
+class Lines {
+ public:
+  explicit Lines(std::string program) : text_(std::move(program)) {}
+  Lines& add(const std::string& word) {
+    text_ += " \\\n  " + quoted_word(word);
+    return *this;
+  }
+  std::string text() const { return text_ + "\n"; }
+
+ private:
+  std::string text_;
+};
+
+class Commands {
+ public:
+  Commands(const fs::path& onnx, const OnnxSummary& file,
+           const EngineCommandOptions& options)
+      : name_(onnx.filename().string()),
+        stem_(onnx.stem().string()),
+        file_(file),
+        options_(options),
+        quantized_(!file.qdq_pairs.empty()) {
+    for (const OnnxTensorInfo& input : file.inputs) {
+      if (!input.shape) continue;
+      open_ = open_ || std::ranges::any_of(*input.shape, [](const OnnxDim& d) {
+                return std::holds_alternative<std::string>(d);
+              });
+    }
+    if (open_) check_golden(options);
+  }
+
+  std::string of(OnnxTarget target) const {
+    const int major = target == OnnxTarget::tensorrt8    ? 8
+                      : target == OnnxTarget::tensorrt10 ? 10
+                                                         : 11;
+    return heading(major) + trtexec(major) + compare(major) + dla(major);
+  }
+
+ private:
+  std::string heading(int major) const {
+    const std::string version = major == 8 ? "8.6" : fmt::format("{}", major);
+    std::string text = fmt::format(
+        "# {} for TensorRT {}. An engine is built on the kind of GPU that runs "
+        "it.\n",
+        name_, version);
+    if (major == 8) {
+      return text + (quantized_ ? "# Q/DQ needs --int8; what has none runs in "
+                                  "FP16 or FP32.\n"
+                                : "# What is faster of FP16 and FP32.\n");
+    }
+    if (major == 10) {
+      return text +
+             fmt::format(
+                 "# --stronglyTyped takes the types of the file: floats stay "
+                 "FP32. {} in its place\n# runs them in FP16.\n",
+                 quantized_ ? "--int8 --fp16" : "--fp16");
+    }
+    return text +
+           "# Types are those of the file: floats stay FP32. --int8, --fp16 "
+           "and "
+           "--best are gone.\n";
+  }
+
+  std::vector<std::string> precision(int major) const {
+    if (major == 10) return {"--stronglyTyped"};
+    if (major != 8) return {};
+    return quantized_ ? std::vector<std::string>{"--int8", "--fp16"}
+                      : std::vector<std::string>{"--fp16"};
+  }
+
+  std::string trtexec(int major) const {
+    const std::string base = fmt::format("{}.trt{}", stem_, major);
+    Lines lines("trtexec");
+    lines.add("--onnx=" + name_);
+    for (const std::string& option : precision(major)) lines.add(option);
+    add_shapes(lines);
+    lines.add("--timingCacheFile=" + base + ".timing_cache")
+        .add("--saveEngine=" + base + ".engine")
+        .add("--profilingVerbosity=detailed")
+        .add("--dumpProfile");
+    // 11 always does.
+    if (major < 11) lines.add("--separateProfileRun");
+    lines.add("--exportProfile=" + base + ".profile.json")
+        .add("--exportLayerInfo=" + base + ".layers.json");
+    if (options_.golden != nullptr) {
+      if (open_) lines.add("--shapes=" + golden_shapes());
+      lines.add("--loadInputs=" + list_of(options_.golden->inputs));
+      if (major == 11) {
+        lines.add("--loadRefOutputs=" + list_of(options_.golden->outputs));
+      }
+      lines.add("--exportOutput=" + base + ".outputs.json");
+    }
+    std::string text = lines.text();
+    if (options_.golden != nullptr && major == 11) {
+      text += "# --loadRefOutputs came with 11.1: leave it out before.\n";
+    }
+    return text;
+  }
+
+  /// What is run, as a batch other than `opt` is not guessed.
+  std::string golden_shapes() const {
+    std::vector<std::string> parts;
+    for (const GoldenVector& input : options_.golden->inputs) {
+      parts.push_back(fmt::format("{}:{}", spec_name(input.name),
+                                  fmt::join(input.shape.dims(), "x")));
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  }
+
+  std::string list_of(const std::vector<GoldenVector>& vectors) const {
+    std::vector<std::string> parts;
+    for (const GoldenVector& vector : vectors) {
+      parts.push_back(
+          spec_name(vector.name) + ":" +
+          (vector.raw.parent_path().filename() / vector.raw.filename())
+              .string());
+    }
+    return fmt::format("{}", fmt::join(parts, ","));
+  }
+
+  /// With `batch` for the sizes that are open.
+  static std::vector<int64_t> sizes(const OnnxTensorInfo& input,
+                                    int64_t batch) {
+    std::vector<int64_t> result;
+    for (const OnnxDim& dim : *input.shape) {
+      const auto* size = std::get_if<int64_t>(&dim);
+      result.push_back(size != nullptr ? *size : batch);
+    }
+    return result;
+  }
+
+  void for_each_shape(
+      const std::function<void(const char*, const std::vector<std::string>&)>&
+          use,
+      const char* separator, bool brackets) const {
+    const std::pair<const char*, int64_t> kinds[] = {
+        {"min", options_.batches.min},
+        {"opt", options_.batches.opt},
+        {"max", options_.batches.max}};
+    for (const auto& [kind, batch] : kinds) {
+      std::vector<std::string> parts;
+      for (const OnnxTensorInfo& input : file_.inputs) {
+        if (!input.shape) continue;
+        const std::string dims =
+            fmt::format("{}", fmt::join(sizes(input, batch), separator));
+        parts.push_back(
+            brackets ? fmt::format("{}:[{}]", input.name, dims)
+                     : fmt::format("{}:{}", spec_name(input.name), dims));
+      }
+      use(kind, parts);
+    }
+  }
+
+  void add_shapes(Lines& lines) const {
+    if (!open_) return;
+    for_each_shape(
+        [&](const char* kind, const std::vector<std::string>& parts) {
+          lines.add(fmt::format("--{}Shapes={}", kind, fmt::join(parts, ",")));
+        },
+        "x", false);
+  }
+
+  std::string compare(int major) const {
+    Lines lines("polygraphy run");
+    lines.add(name_).add("--trt").add("--onnxrt");
+    if (major == 8) {
+      for (const std::string& option : precision(major)) lines.add(option);
+    }
+    if (major == 10) lines.add("--strongly-typed");
+    if (open_) {
+      for_each_shape(
+          [&](const char* kind, const std::vector<std::string>& parts) {
+            lines.add(fmt::format("--trt-{}-shapes", kind));
+            for (const std::string& part : parts) lines.add(part);
+            if (kind == std::string_view("opt")) {
+              lines.add("--input-shapes");
+              for (const std::string& part : parts) lines.add(part);
+            }
+          },
+          ",", true);
+    }
+    return "# Against ONNX Runtime, on random inputs in [0,1):\n" +
+           lines.text();
+  }
+
+  std::string dla(int major) const {
+    if (quantized_) {
+      return "# DLA: takes no Q/DQ nodes; NVIDIA's Q/DQ translator makes a "
+             "calibration cache of them.\n";
+    }
+    return std::string("# DLA: add --useDLACore=0 --allowGPUFallback") +
+           (major == 11 ? "; it takes float16 files.\n"
+                        : " and --fp16 in place of other types.\n");
+  }
+
+  std::string name_;
+  std::string stem_;
+  const OnnxSummary& file_;
+  const EngineCommandOptions& options_;
+  bool quantized_;
+  bool open_ = false;
+};
+
+}  // namespace
+
+std::string engine_commands(const fs::path& onnx,
+                            const EngineCommandOptions& options) {
+  check_batches(options.batches);
+  std::vector<OnnxTarget> targets{options.target};
+  if (options.target == OnnxTarget::any) {
+    targets = {OnnxTarget::tensorrt8, OnnxTarget::tensorrt10,
+               OnnxTarget::tensorrt11};
+  } else if (options.target == OnnxTarget::openvino ||
+             options.target == OnnxTarget::onnxruntime) {
+    throw ValueError(fmt::format(
+        "engine commands: expected a target of TensorRT, got {}, which runs "
+        "the file as it is",
+        to_string(options.target)));
+  }
+  const OnnxSummary file = inspect_onnx(onnx);
+  const Commands commands(onnx, file, options);
+  std::vector<std::string> parts;
+  for (const OnnxTarget target : targets) parts.push_back(commands.of(target));
+  return fmt::format("{}", fmt::join(parts, "\n"));
+}
+
+}  // namespace octet::io

@@ -1,0 +1,62 @@
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/engine_commands.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx_model.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+GoldenVector write_vector(const fs::path& folder, std::string_view kind,
+                          size_t index, const OnnxTensorInfo& info,
+                          const Tensor& value) {
+  if (value.dtype() != DType::f32) {
+    throw UnsupportedError(
+        fmt::format("golden vectors: expected float32 {}s, got {} of '{}'",
+                    kind, to_string(value.dtype()), info.name));
+  }
+  const std::string stem = fmt::format("{}_{}", kind, index);
+  GoldenVector vector{info.name, value.shape(), folder / (stem + ".npy"),
+                      folder / (stem + ".raw")};
+  write_npy(vector.npy, value);
+  // Little-endian, as the machines Octet runs on.
+  write_file(vector.raw, std::string_view(static_cast<const char*>(value.raw()),
+                                          static_cast<size_t>(value.bytes())));
+  return vector;
+}
+
+}  // namespace
+
+GoldenVectors write_golden(const fs::path& onnx, std::span<const Tensor> inputs,
+                           const FileLimits& limits) {
+  const OnnxModel model = load_onnx_reference(onnx, limits);
+  const std::vector<Tensor> outputs = model.predict(inputs);
+  const fs::path folder = fs::path(onnx).replace_extension(".golden");
+  std::error_code problem;
+  fs::create_directories(folder, problem);
+  if (problem) {
+    throw IoError(fmt::format("'{}': expected a folder that can be made: {}",
+                              folder.string(), problem.message()));
+  }
+  GoldenVectors golden;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    golden.inputs.push_back(
+        write_vector(folder, "input", i, model.inputs()[i], inputs[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    golden.outputs.push_back(
+        write_vector(folder, "output", i, model.outputs()[i], outputs[i]));
+  }
+  return golden;
+}
+
+}  // namespace octet::io
