@@ -21,6 +21,9 @@ void add_export_options(Command& command, ExportOptions& o) {
   command.add_flag("--fold", o.fold,
                    "batch normalization becomes part of the layer before it; "
                    "on for onnxruntime");
+  command.add_flag("--float16", o.float16,
+                   "floats within the file in 16 bits, with opset 19 and int8 "
+                   "weights where these are not given");
   command.add("--batch", o.batch, 1, int64_t{1} << 20,
               "samples at a time, fixed in the file [any number]");
 }
@@ -33,6 +36,11 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
       o.target ? io::onnx_target(*o.target) : io::OnnxTarget::any);
   options.input_names = names.input_names;
   options.output_names = names.output_names;
+  if (o.float16) {
+    options.float16 = true;
+    options.opset = 19;
+    options.weights = OnnxWeights::int8;
+  }
   if (o.opset != 0) options.opset = static_cast<int>(o.opset);
   if (o.weights) {
     options.weights = choice<OnnxWeights, 2>(

@@ -16,6 +16,7 @@ struct ExportOptions {
   int64_t opset = 0;  // 0: not given
   std::optional<std::string> weights;
   bool fold = false;
+  bool float16 = false;
   int64_t batch = 0;  // 0: any
 };
 

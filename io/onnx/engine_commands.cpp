@@ -120,14 +120,13 @@ class Commands {
     if (major == 10) {
       return text +
              fmt::format(
-                 "# --stronglyTyped takes the types of the file: floats stay "
-                 "FP32. {} in its place\n# runs them in FP16.\n",
+                 "# --stronglyTyped takes the types of the file: float32 "
+                 "stays FP32. {} in its\n# place runs it in FP16.\n",
                  quantized_ ? "--int8 --fp16" : "--fp16");
     }
     return text +
-           "# Types are those of the file: floats stay FP32. --int8, --fp16 "
-           "and "
-           "--best are gone.\n";
+           "# Types are those of the file: float32 stays FP32. --int8, "
+           "--fp16 and --best are gone.\n";
   }
 
   std::vector<std::string> precision(int major) const {

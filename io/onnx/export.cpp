@@ -24,6 +24,7 @@
 
 #include "builder.h"
 #include "check.h"
+#include "float16.h"
 #include "int8_weights.h"
 #include "opsets.h"
 
@@ -221,6 +222,22 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   add("classes", to_json(Config(std::move(names))));
 }
 
+/// Scales in float16 came with opset 19. Weights on the grid would leave it.
+void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
+  if (qdq_pairs == 0) return;
+  if (options.opset < kFirstOpsetOfHalfScales) {
+    throw ValueError(fmt::format(
+        "ONNX float16: expected opset {} or later for a quantized model, got "
+        "{}",
+        kFirstOpsetOfHalfScales, options.opset));
+  }
+  if (options.weights != OnnxWeights::int8) {
+    throw ValueError(
+        "ONNX float16: expected int8 weights of a quantized model, got "
+        "float32, which float16 would move off the grid");
+  }
+}
+
 onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
                           int64_t& qdq_pairs) {
   std::optional<Model> folded;
@@ -263,6 +280,10 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   qdq_pairs = builder.qdq_pairs();
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
   add_metadata(proto, model, inputs, outputs, options, qdq_pairs);
+  if (options.float16) {
+    check_float16(options, qdq_pairs);
+    to_float16(proto);
+  }
   return proto;
 }
 

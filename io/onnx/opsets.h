@@ -10,6 +10,8 @@ namespace octet::io {
 /// Octet itself: onnx 1.12 ends at 17.
 inline constexpr int kFirstOpsetWritten = 13;
 inline constexpr int kLastOpsetWritten = 21;
+/// Of Q and DQ.
+inline constexpr int kFirstOpsetOfHalfScales = 19;
 
 /// Throws: ValueError for an opset that Octet does not write.
 void check_opset(int opset);

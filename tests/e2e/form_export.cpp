@@ -31,6 +31,10 @@ Forms forms(bool quantized) {
     result.emplace_back(fmt::format("opset{}", opset),
                         io::OnnxOptions{.opset = opset});
   }
+  result.emplace_back(
+      "float16",
+      io::OnnxOptions{
+          .opset = 19, .weights = io::OnnxWeights::int8, .float16 = true});
   result.emplace_back("batch", io::OnnxOptions{.batch = kSamples});
   if (quantized) {
     constexpr auto kInt8 = io::OnnxWeights::int8;

@@ -98,6 +98,8 @@ void write_all(const std::filesystem::path& folder) {
       write(fmt::format("{}.opset{}", c.name, opset),
             [&] { return golden_model(c); }, {.opset = opset});
     }
+    write(c.name + ".float16", [&] { return golden_model(c); },
+          {.float16 = true});
     if (are_features(c)) {
       write(c.name + ".flattened", [&] { return flattened_model(c); });
     }

@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
@@ -96,6 +97,78 @@ TEST(OnnxTarget, RefusesWhatItWouldNotRead) {
               HasSubstr("at most 20"));
   EXPECT_EQ(refusal(OnnxTarget::tensorrt10, 20, OnnxWeights::int8), "");
   EXPECT_EQ(refusal(OnnxTarget::tensorrt11, 21, OnnxWeights::int8), "");
+}
+
+OnnxOptions half(int opset, OnnxWeights weights) {
+  return {.opset = opset, .weights = weights, .float16 = true};
+}
+
+TEST(OnnxFloat16, LeavesNoFloatsWithinTheFile) {
+  const Model model = conv_and_norm();
+  const onnx::ModelProto file =
+      parse_onnx(to_onnx(model, half(19, OnnxWeights::int8)).bytes);
+  for (const auto& tensor : file.graph().initializer()) {
+    EXPECT_NE(tensor.data_type(), onnx::TensorProto::FLOAT) << tensor.name();
+  }
+  EXPECT_EQ(count(file, "Cast"), 2);
+  for (const auto& end : {file.graph().input(0), file.graph().output(0)}) {
+    EXPECT_EQ(end.type().tensor_type().elem_type(), onnx::TensorProto::FLOAT);
+  }
+  const Tensor x = noise({2, 3, 6, 5});
+  const auto run = [&](const OnnxOptions& options) {
+    return onnx_from_bytes(to_onnx(model, options).bytes).predict(x);
+  };
+  const Tensor y = run(half(21, OnnxWeights::int8));
+  const Tensor expected = run({});
+  EXPECT_NE(bits(y), bits(expected));
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    EXPECT_NEAR(y.f32()[i], expected.f32()[i], 0.05f) << i;
+  }
+}
+
+TEST(OnnxFloat16, KeepsTheSquaresOfNormalization) {
+  const SymbolicTensor x = input({7, 17});
+  const Model model(x, LayerNormalization()(x));
+  Tensor large = noise({2, 7, 17});
+  for (float& value : large.f32()) value *= 1000;  // squares beyond 65504
+  const auto file =
+      onnx_from_bytes(to_onnx(model, half(13, OnnxWeights::float32)).bytes);
+  const Tensor y = file.predict(large);
+  const Tensor expected = model.predict(large);
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    EXPECT_NEAR(y.f32()[i], expected.f32()[i], 0.01f) << i;
+  }
+}
+
+TEST(OnnxFloat16, RefusesWhatItDoesNotHold) {
+  const auto refusal = [](const Model& model, const OnnxOptions& options) {
+    return error_of<ValueError>([&] { (void)to_onnx(model, options); });
+  };
+  const Model quantized = conv_and_norm();
+  EXPECT_THAT(refusal(quantized, half(18, OnnxWeights::int8)),
+              HasSubstr("expected opset 19 or later"));
+  EXPECT_THAT(refusal(quantized, half(19, OnnxWeights::float32)),
+              HasSubstr("expected int8 weights"));
+  const SymbolicTensor x = input({4, 4, 3});
+  const Model model(x, Conv2D({.filters = 1, .name = "conv"})(x));
+  const auto set = [&](float value) {
+    for (const Parameter& p : model.parameters()) {
+      if (p.name != "kernel") continue;
+      for (float& w : p.variable.mutable_value()) w = value;
+    }
+  };
+  set(70000);
+  EXPECT_THAT(refusal(model, half(13, OnnxWeights::float32)),
+              AllOf(HasSubstr("'conv/kernel'"), HasSubstr("up to 65504")));
+  set(1e-6f);
+  EXPECT_EQ(refusal(model, half(13, OnnxWeights::float32)), "");
+  Model small = quant::quantize_model(model);
+  quant::calibrate(small, [](const Model& m) {
+    (void)m.predict(noise({2, 4, 4, 3}));
+  });
+  EXPECT_THAT(refusal(small, half(19, OnnxWeights::int8)),
+              AllOf(HasSubstr("/kernel/scale'"),
+                    HasSubstr("fold batch normalization")));
 }
 
 }  // namespace

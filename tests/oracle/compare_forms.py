@@ -6,7 +6,7 @@
 FOLDER is what tests/e2e/form_export wrote: <name>.onnx, the same model in
 another form as <name>.<form>.onnx, and inputs in <name>.json. onnx' checker
 judges each file, and ONNX Runtime, nothing fused, computes the same bits with
-all forms of a model.
+all forms of a model but float16.
 
 Exit codes: 0 all agree, 1 one disagrees, 2 wrong usage or missing files.
 """
@@ -41,6 +41,32 @@ def check_int8_weights(path, base):
         raise Disagreement(f"expected {3 * of_floats} bytes less, got {saved}")
 
 
+# Of the largest output. Float16 rounds to 5e-4, which adds up over the layers
+# to 1.4e-3 in unet; where it moves a quantized value over the border of two
+# codes, 0.05 were seen there.
+HALF_TOLERANCE = 5e-3
+HALF_CODE_TOLERANCE = 0.1
+
+
+def check_float16(path, _):
+    """Float32 at the ends alone, but for normalization over features."""
+    model = onnx.load(path)
+    left = [tensor.name for tensor in model.graph.initializer
+            if tensor.data_type == onnx.TensorProto.FLOAT
+            and not tensor.name.split("/")[-1] in ("two", "epsilon")]
+    if left:
+        raise Disagreement(f"expected float16, got float32 as {left[0]}")
+
+
+def agrees(form, y, e, quantized):
+    if y.shape != e.shape:
+        return False
+    if form != "float16":
+        return y.tobytes() == e.tobytes()
+    tolerance = HALF_CODE_TOLERANCE if quantized else HALF_TOLERANCE
+    return bool(np.abs(y - e).max() <= tolerance * np.abs(e).max())
+
+
 # The IR version that came with an opset: onnx/docs/Versioning.md.
 IR_VERSIONS = {14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10}
 
@@ -66,6 +92,7 @@ def check_batch(path, _):
 
 
 CHECKS = {"batch": check_batch,
+          "float16": check_float16,
           "int8_weights": check_int8_weights,
           "int8_weights_opset21": check_int8_weights}
 CHECKS |= {f"opset{opset}": check_opset for opset in IR_VERSIONS}
@@ -88,7 +115,7 @@ def judge(name, folder):
         except Exception as error:
             raise Disagreement(f"{form}: {error}") from error
         for y, e in zip(outputs, expected, strict=True):
-            if y.shape != e.shape or y.tobytes() != e.tobytes():
+            if not agrees(form, y, e, name.endswith(".int8")):
                 raise Disagreement(f"{form}: differs by "
                                    f"{np.abs(y - e).max() / np.abs(e).max():.2g}")
         forms.append(form)

@@ -62,6 +62,10 @@ struct OnnxOptions {
   OnnxWeights weights = OnnxWeights::float32;
   /// What it does not read is refused: see io/README.md.
   OnnxTarget target = OnnxTarget::any;
+  /// What is float32 within the file becomes float16, for TensorRT 11, which
+  /// takes types from it; inputs and outputs stay. Of a quantized model with
+  /// int8 weights from opset 19 on, with scales in float16.
+  bool float16 = false;
   int64_t batch = 0;  ///< samples at a time, up to 2^20; 0: any number, "N"
 
   /// Int8 weights for all but `any` and tensorrt8; batch normalization folded

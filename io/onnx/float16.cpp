@@ -1,0 +1,243 @@
+#include "float16.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "check.h"
+#include "graph_view.h"
+#include "qdq.h"
+#include "run/precision.h"
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+using onnx::TensorProto;
+
+/// The bits of a finite number that float16 holds.
+uint16_t half_bits(float x) {
+  constexpr int kDigits = 10;    // of the fraction
+  constexpr int kExponent = 14;  // of the smallest normal number, negated
+  const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
+  const float a = std::fabs(x);
+  if (a == 0) return sign;
+  const int exponent = std::ilogb(a);
+  if (exponent < -kExponent) {
+    return static_cast<uint16_t>(
+        sign | static_cast<int>(std::ldexp(a, kDigits + kExponent)));
+  }
+  const int fraction =
+      static_cast<int>(std::ldexp(a, kDigits - exponent)) - (1 << kDigits);
+  return static_cast<uint16_t>(sign | (exponent + kExponent + 1) << kDigits |
+                               fraction);
+}
+
+TensorProto rounded(const TensorProto& tensor, bool is_scale) {
+  constexpr float kScaleError = 1.0f / 256;
+  TensorProto result;
+  result.set_name(tensor.name());
+  *result.mutable_dims() = tensor.dims();
+  result.set_data_type(TensorProto::FLOAT16);
+  std::string bytes;
+  for (const float x : float_values(tensor)) {
+    const float half = run::rounded_to(TensorProto::FLOAT16, x);
+    if (!std::isfinite(half)) {
+      throw ValueError(
+          fmt::format("initializer '{}': expected values up to 65504 for "
+                      "float16, got {}; write float32",
+                      tensor.name(), x));
+    }
+    if (is_scale && !(std::fabs(half - x) <= kScaleError * x)) {
+      throw ValueError(fmt::format(
+          "initializer '{}': expected scales that float16 holds, got {}; fold "
+          "batch normalization, or write float32",
+          tensor.name(), x));
+    }
+    const uint16_t bits = half_bits(half);
+    bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+  }
+  result.set_raw_data(std::move(bytes));
+  return result;
+}
+
+/// Operators whose numbers need more than float16 has, or that say themselves
+/// which type they make.
+bool stays_float32(const onnx::NodeProto& node) {
+  static const std::set<std::string> kOperators = {
+      "Cast", "Pow", "ReduceMean", "ReduceSum", "ReduceSumSquare", "Sqrt"};
+  return kOperators.contains(node.op_type());
+}
+
+/// Inputs that are float32 whatever the others are.
+bool takes_float32(const onnx::NodeProto& node, int input) {
+  return node.op_type() == "Resize" && input > 0;
+}
+
+class Conversion {
+ public:
+  explicit Conversion(onnx::ModelProto& model)
+      : graph_(*model.mutable_graph()), inferred_(model) {
+    check_onnx(inferred_);
+    const GraphView view(inferred_.graph());
+    for (const auto& node : graph_.node()) {
+      for (const auto& name : node.input()) note_type(view, name);
+      for (const auto& name : node.output()) note_type(view, name);
+    }
+    for (const auto& tensor : graph_.initializer()) {
+      constants_.emplace(tensor.name(), tensor);
+    }
+    for (const auto& output : graph_.output()) outputs_.insert(output.name());
+    choose_nodes(view);
+  }
+
+  void run() {
+    for (onnx::NodeProto& node : *graph_.mutable_node()) convert(node);
+    graph_.mutable_node()->Swap(&nodes_);
+    graph_.clear_initializer();
+    for (auto& tensor : initializers_) {
+      graph_.add_initializer()->Swap(&tensor);
+    }
+  }
+
+ private:
+  void note_type(const GraphView& view, const std::string& name) {
+    if (view.element_type(name) == TensorProto::FLOAT) floats_.insert(name);
+  }
+
+  bool reads_floats(const onnx::NodeProto& node) const {
+    for (const auto& name : node.input()) {
+      if (floats_.contains(name)) return true;
+    }
+    return false;
+  }
+
+  // A node between others that stay float32 does so, too.
+  void choose_nodes(const GraphView& view) {
+    std::set<std::string> full;
+    for (const auto& node : graph_.node()) {
+      if (stays_float32(node) || !reads_floats(node)) {
+        full.insert(node.output().begin(), node.output().end());
+      }
+    }
+    for (const auto& node : graph_.node()) {
+      bool between = false;
+      for (const auto& name : node.input()) {
+        between = between || (full.contains(name) && floats_.contains(name));
+      }
+      for (const auto& name : node.output()) {
+        const auto& readers = view.readers(name);
+        between = between && !readers.empty() && !outputs_.contains(name);
+        for (const auto* reader : readers) {
+          between = between && stays_float32(*reader);
+        }
+      }
+      if (between) full.insert(node.output().begin(), node.output().end());
+    }
+    full_ = std::move(full);
+  }
+
+  bool is_full(const onnx::NodeProto& node) const {
+    return node.output_size() > 0 && full_.contains(node.output(0));
+  }
+
+  void convert(onnx::NodeProto& node) {
+    const bool full = is_full(node);
+    for (int i = 0; i < node.input_size(); ++i) {
+      const std::string name = node.input(i);
+      if (name.empty()) continue;
+      const bool scale = (is_quantize(node) || is_dequantize(node)) && i == 1;
+      node.set_input(i, as_type(name, full || takes_float32(node, i), scale));
+    }
+    std::vector<std::string> ends;
+    for (std::string& name : *node.mutable_output()) {
+      if (!floats_.contains(name)) continue;
+      halves_[name] = !full;
+      if (full || !outputs_.contains(name)) continue;
+      // The output itself is what a Cast makes of it.
+      ends.push_back(name);
+      renamed_[name] = name + "/float16";
+      name += "/float16";
+    }
+    nodes_.Add()->Swap(&node);
+    for (const std::string& name : ends) {
+      add_cast(renamed_.at(name), name, TensorProto::FLOAT);
+    }
+  }
+
+  /// The value in the type that a node takes it in.
+  std::string as_type(const std::string& name, bool full, bool scale) {
+    const auto constant = constants_.find(name);
+    if (constant != constants_.end()) {
+      return constant_as(constant->second, full, scale);
+    }
+    const auto renamed = renamed_.find(name);
+    const std::string& own = renamed == renamed_.end() ? name : renamed->second;
+    if (!floats_.contains(name)) return own;
+    const auto half = halves_.find(name);  // inputs are float32
+    const bool is_half = half != halves_.end() && half->second;
+    if (is_half == !full) return own;
+    if (full && renamed != renamed_.end()) return name;
+    std::string& cast = casts_[{name, full}];
+    if (cast.empty()) {
+      cast = name + (full ? "/float32" : "/float16");
+      add_cast(own, cast, full ? TensorProto::FLOAT : TensorProto::FLOAT16);
+    }
+    return cast;
+  }
+
+  std::string constant_as(const TensorProto& tensor, bool full, bool scale) {
+    const bool halve = !full && tensor.data_type() == TensorProto::FLOAT;
+    std::string& name = written_[{tensor.name(), halve}];
+    if (!name.empty()) return name;
+    TensorProto copy = halve ? rounded(tensor, scale) : tensor;
+    // Where both types are read, the later one gets another name.
+    const bool taken = written_.contains({tensor.name(), !halve});
+    name = taken ? tensor.name() + (halve ? "/float16" : "/float32")
+                 : tensor.name();
+    copy.set_name(name);
+    initializers_.push_back(std::move(copy));
+    return name;
+  }
+
+  void add_cast(const std::string& from, const std::string& to, int32_t type) {
+    onnx::NodeProto& cast = *nodes_.Add();
+    cast.set_op_type("Cast");
+    cast.set_name(to + "/cast");
+    cast.add_input(from);
+    cast.add_output(to);
+    auto& attribute = *cast.add_attribute();
+    attribute.set_name("to");
+    attribute.set_type(onnx::AttributeProto::INT);
+    attribute.set_i(type);
+  }
+
+  onnx::GraphProto& graph_;
+  onnx::ModelProto inferred_;
+  std::set<std::string> floats_;  // values that are float32 in the given graph
+  std::set<std::string> full_;    // of nodes that stay float32: their outputs
+  std::set<std::string> outputs_;
+  std::unordered_map<std::string, TensorProto> constants_;
+  std::unordered_map<std::string, bool> halves_;  // values made: now float16?
+  std::unordered_map<std::string, std::string> renamed_;
+  std::map<std::pair<std::string, bool>, std::string> casts_;
+  std::map<std::pair<std::string, bool>, std::string> written_;
+  std::vector<TensorProto> initializers_;
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes_;
+};
+
+}  // namespace
+
+void to_float16(onnx::ModelProto& model) { Conversion(model).run(); }
+
+}  // namespace octet::io
