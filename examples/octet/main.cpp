@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
       "them.",
       "octet");
   octet::program::add_inspect(program);
+  octet::program::add_lint(program);
   octet::program::add_plan(program);
   octet::program::add_predict(program);
   octet::program::add_quantize(program);

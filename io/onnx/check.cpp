@@ -125,11 +125,15 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit) {
       });
 }
 
-void check_onnx(onnx::ModelProto& model) {
+void check_onnx_but_qdq(onnx::ModelProto& model) {
   normalize(model);
   check_bounds(model);
   as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
   as_format_error("ONNX shape inference", [&] { infer_shapes(model); });
+}
+
+void check_onnx(onnx::ModelProto& model) {
+  check_onnx_but_qdq(model);
   check_qdq(GraphView(model.graph()));
 }
 

@@ -28,6 +28,9 @@ onnx::ModelProto read_onnx(const std::filesystem::path& path, int64_t limit);
 /// Throws: FormatError.
 void check_onnx(onnx::ModelProto& model);
 
+/// The same without the rules of Q/DQ, for those who report what breaks them.
+void check_onnx_but_qdq(onnx::ModelProto& model);
+
 /// The file's bytes, the same for the same model.
 /// Throws: UnsupportedError from 2 GiB on.
 std::string serialize_onnx(const onnx::ModelProto& model);

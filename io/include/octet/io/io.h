@@ -13,6 +13,7 @@
 #include <octet/io/image_folder.h>
 #include <octet/io/json.h>
 #include <octet/io/keras.h>
+#include <octet/io/lint.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>

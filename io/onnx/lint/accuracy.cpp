@@ -1,0 +1,141 @@
+// A01, A02, A04 to A06, A08: what can be told of accuracy without data.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+// The toolkit's ranges begin at +-6.
+constexpr double kFirstScale = 6.0 / 127;
+
+void judge_first_scale(const LintGraph& graph, const Node& quantize,
+                       Findings& findings) {
+  const auto scales = graph.scales(quantize);
+  if (!scales || !std::ranges::any_of(*scales, [](double scale) {
+        return std::abs(scale - kFirstScale) < 1e-7 * kFirstScale;
+      })) {
+    return;
+  }
+  findings.add("A01", quantize,
+               "its scale is 6/127, with which training begins",
+               "calibrate or train the model before it is exported");
+}
+
+void judge_half_grid(const LintGraph& graph, const Node& quantize,
+                     Findings& findings) {
+  const Node* maker = graph.view().maker(quantize.input(0));
+  while (maker != nullptr && graph.commutes(*maker)) {
+    maker = graph.view().maker(maker->input(0));
+  }
+  if (maker == nullptr || graph.view().element_type(quantize.output(0)) !=
+                              onnx::TensorProto::INT8) {
+    return;
+  }
+  bool positive = is_op(*maker, {"Relu", "Sigmoid", "Softmax", "HardSigmoid"});
+  if (is_op(*maker, {"Clip"}) && maker->input_size() > 1) {
+    const auto low = graph.numbers(maker->input(1));
+    positive = low && low->size() == 1 && low->front() >= 0;
+  }
+  if (!positive) return;
+  findings.add(
+      "A05", quantize,
+      fmt::format("{} '{}' gives nothing below 0", printable(maker->op_type()),
+                  printable(name_of(*maker))),
+      "nothing: 7 bits of 8 are what a symmetric grid leaves");
+}
+
+void judge_weight_values(const LintGraph& graph, const Node& layer,
+                         Findings& findings) {
+  const auto index = graph.weight_index(layer);
+  if (!index || !graph.is_constant(layer.input(*index))) return;
+  const Node* dequantize = graph.dequantizer(layer.input(*index));
+  const auto dims = graph.view().dims(layer.input(*index));
+  if (dequantize == nullptr || !dims || dims->empty()) return;
+  if (is_convolution(layer) && graph.is_per_tensor(*dequantize) &&
+      (*dims)[is_op(layer, {"ConvTranspose"}) ? 1 : 0] > 1) {
+    findings.add("A02", *dequantize,
+                 fmt::format("the weight of '{}' has one scale",
+                             printable(name_of(layer))),
+                 "quantize it per output channel");
+  }
+  const Node* quantize = graph.quantizer(*dequantize);
+  const auto values = graph.numbers(quantize == nullptr ? dequantize->input(0)
+                                                        : quantize->input(0));
+  if (!values || !is_op(layer, {"Conv"}) || (*dims)[0] < 1 ||
+      values->size() % static_cast<size_t>((*dims)[0]) != 0) {
+    return;
+  }
+  const size_t channels = static_cast<size_t>((*dims)[0]);
+  const size_t size = values->size() / channels;
+  std::vector<size_t> dead;
+  for (size_t c = 0; size > 0 && c < channels; ++c) {
+    const auto begin = values->begin() + static_cast<std::ptrdiff_t>(c * size);
+    if (std::all_of(begin, begin + static_cast<std::ptrdiff_t>(size),
+                    [](double v) { return v == 0; })) {
+      dead.push_back(c);
+    }
+  }
+  if (dead.empty()) return;
+  findings.add("A04", layer,
+               fmt::format("{} of {} output channels have no weight but 0, the "
+                           "first is {}",
+                           dead.size(), channels, dead[0]),
+               "prune them, or look why training left them");
+}
+
+void judge_ends(const LintGraph& graph, Findings& findings) {
+  std::vector<const Node*> layers;
+  for (const Node& node : graph.proto().node()) {
+    if (is_weighted(node) && graph.weight_index(node)) layers.push_back(&node);
+  }
+  if (layers.empty()) return;
+  const auto report = [&](const Node& layer, const char* which) {
+    if (!graph.reads_int8(layer)) return;
+    findings.add("A06", layer, fmt::format("the {} layer is quantized", which),
+                 "if accuracy falls short, leave it float first");
+  };
+  report(*layers.front(), "first");
+  if (layers.size() > 1) report(*layers.back(), "last");
+}
+
+// One finding for the whole file.
+void judge_depthwise(const LintGraph& graph, Findings& findings) {
+  int64_t count = 0;
+  for (const Node& node : graph.proto().node()) {
+    if (!is_op(node, {"Conv"}) || !graph.reads_int8(node)) continue;
+    const auto* group = find_attribute(node, "group");
+    const auto weight = graph.view().dims(node.input(1));
+    if (group != nullptr && group->i() > 1 && weight && weight->size() > 1 &&
+        (*weight)[1] == 1) {
+      ++count;
+    }
+  }
+  if (count == 0) return;
+  findings.add("A08",
+               fmt::format("{} depthwise convolutions are quantized", count),
+               "if accuracy falls short, train with quantizers (QAT)");
+}
+
+}  // namespace
+
+void judge_accuracy(const LintGraph& graph, Findings& findings) {
+  for (const Node& node : graph.proto().node()) {
+    if (is_quantize(node)) {
+      judge_first_scale(graph, node, findings);
+      if (!graph.is_constant(node.input(0))) {
+        judge_half_grid(graph, node, findings);
+      }
+    }
+    if (is_weighted(node)) judge_weight_values(graph, node, findings);
+  }
+  judge_ends(graph, findings);
+  judge_depthwise(graph, findings);
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,117 @@
+// D01 to D07: building and running an engine.
+//
+// Source: TensorRT's documents (migration 10 to 11, working with DLA, refit)
+// and its issues 4021, 1912, 2222.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "../bounds.h"
+#include "../qdq.h"
+#include "../schemas.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+const char* build_options(LintTarget target) {
+  switch (target) {
+    case LintTarget::tensorrt8:
+      return "trtexec --onnx=FILE --int8 --fp16 --saveEngine=OUT";
+    case LintTarget::tensorrt10:
+      return "trtexec --onnx=FILE --stronglyTyped --saveEngine=OUT, or --best "
+             "where the rest may be FP16";
+    case LintTarget::tensorrt11:
+      return "trtexec --onnx=FILE --saveEngine=OUT: --int8 and --fp16 are gone";
+    case LintTarget::onnxruntime:
+      return "";
+  }
+  return "";
+}
+
+void judge_types(const LintGraph& graph, const Node& node, Findings& findings) {
+  const int32_t scale = graph.view().element_type(node.input(1));
+  const std::string& value = is_quantize(node) ? node.input(0) : node.output(0);
+  const int32_t data = graph.view().element_type(value);
+  if (scale == 0 || data == 0 || scale == data) return;
+  findings.add("D02", node,
+               fmt::format("its scale is {}, its data {}", type_name(scale),
+                           type_name(data)),
+               "strong typing takes both of one type");
+}
+
+void judge_plugin(const LintGraph& graph, const Node& node,
+                  Findings& findings) {
+  if (is_standard_domain(node.domain()) || is_quantize(node) ||
+      is_dequantize(node) || node.domain() == kMicrosoftDomain) {
+    return;
+  }
+  const bool reads = std::ranges::any_of(node.input(), [&](const auto& input) {
+    return graph.dequantizer(input) != nullptr;
+  });
+  const bool writes = std::ranges::any_of(
+      node.output(),
+      [&](const auto& output) { return !graph.quantizers_of(output).empty(); });
+  if (!reads && !writes) return;
+  findings.add("D05", node,
+               fmt::format("{}::{} has Q/DQ beside it",
+                           printable(node.domain()), printable(node.op_type())),
+               "a plugin that takes INT8 has to take in these pairs itself");
+}
+
+// Pairs of one scale on different tensors, which an engine may merge.
+bool relies_on_equal_scales(const LintGraph& graph) {
+  std::set<std::string> scales, tensors;
+  for (const Node& node : graph.proto().node()) {
+    if (!is_quantize(node) || graph.is_constant(node.input(0))) continue;
+    if (!tensors.insert(node.input(0)).second) continue;
+    if (!scales.insert(node.input(1)).second) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void judge_deployment(const LintGraph& graph, Findings& findings) {
+  bool quantized = false, asymmetric = false;
+  for (const Node& node : graph.proto().node()) {
+    judge_plugin(graph, node, findings);
+    if (!is_quantize(node) && !is_dequantize(node)) continue;
+    quantized = true;
+    judge_types(graph, node, findings);
+    asymmetric = asymmetric ||
+                 graph.view().element_type(is_quantize(node) ? node.output(0)
+                                                             : node.input(0)) ==
+                     onnx::TensorProto::UINT8;
+  }
+  if (!quantized) return;
+  findings.add("D01", "the file has Q/DQ", build_options(findings.target()));
+  const auto inputs = graph.view().inputs();
+  const bool open = std::ranges::any_of(inputs, [](const auto& input) {
+    return input.shape && !input.shape->empty() &&
+           std::holds_alternative<std::string>(input.shape->front());
+  });
+  if (open) {
+    findings.add("D03", "the batch is open",
+                 "compare answers at batch 1 and at your largest (octet "
+                 "verify), and give trtexec --minShapes, --optShapes, "
+                 "--maxShapes");
+  }
+  if (relies_on_equal_scales(graph)) {
+    findings.add("D04", "tensors share a scale",
+                 "refit such scales together, or not at all");
+  }
+  findings.add("D06",
+               asymmetric ? "the file has Q/DQ of uint8, which only DLA takes, "
+                            "by a flag of the parser"
+                          : "the file has Q/DQ",
+               "for DLA turn scales into a calibration cache (NVIDIA's Q/DQ "
+               "translator); it rounds half away from zero");
+  findings.add("D07", "the file has INT8 layers",
+               "where a GPU before Turing finds no implementation, remove "
+               "that layer's Q/DQ");
+}
+
+}  // namespace octet::io::lint

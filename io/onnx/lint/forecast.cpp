@@ -1,0 +1,223 @@
+// Which layers run in INT8, and what becomes one kernel with them.
+//
+// Source: TensorRT's guide, "Q/DQ fusion": DQ -> layer -> Q is INT8 in and out,
+// DQ -> layer INT8 in and FP out, and a residual Add fuses where its other
+// branch is INT8. ONNX Runtime: qdq_selectors.cc, and what version 1.31 was
+// seen to do.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+std::string group_of(const std::vector<const Node*>& nodes) {
+  std::string text;
+  for (const Node* node : nodes) {
+    if (!text.empty()) text += " + ";
+    text += printable(node->op_type());
+  }
+  return text;
+}
+
+/// Who reads a value in floating point, in words.
+std::string why_float(const LintGraph& graph, const std::string& value) {
+  if (graph.is_output(value)) return "it is an output";
+  for (const Node* reader : graph.view().readers(value)) {
+    if (is_quantize(*reader)) continue;
+    if (graph.commutes(*reader)) {
+      if (graph.is_quantized(reader->output(0))) continue;
+      if (graph.is_output(reader->output(0))) return "it is an output";
+    }
+    return fmt::format("{} '{}' reads it without Q",
+                       printable(reader->op_type()),
+                       printable(name_of(*reader)));
+  }
+  return "nobody reads it";
+}
+
+class Forecaster {
+ public:
+  Forecaster(const LintGraph& graph, LintTarget target)
+      : graph_(graph), tensorrt_(target != LintTarget::onnxruntime) {}
+
+  LayerForecast of(const Node& node) const {
+    LayerForecast layer{name_of(node), node.op_type(), {}, "", ""};
+    const Node* head = is_weighted(node) ? &node : graph_.fused_with(node);
+    if (tensorrt_ && head != nullptr) {
+      weighted(*head, layer);
+    } else if (tensorrt_) {
+      layer.group = node.op_type();
+      is_op(node, {"MaxPool", "GlobalMaxPool"}) ? moved(node, layer)
+                                                : computed(node, layer);
+    } else {
+      in_onnxruntime(node, layer);
+    }
+    return layer;
+  }
+
+ private:
+  bool int8(const std::string& value) const {
+    const Node* dequantize = graph_.dequantizer(value);
+    return dequantize != nullptr && graph_.scales(*dequantize).has_value();
+  }
+
+  static void set(LayerForecast& layer, LayerPrecision precision,
+                  std::string reason) {
+    layer.precision = precision;
+    layer.reason = std::move(reason);
+  }
+
+  void finish(LayerForecast& layer, const std::string& output) const {
+    if (graph_.is_quantized(output)) {
+      set(layer, LayerPrecision::int8, "");
+    } else {
+      set(layer, LayerPrecision::int8_to_float, why_float(graph_, output));
+    }
+  }
+
+  // Sets a reason for what does not read INT8 at all.
+  bool reads_int8(const Node& node, LayerForecast& layer) const {
+    int quantized = 0, all = 0;
+    const int read = is_weighted(node) ? 2 : node.input_size();
+    for (int i = 0; i < std::min(read, node.input_size()); ++i) {
+      if (node.input(i).empty()) continue;
+      ++all;
+      if (int8(node.input(i))) ++quantized;
+    }
+    if (all > 0 && quantized == all) return true;
+    set(layer, LayerPrecision::floating,
+        quantized == 0 ? "its inputs are float"
+                       : fmt::format("{} of its {} inputs are float",
+                                     all - quantized, all));
+    return false;
+  }
+
+  void weighted(const Node& head, LayerForecast& layer) const {
+    const Fusion& fusion = graph_.fusion(head);
+    layer.group = group_of(fusion.nodes);
+    if (!reads_int8(head, layer)) return;
+    for (const Node* node : fusion.nodes) {
+      if (!is_op(*node, {"Add"})) continue;
+      for (const auto& input : node->input()) {
+        const Node* maker = graph_.view().maker(input);
+        const bool own =
+            std::ranges::find(fusion.nodes, maker) != fusion.nodes.end();
+        if (own || graph_.is_constant(input) || int8(input)) continue;
+        return set(layer, LayerPrecision::int8_to_float,
+                   fmt::format("the other branch of '{}' is float",
+                               printable(name_of(*node))));
+      }
+    }
+    finish(layer, fusion.output);
+  }
+
+  void computed(const Node& node, LayerForecast& layer) const {
+    if (reads_int8(node, layer)) finish(layer, node.output(0));
+  }
+
+  // What commutes with quantization runs on codes from either side.
+  void moved(const Node& node, LayerForecast& layer) const {
+    const bool before = int8(node.input(0));
+    if (before || graph_.is_quantized(node.output(0))) {
+      set(layer, LayerPrecision::int8, "");
+    } else {
+      set(layer, LayerPrecision::floating, "its input is float");
+    }
+  }
+
+  /// The DQ right before a value, or null: ONNX Runtime looks no further.
+  const Node* next_dequantizer(const std::string& value) const {
+    const Node* maker = graph_.view().maker(value);
+    return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
+  }
+
+  // Q takes a Relu or Clip in where it cannot reach below 0 anyway.
+  bool absorbs_relu(const Node& quantize) const {
+    const auto zero = quantize.input_size() > 2
+                          ? graph_.numbers(quantize.input(2))
+                          : std::vector<double>{0};
+    const bool uint8 = graph_.view().element_type(quantize.output(0)) ==
+                       onnx::TensorProto::UINT8;
+    return zero && zero->size() == 1 && zero->front() == (uint8 ? 0.0 : -128.0);
+  }
+
+  void in_onnxruntime(const Node& node, LayerForecast& layer) const {
+    layer.group = node.op_type();
+    const bool product = is_op(node, {"MatMul", "Gemm"});
+    for (int i = 0; i < node.input_size(); ++i) {
+      if (node.input(i).empty()) continue;
+      const bool bias = is_weighted(node) && i == 2;
+      if (bias && graph_.view().constant(node.input(i)) != nullptr) continue;
+      if (next_dequantizer(node.input(i)) == nullptr) {
+        return set(layer, LayerPrecision::floating,
+                   fmt::format("input {} has no DQ right before it", i));
+      }
+    }
+    if (is_op(node, {"ConvTranspose"})) {
+      return set(layer, LayerPrecision::floating,
+                 "there is no kernel in integers");
+    }
+    std::string value = node.output(0);
+    const auto only_reader = [&]() -> const Node* {
+      const auto& readers = graph_.view().readers(value);
+      return readers.size() == 1 && !graph_.is_output(value) ? readers[0]
+                                                             : nullptr;
+    };
+    const Node* reader = only_reader();
+    const Node* relu = nullptr;
+    if (reader != nullptr && is_op(*reader, {"Relu", "Clip"})) {
+      relu = reader;
+      value = relu->output(0);
+      reader = only_reader();
+    }
+    if (reader != nullptr && is_quantize(*reader) &&
+        (relu == nullptr || absorbs_relu(*reader))) {
+      if (relu != nullptr) layer.group = group_of({&node, relu});
+      return set(layer, LayerPrecision::int8, "");
+    }
+    const std::string reason =
+        reader != nullptr && is_quantize(*reader)
+            ? fmt::format(
+                  "Q absorbs '{}' only with zero point 0 of uint8 or "
+                  "-128 of int8",
+                  printable(name_of(*relu)))
+            : why_float(graph_, node.output(0));
+    set(layer,
+        product ? LayerPrecision::int8_to_float : LayerPrecision::floating,
+        reason);
+  }
+
+  const LintGraph& graph_;
+  bool tensorrt_;
+};
+
+bool is_forecast(const LintGraph& graph, const Node& node) {
+  if (node.output_size() == 0 || graph.is_constant(node.output(0))) {
+    return false;
+  }
+  if (is_op(node, {"Add"})) {
+    return !graph.is_constant(node.input(0)) &&
+           !graph.is_constant(node.input(1));
+  }
+  return is_weighted(node) ||
+         is_op(node, {"MaxPool", "AveragePool", "GlobalAveragePool",
+                      "GlobalMaxPool"});
+}
+
+}  // namespace
+
+std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target) {
+  const Forecaster forecaster(graph, target);
+  std::vector<LayerForecast> layers;
+  for (const Node& node : graph.proto().node()) {
+    if (is_forecast(graph, node)) layers.push_back(forecaster.of(node));
+  }
+  return layers;
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,101 @@
+// P21, P23 to P26: layers whose form is slow in INT8.
+//
+// Source: TensorRT's tools (trex: alignment of channels), Model-Optimizer's
+// choice of convolutions and products that it leaves float.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+int64_t groups_of(const Node& node) {
+  const auto* group = find_attribute(node, "group");
+  return group == nullptr ? 1 : group->i();
+}
+
+bool reorders_images(const Node& node) {
+  const auto* perm = find_attribute(node, "perm");
+  if (!is_op(node, {"Transpose"}) || perm == nullptr) return false;
+  const std::vector<int64_t> order(perm->ints().begin(), perm->ints().end());
+  return order == std::vector<int64_t>{0, 2, 3, 1} ||
+         order == std::vector<int64_t>{0, 3, 1, 2};
+}
+
+// Up to a few nodes that only quantize or activate lie between.
+bool reaches_convolution(const LintGraph& graph, const std::string& value,
+                         int steps) {
+  if (steps == 0) return false;
+  return std::ranges::any_of(
+      graph.view().readers(value), [&](const Node* reader) {
+        return is_convolution(*reader) ||
+               (is_op(*reader, {"QuantizeLinear", "DequantizeLinear", "Pad"}) &&
+                reaches_convolution(graph, reader->output(0), steps - 1));
+      });
+}
+
+void judge_transpose(const LintGraph& graph, const Node& node,
+                     Findings& findings) {
+  if (!reaches_convolution(graph, node.output(0), 4)) return;
+  findings.add("P21", node, "it reorders images before a convolution",
+               "export with the channels first throughout "
+               "(tf2onnx: --inputs-as-nchw)");
+}
+
+void judge_convolution(const LintGraph& graph, const Node& conv,
+                       Findings& findings) {
+  const auto weight = graph.view().dims(conv.input(1));
+  if (!weight || weight->size() < 3) return;
+  const int64_t group = groups_of(conv);
+  const bool transposed = is_op(conv, {"ConvTranspose"});
+  const int64_t out = (*weight)[transposed ? 1 : 0] * (transposed ? group : 1);
+  const int64_t in = (*weight)[transposed ? 0 : 1] * (transposed ? 1 : group);
+  if (out < 1 || in < 1) return;
+  if (transposed || group > 1) {
+    findings.add("P26", conv,
+                 transposed
+                     ? std::string("a transposed convolution in INT8")
+                     : fmt::format("a convolution of {} groups in INT8", group),
+                 "measure it; if it is slower than FP16, leave its Q/DQ out");
+  }
+  if (group > 1) return;
+  if (in % 16 != 0 || out % 16 != 0) {
+    findings.add("P23", conv, fmt::format("{} channels in, {} out", in, out),
+                 "multiples of 16 use the tensor cores fully");
+  }
+  if (in < 16 || out < 16) {
+    findings.add("P24", conv, fmt::format("{} channels in, {} out", in, out),
+                 "leave it float if its accuracy matters more than its time");
+  }
+}
+
+void judge_product(const LintGraph& graph, const Node& node,
+                   Findings& findings) {
+  const auto index = graph.weight_index(node);
+  if (!index) return;
+  const auto dims = graph.view().dims(node.input(*index));
+  if (!dims || dims->size() < 2) return;
+  const auto [least, most] =
+      std::minmax((*dims)[dims->size() - 2], (*dims)[dims->size() - 1]);
+  if (least < 0 || least >= 16) return;
+  findings.add("P25", node, fmt::format("a weight of {} by {}", least, most),
+               "leave it float: such a product is not bound by its arithmetic");
+}
+
+}  // namespace
+
+void judge_forms(const LintGraph& graph, Findings& findings) {
+  for (const Node& node : graph.proto().node()) {
+    if (reorders_images(node) && !graph.is_constant(node.output(0))) {
+      judge_transpose(graph, node, findings);
+    }
+    if (!is_weighted(node) || !graph.reads_int8(node)) continue;
+    is_convolution(node) ? judge_convolution(graph, node, findings)
+                         : judge_product(graph, node, findings);
+  }
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,113 @@
+// P01 to P03, P09, P28: weighted layers and what fuses with them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+void judge_both(const LintGraph& graph, const Node& layer, Findings& findings) {
+  const auto weight = graph.weight_index(layer);
+  const int first = weight == 0 ? 1 : 0;
+  const int second = 1 - first;
+  if (layer.input_size() < 2) return;
+  const bool data = graph.dequantizer(layer.input(first)) != nullptr;
+  const bool other = graph.dequantizer(layer.input(second)) != nullptr;
+  if (data == other) return;
+  const char* what = weight ? "weight" : "second input";
+  findings.add("P01", layer,
+               fmt::format("its {} has Q/DQ, its {} has not",
+                           data ? "data" : what, data ? what : "data"),
+               "quantize both, or neither: half a pair rounds and stays FP");
+}
+
+/// The nodes that read a value through Q and DQ, and nothing else does.
+std::vector<const Node*> behind_pair(const LintGraph& graph,
+                                     const std::string& value) {
+  std::vector<const Node*> result;
+  for (const Node* quantize : graph.quantizers_of(value)) {
+    for (const Node* dequantize : graph.view().readers(quantize->output(0))) {
+      if (!is_dequantize(*dequantize)) continue;
+      const auto& readers = graph.view().readers(dequantize->output(0));
+      result.insert(result.end(), readers.begin(), readers.end());
+    }
+  }
+  return result;
+}
+
+void judge_inner_pairs(const LintGraph& graph, const Node& layer,
+                       Findings& findings) {
+  const Fusion& fusion = graph.fusion(layer);
+  const auto already = [&](auto... names) { return fusion.has({names...}); };
+  const bool active = std::ranges::any_of(
+      fusion.nodes, [](const Node* node) { return is_activation(*node); });
+  if (fusion.nodes.empty() || active) return;
+  for (const Node* reader : behind_pair(graph, fusion.output)) {
+    if (is_op(*reader, {"BatchNormalization"}) &&
+        !already("BatchNormalization", "Add")) {
+      findings.add("P02", *reader,
+                   fmt::format("Q/DQ lies between it and '{}'",
+                               printable(name_of(layer))),
+                   "remove that pair: the normalization fuses with the layer");
+    } else if (is_op(*reader, {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu"})) {
+      findings.add("P28", *reader,
+                   fmt::format("Q/DQ lies between it and '{}'",
+                               printable(name_of(layer))),
+                   "move that pair behind the activation");
+    }
+  }
+}
+
+// BatchNormalization -> activation -> Q, with nothing before that it could
+// fuse with.
+void judge_normalization(const LintGraph& graph, const Node& node,
+                         Findings& findings) {
+  if (graph.fused_with(node) != nullptr || graph.is_constant(node.input(0)) ||
+      graph.dequantizer(node.input(0)) != nullptr) {
+    return;
+  }
+  const auto& readers = graph.view().readers(node.output(0));
+  const std::string& end = readers.size() == 1 && is_activation(*readers[0])
+                               ? readers[0]->output(0)
+                               : node.output(0);
+  if (!graph.is_quantized(end)) return;
+  findings.add("P03", node, "it reads floats and is read through Q",
+               "put Q/DQ at its input, too");
+}
+
+void judge_output(const LintGraph& graph, const LayerForecast& layer,
+                  const Node& node, Findings& findings) {
+  if (!is_weighted(node) || layer.precision != LayerPrecision::int8_to_float ||
+      graph.is_output(graph.fusion(node).output)) {
+    return;
+  }
+  findings.add("P09", node,
+               fmt::format("it reads INT8 and writes FP: {}", layer.reason),
+               "quantize what reads it, if that is an INT8 layer");
+}
+
+}  // namespace
+
+void judge_fusions(const LintGraph& graph, Findings& findings) {
+  for (const Node& node : graph.proto().node()) {
+    if (is_weighted(node) && !graph.is_constant(node.output(0))) {
+      judge_both(graph, node, findings);
+      judge_inner_pairs(graph, node, findings);
+    } else if (is_op(node, {"BatchNormalization"})) {
+      judge_normalization(graph, node, findings);
+    }
+  }
+  const auto layers = forecast(graph, findings.target());
+  size_t next = 0;
+  for (const Node& node : graph.proto().node()) {
+    if (next < layers.size() && layers[next].node == name_of(node)) {
+      judge_output(graph, layers[next++], node, findings);
+    }
+  }
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,276 @@
+#include "graph.h"
+
+#include <algorithm>
+
+#include "../bounds.h"
+#include "../qdq.h"
+#include "../run/constants.h"
+#include "../tensors.h"
+
+namespace octet::io::lint {
+
+bool is_op(const Node& node, std::initializer_list<std::string_view> names) {
+  return is_standard_domain(node.domain()) &&
+         std::ranges::find(names, node.op_type()) != names.end();
+}
+
+bool is_weighted(const Node& node) {
+  return is_op(node, {"Conv", "ConvTranspose", "Gemm", "MatMul"});
+}
+
+bool is_convolution(const Node& node) {
+  return is_op(node, {"Conv", "ConvTranspose"});
+}
+
+bool is_activation(const Node& node) {
+  return is_op(node, {"Relu", "Clip", "LeakyRelu", "PRelu", "Elu", "Selu",
+                      "Sigmoid", "Tanh", "HardSigmoid", "HardSwish", "Softplus",
+                      "Softsign", "Gelu", "Swish", "Mish"});
+}
+
+std::string name_of(const Node& node) {
+  return node.name().empty() && node.output_size() > 0 ? node.output(0)
+                                                       : node.name();
+}
+
+bool Fusion::has(std::initializer_list<std::string_view> names) const {
+  return std::ranges::any_of(
+      nodes, [&](const Node* node) { return is_op(*node, names); });
+}
+
+LintGraph::LintGraph(const GraphView& view) : view_(view) {
+  for (const auto& output : proto().output()) outputs_.insert(output.name());
+  // Nodes come after those that they read.
+  for (const auto& tensor : proto().initializer()) {
+    constants_.insert(tensor.name());
+  }
+  for (const Node& node : proto().node()) {
+    const bool all = std::ranges::all_of(node.input(), [&](const auto& input) {
+      return input.empty() || constants_.contains(input);
+    });
+    const bool draws =
+        node.op_type().starts_with("Random") || node.op_type() == "Bernoulli";
+    if (all && !draws) {
+      constants_.insert(node.output().begin(), node.output().end());
+    }
+  }
+  for (const Node& node : proto().node()) {
+    if (!is_weighted(node) || constants_.contains(node.output(0))) continue;
+    Fusion fusion = fuse(node);
+    for (const Node* part : fusion.nodes) fused_with_.emplace(part, &node);
+    fusions_.emplace(&node, std::move(fusion));
+  }
+}
+
+bool LintGraph::is_output(const std::string& value) const {
+  return outputs_.contains(value);
+}
+
+bool LintGraph::is_input(const std::string& value) const {
+  return view_.maker(value) == nullptr && !is_constant(value);
+}
+
+bool LintGraph::is_constant(const std::string& value) const {
+  return constants_.contains(value);
+}
+
+const onnx::TensorProto* LintGraph::constant(const std::string& value) const {
+  if (const auto* tensor = view_.constant(value)) return tensor;
+  const Node* maker = view_.maker(value);
+  if (maker == nullptr || !is_op(*maker, {"Cast", "Identity"})) return nullptr;
+  return constant(maker->input(0));
+}
+
+std::optional<std::vector<double>> LintGraph::numbers(
+    const std::string& value) const {
+  const auto* tensor = constant(value);
+  if (tensor == nullptr) return std::nullopt;
+  if (is_float(*tensor)) {
+    const std::vector<float> values = float_values(*tensor);
+    return std::vector<double>(values.begin(), values.end());
+  }
+  const auto type = run::dtype_of(tensor->data_type());
+  if (!type) return std::nullopt;
+  const Tensor values = run::constant(*tensor);
+  std::vector<double> result(static_cast<size_t>(values.size()));
+  const auto copy = [&](const auto& from) {
+    std::ranges::transform(from, result.begin(),
+                           [](auto v) { return static_cast<double>(v); });
+  };
+  switch (*type) {
+    case DType::i8:
+      copy(values.data<int8_t>());
+      break;
+    case DType::u8:
+      copy(values.data<uint8_t>());
+      break;
+    case DType::i32:
+      copy(values.data<int32_t>());
+      break;
+    case DType::i64:
+      copy(values.data<int64_t>());
+      break;
+    default:
+      return std::nullopt;
+  }
+  return result;
+}
+
+std::optional<std::vector<double>> LintGraph::scales(const Node& node) const {
+  return numbers(node.input(1));
+}
+
+bool LintGraph::is_per_tensor(const Node& node) const {
+  const auto dims = view_.dims(node.input(1));
+  return dims && (dims->empty() || *dims == std::vector<int64_t>{1});
+}
+
+bool LintGraph::same_grid(const Node& a, const Node& b) const {
+  const auto zero_point = [&](const Node& node) {
+    return node.input_size() > 2 && !node.input(2).empty()
+               ? numbers(node.input(2))
+               : std::vector<double>{0};
+  };
+  const auto all_zero = [](const std::vector<double>& values) {
+    return std::ranges::all_of(values, [](double v) { return v == 0; });
+  };
+  const auto first = scales(a), second = scales(b);
+  const auto zero = zero_point(a), other = zero_point(b);
+  return first && second && *first == *second && zero && other &&
+         (*zero == *other || (all_zero(*zero) && all_zero(*other)));
+}
+
+bool LintGraph::commutes(const Node& node) const {
+  if (is_op(node, {"Pad"})) {
+    const auto* mode = find_attribute(node, "mode");
+    const auto* before_opset_11 = find_attribute(node, "value");
+    const auto value = node.input_size() > 2 && !node.input(2).empty()
+                           ? numbers(node.input(2))
+                           : std::vector<double>{0};
+    return (mode == nullptr || mode->s() == "constant") &&
+           (before_opset_11 == nullptr || before_opset_11->f() == 0) && value &&
+           value->size() == 1 && value->front() == 0;
+  }
+  return is_op(node, {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                      "Identity", "MaxPool", "GlobalMaxPool"});
+}
+
+const Node* LintGraph::dequantizer(const std::string& value) const {
+  const Node* maker = view_.maker(value);
+  while (maker != nullptr && commutes(*maker)) {
+    maker = view_.maker(maker->input(0));
+  }
+  return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
+}
+
+const Node* LintGraph::quantizer(const Node& dequantize) const {
+  const Node* maker = view_.maker(dequantize.input(0));
+  while (maker != nullptr && commutes(*maker)) {
+    maker = view_.maker(maker->input(0));
+  }
+  return maker != nullptr && is_quantize(*maker) ? maker : nullptr;
+}
+
+std::vector<const Node*> LintGraph::quantizers_of(
+    const std::string& value) const {
+  std::vector<const Node*> result;
+  for (const Node* reader : view_.readers(value)) {
+    if (is_quantize(*reader)) result.push_back(reader);
+  }
+  return result;
+}
+
+bool LintGraph::is_quantized(const std::string& value) const {
+  const auto& readers = view_.readers(value);
+  return !is_output(value) && !readers.empty() &&
+         std::ranges::all_of(readers, [&](const Node* reader) {
+           return is_quantize(*reader) ||
+                  (commutes(*reader) && is_quantized(reader->output(0)));
+         });
+}
+
+bool LintGraph::reads_int8(const Node& layer) const {
+  return layer.input_size() > 1 && dequantizer(layer.input(0)) != nullptr &&
+         dequantizer(layer.input(1)) != nullptr;
+}
+
+const Node* LintGraph::producer(const std::string& value) const {
+  const Node* maker = view_.maker(value);
+  if (maker == nullptr) return nullptr;
+  const Node* layer = fused_with(*maker);
+  return layer != nullptr && fusion(*layer).output == value ? layer : nullptr;
+}
+
+const Fusion& LintGraph::fusion(const Node& layer) const {
+  static const Fusion kNone;
+  const auto found = fusions_.find(&layer);
+  return found == fusions_.end() ? kNone : found->second;
+}
+
+const Node* LintGraph::fused_with(const Node& node) const {
+  const auto found = fused_with_.find(&node);
+  return found == fused_with_.end() ? nullptr : found->second;
+}
+
+std::optional<int> LintGraph::weight_index(const Node& layer) const {
+  if (layer.input_size() < 2) return std::nullopt;
+  if (!is_op(layer, {"MatMul", "Gemm"})) return 1;
+  if (is_constant(layer.input(1))) return 1;
+  if (is_constant(layer.input(0))) return 0;
+  return std::nullopt;
+}
+
+// Conv -> BatchNormalization -> Add of a residual -> activation, each if it is
+// there; a bias that is an Add; and the two nodes that Swish and HardSwish are.
+Fusion LintGraph::fuse(const Node& layer) const {
+  Fusion fusion{{&layer}, layer.output(0)};
+  bool normalized = false, added = false;
+  const auto take = [&](const Node* node) {
+    fusion.nodes.push_back(node);
+    fusion.output = node->output(0);
+  };
+  while (!is_output(fusion.output)) {
+    const auto& readers = view_.readers(fusion.output);
+    if (readers.size() == 2) {
+      const bool gate_first = is_op(*readers[0], {"Sigmoid", "HardSigmoid"});
+      const Node* gate = readers[gate_first ? 0 : 1];
+      const Node* product = readers[gate_first ? 1 : 0];
+      const bool swish = is_op(*gate, {"Sigmoid", "HardSigmoid"}) &&
+                         is_op(*product, {"Mul"}) &&
+                         std::ranges::find(product->input(), gate->output(0)) !=
+                             product->input().end() &&
+                         view_.readers(gate->output(0)).size() == 1;
+      if (swish) {
+        fusion.nodes.push_back(gate);
+        take(product);
+      }
+      break;
+    }
+    if (readers.size() != 1) break;
+    const Node* next = readers[0];
+    if (fused_with_.contains(next)) break;
+    if (is_op(*next, {"BatchNormalization"}) && is_convolution(layer) &&
+        !normalized && !added) {
+      normalized = true;
+      take(next);
+      continue;
+    }
+    if (is_op(*next, {"Add"}) && next->input_size() == 2) {
+      const std::string& other =
+          next->input(next->input(0) == fusion.output ? 1 : 0);
+      if (is_constant(other) && fusion.nodes.size() == 1) {
+        take(next);  // a bias
+        continue;
+      }
+      if (is_constant(other) || added || other == fusion.output) break;
+      added = true;
+      take(next);
+      continue;
+    }
+    if (is_activation(*next)) take(next);
+    break;
+  }
+  return fusion;
+}
+
+}  // namespace octet::io::lint

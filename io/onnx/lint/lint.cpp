@@ -1,0 +1,75 @@
+// lint_onnx(): reads a file, lets every family of rules look at it.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/lint.h>
+#include <octet/runtime/error.h>
+
+#include "../bounds.h"
+#include "../check.h"
+#include "../external.h"
+#include "file_kind.h"
+#include "limit_checks.h"
+#include "rules.h"
+
+namespace octet::io {
+namespace {
+
+LintReport judged(onnx::ModelProto model, LintTarget target) {
+  LintReport report{.target = target};
+  lint::Findings findings(target);
+  lint::judge_as_stored(model, findings);
+  try {
+    check_onnx_but_qdq(model);
+  } catch (const Error& error) {
+    if (findings.empty()) throw;
+    report.incomplete = error.message();
+    report.findings = findings.sorted();
+    return report;
+  }
+  const GraphView view(model.graph());
+  const lint::LintGraph graph(view);
+  lint::judge_quantizers(graph, opset_of(model), findings);
+  lint::judge_operands(graph, findings);
+  lint::judge_fusions(graph, findings);
+  lint::judge_merges(graph, findings);
+  lint::judge_pairs(graph, findings);
+  lint::judge_forms(graph, findings);
+  lint::judge_accuracy(graph, findings);
+  lint::judge_deployment(graph, findings);
+  report.findings = findings.sorted();
+  report.layers = lint::forecast(graph, target);
+  return report;
+}
+
+}  // namespace
+
+LintReport lint_onnx(const std::filesystem::path& path,
+                     const LintOptions& options) {
+  check_limits(options.limits);
+  const std::string bytes = read_file_as(kOnnxFile, path);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        onnx::ModelProto model = parse_onnx(bytes);
+        read_external_data(model, path.parent_path(),
+                           options.limits.memory_limit);
+        return judged(std::move(model), options.target);
+      });
+}
+
+LintReport lint_onnx_bytes(const std::string& bytes,
+                           const LintOptions& options) {
+  check_limits(options.limits);
+  return judged(parse_onnx(bytes), options.target);
+}
+
+int64_t LintReport::count(LintSeverity severity) const {
+  return std::ranges::count(findings, severity, &LintFinding::severity);
+}
+
+}  // namespace octet::io

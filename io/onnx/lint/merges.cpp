@@ -1,0 +1,212 @@
+// P04 to P08, P14, P15, P22: where branches meet.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+/// The quantized convolution whose kernel makes a value, or null.
+const Node* int8_layer(const LintGraph& graph, const std::string& value) {
+  const Node* maker = graph.view().maker(value);
+  if (maker == nullptr) return nullptr;
+  const Node* layer = graph.fused_with(*maker);
+  return layer != nullptr && is_convolution(*layer) && graph.reads_int8(*layer)
+             ? layer
+             : nullptr;
+}
+
+/// The convolution whose result a pair rounds for this reader alone, or null.
+const Node* convolution_behind(const LintGraph& graph, const Node& dequantize) {
+  const Node* quantize = graph.quantizer(dequantize);
+  if (quantize == nullptr) return nullptr;
+  const Node* layer = int8_layer(graph, quantize->input(0));
+  const bool alone = graph.view().readers(quantize->input(0)).size() == 1 &&
+                     graph.view().readers(quantize->output(0)).size() == 1 &&
+                     graph.view().readers(dequantize.output(0)).size() == 1;
+  const bool active =
+      layer != nullptr &&
+      std::ranges::any_of(graph.fusion(*layer).nodes, [](const Node* node) {
+        return is_activation(*node) || is_op(*node, {"Add"});
+      });
+  return alone && !active ? layer : nullptr;
+}
+
+void judge_quantized_add(const LintGraph& graph, const Node& add,
+                         Findings& findings) {
+  for (const auto& input : add.input()) {
+    const Node* layer = convolution_behind(graph, *graph.dequantizer(input));
+    if (layer == nullptr) continue;
+    findings.add("P05", add,
+                 fmt::format("both branches are quantized; that of '{}' could "
+                             "stay float and fuse with it",
+                             printable(name_of(*layer))),
+                 "remove the Q/DQ pair between the convolution and the Add");
+    break;
+  }
+  const auto a = graph.view().dims(add.input(0));
+  const auto b = graph.view().dims(add.input(1));
+  if (!a || !b) return;
+  const bool same = a->size() == b->size() &&
+                    std::equal(a->begin() + (a->empty() ? 0 : 1), a->end(),
+                               b->begin() + (b->empty() ? 0 : 1));
+  if (!same) {
+    findings.add(
+        "P22", add,
+        fmt::format("its branches are {} and {}", dims_text(*a), dims_text(*b)),
+        "broadcasting does not fuse in INT8");
+  }
+}
+
+void judge_half_quantized_add(const LintGraph& graph, const Node& add,
+                              const std::string& branch, Findings& findings) {
+  const Node* layer = int8_layer(graph, branch);
+  if (layer == nullptr) {
+    findings.add("P04", add,
+                 fmt::format("'{}' is float and no convolution's result",
+                             printable(branch)),
+                 "put Q/DQ at that branch, too");
+  } else if (graph.view().readers(branch).size() > 1) {
+    findings.add("P08", add,
+                 fmt::format("the result of '{}' has other readers",
+                             printable(name_of(*layer))),
+                 "put Q/DQ at that branch and leave the other one float, or "
+                 "quantize both");
+  }
+}
+
+void judge_float_add(const LintGraph& graph, const Node& add,
+                     Findings& findings) {
+  // What has other readers, too, is the source of a residual.
+  const auto branch = [&](int i) {
+    return graph.view().readers(add.input(i)).size() == 1
+               ? int8_layer(graph, add.input(i))
+               : nullptr;
+  };
+  const Node* first = branch(0);
+  const Node* second = branch(1);
+  if (first != nullptr && second != nullptr && first != second) {
+    findings.add(
+        "P07", add,
+        fmt::format("'{}' and '{}' both end in it, unquantized",
+                    printable(name_of(*first)), printable(name_of(*second))),
+        "put Q/DQ at the shorter branch");
+  } else if (first != nullptr || second != nullptr) {
+    findings.add("P04", add,
+                 fmt::format("the branch '{}' is float",
+                             printable(add.input(first != nullptr ? 1 : 0))),
+                 "put Q/DQ at the branch that no convolution makes");
+  } else if (graph.is_quantized(add.output(0))) {
+    findings.add("P06", add, "its branches are float, its readers INT8",
+                 "put Q/DQ at both branches");
+  }
+}
+
+void judge_add(const LintGraph& graph, const Node& add, Findings& findings) {
+  if (add.input_size() != 2 || graph.is_constant(add.input(0)) ||
+      graph.is_constant(add.input(1))) {
+    return;
+  }
+  const bool first = graph.dequantizer(add.input(0)) != nullptr;
+  const bool second = graph.dequantizer(add.input(1)) != nullptr;
+  if (first && second) {
+    judge_quantized_add(graph, add, findings);
+  } else if (first || second) {
+    judge_half_quantized_add(graph, add, add.input(first ? 1 : 0), findings);
+  } else {
+    judge_float_add(graph, add, findings);
+  }
+}
+
+void judge_concat(const LintGraph& graph, const Node& concat,
+                  Findings& findings) {
+  const Node* grid = nullptr;
+  int quantized = 0, read = 0;
+  bool equal = true;
+  for (const auto& input : concat.input()) {
+    if (graph.is_constant(input)) continue;
+    ++read;
+    // Pairs of its own; one before a MaxPool is that of the MaxPool.
+    const Node* dequantize = graph.view().maker(input);
+    if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
+    ++quantized;
+    equal = equal && (grid == nullptr || graph.same_grid(*grid, *dequantize));
+    grid = dequantize;
+  }
+  if (quantized == 0) return;
+  for (const Node* quantize : graph.quantizers_of(concat.output(0))) {
+    equal = equal && graph.same_grid(*grid, *quantize);
+  }
+  const char* cure =
+      "quantize its output alone, or give all inputs and the output one scale";
+  if (quantized < read) {
+    findings.add("P14", concat,
+                 fmt::format("{} of its {} inputs have Q/DQ", quantized, read),
+                 cure);
+  } else if (!equal) {
+    findings.add("P14", concat, "its inputs and output have several scales",
+                 cure);
+  }
+}
+
+bool is_gate(const Node& node) {
+  return is_op(node, {"Sigmoid", "HardSigmoid"});
+}
+
+void judge_mul(const LintGraph& graph, const Node& mul, Findings& findings) {
+  if (graph.is_constant(mul.input(0)) || graph.is_constant(mul.input(1))) {
+    return;
+  }
+  const Node* pairs[] = {graph.dequantizer(mul.input(0)),
+                         graph.dequantizer(mul.input(1))};
+  // x times its own gate is Swish: what either reads is x, rounded or not.
+  const auto source = [&](int i) {
+    const Node* quantize =
+        pairs[i] == nullptr ? nullptr : graph.quantizer(*pairs[i]);
+    return quantize == nullptr ? mul.input(i) : quantize->input(0);
+  };
+  for (const int i : {0, 1}) {
+    const Node* gate = graph.view().maker(source(i));
+    if (gate == nullptr || !is_gate(*gate)) continue;
+    const std::string& x = mul.input(1 - i);
+    if (gate->input(0) != x && gate->input(0) != source(1 - i)) continue;
+    const Node* layer_pair = graph.dequantizer(x);
+    const Node* before =
+        layer_pair == nullptr ? nullptr : graph.quantizer(*layer_pair);
+    const bool inside =
+        pairs[i] != nullptr ||
+        (before != nullptr && int8_layer(graph, before->input(0)) != nullptr);
+    if (inside) {
+      findings.add("P15", mul, "Q/DQ lies inside a Swish",
+                   "leave x and its gate float; the reader's Q comes after "
+                   "the product");
+    }
+    return;
+  }
+  if ((pairs[0] == nullptr) == (pairs[1] == nullptr)) return;
+  findings.add("P15", mul,
+               fmt::format("'{}' is float, the other input is not",
+                           printable(mul.input(pairs[0] == nullptr ? 0 : 1))),
+               "put Q/DQ at both inputs, or at neither");
+}
+
+}  // namespace
+
+void judge_merges(const LintGraph& graph, Findings& findings) {
+  for (const Node& node : graph.proto().node()) {
+    if (graph.is_constant(node.output_size() > 0 ? node.output(0) : "")) {
+      continue;
+    }
+    if (is_op(node, {"Add"})) judge_add(graph, node, findings);
+    if (is_op(node, {"Concat"})) judge_concat(graph, node, findings);
+    if (is_op(node, {"Mul"}) && node.input_size() == 2) {
+      judge_mul(graph, node, findings);
+    }
+  }
+}
+
+}  // namespace octet::io::lint

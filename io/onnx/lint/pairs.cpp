@@ -1,0 +1,194 @@
+// P10 to P13, P16 to P20, P27: Q/DQ pairs among themselves and around what
+// moves, pools or cannot be quantized.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+bool is_average(const Node& node) {
+  return is_op(node, {"AveragePool", "GlobalAveragePool"});
+}
+
+bool stays_float(const Node& node) {
+  return is_op(node, {"Softmax", "LogSoftmax", "LayerNormalization",
+                      "InstanceNormalization", "GroupNormalization",
+                      "RMSNormalization", "Erf", "Gelu", "Exp", "Log", "Pow",
+                      "Sqrt", "Sigmoid", "Tanh", "Softplus"});
+}
+
+/// Where a kernel may read INT8.
+bool may_read_int8(const LintGraph& graph, const Node& node) {
+  return is_weighted(node) || graph.commutes(node) || is_average(node) ||
+         is_activation(node) || is_quantize(node) ||
+         is_op(node,
+               {"Add", "Sub", "Mul", "Max", "Min", "Sum", "Concat", "Resize",
+                "Pad", "Slice", "Split", "ReduceMean", "ReduceMax", "ReduceSum",
+                "BatchNormalization", "Einsum"});
+}
+
+void judge_pooling(const LintGraph& graph, const Node& node,
+                   Findings& findings) {
+  const bool maximum = is_op(node, {"MaxPool", "GlobalMaxPool"});
+  if (!maximum && !is_average(node)) return;
+  const Node* before = graph.dequantizer(node.input(0));
+  if (maximum && before != nullptr) {
+    for (const Node* quantize : graph.quantizers_of(node.output(0))) {
+      if (graph.same_grid(*before, *quantize)) continue;
+      findings.add("P10", node,
+                   "its output is quantized with another scale than its input",
+                   "give its readers the scale of its input");
+      break;
+    }
+  }
+  if (is_average(node) && before == nullptr &&
+      graph.is_quantized(node.output(0))) {
+    findings.add("P11", node, "it reads floats and is read through Q",
+                 "put Q/DQ at its input, too");
+  }
+}
+
+void judge_readers(const LintGraph& graph, const std::string& value,
+                   Findings& findings) {
+  const auto quantizers = graph.quantizers_of(value);
+  for (size_t i = 1; i < quantizers.size(); ++i) {
+    if (graph.same_grid(*quantizers[0], *quantizers[i])) continue;
+    findings.add(
+        "P12", *quantizers[i],
+        fmt::format("'{}' is quantized with another scale by '{}'",
+                    printable(value), printable(name_of(*quantizers[0]))),
+        "give all readers of a tensor one Q/DQ pair");
+  }
+  if (quantizers.empty()) return;
+  for (const Node* reader : graph.view().readers(value)) {
+    if (!is_weighted(*reader) && !is_average(*reader)) continue;
+    findings.add("P13", *reader,
+                 fmt::format("it reads '{}' in floats, which others read "
+                             "through Q",
+                             printable(value)),
+                 "let it read through the same pair, with its weight "
+                 "quantized, too");
+  }
+}
+
+void judge_quantize(const LintGraph& graph, const Node& quantize,
+                    Findings& findings) {
+  const auto& readers = graph.view().readers(quantize.output(0));
+  if (graph.is_output(quantize.output(0))) {
+    findings.add("P18", quantize, "its codes are an output of the graph",
+                 "put DequantizeLinear after it, or give out floats");
+  } else if (readers.empty()) {
+    findings.add("P18", quantize, "nothing reads its codes",
+                 "remove it, or put DequantizeLinear after it");
+  }
+  const Node* maker = graph.view().maker(quantize.input(0));
+  if (maker != nullptr && is_dequantize(*maker)) {
+    const bool same = graph.same_grid(*maker, quantize);
+    findings.add(
+        "P19", quantize,
+        same ? "it follows a DQ of the same scale"
+             : "it follows a DQ of another scale: codes are requantized",
+        same ? "remove both (lint --fix)"
+             : "give both sides one scale and remove the pair");
+  }
+}
+
+void judge_dequantize(const LintGraph& graph, const Node& dequantize,
+                      Findings& findings) {
+  const Node* quantize = graph.quantizer(dequantize);
+  if (quantize == nullptr) {
+    const Node* maker = graph.view().maker(dequantize.input(0));
+    const bool computed =
+        maker != nullptr && (maker->op_type().starts_with("QLinear") ||
+                             maker->op_type().ends_with("Integer"));
+    if (!graph.is_constant(dequantize.input(0)) && !computed) {
+      findings.add("P18", dequantize,
+                   "its codes come from no Q and are no constant",
+                   "put QuantizeLinear before it");
+    }
+  } else if (!graph.same_grid(*quantize, dequantize)) {
+    findings.add("P18", dequantize,
+                 fmt::format("its scale is not that of '{}'",
+                             printable(name_of(*quantize))),
+                 "give both the same scale and zero point");
+  }
+  if (graph.is_constant(dequantize.output(0))) return;
+  if (graph.is_output(dequantize.output(0))) {
+    findings.add("P16", dequantize, "an output of the graph is quantized",
+                 "remove the pair before it (lint --fix)");
+  }
+  for (const Node* reader : graph.view().readers(dequantize.output(0))) {
+    // Sigmoid of a Swish is judged with its product.
+    const auto& next = graph.view().readers(
+        reader->output_size() > 0 ? reader->output(0) : "");
+    const bool gate = is_op(*reader, {"Sigmoid"}) && next.size() == 1 &&
+                      is_op(*next[0], {"Mul"});
+    if (!stays_float(*reader) || gate) continue;
+    findings.add("P17", *reader, "it reads a quantized tensor",
+                 "leave its input float: it runs in FP and the pair only "
+                 "rounds");
+  }
+}
+
+void judge_padding(const LintGraph& graph, const Node& conv,
+                   Findings& findings) {
+  const Node* dequantize = graph.view().maker(conv.input(0));
+  if (dequantize == nullptr || !is_dequantize(*dequantize)) return;
+  const Node* quantize = graph.view().maker(dequantize->input(0));
+  if (quantize == nullptr || !is_quantize(*quantize)) return;
+  const Node* pad = graph.view().maker(quantize->input(0));
+  if (pad == nullptr || !is_op(*pad, {"Pad"})) return;
+  findings.add(
+      "P20", *pad,
+      fmt::format("Q/DQ lies between it and '{}'", printable(name_of(conv))),
+      "put the pair before the Pad, which then fuses with the "
+      "convolution");
+}
+
+// One finding for the whole file.
+void judge_idle_pairs(const LintGraph& graph, Findings& findings) {
+  std::vector<const Node*> idle;
+  int64_t pairs = 0;
+  for (const Node& node : graph.proto().node()) {
+    if (!is_dequantize(node) || graph.is_constant(node.output(0))) continue;
+    ++pairs;
+    const auto& readers = graph.view().readers(node.output(0));
+    if (graph.is_output(node.output(0)) ||
+        std::ranges::none_of(readers, [&](const Node* reader) {
+          return may_read_int8(graph, *reader);
+        })) {
+      idle.push_back(&node);
+    }
+  }
+  if (idle.empty()) return;
+  findings.add("P27",
+               fmt::format("{} of {} pairs on activations have no reader in "
+                           "INT8, '{}' the first",
+                           idle.size(), pairs, printable(name_of(*idle[0]))),
+               "remove them");
+}
+
+}  // namespace
+
+void judge_pairs(const LintGraph& graph, Findings& findings) {
+  for (const auto& input : graph.view().inputs()) {
+    judge_readers(graph, input.name, findings);
+  }
+  for (const Node& node : graph.proto().node()) {
+    if (is_quantize(node)) judge_quantize(graph, node, findings);
+    if (is_dequantize(node)) judge_dequantize(graph, node, findings);
+    if (is_convolution(node)) judge_padding(graph, node, findings);
+    judge_pooling(graph, node, findings);
+    for (const auto& output : node.output()) {
+      if (!graph.is_constant(output)) judge_readers(graph, output, findings);
+    }
+  }
+  judge_idle_pairs(graph, findings);
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,161 @@
+// A report in words and as a tree.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/lint.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/text_table.h>
+
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTargets = {
+    "tensorrt8", "tensorrt10", "tensorrt11", "onnxruntime"};
+/// Findings of one rule that are told each.
+constexpr size_t kTold = 5;
+
+std::string_view text_of_rule(const std::string& id) {
+  const auto rules = lint_rules();
+  const auto rule = std::ranges::find(rules, id, &LintRule::id);
+  return rule == rules.end() ? std::string_view() : rule->text;
+}
+
+// Findings of one rule, one below the other, and its cure once.
+std::string findings_text(const std::vector<LintFinding>& findings) {
+  std::string text;
+  for (auto at = findings.begin(); at != findings.end();) {
+    const auto end = std::find_if(at, findings.end(), [&](const auto& other) {
+      return other.id != at->id || other.cure != at->cure;
+    });
+    text += fmt::format("{} {}: {}\n", at->id, to_text(at->severity),
+                        text_of_rule(at->id));
+    const auto count = static_cast<size_t>(end - at);
+    const size_t told = count > kTold + 1 ? kTold : count;
+    for (auto one = at; one != at + static_cast<std::ptrdiff_t>(told); ++one) {
+      text += one->node.empty()
+                  ? fmt::format("    {}\n", printable(one->reason, 300))
+                  : fmt::format("    {}: {}\n", printable(one->node, 100),
+                                printable(one->reason, 300));
+    }
+    if (told < count) text += fmt::format("    and {} more\n", count - told);
+    text += fmt::format("  cure: {}\n", at->cure);
+    at = end;
+  }
+  return text;
+}
+
+std::string layers_text(const std::vector<LayerForecast>& layers) {
+  TextTable table({Align::left, Align::left, Align::left, Align::left});
+  table.add_row({"layer", "runs", "kernel", "why"}, "  ");
+  table.add_rule("  ");
+  for (const LayerForecast& layer : layers) {
+    table.add_row(
+        {printable(layer.node, 50), std::string(to_text(layer.precision)),
+         layer.group, printable(layer.reason, 120)},
+        "  ");
+  }
+  return table.to_string();
+}
+
+}  // namespace
+
+std::string_view to_text(LintTarget target) {
+  return kTargets[static_cast<size_t>(target)];
+}
+
+std::string_view to_text(LintSeverity severity) {
+  switch (severity) {
+    case LintSeverity::info:
+      return "info";
+    case LintSeverity::warning:
+      return "warning";
+    case LintSeverity::error:
+      return "error";
+  }
+  throw InternalError("to_text: unknown severity");
+}
+
+std::string_view to_text(LayerPrecision precision) {
+  switch (precision) {
+    case LayerPrecision::floating:
+      return "FP";
+    case LayerPrecision::int8_to_float:
+      return "INT8 in, FP out";
+    case LayerPrecision::int8:
+      return "INT8 in, INT8 out";
+  }
+  throw InternalError("to_text: unknown precision");
+}
+
+LintTarget lint_target(std::string_view name) {
+  const auto found = std::ranges::find(kTargets, name);
+  if (found == kTargets.end()) {
+    const std::vector<std::string> names(kTargets.begin(), kTargets.end());
+    throw ValueError(fmt::format("target: expected one of {}, got '{}'{}",
+                                 fmt::join(kTargets, ", "), printable(name),
+                                 suggest_near(name, names)));
+  }
+  return static_cast<LintTarget>(found - kTargets.begin());
+}
+
+std::string LintReport::to_string() const {
+  std::string text = findings_text(findings);
+  if (!incomplete.empty()) {
+    text += fmt::format("\nThe rest was not judged: {}\n", incomplete);
+  }
+  if (!layers.empty()) {
+    text += fmt::format("{}Layers, as {} is expected to run them\n{}",
+                        text.empty() ? "" : "\n", to_text(target),
+                        layers_text(layers));
+    std::map<LayerPrecision, int64_t> counts;
+    for (const LayerForecast& layer : layers) ++counts[layer.precision];
+    text += "\n";
+    for (const LayerPrecision precision :
+         {LayerPrecision::int8, LayerPrecision::int8_to_float,
+          LayerPrecision::floating}) {
+      text += fmt::format("{} {}{}", counts[precision], to_text(precision),
+                          precision == LayerPrecision::floating ? "\n" : "; ");
+    }
+  }
+  return text + fmt::format("{} errors, {} warnings, {} infos for {}\n",
+                            count(LintSeverity::error),
+                            count(LintSeverity::warning),
+                            count(LintSeverity::info), to_text(target));
+}
+
+Config to_config(const LintReport& report) {
+  Config::List findings, layers;
+  for (const LintFinding& finding : report.findings) {
+    findings.push_back(
+        Config::Object{{"id", finding.id},
+                       {"severity", std::string(to_text(finding.severity))},
+                       {"node", finding.node},
+                       {"reason", finding.reason},
+                       {"cure", finding.cure}});
+  }
+  for (const LayerForecast& layer : report.layers) {
+    layers.push_back(
+        Config::Object{{"node", layer.node},
+                       {"op", layer.op},
+                       {"precision", std::string(to_text(layer.precision))},
+                       {"group", layer.group},
+                       {"reason", layer.reason}});
+  }
+  return Config::Object{{"target", std::string(to_text(report.target))},
+                        {"errors", report.count(LintSeverity::error)},
+                        {"warnings", report.count(LintSeverity::warning)},
+                        {"infos", report.count(LintSeverity::info)},
+                        {"incomplete", report.incomplete},
+                        {"findings", std::move(findings)},
+                        {"layers", std::move(layers)}};
+}
+
+}  // namespace octet::io

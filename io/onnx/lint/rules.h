@@ -1,0 +1,67 @@
+// The families of rules. Each looks at a whole graph and reports what breaks
+// one of its rules. Internal to io/onnx/lint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/lint.h>
+
+#include "graph.h"
+
+namespace octet::io::lint {
+
+/// Collects findings, each with the severity that its rule has for the target;
+/// those that do not apply to it are dropped.
+class Findings {
+ public:
+  explicit Findings(LintTarget target) : target_(target) {}
+
+  LintTarget target() const { return target_; }
+  bool tensorrt() const { return target_ != LintTarget::onnxruntime; }
+
+  void add(std::string_view id, const Node& node, std::string reason,
+           std::string cure);
+  /// Of the whole file.
+  void add(std::string_view id, std::string reason, std::string cure);
+  bool empty() const { return findings_.empty(); }
+  /// By severity, then id, then the order in which they came.
+  std::vector<LintFinding> sorted() const;
+
+ private:
+  void add(std::string_view id, std::string node, std::string reason,
+           std::string cure);
+
+  LintTarget target_;
+  std::vector<LintFinding> findings_;
+};
+
+/// What is looked at before onnx::checker, which refuses it: E01, E13, E15.
+void judge_as_stored(const onnx::ModelProto& model, Findings& findings);
+
+/// E02 to E09, E11 to E14: Q and DQ nodes themselves.
+void judge_quantizers(const LintGraph& graph, int64_t opset,
+                      Findings& findings);
+/// E10, E16 to E21: what they quantize.
+void judge_operands(const LintGraph& graph, Findings& findings);
+/// P01 to P03, P09, P28: weighted layers and what fuses with them.
+void judge_fusions(const LintGraph& graph, Findings& findings);
+/// P04 to P08, P14, P15, P22: where branches meet.
+void judge_merges(const LintGraph& graph, Findings& findings);
+/// P10 to P13, P16 to P20, P27: pairs among themselves and before what moves or
+/// pools values.
+void judge_pairs(const LintGraph& graph, Findings& findings);
+/// P21, P23 to P26: layers whose form is slow.
+void judge_forms(const LintGraph& graph, Findings& findings);
+/// A01, A02, A04 to A06, A08: what can be told of accuracy without data.
+void judge_accuracy(const LintGraph& graph, Findings& findings);
+/// D01 to D07: building and running.
+void judge_deployment(const LintGraph& graph, Findings& findings);
+
+std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target);
+
+}  // namespace octet::io::lint

@@ -1,0 +1,92 @@
+// What onnx::checker refuses, or Octet does not read, told as findings.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../bounds.h"
+#include "../qdq.h"
+#include "../schemas.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+// As onnx 1.16 numbers them.
+constexpr int32_t kUint4 = 21, kInt4 = 22;
+
+bool is_int4(int32_t type) { return type == kUint4 || type == kInt4; }
+
+void judge_int4(const onnx::GraphProto& graph, const Node& node,
+                Findings& findings) {
+  for (const auto& input : node.input()) {
+    for (const auto& tensor : graph.initializer()) {
+      if (tensor.name() != input || !is_int4(tensor.data_type())) continue;
+      if (is_quantize(node)) {
+        const bool constant = std::ranges::any_of(
+            graph.initializer(),
+            [&](const auto& t) { return t.name() == node.input(0); });
+        if (!constant) {
+          findings.add("E15", node, "an activation is quantized to int4",
+                       "quantize activations to int8; int4 is for weights");
+        }
+      } else if (is_dequantize(node) && input == node.input(0)) {
+        const int rank = tensor.dims_size();
+        if (rank == 0 || tensor.dims(rank - 1) % 2 != 0) {
+          findings.add("E15", node,
+                       fmt::format("'{}' is int4 {}, whose last size is odd",
+                                   printable(input), dims_text(tensor)),
+                       "pad the last axis to an even size");
+        }
+      } else if (findings.target() == LintTarget::tensorrt8) {
+        continue;
+      }
+      if (findings.target() == LintTarget::tensorrt8) {
+        findings.add("E15", node,
+                     fmt::format("'{}' is int4, which TensorRT 8 does not have",
+                                 printable(input)),
+                     "store int8, or build with TensorRT 10");
+      }
+    }
+  }
+  const auto* block = find_attribute(node, "block_size");
+  if (block == nullptr || block->i() == 0 || block->i() == 64 ||
+      block->i() == 128 || !findings.tensorrt()) {
+    return;
+  }
+  findings.add("E15", node,
+               fmt::format("blocks of {} elements share a scale", block->i()),
+               "TensorRT takes blocks of 64 and 128");
+}
+
+}  // namespace
+
+void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
+  int64_t opset = 0;
+  for (const auto& import : model.opset_import()) {
+    if (is_standard_domain(import.domain())) opset = import.version();
+  }
+  for (const Node& node : model.graph().node()) {
+    if (!is_quantize(node) && !is_dequantize(node)) continue;
+    if (node.input_size() < 2 || node.input(0).empty() ||
+        node.input(1).empty()) {
+      findings.add("E01", node, "it has no scale",
+                   "write the tensor, its scale and its zero point as inputs");
+    }
+    if (is_standard_domain(node.domain()) && opset < 10) {
+      findings.add("E13", node,
+                   fmt::format("opset {} has no {}", opset, node.op_type()),
+                   "export with opset 13");
+    } else if (is_standard_domain(node.domain()) && opset < 13 &&
+               find_attribute(node, "axis") != nullptr) {
+      findings.add("E13", node,
+                   fmt::format("opset {} has no axis: scales per channel came "
+                               "with 13",
+                               opset),
+                   "export with opset 13");
+    }
+    judge_int4(model.graph(), node, findings);
+  }
+}
+
+}  // namespace octet::io::lint

@@ -1,0 +1,213 @@
+// The forecast of precisions and kernels, rules A and D, and the report.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/json.h>
+
+#include "lint_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const std::string kEnds = "(float[N,4,8,8] x) => (float[N,4,8,8] y)";
+
+LayerForecast layer_of(const LintReport& report, const std::string& node) {
+  const auto found =
+      std::ranges::find(report.layers, node, &LayerForecast::node);
+  return found == report.layers.end() ? LayerForecast() : *found;
+}
+
+/// x -> INT8 Conv c -> BN -> Add of x -> Relu r -> `end`.
+onnx::ModelProto block(const std::string& other, const std::string& end) {
+  return lint_model(
+      kEnds, pair("x", "xd") + weight_pairs("v") +
+                 "c = Conv <pads = [1,1,1,1]> (xd, vd)\n"
+                 "n = BatchNormalization (c, b, b, b, s4)\n a = Add (n, " +
+                 other + ")\n r = Relu (a)\n" + end);
+}
+
+const std::string kNextLayer =
+    pair("r", "rd", "s1") + "y = Conv <pads = [1,1,1,1]> (rd, vd)";
+
+TEST(LintForecast, AResidualBlockIsOneKernel) {
+  const LintReport report = lint_of(block("xd", kNextLayer));
+  const LayerForecast conv = layer_of(report, "c");
+  EXPECT_EQ(conv.precision, LayerPrecision::int8);
+  EXPECT_EQ(conv.group, "Conv + BatchNormalization + Add + Relu");
+  EXPECT_EQ(layer_of(report, "a").precision, LayerPrecision::int8);
+  EXPECT_EQ(layer_of(report, "a").group, conv.group);
+  const LayerForecast last = layer_of(report, "y");
+  EXPECT_EQ(last.precision, LayerPrecision::int8_to_float);
+  EXPECT_THAT(last.reason, HasSubstr("output"));
+}
+
+TEST(LintForecast, AFloatBranchKeepsTheKernelFromWritingInt8) {
+  const LayerForecast conv = layer_of(lint_of(block("x", kNextLayer)), "c");
+  EXPECT_EQ(conv.precision, LayerPrecision::int8_to_float);
+  EXPECT_THAT(conv.reason, HasSubstr("other branch of 'a'"));
+}
+
+TEST(LintForecast, ALayerWithoutPairsIsFloat) {
+  const LintReport report = lint_of(lint_model(
+      kEnds, weight_pairs("v") + "c = Conv <pads = [1,1,1,1]> (x, vd)\n"
+                                 "p = MaxPool <kernel_shape = [1,1]> (c)\n"
+                                 "y = Conv <pads = [1,1,1,1]> (p, v)"));
+  EXPECT_EQ(layer_of(report, "c").precision, LayerPrecision::floating);
+  EXPECT_THAT(layer_of(report, "c").reason, HasSubstr("1 of its 2 inputs"));
+  EXPECT_EQ(layer_of(report, "p").precision, LayerPrecision::floating);
+  EXPECT_EQ(layer_of(report, "y").precision, LayerPrecision::floating);
+}
+
+TEST(LintForecast, ASwishAndABiasBelongToTheKernel) {
+  const auto model = lint_model("(float[N,2,8] x) => (float[N,2,4] y)",
+                                weight_pairs("u") + pair("x", "xd") +
+                                    "m = MatMul (xd, ud)\n a = Add (m, b)\n"
+                                    "g = Sigmoid (a)\n s = Mul (a, g)\n" +
+                                    pair("s", "y", "s1"));
+  EXPECT_EQ(layer_of(lint_of(model), "m").group,
+            "MatMul + Add + Sigmoid + Mul");
+  EXPECT_EQ(layer_of(lint_of(model), "m").precision, LayerPrecision::int8);
+}
+
+TEST(LintForecast, OnnxRuntimeTakesNoNormalizationIn) {
+  const auto target = LintTarget::onnxruntime;
+  EXPECT_EQ(layer_of(lint_of(block("xd", kNextLayer), target), "c").precision,
+            LayerPrecision::floating);
+  const auto plain =
+      lint_model(kEnds, pair("x", "xd") + weight_pairs("v") +
+                            "c = Conv <pads = [1,1,1,1]> (xd, vd)\n" +
+                            pair("c", "y", "s1"));
+  EXPECT_EQ(layer_of(lint_of(plain, target), "c").precision,
+            LayerPrecision::int8);
+}
+
+TEST(LintAccuracy, A01AScaleThatWasNeverSet) {
+  const std::string ends = "(float[N,4] x) => (float[N,4] y)";
+  auto model = lint_model(ends, pair("x", "xd") + "y = Relu (xd)");
+  EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("A01")));
+  initializer(model, "s0").set_float_data(0, 6.0f / 127);
+  EXPECT_THAT(ids_of(lint_of(model)), Contains("A01"));
+}
+
+onnx::ModelProto convolution_of(const std::string& scale,
+                                const std::string& zero,
+                                const std::string& axis, int64_t group = 1) {
+  auto model =
+      lint_model(kEnds, pair("x", "xd") + pair("k", "kd", scale, zero, axis) +
+                            "y = Conv <pads = [1,1,1,1], group = " +
+                            std::to_string(group) + "> (xd, kd)");
+  add_noise(model, "k", {4, 4 / group, 3, 3});
+  return model;
+}
+
+TEST(LintAccuracy, A02OneScaleForAConvolutionsWeight) {
+  EXPECT_THAT(ids_of(lint_of(convolution_of("s1", "z0", ""))), Contains("A02"));
+  EXPECT_THAT(ids_of(lint_of(convolution_of("s4", "z4", "<axis = 0>"))),
+              Not(Contains("A02")));
+}
+
+TEST(LintAccuracy, A04AChannelWithoutWeights) {
+  auto model = convolution_of("s4", "z4", "<axis = 0>");
+  EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("A04")));
+  for (int i = 2 * 36; i < 3 * 36; ++i) {
+    initializer(model, "k").set_float_data(i, 0);
+  }
+  EXPECT_THAT(finding_of(lint_of(model), "A04").reason,
+              HasSubstr("1 of 4 output channels have no weight but 0, the "
+                        "first is 2"));
+}
+
+TEST(LintAccuracy, A05AQuantizerBehindRelu) {
+  const std::string ends = "(float[N,4] x) => (float[N,8] y)";
+  const std::string end = pair("r", "rd", "s1") + weight_pairs("u") +
+                          "y = Gemm <transB = 1> (rd, ud)";
+  EXPECT_THAT(ids_of(lint_of(lint_model(ends, "r = Relu (x)\n" + end))),
+              Contains("A05"));
+  EXPECT_THAT(ids_of(lint_of(lint_model(ends, "r = Tanh (x)\n" + end))),
+              Not(Contains("A05")));
+}
+
+TEST(LintAccuracy, A06AndA08TheMostSensitiveLayers) {
+  const LintReport plain = lint_of(convolution_of("s4", "z4", "<axis = 0>"));
+  EXPECT_THAT(finding_of(plain, "A06").reason, HasSubstr("first"));
+  EXPECT_THAT(ids_of(plain), Not(Contains("A08")));
+  EXPECT_THAT(ids_of(lint_of(convolution_of("s4", "z4", "<axis = 0>", 4))),
+              Contains("A08"));
+  EXPECT_THAT(
+      ids_of(lint_of(lint_model(kEnds, "y = Conv <pads = [1,1,1,1]> (x, v)"))),
+      Not(Contains("A06")));
+}
+
+TEST(LintDeployment, TellsHowToBuildAQuantizedFile) {
+  const auto model = convolution_of("s4", "z4", "<axis = 0>");
+  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").cure,
+              HasSubstr("--int8"));
+  EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt11), "D01").cure,
+              Not(HasSubstr("--stronglyTyped")));
+  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt8)), Contains("D07"));
+  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt11)),
+              Not(Contains("D07")));
+  EXPECT_THAT(ids_of(lint_of(model)), Contains("D03"));
+  EXPECT_THAT(ids_of(lint_of(model)), Contains("D06"));
+  EXPECT_THAT(ids_of(lint_of(model, LintTarget::onnxruntime)),
+              Not(Contains("D01")));
+  const auto fixed = lint_model("(float[1,4] x) => (float[1,4] y)",
+                                pair("x", "xd") + "y = Relu (xd)");
+  EXPECT_THAT(ids_of(lint_of(fixed)), Not(Contains("D03")));
+}
+
+TEST(LintDeployment, D02ScalesOfAnotherTypeThanTheirData) {
+  auto model = lint_model(
+      "(float[N,4] x) => (float[N,4] y)",
+      "h = Cast <to = 10> (x)\n" + pair("h", "hd") + "y = Relu (hd)", 19);
+  EXPECT_THAT(ids_of(lint_of(model, LintTarget::tensorrt11)), Contains("D02"));
+  EXPECT_THAT(ids_of(lint_of(lint_model("(float[N,4] x) => (float[N,4] y)",
+                                        pair("x", "xd") + "y = Relu (xd)"),
+                             LintTarget::tensorrt11)),
+              Not(Contains("D02")));
+}
+
+TEST(LintDeployment, D04AndD05EqualScalesAndPlugins) {
+  const std::string ends = "(float[N,4] x, float[N,4] t) => (float[N,4] y)";
+  EXPECT_THAT(
+      ids_of(lint_of(lint_model(
+          ends, pair("x", "xd") + pair("t", "td") + "y = Add (xd, td)"))),
+      Contains("D04"));
+  auto model = lint_model(
+      ends, pair("x", "xd") + pair("t", "td", "s1") + "y = Add (xd, td)");
+  EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("D04")));
+  EXPECT_THAT(ids_of(lint_of(model)), Not(Contains("D05")));
+  auto* node = model.mutable_graph()->mutable_node(4);
+  node->set_domain("my.plugins");
+  node->set_op_type("Fancy");
+  auto* import = model.add_opset_import();
+  import->set_domain("my.plugins");
+  import->set_version(1);
+  EXPECT_THAT(ids_of(lint_of(model)), Contains("D05"));
+}
+
+TEST(Lint, ReportsInWordsAndAsJson) {
+  const LintReport report = lint_of(block("x", kNextLayer));
+  const std::string text = report.to_string();
+  EXPECT_THAT(text, HasSubstr("P04 warning: "));
+  EXPECT_THAT(text, HasSubstr("cure: "));
+  EXPECT_THAT(text, HasSubstr("INT8 in, FP out"));
+  const std::string json = to_json(to_config(report));
+  EXPECT_THAT(json, HasSubstr("\"id\": \"P04\""));
+  EXPECT_THAT(json, HasSubstr("\"group\": \"Conv + BatchNormalization"));
+}
+
+TEST(Lint, GivesTheSameReportForAFile) {
+  const TempFolder folder;
+  save(block("x", kNextLayer), folder / "model.onnx");
+  EXPECT_EQ(lint_onnx(folder / "model.onnx").to_string(),
+            lint_of(block("x", kNextLayer)).to_string());
+}
+
+}  // namespace
+}  // namespace octet::io

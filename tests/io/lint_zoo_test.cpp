@@ -1,0 +1,71 @@
+// Octet's own exports break no rule but those that are named here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/layers/zoo.h>
+#include <octet/quant/pattern.h>
+#include <octet/quant/quant.h>
+
+#include "lint_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::IsSubsetOf;
+
+std::string exported_zoo(Model quantized) {
+  float scale = 0.01f;
+  for (const auto& quantizer : quant::quantizers(quantized)) {
+    scale += 0.0007f;
+    if (!quantizer->calibrated()) quantizer->set_scale(scale);
+  }
+  return to_onnx(quantized).bytes;
+}
+
+class LintZoo : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(, LintZoo,
+                         ::testing::Values("resnet8", "resnet20", "ds_cnn",
+                                           "densenet40", "inception_small",
+                                           "mobilenet_v1_025", "unet", "frodo",
+                                           "sam", "merry", "pippin", "otho",
+                                           "mobilenet_v2", "efficientnet_b0",
+                                           "vit_tiny"),
+                         [](const auto& name) { return name.param; });
+
+/// The rules that a file breaks, infos aside, for any TensorRT.
+std::set<std::string> broken_by(const std::string& bytes) {
+  std::set<std::string> ids;
+  for (const LintTarget target : {LintTarget::tensorrt8, LintTarget::tensorrt10,
+                                  LintTarget::tensorrt11}) {
+    const LintReport report = lint_onnx_bytes(bytes, {.target = target});
+    EXPECT_EQ(report.count(LintSeverity::error), 0) << report.to_string();
+    ids.merge(ids_of(report, LintSeverity::warning));
+  }
+  return ids;
+}
+
+TEST_P(LintZoo, TheTensorrtPolicyBreaksNoRule) {
+  Model model = quant::quantize_model(zoo::make(GetParam()));
+  EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
+}
+
+// Its defaults leave every Add to the cases, and quantize what a ZeroPadding2D
+// gives instead of what it reads.
+TEST_P(LintZoo, TheToolkitsDefaultsBreakThoseOfAddAndPad) {
+  Model model = quant::quantize_model(zoo::make(GetParam()),
+                                      {.policy = quant::Policy::toolkit});
+  EXPECT_THAT(broken_by(exported_zoo(std::move(model))),
+              IsSubsetOf({"P04", "P07", "P20"}));
+}
+
+TEST_P(LintZoo, PatternsBreakNoRule) {
+  Model model = quant::place_by_patterns(zoo::make(GetParam())).model;
+  EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
+}
+
+}  // namespace
+}  // namespace octet::io
