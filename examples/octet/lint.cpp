@@ -1,11 +1,13 @@
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/io/json.h>
 #include <octet/io/lint.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/text_table.h>
 
 #include "../program.h"
@@ -28,12 +30,37 @@ std::string rules_text() {
   return table.to_string() + "E: error, W: warning, I: info\n";
 }
 
+std::string repairs_text(const std::string& path, const io::LintFix& fix) {
+  if (path.empty()) return "";
+  std::string text =
+      fmt::format("{}: {} {}\n", path, fix.repairs.size(),
+                  fix.repairs.size() == 1 ? "repair" : "repairs");
+  for (const io::LintRepair& repair : fix.repairs) {
+    text += fmt::format("  {} {}: {}\n", repair.id, repair.node, repair.what);
+  }
+  return text + "\n";
+}
+
+std::string json_text(const io::LintReport& report, const io::LintFix& fix) {
+  Config config = io::to_config(report);
+  if (!fix.bytes.empty()) {
+    Config::List repairs;
+    for (const io::LintRepair& repair : fix.repairs) {
+      repairs.push_back(Config::Object{
+          {"id", repair.id}, {"node", repair.node}, {"what", repair.what}});
+    }
+    config.set("repairs", std::move(repairs));
+  }
+  return io::to_json(config) + "\n";
+}
+
 }  // namespace
 
 void add_lint(CommandLine& program) {
   struct Options {
     std::string file;
     std::string target = "tensorrt10";
+    std::string fix;
     bool json = false;
     bool rules = false;
   };
@@ -47,6 +74,11 @@ void add_lint(CommandLine& program) {
       .add("--target", options->target,
            "tensorrt8, tensorrt10, tensorrt11 or onnxruntime [tensorrt10]")
       .type("NAME");
+  command
+      .add("--fix", options->fix,
+           "write a repaired file, as far as that needs no training, and judge "
+           "it instead")
+      .type("OUT.onnx");
   command.add_flag("--json", options->json, "print JSON instead of text");
   command.add_flag("--rules", options->rules, "list the rules instead");
   command.set_footer(R"(Exit code 1 if there are errors.
@@ -54,14 +86,22 @@ void add_lint(CommandLine& program) {
 Examples:
   octet lint int8.onnx
   octet lint int8.onnx --target tensorrt8 --json
+  octet lint int8.onnx --fix repaired.onnx
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
     if (options->file.empty()) throw UsageError("expected an ONNX file");
-    const io::LintReport report = io::lint_onnx(
-        options->file, {.target = io::lint_target(options->target)});
-    print(options->json ? io::to_json(io::to_config(report)) + "\n"
-                        : report.to_string());
+    const io::LintOptions judge{.target = io::lint_target(options->target)};
+    if (!options->fix.empty()) check_output(options->fix);
+    const io::LintFix fix = options->fix.empty()
+                                ? io::LintFix()
+                                : io::fix_onnx(options->file, judge);
+    const io::LintReport report = options->fix.empty()
+                                      ? io::lint_onnx(options->file, judge)
+                                      : io::lint_onnx_bytes(fix.bytes, judge);
+    if (!options->fix.empty()) write_file(options->fix, fix.bytes);
+    print(options->json ? json_text(report, fix)
+                        : repairs_text(options->fix, fix) + report.to_string());
     const int64_t errors = report.count(io::LintSeverity::error);
     if (errors == 0) return;
     throw FormatError(fmt::format("'{}': {} {} for {}", options->file, errors,

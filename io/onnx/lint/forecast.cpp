@@ -136,6 +136,11 @@ class Forecaster {
     return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
   }
 
+  int32_t code_type(const Node& node) const {
+    return graph_.view().element_type(
+        next_dequantizer(node.input(0))->input(0));
+  }
+
   // Q takes a Relu or Clip in where it cannot reach below 0 anyway.
   bool absorbs_relu(const Node& quantize) const {
     const auto zero = quantize.input_size() > 2
@@ -161,6 +166,12 @@ class Forecaster {
     if (is_op(node, {"ConvTranspose"})) {
       return set(layer, LayerPrecision::floating,
                  "there is no kernel in integers");
+    }
+    if (is_op(node, {"Conv", "Add"}) &&
+        code_type(node) == onnx::TensorProto::INT8) {
+      return set(layer, LayerPrecision::floating,
+                 "its codes are int8, which kernels of x86 take as uint8 only; "
+                 "ONNX Runtime converts some of them");
     }
     std::string value = node.output(0);
     const auto only_reader = [&]() -> const Node* {

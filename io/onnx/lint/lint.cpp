@@ -48,17 +48,21 @@ LintReport judged(onnx::ModelProto model, LintTarget target) {
 
 }  // namespace
 
+onnx::ModelProto lint::read_as_stored(const std::filesystem::path& path,
+                                      int64_t limit) {
+  onnx::ModelProto model = parse_onnx(read_file_as(kOnnxFile, path));
+  read_external_data(model, path.parent_path(), limit);
+  return model;
+}
+
 LintReport lint_onnx(const std::filesystem::path& path,
                      const LintOptions& options) {
   check_limits(options.limits);
-  const std::string bytes = read_file_as(kOnnxFile, path);
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        onnx::ModelProto model = parse_onnx(bytes);
-        read_external_data(model, path.parent_path(),
-                           options.limits.memory_limit);
-        return judged(std::move(model), options.target);
+        return judged(lint::read_as_stored(path, options.limits.memory_limit),
+                      options.target);
       });
 }
 

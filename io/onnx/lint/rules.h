@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,11 @@ class Findings {
   LintTarget target_;
   std::vector<LintFinding> findings_;
 };
+
+/// A file's model with its external data, unchecked. Throws: IoError;
+/// FormatError.
+onnx::ModelProto read_as_stored(const std::filesystem::path& path,
+                                int64_t limit);
 
 /// What is looked at before onnx::checker, which refuses it: E01, E13, E15.
 void judge_as_stored(const onnx::ModelProto& model, Findings& findings);

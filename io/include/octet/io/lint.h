@@ -70,6 +70,7 @@ struct LintReport {
 
 struct LintOptions {
   LintTarget target = LintTarget::tensorrt10;
+  /// Memory is for data in other files.
   FileLimits limits = {};
 };
 
@@ -93,6 +94,38 @@ LintReport lint_onnx(const std::filesystem::path& path,
 /// files.
 LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options = {});
+
+/// One thing that fix_onnx() changed.
+struct LintRepair {
+  std::string id;  ///< of the rule that was broken
+  std::string node;
+  std::string what;  ///< in words, with what becomes of the file's answers
+};
+
+struct [[nodiscard]] LintFix {
+  std::string bytes;  ///< of the repaired file
+  std::vector<LintRepair> repairs;
+};
+
+/// Repairs what needs no training:
+/// - the same answers: uint8 with zero point 128 becomes int8 (E02, E04); zero
+///   points of another count than scales (E05), axes (E09) and scales of
+///   channels that are all zero (E06) are written; a quantized bias becomes
+///   float32 (E17), for TensorRT 8 weights stored as codes, too (E19); a DQ and
+///   Q of one scale go (P19);
+/// - answers nearer to what training computed: a missing zero point is int8, so
+///   that values below 0 are kept, as TensorRT has it (E03); pairs before
+///   outputs go (P16);
+/// - answers that differ by a step of a weight's code: codes of -128 become
+///   -127 (E20).
+/// What is repaired is what lint_onnx() tells for the target; the rest stays.
+/// Throws: as lint_onnx(), and FormatError for a file that it judges in part;
+/// UnsupportedError from 2 GiB on.
+LintFix fix_onnx(const std::filesystem::path& path,
+                 const LintOptions& options = {});
+/// The same for a file's contents.
+LintFix fix_onnx_bytes(const std::string& bytes,
+                       const LintOptions& options = {});
 
 std::string_view to_text(LintTarget target);
 std::string_view to_text(LintSeverity severity);

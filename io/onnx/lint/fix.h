@@ -1,0 +1,84 @@
+// What repairs have in common: a graph as it was, which is looked at, and the
+// same one to be changed. Internal to io/onnx/lint.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/lint.h>
+
+#include "graph.h"
+
+namespace octet::io::lint {
+
+class Repairer {
+ public:
+  /// REQUIRES: shapes have been inferred. `graph` outlives it.
+  Repairer(onnx::GraphProto& graph, std::vector<LintRepair>& repairs);
+  Repairer(const Repairer&) = delete;
+  Repairer& operator=(const Repairer&) = delete;
+
+  /// As it was.
+  const LintGraph& graph() const { return graph_; }
+  const auto& nodes() const { return before_.node(); }
+
+  /// The same node, to be changed.
+  Node& changed(const Node& node);
+  void add_node(Node node) { *after_.add_node() = std::move(node); }
+  std::string new_name(const std::string& wish);
+  /// New initializers. They return their names.
+  std::string add_floats(const std::string& wish,
+                         const std::vector<int64_t>& dims,
+                         const std::vector<double>& values);
+  std::string add_codes(const std::string& wish,
+                        const std::vector<int64_t>& dims,
+                        const std::vector<double>& values);
+  /// Zero points of int8 for the scales of a node.
+  std::string add_zeros(const Node& node);
+
+  /// The DQs that a Q feeds.
+  std::vector<const Node*> dequantizers_of(const Node& quantize) const;
+  bool ends_in_dequantizers(const std::string& codes) const;
+
+  void tell(const char* id, const Node& node, std::string what);
+
+ private:
+  const onnx::GraphProto before_;
+  const GraphView view_;
+  const LintGraph graph_;
+  onnx::GraphProto& after_;
+  std::vector<LintRepair>& repairs_;
+  std::set<std::string> taken_;
+};
+
+/// What a DQ makes of constants, as float32 is computed; nothing if it does
+/// not, or not with scales that fit.
+std::optional<std::vector<double>> dequantized(const LintGraph& graph,
+                                               const Node& dequantize);
+
+/// E02, E04: uint8 around 128 becomes int8.
+void make_signed(Repairer& repairer);
+/// E03
+void add_zero_points(Repairer& repairer);
+/// E05
+void match_zero_points(Repairer& repairer);
+/// E09
+void write_axes(Repairer& repairer);
+/// E17
+void store_float_biases(Repairer& repairer);
+/// E19
+void store_floats(Repairer& repairer);
+/// P19
+void join_equal_pairs(Repairer& repairer);
+/// P16
+void free_outputs(Repairer& repairer);
+/// E06: scales of channels whose weights are all zero.
+void raise_scales(Repairer& repairer);
+/// E20: codes of -128 become -127.
+void narrow_codes(Repairer& repairer);
+
+}  // namespace octet::io::lint

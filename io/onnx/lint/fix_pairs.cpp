@@ -1,0 +1,243 @@
+// Repairs of Q and DQ nodes, whatever the values.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "../qdq.h"
+#include "../tensors.h"
+#include "fix.h"
+
+namespace octet::io::lint {
+namespace {
+
+void set_input(Node& node, int index, const std::string& value) {
+  while (node.input_size() <= index) node.add_input("");
+  node.set_input(index, value);
+}
+
+}  // namespace
+
+// E02, E04: uint8 around 128 has the same steps as int8 around 0.
+void make_signed(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  const auto around_128 = [&](const Node& node) {
+    if (node.input_size() < 3 || node.input(2).empty()) return false;
+    const auto zero = graph.numbers(node.input(2));
+    return graph.view().element_type(node.input(2)) ==
+               onnx::TensorProto::UINT8 &&
+           zero && !zero->empty() &&
+           std::ranges::all_of(*zero, [](double z) { return z == 128; });
+  };
+  for (const Node& node : repairer.nodes()) {
+    if (is_quantize(node)) {
+      const auto readers = repairer.dequantizers_of(node);
+      if (!around_128(node) || !repairer.ends_in_dequantizers(node.output(0)) ||
+          !std::ranges::all_of(readers, [&](const Node* reader) {
+            return around_128(*reader);
+          })) {
+        continue;
+      }
+      const std::string zeros = repairer.add_zeros(node);
+      set_input(repairer.changed(node), 2, zeros);
+      for (const Node* reader : readers) {
+        set_input(repairer.changed(*reader), 2, zeros);
+      }
+      repairer.tell("E02", node, "uint8 with zero point 128 is int8 with 0");
+    } else if (is_dequantize(node) && around_128(node)) {
+      auto codes = graph.numbers(node.input(0));
+      const auto dims = graph.view().dims(node.input(0));
+      if (!codes || !dims) continue;
+      for (double& code : *codes) code -= 128;
+      Node& changed = repairer.changed(node);
+      set_input(changed, 0,
+                repairer.add_codes(node.input(0) + "_int8", *dims, *codes));
+      set_input(changed, 2, repairer.add_zeros(node));
+      repairer.tell("E02", node, "codes of uint8 less 128 are int8");
+    }
+  }
+}
+
+// E03
+void add_zero_points(Repairer& repairer) {
+  const auto lacks = [](const Node& node) {
+    return (node.input_size() < 3 || node.input(2).empty()) &&
+           find_attribute(node, "output_dtype") == nullptr;
+  };
+  for (const Node& node : repairer.nodes()) {
+    if (!is_quantize(node) || !lacks(node) ||
+        !repairer.ends_in_dequantizers(node.output(0))) {
+      continue;
+    }
+    const auto readers = repairer.dequantizers_of(node);
+    if (!std::ranges::all_of(readers,
+                             [&](const Node* r) { return lacks(*r); })) {
+      continue;
+    }
+    const std::string zeros = repairer.add_zeros(node);
+    set_input(repairer.changed(node), 2, zeros);
+    for (const Node* reader : readers) {
+      set_input(repairer.changed(*reader), 2, zeros);
+    }
+    repairer.tell("E03", node,
+                  "a zero point of int8: ONNX read uint8 and lost what is "
+                  "below 0, TensorRT reads int8");
+  }
+}
+
+// E05
+void match_zero_points(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& node : repairer.nodes()) {
+    if ((!is_quantize(node) && !is_dequantize(node)) || node.input_size() < 3 ||
+        node.input(2).empty()) {
+      continue;
+    }
+    const auto zero = graph.numbers(node.input(2));
+    const auto scales = graph.scales(node);
+    if (!zero || !scales || zero->size() == scales->size() ||
+        graph.view().element_type(node.input(2)) != onnx::TensorProto::INT8 ||
+        std::ranges::any_of(*zero, [](double z) { return z != 0; })) {
+      continue;
+    }
+    set_input(repairer.changed(node), 2, repairer.add_zeros(node));
+    repairer.tell("E05", node,
+                  fmt::format("{} zero points instead of {}", scales->size(),
+                              zero->size()));
+  }
+}
+
+// E09: the axis that ONNX means, or the only one that fits.
+void write_axes(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& node : repairer.nodes()) {
+    if ((!is_quantize(node) && !is_dequantize(node)) ||
+        find_attribute(node, "axis") != nullptr || graph.is_per_tensor(node)) {
+      continue;
+    }
+    const auto scale_dims = graph.view().dims(node.input(1));
+    const auto dims = graph.view().dims(node.input(0));
+    if (!scale_dims || scale_dims->size() != 1 || !dims) continue;
+    const int64_t count = scale_dims->front();
+    int64_t axis = -1;
+    if (dims->size() > 1 && (*dims)[1] == count) {
+      axis = 1;
+    } else if (!dims->empty() && dims->front() == count) {
+      axis = 0;
+    } else {
+      continue;
+    }
+    auto* attribute = repairer.changed(node).add_attribute();
+    attribute->set_name("axis");
+    attribute->set_type(onnx::AttributeProto::INT);
+    attribute->set_i(axis);
+    repairer.tell("E09", node,
+                  axis == 1 ? "axis 1, which is ONNX's default"
+                            : "axis 0, the only one with as many channels");
+  }
+}
+
+// E19
+void store_floats(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& layer : repairer.nodes()) {
+    if (!is_weighted(layer)) continue;
+    const auto index = graph.weight_index(layer);
+    if (!index) continue;
+    const Node* dequantize = graph.view().maker(layer.input(*index));
+    if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
+    if (repairer.changed(*dequantize).input(0) != dequantize->input(0)) {
+      continue;  // a weight that several layers read
+    }
+    const auto values = dequantized(graph, *dequantize);
+    const auto dims = graph.view().dims(dequantize->input(0));
+    if (!values || !dims || graph.quantizer(*dequantize) != nullptr ||
+        graph.view().element_type(dequantize->input(0)) !=
+            onnx::TensorProto::INT8) {
+      continue;
+    }
+    Node& changed = repairer.changed(*dequantize);
+    if (changed.input_size() < 3 || changed.input(2).empty()) {
+      set_input(changed, 2, repairer.add_zeros(*dequantize));
+    }
+    Node quantize = changed;
+    quantize.set_op_type("QuantizeLinear");
+    quantize.set_name(repairer.new_name(name_of(*dequantize) + "_quantize"));
+    quantize.set_input(0, repairer.add_floats(dequantize->input(0) + "_float",
+                                              *dims, *values));
+    const std::string codes =
+        repairer.new_name(dequantize->input(0) + "_codes");
+    quantize.set_output(0, codes);
+    changed.set_input(0, codes);
+    repairer.add_node(std::move(quantize));
+    repairer.tell("E19", *dequantize,
+                  "float32 before Q and DQ, the same codes");
+  }
+}
+
+// E17
+void store_float_biases(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& layer : repairer.nodes()) {
+    if (!is_weighted(layer) || layer.input_size() < 3) continue;
+    const Node* dequantize = graph.view().maker(layer.input(2));
+    if (dequantize == nullptr || !is_dequantize(*dequantize)) continue;
+    const auto values = dequantized(graph, *dequantize);
+    const auto dims = graph.view().dims(layer.input(2));
+    if (!values || !dims) continue;
+    repairer.changed(layer).set_input(
+        2, repairer.add_floats(layer.input(2) + "_float", *dims, *values));
+    repairer.tell("E17", layer, "its bias is float32, of the same values");
+  }
+}
+
+// P19
+void join_equal_pairs(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& quantize : repairer.nodes()) {
+    if (!is_quantize(quantize) || graph.is_output(quantize.output(0))) continue;
+    const Node* dequantize = graph.view().maker(quantize.input(0));
+    if (dequantize == nullptr || !is_dequantize(*dequantize) ||
+        !graph.same_grid(*dequantize, quantize) ||
+        graph.view().element_type(dequantize->input(0)) !=
+            graph.view().element_type(quantize.output(0))) {
+      continue;
+    }
+    // That it was joined to others itself is no matter: they are equal, too.
+    const std::string codes = repairer.changed(*dequantize).input(0);
+    for (const Node* reader : graph.view().readers(quantize.output(0))) {
+      auto& inputs = *repairer.changed(*reader).mutable_input();
+      std::ranges::replace(inputs, quantize.output(0), codes);
+    }
+    repairer.tell("P19", quantize, "the DQ and Q of one scale are gone");
+  }
+}
+
+// P16
+void free_outputs(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  for (const Node& node : repairer.nodes()) {
+    if (!is_dequantize(node) || !graph.is_output(node.output(0)) ||
+        !graph.view().readers(node.output(0)).empty()) {
+      continue;
+    }
+    const Node* quantize = graph.view().maker(node.input(0));
+    if (quantize == nullptr || !is_quantize(*quantize) ||
+        graph.is_constant(quantize->input(0))) {
+      continue;
+    }
+    Node& changed = repairer.changed(node);
+    const std::string source = repairer.changed(*quantize).input(0);
+    changed.set_op_type("Identity");
+    changed.clear_domain();
+    changed.clear_attribute();
+    changed.clear_input();
+    changed.add_input(source);
+    repairer.tell("P16", node,
+                  "the output is no longer rounded to the scale of that pair");
+  }
+}
+
+}  // namespace octet::io::lint

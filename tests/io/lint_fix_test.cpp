@@ -1,0 +1,211 @@
+// lint --fix: each repair removes its finding, and the answers are those that
+// the standard's reference gives before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx_model.h>
+
+#include "lint_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+const std::string kOneConv = "(float[N,3,8,8] x) => (float[N,4,8,8] y)";
+
+/// x -> INT8 Conv of w and b -> y.
+onnx::ModelProto one_convolution(const std::string& bias = "b") {
+  return lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") +
+                                  "y = Conv " + kPads + " (xd, wd, " + bias +
+                                  ")");
+}
+
+onnx::NodeProto& maker_of(onnx::ModelProto& model, const std::string& output) {
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (node.output(0) == output) return node;
+  }
+  throw std::runtime_error("no node makes " + output);
+}
+
+Tensor answer(const std::string& bytes, float low = -2) {
+  Tensor x(Shape{2, 3, 8, 8});
+  Rng(3).fill_uniform(x, low, 2);
+  return onnx_from_bytes(bytes).predict(x);
+}
+
+float largest_difference(const Tensor& a, const Tensor& b) {
+  float largest = 0;
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    largest = std::max(largest, std::abs(a.f32()[i] - b.f32()[i]));
+  }
+  return largest;
+}
+
+/// Fixes `model` and expects that `id` is gone. Returns the file.
+std::string fixed(const onnx::ModelProto& model, const std::string& id,
+                  LintTarget target = LintTarget::tensorrt10) {
+  EXPECT_THAT(ids_of(lint_of(model, target)), Contains(id));
+  const LintFix fix =
+      fix_onnx_bytes(model.SerializeAsString(), {.target = target});
+  EXPECT_THAT(ids_of(lint_onnx_bytes(fix.bytes, {.target = target})),
+              Not(Contains(id)));
+  EXPECT_TRUE(std::ranges::any_of(
+      fix.repairs, [&](const auto& repair) { return repair.id == id; }));
+  return fix.bytes;
+}
+
+/// The same with equal answers.
+void expect_same(const onnx::ModelProto& model, const std::string& id,
+                 LintTarget target = LintTarget::tensorrt10, float low = -2) {
+  const std::string bytes = fixed(model, id, target);
+  EXPECT_EQ(largest_difference(answer(model.SerializeAsString(), low),
+                               answer(bytes, low)),
+            0)
+      << id;
+}
+
+TEST(LintFix, LeavesASoundFileAsItIs) {
+  const auto model = one_convolution();
+  const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
+  EXPECT_THAT(fix.repairs, IsEmpty());
+  EXPECT_EQ(lint_onnx_bytes(fix.bytes).to_string(), lint_of(model).to_string());
+  EXPECT_EQ(
+      largest_difference(answer(fix.bytes), answer(model.SerializeAsString())),
+      0);
+}
+
+TEST(LintFix, Uint8Around128BecomesInt8) {
+  auto model = one_convolution();
+  auto& zero = initializer(model, "z0");
+  zero.set_data_type(onnx::TensorProto::UINT8);
+  zero.set_int32_data(0, 128);
+  expect_same(model, "E02");
+  // Around 100 it is another grid.
+  zero.set_int32_data(0, 100);
+  EXPECT_THAT(fix_onnx_bytes(model.SerializeAsString()).repairs, IsEmpty());
+}
+
+TEST(LintFix, AMissingZeroPointIsInt8) {
+  auto model = one_convolution();
+  for (const char* name : {"xd_q", "xd"}) {
+    maker_of(model, name).mutable_input()->RemoveLast();
+  }
+  // Where nothing is below 0 and no code above 127, uint8 is the same.
+  expect_same(model, "E03", LintTarget::tensorrt10, 0);
+  EXPECT_EQ(largest_difference(answer(fixed(model, "E03")),
+                               answer(one_convolution().SerializeAsString())),
+            0);
+}
+
+TEST(LintFix, ZeroPointsAreAsManyAsScales) {
+  auto model = one_convolution();
+  initializer(model, "z4") = int8_tensor("z4", {}, {0});
+  EXPECT_EQ(largest_difference(answer(fixed(model, "E05")),
+                               answer(one_convolution().SerializeAsString())),
+            0);
+}
+
+TEST(LintFix, TheAxisThatFitsIsWritten) {
+  auto model = one_convolution();
+  for (const char* name : {"wd_q", "wd"}) {
+    maker_of(model, name).clear_attribute();
+  }
+  // w is [4,3,3,3], so that ONNX' default of 1 cannot be meant.
+  EXPECT_EQ(largest_difference(answer(fixed(model, "E09")),
+                               answer(one_convolution().SerializeAsString())),
+            0);
+}
+
+TEST(LintFix, AScaleOfAChannelOfZerosIsRaised) {
+  auto model = one_convolution();
+  for (int i = 27; i < 54; ++i) initializer(model, "w").set_float_data(i, 0);
+  const std::string sound = model.SerializeAsString();
+  initializer(model, "s4").set_float_data(1, 0);
+  EXPECT_EQ(largest_difference(answer(fixed(model, "E06")), answer(sound)), 0);
+  // A channel with weights needs another cure.
+  initializer(model, "w").set_float_data(30, 0.5f);
+  const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
+  EXPECT_THAT(fix.repairs, IsEmpty());
+  EXPECT_THAT(ids_of(lint_onnx_bytes(fix.bytes)), Contains("E06"));
+}
+
+/// The bias of one_convolution() as int32 behind DQ.
+onnx::ModelProto with_int32_bias() {
+  auto model = lint_model(kOneConv,
+                          weight_pairs("w") + pair("x", "xd") +
+                              "bd = DequantizeLinear <axis = 0> (codes, s4)\n" +
+                              "y = Conv " + kPads + " (xd, wd, bd)");
+  auto codes = int8_tensor("codes", {4}, {100, -2000, 30000, 7});
+  codes.set_data_type(onnx::TensorProto::INT32);
+  *model.mutable_graph()->add_initializer() = codes;
+  return model;
+}
+
+TEST(LintFix, AQuantizedBiasBecomesFloat) {
+  expect_same(with_int32_bias(), "E17");
+}
+
+TEST(LintFix, WeightsAreStoredAsFloatsForTensorrt8) {
+  auto model = one_convolution();
+  auto& node = maker_of(model, "wd");
+  node.set_input(0, "codes");
+  std::vector<int32_t> codes(108);
+  for (int i = 0; i < 108; ++i) codes[static_cast<size_t>(i)] = 2 * i - 107;
+  *model.mutable_graph()->add_initializer() =
+      int8_tensor("codes", {4, 3, 3, 3}, codes);
+  expect_same(model, "E19", LintTarget::tensorrt8);
+}
+
+TEST(LintFix, CodesOfMinus128AreClipped) {
+  auto model = one_convolution();
+  initializer(model, "w").set_float_data(5, -128 * 0.01f);
+  const std::string bytes = fixed(model, "E20");
+  // One weight differs by a step of 0.01; |x| is at most 2.
+  const float difference =
+      largest_difference(answer(model.SerializeAsString()), answer(bytes));
+  EXPECT_GT(difference, 0);
+  EXPECT_LE(difference, 0.0201f);
+}
+
+TEST(LintFix, ADequantizerAndQuantizerOfOneScaleGo) {
+  const auto model = lint_model(kOneConv, weight_pairs("w") + pair("x", "xe") +
+                                              pair("xe", "xd") + "y = Conv " +
+                                              kPads + " (xd, wd)");
+  expect_same(model, "P19");
+  const auto three = lint_model(
+      kOneConv, weight_pairs("w") + pair("x", "xe") + pair("xe", "xf") +
+                    pair("xf", "xd") + "y = Conv " + kPads + " (xd, wd)");
+  const std::string bytes = fixed(three, "P19");
+  onnx::ModelProto joined;
+  ASSERT_TRUE(joined.ParseFromString(bytes));
+  EXPECT_EQ(joined.graph().node_size(), 5);  // two pairs and a Conv
+}
+
+TEST(LintFix, AnOutputIsNoLongerRounded) {
+  const auto model =
+      lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "c = Conv " +
+                               kPads + " (xd, wd)\n" + pair("c", "y", "s1"));
+  const auto floats =
+      lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "y = Conv " +
+                               kPads + " (xd, wd)");
+  const Tensor y = answer(fixed(model, "P16"));
+  EXPECT_EQ(largest_difference(y, answer(floats.SerializeAsString())), 0);
+}
+
+TEST(LintFix, WritesAFileAndLeavesTheOld) {
+  const TempFolder folder;
+  save(with_int32_bias(), folder / "old.onnx");
+  const LintFix fix = fix_onnx(folder / "old.onnx");
+  EXPECT_EQ(fix.repairs.size(), 1u);
+  EXPECT_EQ(fix.repairs.front().id, "E17");
+  EXPECT_EQ(read_file(folder / "old.onnx"),
+            with_int32_bias().SerializeAsString());
+  EXPECT_NE(error_of<FormatError>([] { (void)fix_onnx_bytes("none"); }), "");
+}
+
+}  // namespace
+}  // namespace octet::io
