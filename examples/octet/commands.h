@@ -7,11 +7,13 @@
 namespace octet::program {
 
 void add_bench(CommandLine& program);
+void add_compare(CommandLine& program);
 void add_convert(CommandLine& program);
 void add_inspect(CommandLine& program);
 void add_lint(CommandLine& program);
 void add_plan(CommandLine& program);
 void add_predict(CommandLine& program);
 void add_quantize(CommandLine& program);
+void add_verify(CommandLine& program);
 
 }  // namespace octet::program

@@ -3,15 +3,17 @@
 
 int main(int argc, char** argv) {
   octet::program::CommandLine program(
-      "Looks into neural networks, quantizes, runs, measures and converts "
-      "them.",
+      "Looks into neural networks, quantizes, runs, measures, judges and "
+      "converts them.",
       "octet");
   octet::program::add_inspect(program);
-  octet::program::add_lint(program);
   octet::program::add_plan(program);
   octet::program::add_predict(program);
   octet::program::add_quantize(program);
   octet::program::add_bench(program);
   octet::program::add_convert(program);
+  octet::program::add_lint(program);
+  octet::program::add_verify(program);
+  octet::program::add_compare(program);
   return program.run(argc, argv);
 }

@@ -10,6 +10,7 @@
 #include <octet/io/image_files.h>
 #include <octet/runtime/error.h>
 
+#include "idx_files.h"
 #include "image_files.h"
 #include "support.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx.h>
+#include <octet/layers/separable_conv2d.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/pattern.h>
 #include <octet/quant/quant.h>
@@ -51,6 +52,18 @@ std::set<std::string> broken_by(const std::string& bytes) {
 TEST_P(LintZoo, TheTensorrtPolicyBreaksNoRule) {
   Model model = quant::quantize_model(zoo::make(GetParam()));
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
+}
+
+// Neither of its convolutions is half quantized (P01).
+TEST(LintExports, ASeparableConvolutionIsWhole) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  Model model(x, SeparableConv2D({.filters = 4, .depth_multiplier = 2})(x));
+  const std::string bytes = exported_zoo(quant::quantize_model(model));
+  EXPECT_THAT(broken_by(bytes), IsEmpty());
+  const LintReport report = lint_onnx_bytes(bytes);
+  ASSERT_EQ(report.layers.size(), 2u);
+  EXPECT_EQ(report.layers[0].precision, LayerPrecision::int8);
+  EXPECT_EQ(report.layers[1].precision, LayerPrecision::int8_to_float);
 }
 
 // Its defaults leave every Add to the cases, and quantize what a ZeroPadding2D

@@ -3,6 +3,7 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
+#include <octet/io/compare.h>
 #include <octet/io/csv.h>
 #include <octet/io/describe_file.h>
 #include <octet/io/fashion_mnist.h>

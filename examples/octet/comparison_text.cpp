@@ -1,0 +1,72 @@
+#include "comparison_text.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/text_table.h>
+
+#include "../program.h"
+
+namespace octet::program {
+namespace {
+
+std::string decibels_text(double sqnr) {
+  return std::isinf(sqnr) && sqnr > 0 ? "equal" : fmt::format("{:.1f}", sqnr);
+}
+
+std::string share_text(double share) {
+  return share == 0 ? "-" : fmt::format("{:.3g} %", 100 * share);
+}
+
+}  // namespace
+
+io::TracedModel read_traced(const ModelSource& source) {
+  if (!is_onnx(source.what)) return io::TracedModel(read_model(source));
+  check_no_architecture(source);
+  return io::TracedModel::from_onnx(source.what, source.limits());
+}
+
+std::string values_text(const std::vector<io::ValueDifference>& values) {
+  TextTable table({Align::left, Align::left, Align::right, Align::right,
+                   Align::right, Align::right, Align::right});
+  table.add_row({"layer", "op", "SQNR dB", "added noise", "max error",
+                 "largest", "code flips"});
+  table.add_rule();
+  for (const io::ValueDifference& value : values) {
+    table.add_row(
+        {value.is_output ? value.name + " (output)" : value.name, value.op,
+         decibels_text(value.sqnr()), share_text(value.added_noise()),
+         fmt::format("{:.3g}", value.max_error),
+         fmt::format("{:.3g}", value.largest),
+         value.codes == 0 ? "-"
+                          : fmt::format("{} of {}", value.flips, value.codes)});
+  }
+  return table.to_string();
+}
+
+std::string totals_text(const io::Comparison& comparison) {
+  const double sqnr = comparison.output_sqnr();
+  const bool equal = std::isinf(sqnr) && sqnr > 0;
+  std::string text =
+      fmt::format("\noutputs: {} on {} samples\n",
+                  equal ? "equal" : fmt::format("SQNR {:.1f} dB", sqnr),
+                  comparison.samples);
+  if (comparison.agreement) {
+    text +=
+        fmt::format("same class: {:.2f} %\n", percent(*comparison.agreement));
+  }
+  if (comparison.accuracy_a) {
+    text += fmt::format("accuracy: {:.2f} % and {:.2f} %\n",
+                        percent(*comparison.accuracy_a),
+                        percent(*comparison.accuracy_b));
+  }
+  if (comparison.only_in_a + comparison.only_in_b > 0) {
+    text += fmt::format(
+        "not compared: {} values of the first model, {} of the second\n",
+        comparison.only_in_a, comparison.only_in_b);
+  }
+  return text;
+}
+
+}  // namespace octet::program

@@ -1,0 +1,435 @@
+// compare_models(): the differences of all values, batch after batch.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/compare.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops/layout.h>
+#include <octet/runtime/shape_hint.h>
+
+#include "match.h"
+
+namespace octet::io {
+namespace {
+
+Tensor transposed(const Tensor& x, const std::vector<int>& axes) {
+  const NoGradGuard guard;
+  return transpose(Variable(x), axes).value();
+}
+
+Tensor to_channels_last(const Tensor& x) {
+  return transposed(x, x.shape().rank() == 4 ? std::vector<int>{0, 2, 3, 1}
+                                             : std::vector<int>{0, 2, 1});
+}
+
+Tensor to_channels_first(const Tensor& x) {
+  return transposed(x, x.shape().rank() == 4 ? std::vector<int>{0, 3, 1, 2}
+                                             : std::vector<int>{0, 2, 1});
+}
+
+bool fits(const Shape& given, const Shape& wanted) {
+  if (given.rank() != wanted.rank()) return false;
+  for (int d = 1; d < given.rank(); ++d) {
+    if (wanted[d] != Shape::kAnySize && wanted[d] != given[d]) return false;
+  }
+  return true;
+}
+
+bool has_channels(const Shape& shape) {
+  return shape.rank() == 3 || shape.rank() == 4;
+}
+
+/// x in the order of axes of each model.
+struct Samples {
+  Tensor a, b;
+};
+
+Samples samples_for(const TracedModel& a, const TracedModel& b,
+                    const Tensor& x) {
+  if (x.empty() || x.shape().rank() < 1 || x.shape()[0] < 1) {
+    throw ShapeError("compare: expected at least one sample, got none");
+  }
+  const Shape wanted_a = a.input_shape(), wanted_b = b.input_shape();
+  // Inputs that lie alike need no turning, whatever the file says of images.
+  const bool turns =
+      a.channels_first() != b.channels_first() && has_channels(x.shape());
+  if (fits(x.shape(), wanted_a)) {
+    if (turns) {
+      const Tensor turned =
+          a.channels_first() ? to_channels_last(x) : to_channels_first(x);
+      if (fits(turned.shape(), wanted_b)) return {x, turned};
+    }
+    if (fits(x.shape(), wanted_b)) return {x, x};
+  } else if (turns && fits(x.shape(), wanted_b)) {
+    const Tensor turned =
+        b.channels_first() ? to_channels_last(x) : to_channels_first(x);
+    if (fits(turned.shape(), wanted_a)) return {turned, x};
+  }
+  throw ShapeError(fmt::format("compare: expected samples {} or {}, got {}{}",
+                               wanted_a.to_string(), wanted_b.to_string(),
+                               x.shape().to_string(),
+                               shape_hint(x.shape(), wanted_a)));
+}
+
+/// Sums over all batches.
+struct Sums {
+  bool comparable = true;
+  double signal = 0;
+  double noise = 0;
+  double max_error = 0;
+  double largest = 0;
+  int64_t elements = 0;
+  int64_t codes = 0;
+  int64_t flips = 0;
+};
+
+float code_of(float value, const CodeGrid& grid) {
+  return std::clamp(std::nearbyint(value / grid.scale) + grid.zero_point,
+                    grid.lowest, grid.highest);
+}
+
+void add(Sums& sums, std::span<const float> a, std::span<const float> b,
+         const std::optional<CodeGrid>& grid) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double x = a[i], y = b[i];
+    // Equal infinities and NaN differ by nothing.
+    const bool same = x == y || (std::isnan(x) && std::isnan(y));
+    const double error = same ? 0 : std::abs(y - x);
+    if (std::isnan(error)) {
+      sums.max_error = sums.noise = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      sums.max_error = std::isnan(sums.max_error)
+                           ? sums.max_error
+                           : std::max(sums.max_error, error);
+      sums.noise += error * error;
+    }
+    if (std::isfinite(x)) {
+      sums.signal += x * x;
+      sums.largest = std::max(sums.largest, std::abs(x));
+    }
+    if (grid && code_of(a[i], *grid) != code_of(b[i], *grid)) ++sums.flips;
+  }
+  sums.elements += static_cast<int64_t>(a.size());
+  if (grid) sums.codes += static_cast<int64_t>(a.size());
+}
+
+double share(const Sums& sums) {
+  if (sums.noise == 0) return 0;
+  return sums.signal == 0 ? std::numeric_limits<double>::infinity()
+                          : sums.noise / sums.signal;
+}
+
+/// The class of each sample's largest score; -1 where one is not a number.
+std::vector<int64_t> classes_of(const Tensor& scores) {
+  std::vector<int64_t> classes;
+  for (int64_t i = 0; i < scores.shape()[0]; ++i) {
+    const Tensor row = scores.slice(i, 1);
+    const auto all = row.f32();
+    const bool number =
+        std::ranges::none_of(all, [](float s) { return std::isnan(s); });
+    classes.push_back(number ? std::ranges::max_element(all) - all.begin()
+                             : -1);
+  }
+  return classes;
+}
+
+class Comparer {
+ public:
+  Comparer(const TracedModel& a, const TracedModel& b,
+           const CompareOptions& options)
+      : a_(a),
+        b_(b),
+        labels_(options.labels),
+        matches_(match_values(a, b)),
+        sums_(matches_.size()) {}
+
+  void compare(const Tensor& x, const Tensor& z, int64_t first) {
+    const std::vector<Tensor> ours = a_.run(x), theirs = b_.run(z);
+    const bool turns = a_.channels_first() != b_.channels_first();
+    const auto mixed_a = in_mixed_order(a_, ranks_of(ours));
+    const auto mixed_b = in_mixed_order(b_, ranks_of(theirs));
+    for (size_t m = 0; m < matches_.size(); ++m) {
+      const ValueMatch& match = matches_[m];
+      const bool mixed =
+          turns && (mixed_a[match.a] || mixed_b[match.b]) && !match.is_output;
+      add_match(m, ours[match.a], theirs[match.b], turns, mixed);
+    }
+    count_classes(ours[a_.outputs()[0]], theirs[b_.outputs()[0]], first);
+  }
+
+  Comparison finish(int64_t samples) const {
+    Comparison result{.samples = samples};
+    std::vector<double> noise(a_.values().size(), -1);
+    for (size_t m = 0; m < matches_.size(); ++m) {
+      const ValueMatch& match = matches_[m];
+      const Sums& sums = sums_[m];
+      if (!sums.comparable) continue;
+      const TracedValue& value = a_.values()[match.a];
+      ValueDifference difference{.name = value.name,
+                                 .op = value.op,
+                                 .elements = sums.elements,
+                                 .max_error = sums.max_error,
+                                 .largest = sums.largest,
+                                 .noise = share(sums),
+                                 .noise_read = noise_read(match.a, noise),
+                                 .codes = sums.codes,
+                                 .flips = sums.flips,
+                                 .is_output = match.is_output};
+      noise[match.a] = difference.noise;
+      result.values.push_back(std::move(difference));
+    }
+    const auto found = static_cast<int64_t>(result.values.size());
+    result.only_in_a = static_cast<int64_t>(a_.values().size()) - found;
+    result.only_in_b = static_cast<int64_t>(b_.values().size()) - found;
+    const auto of_samples = [&](int64_t count) {
+      return static_cast<double>(count) / static_cast<double>(samples);
+    };
+    if (scored_) {
+      result.agreement = of_samples(agree_);
+      if (!labels_.empty()) {
+        result.accuracy_a = of_samples(right_a_);
+        result.accuracy_b = of_samples(right_b_);
+      }
+    }
+    return result;
+  }
+
+ private:
+  static std::vector<int> ranks_of(const std::vector<Tensor>& values) {
+    std::vector<int> ranks;
+    for (const Tensor& value : values) {
+      ranks.push_back(static_cast<int>(value.shape().rank()));
+    }
+    return ranks;
+  }
+
+  void add_match(size_t m, const Tensor& ours, Tensor theirs, bool turns,
+                 bool mixed) {
+    const ValueMatch& match = matches_[m];
+    Sums& sums = sums_[m];
+    Tensor mine = ours;
+    const int rank = static_cast<int>(mine.shape().rank());
+    if (turns && (rank == 3 || rank == 4)) {
+      Tensor& first = a_.channels_first() ? mine : theirs;
+      const Shape& last = a_.channels_first() ? theirs.shape() : mine.shape();
+      const Tensor turned = to_channels_last(first);
+      // Tokens lie as they do in a model; a square of them might be either.
+      const bool as_is = first.shape() == last;
+      if (rank == 3 && as_is && turned.shape() == last) mixed = true;
+      if (rank == 4 || !as_is) first = turned;
+    }
+    if (mixed || mine.shape() != theirs.shape()) {
+      if (match.is_output) {
+        throw ShapeError(
+            fmt::format("compare: expected outputs of one shape, got {} and {}",
+                        mine.shape().to_string(), theirs.shape().to_string()));
+      }
+      sums.comparable = false;
+      return;
+    }
+    const auto& grid_b = b_.values()[match.b].grid;
+    add(sums, mine.f32(), theirs.f32(),
+        grid_b ? grid_b : a_.values()[match.a].grid);
+  }
+
+  void count_classes(const Tensor& ours, const Tensor& theirs, int64_t first) {
+    if (ours.shape().rank() != 2 || ours.shape()[1] < 2) {
+      if (labels_.empty()) return;
+      throw ValueError(
+          fmt::format("labels: expected a first output [n,classes], got {}",
+                      ours.shape().to_string()));
+    }
+    scored_ = true;
+    const auto a = classes_of(ours), b = classes_of(theirs);
+    for (size_t i = 0; i < a.size(); ++i) {
+      if (a[i] == b[i]) ++agree_;
+      if (labels_.empty()) continue;
+      const int64_t label =
+          labels_.data<int64_t>()[static_cast<size_t>(first) + i];
+      if (label < 0 || label >= ours.shape()[1]) {
+        throw ValueError(
+            fmt::format("labels: expected classes in [0,{}), got {}",
+                        ours.shape()[1], label));
+      }
+      if (a[i] == label) ++right_a_;
+      if (b[i] == label) ++right_b_;
+    }
+  }
+
+  // Back to what is compared.
+  double noise_read(size_t value, const std::vector<double>& noise) const {
+    double largest = 0;
+    for (const size_t read : a_.values()[value].reads) {
+      const double own = noise[read] >= 0 || std::isnan(noise[read])
+                             ? noise[read]
+                             : noise_read(read, noise);
+      if (std::isnan(own)) return own;
+      largest = std::max(largest, own);
+    }
+    return largest;
+  }
+
+  const TracedModel& a_;
+  const TracedModel& b_;
+  const Tensor labels_;
+  std::vector<ValueMatch> matches_;
+  std::vector<Sums> sums_;
+  bool scored_ = false;
+  int64_t agree_ = 0, right_a_ = 0, right_b_ = 0;
+};
+
+/// The batch that a file fixes, or `batch`.
+int64_t batch_for(const TracedModel& model, int64_t batch, int64_t n) {
+  const int64_t fixed = model.input_shape()[0];
+  if (fixed == Shape::kAnySize) return batch;
+  if (fixed < 1 || n % fixed != 0) {
+    throw ShapeError(
+        fmt::format("compare: expected a multiple of the {} "
+                    "samples that a file fixes, got {}",
+                    fixed, n));
+  }
+  return fixed;
+}
+
+}  // namespace
+
+Comparison compare_models(const TracedModel& a, const TracedModel& b,
+                          const Tensor& x, const CompareOptions& options) {
+  const Samples samples = samples_for(a, b, x);
+  const int64_t n = x.shape()[0];
+  if (options.batch < 1) {
+    throw ValueError(
+        fmt::format("compare: expected a batch >= 1, got {}", options.batch));
+  }
+  if (!options.labels.empty() && (options.labels.dtype() != DType::i64 ||
+                                  options.labels.shape() != Shape{n})) {
+    throw ValueError(fmt::format(
+        "labels: expected int64 [{}], got {}{}", n,
+        options.labels.shape().to_string(),
+        options.labels.dtype() == DType::i64 ? "" : " of another type"));
+  }
+  const int64_t batch_a = batch_for(a, options.batch, n);
+  const int64_t batch_b = batch_for(b, batch_a, n);
+  if (batch_a != batch_b && batch_a != options.batch) {
+    throw ShapeError(
+        fmt::format("compare: expected files of one batch, got {} "
+                    "and {}",
+                    batch_a, batch_b));
+  }
+  Comparer comparer(a, b, options);
+  for (int64_t first = 0; first < n; first += batch_b) {
+    const int64_t count = std::min(batch_b, n - first);
+    comparer.compare(samples.a.slice(first, count),
+                     samples.b.slice(first, count), first);
+  }
+  return comparer.finish(n);
+}
+
+Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
+                     const Tensor& x) {
+  // As compare_models(other, model, x) has it.
+  return samples_for(other, model, x).b;
+}
+
+double batch_difference(const TracedModel& model, const Tensor& x) {
+  if (model.input_shape()[0] != Shape::kAnySize) return 0;
+  const std::vector<Tensor> all = model.run(x);
+  double largest = 0, difference = 0;
+  for (int64_t i = 0; i < x.shape()[0]; ++i) {
+    const std::vector<Tensor> one = model.run(x.slice(i, 1));
+    for (const size_t output : model.outputs()) {
+      const Tensor row = all[output].slice(i, 1);
+      const auto together = row.f32();
+      const auto alone = one[output].f32();
+      for (size_t k = 0; k < alone.size(); ++k) {
+        const double error = std::abs(double{alone[k]} - together[k]);
+        // NaN stays, whatever comes after it.
+        if (!(error <= difference)) difference = error;
+        largest = std::max(largest, std::abs(double{together[k]}));
+      }
+      if (std::isnan(difference)) return difference;
+    }
+  }
+  return difference == 0 ? 0 : difference / largest;
+}
+
+double ValueDifference::sqnr() const { return -10 * std::log10(noise); }
+
+double ValueDifference::added_noise() const {
+  if (std::isnan(noise)) return std::isnan(noise_read) ? 0 : noise;
+  if (std::isinf(noise) && std::isinf(noise_read)) return 0;
+  return std::max(0.0, noise - noise_read);
+}
+
+std::vector<ValueDifference> Comparison::by_noise() const {
+  std::vector<ValueDifference> sorted = values;
+  const auto key = [](const ValueDifference& value) {
+    const double added = value.added_noise();
+    return std::isnan(added) ? std::numeric_limits<double>::infinity() : added;
+  };
+  std::ranges::stable_sort(
+      sorted, [&](const auto& x, const auto& y) { return key(x) > key(y); });
+  return sorted;
+}
+
+double Comparison::output_sqnr() const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const ValueDifference& value : values) {
+    if (!value.is_output) continue;
+    const double sqnr = value.sqnr();
+    if (std::isnan(sqnr)) return sqnr;
+    least = std::min(least, sqnr);
+  }
+  return least;
+}
+
+double Comparison::flip_share() const {
+  int64_t codes = 0, flips = 0;
+  for (const ValueDifference& value : values) {
+    codes += value.codes;
+    flips += value.flips;
+  }
+  return codes == 0 ? 0
+                    : static_cast<double>(flips) / static_cast<double>(codes);
+}
+
+Config to_config(const Comparison& comparison) {
+  // JSON has no infinity and no NaN: null.
+  const auto number = [](double value) {
+    return std::isfinite(value) ? Config(value) : Config();
+  };
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? Config(*value) : Config();
+  };
+  Config::List values;
+  for (const ValueDifference& value : comparison.by_noise()) {
+    values.push_back(
+        Config::Object{{"name", value.name},
+                       {"op", value.op},
+                       {"elements", value.elements},
+                       {"max_error", number(value.max_error)},
+                       {"largest", value.largest},
+                       {"sqnr", number(value.sqnr())},
+                       {"equal", value.noise == 0},
+                       {"added_noise", number(value.added_noise())},
+                       {"codes", value.codes},
+                       {"flips", value.flips},
+                       {"output", value.is_output}});
+  }
+  return Config::Object{{"samples", comparison.samples},
+                        {"only_in_a", comparison.only_in_a},
+                        {"only_in_b", comparison.only_in_b},
+                        {"agreement", optional(comparison.agreement)},
+                        {"accuracy_a", optional(comparison.accuracy_a)},
+                        {"accuracy_b", optional(comparison.accuracy_b)},
+                        {"output_sqnr", number(comparison.output_sqnr())},
+                        {"flip_share", comparison.flip_share()},
+                        {"values", std::move(values)}};
+}
+
+}  // namespace octet::io

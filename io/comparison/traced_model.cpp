@@ -1,0 +1,255 @@
+// TracedModel: what layers give, and what nodes of a file give.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <octet/io/compare.h>
+#include <octet/quant/counterpart.h>
+#include <octet/runtime/error.h>
+
+#include "limit_checks.h"
+#include "onnx/check.h"
+#include "onnx/lint/graph.h"
+#include "onnx/qdq.h"
+#include "onnx/run/program.h"
+
+namespace octet::io {
+
+struct TracedModel::Body {
+  std::vector<TracedValue> values;
+  std::vector<size_t> outputs;
+  bool channels_first = false;
+  Shape input_shape;
+  std::function<std::vector<Tensor>(const Tensor&)> run;
+};
+
+namespace {
+
+using lint::LintGraph;
+
+/// Without "quant_", which an imported file's layers have twice when they are
+/// quantized.
+std::string plain_name(std::string_view name) {
+  std::string_view plain = quant::float_name(name);
+  while (plain != name) {
+    name = plain;
+    plain = quant::float_name(name);
+  }
+  return std::string(plain);
+}
+
+/// A grid that a value is rounded to where others read it.
+std::optional<CodeGrid> grid_of(const LintGraph& graph,
+                                const std::string& value) {
+  for (const auto* quantize : graph.quantizers_of(value)) {
+    const auto scale = graph.scales(*quantize);
+    if (!scale || scale->size() != 1) continue;
+    CodeGrid grid{.scale = static_cast<float>(scale->front())};
+    if (quantize->input_size() > 2 && !quantize->input(2).empty()) {
+      const auto zero = graph.numbers(quantize->input(2));
+      if (!zero || zero->size() != 1) continue;
+      grid.zero_point = static_cast<float>(zero->front());
+    }
+    const int32_t type = graph.view().element_type(quantize->output(0));
+    if (type == onnx::TensorProto::UINT8) {
+      grid.lowest = 0;
+      grid.highest = 255;
+    } else if (type != onnx::TensorProto::INT8) {
+      continue;
+    }
+    return grid;
+  }
+  return std::nullopt;
+}
+
+Shape open_shape_of(const OnnxTensorInfo& input) {
+  if (input.type != "float32" || !input.shape || input.shape->empty()) {
+    throw UnsupportedError(fmt::format(
+        "ONNX model: expected an input of float32 with an axis of samples, got "
+        "'{}', {} {}",
+        input.name, input.type, to_text(input.shape)));
+  }
+  std::vector<int64_t> dims;
+  for (const OnnxDim& dim : *input.shape) {
+    const auto* size = std::get_if<int64_t>(&dim);
+    dims.push_back(size == nullptr ? Shape::kAnySize : *size);
+  }
+  return Shape(std::span<const int64_t>(dims));
+}
+
+/// Values of a graph by the names of the file, and where they are.
+class FileTrace {
+ public:
+  explicit FileTrace(const LintGraph& graph) : graph_(graph) {
+    const auto inputs = graph.view().inputs();
+    if (inputs.size() != 1) {
+      throw UnsupportedError(
+          fmt::format("ONNX model: expected one input, got {}", inputs.size()));
+    }
+    add(inputs[0].name, inputs[0].name, "Input", {});
+    for (const auto& node : graph.proto().node()) add(node);
+  }
+
+  std::vector<TracedValue> values;
+  std::vector<std::string> names;  ///< of the file
+
+  std::optional<size_t> find(const std::string& value) const {
+    const auto found = where_.find(value);
+    if (found == where_.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  void add(const std::string& value, const std::string& name,
+           const std::string& op, std::vector<size_t> reads) {
+    where_[value] = values.size();
+    names.push_back(value);
+    values.push_back(
+        {plain_name(name), op, std::move(reads), grid_of(graph_, value)});
+  }
+
+  void add(const onnx::NodeProto& node) {
+    const std::string& value = node.output(0);
+    if (graph_.is_constant(value)) return;
+    std::vector<size_t> reads;
+    for (const auto& input : node.input()) {
+      if (const auto at = find(input)) reads.push_back(*at);
+    }
+    // A pair is the value that it rounds.
+    const bool pair = is_quantize(node) || is_dequantize(node);
+    if (pair && !reads.empty() && !graph_.is_output(value)) {
+      where_[value] = reads[0];
+      return;
+    }
+    if (graph_.view().element_type(value) == onnx::TensorProto::FLOAT) {
+      add(value, lint::name_of(node), node.op_type(), std::move(reads));
+    }
+  }
+
+  const LintGraph& graph_;
+  std::unordered_map<std::string, size_t> where_;
+};
+
+}  // namespace
+
+TracedModel::TracedModel(std::shared_ptr<const Body> body)
+    : body_(std::move(body)) {}
+
+TracedModel::TracedModel(Model read) {
+  const auto model = std::make_shared<const Model>(std::move(read));
+  if (model->inputs().size() != 1) {
+    throw UnsupportedError(fmt::format("model '{}': expected one input, got {}",
+                                       model->name(), model->inputs().size()));
+  }
+  Body body;
+  std::unordered_map<const GraphNode*, size_t> where;
+  const auto add = [&](const GraphNode& node) {
+    TracedValue value{
+        plain_name(node.layer->name()), node.layer->class_name(), {}};
+    for (const SymbolicTensor& input : node.inputs) {
+      value.reads.push_back(where.at(input.node.get()));
+    }
+    where[&node] = body.values.size();
+    body.values.push_back(std::move(value));
+  };
+  for (const auto& node : model->nodes()) add(*node);
+  for (const SymbolicTensor& output : model->outputs()) {
+    body.outputs.push_back(where.at(output.node.get()));
+  }
+  body.input_shape = model->inputs()[0].shape();
+  body.run = [model, where](const Tensor& x) {
+    const NoGradGuard guard;
+    std::vector<Tensor> values(where.size());
+    const Variable input(x);
+    (void)model->run(std::span(&input, 1),
+                     [&](const GraphNode& node, const Variable& y) {
+                       values[where.at(&node)] = y.value();
+                     });
+    return values;
+  };
+  body_ = std::make_shared<const Body>(std::move(body));
+}
+
+TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
+                                         const FileLimits& limits) {
+  check_limits(limits);
+  onnx::ModelProto model = parse_onnx(bytes);
+  check_onnx(model);
+  const onnx::GraphProto checked = model.graph();
+  const GraphView view(checked);
+  const LintGraph graph(view);
+  FileTrace trace(graph);
+  Body body;
+  body.channels_first = true;
+  body.input_shape = open_shape_of(view.inputs()[0]);
+  // What is no output of the graph becomes one.
+  std::unordered_map<std::string, size_t> outputs;
+  for (const auto& output : checked.output()) {
+    const auto value = trace.find(output.name());
+    if (!value) {
+      throw UnsupportedError(fmt::format(
+          "ONNX model: expected outputs of float32 that are computed, got '{}'",
+          output.name()));
+    }
+    body.outputs.push_back(*value);
+    outputs.emplace(output.name(), outputs.size());
+  }
+  std::vector<size_t> places(trace.names.size());
+  for (size_t i = 1; i < trace.names.size(); ++i) {
+    const auto [place, is_new] =
+        outputs.emplace(trace.names[i], outputs.size());
+    places[i] = place->second;
+    if (!is_new) continue;
+    auto* output = model.mutable_graph()->add_output();
+    output->set_name(trace.names[i]);
+    output->mutable_type()->mutable_tensor_type()->set_elem_type(
+        onnx::TensorProto::FLOAT);
+  }
+  body.values = std::move(trace.values);
+  const auto program =
+      std::make_shared<const run::Program>(run::program_of(std::move(model)));
+  body.run = [program, places, limits](const Tensor& x) {
+    run::check_inputs(*program, std::span(&x, 1));
+    const run::Values made = run::run(*program, std::span(&x, 1), limits);
+    std::vector<Tensor> values{x};
+    for (size_t i = 1; i < places.size(); ++i) {
+      values.push_back(made[places[i]]);
+    }
+    return values;
+  };
+  return TracedModel(std::make_shared<const Body>(std::move(body)));
+}
+
+TracedModel TracedModel::from_onnx(const std::filesystem::path& path,
+                                   const FileLimits& limits) {
+  check_limits(limits);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        // With the data that lies in other files.
+        return from_onnx_bytes(
+            serialize_onnx(read_onnx(path, limits.memory_limit)), limits);
+      });
+}
+
+const std::vector<TracedValue>& TracedModel::values() const {
+  return body_->values;
+}
+
+const std::vector<size_t>& TracedModel::outputs() const {
+  return body_->outputs;
+}
+
+bool TracedModel::channels_first() const { return body_->channels_first; }
+
+Shape TracedModel::input_shape() const { return body_->input_shape; }
+
+std::vector<Tensor> TracedModel::run(const Tensor& x) const {
+  return body_->run(x);
+}
+
+}  // namespace octet::io

@@ -1,0 +1,138 @@
+// `octet lint`, `verify` and `compare`.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/npy.h>
+#include <octet/octet.h>
+
+#include "../io/onnx_models.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+CommandResult judge(const std::string& arguments) {
+  return run_command(quoted(OCTET_BIN "/octet") + " " + arguments);
+}
+
+class JudgeCommands : public ::testing::Test {
+ protected:
+  JudgeCommands() {
+    const auto image = input({6, 4, 3}, "image");
+    auto x =
+        Conv2D({.filters = 5, .padding = Padding::same, .name = "conv"})(image);
+    x = Flatten()(ReLU({.name = "relu"})(x));
+    Model model(image, Dense({.units = 2, .name = "scores"})(x));
+    Tensor samples(Shape{12, 6, 4, 3});
+    Rng(1).fill_normal(samples, 0, 1);
+    io::write_npy(folder_ / "x.npy", samples);
+    io::export_onnx(model, folder_ / "float.onnx");
+    Model quantized = quant::quantize_model(model);
+    quant::calibrate(quantized,
+                     [&](const Model& m) { (void)m.predict(samples); });
+    io::export_onnx(quantized, folder_ / "int8.onnx");
+  }
+  std::string path(const std::string& name) const {
+    return quoted(folder_ / name);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(JudgeCommands, LintForecastsAndExitsByErrors) {
+  const CommandResult good = judge("lint " + path("int8.onnx"));
+  EXPECT_EQ(good.exit_code, 0) << good.output;
+  EXPECT_THAT(good.output, AllOf(HasSubstr("INT8 in, INT8 out"),
+                                 HasSubstr("0 errors, 0 warnings")));
+  onnx::ModelProto broken;
+  ASSERT_TRUE(broken.ParseFromString(read_file(folder_ / "int8.onnx")));
+  for (auto& tensor : *broken.mutable_graph()->mutable_initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::INT8) continue;
+    tensor.set_data_type(onnx::TensorProto::UINT8);
+    std::string codes(tensor.raw_data().size(), '\x80');
+    tensor.set_raw_data(codes);
+  }
+  io::save(broken, folder_ / "uint8.onnx");
+  const CommandResult bad = judge("lint " + path("uint8.onnx") + " --json");
+  EXPECT_EQ(bad.exit_code, 1);
+  EXPECT_THAT(bad.output, AllOf(HasSubstr("\"id\": \"E02\""),
+                                HasSubstr("errors for tensorrt10")));
+  const CommandResult fixed =
+      judge("lint " + path("uint8.onnx") + " --fix " + path("fixed.onnx"));
+  EXPECT_EQ(fixed.exit_code, 0) << fixed.output;
+  EXPECT_THAT(fixed.output, HasSubstr("4 repairs"));
+  // uint8 around 128 is the same grid.
+  const Tensor x = io::read_npy(folder_ / "x.npy");
+  io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
+  const CommandResult same =
+      judge("compare " + path("int8.onnx") + " " + path("fixed.onnx") +
+            " --data " + path("nchw.npy"));
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output, HasSubstr("outputs: equal"));
+}
+
+TEST_F(JudgeCommands, LintRefusesWrongUse) {
+  EXPECT_EQ(judge("lint").exit_code, 2);
+  EXPECT_EQ(judge("lint " + path("none.onnx")).exit_code, 1);
+  EXPECT_THAT(judge("lint --rules").output, HasSubstr("E06"));
+  EXPECT_THAT(
+      judge("lint " + path("int8.onnx") + " --target tensorrt12").output,
+      HasSubstr("expected one of tensorrt8"));
+}
+
+TEST_F(JudgeCommands, VerifyHoldsAFileAgainstItsLayersOrAReference) {
+  const std::string data = " --input " + path("x.npy");
+  const CommandResult own = judge("verify " + path("int8.onnx") + data);
+  EXPECT_EQ(own.exit_code, 0) << own.output;
+  EXPECT_THAT(own.output, AllOf(HasSubstr("scores (output)"),
+                                HasSubstr("same class: 100.00 %"),
+                                HasSubstr("batch 1 against 8")));
+  const CommandResult turned =
+      judge("verify " + path("float.onnx") + data + " --json");
+  EXPECT_EQ(turned.exit_code, 0) << turned.output;
+  EXPECT_THAT(turned.output, HasSubstr("\"failures\": []"));
+}
+
+TEST_F(JudgeCommands, VerifyExitsPastATolerance) {
+  const std::string model = "verify " + path("int8.onnx") + " --input ";
+  Tensor x = io::read_npy(folder_ / "x.npy");
+  io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
+  const std::string against =
+      model + path("nchw.npy") + " --reference " + path("float.onnx");
+  const CommandResult strict = judge(against + " --min-sqnr 90");
+  EXPECT_EQ(strict.exit_code, 1);
+  EXPECT_THAT(strict.output, HasSubstr("expected 90 at least"));
+  const CommandResult loose =
+      judge(against + " --min-sqnr 10 --max-flips 1 --min-agreement 0");
+  EXPECT_EQ(loose.exit_code, 0) << loose.output;
+  EXPECT_EQ(judge("verify " + path("int8.onnx")).exit_code, 2);
+  EXPECT_EQ(judge("verify zoo:lenet --input " + path("x.npy")).exit_code, 1);
+}
+
+TEST_F(JudgeCommands, CompareNamesTheCulpritFirst) {
+  onnx::ModelProto changed;
+  ASSERT_TRUE(changed.ParseFromString(read_file(folder_ / "float.onnx")));
+  for (auto& tensor : *changed.mutable_graph()->mutable_initializer()) {
+    if (tensor.name() != "conv/kernel") continue;
+    float weight = 3;
+    tensor.mutable_raw_data()->replace(0, 4, reinterpret_cast<char*>(&weight),
+                                       4);
+  }
+  io::save(changed, folder_ / "changed.onnx");
+  Tensor x = io::read_npy(folder_ / "x.npy");
+  io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
+  const CommandResult r =
+      judge("compare " + path("float.onnx") + " " + path("changed.onnx") +
+            " --data " + path("nchw.npy"));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_LT(r.output.find("\nconv "), r.output.find("\nscores (output)"));
+  EXPECT_THAT(r.output, Not(HasSubstr("not compared")));
+}
+
+}  // namespace
+}  // namespace octet

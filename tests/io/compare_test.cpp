@@ -1,0 +1,215 @@
+// Comparing models value by value: against closed forms, and with a fault put
+// into one layer.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/compare.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/layers/layers.h>
+#include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
+
+#include "../disturb.h"
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+Tensor noise_samples(const Shape& shape, uint64_t seed = 7) {
+  Tensor x(shape);
+  Rng(seed).fill_uniform(x, -1, 1);
+  return x;
+}
+
+/// H, W and C differ: conv -> batch norm -> relu -> conv -> pool -> dense.
+Model small_model() {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  SymbolicTensor y =
+      Conv2D({.filters = 17, .padding = Padding::same, .name = "first"})(x);
+  y = BatchNormalization({.name = "norm"})(y);
+  y = ReLU({.name = "relu"})(y);
+  y = Conv2D({.filters = 4, .name = "second"})(y);
+  y = Flatten({.name = "flat"})(y);
+  Model model(x, Dense({.units = 7, .name = "scores"})(y));
+  disturb(model);
+  return model;
+}
+
+const ValueDifference& value_of(const Comparison& comparison,
+                                const std::string& name) {
+  for (const ValueDifference& value : comparison.values) {
+    if (value.name == name) return value;
+  }
+  throw std::runtime_error("no value " + name);
+}
+
+TEST(Compare, AModelEqualsItself) {
+  const TracedModel a(small_model()), b(small_model());
+  const Comparison result = compare_models(a, b, noise_samples({5, 6, 5, 3}));
+  EXPECT_EQ(result.values.size(), a.values().size());
+  for (const ValueDifference& value : result.values) {
+    EXPECT_EQ(value.max_error, 0) << value.name;
+    EXPECT_EQ(value.sqnr(), INFINITY) << value.name;
+  }
+  EXPECT_EQ(result.output_sqnr(), INFINITY);
+  EXPECT_EQ(result.agreement, 1.0);
+  EXPECT_EQ(result.samples, 5);
+}
+
+TEST(Compare, AnExportedFileHasTheModelsValues) {
+  const TracedModel model(small_model());
+  const auto file = TracedModel::from_onnx_bytes(to_onnx(small_model()).bytes);
+  for (const int64_t batch : {1, 2, 5}) {
+    const Comparison result = compare_models(
+        model, file, noise_samples({5, 6, 5, 3}), {.batch = batch});
+    // What is flattened lies in another order; all else is there.
+    EXPECT_EQ(result.values.size(), model.values().size() - 1);
+    for (const ValueDifference& value : result.values) {
+      EXPECT_GT(value.sqnr(), 110) << value.name;
+    }
+  }
+  // Samples of the file's layout fit as well, whichever comes first.
+  const Comparison turned =
+      compare_models(file, model, noise_samples({2, 3, 6, 5}));
+  EXPECT_GT(turned.output_sqnr(), 110);
+  EXPECT_LT(batch_difference(file, noise_samples({4, 3, 6, 5})), 1e-6);
+}
+
+TEST(Compare, AFoldedNormalizationIsComparedBehindIt) {
+  const TracedModel model(small_model());
+  const auto folded = TracedModel::from_onnx_bytes(
+      to_onnx(small_model(), {.fold_batch_norm = true}).bytes);
+  const Comparison result =
+      compare_models(model, folded, noise_samples({3, 6, 5, 3}));
+  EXPECT_GT(value_of(result, "norm").sqnr(), 100);
+  EXPECT_GT(value_of(result, "second").sqnr(), 100);
+}
+
+TEST(Compare, TheLayerWithTheFaultComesFirst) {
+  for (const std::string fault : {"first", "second", "scores"}) {
+    Model broken = small_model();
+    const auto kernel = broken.layer(fault).parameter("kernel");
+    kernel.variable.mutable_value()[0] += 0.5f;
+    const Comparison result = compare_models(TracedModel(small_model()),
+                                             TracedModel(std::move(broken)),
+                                             noise_samples({4, 6, 5, 3}));
+    EXPECT_EQ(result.by_noise().front().name, fault);
+    EXPECT_LT(result.output_sqnr(), 60);
+  }
+}
+
+TEST(Compare, NoiseIsTheSharePowerOfTheDifference) {
+  // y = x against y = 1.01 x: a share of 1e-4, 40 dB.
+  const auto scaled = [](float factor) {
+    onnx::ModelProto model =
+        graph_model("(float[N,3] x) => (float[N,3] y)", "y = Mul (x, k)");
+    *model.mutable_graph()->add_initializer() = float_tensor("k", {}, {factor});
+    return TracedModel::from_onnx_bytes(model.SerializeAsString());
+  };
+  const Comparison result =
+      compare_models(scaled(1), scaled(1.01f), noise_samples({8, 3}));
+  EXPECT_NEAR(result.output_sqnr(), 40, 1e-3);
+  EXPECT_NEAR(result.by_noise().front().added_noise(), 1e-4, 1e-8);
+}
+
+TEST(Compare, CodesThatFlipAreCounted) {
+  const auto shifted = [](float shift) {
+    onnx::ModelProto model =
+        graph_model("(float[N,4] x) => (float[N,4] y)",
+                    "a = Add (x, k)\n q = QuantizeLinear (a, s, z)\n"
+                    "d = DequantizeLinear (q, s, z)\n y = Relu (d)");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("k", {}, {shift});
+    *graph.add_initializer() = float_tensor("s", {}, {0.5f});
+    *graph.add_initializer() = int8_tensor("z", {}, {0});
+    return TracedModel::from_onnx_bytes(model.SerializeAsString());
+  };
+  // 0.25 is a tie, which goes to 0; 0.26 goes to 1, and 0.75 to 2 as 0.76 does.
+  const Tensor x = Tensor::of<float>(Shape{1, 4}, {0.25f, 0.75f, 0, 100});
+  const Comparison result = compare_models(shifted(0), shifted(0.01f), x);
+  const ValueDifference& sum = value_of(result, "a");
+  EXPECT_EQ(sum.codes, 4);
+  EXPECT_EQ(sum.flips, 1);
+  EXPECT_DOUBLE_EQ(result.flip_share(), 0.25);
+}
+
+TEST(Compare, AccuracyOfBothWithLabels) {
+  const TracedModel model(small_model());
+  const Tensor x = noise_samples({6, 6, 5, 3});
+  const Tensor y = small_model().predict(x);
+  Tensor labels(Shape{6}, DType::i64);
+  for (int64_t i = 0; i < 6; ++i) {
+    const Tensor row = y.slice(i, 1);
+    const auto best = std::ranges::max_element(row.f32());
+    labels.data<int64_t>()[static_cast<size_t>(i)] = best - row.f32().begin();
+  }
+  labels.data<int64_t>()[2] = (labels.data<int64_t>()[2] + 1) % 7;
+  const Comparison result =
+      compare_models(model, model, x, {.batch = 4, .labels = labels});
+  EXPECT_DOUBLE_EQ(result.accuracy_a.value(), 5.0 / 6);
+  EXPECT_DOUBLE_EQ(result.accuracy_b.value(), 5.0 / 6);
+  labels.data<int64_t>()[0] = 7;
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)compare_models(model, model, x, {.labels = labels});
+              }),
+              HasSubstr("[0,7), got 7"));
+}
+
+TEST(Compare, AQuantizedModelAgainstItsFile) {
+  Model quantized = quant::quantize_model(small_model());
+  const Tensor seen = noise_samples({16, 6, 5, 3}, 3);
+  quant::calibrate(quantized,
+                   [&](const Model& model) { (void)model.predict(seen); });
+  const std::string bytes = to_onnx(quantized).bytes;
+  const auto file = TracedModel::from_onnx_bytes(bytes);
+  const Tensor x = noise_samples({8, 6, 5, 3});
+  const Comparison same =
+      compare_models(TracedModel(std::move(quantized)), file, x);
+  EXPECT_GT(same.output_sqnr(), 35);
+  EXPECT_LT(same.flip_share(), 0.01);
+  const Comparison imported =
+      compare_models(TracedModel(from_onnx(bytes)), file, x);
+  EXPECT_GT(imported.output_sqnr(), 35);
+  EXPECT_GT(imported.values.size(), 5u);
+  // Against the float model there is more noise, and every layer is found.
+  const Comparison against =
+      compare_models(TracedModel(small_model()), file, x);
+  EXPECT_LT(against.output_sqnr(), same.output_sqnr());
+  EXPECT_GT(against.output_sqnr(), 10);
+  EXPECT_EQ(value_of(against, "second").op, "Conv2D");
+}
+
+TEST(Compare, RefusesWhatCannotBeCompared) {
+  const TracedModel model(small_model());
+  EXPECT_THAT(error_of<ShapeError>([&] {
+                (void)compare_models(model, model, noise_samples({2, 9, 5, 3}));
+              }),
+              HasSubstr("got [2,9,5,3]"));
+  EXPECT_NE(error_of<ShapeError>(
+                [&] { (void)compare_models(model, model, Tensor()); }),
+            "");
+  EXPECT_NE(error_of<ValueError>([&] {
+              (void)compare_models(model, model, noise_samples({2, 6, 5, 3}),
+                                   {.batch = 0});
+            }),
+            "");
+  EXPECT_NE(error_of<ValueError>([&] {
+              (void)compare_models(model, model, noise_samples({2, 6, 5, 3}),
+                                   {.labels = Tensor(Shape{3}, DType::i64)});
+            }),
+            "");
+  const SymbolicTensor a = input({3}, "a"), b = input({3}, "b");
+  EXPECT_NE(error_of<UnsupportedError>([&] {
+              TracedModel several(Model({a, b}, {Add()({a, b})}));
+            }),
+            "");
+}
+
+}  // namespace
+}  // namespace octet::io
