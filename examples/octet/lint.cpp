@@ -6,6 +6,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/lint.h>
+#include <octet/io/npy.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/text_table.h>
@@ -61,6 +62,7 @@ void add_lint(CommandLine& program) {
     std::string file;
     std::string target = "tensorrt10";
     std::string fix;
+    std::string data;
     bool json = false;
     bool rules = false;
   };
@@ -75,6 +77,11 @@ void add_lint(CommandLine& program) {
            "tensorrt8, tensorrt10, tensorrt11 or onnxruntime [tensorrt10]")
       .type("NAME");
   command
+      .add("--data", options->data,
+           "samples in the layout of the file, float32 [N,...], to tell the "
+           "error of each layer and scales that reach too far")
+      .type("X.npy");
+  command
       .add("--fix", options->fix,
            "write a repaired file, as far as that needs no training, and judge "
            "it instead")
@@ -86,12 +93,16 @@ void add_lint(CommandLine& program) {
 Examples:
   octet lint int8.onnx
   octet lint int8.onnx --target tensorrt8 --json
+  octet lint int8.onnx --data x_nchw.npy
   octet lint int8.onnx --fix repaired.onnx
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());
     if (options->file.empty()) throw UsageError("expected an ONNX file");
-    const io::LintOptions judge{.target = io::lint_target(options->target)};
+    const io::LintOptions judge{.target = io::lint_target(options->target),
+                                .samples = options->data.empty()
+                                               ? Tensor()
+                                               : io::read_npy(options->data)};
     if (!options->fix.empty()) check_output(options->fix);
     const io::LintFix fix = options->fix.empty()
                                 ? io::LintFix()

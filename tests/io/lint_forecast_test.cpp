@@ -200,6 +200,52 @@ TEST(LintDeployment, D04AndD05EqualScalesAndPlugins) {
   EXPECT_THAT(ids_of(lint_of(model)), Contains("D05"));
 }
 
+/// y = x through a pair of scale `scale` and an identity matrix.
+onnx::ModelProto rounded_identity(float scale) {
+  auto model = lint_model("(float[N,4] x) => (float[N,4] y)",
+                          pair("x", "xd", "s") + "y = MatMul (xd, k)");
+  *model.mutable_graph()->add_initializer() = float_tensor("s", {}, {scale});
+  std::vector<float> identity(16, 0);
+  for (size_t i = 0; i < 4; ++i) identity[5 * i] = 1;
+  *model.mutable_graph()->add_initializer() =
+      float_tensor("k", {4, 4}, identity);
+  return model;
+}
+
+LintReport lint_with_samples(const onnx::ModelProto& model) {
+  Tensor x(Shape{4000, 4});
+  Rng(5).fill_uniform(x, -1, 1);
+  return lint_onnx_bytes(model.SerializeAsString(), {.samples = x});
+}
+
+TEST(LintAccuracy, A03AScaleThatReachesTooFar) {
+  EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(1.0f / 127))),
+              Not(Contains("A03")));
+  EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(5.0f / 127))),
+              Contains("A03"));
+  EXPECT_THAT(ids_of(lint_of(rounded_identity(5.0f / 127))),
+              Not(Contains("A03")));
+}
+
+TEST(LintAccuracy, A07TheErrorOfALayer) {
+  // Steps of s make noise of power s^2 / 12, uniform values have 1/3:
+  // 10 log10(4 / s^2) dB, 26.0 for 0.1.
+  const LintReport report = lint_with_samples(rounded_identity(0.1f));
+  EXPECT_THAT(finding_of(report, "A07").reason, HasSubstr("SQNR 26."));
+  EXPECT_EQ(finding_of(report, "A07").node, "y");
+  auto floats = lint_model("(float[N,4] x) => (float[N,8] y)",
+                           "y = Gemm <transB = 1> (x, u)");
+  EXPECT_THAT(ids_of(lint_with_samples(floats)), Not(Contains("A07")));
+}
+
+TEST(Lint, SamplesHaveToFit) {
+  EXPECT_NE(error_of<ShapeError>([] {
+              (void)lint_onnx_bytes(rounded_identity(1).SerializeAsString(),
+                                    {.samples = Tensor(Shape{2, 5})});
+            }),
+            "");
+}
+
 TEST(Lint, ReportsInWordsAndAsJson) {
   const LintReport report = lint_of(block("x", kNextLayer));
   const std::string text = report.to_string();

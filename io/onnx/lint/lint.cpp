@@ -12,6 +12,7 @@
 #include "../bounds.h"
 #include "../check.h"
 #include "../external.h"
+#include "../qdq.h"
 #include "file_kind.h"
 #include "limit_checks.h"
 #include "rules.h"
@@ -19,7 +20,8 @@
 namespace octet::io {
 namespace {
 
-LintReport judged(onnx::ModelProto model, LintTarget target) {
+LintReport judged(onnx::ModelProto model, const LintOptions& options) {
+  const LintTarget target = options.target;
   LintReport report{.target = target};
   lint::Findings findings(target);
   lint::judge_as_stored(model, findings);
@@ -41,6 +43,11 @@ LintReport judged(onnx::ModelProto model, LintTarget target) {
   lint::judge_forms(graph, findings);
   lint::judge_accuracy(graph, findings);
   lint::judge_deployment(graph, findings);
+  if (!options.samples.empty()) {
+    check_qdq(view);  // such a file does not run
+    lint::judge_samples(model, graph, options.samples, options.limits,
+                        findings);
+  }
   report.findings = findings.sorted();
   report.layers = lint::forecast(graph, target);
   return report;
@@ -62,14 +69,14 @@ LintReport lint_onnx(const std::filesystem::path& path,
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
         return judged(lint::read_as_stored(path, options.limits.memory_limit),
-                      options.target);
+                      options);
       });
 }
 
 LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options) {
   check_limits(options.limits);
-  return judged(parse_onnx(bytes), options.target);
+  return judged(parse_onnx(bytes), options);
 }
 
 int64_t LintReport::count(LintSeverity severity) const {

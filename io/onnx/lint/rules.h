@@ -29,14 +29,13 @@ class Findings {
            std::string cure);
   /// Of the whole file.
   void add(std::string_view id, std::string reason, std::string cure);
+  void add(std::string_view id, std::string node, std::string reason,
+           std::string cure);
   bool empty() const { return findings_.empty(); }
   /// By severity, then id, then the order in which they came.
   std::vector<LintFinding> sorted() const;
 
  private:
-  void add(std::string_view id, std::string node, std::string reason,
-           std::string cure);
-
   LintTarget target_;
   std::vector<LintFinding> findings_;
 };
@@ -67,6 +66,12 @@ void judge_forms(const LintGraph& graph, Findings& findings);
 void judge_accuracy(const LintGraph& graph, Findings& findings);
 /// D01 to D07: building and running.
 void judge_deployment(const LintGraph& graph, Findings& findings);
+
+/// A03, A07: with samples in the layout of the file.
+/// REQUIRES: the model has passed check_onnx(). Throws: as compare_models().
+void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
+                   const Tensor& samples, const FileLimits& limits,
+                   Findings& findings);
 
 std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target);
 

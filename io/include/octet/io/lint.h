@@ -18,6 +18,7 @@
 #include <octet/io/file_limits.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/language.h>
+#include <octet/runtime/tensor.h>
 
 namespace octet::io {
 
@@ -70,7 +71,10 @@ struct LintReport {
 
 struct LintOptions {
   LintTarget target = LintTarget::tensorrt10;
-  /// Memory is for data in other files.
+  /// Float32 [n,...] in the layout of the file, of one input: what rules A03
+  /// and A07 are judged by. The file has to run.
+  Tensor samples = {};
+  /// Memory is for data in other files; also of running it on samples.
   FileLimits limits = {};
 };
 
@@ -87,7 +91,8 @@ std::span<const LintRule> lint_rules();
 
 /// Throws: IoError; FormatError for what is no ONNX model, or one that is not
 /// sound and breaks none of the rules; UnsupportedError for versions and
-/// element types that Octet does not read; ValueError for limits out of range.
+/// element types that Octet does not read; ValueError for limits out of range;
+/// with samples, what compare_models() throws.
 LintReport lint_onnx(const std::filesystem::path& path,
                      const LintOptions& options = {});
 /// The same for a file's contents, such as OnnxFile::bytes, without other
