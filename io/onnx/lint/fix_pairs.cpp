@@ -34,7 +34,8 @@ void make_signed(Repairer& repairer) {
   for (const Node& node : repairer.nodes()) {
     if (is_quantize(node)) {
       const auto readers = repairer.dequantizers_of(node);
-      if (!around_128(node) || !repairer.ends_in_dequantizers(node.output(0)) ||
+      if (!graph.scales(node) || !around_128(node) ||
+          !repairer.ends_in_dequantizers(node.output(0)) ||
           !std::ranges::all_of(readers, [&](const Node* reader) {
             return around_128(*reader);
           })) {
@@ -46,7 +47,7 @@ void make_signed(Repairer& repairer) {
         set_input(repairer.changed(*reader), 2, zeros);
       }
       repairer.tell("E02", node, "uint8 with zero point 128 is int8 with 0");
-    } else if (is_dequantize(node) && around_128(node)) {
+    } else if (is_dequantize(node) && graph.scales(node) && around_128(node)) {
       auto codes = graph.numbers(node.input(0));
       const auto dims = graph.view().dims(node.input(0));
       if (!codes || !dims) continue;
@@ -67,7 +68,7 @@ void add_zero_points(Repairer& repairer) {
            find_attribute(node, "output_dtype") == nullptr;
   };
   for (const Node& node : repairer.nodes()) {
-    if (!is_quantize(node) || !lacks(node) ||
+    if (!is_quantize(node) || !lacks(node) || !repairer.graph().scales(node) ||
         !repairer.ends_in_dequantizers(node.output(0))) {
       continue;
     }

@@ -48,9 +48,12 @@ LintGraph::LintGraph(const GraphView& view) : view_(view) {
     const bool all = std::ranges::all_of(node.input(), [&](const auto& input) {
       return input.empty() || constants_.contains(input);
     });
+    // A subgraph may read more than the inputs.
+    const bool nested = std::ranges::any_of(
+        node.attribute(), [](const auto& a) { return a.has_g(); });
     const bool draws =
         node.op_type().starts_with("Random") || node.op_type() == "Bernoulli";
-    if (all && !draws) {
+    if (all && !draws && !nested) {
       constants_.insert(node.output().begin(), node.output().end());
     }
   }

@@ -73,14 +73,11 @@ void judge_zero_point(const LintGraph& graph, const Node& node,
                              other - zero_points->begin()),
                  "quantize symmetrically, with zero point 0");
   }
-  const auto dims = graph.view().dims(node.input(1));
-  if (!dims) return;
-  int64_t scales = 1;
-  for (const int64_t size : *dims) scales *= size < 0 ? 0 : size;
-  if (scales > 0 && scales != static_cast<int64_t>(zero_points->size())) {
+  const auto scales = graph.scales(node);
+  if (scales && !scales->empty() && scales->size() != zero_points->size()) {
     findings.add("E05", node,
                  fmt::format("{} zero points for {} scales",
-                             zero_points->size(), scales),
+                             zero_points->size(), scales->size()),
                  "write one zero point for each scale (lint --fix)");
   }
 }
