@@ -23,6 +23,7 @@ namespace {
 constexpr int64_t kFormat = 1;
 constexpr const char* kWeights = "model_weights";
 constexpr const char* kOctet = "octet";
+constexpr const char* kClasses = "classes";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -269,8 +270,14 @@ auto read_file_with(const std::string& contents, const std::string& name,
 
 }  // namespace
 
-std::string file_of(const quant::ModelState& model) {
-  return file_with([&](Hdf5Writer& writer) { write_model(writer, model); });
+std::string file_of(const quant::ModelState& model,
+                    const std::vector<std::string>& classes) {
+  return file_with([&](Hdf5Writer& writer) {
+    write_model(writer, model);
+    if (classes.empty()) return;
+    writer.attribute(kOctet, kClasses,
+                     to_text(Config::List(classes.begin(), classes.end())));
+  });
 }
 
 std::string file_of(const train::TrainingState& state) {
@@ -287,6 +294,20 @@ quant::ModelState model_in(const std::string& contents, const std::string& name,
                            const FileLimits& limits) {
   return read_file_with(contents, name, limits,
                         [](File& file) { return read_model(file); });
+}
+
+std::vector<std::string> classes_in(const std::string& contents,
+                                    const std::string& name,
+                                    const FileLimits& limits) {
+  return read_file_with(contents, name, limits, [](File& file) {
+    std::vector<std::string> classes;
+    if (!file.has(kOctet, kClasses)) return classes;
+    const Config list = file.text(kOctet, kClasses);
+    for (const Config& entry : list.as_list()) {
+      classes.push_back(entry.as_string());
+    }
+    return classes;
+  });
 }
 
 train::TrainingState state_in(const std::string& contents,

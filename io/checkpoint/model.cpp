@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <octet/io/checkpoint.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/layer.h>
 #include <octet/quant/model_state.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
 #include "checksum.h"
+#include "class_names.h"
 #include "file.h"
 #include "file_errors.h"
 #include "file_kind.h"
@@ -40,8 +43,20 @@ Model build(const quant::ModelState& state) {
 
 }  // namespace
 
-void save_model(const Model& model, const std::filesystem::path& path) {
-  write_file(path, file_of(quant::state_of(model)));
+void save_model(const Model& model, const std::filesystem::path& path,
+                const SaveOptions& options) {
+  check_class_names(model, options.classes);
+  write_file(path, file_of(quant::state_of(model), options.classes));
+}
+
+std::vector<std::string> class_names(const std::filesystem::path& path,
+                                     const FileLimits& limits) {
+  if (is_octet_file(path)) {
+    return classes_in(read_file_as(kOctetFile, path, kLargestFile),
+                      path.string(), limits);
+  }
+  return is_onnx_file(path) ? inspect_onnx(path).classes
+                            : std::vector<std::string>();
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

@@ -24,6 +24,7 @@
 
 #include "builder.h"
 #include "check.h"
+#include "class_names.h"
 #include "float16.h"
 #include "int8_weights.h"
 #include "opsets.h"
@@ -211,12 +212,7 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   add_layout("output_layout", layout_of(outputs));
   if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
   if (options.classes.empty()) return;
-  const Shape& output = model.outputs()[0].shape();
-  if (output[-1] != std::ssize(options.classes)) {
-    throw ValueError(
-        fmt::format("classes: expected a name for each of {} outputs, got {}",
-                    output[-1], options.classes.size()));
-  }
+  check_class_names(model, options.classes);
   Config::List names;
   for (const std::string& name : options.classes) names.emplace_back(name);
   add("classes", to_json(Config(std::move(names))));

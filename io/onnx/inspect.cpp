@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/runtime/error.h>
 
@@ -75,6 +76,24 @@ std::vector<OnnxQdqPair> pairs_of(const GraphView& view) {
   return pairs;
 }
 
+/// A stranger's metadata may have anything under that key.
+std::vector<std::string> classes_of(const onnx::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != "classes") continue;
+    try {
+      std::vector<std::string> classes;
+      const Config list = from_json(entry.value());
+      for (const Config& name : list.as_list()) {
+        classes.push_back(name.as_string());
+      }
+      return classes;
+    } catch (const Error&) {
+      return {};
+    }
+  }
+  return {};
+}
+
 OnnxSummary summarize(const onnx::ModelProto& model) {
   const GraphView view(model.graph());
   OnnxSummary summary;
@@ -88,6 +107,7 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
     summary.nodes.push_back(node_info(node, view));
   }
   summary.qdq_pairs = pairs_of(view);
+  summary.classes = classes_of(model);
   summary.initializers = model.graph().initializer_size() +
                          model.graph().sparse_initializer_size();
   for (const auto& tensor : model.graph().initializer()) {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <octet/io/file_limits.h>
 #include <octet/layers/model.h>
@@ -14,11 +16,24 @@
 
 namespace octet::io {
 
+struct SaveOptions {
+  /// Names of the classes in the order of the outputs, as ImageFolder has them.
+  std::vector<std::string> classes = {};
+};
+
 /// Writes a model with its plan and the state of its quantizers, beside `path`
 /// and then renamed over it.
 /// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
-/// no UTF-8) or that two layers or quantizers have.
-void save_model(const Model& model, const std::filesystem::path& path);
+/// no UTF-8) or that two layers or quantizers have, or for class names that are
+/// not as many as outputs.
+void save_model(const Model& model, const std::filesystem::path& path,
+                const SaveOptions& options = {});
+
+/// The names of the classes that save_model() or export_onnx() put into a file;
+/// none of other files, and of those without any.
+/// Throws: IoError; FormatError for one that is damaged.
+std::vector<std::string> class_names(const std::filesystem::path& path,
+                                     const FileLimits& limits = {});
 
 /// Whether the file ends as save_model() and checkpoints do, damaged or not.
 bool is_octet_file(const std::filesystem::path& path);

@@ -148,6 +148,9 @@ struct OnnxSummary {
   std::vector<OnnxTensorInfo> outputs;
   std::vector<OnnxNodeInfo> nodes;
   std::vector<OnnxQdqPair> qdq_pairs;
+  /// Names of the classes, if a list of JSON under "classes" in the metadata
+  /// has them.
+  std::vector<std::string> classes = {};
   int64_t initializers = 0;
   int64_t parameters = 0;  ///< elements of all initializers
 };

@@ -1,0 +1,57 @@
+// open_data: whatever a path holds as a Dataset. The commands of octet take
+// their --data by it, so that it means the same to all of them.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <octet/io/image_files.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet::io {
+
+struct OpenOptions {
+  /// A .npy file: i64, or other integers, [n] (classes), or f32 [n,...]
+  /// (targets). Of a single .npy file of inputs alone.
+  std::filesystem::path labels = {};
+  /// [h,w,c] that images in files become: c is 1, 3 or 4. Of a folder of images
+  /// alone; others are as large as they are.
+  Shape image = {};
+  /// A preprocess_mode() for bytes, those of .npy files too. Unless given these
+  /// are refused, and others become what `usual` says.
+  std::optional<std::string> preprocess = {};
+  std::string usual = "unit";  ///< of images, IDX and CIFAR: [0,1]
+  CorruptFiles corrupt = CorruptFiles::refuse;  ///< of a folder of images
+};
+
+struct OpenedData {
+  std::string kind;                  ///< "a folder of images", "CIFAR-10", ...
+  Dataset train;                     ///< all samples, where there is no `test`
+  std::optional<Dataset> test = {};  ///< the part that comes for that
+  std::vector<std::string> classes = {};  ///< the name of label i, if known
+};
+
+/// Opens what is there:
+///
+/// - x.npy, with or without labels; or a folder with x_train.npy, y_train.npy
+///   and, for the second part, x_test.npy and y_test.npy
+/// - a folder of images, one sub-folder a class; or two such folders named
+///   train and test, or validation, valid or val, for the two parts
+/// - a folder with the IDX files of MNIST and its relatives, plain or gzipped
+/// - CIFAR-10 or CIFAR-100 in their binary version
+///
+/// Inputs are NHWC. Throws: IoError; FormatError naming the path for what is
+/// none of these, or several of them, for bytes in a .npy file without
+/// `preprocess`, and for parts of different classes; ValueError for options
+/// that the data has no use for; ShapeError; as the reader of each.
+OpenedData open_data(const std::filesystem::path& path,
+                     const OpenOptions& options = {});
+
+/// Labels of a .npy file: integers as i64, f32 as they are.
+/// Throws: as read_npy(); FormatError for i64 of another rank than 1, naming
+/// the cure; ShapeError unless there are `count`.
+Tensor read_labels(const std::filesystem::path& path, int64_t count);
+
+}  // namespace octet::io

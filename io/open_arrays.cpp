@@ -1,0 +1,185 @@
+#include "open_arrays.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/idx.h>
+#include <octet/io/npy.h>
+#include <octet/io/preprocess.h>
+#include <octet/runtime/error.h>
+
+namespace octet::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+Tensor read_samples(const fs::path& path, const OpenOptions& options) {
+  const Tensor x = read_npy(path);
+  if (x.dtype() == DType::f32 && !options.preprocess) return x;
+  if (x.dtype() == DType::u8 && options.preprocess) {
+    return with_context(
+        [&] { return fmt::format("in '{}'", path.string()); },
+        [&] { return preprocess_input(x, *options.preprocess); });
+  }
+  if (x.dtype() == DType::f32) {
+    throw ValueError(fmt::format(
+        "'{}': expected bytes (uint8) to preprocess as '{}', got float32, "
+        "which is taken as it is. Hint: leave out --preprocess",
+        path.string(), *options.preprocess));
+  }
+  throw FormatError(fmt::format(
+      "'{}': expected float32, got {}. Hint: x.astype(\"float32\"), scaled as "
+      "in training: / 255, as a rule{}",
+      path.string(), to_string(x.dtype()),
+      x.dtype() == DType::u8 ? "; or --preprocess unit" : ""));
+}
+
+/// The file of one of the names in use; empty if there is none.
+fs::path idx_file(const fs::path& folder, std::string_view part,
+                  std::string_view kind) {
+  for (const char separator : {'-', '.'}) {
+    for (const char* end : {"", ".gz"}) {
+      const fs::path path =
+          folder / fmt::format("{}{}{}-ubyte{}", part, separator, kind, end);
+      if (is_there(path)) return path;
+    }
+  }
+  return {};
+}
+
+Dataset read_idx_pair(const fs::path& folder, std::string_view part) {
+  const fs::path image_path =
+      idx_file(folder, fmt::format("{}-images", part), "idx3");
+  const fs::path label_path =
+      idx_file(folder, fmt::format("{}-labels", part), "idx1");
+  if (image_path.empty() || label_path.empty()) {
+    throw IoError(fmt::format(
+        "{}: expected {}-images-idx3-ubyte and {}-labels-idx1-ubyte, plain or "
+        ".gz, got {}",
+        folder.string(), part, part,
+        image_path.empty() ? "no images" : "no labels"));
+  }
+  const Tensor images = read_idx(image_path);
+  const Tensor bytes = read_idx(label_path);
+  const Shape& shape = images.shape();
+  if (shape.rank() != 3 || shape[0] < 1) {
+    throw FormatError(fmt::format("{}: expected images [N,h,w], got {}",
+                                  image_path.string(), shape.to_string()));
+  }
+  if (bytes.shape() != Shape{shape[0]}) {
+    throw FormatError(fmt::format(
+        "{}: expected a label for each of the {} images of {}, got {}",
+        label_path.string(), shape[0], image_path.filename().string(),
+        bytes.shape().to_string()));
+  }
+  Tensor labels(bytes.shape(), DType::i64);
+  std::ranges::copy(bytes.data<uint8_t>(), labels.data<int64_t>().begin());
+  return Dataset(images.reshaped({shape[0], shape[1], shape[2], 1}), labels,
+                 1.0f / 255);
+}
+
+template <class Code>
+Tensor as_i64(const Tensor& codes) {
+  Tensor labels(codes.shape(), DType::i64);
+  std::ranges::copy(codes.data<Code>(), labels.data<int64_t>().begin());
+  return labels;
+}
+
+}  // namespace
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+bool is_folder(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+Dataset preprocessed(const Dataset& unit, const OpenOptions& options) {
+  const std::string mode = options.preprocess.value_or(options.usual);
+  const Preprocess preprocess = preprocess_mode(mode);
+  if (mode == "unit") return unit;
+  return unit.map([preprocess](Batch batch) {
+    Tensor bytes = batch.input().clone();
+    for (float& x : bytes.f32()) x = std::round(255 * x);
+    batch.input() = preprocess_input(bytes, preprocess);
+    return batch;
+  });
+}
+
+Dataset read_pair(const fs::path& x, const fs::path& y,
+                  const OpenOptions& options) {
+  Tensor inputs = read_samples(x, options);
+  if (inputs.shape().rank() < 2) {
+    throw FormatError(
+        fmt::format("'{}': expected samples [N,...], got {}. Hint: one sample "
+                    "is x[None]",
+                    x.string(), inputs.shape().to_string()));
+  }
+  if (y.empty()) return Dataset::unlabelled({std::move(inputs)});
+  Tensor labels = read_labels(y, inputs.shape()[0]);
+  return Dataset(std::move(inputs), std::move(labels));
+}
+
+OpenedData open_npy_folder(const fs::path& folder, const OpenOptions& options) {
+  OpenedData opened{.kind = ".npy files",
+                    .train = read_pair(folder / "x_train.npy",
+                                       folder / "y_train.npy", options)};
+  if (is_there(folder / "x_test.npy")) {
+    opened.test =
+        read_pair(folder / "x_test.npy", folder / "y_test.npy", options);
+  }
+  return opened;
+}
+
+bool holds_idx(const fs::path& folder) {
+  return !idx_file(folder, "train-images", "idx3").empty();
+}
+
+OpenedData open_idx(const fs::path& folder, const OpenOptions& options) {
+  OpenedData opened{
+      .kind = "IDX files",
+      .train = preprocessed(read_idx_pair(folder, "train"), options)};
+  if (!idx_file(folder, "t10k-images", "idx3").empty()) {
+    opened.test = preprocessed(read_idx_pair(folder, "t10k"), options);
+  }
+  return opened;
+}
+
+Tensor read_labels(const fs::path& path, int64_t count) {
+  Tensor labels = read_npy(path);
+  if (labels.dtype() == DType::i32) labels = as_i64<int32_t>(labels);
+  if (labels.dtype() == DType::u8) labels = as_i64<uint8_t>(labels);
+  const Shape& shape = labels.shape();
+  const bool classes = labels.dtype() == DType::i64 && shape.rank() == 1;
+  const bool targets = labels.dtype() == DType::f32 && shape.rank() >= 1;
+  if (!classes && !targets) {
+    throw FormatError(fmt::format(
+        "'{}': expected int64 [N], the classes, got {} {}. Hint: {}",
+        path.string(), to_string(labels.dtype()), shape.to_string(),
+        shape.rank() == 2 && shape[1] > 1
+            ? "one of many (one-hot) is labels.argmax(1)"
+            : "labels.reshape(-1).astype(\"int64\")"));
+  }
+  if (shape[0] != count) {
+    throw ShapeError(
+        fmt::format("'{}': expected a label for each of the {} samples, got {}",
+                    path.string(), count, shape[0]));
+  }
+  if (classes && count > 0) {
+    const int64_t least = std::ranges::min(labels.data<int64_t>());
+    if (least < 0) {
+      throw FormatError(fmt::format("'{}': expected labels >= 0, got {}",
+                                    path.string(), least));
+    }
+  }
+  return labels;
+}
+
+}  // namespace octet::io

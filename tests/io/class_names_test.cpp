@@ -1,0 +1,39 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/zoo.h>
+#include <octet/runtime/error.h>
+
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::IsEmpty;
+
+TEST(ClassNames, AreKeptInModelsAndOnnxFiles) {
+  const TempFolder folder;
+  const Model model = zoo::make("lenet", {.classes = 3});
+  const std::vector<std::string> names = {"cat", "\"dog\", \xc3\xa4", ""};
+  save_model(model, folder / "with.h5", {.classes = names});
+  save_model(model, folder / "without.h5");
+  export_onnx(model, folder / "with.onnx", {.classes = names});
+  export_onnx(model, folder / "without.onnx");
+  EXPECT_EQ(class_names(folder / "with.h5"), names);
+  EXPECT_EQ(class_names(folder / "with.onnx"), names);
+  EXPECT_THAT(class_names(folder / "without.h5"), IsEmpty());
+  EXPECT_THAT(class_names(folder / "without.onnx"), IsEmpty());
+  EXPECT_EQ(load_model(folder / "with.h5").parameter_count(),
+            model.parameter_count());
+  EXPECT_THROW(save_model(model, folder / "with.h5", {.classes = {"a", "b"}}),
+               ValueError);
+  EXPECT_EQ(class_names(folder / "with.h5"), names);
+}
+
+}  // namespace
+}  // namespace octet::io
