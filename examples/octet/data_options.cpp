@@ -1,0 +1,153 @@
+#include "data_options.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/npy.h>
+#include <octet/layers/model_data.h>
+#include <octet/runtime/error.h>
+
+#include "named_files.h"
+
+namespace octet::program {
+namespace {
+
+/// Whether the first thing it does with its input is to divide by 32 or more:
+/// bytes become small numbers. Layers that take [0,1] to other ranges do not.
+bool takes_pixels(const Model& model) {
+  if (model.inputs().size() != 1) return false;
+  const GraphNode* input = model.inputs()[0].node.get();
+  for (const auto& node : model.nodes()) {
+    if (node->inputs.empty() || node->inputs[0].node.get() != input) continue;
+    if (node->layer->class_name() != "Rescaling") return false;
+    constexpr double kLargest = 1.0 / 32;
+    double largest = 0;
+    const Config config = node->layer->config();
+    const Config& scale = config.at("scale");
+    if (!scale.is_list()) return std::abs(scale.as_number()) <= kLargest;
+    for (const Config& entry : scale.as_list()) {
+      largest = std::max(largest, std::abs(entry.as_number()));
+    }
+    return largest <= kLargest;
+  }
+  return false;
+}
+
+/// Of a model with several inputs: a file for each.
+io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
+  const std::vector<std::string> files =
+      paths_for("--data", o.paths, target.inputs);
+  std::vector<NamedTensor> inputs;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].empty()) {
+      throw ValueError(fmt::format(
+          "--data: expected a file for each of '{}', got none for '{}'",
+          fmt::join(target.inputs, "', '"), target.inputs[i]));
+    }
+    const Dataset one =
+        io::open_data(
+            files[i],
+            {.preprocess = o.preprocess.empty() ? std::nullopt
+                                                : std::optional(o.preprocess)})
+            .train;
+    inputs.emplace_back(target.inputs[i], one.batch(0, one.size()).input());
+  }
+  const int64_t count = inputs[0].tensor.shape()[0];
+  return {.kind = ".npy files",
+          .train = o.labels.empty()
+                       ? Dataset::unlabelled(std::move(inputs))
+                       : Dataset(std::move(inputs),
+                                 io::read_labels(o.labels, count))};
+}
+
+}  // namespace
+
+void add_data_options(Command& command, DataOptions& o) {
+  command
+      .add("--data", o.paths,
+           "samples: x.npy, a folder of images, of IDX files or of CIFAR; "
+           "NAME=x.npy for each of several inputs")
+      .type("PATH")
+      .required();
+  command
+      .add("--labels", o.labels,
+           "int64 [N], the classes of an x.npy; float32 [N,...], its targets")
+      .type("Y.npy");
+  command
+      .add("--preprocess", o.preprocess,
+           "what bytes become: unit [0,1], none [0,255], and Keras' tf "
+           "[-1,1], torch and caffe [unit, or none where the model divides by "
+           "itself]")
+      .type("MODE");
+  command.add_flag("--skip-corrupt", o.skip_corrupt,
+                   "leave out images that cannot be read, with a warning");
+}
+
+DataTarget target_of(const Model& model) {
+  DataTarget target{
+      .inputs = input_names(model), .image = {}, .pixels = takes_pixels(model)};
+  if (target.inputs.size() == 1) {
+    const Shape& shape = model.inputs()[0].shape();
+    target.image = shape.slice(1, shape.rank());
+  }
+  return target;
+}
+
+io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
+  if (target.inputs.size() != 1) return open_named(o, target);
+  const std::string path = paths_for("--data", o.paths, target.inputs)[0];
+  io::OpenOptions options{.labels = o.labels,
+                          .image = target.image,
+                          .usual = target.pixels ? "none" : "unit",
+                          .corrupt = o.skip_corrupt ? io::CorruptFiles::skip
+                                                    : io::CorruptFiles::refuse};
+  if (!o.preprocess.empty()) options.preprocess = o.preprocess;
+  return io::open_data(path, options);
+}
+
+void check_classes(const Model& model, const ModelSource& source,
+                   const io::OpenedData& data) {
+  if (data.classes.empty() || model.outputs().size() != 1) return;
+  const int64_t outputs = model.outputs()[0].shape()[-1];
+  const int64_t classes = std::ssize(data.classes);
+  if (outputs != classes && !(outputs == 1 && classes == 2)) {
+    throw ValueError(fmt::format(
+        "--data: expected {} classes, as '{}' has outputs, got {} ('{}'). "
+        "Hint: a folder for each class that the model knows, in the same "
+        "order of names",
+        outputs, source.what, classes, fmt::join(data.classes, "', '")));
+  }
+  const std::vector<std::string> own =
+      source.what.starts_with("zoo:")
+          ? std::vector<std::string>()
+          : io::class_names(source.what, source.limits());
+  if (own.empty() || own == data.classes) return;
+  const auto [a, b] = std::ranges::mismatch(own, data.classes);
+  throw ValueError(fmt::format(
+      "--data: expected the classes of '{}', of which number {} is '{}', got "
+      "'{}'",
+      source.what, a - own.begin(), a == own.end() ? "none" : *a,
+      b == data.classes.end() ? "none" : *b));
+}
+
+std::string describe(std::string_view part, const Dataset& data,
+                     const io::OpenedData& opened, const DataOptions& options,
+                     const DataTarget& target) {
+  const std::vector<TensorSpec> specs = data.input_specs();
+  const bool floats = opened.kind.find(".npy") != std::string::npos &&
+                      options.preprocess.empty();
+  return fmt::format(
+      "{} {} {} of {}{}\n", data.size(), part,
+      specs.size() == 1 ? specs[0].shape.to_string() : "samples", opened.kind,
+      floats ? ""
+             : fmt::format(", bytes as '{}'", !options.preprocess.empty()
+                                                  ? options.preprocess
+                                              : target.pixels ? "none"
+                                                              : "unit"));
+}
+
+}  // namespace octet::program

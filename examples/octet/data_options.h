@@ -1,0 +1,61 @@
+// --data, as all commands take it that look at samples.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <octet/io/open_data.h>
+#include <octet/layers/model.h>
+#include <octet/runtime/config.h>
+
+#include "../command_line.h"
+#include "read_model.h"
+
+namespace octet::program {
+
+/// What data may be, for the ends of helps.
+inline constexpr const char* kDataHelp = R"(Data:
+  x.npy           float32 [N,...] as the model sees it in use, images NHWC; with
+                  --labels y.npy, int64 [N]. Of several inputs NAME=x.npy each
+  a folder with   a sub-folder of PNG or JPEG images for each class; or such
+                  folders train and test (or validation, valid, val); the IDX
+                  files of MNIST; CIFAR in its binary version; x_train.npy,
+                  y_train.npy, x_test.npy, y_test.npy
+  Bytes become [0,1] (--preprocess unit), or stay as they are where the model
+  divides them by itself; images take the model's size.
+)";
+
+struct DataOptions {
+  std::vector<std::string> paths;  // one, or NAME=path
+  std::string labels;
+  std::string preprocess;
+  bool skip_corrupt = false;
+};
+
+/// Adds --data, --labels, --preprocess and --skip-corrupt.
+void add_data_options(Command& command, DataOptions& options);
+
+/// What the data is to be for: the inputs of a model, by their names.
+struct DataTarget {
+  std::vector<std::string> inputs;
+  Shape image;          ///< of the only one, a sample; else empty
+  bool pixels = false;  ///< it takes bytes, [0,255]
+};
+DataTarget target_of(const Model& model);
+
+/// The data; warns of nothing and checks it against no model.
+/// Throws: as io::open_data(); ValueError as paths_for().
+io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
+
+/// Throws: ValueError where the data has other classes than the model: their
+/// number, or their names where `source` is a file that has them.
+void check_classes(const Model& model, const ModelSource& source,
+                   const io::OpenedData& data);
+
+/// "60000 samples [28,28,1] of IDX files, bytes as 'unit'".
+std::string describe(std::string_view part, const Dataset& data,
+                     const io::OpenedData& opened, const DataOptions& options,
+                     const DataTarget& target);
+
+}  // namespace octet::program

@@ -1,0 +1,110 @@
+// octet evaluate: against numbers worked out here.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/flatten.h>
+#include <octet/layers/zoo.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Seven logits as they come in.
+class OctetEvaluate : public ::testing::Test {
+ protected:
+  OctetEvaluate() {
+    const auto x = input({7}, "x");
+    const Model model(x, Flatten()(x));
+    io::save_model(model, folder_ / "same.h5");
+    io::export_onnx(model, folder_ / "same.onnx");
+    Tensor logits({3, 7});
+    for (size_t i = 0; i < 21; ++i) {
+      logits.f32()[i] = static_cast<float>(i % 7) / 2;  // 0, 0.5, ..., 3
+    }
+    io::write_npy(folder_ / "x.npy", logits);
+    // The largest, the second largest, and the sixth largest.
+    io::write_npy(folder_ / "y.npy", Tensor::of<int64_t>({3}, {6, 5, 1}));
+  }
+  CommandResult run(const std::string& what, const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet evaluate {} {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, what,
+                                   options));
+  }
+  std::string refusal(const std::string& what,
+                      const std::string& options) const {
+    const CommandResult r = run(what, options);
+    EXPECT_EQ(r.exit_code, 1) << r.output;
+    return r.output;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetEvaluate, GivesLossAccuracyAndTopFive) {
+  double sum = 0;
+  for (int i = 0; i < 7; ++i) sum += std::exp(i / 2.0);
+  const double loss = std::log(sum) - (3.0 + 2.5 + 0.5) / 3;
+  for (const char* file : {"same.h5", "same.onnx"}) {
+    const CommandResult r = run(file, "--data x.npy --labels y.npy --json");
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    const Config result = io::from_json(r.output);
+    EXPECT_NEAR(result.at("loss").as_number(), loss, 1e-6);
+    EXPECT_NEAR(result.at("accuracy").as_number(), 1.0 / 3, 1e-9);
+    EXPECT_NEAR(result.at("top_5_accuracy").as_number(), 2.0 / 3, 1e-9);
+    EXPECT_EQ(result.at("samples").as_int(), 3);
+  }
+  EXPECT_THAT(run("same.h5", "--data x.npy --labels y.npy").output,
+              AllOf(HasSubstr("33.33 %"), HasSubstr("66.67 %")));
+}
+
+TEST_F(OctetEvaluate, TakesTargetsWithALossOfTheirs) {
+  Tensor targets = Tensor::zeros({3, 7});
+  io::write_npy(folder_ / "t.npy", targets);
+  EXPECT_THAT(refusal("same.h5", "--data x.npy --labels t.npy"),
+              HasSubstr("--loss mean_squared_error"));
+  const CommandResult r = run("same.h5",
+                              "--data x.npy --labels t.npy --json --loss "
+                              "mean_squared_error");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  // (0 + 1 + 4 + ... + 36) / 4 / 7.
+  EXPECT_NEAR(io::from_json(r.output).at("loss").as_number(), 3.25, 1e-6);
+}
+
+TEST_F(OctetEvaluate, RefusesWhatHasNoAnswer) {
+  EXPECT_THAT(refusal("same.h5", "--data x.npy"),
+              HasSubstr("--labels: expected a file"));
+  io::write_npy(folder_ / "short.npy", Tensor::of<int64_t>({2}, {0, 1}));
+  EXPECT_THAT(refusal("same.h5", "--data x.npy --labels short.npy"),
+              HasSubstr("each of the 3 samples, got 2"));
+  io::write_npy(folder_ / "far.npy", Tensor::of<int64_t>({3}, {0, 1, 7}));
+  EXPECT_THAT(refusal("same.h5", "--data x.npy --labels far.npy"),
+              HasSubstr("7"));
+  EXPECT_THAT(refusal("same.h5", "--data nope --labels y.npy"),
+              HasSubstr("no such file"));
+  EXPECT_THAT(refusal("zoo:lenet", "--data x.npy --labels y.npy"),
+              HasSubstr("[28,28,1]"));
+  EXPECT_THAT(refusal("same.h5", "--data x.npy --labels y.npy --part test"),
+              HasSubstr("data in two parts"));
+  const auto x = input({7}, "x");
+  io::save_model(
+      Model({x}, {Flatten({.name = "a"})(x), Flatten({.name = "b"})(x)}),
+      folder_ / "two.h5");
+  EXPECT_THAT(refusal("two.h5", "--data x.npy --labels y.npy"),
+              AllOf(HasSubstr("one output"), HasSubstr("octet predict")));
+}
+
+}  // namespace
+}  // namespace octet
