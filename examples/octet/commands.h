@@ -16,5 +16,6 @@ void add_plan(CommandLine& program);
 void add_predict(CommandLine& program);
 void add_quantize(CommandLine& program);
 void add_verify(CommandLine& program);
+void add_train(CommandLine& program);
 
 }  // namespace octet::program

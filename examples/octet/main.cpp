@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   octet::program::add_inspect(program);
   octet::program::add_plan(program);
   octet::program::add_predict(program);
+  octet::program::add_train(program);
   octet::program::add_evaluate(program);
   octet::program::add_quantize(program);
   octet::program::add_bench(program);

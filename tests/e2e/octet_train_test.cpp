@@ -1,0 +1,126 @@
+// octet train: a folder of arrays becomes a model's file.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/layers/dense.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// Three classes of points in the plane, well apart, and a Dense layer.
+class OctetTrain : public ::testing::Test {
+ protected:
+  OctetTrain() {
+    const auto x = input({2}, "x");
+    io::save_model(Model(x, Dense({.units = 3})(x)), folder_ / "in.h5");
+    for (const char* part : {"train", "test"}) {
+      const int64_t n = part[1] == 'r' ? 90 : 30;
+      Tensor points({n, 2});
+      Tensor labels({n}, DType::i64);
+      Rng(static_cast<uint64_t>(n)).fill_uniform(points, 0, 1);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t label = i % 3;
+        labels.data<int64_t>()[static_cast<size_t>(i)] = label;
+        points.f32()[static_cast<size_t>(2 * i)] += label == 0 ? 3.0f : 0.0f;
+        points.f32()[static_cast<size_t>(2 * i + 1)] +=
+            label == 1 ? 3.0f : 0.0f;
+      }
+      io::write_npy(folder_ / fmt::format("x_{}.npy", part), points);
+      io::write_npy(folder_ / fmt::format("y_{}.npy", part), labels);
+    }
+  }
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet train {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, options));
+  }
+  std::string refusal(const std::string& options, int code = 1) const {
+    const CommandResult r = run(options);
+    EXPECT_EQ(r.exit_code, code) << r.output;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.h5")) << r.output;
+    return r.output;
+  }
+  std::string bytes(const char* name) const {
+    return read_file(folder_ / name);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetTrain, LearnsAndSaysHowWell) {
+  const CommandResult r =
+      run("in.h5 --data . --epochs 40 --rate 0.05 --batch 16 -o out.h5 --json");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output);
+  EXPECT_EQ(result.at("accuracy").as_number(), 1);
+  EXPECT_EQ(result.at("judged_by").as_string(), "validation");
+  EXPECT_EQ(result.at("samples").as_int(), 30);
+  EXPECT_EQ(io::load_model(folder_ / "out.h5").parameter_count(), 9);
+}
+
+TEST_F(OctetTrain, GivesTheSameBytesOnAnyThreadsAndWhenResumed) {
+  const std::string job =
+      "in.h5 --data . --epochs 3 --optimizer sgd --schedule step --seed 7 ";
+  ASSERT_EQ(run(job + "-o a.h5").exit_code, 0);
+  ASSERT_EQ(run(job + "--threads 1 -o b.h5 --checkpoint runs").exit_code, 0);
+  EXPECT_EQ(bytes("a.h5"), bytes("b.h5"));
+  EXPECT_THAT(refusal(job + "-o out.h5 --checkpoint runs"),
+              HasSubstr("add --resume"));
+  ASSERT_EQ(run(job + "-o c.h5 --checkpoint runs --resume").exit_code, 0);
+  EXPECT_EQ(bytes("a.h5"), bytes("c.h5"));
+}
+
+TEST_F(OctetTrain, HoldsOutAShareOrNothing) {
+  const auto samples = [&](const std::string& options) {
+    const CommandResult r =
+        run("in.h5 --data x_train.npy --labels y_train.npy --epochs 1 -o a.h5 "
+            "--json " +
+            options);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    const Config result = io::from_json(r.output);
+    return std::vector<int64_t>{result.at("training_samples").as_int(),
+                                result.at("samples").as_int()};
+  };
+  EXPECT_THAT(samples(""), ::testing::ElementsAre(81, 9));
+  EXPECT_THAT(samples("--validation 0.4"), ::testing::ElementsAre(54, 36));
+  EXPECT_THAT(samples("--validation 0"), ::testing::ElementsAre(90, 90));
+}
+
+TEST_F(OctetTrain, RefusesBeforeItTrains) {
+  EXPECT_THAT(refusal("in.h5 --data . -o none/out.h5"),
+              HasSubstr("Hint: create it"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.txt", 2), HasSubstr(".h5"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --epochs 0", 2),
+              HasSubstr("from 1"));
+  const std::string before = bytes("in.h5");
+  EXPECT_THAT(refusal("in.h5 --data . -o in.h5"), HasSubstr("which is read"));
+  EXPECT_EQ(bytes("in.h5"), before);
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment flip,cropp"),
+              HasSubstr("did you mean 'crop'"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --optimizer adm"),
+              HasSubstr("did you mean 'adam'"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --schedule cosin"),
+              HasSubstr("did you mean 'cosine'"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --validation 1"),
+              HasSubstr("[0,1)"));
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --classes 4"),
+              AllOf(HasSubstr("--classes"), HasSubstr("zoo")));
+  EXPECT_THAT(refusal("zoo:lenet --data . -o out.h5"), HasSubstr("[2]"));
+}
+
+}  // namespace
+}  // namespace octet
