@@ -137,32 +137,18 @@ struct Job {
   }
 };
 
-// All layers in `bits`, but for the first and the last one with a kernel.
-std::vector<quant::LayerBits> widths(const Model& model, int64_t bits) {
-  if (bits == 8) return {};
-  const auto narrow = static_cast<int>(bits);
-  std::vector<std::string> kernels;
-  for (const auto& layer : model.layers()) {
-    const bool kernel = std::ranges::any_of(
-        layer->parameters(),
-        [](const Parameter& p) { return p.variable.shape().rank() > 1; });
-    if (kernel) kernels.push_back(layer->name());
-  }
-  return {
-      {"*", narrow, narrow}, {kernels.front(), 8, 8}, {kernels.back(), 8, 8}};
-}
-
 Model quantized(const Model& model, const Options& o) {
   if (o.policy == "patterns") {
     const quant::TransformResult found =
         quant::transform(model, quant::tensorrt_patterns());
-    return quant::insert_qdq(found.model, found.matches,
-                             {.bits = widths(found.model, o.bits)});
+    return quant::insert_qdq(
+        found.model, found.matches,
+        {.bits = train::inner_bits(found.model, static_cast<int>(o.bits))});
   }
   return quant::quantize_model(
       model, {.policy = o.policy == "toolkit" ? quant::Policy::toolkit
                                               : quant::Policy::tensorrt,
-              .bits = widths(model, o.bits)});
+              .bits = train::inner_bits(model, static_cast<int>(o.bits))});
 }
 
 // Goes on from the trained model; adds what it finds to the summary.

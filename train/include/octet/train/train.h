@@ -18,5 +18,6 @@
 #include <octet/train/one_hot.h>
 #include <octet/train/optimizer.h>
 #include <octet/train/progress_bar.h>
+#include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>
 #include <octet/train/training_state.h>
