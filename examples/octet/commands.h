@@ -14,6 +14,7 @@ void add_inspect(CommandLine& program);
 void add_lint(CommandLine& program);
 void add_plan(CommandLine& program);
 void add_predict(CommandLine& program);
+void add_qat(CommandLine& program);
 void add_quantize(CommandLine& program);
 void add_verify(CommandLine& program);
 void add_train(CommandLine& program);

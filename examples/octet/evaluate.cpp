@@ -92,8 +92,7 @@ void add_evaluate(CommandLine& program) {
   command.add("--batch", o.batch, 1, 1 << 20, "samples at a time")
       .show_default();
   command.add_flag("--json", o.json, "print JSON instead");
-  static const std::string footer = std::string(kDataHelp) + kEvaluateExamples;
-  command.set_footer(footer.c_str());
+  command.set_footer((std::string(kDataHelp) + kEvaluateExamples).c_str());
   command.when_chosen([options] { evaluate(*options); });
 }
 

@@ -89,17 +89,26 @@ void check_patterns_alone(std::string_view option,
                   option));
 }
 
-Model quantized(const Model& model, const PlacementOptions& o) {
+Model quantized(const Model& model, const PlacementOptions& o,
+                const Adjust& adjust) {
+  const auto adjusted = [&](const Model& placed,
+                            quant::QuantizeOptions options) {
+    return adjust ? adjust(placed, std::move(options)) : options;
+  };
   quant::QuantizeOptions options = quantize_options(o);
   const std::optional<quant::Policy> policy = policy_of("--policy", o.policy);
   if (policy) {
     options.policy = *policy;
-    return quant::quantize_model(model, options);
+    return quant::quantize_model(model, adjusted(model, std::move(options)));
   }
   check_patterns_alone("--policy", options);
   const quant::TransformResult found =
       quant::transform(model, quant::tensorrt_patterns());
-  return quant::insert_qdq(found.model, found.matches, {});
+  options = adjusted(found.model, std::move(options));
+  return quant::insert_qdq(found.model, found.matches,
+                           {.activation = options.activation,
+                            .weight = options.weight,
+                            .bits = options.bits});
 }
 
 }  // namespace octet::program

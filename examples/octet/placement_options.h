@@ -1,6 +1,7 @@
 // Where Q/DQ goes, as the commands that place it are told.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,7 +36,13 @@ std::optional<quant::Policy> policy_of(std::string_view option,
 void check_patterns_alone(std::string_view option,
                           const quant::QuantizeOptions& options);
 
-/// The model with quantizers where the options say.
-Model quantized(const Model& model, const PlacementOptions& options);
+/// Further options for a model, such as widths and rules of scales.
+using Adjust =
+    std::function<quant::QuantizeOptions(const Model&, quant::QuantizeOptions)>;
+
+/// The model with quantizers where the options say, as `adjust`, if there is
+/// one, changes them.
+Model quantized(const Model& model, const PlacementOptions& options,
+                const Adjust& adjust = {});
 
 }  // namespace octet::program

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/onnx_model.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
@@ -67,6 +68,9 @@ bool alike(const Tensor& a, const Tensor& b) {
 
 io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   io::OnnxOptions options;
+  if (io::is_octet_file(source.what)) {
+    options.classes = io::class_names(source.what, source.limits());
+  }
   if (!is_onnx(source.what)) return options;
   const io::OnnxSummary file = io::inspect_onnx(source.what);
   if (file.inputs.size() == model.inputs().size()) {
@@ -74,6 +78,9 @@ io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   }
   if (file.outputs.size() == model.outputs().size()) {
     options.output_names = names_in(file.outputs);
+  }
+  if (model.outputs()[0].shape()[-1] == std::ssize(file.classes)) {
+    options.classes = file.classes;
   }
   return options;
 }

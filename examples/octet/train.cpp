@@ -39,7 +39,8 @@ constexpr std::string_view kZooPrefix = "zoo:";
 struct Options {
   ModelSource model;
   DataOptions data;
-  TrainingOptions training{.epochs = 10, .optimizer = "adamw"};
+  TrainingOptions training{
+      .epochs = 10, .optimizer = "adamw", .schedule = "cosine", .warmup = 0.05};
   int64_t classes = 0;  // 0: those of the data
   double alpha = 0;
   std::string output;
@@ -243,12 +244,14 @@ void add_train(CommandLine& program) {
   command.add("--alpha", o.alpha, 1e-3, 64,
               "width of one that comes in several");
   add_training_options(
-      command, o.training, "passes over the samples [10]",
-      "largest learning rate [0.001; of sgd 0.05, of lion 0.0002]",
-      "how weights move [adamw]; sgd has momentum 0.9");
+      command, o.training,
+      {.epochs = "passes over the samples [10]",
+       .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002]",
+       .optimizer = "how weights move [adamw]; sgd has momentum 0.9",
+       .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "
+                   "tenth after each third [cosine]"});
   command.add_flag("--json", o.json, "print JSON instead");
-  static const std::string footer = std::string(kDataHelp) + kTrainExamples;
-  command.set_footer(footer.c_str());
+  command.set_footer((std::string(kDataHelp) + kTrainExamples).c_str());
   command.when_chosen([options] { train_model(*options); });
 }
 

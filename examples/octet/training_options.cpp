@@ -76,20 +76,15 @@ TrainingParts split(const Dataset& data, double share, uint64_t seed) {
 }  // namespace
 
 void add_training_options(Command& command, TrainingOptions& o,
-                          const char* epochs, const char* rate,
-                          const char* optimizer) {
+                          const TrainingHelp& help) {
   constexpr int64_t kMost = int64_t{1} << 31;
-  command.add("--epochs", o.epochs, 1, kMost, epochs);
+  command.add("--epochs", o.epochs, 1, kMost, help.epochs);
   command.add("--batch", o.batch, 1, kMost, "samples a step [64]");
-  command.add("--optimizer", o.optimizer, optimizer)
+  command.add("--optimizer", o.optimizer, help.optimizer)
       .type("sgd|adam|adamw|rmsprop|lion|lamb");
-  command.add("--rate", o.rate, 1e-12, 1e6, rate);
-  command
-      .add("--schedule", o.schedule,
-           "of the rate: cosine to 1 % of it; step, a tenth after each third; "
-           "exponential, to 1 %")
-      .type("constant|cosine|step|exponential")
-      .show_default();
+  command.add("--rate", o.rate, 1e-12, 1e6, help.rate);
+  command.add("--schedule", o.schedule, help.schedule)
+      .type("constant|cosine|step|exponential");
   command
       .add("--warmup", o.warmup, 0, 0.9,
            "share of the steps in which the rate rises")
@@ -171,7 +166,7 @@ train::Augmentation make_augmentation(const std::string& list) {
 
 void check_training_options(const TrainingOptions& o) {
   if (!o.optimizer.empty()) (void)optimizer_word(o.optimizer);
-  (void)schedule_word(o.schedule);
+  if (!o.schedule.empty()) (void)schedule_word(o.schedule);
   (void)make_augmentation(o.augment);
 }
 

@@ -21,8 +21,8 @@ struct TrainingOptions {
   int64_t batch = 0;   // 0: 64, or all samples if there are fewer
   std::string optimizer = "";
   double rate = 0;  // 0: the optimizer's
-  std::string schedule = "cosine";
-  double warmup = 0.05;
+  std::string schedule = "";
+  double warmup = 0;
   std::string augment = "";     // "flip,crop"
   std::string validation = "";  // a share, or a path; "": what the data has
   std::string log = "";         // a CSV file
@@ -32,10 +32,16 @@ struct TrainingOptions {
   CheckpointOptions checkpoint = {};
 };
 
-/// Adds them; `epochs`, `rate` and `optimizer` are the helps of three.
+/// What the help says of options whose defaults a command decides on.
+struct TrainingHelp {
+  const char* epochs;
+  const char* rate;
+  const char* optimizer;
+  const char* schedule;
+};
+
 void add_training_options(Command& command, TrainingOptions& options,
-                          const char* epochs, const char* rate,
-                          const char* optimizer);
+                          const TrainingHelp& help);
 
 /// Throws: ValueError for words that there are not.
 train::Optimizer make_optimizer(const std::string& name, double rate);

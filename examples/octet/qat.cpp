@@ -1,0 +1,241 @@
+// octet qat: from a float model to one that was fine-tuned in few bits.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/model_data.h>
+#include <octet/quant/calibrate.h>
+#include <octet/quant/qat.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/text_table.h>
+#include <octet/train/qat_preset.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "data_options.h"
+#include "loss_options.h"
+#include "placement_options.h"
+#include "read_model.h"
+#include "same_order.h"
+#include "training_options.h"
+
+namespace octet::program {
+namespace {
+
+constexpr const char* kQatExamples = R"(
+Examples:
+  octet qat model.h5 --data photos/ -o int8.onnx
+  octet qat mobilenet.h5 --data photos/ --preset int8_mobile --augment flip \
+    -o int8.onnx
+  octet qat model.keras --data x.npy --labels y.npy --preset int4 \
+    --trained-epochs 60 --trained-rate 0.05 -o int4.onnx
+)";
+
+struct Options {
+  ModelSource model;
+  DataOptions data;
+  PlacementOptions placement;
+  TrainingOptions training;
+  std::string preset = "int8";
+  int64_t trained_epochs = 30;
+  double trained_rate = 0.1;
+  std::string output;
+  bool json = false;
+};
+
+/// What is measured three times.
+struct Figures {
+  std::string what;
+  train::Evaluation evaluation;
+};
+
+std::string figures_text(const std::vector<Figures>& figures) {
+  std::vector<Align> columns = {Align::left, Align::right};
+  std::vector<std::string> head = {"", "loss"};
+  for (const auto& metric : figures[0].evaluation.metrics) {
+    columns.push_back(Align::right);
+    head.push_back(metric.name);
+  }
+  TextTable table(columns);
+  table.add_row(head);
+  for (const Figures& row : figures) {
+    std::vector<std::string> cells = {
+        row.what, fmt::format("{:.4f}", row.evaluation.loss)};
+    for (const auto& metric : row.evaluation.metrics) {
+      cells.push_back(metric.name.find("accuracy") == std::string::npos
+                          ? fmt::format("{:.4f}", metric.value)
+                          : fmt::format("{:.2f} %", percent(metric.value)));
+    }
+    table.add_row(cells);
+  }
+  return table.to_string();
+}
+
+/// Fine-tuning that makes a model worse is worth a word.
+void warn_of_loss(const Figures& before, const Figures& after) {
+  if (after.evaluation.loss <= before.evaluation.loss) return;
+  warn(fmt::format(
+      "qat: fine-tuning raised the loss from {:.4f} to {:.4f}. Hint: a smaller "
+      "--rate, more --epochs, --preset int8_mobile; or octet quantize, which "
+      "calibrates alone",
+      before.evaluation.loss, after.evaluation.loss));
+}
+
+train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
+                         const TrainingParts& parts) {
+  TrainingOptions training = o.training;
+  if (training.epochs == 0)
+    training.epochs = preset.epochs_of(o.trained_epochs);
+  train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
+  const bool own = training.optimizer.empty() && training.rate == 0;
+  options.optimizer =
+      own ? preset.optimizer(static_cast<float>(o.trained_rate))
+          : make_optimizer(
+                training.optimizer.empty() ? "sgd" : training.optimizer,
+                training.rate);
+  options.schedule =
+      training.schedule.empty() ? preset.schedule() : make_schedule(training);
+  return options;
+}
+
+std::string write_model(const Options& o, const Model& float_model,
+                        const Model& model,
+                        const std::vector<std::string>& classes) {
+  io::OnnxOptions names = names_of(o.model, float_model);
+  if (std::ssize(classes) == model.outputs()[0].shape()[-1]) {
+    names.classes = classes;
+  }
+  if (!o.output.ends_with(".onnx")) {
+    io::save_model(model, o.output, {.classes = names.classes});
+    return o.output + "\n";
+  }
+  const io::OnnxReport report = io::export_onnx(model, o.output, names);
+  warn_of_other_axes(o.model, float_model, names);
+  return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
+                     report.nodes, report.qdq_pairs, report.bytes);
+}
+
+void run_qat(const Options& o) {
+  check_output(o.output);
+  check_not_read(o.output, {o.model.what, o.data.labels});
+  check_training_options(o.training);
+  const train::QatPreset& preset = train::qat_preset(o.preset);
+  if (o.training.threads > 0) {
+    set_num_threads(static_cast<int>(o.training.threads));
+  }
+  warn_of_untrained(o.model);
+  const Model model = read_model(o.model);
+  const DataTarget target = target_of(model);
+  const io::OpenedData opened = open_data(o.data, target);
+  check_classes(model, o.model, opened);
+  const TrainingParts parts = parts_of(opened, o.training, o.data, target);
+  const Measured by = measured_by(o.training.loss, model, parts.training);
+  const Dataset training = data_for("qat", model, parts.training);
+  const Dataset judged =
+      data_for("qat", model, parts.validation ? *parts.validation : training);
+
+  Model qat = quantized(model, o.placement,
+                        [&](const Model& m, quant::QuantizeOptions options) {
+                          return preset.quantize(m, std::move(options));
+                        });
+  train::FitOptions options = tuning(o, preset, parts);
+  options.loss = by.loss;
+  options.metrics = by.metrics;
+  if (!o.json) {
+    print(describe("training samples", training, opened, o.data, target));
+    print(fmt::format("{} for validation: {}\n",
+                      parts.validation ? judged.size() : 0,
+                      parts.validation_is));
+    print(fmt::format("preset {}: {}; {} epochs at a rate of {:g}\n",
+                      preset.name, preset.description, options.epochs,
+                      options.optimizer.learning_rate()));
+  }
+  const auto measure = [&](const char* what, const Model& m) {
+    return Figures{
+        what, train::evaluate(
+                  m, judged,
+                  {.loss = by.loss, .metrics = by.metrics, .verbose = false})};
+  };
+  std::vector<Figures> figures = {measure("float", model)};
+  quant::calibrate(qat, training, preset.calibration());
+  figures.push_back(measure("calibrated", qat));
+  quant::prepare_qat(qat);
+  quant::freeze_bn_stats(qat);
+  train::fit(qat, training, options);
+  figures.push_back(measure("fine-tuned", qat));
+  warn_of_loss(figures[1], figures[2]);
+  const std::string written = write_model(o, model, qat, opened.classes);
+  if (o.json) {
+    Config config;
+    for (const Figures& row : figures) {
+      config.set(row.what, to_config(row.evaluation, by.loss.name()));
+    }
+    config.set("judged_by", parts.validation ? "validation" : "training")
+        .set("preset", std::string(preset.name))
+        .set("bits", int64_t{preset.bits})
+        .set("epochs", options.epochs)
+        .set("rate", double{options.optimizer.learning_rate()})
+        .set("output", o.output);
+    print(io::to_json(config) + "\n");
+    return;
+  }
+  print("\n" + figures_text(figures) +
+        (parts.validation ? "" : "on the training data itself\n") + written);
+}
+
+}  // namespace
+
+void add_qat(CommandLine& program) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  Command command = program.add_command(
+      "qat",
+      "Quantize a float model, calibrate it and fine-tune it on samples "
+      "(quantization-aware training)");
+  add_model(command, o.model, kModelHelp);
+  add_data_options(command, o.data);
+  command
+      .add("-o,--output", o.output,
+           "what to write: .onnx with Q/DQ, or .h5 to train on")
+      .type("OUT.onnx")
+      .required()
+      .check([](const std::string& path) -> std::string {
+        if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
+        return "expected the name of an .onnx or .h5 file, got '" + path + "'";
+      });
+  std::string presets;
+  for (const train::QatPreset& preset : train::qat_presets()) {
+    presets += fmt::format("{}{}: {}", presets.empty() ? "" : "; ", preset.name,
+                           preset.description);
+  }
+  command.add("--preset", o.preset, presets.c_str())
+      .type("int8|int8_mobile|int4")
+      .show_default();
+  command
+      .add("--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,
+           "epochs of the float training, of which the preset takes a share")
+      .show_default();
+  command
+      .add("--trained-rate", o.trained_rate, 1e-9, 1e6,
+           "largest rate of the float training, with sgd, likewise")
+      .show_default();
+  add_training_options(
+      command, o.training,
+      {.epochs = "passes over the samples [as the preset says]",
+       .rate = "learning rate [as the preset says; with --optimizer its own]",
+       .optimizer = "how weights move [sgd with momentum 0.9]",
+       .schedule = "of the rate [cosine]"});
+  add_placement_options(command, o.placement);
+  command.add_flag("--json", o.json, "print JSON instead");
+  command.set_footer((std::string(kDataHelp) + kQatExamples).c_str());
+  command.when_chosen([options] { run_qat(*options); });
+}
+
+}  // namespace octet::program

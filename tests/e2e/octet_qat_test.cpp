@@ -1,0 +1,98 @@
+// octet qat: three accuracies and a file.
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/zoo.h>
+#include <octet/runtime/rng.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class OctetQat : public ::testing::Test {
+ protected:
+  OctetQat() {
+    io::save_model(zoo::make("lenet", {.classes = 3}), folder_ / "in.h5",
+                   {.classes = {"a", "b", "c"}});
+    Tensor x({30, 28, 28, 1});
+    Rng(1).fill_uniform(x, 0, 1);
+    Tensor labels({30}, DType::i64);
+    int64_t next = 0;
+    for (int64_t& label : labels.data<int64_t>()) label = next++ % 3;
+    io::write_npy(folder_ / "x.npy", x);
+    io::write_npy(folder_ / "y.npy", labels);
+  }
+  CommandResult run(const std::string& options) const {
+    return run_command(
+        fmt::format("cd {} && {}/octet qat in.h5 --data x.npy --labels y.npy "
+                    "{} 2>&1",
+                    quoted(folder_.path()), OCTET_BIN, options));
+  }
+  std::string refusal(const std::string& options, int code = 1) const {
+    const CommandResult r = run(options);
+    EXPECT_EQ(r.exit_code, code) << r.output;
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.onnx"));
+    return r.output;
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetQat, GivesThreeAccuraciesAndAFileWithTheClasses) {
+  for (const char* preset : {"int8", "int8_mobile", "int4"}) {
+    const CommandResult r = run(fmt::format(
+        "-o out.onnx --json --epochs 2 --batch 8 --preset {}", preset));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    const Config result = io::from_json(r.output);
+    for (const char* phase : {"float", "calibrated", "fine-tuned"}) {
+      EXPECT_EQ(result.at(phase).at("samples").as_int(), 3) << phase;
+      EXPECT_LE(result.at(phase).at("accuracy").as_number(), 1);
+    }
+    EXPECT_EQ(result.at("epochs").as_int(), 2);
+    const io::OnnxSummary file = io::inspect_onnx(folder_ / "out.onnx");
+    EXPECT_THAT(file.classes, ElementsAre("a", "b", "c"));
+    EXPECT_FALSE(file.qdq_pairs.empty());
+  }
+}
+
+TEST_F(OctetQat, TakesItsEpochsAndRateFromThePreset) {
+  const CommandResult r =
+      run("-o out.h5 --json --trained-epochs 20 --trained-rate 0.2 --batch 16");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output);
+  EXPECT_EQ(result.at("epochs").as_int(), 2);
+  EXPECT_NEAR(result.at("rate").as_number(), 0.002, 1e-8);
+  EXPECT_EQ(io::class_names(folder_ / "out.h5").size(), 3u);
+}
+
+TEST_F(OctetQat, RefusesBeforeItTrains) {
+  EXPECT_THAT(refusal("-o out.onnx --preset int_8"),
+              HasSubstr("did you mean 'int8'"));
+  EXPECT_THAT(refusal("-o out.tflite", 2), HasSubstr(".onnx or .h5"));
+  EXPECT_THAT(refusal("-o in.h5"), HasSubstr("which is read"));
+  EXPECT_THAT(refusal("-o no/out.onnx"), HasSubstr("Hint: create it"));
+  EXPECT_THAT(refusal("-o out.onnx --policy tensort"),
+              HasSubstr("did you mean 'tensorrt'"));
+  ASSERT_EQ(run("-o q.h5 --epochs 1").exit_code, 0);
+  const CommandResult again = run_command(
+      fmt::format("cd {} && {}/octet qat q.h5 --data x.npy --labels y.npy -o "
+                  "out.onnx 2>&1",
+                  quoted(folder_.path()), OCTET_BIN));
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_THAT(again.output, HasSubstr("quantize"));
+}
+
+}  // namespace
+}  // namespace octet
