@@ -33,11 +33,17 @@ constexpr QatPreset kPresets[] = {
 }  // namespace
 
 std::vector<quant::LayerBits> inner_bits(const Model& model, int bits) {
-  if (bits < 2 || bits > 8) {
+  return inner_bits(model, bits, bits);
+}
+
+std::vector<quant::LayerBits> inner_bits(const Model& model, int weight,
+                                         int activation) {
+  for (const int bits : {weight, activation}) {
+    if (bits >= 2 && bits <= 8) continue;
     throw ValueError(
         fmt::format("inner_bits: expected bits in [2,8], got {}", bits));
   }
-  if (bits == 8) return {};
+  if (weight == 8 && activation == 8) return {};
   std::vector<std::string> kernels;
   for (const auto& layer : model.layers()) {
     const bool kernel = std::ranges::any_of(
@@ -45,7 +51,7 @@ std::vector<quant::LayerBits> inner_bits(const Model& model, int bits) {
         [](const Parameter& p) { return p.variable.shape().rank() > 1; });
     if (kernel) kernels.push_back(layer->name());
   }
-  std::vector<quant::LayerBits> widths = {{"*", bits, bits}};
+  std::vector<quant::LayerBits> widths = {{"*", weight, activation}};
   if (kernels.empty()) return widths;
   widths.push_back({kernels.front(), 8, 8});
   if (kernels.size() > 1) widths.push_back({kernels.back(), 8, 8});

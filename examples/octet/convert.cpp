@@ -48,8 +48,8 @@ void add_convert(CommandLine& program) {
     warn_of_other_axes(options->from, model, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
-    write_engine_files(options->to, file.target, options->engine, nullptr,
-                       options->from.limits());
+    print(write_engine_files(options->to, file.target, options->engine, nullptr,
+                             options->from.limits()));
   });
 }
 

@@ -112,25 +112,26 @@ void check_engine_options(const EngineOptions& o) {
   (void)profile_of(o.batches);
 }
 
-void write_engine_files(const std::string& onnx, io::OnnxTarget target,
-                        const EngineOptions& o, const Dataset* data,
-                        const io::FileLimits& limits) {
-  if (!o.golden) return;
+std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
+                               const EngineOptions& o, const Dataset* data,
+                               const io::FileLimits& limits) {
+  if (!o.golden) return {};
   const io::BatchProfile batches = profile_of(o.batches);
   const io::GoldenVectors golden = golden_of(onnx, batches.opt, data, limits);
-  print(fmt::format("{}: {} inputs, {} outputs\n",
-                    golden.inputs.at(0).npy.parent_path().string(),
-                    golden.inputs.size(), golden.outputs.size()));
+  const std::string vectors =
+      fmt::format("{}: {} inputs, {} outputs\n",
+                  golden.inputs.at(0).npy.parent_path().string(),
+                  golden.inputs.size(), golden.outputs.size());
   if (target == io::OnnxTarget::openvino ||
       target == io::OnnxTarget::onnxruntime) {
-    return;
+    return vectors;
   }
   const std::string lines = io::engine_commands(
       onnx, {.target = target, .batches = batches, .golden = &golden});
   const auto file =
       std::filesystem::path(onnx).replace_extension(".commands.sh");
   write_file(file, lines);
-  print(fmt::format("{}:\n\n{}", file.string(), lines));
+  return fmt::format("{}{}:\n\n{}", vectors, file.string(), lines);
 }
 
 }  // namespace octet::program

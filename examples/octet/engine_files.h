@@ -24,9 +24,10 @@ void check_engine_options(const EngineOptions& options);
 
 /// Where it is asked for, writes OUT.golden/, of the first samples of `data`
 /// or of noise in [0,1), and, for a target of TensorRT or any, OUT.commands.sh,
-/// which is printed too.
-void write_engine_files(const std::string& onnx, io::OnnxTarget target,
-                        const EngineOptions& options, const Dataset* data,
-                        const io::FileLimits& limits);
+/// and says which.
+std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
+                               const EngineOptions& options,
+                               const Dataset* data,
+                               const io::FileLimits& limits);
 
 }  // namespace octet::program

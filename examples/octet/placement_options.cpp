@@ -1,6 +1,7 @@
 #include "placement_options.h"
 
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <octet/io/placement_files.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/runtime/error.h>
+#include <octet/train/qat_preset.h>
 
 #include "choice.h"
 
@@ -39,6 +41,16 @@ void add_placement_options(Command& command, PlacementOptions& o) {
                    "with --policy toolkit: its placement also where Octet's "
                    "is another on purpose, such as flags of class entries");
   command
+      .add("--exclude", o.excluded,
+           "layers that stay float, by their names: a regular expression for "
+           "the whole of one; may be given several times")
+      .type("RE");
+  command
+      .add("--bits", o.bits,
+           "width of weights and of activations, 2 to 8, but for the first "
+           "and the last layer, which have 8")
+      .type("W,A");
+  command
       .add("--on-unknown", o.on_unknown,
            "about names that the network does not have")
       .type("error|warn")
@@ -60,6 +72,11 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
     options.cases.push_back(quant::insertion_case(name));
   }
   if (o.spec) options.spec = io::load_spec(*o.spec);
+  for (const std::string& name : o.excluded) {
+    options.spec.add(
+        name,
+        {.is_regex = true, .quantize_input = false, .quantize_weight = false});
+  }
   if (o.strict && o.policy != "toolkit") {
     throw UnsupportedError(fmt::format(
         "--strict: expected --policy toolkit, got --policy {}", o.policy));
@@ -83,16 +100,36 @@ void check_patterns_alone(std::string_view option,
       options.mode == quant::QuantizationMode::full) {
     return;
   }
-  throw UnsupportedError(
-      fmt::format("{} patterns: expected no --spec, no --case and full mode, "
-                  "as patterns decide alone, got some of these",
-                  option));
+  throw UnsupportedError(fmt::format(
+      "{} patterns: expected no --spec, --exclude or --case and full mode, "
+      "as patterns decide alone, got some of these",
+      option));
+}
+
+void add_widths(const Model& model, const PlacementOptions& o,
+                quant::QuantizeOptions& options) {
+  if (o.bits.empty()) return;
+  int weight = 0, activation = 0;
+  const char* const end = o.bits.data() + o.bits.size();
+  const auto first = std::from_chars(o.bits.data(), end, weight);
+  const bool comma = first.ptr != end && *first.ptr == ',';
+  const auto second =
+      std::from_chars(comma ? first.ptr + 1 : end, end, activation);
+  const auto fits = [](int bits) { return bits >= 2 && bits <= 8; };
+  if (!comma || second.ptr != end || !fits(weight) || !fits(activation)) {
+    throw ValueError(fmt::format(
+        "--bits: expected two widths from 2 to 8 as 4,8, got '{}'", o.bits));
+  }
+  options.bits = train::inner_bits(model, weight, activation);
+  // Scales of few bits are those of calibration, which sees the outliers.
+  if (weight < 8) options.weight.rule = quant::ScaleRule::fixed;
 }
 
 Model quantized(const Model& model, const PlacementOptions& o,
                 const Adjust& adjust) {
   const auto adjusted = [&](const Model& placed,
                             quant::QuantizeOptions options) {
+    add_widths(placed, o, options);
     return adjust ? adjust(placed, std::move(options)) : options;
   };
   quant::QuantizeOptions options = quantize_options(o);

@@ -20,12 +20,14 @@ struct PlacementOptions {
   std::vector<std::string> cases;
   std::optional<std::string> spec;
   bool strict = false;
+  std::vector<std::string> excluded;  // regular expressions
+  std::string bits;                   // "4,8": of weights, of activations
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
 
-/// All but the policy. Throws: ValueError, UnsupportedError for words that
-/// there are not or that do not go together; as io::load_spec().
+/// All but the policy and the widths. Throws: ValueError, UnsupportedError for
+/// words that there are not or that do not go together; as io::load_spec().
 quant::QuantizeOptions quantize_options(const PlacementOptions& options);
 
 /// Nothing: patterns. Throws: ValueError naming the option.
@@ -35,6 +37,10 @@ std::optional<quant::Policy> policy_of(std::string_view option,
 /// Throws: UnsupportedError for what patterns do not look at.
 void check_patterns_alone(std::string_view option,
                           const quant::QuantizeOptions& options);
+
+/// --bits, for a model. Throws: ValueError.
+void add_widths(const Model& model, const PlacementOptions& options,
+                quant::QuantizeOptions& quantize);
 
 /// Further options for a model, such as widths and rules of scales.
 using Adjust =

@@ -1,5 +1,6 @@
 // octet quantize: from a float model and samples to a file for TensorRT.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,17 +10,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <octet/io/npy.h>
+#include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
 #include <octet/quant/calibrate_auto.h>
+#include <octet/quant/ptq_ladder.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
+#include <octet/train/evaluate.h>
 
 #include "../program.h"
 #include "commands.h"
+#include "data_options.h"
 #include "engine_files.h"
 #include "export_options.h"
+#include "loss_options.h"
 #include "named_files.h"
 #include "placement_options.h"
 #include "read_model.h"
@@ -28,15 +33,15 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(Data:
-  A few hundred samples as the model sees them in use, scaled as in training:
-  float32 [N,...], images NHWC, those of an ONNX file too. With --labels a
-  quarter of them judges the methods by accuracy, else each tensor gets the
-  method with the least error.
+constexpr const char* kExamples =
+    R"(  A few hundred samples do. With classes a quarter of them judges the methods by
+  accuracy, else each tensor gets the method with the least error.
 
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
+  octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
   octet quantize resnet18.onnx -o int8.onnx --data x_nhwc.npy --method entropy
+  octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
@@ -48,44 +53,14 @@ struct Options {
   ExportOptions file;
   EngineOptions engine;
   std::string output;
-  std::vector<std::string> data;  // a path, or NAME=path
-  std::string labels;
+  DataOptions data;
   std::string method = "auto";
   int64_t samples = 0;
   double percentile = 99.99;
+  bool ladder = false;
+  double target = -1;  // below 0: a little below the float model's
+  bool json = false;
 };
-
-Tensor read_samples(const std::string& path) {
-  Tensor x = io::read_npy(path);
-  if (x.dtype() == DType::f32) return x;
-  throw FormatError(fmt::format(
-      "'{}': expected float32, got {}. Hint: x.astype(\"float32\"), scaled as "
-      "in training: / 255, as a rule",
-      path, to_string(x.dtype())));
-}
-
-Dataset read_data(const Options& o, const Model& model) {
-  const std::vector<std::string> names = input_names(model);
-  const std::vector<std::string> paths = paths_for("--data", o.data, names);
-  std::vector<NamedTensor> inputs;
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (paths[i].empty()) {
-      throw ValueError(fmt::format(
-          "--data: expected a file for each of '{}', got none for '{}'",
-          fmt::join(names, "', '"), names[i]));
-    }
-    inputs.emplace_back(names[i], read_samples(paths[i]));
-  }
-  if (o.labels.empty()) return Dataset::unlabelled(std::move(inputs));
-  Tensor labels = io::read_npy(o.labels);
-  if (labels.dtype() != DType::i64 || labels.shape().rank() != 1) {
-    throw FormatError(fmt::format(
-        "'{}': expected int64 [N], the classes, got {} {}. Hint: "
-        "labels.reshape(-1).astype(\"int64\")",
-        o.labels, to_string(labels.dtype()), labels.shape().to_string()));
-  }
-  return Dataset(std::move(inputs), std::move(labels));
-}
 
 std::optional<quant::Calibration> method_of(const std::string& word) {
   using quant::Calibration;
@@ -108,35 +83,181 @@ std::optional<quant::Calibration> method_of(const std::string& word) {
 /// How good the scales are, as text.
 std::string calibrate(Model& int8, const Dataset& data, const Options& o) {
   const std::optional<quant::Calibration> method = method_of(o.method);
+  // In few codes, what the largest value costs all others decides.
+  std::optional<quant::WeightRange> weights;
+  if (!o.placement.bits.empty()) weights = quant::WeightRange::mse;
   if (!method) {
-    return quant::calibrate_auto(int8, data, {.samples = o.samples})
+    return quant::calibrate_auto(int8, data,
+                                 {.weights = weights, .samples = o.samples})
         .to_string();
   }
   quant::calibrate(int8, data,
                    {.method = *method,
                     .percentile = static_cast<float>(o.percentile),
+                    .weights = weights,
                     .samples = o.samples});
   return fmt::format(
       "calibrated with {} on {} samples\n", o.method,
       o.samples > 0 ? std::min(o.samples, data.size()) : data.size());
 }
 
-void quantize(const Options& o) {
+/// Post-training methods until the accuracy is that of --accuracy.
+Model climb(const Model& model, const Dataset& data, const Options& o,
+            std::string& report) {
+  constexpr double kMayLose = 0.005;
+  const std::optional<quant::Policy> policy =
+      policy_of("--policy", o.placement.policy);
+  if (!policy) {
+    throw UnsupportedError(
+        "--ladder: expected --policy tensorrt or toolkit, got patterns");
+  }
+  if (data.label_specs().empty()) {
+    throw ValueError(
+        "--ladder: expected samples with labels to judge by, got none. Hint: "
+        "--labels, or a folder for each class");
+  }
+  quant::LadderOptions options{.quantize = quantize_options(o.placement)};
+  options.quantize.policy = *policy;
+  add_widths(model, o.placement, options.quantize);
+  if (o.samples > 0) options.methods.samples = o.samples;
+  const double target = o.target >= 0
+                            ? o.target
+                            : train::evaluate(model, data).accuracy - kMayLose;
+  quant::Ladder ladder = quant::ptq_ladder(model, data, target, options);
+  report = ladder.to_string();
+  return std::move(ladder.model);
+}
+
+/// The quantized model beside the float one, on samples that it was not
+/// calibrated on where there are such.
+struct Compared {
+  Dataset samples;
+  bool others;  ///< than those of calibration
+  double sqnr;
+  std::optional<train::Evaluation> before, after;
+};
+
+Compared compare(const Model& model, const Model& int8,
+                 const io::OpenedData& data) {
+  constexpr int64_t kMost = 2048;
+  Compared result{.samples = data_for("quantize", model,
+                                      data.test ? *data.test : data.train)
+                                 .sample(kMost),
+                  .others = data.test.has_value(),
+                  .sqnr = 0,
+                  .before = {},
+                  .after = {}};
+  double signal = 0, noise = 0;
+  const std::vector<Tensor> y = train::predict_all(model, result.samples);
+  const std::vector<Tensor> q = train::predict_all(int8, result.samples);
+  for (size_t i = 0; i < y.size(); ++i) {
+    for (size_t k = 0; k < y[i].f32().size(); ++k) {
+      const double value = y[i].f32()[k];
+      const double error = value - double{q[i].f32()[k]};
+      signal += value * value;
+      noise += error * error;
+    }
+  }
+  result.sqnr = 10 * std::log10(signal / noise);
+  if (!result.samples.label_specs().empty() && model.outputs().size() == 1) {
+    const Measured by = measured_by("auto", model, result.samples);
+    const train::EvaluateOptions options{
+        .loss = by.loss, .metrics = by.metrics, .verbose = false};
+    result.before = train::evaluate(model, result.samples, options);
+    result.after = train::evaluate(int8, result.samples, options);
+  }
+  return result;
+}
+
+std::string to_text(const Compared& c) {
+  std::string text =
+      fmt::format("\non {} {} samples:  SQNR of the outputs {:.1f} dB\n",
+                  c.samples.size(), c.others ? "other" : "of the", c.sqnr);
+  if (!c.before) return text;
+  const auto row = [](const char* name, double before, double after) {
+    return fmt::format("  {:<16} float {:.2f} %, quantized {:.2f} %\n", name,
+                       percent(before), percent(after));
+  };
+  for (size_t i = 0; i < c.before->metrics.size(); ++i) {
+    text += row(c.before->metrics[i].name.c_str(), c.before->metrics[i].value,
+                c.after->metrics[i].value);
+  }
+  return text;
+}
+
+Config to_config(const Compared& c) {
+  Config config;
+  config.set("samples", c.samples.size())
+      .set("other_than_calibration", c.others);
+  // Without an error it is infinite, which JSON lacks.
+  if (std::isfinite(c.sqnr)) config.set("sqnr_db", c.sqnr);
+  if (!c.before) return config;
+  for (size_t i = 0; i < c.before->metrics.size(); ++i) {
+    const std::string& name = c.before->metrics[i].name;
+    config.set("float_" + name, c.before->metrics[i].value)
+        .set("quantized_" + name, c.after->metrics[i].value);
+  }
+  return config;
+}
+
+/// Labels are there to judge by: classes alone can.
+void check_labels(const Options& o, const Dataset& data) {
+  if (o.data.labels.empty() || data.label_specs().empty()) return;
+  const TensorSpec label = data.label_specs()[0];
+  if (label.dtype == DType::i64) return;
+  throw FormatError(fmt::format(
+      "'{}': expected int64 [N], the classes, got {} {}. Hint: leave --labels "
+      "out where the model is no classifier",
+      o.data.labels, to_string(label.dtype), label.shape.to_string()));
+}
+
+void quantize(Options o) {
+  constexpr int64_t kUsual = 1024;
   check_output(o.output);
+  check_not_read(o.output, {o.model.what, o.data.labels});
   (void)method_of(o.method);
   (void)onnx_options(o.file, {});
   check_engine_options(o.engine);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const Dataset data = data_for("quantize", model, read_data(o, model));
-  Model int8 = quantized(model, o.placement);
-  print(calibrate(int8, data, o));
-  const io::OnnxOptions file = onnx_options(o.file, names_of(o.model, model));
-  const io::OnnxReport report = io::export_onnx(int8, o.output, file);
-  warn_of_other_axes(o.model, model, file);
+  const DataTarget target = target_of(model);
+  const io::OpenedData opened = open_data(o.data, target);
+  check_classes(model, o.model, opened);
+  check_labels(o, opened.train);
+  // Who names a file means all of it.
+  if (o.samples == 0 && opened.kind != "a .npy file" &&
+      opened.kind != ".npy files") {
+    o.samples = std::min(kUsual, opened.train.size());
+  }
+  const Dataset data = data_for("quantize", model, opened.train);
+  std::string report;
+  Model int8 =
+      o.ladder ? climb(model, data, o, report) : quantized(model, o.placement);
+  if (!o.ladder) report = calibrate(int8, data, o);
+  if (!o.json) print(report);
+  const Compared compared = compare(model, int8, opened);
+  io::OnnxOptions names = names_of(o.model, model);
+  if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
+    names.classes = opened.classes;
+  }
+  const io::OnnxOptions form = onnx_options(o.file, names);
+  const io::OnnxReport file = io::export_onnx(int8, o.output, form);
+  warn_of_other_axes(o.model, model, form);
+  const std::string engine = write_engine_files(o.output, form.target, o.engine,
+                                                &data, o.model.limits());
+  if (o.json) {
+    Config config = to_config(compared);
+    config.set("output", o.output)
+        .set("nodes", file.nodes)
+        .set("qdq_pairs", file.qdq_pairs)
+        .set("bytes", file.bytes);
+    print(io::to_json(config) + "\n");
+    return;
+  }
+  print(to_text(compared));
   print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
-                    report.nodes, report.qdq_pairs, report.bytes));
-  write_engine_files(o.output, file.target, o.engine, &data, o.model.limits());
+                    file.nodes, file.qdq_pairs, file.bytes));
+  print(engine);
 }
 
 }  // namespace
@@ -156,26 +277,33 @@ void add_quantize(CommandLine& program) {
                                          "got '" +
                                              path + "'";
       });
-  command
-      .add("--data", o.data,
-           "X.npy: float32 [N,...], samples to calibrate on; NAME=X.npy for "
-           "each of several inputs")
-      .required();
-  command.add("--labels", o.labels,
-              "L.npy: int64 [N], their classes, to choose by accuracy");
-  command
-      .add("--method", o.method,
-           "how ranges are found; auto tries all and keeps the best")
-      .type("auto|max|percentile|mse|entropy")
-      .show_default();
+  add_data_options(command, o.data);
+  const Option method =
+      command
+          .add("--method", o.method,
+               "how ranges are found; auto tries all and keeps the best")
+          .type("auto|max|percentile|mse|entropy")
+          .show_default();
   command.add("--percentile", o.percentile, 50, 100,
               "of --method percentile (99.99)");
   command.add("--samples", o.samples, 4, int64_t{1} << 31,
-              "so many of the samples, chosen by chance [all]");
+              "so many of the samples, chosen by chance [all of .npy files, "
+              "1024 of others]");
+  const Option ladder = command.add_flag(
+      "--ladder", o.ladder,
+      "post-training methods one after another, until the accuracy is "
+      "--accuracy: calibration, equalisation, bias correction, second-order "
+      "rounding");
+  command
+      .add("--accuracy", o.target, 0, 1,
+           "accuracy to stop at [the float model's less 0.005]")
+      .needs(ladder);
+  Option(method).excludes(ladder);
+  command.add_flag("--json", o.json, "print JSON instead");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);
   add_engine_options(command, o.engine);
-  command.set_footer(kExamples);
+  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
   command.when_chosen([options] { quantize(*options); });
 }
 

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
@@ -194,6 +195,53 @@ TEST_F(OctetQuantize, RefusesWhatTheTargetDoesNotRead) {
               HasSubstr("did you mean 'tensorrt10'"));
 }
 
+TEST_F(OctetQuantize, LeavesOutExcludedLayersAndNarrowsOthers) {
+  const auto weights = [&](const std::string& options) {
+    const CommandResult r =
+        run(fmt::format("--data {} --method max {}", file("x.npy"), options));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    const auto pairs = io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs;
+    return std::ranges::count(pairs, "weight", &io::OnnxQdqPair::kind);
+  };
+  const auto all = weights("");
+  EXPECT_EQ(weights("--exclude conv.*"), all - 2);
+  EXPECT_EQ(weights("--exclude conv1 --exclude conv2"), all - 2);
+  EXPECT_EQ(weights("--bits 4,8"), all);
+  EXPECT_EQ(weights("--fold"), all);
+  const std::string x = "--data " + file("x.npy");
+  std::filesystem::remove(folder_ / "int8.onnx");
+  EXPECT_THAT(refusal(x + " --exclude conv"), HasSubstr("'conv'"));
+  EXPECT_THAT(refusal(x + " --bits 4"), HasSubstr("as 4,8"));
+  EXPECT_THAT(refusal(x + " --bits 4,9"), HasSubstr("as 4,8"));
+}
+
+TEST_F(OctetQuantize, ComparesWithTheFloatModel) {
+  const CommandResult r = run(fmt::format("--data {} --labels {} --json",
+                                          file("x.npy"), file("l.npy")));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output.substr(r.output.find('{')));
+  EXPECT_EQ(result.at("samples").as_int(), 40);
+  EXPECT_GT(result.at("sqnr_db").as_number(), 20);
+  EXPECT_LT(result.at("sqnr_db").as_number(), 80);
+  EXPECT_NEAR(result.at("float_accuracy").as_number(),
+              result.at("quantized_accuracy").as_number(), 0.1);
+}
+
+TEST_F(OctetQuantize, ClimbsTheLadder) {
+  const std::string data =
+      fmt::format("--data {} --labels {}", file("x.npy"), file("l.npy"));
+  EXPECT_THAT(refusal("--ladder --data " + file("x.npy")),
+              HasSubstr("--labels"));
+  EXPECT_THAT(refusal(data + " --ladder --method max"), HasSubstr("--method"));
+  EXPECT_THAT(refusal(data + " --accuracy 0.5"), HasSubstr("--ladder"));
+  const CommandResult met = run(data + " --ladder --accuracy 0 --bits 4,8");
+  ASSERT_EQ(met.exit_code, 0) << met.output;
+  EXPECT_THAT(met.output, HasSubstr("met"));
+  const CommandResult missed = run(data + " --ladder --accuracy 1");
+  ASSERT_EQ(missed.exit_code, 0) << missed.output;
+  EXPECT_THAT(missed.output, HasSubstr("missed"));
+}
+
 TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {
   const std::string x = "--data " + file("x.npy");
   EXPECT_THAT(refusal(x + " --method best"), HasSubstr("--method: expected"));
@@ -210,7 +258,7 @@ TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {
   EXPECT_THAT(refusal("--data " + file("same.npy")), HasSubstr("that vary"));
   io::write_npy(folder_ / "few.npy", Tensor::zeros({7}, DType::i64));
   EXPECT_THAT(refusal(x + " --labels " + file("few.npy")),
-              HasSubstr("one label per input"));
+              HasSubstr("a label for each of the 40 samples, got 7"));
   EXPECT_THAT(refusal(x + " --labels " + file("x.npy")),
               HasSubstr("expected int64 [N]"));
   EXPECT_THAT(refusal("--data none.npy"), HasSubstr("none.npy"));

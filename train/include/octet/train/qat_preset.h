@@ -59,8 +59,11 @@ std::span<const QatPreset> qat_presets();
 /// Throws: NotFoundError naming the nearest names.
 const QatPreset& qat_preset(std::string_view name);
 
-/// All layers in `bits`, but for the first and the last one with a kernel; none
-/// for 8. Throws: ValueError for bits outside [2,8].
+/// Weights and what they read in so many bits, but for the first and the last
+/// layer with a kernel, which have 8; none where both are 8.
+/// Throws: ValueError for bits outside [2,8].
+std::vector<quant::LayerBits> inner_bits(const Model& model, int weight,
+                                         int activation);
 std::vector<quant::LayerBits> inner_bits(const Model& model, int bits);
 
 }  // namespace octet::train
