@@ -18,6 +18,8 @@
 #include <octet/runtime/printable.h>
 #include <octet/runtime/version.h>
 
+#include "completion.h"
+#include "job.h"
 #include "program.h"
 
 namespace octet::program {
@@ -227,6 +229,31 @@ CommandLine::CommandLine(const char* description, const char* name)
 
 CommandLine::~CommandLine() = default;
 
+void CommandLine::add_job_command() {
+  Command command = add_command(
+      "run", "Run the commands that a file describes, one after another");
+  command.add("job", job_, "JOB.toml: a section for each command").required();
+  command.set_footer(kJobHelp);
+}
+
+void CommandLine::add_completion_command() {
+  const auto shell = std::make_shared<std::string>();
+  Command command = add_command(
+      "completion", "Print what makes a shell complete commands and options");
+  command.add("shell", *shell, "bash, zsh or fish").required();
+  command.set_footer(kCompletionHelp);
+  command.when_chosen([this, shell] { print(completion(*app_, *shell)); });
+}
+
+void CommandLine::run_job() {
+  const std::string path = job_;
+  for (std::vector<std::string>& words : job_commands(*app_, path)) {
+    print(fmt::format("\n{}: {}\n", path, words.front()), 2);
+    std::ranges::reverse(words);  // as CLI11 takes them
+    app_->parse(std::move(words));
+  }
+}
+
 int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   if (app_->get_name().empty() && argc > 0) {
     app_->name(std::filesystem::path(argv[0]).filename().string());
@@ -242,6 +269,7 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
     }
     try {
       app_->parse(argc, argv);
+      if (!job_.empty()) run_job();
     } catch (const CLI::ParseError& error) {
       // --help and --version arrive here, too.
       if (error.get_exit_code() != 0) return refuse(explain(*app_, error));

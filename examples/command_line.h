@@ -78,13 +78,22 @@ class CommandLine : public Command {
   explicit CommandLine(const char* description, const char* name = "");
   ~CommandLine();
 
+  /// Adds `run JOB.toml`: the commands that are sections of a file, one after
+  /// another, with their options as keys.
+  void add_job_command();
+  /// Adds `completion SHELL`, which prints a script of what there is.
+  void add_completion_command();
+
   /// Parses the command line and runs `body` or the command that was chosen.
   /// Returns the exit code: 0 done (or help was asked for), 1 an error, told
   /// on standard error, 2 wrong usage.
   int run(int argc, char** argv, const std::function<void()>& body = {});
 
  private:
+  void run_job();
+
   std::unique_ptr<CLI::App> owned_;
+  std::string job_;
 };
 
 }  // namespace octet::program

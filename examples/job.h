@@ -1,0 +1,35 @@
+// `run JOB.toml`: commands and their options from a file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace octet::program {
+
+inline constexpr const char* kJobHelp = R"(
+A section is a command, its keys are the arguments and options, without dashes
+in front. Flags are true, what may be given several times is a list. The first
+command that fails ends the job. Example:
+
+  [train]
+  model = "zoo:resnet8"
+  data = "photos"
+  epochs = 20
+  output = "model.h5"
+
+  [evaluate]
+  model = "model.h5"
+  data = "photos"
+)";
+
+/// The words of the command line for each section, in their order.
+/// Throws: IoError; FormatError for what is no TOML, or nothing in it;
+/// UsageError for sections that are no commands, or keys outside of them.
+std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
+                                                   const std::string& path);
+
+}  // namespace octet::program

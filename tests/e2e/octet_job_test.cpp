@@ -1,0 +1,94 @@
+// octet run and octet completion.
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/file.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class OctetJob : public ::testing::Test {
+ protected:
+  CommandResult run(const std::string& job) const {
+    write_file(folder_ / "job.toml", job);
+    return run_command(fmt::format("cd {} && {}/octet run job.toml 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN));
+  }
+  TempFolder folder_;
+};
+
+TEST_F(OctetJob, RunsItsSectionsInTheirOrder) {
+  const CommandResult r =
+      run("# two of them\n[convert]\nmodel = \"zoo:lenet\"\nonnx = \"a.onnx\"\n"
+          "\n[inspect]\nmodel = \"a.onnx\"\njson = true\n");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_LT(r.output.find("job.toml: convert"),
+            r.output.find("job.toml: inspect"));
+  EXPECT_THAT(r.output, HasSubstr("\"opset\""));
+}
+
+TEST_F(OctetJob, EndsWithTheFirstCommandThatFails) {
+  const CommandResult r =
+      run("[inspect]\nmodel = \"none.h5\"\n[convert]\nmodel = \"zoo:lenet\"\n"
+          "onnx = \"a.onnx\"\n");
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.onnx"));
+}
+
+TEST_F(OctetJob, RefusesWhatIsNoJob) {
+  const auto refusal = [&](const std::string& job) {
+    const CommandResult r = run(job);
+    EXPECT_NE(r.exit_code, 0);
+    return r.output;
+  };
+  EXPECT_THAT(refusal(""), HasSubstr("a section such as [train]"));
+  EXPECT_THAT(refusal("epochs = 1\n"), HasSubstr("got 'epochs'"));
+  EXPECT_THAT(refusal("[trian]\nepochs = 1\n"),
+              HasSubstr("did you mean 'train'"));
+  EXPECT_THAT(refusal("[train]\nepoch = 1\n"),
+              HasSubstr("did you mean 'epochs'"));
+  EXPECT_THAT(refusal("[inspect]\njson = 7\n"),
+              HasSubstr("expected true or false"));
+  EXPECT_THAT(refusal("[run]\njob = \"job.toml\"\n"), HasSubstr("'[run]'"));
+}
+
+TEST(OctetCompletion, CompletesCommandsOptionsAndWords) {
+  const auto complete = [](const std::string& words, int at) {
+    return run_command(
+               fmt::format(
+                   "bash -c '. <({}/octet completion bash); COMP_WORDS=({}); "
+                   "COMP_CWORD={}; _octet; echo ${{COMPREPLY[@]}}' 2>&1",
+                   OCTET_BIN, words, at))
+        .output;
+  };
+  EXPECT_EQ(complete("octet quan", 1), "quantize\n");
+  EXPECT_EQ(complete("octet train --val", 2), "--validation\n");
+  EXPECT_EQ(complete("octet quantize --method m", 3), "max mse\n");
+  EXPECT_EQ(complete("octet train m.h5", 2), "\n");
+}
+
+TEST(OctetCompletion, WritesForThreeShells) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const CommandResult r = run_command(
+        fmt::format("{}/octet completion {} 2>&1", OCTET_BIN, shell));
+    EXPECT_EQ(r.exit_code, 0);
+    EXPECT_THAT(r.output, AllOf(HasSubstr("quantize"),
+                                HasSubstr("auto max percentile mse entropy")));
+  }
+  const CommandResult r =
+      run_command(fmt::format("{}/octet completion ksh 2>&1", OCTET_BIN));
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, HasSubstr("expected bash or zsh or fish"));
+}
+
+}  // namespace
+}  // namespace octet
