@@ -9,7 +9,9 @@ namespace octet::program {
 void add_bench(CommandLine& program);
 void add_compare(CommandLine& program);
 void add_convert(CommandLine& program);
+void add_doctor(CommandLine& program);
 void add_evaluate(CommandLine& program);
+void add_fold(CommandLine& program);
 void add_inspect(CommandLine& program);
 void add_lint(CommandLine& program);
 void add_plan(CommandLine& program);

@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
   octet::program::add_qat(program);
   octet::program::add_bench(program);
   octet::program::add_convert(program);
+  octet::program::add_fold(program);
+  octet::program::add_doctor(program);
   octet::program::add_lint(program);
   octet::program::add_verify(program);
   octet::program::add_compare(program);

@@ -1,0 +1,90 @@
+// octet fold and octet doctor.
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/layers/zoo.h>
+#include <octet/runtime/rng.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class OctetFold : public ::testing::Test {
+ protected:
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, options));
+  }
+  TempFolder folder_;
+};
+
+// Of the ONNX file it is the operators of octet predict that judge, which have
+// no kernel in common with the layers.
+TEST_F(OctetFold, KeepsWhatTheModelComputes) {
+  const Model model = zoo::make("resnet8", {.classes = 4, .seed = 3});
+  io::save_model(model, folder_ / "in.h5", {.classes = {"a", "b", "c", "d"}});
+  Tensor x({2, 32, 32, 3});
+  Rng(1).fill_uniform(x, 0, 1);
+  io::write_npy(folder_ / "nhwc.npy", x);
+  io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
+  const Tensor y = model.predict(x);
+  for (const bool onnx : {false, true}) {
+    const std::string out = onnx ? "out.onnx" : "out.h5";
+    const CommandResult r = run("fold in.h5 -o " + out);
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_THAT(r.output, HasSubstr(" -> "));
+    EXPECT_EQ(io::class_names(folder_ / out).size(), 4u);
+    EXPECT_THAT(run("inspect " + out).output,
+                Not(HasSubstr("BatchNormalization")));
+    ASSERT_EQ(run(fmt::format("predict {} --input {} --output y.npy", out,
+                              onnx ? "nchw.npy" : "nhwc.npy"))
+                  .exit_code,
+              0);
+    const Tensor found = io::read_npy(folder_ / "y.npy");
+    ASSERT_EQ(found.shape(), y.shape());
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      EXPECT_NEAR(found.f32()[i], y.f32()[i], 1e-4) << out;
+    }
+  }
+}
+
+TEST_F(OctetFold, SaysWhereThereIsNothingAndRefusesItsInput) {
+  io::save_model(zoo::make("lenet"), folder_ / "in.h5");
+  EXPECT_THAT(run("fold in.h5 -o out.h5").output, HasSubstr("nothing to fold"));
+  const CommandResult same = run("fold in.h5 -o in.h5");
+  EXPECT_EQ(same.exit_code, 1);
+  EXPECT_THAT(same.output, HasSubstr("which is read"));
+  EXPECT_EQ(run("fold in.h5 -o out.txt").exit_code, 2);
+}
+
+TEST_F(OctetFold, DoctorFindsThisBuild) {
+  const CommandResult r = run("doctor");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("instruction set"),
+                              HasSubstr("libhdf5"), HasSubstr("libonnx")));
+  EXPECT_EQ(io::from_json(run("doctor --json").output)
+                .as_list()
+                .front()
+                .at("what")
+                .as_string(),
+            "octet");
+  // What it needs and does not get is an error.
+  const CommandResult full = run("doctor --json >/dev/null; TMPDIR=/proc " +
+                                 std::string(OCTET_BIN) + "/octet doctor");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.output, HasSubstr("TMPDIR"));
+}
+
+}  // namespace
+}  // namespace octet
