@@ -1,5 +1,6 @@
 #include "placement_options.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -14,6 +15,46 @@
 #include "choice.h"
 
 namespace octet::program {
+namespace {
+
+/// The entries for single layers that have weights, or read something, with
+/// Q/DQ: a first or last layer that stays float has no width.
+std::vector<quant::LayerBits> of_quantized(std::vector<quant::LayerBits> bits,
+                                           const quant::QdqPlan& plan) {
+  const auto has = [&](const std::string& layer, bool weight) {
+    return std::ranges::any_of(plan.points, [&](const quant::QdqPoint& point) {
+      return point.layer == layer &&
+             (point.site.kind == quant::SiteKind::weight) == weight &&
+             point.site.kind != quant::SiteKind::output;
+    });
+  };
+  for (quant::LayerBits& entry : bits) {
+    if (entry.layer == "*") continue;
+    if (!has(entry.layer, true)) entry.weight.reset();
+    if (!has(entry.layer, false)) entry.activation.reset();
+  }
+  std::erase_if(bits, [](const quant::LayerBits& entry) {
+    return !entry.weight && !entry.activation;
+  });
+  return bits;
+}
+
+Model with_widths(const quant::QdqPlan& plan, const Model& model,
+                  const std::vector<quant::LayerBits>& bits) {
+  if (plan.points.empty()) {
+    throw ValueError(
+        "--bits: expected layers to quantize, got a placement without any");
+  }
+  return quant::apply(narrowed(plan, model, bits), model);
+}
+
+}  // namespace
+
+quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
+                        const std::vector<quant::LayerBits>& bits) {
+  if (bits.empty() || plan.points.empty()) return plan;
+  return quant::with_bits(plan, model, of_quantized(bits, plan));
+}
 
 void add_placement_options(Command& command, PlacementOptions& o) {
   command
@@ -136,16 +177,22 @@ Model quantized(const Model& model, const PlacementOptions& o,
   const std::optional<quant::Policy> policy = policy_of("--policy", o.policy);
   if (policy) {
     options.policy = *policy;
-    return quant::quantize_model(model, adjusted(model, std::move(options)));
+    options = adjusted(model, std::move(options));
+    const std::vector<quant::LayerBits> bits = std::exchange(options.bits, {});
+    if (bits.empty()) return quant::quantize_model(model, options);
+    return with_widths(quant::place(model, options).plan, model, bits);
   }
   check_patterns_alone("--policy", options);
   const quant::TransformResult found =
       quant::transform(model, quant::tensorrt_patterns());
   options = adjusted(found.model, std::move(options));
-  return quant::insert_qdq(found.model, found.matches,
-                           {.activation = options.activation,
-                            .weight = options.weight,
-                            .bits = options.bits});
+  const quant::QuantConfig config{.activation = options.activation,
+                                  .weight = options.weight};
+  if (options.bits.empty()) {
+    return quant::insert_qdq(found.model, found.matches, config);
+  }
+  return with_widths(quant::plan_of_matches(found.model, found.matches, config),
+                     found.model, options.bits);
 }
 
 }  // namespace octet::program

@@ -38,9 +38,15 @@ std::optional<quant::Policy> policy_of(std::string_view option,
 void check_patterns_alone(std::string_view option,
                           const quant::QuantizeOptions& options);
 
-/// --bits, for a model. Throws: ValueError.
+/// --bits, for a model, whether its first and last layer have Q/DQ or not.
+/// Throws: ValueError.
 void add_widths(const Model& model, const PlacementOptions& options,
                 quant::QuantizeOptions& quantize);
+
+/// A plan with what add_widths() put into QuantizeOptions::bits, but for layers
+/// without Q/DQ.
+quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
+                        const std::vector<quant::LayerBits>& bits);
 
 /// Further options for a model, such as widths and rules of scales.
 using Adjust =

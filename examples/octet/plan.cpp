@@ -65,13 +65,19 @@ Placed placed_by(std::string_view option, const std::string& policy,
                  const Model& model, quant::QuantizeOptions options) {
   using quant::Policy;
   const std::optional<Policy> chosen = policy_of(option, policy);
+  const std::vector<quant::LayerBits> bits = std::exchange(options.bits, {});
   if (chosen) {
     options.policy = *chosen;
     if (options.policy != Policy::toolkit) options.toolkit = {};
-    return {.placement = quant::place(model, options)};
+    Placed placed{.placement = quant::place(model, options)};
+    placed.placement.plan = narrowed(placed.placement.plan, model, bits);
+    return placed;
   }
   check_patterns_alone(option, options);
-  quant::PatternPlacement placed = quant::place_by_patterns(model);
+  quant::PatternPlacement placed = quant::place_by_patterns(
+      model, quant::tensorrt_patterns(),
+      {.activation = options.activation, .weight = options.weight});
+  placed.placement.plan = narrowed(placed.placement.plan, placed.model, bits);
   return {std::move(placed.placement), std::move(placed.model),
           std::move(placed.report.conversions)};
 }
@@ -173,8 +179,9 @@ void warn_of(const Placed& placed, bool saved) {
 }
 
 void plan(const Options& o) {
-  const quant::QuantizeOptions options = quantize_options(o.placement);
+  quant::QuantizeOptions options = quantize_options(o.placement);
   const Model model = read_model(o.model);
+  add_widths(model, o.placement, options);
   const Placed placed =
       placed_by("--policy", o.placement.policy, model, options);
   const quant::QdqPlan& plan = placed.placement.plan;

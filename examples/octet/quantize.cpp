@@ -119,6 +119,11 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
   quant::LadderOptions options{.quantize = quantize_options(o.placement)};
   options.quantize.policy = *policy;
   add_widths(model, o.placement, options.quantize);
+  if (!o.placement.bits.empty() && !o.placement.excluded.empty()) {
+    throw UnsupportedError(
+        "--ladder: expected --bits or --exclude, got both. Hint: --method, "
+        "without --ladder, takes both");
+  }
   if (o.samples > 0) options.methods.samples = o.samples;
   const double target = o.target >= 0
                             ? o.target

@@ -207,6 +207,9 @@ TEST_F(OctetQuantize, LeavesOutExcludedLayersAndNarrowsOthers) {
   EXPECT_EQ(weights("--exclude conv.*"), all - 2);
   EXPECT_EQ(weights("--exclude conv1 --exclude conv2"), all - 2);
   EXPECT_EQ(weights("--bits 4,8"), all);
+  // A first layer that stays float has no width.
+  EXPECT_EQ(weights("--bits 4,4 --exclude conv1"), all - 1);
+  EXPECT_GT(weights("--bits 4,4 --policy patterns"), 0);
   EXPECT_EQ(weights("--fold"), all);
   const std::string x = "--data " + file("x.npy");
   std::filesystem::remove(folder_ / "int8.onnx");
