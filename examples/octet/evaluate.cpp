@@ -6,6 +6,7 @@
 
 #include <octet/io/json.h>
 #include <octet/layers/model_data.h>
+#include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
@@ -51,6 +52,22 @@ std::pair<Dataset, std::string> part_of(const io::OpenedData& data,
   return {data.train, data.test ? "training samples" : "samples"};
 }
 
+/// What is no better than guessing may have been asked in a wrong way.
+void warn_of_guessing(const Options& o, const Model& model,
+                      const train::Evaluation& result) {
+  constexpr int64_t kFewest = 50;
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  if (o.model.what.starts_with("zoo:") || result.samples < kFewest ||
+      classes < 3 || !(result.accuracy < 1.5 / static_cast<double>(classes))) {
+    return;
+  }
+  warn(fmt::format(
+      "evaluate: {:.2f} % of {} classes is about what guessing gives. Hint: "
+      "inputs as in training (--preprocess, or the scale of the .npy file), "
+      "and labels in the order of the outputs",
+      percent(result.accuracy), classes));
+}
+
 void evaluate(const Options& o) {
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
@@ -65,6 +82,7 @@ void evaluate(const Options& o) {
       .batch_size = o.batch, .loss = by.loss, .metrics = by.metrics};
   if (o.json) options.verbose = false;
   const train::Evaluation result = train::evaluate(model, data, options);
+  warn_of_guessing(o, model, result);
   if (o.json) {
     Config config = to_config(result, by.loss.name());
     config.set("model", o.model.what).set("data", opened.kind);

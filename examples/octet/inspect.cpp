@@ -1,6 +1,11 @@
 #include <memory>
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/io/checkpoint.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
@@ -24,6 +29,18 @@ std::string layers_of_onnx(const ModelSource& source, bool json) {
   return to_text(read.model) + "\n" + read.report.to_string();
 }
 
+/// "classes: 3 ('bar', 'cross', 'disc')", if a file names them.
+std::string classes_text(const std::vector<std::string>& classes) {
+  return classes.empty() ? ""
+                         : fmt::format("\nclasses: {} ('{}')\n", classes.size(),
+                                       fmt::join(classes, "', '"));
+}
+
+void add_classes(const std::vector<std::string>& classes, Config& config) {
+  if (classes.empty()) return;
+  config.set("classes", Config::List(classes.begin(), classes.end()));
+}
+
 std::string inspected(const ModelSource& source, bool json, bool fused,
                       bool layers) {
   const std::string& what = source.what;
@@ -34,14 +51,22 @@ std::string inspected(const ModelSource& source, bool json, bool fused,
   }
   if (what != "zoo:" && !is_onnx(what)) {
     const Model model = read_model(source);
-    return json ? io::to_json(to_config(model)) + "\n" : to_text(model);
+    const std::vector<std::string> classes =
+        what.starts_with("zoo:") ? std::vector<std::string>()
+                                 : io::class_names(what, source.limits());
+    if (!json) return to_text(model) + classes_text(classes);
+    Config config = to_config(model);
+    add_classes(classes, config);
+    return io::to_json(config) + "\n";
   }
   check_no_architecture(source);
   check_no_input_shape(source);
   if (what == "zoo:") return list_zoo(json);
   const io::OnnxSummary summary = io::inspect_onnx(what);
-  return json ? io::to_json(io::to_config(summary)) + "\n"
-              : io::to_table(summary);
+  if (!json) return io::to_table(summary) + classes_text(summary.classes);
+  Config config = io::to_config(summary);
+  add_classes(summary.classes, config);
+  return io::to_json(config) + "\n";
 }
 
 }  // namespace

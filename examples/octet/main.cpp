@@ -3,8 +3,8 @@
 
 int main(int argc, char** argv) {
   octet::program::CommandLine program(
-      "Looks into neural networks, quantizes, runs, measures, judges and "
-      "converts them.",
+      "Looks into neural networks, trains, quantizes, runs, measures, judges "
+      "and converts them.",
       "octet");
   octet::program::add_inspect(program);
   octet::program::add_plan(program);

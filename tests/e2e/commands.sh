@@ -67,6 +67,10 @@ expect "abs(120 * $told - $found)" '<=' 1
 [[ -s y.npy ]] || fail "expected y.npy"
 
 # The names of the classes went along: other folders are refused.
+for model in model.h5 int8.onnx; do
+  "$octet" inspect "$model" >out.txt
+  grep -q "classes: 3 ('bar', 'cross', 'disc')" out.txt || fail "$model: $(cat out.txt)"
+done
 mkdir other
 cp -r images/test/bar other/triangle
 cp -r images/test/cross images/test/disc other/

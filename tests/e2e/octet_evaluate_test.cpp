@@ -83,6 +83,23 @@ TEST_F(OctetEvaluate, TakesTargetsWithALossOfTheirs) {
   EXPECT_NEAR(io::from_json(r.output).at("loss").as_number(), 3.25, 1e-6);
 }
 
+TEST_F(OctetEvaluate, WarnsOfAnswersThatAreGuesses) {
+  Tensor logits = Tensor::zeros({60, 7});
+  for (size_t i = 0; i < 60; ++i) logits.f32()[7 * i + i % 7] = 2;
+  io::write_npy(folder_ / "x.npy", logits);
+  io::write_npy(folder_ / "y.npy", Tensor::zeros({60}, DType::i64));
+  EXPECT_THAT(run("same.h5", "--data x.npy --labels y.npy").output,
+              AllOf(HasSubstr("15.00 %"), HasSubstr("what guessing gives"),
+                    HasSubstr("--preprocess")));
+  Tensor right({60}, DType::i64);
+  for (size_t i = 0; i < 60; ++i) {
+    right.data<int64_t>()[i] = static_cast<int64_t>(i % 7);
+  }
+  io::write_npy(folder_ / "y.npy", right);
+  EXPECT_THAT(run("same.h5", "--data x.npy --labels y.npy").output,
+              ::testing::Not(HasSubstr("guessing")));
+}
+
 TEST_F(OctetEvaluate, RefusesWhatHasNoAnswer) {
   EXPECT_THAT(refusal("same.h5", "--data x.npy"),
               HasSubstr("--labels: expected a file"));
