@@ -1,5 +1,6 @@
 #include "training_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -40,18 +41,43 @@ ScheduleWord schedule_word(const std::string& name) {
         {"exponential", ScheduleWord::exponential}}});
 }
 
-std::shared_ptr<const train::Transform> transform_named(
-    const std::string& word) {
-  using Make = std::shared_ptr<const train::Transform> (*)();
+std::shared_ptr<const train::Transform> transform_named(const std::string& word,
+                                                        float high) {
+  using Make = std::shared_ptr<const train::Transform> (*)(float);
   return choice<Make, 7>(
       "--augment", word,
-      {{{"flip", [] { return train::random_flip(); }},
-        {"crop", [] { return train::random_crop(); }},
-        {"shift", [] { return train::random_shift(); }},
-        {"rotation", [] { return train::random_rotation(); }},
-        {"brightness", [] { return train::random_brightness(); }},
-        {"contrast", [] { return train::random_contrast(); }},
-        {"cutout", [] { return train::cutout(); }}}})();
+      {{{"flip", [](float) { return train::random_flip(); }},
+        {"crop", [](float) { return train::random_crop(); }},
+        {"shift", [](float) { return train::random_shift(); }},
+        {"rotation", [](float) { return train::random_rotation(); }},
+        {"brightness",
+         [](float most) {
+           return train::random_brightness(
+               {.delta = 0.2f * most, .high = most});
+         }},
+        {"contrast",
+         [](float most) { return train::random_contrast({.high = most}); }},
+        {"cutout", [](float) { return train::cutout(); }}}})(high);
+}
+
+/// The end of the range of images that changes of their values stay in; 1 where
+/// there are no such changes.
+float high_of(const Dataset& data, const std::string& augment) {
+  constexpr int64_t kLooked = 64;
+  constexpr float kDark = 32;
+  if (augment.find("brightness") == std::string::npos &&
+      augment.find("contrast") == std::string::npos) {
+    return 1;
+  }
+  const Batch batch = data.batch(0, std::min(kLooked, data.size()));
+  const auto [low, high] = std::ranges::minmax(batch.inputs.at(0).f32());
+  if (low >= 0 && high <= 1) return 1;
+  // Bytes: dark ones are beyond this among so many images.
+  if (low >= 0 && high > kDark && high <= 255) return 255;
+  throw ValueError(fmt::format(
+      "--augment: expected values in [0,1] or [0,255] for brightness and "
+      "contrast, got {:g} to {:g}. Hint: leave these two out",
+      low, high));
 }
 
 /// The number that a word is as a whole.
@@ -92,7 +118,7 @@ void add_training_options(Command& command, TrainingOptions& o,
   command
       .add("--augment", o.augment,
            "random changes of training images: flip, crop, shift, rotation, "
-           "brightness, contrast, cutout (values in [0,1])")
+           "brightness, contrast, cutout")
       .type("LIST");
   command
       .add("--validation", o.validation,
@@ -153,12 +179,12 @@ train::Schedule make_schedule(const TrainingOptions& o) {
   return train::warmup({.length = o.warmup, .unit = share}, schedule);
 }
 
-train::Augmentation make_augmentation(const std::string& list) {
+train::Augmentation make_augmentation(const std::string& list, float high) {
   train::Augmentation transforms;
   size_t at = 0;
   while (!list.empty() && at <= list.size()) {
     const size_t end = std::min(list.find(',', at), list.size());
-    transforms.push_back(transform_named(list.substr(at, end - at)));
+    transforms.push_back(transform_named(list.substr(at, end - at), high));
     at = end + 1;
   }
   return transforms;
@@ -219,7 +245,8 @@ train::FitOptions fit_options_of(const TrainingOptions& o,
       .seed = static_cast<uint64_t>(o.seed),
       .validation = parts.validation ? &*parts.validation : nullptr,
       .verbose = false,
-      .augmentation = make_augmentation(o.augment),
+      .augmentation =
+          make_augmentation(o.augment, high_of(parts.training, o.augment)),
       .checkpoints = checkpoints_of(o.checkpoint, phase),
       .resume = o.checkpoint.resume};
   if (o.batch > 0) options.batch_size = o.batch;

@@ -46,7 +46,8 @@ void add_training_options(Command& command, TrainingOptions& options,
 /// Throws: ValueError for words that there are not.
 train::Optimizer make_optimizer(const std::string& name, double rate);
 train::Schedule make_schedule(const TrainingOptions& options);
-train::Augmentation make_augmentation(const std::string& list);
+/// For images with values up to `high`.
+train::Augmentation make_augmentation(const std::string& list, float high = 1);
 /// All of the above, before data is read or a model trained.
 void check_training_options(const TrainingOptions& options);
 
@@ -65,6 +66,8 @@ TrainingParts parts_of(const io::OpenedData& data,
                        const DataTarget& target);
 
 /// What fit() takes but for optimizer and schedule. `parts` must outlive it.
+/// Throws: ValueError for changes of brightness or contrast where the values
+/// are neither in [0,1] nor in [0,255].
 train::FitOptions fit_options_of(const TrainingOptions& options,
                                  const TrainingParts& parts,
                                  const std::string& phase, bool quiet);

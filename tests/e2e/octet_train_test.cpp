@@ -111,6 +111,9 @@ TEST_F(OctetTrain, RefusesBeforeItTrains) {
   EXPECT_EQ(bytes("in.h5"), before);
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment flip,cropp"),
               HasSubstr("did you mean 'crop'"));
+  // Values up to 4.
+  EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --augment brightness"),
+              HasSubstr("expected values in [0,1] or [0,255]"));
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --optimizer adm"),
               HasSubstr("did you mean 'adam'"));
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --schedule cosin"),
