@@ -165,6 +165,15 @@ TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
   EXPECT_EQ(warnings.messages.size(), 2u);
 }
 
+/// Those of files: a training as short as these is warned of, too.
+std::vector<std::string> of_files(const WarningsKept& warnings) {
+  std::vector<std::string> result = warnings.messages;
+  std::erase_if(result, [](const std::string& message) {
+    return message.find("running statistics") != std::string::npos;
+  });
+  return result;
+}
+
 TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
@@ -175,7 +184,7 @@ TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
   }
   const WarningsKept warnings;
   EXPECT_EQ(train_in(checkpoints, true), expected);
-  EXPECT_EQ(warnings.messages.size(), 2u);
+  EXPECT_EQ(of_files(warnings).size(), 2u);
 }
 
 TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
@@ -337,8 +346,8 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
   EXPECT_EQ(trained, expected);
   // Nothing is there of steps 12, 14 and so on.
   EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
-  ASSERT_FALSE(warnings.messages.empty());
-  EXPECT_THAT(warnings.messages[0],
+  ASSERT_FALSE(of_files(warnings).empty());
+  EXPECT_THAT(of_files(warnings)[0],
               AllOf(HasSubstr("fit: cannot save a checkpoint, going on without "
                               "it: "),
                     HasSubstr("cannot write: ")));

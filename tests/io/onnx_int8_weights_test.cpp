@@ -13,6 +13,7 @@
 
 #include "onnx/check.h"
 #include "tests/quant/folding.h"
+#include "tests/temp_folder.h"
 
 namespace octet::io {
 namespace {
