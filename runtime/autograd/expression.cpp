@@ -13,6 +13,7 @@ namespace {
 
 Expression unquantized(Expression e) {
   e.grid = {};
+  e.on_grid = false;
   return e;
 }
 
@@ -98,7 +99,8 @@ Reader::Reader(const Expression& expression, Form form)
       call_.b = shift_of(e.first.b);
     }
   }
-  if (!e.grid.empty()) {
+  const bool there = e.on_grid && form == Form::real;
+  if (!e.grid.empty() && !there) {
     call_.quantize = true;
     call_.scale = e.grid.scale.item();
     call_.code_low = static_cast<float>(e.grid.low);

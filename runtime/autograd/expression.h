@@ -57,6 +57,7 @@ struct Expression {
   float low = -kInfinity;
   float high = kInfinity;
   Grid grid;                       // per tensor
+  bool on_grid = false;            // first.t is: Q leaves it as it is
   bool clipped_gradient = true;    // of Q: the clipped straight-through rule
   ScaleTarget scale;               // of the grid
   std::shared_ptr<Tensor> buffer;  // of a two-term expression

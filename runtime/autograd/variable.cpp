@@ -193,7 +193,8 @@ Expression expression_of(const Variable& x) {
   e.shape = node.shape;
   e.first = node.term();
   if (own != nullptr) {
-    e.grid = own->grid;  // Q is idempotent: a stored value is on its grid
+    e.grid = own->grid;
+    e.on_grid = !e.grid.empty();
   }
   return e;
 }

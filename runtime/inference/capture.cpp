@@ -244,19 +244,32 @@ bool Capture::multiplied(const Variable& x, const Variable& by,
   }
   const int64_t channels = x.shape()[-1];
   if (by.shape()[-1] != channels || by.shape().size() != channels) return false;
-  int first = value_of(x);
+  const int first = value_of(x);
   const int multiplier = value_of(by);
   if (first < 0 || multiplier < 0) return false;
   Pointwise p;
-  const Value v = at(graph_.values, first);
-  p.first_grid = v.grid;
-  if (!v.grid.empty()) first = evaluation(v.pointwise, v.shape, {});
   p.e.shape = value.shape();
   p.e.first.b = Tensor::full({channels}, -0.0f);
   p.first = first;
   p.multiplier = multiplier;
   p.after = std::max(graph_.after(first), graph_.after(multiplier));
   compute(std::move(p), value);
+  return true;
+}
+
+bool Capture::called(const Variable& x, const Program::Function& function,
+                     const Tensor& value) {
+  const int read = value_of(x);
+  if (read < 0) return false;
+  Call noted;
+  noted.name = name_;
+  noted.function = function;
+  noted.inputs = {read};
+  noted.output = add_value({.shape = value.shape(),
+                            .call = static_cast<int>(graph_.calls.size()),
+                            .grid = {}},
+                           value);
+  graph_.calls.push_back(std::move(noted));
   return true;
 }
 

@@ -23,10 +23,7 @@ struct Pointwise {
   int second = -1;
   int after = -1;  // the call whose outputs it has to wait for; -1: none
   std::optional<kernels::Activation> function;
-  // Of a product: a value, one number a channel of each sample, for e.a, and
-  // the grid that the other value is put on first.
-  int multiplier = -1;
-  Grid first_grid;
+  int multiplier = -1;  // of a product: one number a channel of each sample
 
   bool fusable = false;
   int sums = -1;  // of the value that may be fused with
@@ -98,6 +95,8 @@ class Capture : public Recorder {
                  const Tensor& value) override;
   bool multiplied(const Variable& x, const Variable& by,
                   const Tensor& value) override;
+  bool called(const Variable& x, const Program::Function& function,
+              const Tensor& value) override;
   void padded(const Variable& x, const Pads& pads,
               const Tensor& value) override;
 

@@ -260,6 +260,7 @@ void Planner::emit_call(int index) {
     autograd::Expression e;
     if (term_of(input) != input) e = at(graph_.pointwise, v.pointwise).e;
     e.grid = v.grid;
+    e.on_grid = !e.grid.empty();
     step.forms.push_back(std::move(e));
   }
   step.output = find(call.output, Stored::values, true);
@@ -373,7 +374,6 @@ void Planner::emit_evaluations(int after) {
       }
       if (p.multiplier >= 0) {
         step.multiplier = find(p.multiplier, floats_of(p.multiplier), true);
-        step.first_grid = p.first_grid;
       }
       step.output = output;
       plan_.steps.push_back({"", std::move(step), {}});

@@ -31,7 +31,6 @@ struct EvaluateStep {
   autograd::Expression e;
   std::optional<kernels::Activation> function;  // of e before Q
   int multiplier = -1;                          // a storage: e.a of each sample
-  Grid first_grid;                              // of what is multiplied
   int first = -1, second = -1;
   int output = -1;
 };

@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include <octet/runtime/program.h>
+
 #include "../ops/weights.h"
 
 namespace octet::inference {
@@ -36,6 +38,9 @@ class Recorder {
   /// False as above, and for `by` of another shape.
   virtual bool multiplied(const Variable& x, const Variable& by,
                           const Tensor& value) = 0;
+  /// `value` stands for function({x}), which will be called. False as above.
+  virtual bool called(const Variable& x, const Program::Function& function,
+                      const Tensor& value) = 0;
   /// `value` is x with zeros around its images.
   virtual void padded(const Variable& x, const Pads& pads,
                       const Tensor& value) = 0;

@@ -56,8 +56,6 @@ class Run {
   void run(const CallStep& step);
   void store(const Reader& reader, const Reader::Rows& rows, int output,
              int64_t image, int64_t row);
-  void multiply(const EvaluateStep& step, autograd::Expression e, Form form,
-                const Reader::Rows& rows);
   // What is computed at a time of a step, by one thread.
   struct Part {
     int64_t image;        // of a step that is not flat
@@ -250,46 +248,21 @@ void Run::run(const EvaluateStep& step) {
   if (step.function) e = activated(e, *step.function);
   const Storage& s = storage(step.output);
   const Form form = s.form == Stored::float_codes ? Form::codes : Form::real;
-  const bool product = step.multiplier >= 0;
   std::optional<Reader> reader;
-  if (!product) reader.emplace(e, form);
+  if (step.multiplier < 0) reader.emplace(e, form);
   const int64_t bands = band_count(n_, s.h);
   parallel_for(n_ * bands, [&](int64_t i) {
     const int64_t band = i % bands;
     const Reader::Rows rows{i / bands, s.h * band / bands,
                             s.h * (band + 1) / bands};
-    if (product) {
-      multiply(step, e, form, rows);
-    } else {
+    if (reader) {
       store(*reader, rows, step.output, rows.image, rows.first);
+    } else {
+      autograd::Expression product = e;
+      product.first.a = tensor(step.multiplier).slice(rows.image, 1);
+      store(Reader(product, form), rows, step.output, rows.image, rows.first);
     }
   });
-}
-
-// A few rows at a time, which stay in the cache, are put on their grid.
-void Run::multiply(const EvaluateStep& step, autograd::Expression e, Form form,
-                   const Reader::Rows& rows) {
-  constexpr int64_t kFew = 8192;  // values
-  const Storage& s = storage(step.output);
-  e.first.a = tensor(step.multiplier).slice(rows.image, 1);
-  if (step.first_grid.empty()) {
-    store(Reader(e, form), rows, step.output, rows.image, rows.first);
-    return;
-  }
-  const Tensor whole = tensor(step.first);
-  autograd::Expression on_grid = autograd::expression_of(whole, nullptr);
-  on_grid.grid = step.first_grid;
-  const Reader first(on_grid, Form::real);
-  const int64_t most = std::clamp<int64_t>(kFew / (s.w * s.c), 1, s.h);
-  for (int64_t row = rows.first; row < rows.last; row += most) {
-    const int64_t count = std::min(most, rows.last - row);
-    const int64_t pixel = (rows.image * s.h + row) * s.w;
-    Tensor few({1, count, s.w, s.c});
-    first.read_pixels(pixel, pixel + count * s.w, few.f32().data());
-    e.shape = few.shape();
-    e.first.t = few;
-    store(Reader(e, form), {0, 0, count}, step.output, rows.image, row);
-  }
 }
 
 void Run::run(const CallStep& step) {

@@ -16,10 +16,11 @@ OCTET_INLINE V polynomial(V x, const float (&c)[N]) {
   return y;
 }
 
-// x = k * ln 2 + r with |r| <= ln(2)/2; p = exp(r) - 1.
+// x = k * ln 2 + r with |r| <= ln(2)/2; p = exp(r) - 1. The low bits of
+// `biased` are those of k + 127, the exponent of a float.
 template <class V>
 struct Exponent {
-  decltype(as_int(V{})) k;
+  decltype(as_int(V{})) biased;
   V p;
 };
 
@@ -27,17 +28,13 @@ template <class V>
 OCTET_INLINE Exponent<V> split_exponent(V x) {
   constexpr float c[] = {0.49999994f, 0.166665211f, 0.041668389f,
                          0.00836871658f, 0.00138145976f};
-  const V magic = splat<V>(12582912.0f);  // 1.5 * 2^23: rounds to integers
+  // 1.5 * 2^23 rounds to integers.
+  const V magic = splat<V>(12582912.0f + 127);
   const V m = x * 1.44269504f + magic;
   const V k = m - magic;
   // ln 2 in two parts, the first of so few bits that k times it is exact.
   const V r = (x - k * 0.693359375f) - k * -2.12194440e-4f;
-  return {as_int(m) - as_int(magic), r + r * r * polynomial(r, c)};
-}
-
-template <class I>
-OCTET_INLINE auto power_of_two(I k) {
-  return as_float((k + 127) << 23);
+  return {as_int(m), r + r * r * polynomial(r, c)};
 }
 
 // exp(x): infinity above 88.73, subnormal results rounded once.
@@ -45,8 +42,19 @@ template <class V>
 OCTET_INLINE V exp_of(V x) {
   const Exponent<V> e =
       split_exponent(clip<V>(x, splat<V>(-104.0f), splat<V>(89.0f)));
-  const auto half = e.k >> 1;
-  return (e.p + 1.0f) * power_of_two(half) * power_of_two(e.k - half);
+  const auto k = e.biased - as_int(splat<V>(12582912.0f + 127));
+  const auto half = k >> 1;
+  return (e.p + 1.0f) * as_float((half + 127) << 23) *
+         as_float((k - half + 127) << 23);
+}
+
+// exp(x) for |x| <= kNormalExponent, where no factor leaves the normal numbers.
+constexpr float kNormalExponent = 87;
+template <class V>
+OCTET_INLINE V normal_exp(V x) {
+  const Exponent<V> e = split_exponent(x);
+  const V scale = as_float(e.biased << 23);
+  return e.p * scale + scale;
 }
 
 // exp(x) - 1 for x <= 0; without cancellation near 0.
@@ -54,7 +62,7 @@ template <class V>
 OCTET_INLINE V expm1_of(V x) {
   const Exponent<V> e =
       split_exponent(clip<V>(x, splat<V>(-30.0f), splat<V>(0.0f)));
-  const V scale = power_of_two(e.k);
+  const V scale = as_float(e.biased << 23);
   return e.p * scale + (scale - 1.0f);
 }
 
@@ -68,7 +76,14 @@ OCTET_INLINE V log1p_of(V u) {
   return (s + s * z * polynomial(z, c)) * 2.0f;
 }
 
-// The logistic function and its derivative, by exp(-|x|), which is at most 1.
+// Where the logistic function and what follows from it are normal numbers;
+// below, it stays at its value of 1.6e-38.
+template <class V>
+OCTET_INLINE V logistic_bound(V x) {
+  return clip<V>(x, splat<V>(-kNormalExponent), splat<V>(kNormalExponent));
+}
+
+// The logistic function and its derivative.
 template <class V>
 struct Logistic {
   V value, slope;
@@ -76,10 +91,9 @@ struct Logistic {
 
 template <class V>
 OCTET_INLINE Logistic<V> logistic(V x) {
-  const V one = splat<V>(1);
-  const V e = exp_of<V>(-magnitude(x));
-  const V sum = e + 1.0f;
-  return {(x < 0.0f ? e : one) / sum, e / (sum * sum)};
+  const V e = normal_exp<V>(-logistic_bound(x));
+  const V value = splat<V>(1) / (e + 1.0f);
+  return {value, value * (e * value)};
 }
 
 template <class V>
@@ -89,7 +103,7 @@ OCTET_INLINE V tanh_of(V x) {
   const V a = clip<V>(magnitude(x), splat<V>(0), splat<V>(10));
   const V z = a * a;
   const V near = a + a * z * polynomial(z, c);
-  const V far = splat<V>(1) - splat<V>(2) / (exp_of<V>(a + a) + 1.0f);
+  const V far = splat<V>(1) - splat<V>(2) / (normal_exp<V>(a + a) + 1.0f);
   const V t = a < 0.625f ? near : far;
   return x < 0.0f ? -t : t;
 }
@@ -154,13 +168,15 @@ OCTET_INLINE V activated(const Activation& a, V x) {
   } else if constexpr (F == Function::sigmoid) {
     return logistic(x).value;
   } else if constexpr (F == Function::softplus) {
-    return (x > 0.0f ? x : zero) + log1p_of(exp_of<V>(-magnitude(x)));
+    const V least = splat<V>(-kNormalExponent);
+    return at_least(x, zero) +
+           log1p_of(normal_exp<V>(at_least<V>(-magnitude(x), least)));
   } else if constexpr (F == Function::softsign) {
     const V bounded = clip<V>(x, splat<V>(-1e30f), splat<V>(1e30f));
     return bounded / (magnitude(bounded) + 1.0f);
   } else if constexpr (F == Function::swish) {
-    const V bounded = x < -200.0f ? splat<V>(-200) : x;
-    return bounded * logistic(bounded).value;
+    const V bounded = at_least(x, splat<V>(-kNormalExponent));
+    return bounded / (normal_exp<V>(-logistic_bound(bounded)) + 1.0f);
   } else {
     return tanh_of(x);
   }
@@ -202,7 +218,7 @@ OCTET_INLINE V slope_of(const Activation& a, V x) {
     const V sum = magnitude(x) + 1.0f;
     return one / sum / sum;  // sum * sum could overflow
   } else if constexpr (F == Function::swish) {
-    const V bounded = clip<V>(x, splat<V>(-200), splat<V>(200));
+    const V bounded = logistic_bound(x);
     const Logistic<V> s = logistic(bounded);
     return s.value + bounded * s.slope;
   } else {

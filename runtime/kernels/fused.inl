@@ -10,7 +10,7 @@ struct FusedTile {
 enum class OtherTerm { none, affine, floats, bytes, shorts };
 
 // What the outputs are: one of those that most are, or anything.
-enum class FusedOutputs { any, values, float_codes, bytes, shorts };
+enum class FusedOutputs { any, values, real, float_codes, bytes, shorts };
 // The codes that follow sums of codes: those that are multiplied.
 #ifdef OCTET_VNNI
 constexpr bool follows(Stored form, const int32_t*) {
@@ -57,9 +57,11 @@ OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
                              AnyAbove<V>& doubt) {
   if constexpr (Outputs == FusedOutputs::values) {
     store(static_cast<float*>(to) + at, v);
-  } else if constexpr (Outputs == FusedOutputs::float_codes) {
-    store(static_cast<float*>(to) + at,
-          shifted_codes<V>(v, grid, doubt) - splat<V>(kToInteger));
+  } else if constexpr (Outputs == FusedOutputs::float_codes ||
+                       Outputs == FusedOutputs::real) {
+    V code = shifted_codes<V>(v, grid, doubt) - splat<V>(kToInteger);
+    if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
+    store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
     store_codes<V>(static_cast<CodeByte*>(to) + at,
                    shifted_codes<V>(v, grid, doubt));
@@ -89,11 +91,12 @@ OCTET_INLINE V sum_at(const int32_t* sums, const float* rescale, V) {
 
 template <class Sum>
 OCTET_INLINE FusedOutputs outputs_of(const Fused& f, const Sum* sums) {
-  if (f.output_count != 1 || f.activate != nullptr) return FusedOutputs::any;
+  if (f.output_count != 1) return FusedOutputs::any;
   const Stored form = f.outputs[0].form;
   if (form == Stored::values) return FusedOutputs::values;
+  if (form == Stored::real) return FusedOutputs::real;
   if (form == Stored::float_codes) return FusedOutputs::float_codes;
-  if (form == Stored::real || !follows(form, sums)) return FusedOutputs::any;
+  if (!follows(form, sums)) return FusedOutputs::any;
   return form == Stored::bytes ? FusedOutputs::bytes : FusedOutputs::shorts;
 }
 
@@ -153,25 +156,33 @@ OCTET_INLINE Rounding<V> grid_of(const FusedOutput& o) {
 }
 
 // Channels [c, c + lanes) of a tile, the first of which is image channel `at`,
-// to all outputs.
+// to `values`, pixel by pixel.
+template <class V, OtherTerm Other, class Sum>
+OCTET_INLINE void values_of(float* values, const Sum* sums, const FusedTile& t,
+                            int64_t at, const float* rescale, const Fused& f,
+                            const FusedValue<V, Other>& value) {
+  constexpr int kStep = lanes_of<V>();
+  int64_t other = t.row * f.other_line + t.col * f.other_pixel + at;
+  for (int64_t i = 0; i < t.count; ++i, sums += t.width) {
+    store(values + i * kStep, value.at(sum_at(sums, rescale, V{}), other));
+    other += f.other_pixel;
+  }
+  if (f.activate == nullptr) return;
+  Activation call = f.function;
+  call.x = values;
+  call.out = values;
+  call.n = t.count * kStep;
+  f.activate(call);
+}
+
+// The same channels to all outputs.
 template <class V, OtherTerm Other, class Sum>
 OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
                                 const float* rescale, const Fused& f) {
   constexpr int kStep = lanes_of<V>();
   const FusedValue<V, Other> value(f, at);
-  int64_t other = t.row * f.other_line + t.col * f.other_pixel + at;
   alignas(64) float values[kMaxRows1 * kStep];
-  for (int64_t i = 0; i < t.count; ++i, sums += t.width) {
-    store(values + i * kStep, value.at(sum_at(sums, rescale, V{}), other));
-    other += f.other_pixel;
-  }
-  if (f.activate != nullptr) {
-    Activation call = f.function;
-    call.x = values;
-    call.out = values;
-    call.n = t.count * kStep;
-    f.activate(call);
-  }
+  values_of(values, sums, t, at, rescale, f, value);
   bool nan = false;
   for (int64_t i = 0; i < t.count; ++i) {
     const V v = load<V>(values + i * kStep);
@@ -197,6 +208,15 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
   int64_t place = t.row * output.line + t.col * pixel + at;
   void* to = output.to;
   AnyAbove<V> doubt;
+  if (f.activate != nullptr) {
+    alignas(64) float values[kMaxRows1 * lanes_of<V>()];
+    values_of(values, sums, t, at, rescale, f, value);
+    for (int64_t i = 0; i < count; ++i, place += pixel) {
+      const V v = load<V>(values + i * lanes_of<V>());
+      store_fast<V, Outputs>(to, grid, place, v, doubt);
+    }
+    return !doubt.held();
+  }
   for (int64_t i = 0; i < count; ++i, sums += width) {
     const V v = value.at(sum_at(sums, rescale, V{}), other);
     store_fast<V, Outputs>(to, grid, place, v, doubt);
@@ -242,6 +262,8 @@ OCTET_INLINE void fuse_with(const Sum* sums, const FusedTile& t, int64_t k,
   switch (outputs_of(*e.fused, sums)) {
     case FusedOutputs::values:
       return fuse_columns<Other, FusedOutputs::values>(sums, t, k, channels, e);
+    case FusedOutputs::real:
+      return fuse_columns<Other, FusedOutputs::real>(sums, t, k, channels, e);
     case FusedOutputs::float_codes:
       return fuse_columns<Other, FusedOutputs::float_codes>(sums, t, k,
                                                             channels, e);

@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "../inference/recorder.h"
 #include "reduction_plan.h"
 
 namespace octet {
@@ -53,6 +55,15 @@ struct ImageSumNode final : Node {
 
 Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
                    double divisor) {
+  if (inference::Recorder* recorder = inference::recorder()) {
+    const auto again =
+        [=, op = std::string(op)](std::span<const Variable> inputs) {
+          const int64_t n = inputs[0].shape()[0];
+          return image_sum(op, inputs[0], shape.with(0, n), divisor);
+        };
+    const Tensor value(shape);
+    if (recorder->called(x, again, value)) return Variable(value);
+  }
   const ImageShape in(x.shape());
   auto node = std::make_shared<ImageSumNode>(op, shape);
   node->depend_on(x.node());
