@@ -47,6 +47,11 @@ struct Node : std::enable_shared_from_this<Node> {
   /// The value if it has to be computed from other nodes' values.
   virtual Tensor compute();
   virtual const Expression* expression() const { return nullptr; }
+  /// The grid, per tensor, that the value is on, or null.
+  virtual const Grid* value_grid() const {
+    const Expression* e = expression();
+    return e == nullptr || e->grid.empty() ? nullptr : &e->grid;
+  }
   /// The value, computed if need be, as a term that passes its gradient on to
   /// this node.
   virtual Term term();

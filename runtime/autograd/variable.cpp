@@ -192,9 +192,9 @@ Expression expression_of(const Variable& x) {
   Expression e;
   e.shape = node.shape;
   e.first = node.term();
-  if (own != nullptr) {
-    e.grid = own->grid;
-    e.on_grid = !e.grid.empty();
+  if (const Grid* grid = node.value_grid()) {
+    e.grid = *grid;
+    e.on_grid = true;
   }
   return e;
 }

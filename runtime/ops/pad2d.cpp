@@ -89,8 +89,13 @@ struct PadNode final : Node {
     engine.close(x, sink);
   }
 
+  const Grid* value_grid() const override {
+    return grid.empty() ? nullptr : &grid;
+  }
+
   Node* x = nullptr;
   Window window{};
+  Grid grid;
 };
 
 // Sequences are images of one row, which get no others.
@@ -99,6 +104,7 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   const ImageShape in(x.shape());
   Shape shape = x.shape().with(-2, p.left + in.w + p.right);
   if (shape.rank() == 4) shape = shape.with(1, p.top + in.h + p.bottom);
+  const autograd::Expression e = autograd::expression_of(x);
   auto node = std::make_shared<PadNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);
@@ -106,7 +112,9 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
   const int64_t out_size = ImageShape(shape).size();
-  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  // Zeros are on every grid that holds them.
+  if (value == 0 && e.grid.low <= 0 && e.grid.high >= 0) node->grid = e.grid;
+  autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       const float* image = reader.image(i, 0);

@@ -121,6 +121,28 @@ TEST_P(Codes, ConvolveAsWholeNumbersDo) {
   }
 }
 
+// A scale that floats round: sums of its multiples are not those of codes.
+TEST_P(Codes, StayCodesBetweenZeros) {
+  const Grid tenths{.scale = Tensor::scalar(0.1f)};
+  for (const Case& c : kCases) {
+    const Pads pads = c.options.pads;
+    WindowOptions inside = c.options;
+    inside.pads = {};
+    const Variable w = fake_quantize(Variable(random_codes(c.w, 2)), tenths);
+    const Variable x(random_codes(c.x, 1), true);
+    const Variable around =
+        conv2d(pad2d(fake_quantize(x, tenths), pads), w, inside, c.groups);
+    sum(around).backward();
+    const Variable z(x.value().clone(), true);
+    const Variable y = conv2d(fake_quantize(z, tenths), w, c.options, c.groups);
+    sum(y).backward();
+    expect_same_bits(around.value(), y.value(), c.x.to_string());
+    for (size_t i = 0; i < x.grad().f32().size(); ++i) {
+      EXPECT_NEAR(x.grad().f32()[i], z.grad().f32()[i], 1e-3);
+    }
+  }
+}
+
 // Pairs and fours of products of the largest codes go beyond 16 bits.
 TEST_P(Codes, DoNotSaturate) {
   for (const float a : {-64.0f, 63.5f})
