@@ -17,6 +17,7 @@ namespace {
 #include "code_lanes.inl"
 #include "expression.inl"
 #include "tile.inl"
+// Needs tiles.
 #include "fused.inl"
 }  // namespace
 }  // namespace octet::kernels

@@ -117,22 +117,21 @@ OCTET_NOINLINE void depthwise_block(const Depthwise& p, const Epilogue& e,
   }
 }
 
-template <class V>
-OCTET_NOINLINE void depthwise_fused(const Depthwise& p, const Epilogue& e,
-                                    int64_t c) {
-  alignas(64) float sums[8 * kLanes];
-  for (int64_t row = 0; row < p.rows; ++row) {
-    const float* image = p.image + row * p.line + c;
-    for_pixels(p.cols, [&](int64_t col, auto size) OCTET_INLINE_LAMBDA {
-      V acc[size.value];
-      sum_taps<V, size.value>(p, image + col * p.pixel, c, acc);
-      unroll<size.value>([&](auto i) OCTET_INLINE_LAMBDA {
-        store(sums + i * lanes_of<V>(), acc[i]);
-      });
-      fuse_tile(sums, {row, col, size.value, lanes_of<V>()}, c, lanes_of<V>(),
-                e);
-    });
-  }
+// body(vector, c, last) for runs of channels that fill vectors: whole ones,
+// then narrower ones.
+template <class Body>
+OCTET_INLINE void for_channel_runs(int64_t channels, Body body) {
+  int64_t c = 0;
+  const auto run = [&](auto v) {
+    const int64_t last =
+        c + (channels - c) / lanes_of<decltype(v)>() * lanes_of<decltype(v)>();
+    if (c < last) body(v, c, last);
+    c = last;
+  };
+  run(Lanes{});
+  if constexpr (kLanes > 8) run(EightLanes{});
+  if constexpr (kLanes > 4) run(FourLanes{});
+  run(0.0f);
 }
 
 // body(vector, c) for blocks of channels: whole vectors, then narrower ones.
@@ -149,14 +148,40 @@ OCTET_INLINE void for_channel_blocks(int64_t channels, Body body) {
   for (; c < channels; ++c) body(0.0f, c);
 }
 
+// Pixels first, then channels: what one tile reads lies in a few runs of
+// memory.
+template <class V, int T>
+OCTET_NOINLINE void depthwise_fused(const Depthwise& p, const Epilogue& e,
+                                    int64_t row, int64_t col, int64_t c,
+                                    int64_t last) {
+  alignas(64) float sums[T * lanes_of<V>()];
+  const float* image = p.image + row * p.line + col * p.pixel;
+  for (; c < last; c += lanes_of<V>()) {
+    V acc[T];
+    sum_taps<V, T>(p, image + c, c, acc);
+    unroll<T>([&](auto i) OCTET_INLINE_LAMBDA {
+      store(sums + i * lanes_of<V>(), acc[i]);
+    });
+    fuse_tile(sums, {row, col, T, lanes_of<V>()}, c, lanes_of<V>(), e);
+  }
+}
+
 void depthwise(const Depthwise& call, const Epilogue& epilogue) {
   const Depthwise p = call;
   const Epilogue e = epilogue;
+  if (e.fused != nullptr) {
+    for (int64_t row = 0; row < p.rows; ++row) {
+      for_pixels(p.cols, [&](int64_t col, auto size) {
+        for_channel_runs(p.channels, [&](auto v, int64_t c, int64_t last) {
+          depthwise_fused<decltype(v), size.value>(p, e, row, col, c, last);
+        });
+      });
+    }
+    return;
+  }
   for_channel_blocks(p.channels, [&](auto v, int64_t c) {
     using V = decltype(v);
-    if (e.fused != nullptr) {
-      depthwise_fused<V>(p, e, c);
-    } else if (e.mask != nullptr) {
+    if (e.mask != nullptr) {
       depthwise_block<V, Finish::mask>(p, e, c);
     } else if (e.statistics != nullptr) {
       depthwise_block<V, Finish::statistics>(p, e, c);

@@ -186,12 +186,17 @@ void prepare(Fused& f) {
   }
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;
-  // Codes of what is clipped at 0 are clipped there.
-  if (quantized && f.activate == nullptr && f.low == 0 && f.high == infinity) {
-    f.clips = false;
-    for (int o = 0; o < f.output_count; ++o) {
-      FusedOutput& output = f.outputs[o];
-      if (output.code_low < 0) output.code_low = 0;
-    }
+  // Rounding keeps the order: codes of what is clipped are codes, clipped at
+  // the bounds' own.
+  if (!quantized || !f.clips || f.activate != nullptr) return;
+  f.clips = false;
+  for (int o = 0; o < f.output_count; ++o) {
+    FusedOutput& output = f.outputs[o];
+    const auto grid = grid_of<float>(output);
+    const float low = output.code_low, high = output.code_high;
+    if (f.low > -infinity) output.code_low = codes<float>(f.low, grid);
+    if (f.high < infinity) output.code_high = codes<float>(f.high, grid);
+    output.code_low = clip(output.code_low, low, high);
+    output.code_high = clip(output.code_high, output.code_low, high);
   }
 }
