@@ -4,11 +4,14 @@
 
 namespace octet::program {
 
-void add_export_options(Command& command, ExportOptions& o) {
-  command
-      .add("--target", o.target,
-           "who reads the file; the options below change what it sets")
+void add_target_option(Command& command, ExportOptions& o, const char* help) {
+  command.add("--target", o.target, help)
       .type("tensorrt8|tensorrt10|tensorrt11|openvino|onnxruntime|any");
+}
+
+void add_export_options(Command& command, ExportOptions& o) {
+  add_target_option(
+      command, o, "who reads the file; the options below change what it sets");
   command.add("--opset", o.opset, 13, 21,
               "of the operators, from 13 to 21; every TensorRT since 8.0 reads "
               "13 [13]");
@@ -36,6 +39,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
       o.target ? io::onnx_target(*o.target) : io::OnnxTarget::any);
   options.input_names = names.input_names;
   options.output_names = names.output_names;
+  options.classes = names.classes;
   if (o.float16) {
     options.float16 = true;
     options.opset = 19;

@@ -21,6 +21,9 @@ struct ExportOptions {
 };
 
 void add_export_options(Command& command, ExportOptions& options);
+/// --target alone.
+void add_target_option(Command& command, ExportOptions& options,
+                       const char* help = "who reads the file");
 
 /// What the target has, under these names, changed as the command line says.
 /// Throws: ValueError for words that there are not, and as

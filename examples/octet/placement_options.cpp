@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/onnx.h>
 #include <octet/io/placement_files.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/runtime/error.h>
@@ -75,9 +76,9 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .add("--policy", o.policy,
            "who decides on the rest: the fusions of TensorRT, the "
            "class defaults of NVIDIA's toolkit, or patterns, which "
-           "decide alone")
-      .type("tensorrt|toolkit|patterns")
-      .show_default();
+           "decide alone: Embedl Deploy's, or what ONNX Runtime computes in "
+           "integers [tensorrt; onnxruntime with --target onnxruntime]")
+      .type("tensorrt|toolkit|patterns|onnxruntime");
   command.add_flag("--strict", o.strict,
                    "with --policy toolkit: its placement also where Octet's "
                    "is another on purpose, such as flags of class entries");
@@ -96,6 +97,22 @@ void add_placement_options(Command& command, PlacementOptions& o) {
            "about names that the network does not have")
       .type("error|warn")
       .show_default();
+}
+
+void choose_policy(PlacementOptions& options,
+                   const std::optional<std::string>& target) {
+  if (!options.policy.empty()) return;
+  options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
+}
+
+void check_reader(const PlacementOptions& options,
+                  const std::optional<std::string>& target) {
+  const bool known = target && io::takes_uint8(io::onnx_target(*target));
+  if (options.policy != "onnxruntime" || known) return;
+  throw ValueError(fmt::format(
+      "--policy onnxruntime: expected --target onnxruntime or openvino, which "
+      "take its uint8 codes, got {}",
+      target ? *target : "none"));
 }
 
 quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
@@ -129,10 +146,29 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
 std::optional<quant::Policy> policy_of(std::string_view option,
                                        const std::string& policy) {
   using quant::Policy;
-  return choice<std::optional<Policy>, 3>(option, policy,
+  return choice<std::optional<Policy>, 4>(option, policy,
                                           {{{"tensorrt", Policy::tensorrt},
                                             {"toolkit", Policy::toolkit},
-                                            {"patterns", std::nullopt}}});
+                                            {"patterns", std::nullopt},
+                                            {"onnxruntime", std::nullopt}}});
+}
+
+std::vector<quant::Pattern> patterns_of(const std::string& policy) {
+  return policy == "onnxruntime" ? quant::onnxruntime_patterns()
+                                 : quant::tensorrt_patterns();
+}
+
+std::vector<quant::Conversion> conversions_of(const std::string& policy) {
+  return policy == "onnxruntime" ? quant::onnxruntime_conversions()
+                                 : quant::tensorrt_conversions();
+}
+
+quant::QuantConfig pattern_config(const std::string& policy,
+                                  const quant::QuantizeOptions& options) {
+  quant::QuantConfig config{.activation = options.activation,
+                            .weight = options.weight};
+  if (policy == "onnxruntime") config.activation.is_signed = false;
+  return config;
 }
 
 void check_patterns_alone(std::string_view option,
@@ -142,7 +178,7 @@ void check_patterns_alone(std::string_view option,
     return;
   }
   throw UnsupportedError(fmt::format(
-      "{} patterns: expected no --spec, --exclude or --case and full mode, "
+      "{} of patterns: expected no --spec, --exclude or --case and full mode, "
       "as patterns decide alone, got some of these",
       option));
 }
@@ -184,10 +220,9 @@ Model quantized(const Model& model, const PlacementOptions& o,
   }
   check_patterns_alone("--policy", options);
   const quant::TransformResult found =
-      quant::transform(model, quant::tensorrt_patterns());
+      quant::transform(model, patterns_of(o.policy), conversions_of(o.policy));
   options = adjusted(found.model, std::move(options));
-  const quant::QuantConfig config{.activation = options.activation,
-                                  .weight = options.weight};
+  const quant::QuantConfig config = pattern_config(o.policy, options);
   if (options.bits.empty()) {
     return quant::insert_qdq(found.model, found.matches, config);
   }

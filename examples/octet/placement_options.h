@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/quant/insert_qdq.h>
+#include <octet/quant/pattern.h>
 #include <octet/quant/quantize_model.h>
 
 #include "../command_line.h"
@@ -15,7 +17,7 @@ namespace octet::program {
 
 struct PlacementOptions {
   std::string mode = "full";
-  std::string policy = "tensorrt";
+  std::string policy;  // empty until choose_policy()
   std::string on_unknown = "error";
   std::vector<std::string> cases;
   std::optional<std::string> spec;
@@ -26,6 +28,15 @@ struct PlacementOptions {
 
 void add_placement_options(Command& command, PlacementOptions& options);
 
+/// Where none is given, the policy for who reads the file: onnxruntime for that
+/// target, tensorrt for all others.
+void choose_policy(PlacementOptions& options,
+                   const std::optional<std::string>& target = {});
+
+/// Throws: ValueError for a policy whose codes the reader does not take.
+void check_reader(const PlacementOptions& options,
+                  const std::optional<std::string>& target);
+
 /// All but the policy and the widths. Throws: ValueError, UnsupportedError for
 /// words that there are not or that do not go together; as io::load_spec().
 quant::QuantizeOptions quantize_options(const PlacementOptions& options);
@@ -33,6 +44,13 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& options);
 /// Nothing: patterns. Throws: ValueError naming the option.
 std::optional<quant::Policy> policy_of(std::string_view option,
                                        const std::string& policy);
+
+/// Of a policy that is made of patterns: they, and the conversions and
+/// quantizers they want.
+std::vector<quant::Pattern> patterns_of(const std::string& policy);
+std::vector<quant::Conversion> conversions_of(const std::string& policy);
+quant::QuantConfig pattern_config(const std::string& policy,
+                                  const quant::QuantizeOptions& options);
 
 /// Throws: UnsupportedError for what patterns do not look at.
 void check_patterns_alone(std::string_view option,

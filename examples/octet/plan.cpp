@@ -75,8 +75,8 @@ Placed placed_by(std::string_view option, const std::string& policy,
   }
   check_patterns_alone(option, options);
   quant::PatternPlacement placed = quant::place_by_patterns(
-      model, quant::tensorrt_patterns(),
-      {.activation = options.activation, .weight = options.weight});
+      model, patterns_of(policy), pattern_config(policy, options),
+      conversions_of(policy));
   placed.placement.plan = narrowed(placed.placement.plan, placed.model, bits);
   return {std::move(placed.placement), std::move(placed.model),
           std::move(placed.report.conversions)};
@@ -178,7 +178,8 @@ void warn_of(const Placed& placed, bool saved) {
   }
 }
 
-void plan(const Options& o) {
+void plan(Options o) {
+  choose_policy(o.placement);
   quant::QuantizeOptions options = quantize_options(o.placement);
   const Model model = read_model(o.model);
   add_widths(model, o.placement, options);

@@ -20,6 +20,7 @@
 #include "../program.h"
 #include "commands.h"
 #include "data_options.h"
+#include "export_options.h"
 #include "loss_options.h"
 #include "placement_options.h"
 #include "read_model.h"
@@ -42,6 +43,7 @@ struct Options {
   ModelSource model;
   DataOptions data;
   PlacementOptions placement;
+  ExportOptions file;
   TrainingOptions training;
   std::string preset = "int8";
   int64_t trained_epochs = 30;
@@ -116,13 +118,17 @@ std::string write_model(const Options& o, const Model& float_model,
     io::save_model(model, o.output, {.classes = names.classes});
     return o.output + "\n";
   }
-  const io::OnnxReport report = io::export_onnx(model, o.output, names);
-  warn_of_other_axes(o.model, float_model, names);
+  const io::OnnxOptions form = onnx_options(o.file, names);
+  const io::OnnxReport report = io::export_onnx(model, o.output, form);
+  warn_of_other_axes(o.model, float_model, form);
   return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                      report.nodes, report.qdq_pairs, report.bytes);
 }
 
-void run_qat(const Options& o) {
+void run_qat(Options o) {
+  (void)onnx_options(o.file, {});
+  choose_policy(o.placement, o.file.target);
+  if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
   check_output(o.output);
   check_not_read(o.output, {o.model.what, o.data.labels});
   check_training_options(o.training);
@@ -233,6 +239,7 @@ void add_qat(CommandLine& program) {
        .optimizer = "how weights move [sgd with momentum 0.9]",
        .schedule = "of the rate [cosine]"});
   add_placement_options(command, o.placement);
+  add_target_option(command, o.file);
   command.add_flag("--json", o.json, "print JSON instead");
   command.set_footer((std::string(kDataHelp) + kQatExamples).c_str());
   command.when_chosen([options] { run_qat(*options); });

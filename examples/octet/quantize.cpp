@@ -109,7 +109,8 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
       policy_of("--policy", o.placement.policy);
   if (!policy) {
     throw UnsupportedError(
-        "--ladder: expected --policy tensorrt or toolkit, got patterns");
+        "--ladder: expected --policy tensorrt or toolkit, got " +
+        o.placement.policy);
   }
   if (data.label_specs().empty()) {
     throw ValueError(
@@ -222,6 +223,8 @@ void quantize(Options o) {
   check_not_read(o.output, {o.model.what, o.data.labels});
   (void)method_of(o.method);
   (void)onnx_options(o.file, {});
+  choose_policy(o.placement, o.file.target);
+  check_reader(o.placement, o.file.target);
   check_engine_options(o.engine);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);

@@ -23,12 +23,14 @@ int32_t onnx_type(DType type, const std::string& name) {
       return onnx::TensorProto::FLOAT;
     case DType::i8:
       return onnx::TensorProto::INT8;
+    case DType::u8:
+      return onnx::TensorProto::UINT8;
     case DType::i64:
       return onnx::TensorProto::INT64;
     default:
       throw UnsupportedError(
-          fmt::format("initializer '{}': expected f32, i8 or i64, got {}", name,
-                      to_string(type)));
+          fmt::format("initializer '{}': expected f32, i8, u8 or i64, got {}",
+                      name, to_string(type)));
   }
 }
 
@@ -90,6 +92,10 @@ std::string unique(std::unordered_set<std::string>& taken,
   return result;
 }
 
+bool fills_uint8(const Grid& grid) {
+  return grid.low == 0 && grid.high == 255 && !grid.per_channel();
+}
+
 void check_grid(const std::string& name, const Grid& grid) {
   if (grid.empty()) {
     throw ValueError(fmt::format(
@@ -106,10 +112,12 @@ void check_grid(const std::string& name, const Grid& grid) {
                     "channel, got {}",
                     name, grid.axis));
   }
-  if (grid.low < -128 || grid.high > 127 || grid.low >= grid.high) {
+  const bool fits_int8 = grid.low >= -128 && grid.high <= 127;
+  if (grid.low >= grid.high || (!fits_int8 && !fills_uint8(grid))) {
     throw ValueError(fmt::format(
-        "quantizer '{}': expected codes within [-128,127], got [{},{}]", name,
-        grid.low, grid.high));
+        "quantizer '{}': expected codes within [-128,127], or [0,255], got "
+        "[{},{}]",
+        name, grid.low, grid.high));
   }
   for (const float scale : grid.scale.f32()) {
     if (!std::isfinite(scale) || scale <= 0) {
@@ -310,14 +318,17 @@ std::string GraphBuilder::add_qdq(const std::string& value,
   std::string& output = qdq_outputs_[key_of(value, grid)];
   if (!output.empty()) return output;
 
-  const bool full_range = grid.low == -128 && grid.high == 127;
+  const bool full_range =
+      (grid.low == -128 && grid.high == 127) || fills_uint8(grid);
   const std::string source = full_range || constant != constants_.end()
                                  ? value
                                  : clip_to(value, base, grid);
   const std::vector<std::string> parameters = {
       add_initializer(base + "/scale", grid.scale),
-      add_initializer(base + "/zero_point",
-                      Tensor::zeros(grid.scale.shape(), DType::i8))};
+      add_initializer(
+          base + "/zero_point",
+          Tensor::zeros(grid.scale.shape(),
+                        fills_uint8(grid) ? DType::u8 : DType::i8))};
   Attributes attributes;
   if (grid.per_channel()) attributes.emplace_back("axis", int64_t{grid.axis});
   const std::string codes =

@@ -28,6 +28,7 @@
 #include "float16.h"
 #include "int8_weights.h"
 #include "opsets.h"
+#include "uint8_activations.h"
 
 namespace octet::io {
 namespace {
@@ -234,11 +235,26 @@ void check_float16(const OnnxOptions& options, int64_t qdq_pairs) {
   }
 }
 
+void check_signs(const Model& model, OnnxTarget target) {
+  if (takes_uint8(target)) return;
+  for (const auto& quantizer : quant::quantizers(model)) {
+    const quant::QuantizerConfig& config = quantizer->config();
+    if (config.is_signed || config.bits < 8) continue;
+    throw UnsupportedError(fmt::format(
+        "quantizer '{}': expected codes with a sign for {}, got {}. Hint: the "
+        "targets onnxruntime and openvino take uint8",
+        quantizer->name(),
+        target == OnnxTarget::any ? "any reader" : to_string(target),
+        to_string(config)));
+  }
+}
+
 onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
                           int64_t& qdq_pairs) {
   std::optional<Model> folded;
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
+  check_signs(model, options.target);
   onnx::ModelProto proto;
   proto.set_ir_version(ir_version_of(options.opset));
   proto.set_producer_name("octet");
@@ -275,6 +291,7 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
   }
   qdq_pairs = builder.qdq_pairs();
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
+  if (options.uint8_activations) store_uint8_activations(graph);
   add_metadata(proto, model, inputs, outputs, options, qdq_pairs);
   if (options.float16) {
     check_float16(options, qdq_pairs);

@@ -52,6 +52,10 @@ const Reader& reader(OnnxTarget target) {
 
 }  // namespace
 
+bool takes_uint8(OnnxTarget target) {
+  return target == OnnxTarget::openvino || target == OnnxTarget::onnxruntime;
+}
+
 std::string_view to_string(OnnxTarget target) { return reader(target).name; }
 
 OnnxTarget onnx_target(std::string_view name) {
@@ -72,6 +76,7 @@ OnnxOptions OnnxOptions::for_target(OnnxTarget target) {
     options.weights = OnnxWeights::int8;
   }
   options.fold_batch_norm = target == OnnxTarget::onnxruntime;
+  options.uint8_activations = target == OnnxTarget::onnxruntime;
   return options;
 }
 
@@ -88,6 +93,12 @@ void OnnxOptions::check() const {
         fmt::format("ONNX opset: expected at most {}, the last "
                     "that {} reads, got {}",
                     known.last_opset, known.title, opset));
+  }
+  if (uint8_activations && !takes_uint8(target)) {
+    throw ValueError(
+        fmt::format("ONNX activations: expected int8 codes, as {} takes no "
+                    "others, got uint8",
+                    known.title));
   }
   if (weights == OnnxWeights::int8 && !known.int8_weights) {
     throw ValueError(fmt::format(

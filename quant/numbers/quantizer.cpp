@@ -29,12 +29,6 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
     throw ValueError(fmt::format("quantizer '{}': expected 2 to 8 bits, got {}",
                                  name_, config.bits));
   }
-  if (!config.is_signed && config.bits == 8) {
-    throw UnsupportedError(fmt::format(
-        "quantizer '{}': expected codes that int8 holds, got {}. Hint: 7 bits "
-        "without a sign are [0,127]",
-        name_, to_string(config)));
-  }
   if (!(config.ema_rate > 0 && config.ema_rate <= 1)) {
     throw ValueError(
         fmt::format("quantizer '{}': expected ema_rate in (0,1], got {}", name_,

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation.h>
 #include <octet/layers/flatten.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/conversion.h>
@@ -95,6 +96,12 @@ bool flattens_one_pixel(const GraphNode& node) {
          is_one_pixel(node.inputs[0].shape());
 }
 
+void give_weights(Layer& to, const Layer& from,
+                  const std::vector<Tensor>& values) {
+  to.set_parameters(values);
+  to.set_trainable(from.trainable());
+}
+
 // A convolution of one cell with the weights of a Dense layer, called on x.
 SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
   const bool image = x.shape().rank() == 4;
@@ -112,9 +119,46 @@ SymbolicTensor convolve(const Layer& dense, const SymbolicTensor& x) {
                      : image ? value.reshaped({1, 1, shape[0], shape[1]})
                              : value.reshaped({1, shape[0], shape[1]}));
   }
-  conv->set_parameters(values);
-  conv->set_trainable(dense.trainable());
+  give_weights(*conv, dense, values);
   return y;
+}
+
+// ONNX Runtime has integers for what only bounds its values.
+bool is_bound(const std::string& function) {
+  return function == "linear" || function == "relu" || function == "relu6";
+}
+
+// What Q/DQ then stands in front of.
+Replacement split_activation(const GraphNode& node, Rebuild& rebuild) {
+  constexpr std::array<std::string_view, 7> kClasses = {"Conv1D",
+                                                        "Conv2D",
+                                                        "DepthwiseConv1D",
+                                                        "DepthwiseConv2D",
+                                                        "SeparableConv1D",
+                                                        "SeparableConv2D",
+                                                        "Dense"};
+  const Layer& layer = *node.layer;
+  const std::string function = layer.activation();
+  const bool output = std::ranges::any_of(
+      rebuild.model().outputs(),
+      [&](const SymbolicTensor& y) { return y.node.get() == &node; });
+  if (std::ranges::find(kClasses, layer.class_name()) == kClasses.end() ||
+      is_bound(function) || output || !rebuild.stands_alone(layer)) {
+    return std::nullopt;
+  }
+  Config config = layer.config();
+  config.set("activation", "linear");
+  const std::shared_ptr<Layer> linear =
+      create_layer(layer.class_name(), config);
+  linear->set_name(layer.name());
+  const SymbolicTensor y = call(linear, {rebuild.at(node.inputs[0])});
+  std::vector<Tensor> values;
+  for (const Parameter& p : layer.parameters()) {
+    values.push_back(p.variable.value());
+  }
+  give_weights(*linear, layer, values);
+  return Activation(
+      {.activation = function, .name = layer.name() + "_activation"})(y);
 }
 
 Replacement flatten_dense_to_conv(const GraphNode& node, Rebuild& rebuild) {
@@ -155,6 +199,15 @@ std::vector<Conversion> tensorrt_conversions() {
                     "fuses like the others",
        .convert = flatten_dense_to_conv},
   };
+}
+
+std::vector<Conversion> onnxruntime_conversions() {
+  std::vector<Conversion> result = tensorrt_conversions();
+  result.push_back({.name = "SplitActivation",
+                    .rationale = "an activation that is computed in float "
+                                 "stands behind Q/DQ of its layer",
+                    .convert = split_activation});
+  return result;
 }
 
 }  // namespace octet::quant

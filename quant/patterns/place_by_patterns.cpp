@@ -6,8 +6,9 @@ namespace octet::quant {
 
 PatternPlacement place_by_patterns(const Model& model,
                                    const std::vector<Pattern>& patterns,
-                                   const QuantConfig& config) {
-  TransformResult result = transform(model, patterns);
+                                   const QuantConfig& config,
+                                   const std::vector<Conversion>& conversions) {
+  TransformResult result = transform(model, patterns, conversions);
   Placement placement{
       .plan = plan_of_matches(result.model, result.matches, config),
       .notes = {}};

@@ -43,6 +43,12 @@ void check_width(const LayerBits& entry, const char* which,
                                entry.layer, which, *bits));
 }
 
+// Fewer bits may have lost their sign, which eight have unless asked not to.
+void set_width(QuantizerConfig& config, int bits) {
+  if (bits == 8 && config.bits < 8) config.is_signed = true;
+  config.bits = bits;
+}
+
 // Sets the widths that an entry asks for, and notes at which points it does.
 void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
   if (!entry.weight && !entry.activation) {
@@ -63,7 +69,7 @@ void apply_to(QdqPlan& plan, const LayerBits& entry, std::vector<bool>& asked) {
     (is_weight(point) ? weights : activations) = true;
     const auto bits = is_weight(point) ? entry.weight : entry.activation;
     if (!bits) continue;
-    point.config.bits = *bits;
+    set_width(point.config, *bits);
     asked[i] = true;
   }
   if ((!entry.weight || weights) && (!entry.activation || activations)) return;
@@ -91,7 +97,7 @@ void settle(QdqPlan& plan, const std::vector<bool>& asked) {
           "they share a quantizer, which has the larger width",
           point.layer, point.config.bits, best.layer, best.config.bits));
     }
-    point.config.bits = best.config.bits;
+    set_width(point.config, best.config.bits);
   }
 }
 

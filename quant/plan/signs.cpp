@@ -39,17 +39,19 @@ bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
 }  // namespace
 
 void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
-  const auto narrow = [](const QdqPoint& point) {
-    return point.site.kind != SiteKind::weight && point.config.bits < 8;
+  const auto may_lack_sign = [](const QdqPoint& point) {
+    return point.site.kind != SiteKind::weight &&
+           (point.config.bits < 8 || !point.config.is_signed);
   };
   Tensors tensors;
-  if (std::ranges::any_of(plan.points, narrow)) {
+  if (std::ranges::any_of(plan.points, may_lack_sign)) {
     tensors = non_negative_tensors(graph.model());
   }
   std::map<std::string, bool> groups;  // all of their points
   for (const QdqPoint& point : plan.points) {
     if (point.site.kind == SiteKind::weight) continue;
-    const bool here = narrow(point) && is_non_negative(point, graph, tensors);
+    const bool here =
+        may_lack_sign(point) && is_non_negative(point, graph, tensors);
     const auto [group, added] = groups.emplace(point.group, here);
     if (!added) group->second = group->second && here;
   }

@@ -7,9 +7,10 @@
 
 namespace octet::quant {
 
-/// Gives the points of less than 8 bits at tensors that cannot be negative
-/// (Layer::is_non_negative) codes [0, 2^bits - 1]; signed ones would leave half
-/// of them unused. All others have a sign, those of 8 bits as int8 has.
+/// Gives the points of less than 8 bits, and those of 8 that are to have no
+/// sign, codes [0, 2^bits - 1] at tensors that cannot be negative
+/// (Layer::is_non_negative): signed ones would leave half of them unused. All
+/// others have a sign.
 void choose_signs(QdqPlan& plan, const GraphIndex& graph);
 
 }  // namespace octet::quant

@@ -44,9 +44,19 @@ struct Way {
 
   Model quantize(const Model& model) const {
     if (options) return quant::quantize_model(model, *options);
+    if (onnxruntime) {
+      const quant::TransformResult found =
+          quant::transform(model, quant::onnxruntime_patterns(),
+                           quant::onnxruntime_conversions());
+      return quant::insert_qdq(found.model, found.matches,
+                               {.activation = {.is_signed = false}});
+    }
     const quant::TransformResult result = quant::transform(model);
     return quant::insert_qdq(result.model, result.matches);
   }
+  /// Codes without a sign, in chains that ONNX Runtime has integers for.
+  bool onnxruntime = false;
+
   /// Whether convolutions or dense layers may be without Q/DQ.
   bool partial() const {
     return !options || options->mode == QuantizationMode::partial;
@@ -88,7 +98,8 @@ Model separable() {
 
 std::vector<Way> ways_of(std::string_view network) {
   const Way tensorrt{"tensorrt", quant::QuantizeOptions()};
-  if (network == "separable") return {tensorrt};
+  const Way onnxruntime{"onnxruntime", std::nullopt, 0, true};
+  if (network == "separable") return {tensorrt, onnxruntime};
   const Way patterns{"patterns", std::nullopt};
   quant::QuantizationSpec spec;
   if (network == "frodo") {
@@ -98,6 +109,7 @@ std::vector<Way> ways_of(std::string_view network) {
             {"partial", partial(spec), 4},
             tensorrt,
             patterns,
+            onnxruntime,
             {"int4_learned", few_bits(4, 4, quant::ScaleRule::learned)},
             {"int4_ema", few_bits(4, 8, quant::ScaleRule::ema)},
             {"int2_learned", few_bits(2, 8, quant::ScaleRule::learned)},
@@ -110,7 +122,8 @@ std::vector<Way> ways_of(std::string_view network) {
             {"toolkit_case", toolkit_with(quant::InceptionQDQCase()), 14},
             {"partial", partial(spec), 1},
             tensorrt,
-            patterns};
+            patterns,
+            onnxruntime};
   }
   if (network == "pippin") {
     spec.add("Conv2D", {.is_keras_class = true});
@@ -118,7 +131,8 @@ std::vector<Way> ways_of(std::string_view network) {
             {"toolkit_case", toolkit_with(quant::ResNetV1QDQCase()), 18},
             {"partial", partial(spec), 13},
             tensorrt,
-            patterns};
+            patterns,
+            onnxruntime};
   }
   return {{"toolkit", toolkit(), 18}, tensorrt, patterns};
 }
@@ -167,8 +181,11 @@ class Writer {
     const std::string name = network + "." + way.name;
     const Tensor logits = quantized.predict(batch.input());
     write_file(folder_ / (name + ".logits.f32"), bytes_of(logits));
-    const io::OnnxReport report =
-        io::export_onnx(quantized, folder_ / (name + ".onnx"));
+    const io::OnnxReport report = io::export_onnx(
+        quantized, folder_ / (name + ".onnx"),
+        way.onnxruntime
+            ? io::OnnxOptions::for_target(io::OnnxTarget::onnxruntime)
+            : io::OnnxOptions());
     cases_.push_back(Config()
                          .set("name", name)
                          .set("network", network)

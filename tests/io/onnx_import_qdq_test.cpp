@@ -207,7 +207,7 @@ TEST(OnnxImportQdq, SaysWhichPairsAreNoQuantizers) {
   };
   EXPECT_THAT(error_of<UnsupportedError>([&] { (void)read(17, false); }),
               AllOf(HasSubstr("'d' (DequantizeLinear)"),
-                    HasSubstr("zero point of 0 (128 of uint8)"),
+                    HasSubstr("zero point of 0 (of uint8 also 128)"),
                     HasSubstr("drop_quantizers")));
   const Model dropped = read(17, true);
   EXPECT_TRUE(quant::quantizers(dropped).empty());
@@ -217,6 +217,10 @@ TEST(OnnxImportQdq, SaysWhichPairsAreNoQuantizers) {
   const Tensor y = same.predict(x);
   EXPECT_NEAR(y.f32()[0], 2.54f, 1e-6f);  // 127 codes
   EXPECT_NEAR(y.f32()[1], 0.02f, 1e-6f);
+  const Model from_zero = read(0, false);
+  EXPECT_FALSE(quant::quantizers(from_zero)[0]->config().is_signed);
+  const Tensor z = from_zero.predict(x);
+  EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 codes
 }
 
 }  // namespace

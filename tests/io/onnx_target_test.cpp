@@ -75,9 +75,33 @@ TEST(OnnxTarget, GivesWayToOptions) {
   auto options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
   options.weights = OnnxWeights::float32;
   options.fold_batch_norm = false;
+  options.uint8_activations = false;
   options.opset = 13;
   const Model model = conv_and_norm();
   EXPECT_EQ(to_onnx(model, options).bytes, to_onnx(model).bytes);
+}
+
+TEST(OnnxTarget, SaysWhoTakesCodesWithoutASign) {
+  const SymbolicTensor x = input({5, 6, 3});
+  const Model net(x, Conv2D({.filters = 2})(ReLU()(x)));
+  Model model =
+      quant::quantize_model(net, {.activation = {.is_signed = false}});
+  quant::calibrate(
+      model, Dataset(noise({2, 5, 6, 3}), Tensor::zeros({2}, DType::i64)));
+  for (const OnnxTarget target :
+       {OnnxTarget::any, OnnxTarget::tensorrt8, OnnxTarget::tensorrt11}) {
+    EXPECT_THAT(error_of<UnsupportedError>([&] {
+                  (void)to_onnx(model, OnnxOptions::for_target(target));
+                }),
+                HasSubstr("expected codes with a sign"));
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)to_onnx(net,
+                                {.uint8_activations = true, .target = target});
+                }),
+                HasSubstr("takes no others, got uint8"));
+  }
+  EXPECT_NO_THROW(
+      (void)to_onnx(model, OnnxOptions::for_target(OnnxTarget::openvino)));
 }
 
 TEST(OnnxTarget, RefusesWhatItWouldNotRead) {

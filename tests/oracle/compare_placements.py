@@ -18,14 +18,18 @@ import sys
 
 import numpy as np
 import onnx
+import onnxruntime
 
 import compare_onnx
 from compare_onnx import UsageError
 from compare_zoo import CODE_TOLERANCE, TOLERANCE
+from count_integers import convolutions
 
 # What the agreement allows: two of 2,000 images.
 MIN_AGREEMENT = 0.999
 MAX_ACCURACY_DIFFERENCE = 0.1
+# Their biases are integers, too, and means are rounded.
+MIN_AGREEMENT_OF_INTEGERS = 0.99
 # Wide convolutions in a row have many values near the border of two codes: of
 # Bilbo's images 62 % were seen without another code, of others 85 % or more.
 LEAST_UNMOVED = 0.25
@@ -44,9 +48,16 @@ def judge(case, folder):
     model = str(folder / f"{name}.onnx")
     labels = str(folder / f"{case['network']}.labels.i64")
     print(name)
+    by_onnxruntime = name.endswith(".onnxruntime")
     problems, pairs = compare_onnx.check_model(
-        model, quantized=True, partial=case["partial"])
-    print(f"  Q/DQ pairs                {pairs}")
+        model, quantized=not by_onnxruntime, partial=case["partial"])
+    if by_onnxruntime:
+        integers, count = convolutions(model)
+        print(f"  convolutions in integers  {integers} of {count}")
+        if integers < count:
+            problems.append(f"{count - integers} convolutions in floats")
+    else:
+        print(f"  Q/DQ pairs                {pairs}")
     if case["pairs"] not in (0, pairs):
         problems.append(f"Q/DQ pairs: expected {case['pairs']}, got {pairs}")
     octet, ort = compare_onnx.compare(
@@ -68,7 +79,24 @@ def judge(case, folder):
         problems.append(
             f"logits: expected most to agree, got {100 * unmoved:.1f} % and a "
             f"difference of {moved.max():.2g}")
+    if by_onnxruntime:
+        problems += judge_integers(model, case, folder, octet)
     return problems
+
+
+def judge_integers(model, case, folder, octet):
+    """What ONNX Runtime answers by default, with convolutions in integers."""
+    inputs = np.fromfile(folder / f"{case['network']}.inputs.f32", np.float32)
+    inputs = inputs.reshape(inputs_shape(model, len(octet)))
+    session = onnxruntime.InferenceSession(
+        model, providers=["CPUExecutionProvider"])
+    [entry] = session.get_inputs()
+    [answers] = session.run(None, {entry.name: inputs})
+    agreement = float((answers.argmax(1) == octet.argmax(1)).mean())
+    print(f"  top-1 in integers         {100 * agreement:.3f} %")
+    if agreement < MIN_AGREEMENT_OF_INTEGERS:
+        return [f"in integers: expected to agree, got {100 * agreement:.1f} %"]
+    return []
 
 
 def main():

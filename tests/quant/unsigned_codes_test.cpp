@@ -86,13 +86,27 @@ TEST(UnsignedCodes, AreForAllReadersOfATensorOrNone) {
   EXPECT_NO_THROW((void)quantize_model(model, {.activation = {.bits = 4}}));
 }
 
-TEST(UnsignedCodes, AreOfLessThanEightBits) {
+TEST(UnsignedCodes, AreOfEightBitsWhereAskedFor) {
   const Model model = quickstart();
   EXPECT_TRUE(signs(model, 8).at("flatten"));
   EXPECT_FALSE(signs(model, 7).at("flatten"));
-  EXPECT_THAT(
-      error_of<UnsupportedError>([] { Quantizer("q", {.is_signed = false}); }),
-      HasSubstr("expected codes that int8 holds, got uint8 [0,255]"));
+  const QdqPlan plan = plan_for(
+      model, {.policy = Policy::toolkit, .activation = {.is_signed = false}});
+  EXPECT_EQ(to_string(plan.points[0].config),
+            "int8 [-128,127] per tensor fixed");
+  const Model int8 = apply(plan, model);
+  for (const PlacedQuantizer& placed : activation_quantizers(int8)) {
+    const std::string& name = placed.quantizer->name();
+    EXPECT_EQ(placed.quantizer->config().high(), name == "flatten" ? 255 : 127);
+  }
+}
+
+TEST(UnsignedCodes, OfEightBitsRoundByFloats) {
+  Quantizer q("q", {.is_signed = false});
+  q.set_scale(0.5f);
+  const Variable y =
+      q(Variable(tensor({1, 6}, {-3, 0.25f, 0.75f, 63.75f, 127.5f, 200})));
+  EXPECT_EQ(values(y), (std::vector<float>{0, 0, 1, 64, 127.5f, 127.5f}));
 }
 
 TEST(UnsignedCodes, RunFromZeroToTheLargest) {

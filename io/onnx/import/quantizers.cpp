@@ -49,6 +49,14 @@ bool is_symmetric(const Tensor& zero_point) {
   }
 }
 
+/// Whether the lowest code stands for 0.
+bool has_no_sign(const Tensor& zero_point) {
+  return (zero_point.dtype() == DType::u8 &&
+          zero_point.data<uint8_t>()[0] == 0) ||
+         (zero_point.dtype() == DType::i8 &&
+          zero_point.data<int8_t>()[0] == -128);
+}
+
 /// Whether int8 codes, or uint8 codes around 128, have -128 among them.
 bool has_lowest(const Tensor& codes) {
   if (codes.dtype() == DType::u8) {
@@ -203,6 +211,7 @@ class Pass {
   }
 
   void take_activation(ImportNode& node, ImportNode& quantize) {
+    bool without_sign = false;
     if (!drop_) {
       if (!same_grid(quantize.proto, node.proto)) {
         return refuse(
@@ -218,17 +227,20 @@ class Pass {
                       "expected one scale for an activation, got one a "
                       "channel");
       }
-      if (!is_symmetric(zero_point)) {
+      without_sign = has_no_sign(zero_point);
+      if (!without_sign && !is_symmetric(zero_point)) {
         return refuse(
             node,
-            "expected a zero point of 0 (128 of uint8), got another; Octet's "
-            "quantizers are symmetric, as TensorRT's");
+            "expected a zero point of 0 (of uint8 also 128), got another; "
+            "Octet's codes are around zero, or from zero on");
       }
     }
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
     std::vector<ImportNode*> parts;
-    if (ImportNode* clip = drop_ ? nullptr : narrowing(direct)) {
+    if (without_sign) {
+      set_integer(direct, kUnsigned, 1);
+    } else if (ImportNode* clip = drop_ ? nullptr : narrowing(direct)) {
       direct.set_input(0, clip->proto.input(0));
       parts.push_back(clip);
     }

@@ -36,6 +36,8 @@ enum class OnnxTarget {
 /// "tensorrt10". onnx_target() is the way back. Throws: ValueError, with the
 /// nearest names, for a word that is none.
 std::string_view to_string(OnnxTarget target);
+/// Whether it reads uint8 codes: of quantizers without a sign, too.
+bool takes_uint8(OnnxTarget target);
 OnnxTarget onnx_target(std::string_view name);
 
 /// How a model is written. What is right for a reader, with changes:
@@ -60,6 +62,10 @@ struct OnnxOptions {
   /// TensorRT folds by itself; other readers may not.
   bool fold_batch_norm = false;
   OnnxWeights weights = OnnxWeights::float32;
+  /// Codes of activations as uint8, those with a sign around 128: the same
+  /// numbers, of one type, as ONNX Runtime wants them on both sides of a
+  /// convolution. Not for TensorRT.
+  bool uint8_activations = false;
   /// What it does not read is refused: see io/README.md.
   OnnxTarget target = OnnxTarget::any;
   /// What is float32 within the file becomes float16, for TensorRT 11, which

@@ -26,4 +26,9 @@ struct Conversion {
 /// Source: Embedl Deploy's documentation, conversion patterns.
 std::vector<Conversion> tensorrt_conversions();
 
+/// The same, and SplitActivation: a convolution or Dense layer with a function
+/// that is more than a bound, such as swish, becomes two layers, so that Q/DQ
+/// may stand between them.
+std::vector<Conversion> onnxruntime_conversions();
+
 }  // namespace octet::quant

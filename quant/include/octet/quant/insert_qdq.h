@@ -50,6 +50,7 @@ struct PatternPlacement {
 PatternPlacement place_by_patterns(
     const Model& model,
     const std::vector<Pattern>& patterns = tensorrt_patterns(),
-    const QuantConfig& config = {});
+    const QuantConfig& config = {},
+    const std::vector<Conversion>& conversions = tensorrt_conversions());
 
 }  // namespace octet::quant

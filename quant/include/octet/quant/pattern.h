@@ -76,4 +76,11 @@ struct Pattern {
 /// ConvBNAdd the TensorRT developer guide, "Q/DQ placement recommendations".
 std::vector<Pattern> tensorrt_patterns();
 
+/// The chains that ONNX Runtime computes in integers on a CPU, for
+/// QuantConfig{.activation = {.is_signed = false}}: Q/DQ on both sides, and
+/// codes from 0 on in place of a ReLU. The file has to have its batch
+/// normalization folded (io::OnnxTarget::onnxruntime does that).
+/// Source: what ONNX Runtime 1.31 makes of such graphs.
+std::vector<Pattern> onnxruntime_patterns();
+
 }  // namespace octet::quant

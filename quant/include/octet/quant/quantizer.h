@@ -49,8 +49,9 @@ struct QuantizerConfig {
   bool narrow_range = false;  ///< lowest code -(2^(bits-1) - 1), for weights
   bool per_channel = false;
   ScaleRule rule = ScaleRule::fixed;
-  /// False: codes [0, 2^bits - 1], for activations below 8 bits. Placement
-  /// chooses them where a tensor cannot be negative.
+  /// False: codes [0, 2^bits - 1], for activations. Placement chooses them
+  /// where a tensor cannot be negative: below 8 bits always, with 8 bits where
+  /// false is asked for. TensorRT takes no uint8: io::OnnxTarget says who does.
   bool is_signed = true;
   float ema_rate = 0.01f;  ///< of ScaleRule::ema: of a new pass, (0, 1]
   /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
@@ -95,8 +96,7 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
-  /// Throws: ValueError for bits outside [2,8], and other options out of range;
-  /// UnsupportedError for 8 bits without a sign, which int8 does not hold.
+  /// Throws: ValueError for bits outside [2,8], and other options out of range.
   Quantizer(std::string name, const QuantizerConfig& config);
 
   const std::string& name() const { return name_; }
