@@ -177,10 +177,10 @@ void check_patterns_alone(std::string_view option,
       options.mode == quant::QuantizationMode::full) {
     return;
   }
-  throw UnsupportedError(fmt::format(
-      "{} of patterns: expected no --spec, --exclude or --case and full mode, "
-      "as patterns decide alone, got some of these",
-      option));
+  throw UnsupportedError(
+      fmt::format("{}: expected no --spec, --exclude or --case and full mode, "
+                  "as patterns decide alone, got some of these",
+                  option));
 }
 
 void add_widths(const Model& model, const PlacementOptions& o,
@@ -218,7 +218,7 @@ Model quantized(const Model& model, const PlacementOptions& o,
     if (bits.empty()) return quant::quantize_model(model, options);
     return with_widths(quant::place(model, options).plan, model, bits);
   }
-  check_patterns_alone("--policy", options);
+  check_patterns_alone("--policy " + o.policy, options);
   const quant::TransformResult found =
       quant::transform(model, patterns_of(o.policy), conversions_of(o.policy));
   options = adjusted(found.model, std::move(options));

@@ -52,7 +52,8 @@ std::vector<quant::Conversion> conversions_of(const std::string& policy);
 quant::QuantConfig pattern_config(const std::string& policy,
                                   const quant::QuantizeOptions& options);
 
-/// Throws: UnsupportedError for what patterns do not look at.
+/// Throws: UnsupportedError for what patterns do not look at; `option` is
+/// "--policy patterns".
 void check_patterns_alone(std::string_view option,
                           const quant::QuantizeOptions& options);
 

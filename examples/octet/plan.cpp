@@ -73,7 +73,7 @@ Placed placed_by(std::string_view option, const std::string& policy,
     placed.placement.plan = narrowed(placed.placement.plan, model, bits);
     return placed;
   }
-  check_patterns_alone(option, options);
+  check_patterns_alone(fmt::format("{} {}", option, policy), options);
   quant::PatternPlacement placed = quant::place_by_patterns(
       model, patterns_of(policy), pattern_config(policy, options),
       conversions_of(policy));

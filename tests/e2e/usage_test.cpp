@@ -77,9 +77,10 @@ TEST(Usage, OfAMissingArgumentSaysWhatIsExpected) {
 TEST(Usage, OfAnUnknownValueNamesTheNearest) {
   const CommandResult r = octet_with("plan zoo:lenet --policy tensort");
   EXPECT_EQ(r.exit_code, 1);
-  EXPECT_THAT(r.output,
-              HasSubstr("--policy: expected tensorrt or toolkit or patterns, "
-                        "got 'tensort'; did you mean 'tensorrt'?"));
+  EXPECT_THAT(
+      r.output,
+      HasSubstr("--policy: expected tensorrt or toolkit or patterns or "
+                "onnxruntime, got 'tensort'; did you mean 'tensorrt'?"));
 }
 
 TEST(Usage, WithAnIsaThatNobodyHasIsRefusedBeforeAnythingElse) {
