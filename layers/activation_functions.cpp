@@ -1,8 +1,9 @@
 #include "activation_functions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <iterator>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/ops.h>
+
+#include "composed_activations.h"
 
 namespace octet {
 namespace {
@@ -121,6 +124,19 @@ constexpr ActivationFunction kFunctions[] = {
      emit_node<kTanh>},
 };
 
+std::array<std::span<const ActivationFunction>, 2> tables() {
+  return {kFunctions, composed_activations()};
+}
+
+const ActivationFunction* find(std::string_view name) {
+  for (const auto functions : tables()) {
+    const auto found =
+        std::ranges::find(functions, name, &ActivationFunction::name);
+    if (found != functions.end()) return &*found;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
@@ -154,22 +170,23 @@ OnnxValue emit_relu(EmitContext& context, const OnnxValue& x,
 }
 
 bool has_activation_function(std::string_view name) {
-  return std::ranges::find(kFunctions, name, &ActivationFunction::name) !=
-         std::end(kFunctions);
+  return find(name) != nullptr;
 }
 
 bool is_non_negative_function(std::string_view name) {
-  const auto* found =
-      std::ranges::find(kFunctions, name, &ActivationFunction::name);
-  return found != std::end(kFunctions) && found->non_negative;
+  const ActivationFunction* found = find(name);
+  return found != nullptr && found->non_negative;
 }
 
 void expect_activation_function(std::string_view name) {
   if (has_activation_function(name)) return;
   std::vector<std::string> known;
-  for (const ActivationFunction& each : kFunctions) {
-    known.emplace_back(each.name);
+  for (const auto functions : tables()) {
+    for (const ActivationFunction& each : functions) {
+      known.emplace_back(each.name);
+    }
   }
+  std::ranges::sort(known);
   throw ValueError(fmt::format("activation: expected {}, got '{}'{}",
                                fmt::join(known, ", "), name,
                                suggest_names(std::string(name), known)));
@@ -177,7 +194,7 @@ void expect_activation_function(std::string_view name) {
 
 const ActivationFunction& find_activation(const std::string& name) {
   expect_activation_function(name);
-  return *std::ranges::find(kFunctions, name, &ActivationFunction::name);
+  return *find(name);
 }
 
 }  // namespace octet

@@ -57,6 +57,38 @@ void expect_rate(float rate) {
       fmt::format("rate: expected a value in [0,1), got {}", rate));
 }
 
+Shape noise_shape(const std::vector<int64_t>& given, const Shape& x) {
+  if (given.empty()) return x;
+  Shape result{std::span<const int64_t>(given)};
+  bool fits = result.rank() == x.rank();
+  for (int axis = 0; fits && axis < x.rank(); ++axis) {
+    if (result[axis] == Shape::kAnySize) result = result.with(axis, x[axis]);
+    fits = result[axis] == 1 || result[axis] == x[axis];
+  }
+  if (!fits) {
+    throw ShapeError(fmt::format(
+        "noise_shape: expected sizes of {}, 1 or -1, got {}", x.to_string(),
+        Shape(std::span<const int64_t>(given)).to_string()));
+  }
+  return result;
+}
+
+void expect_epsilon(float epsilon) {
+  if (epsilon > 0 && std::isfinite(epsilon)) return;
+  throw ValueError(
+      fmt::format("epsilon: expected a finite value > 0, got {}", epsilon));
+}
+
+void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x) {
+  if (x.rank() < 2) {
+    throw ShapeError("input: expected [n,...,c], got " + x.to_string());
+  }
+  if (axis.size() == 1 && (axis[0] == -1 || axis[0] == x.rank() - 1)) return;
+  throw UnsupportedError(
+      fmt::format("axis: expected the last one (-1), got [{}] of {}",
+                  fmt::join(axis, ","), x.to_string()));
+}
+
 const Shape& single_input(std::span<const Shape> inputs) {
   if (inputs.size() != 1) {
     throw ValueError(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include <octet/layers/padding.h>
 #include <octet/runtime/shape.h>
@@ -21,6 +22,16 @@ void expect_not_negative(const char* what, float value);
 
 /// Of dropout. Throws: ValueError outside [0,1).
 void expect_rate(float rate);
+
+/// The shape of the noise that is drawn for x: `given`, where -1 is x's own
+/// size, or x's. Throws: ShapeError unless its sizes are those of x or 1.
+Shape noise_shape(const std::vector<int64_t>& given, const Shape& x);
+
+/// Of normalizations: > 0 and finite. Throws: ValueError.
+void expect_epsilon(float epsilon);
+/// Throws: ShapeError for rank < 2; UnsupportedError for other axes than the
+/// last one.
+void expect_last_axis(const std::vector<int64_t>& axis, const Shape& x);
 
 /// The one input. Throws: ValueError if there are more or none.
 const Shape& single_input(std::span<const Shape> inputs);

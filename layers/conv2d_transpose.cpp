@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@ static void fields(Visitor& v, Conv2DTransposeOptions& o) {
   v("strides", o.strides);
   v("padding", o.padding);
   v("dilation_rate", o.dilation_rate);
+  v("output_padding", o.output_padding);
   v("activation", o.activation);
   v("use_bias", o.use_bias);
   v("kernel_initializer", o.kernel_initializer);
@@ -41,6 +43,15 @@ class Conv2DTransposeLayer final : public Layer {
         activation_(find_activation(o_.activation)) {
     expect_count("filters", o_.filters);
     window_.check();
+    if (!o_.output_padding) return;
+    const Size2 more = *o_.output_padding;
+    if (more.h < 0 || more.w < 0 || more.h >= o_.strides.h ||
+        more.w >= o_.strides.w) {
+      throw ValueError(fmt::format(
+          "output_padding: expected at least 0 and less than the strides "
+          "{}x{}, got {}x{}",
+          o_.strides.h, o_.strides.w, more.h, more.w));
+    }
   }
 
   std::string class_name() const override { return "Conv2DTranspose"; }
@@ -52,11 +63,10 @@ class Conv2DTransposeLayer final : public Layer {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = image_input(inputs);
-    const Pads given = o_.padding.given() ? *o_.padding.given() : Pads{};
-    const int64_t h = size_along(x[1], o_.kernel_size.h, o_.strides.h,
-                                 o_.dilation_rate.h, given.top, given.bottom);
-    const int64_t w = size_along(x[2], o_.kernel_size.w, o_.strides.w,
-                                 o_.dilation_rate.w, given.left, given.right);
+    const Span rows = along_rows(x[1]);
+    const Span columns = along_columns(x[2]);
+    const int64_t h = rows.size;
+    const int64_t w = columns.size;
     if (h < 1 || w < 1) {
       throw ShapeError(
           fmt::format("padding: expected some of the output to be left, got "
@@ -88,7 +98,10 @@ class Conv2DTransposeLayer final : public Layer {
                    std::span<const Variable> inputs) const override {
     const Shape shape = output_shape(std::array{inputs[0].shape()});
     Variable y = conv2d_transpose(inputs[0], context.read(at(kernel_)),
-                                  {shape[1], shape[2]}, window_.on(shape));
+                                  {shape[1], shape[2]},
+                                  {.strides = o_.strides,
+                                   .dilation = o_.dilation_rate,
+                                   .pads = pads(inputs[0].shape())});
     if (o_.use_bias) y = bias_add(y, context.read(at(bias_)));
     return activation_.apply(y);
   }
@@ -104,16 +117,16 @@ class Conv2DTransposeLayer final : public Layer {
                                           },
                                           1)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
-    OnnxBuilder::Attributes attributes = window_.onnx(shape, 1);
-    // Cells beyond the last window, where strides step over them.
-    const auto beyond = [](int64_t kernel, int64_t stride, int64_t dilation) {
-      return std::max<int64_t>(stride - reach(kernel, dilation), 0);
-    };
-    attributes.emplace_back(
-        "output_padding",
-        std::vector{
-            beyond(o_.kernel_size.h, o_.strides.h, o_.dilation_rate.h),
-            beyond(o_.kernel_size.w, o_.strides.w, o_.dilation_rate.w)});
+    const Shape& x = inputs[0].shape;
+    const Pads p = pads(x);
+    const OnnxBuilder::Attributes attributes{
+        {"kernel_shape", window_.onnx_size()},
+        {"strides", window_.onnx_strides()},
+        {"dilations", window_.onnx_dilations()},
+        {"group", int64_t{1}},
+        {"pads", std::vector{p.top, p.left, p.bottom, p.right}},
+        {"output_padding",
+         std::vector{along_rows(x[1]).beyond, along_columns(x[2]).beyond}}};
     return activation_.emit(
         context, {context.node("ConvTranspose", operands, attributes), shape});
   }
@@ -124,14 +137,42 @@ class Conv2DTransposeLayer final : public Layer {
   }
 
  private:
-  static int64_t reach(int64_t kernel, int64_t dilation) {
-    return (kernel - 1) * dilation + 1;
+  // The output along one axis.
+  struct Span {
+    int64_t size;
+    Ends pads;       ///< of the convolution that leads back
+    int64_t beyond;  ///< cells after the last window
+  };
+
+  Span along_rows(int64_t size) const {
+    const Pads* given = o_.padding.given();
+    return along(
+        size, o_.kernel_size.h, o_.strides.h, o_.dilation_rate.h,
+        given == nullptr ? Ends{} : Ends{given->top, given->bottom},
+        o_.output_padding ? std::optional(o_.output_padding->h) : std::nullopt);
   }
-  int64_t size_along(int64_t size, int64_t kernel, int64_t stride,
-                     int64_t dilation, int64_t before, int64_t after) const {
-    if (o_.padding == Padding::same) return size * stride;
-    return (size - 1) * stride + std::max(reach(kernel, dilation), stride) -
-           before - after;
+  Span along_columns(int64_t size) const {
+    const Pads* given = o_.padding.given();
+    return along(
+        size, o_.kernel_size.w, o_.strides.w, o_.dilation_rate.w,
+        given == nullptr ? Ends{} : Ends{given->left, given->right},
+        o_.output_padding ? std::optional(o_.output_padding->w) : std::nullopt);
+  }
+  Span along(int64_t size, int64_t kernel, int64_t stride, int64_t dilation,
+             Ends given, std::optional<int64_t> more) const {
+    const int64_t reach = (kernel - 1) * dilation + 1;
+    const int64_t covered = (size - 1) * stride + reach;
+    if (o_.padding == Padding::same) {
+      const int64_t result =
+          more ? (size - 1) * stride + reach % 2 + *more : size * stride;
+      const int64_t cut = std::max<int64_t>(covered - result, 0);
+      return {result, {cut / 2, cut - cut / 2}, result - covered + cut};
+    }
+    const int64_t beyond = more.value_or(std::max<int64_t>(stride - reach, 0));
+    return {covered + beyond - given.begin - given.end, given, beyond};
+  }
+  Pads pads(const Shape& x) const {
+    return {along_rows(x[1]).pads, along_columns(x[2]).pads};
   }
 
   Conv2DTransposeOptions o_;
@@ -151,12 +192,6 @@ extern const LayerDef conv2d_transpose_def;
 const LayerDef conv2d_transpose_def{
     .class_name = "Conv2DTranspose",
     .create = [](const Config& config) -> std::shared_ptr<Layer> {
-      const Config* more = config.find("output_padding");
-      if (more != nullptr && !more->is_null()) {
-        throw UnsupportedError(
-            "output_padding: expected null, got a value; Octet has the size "
-            "that Keras gives without it");
-      }
       return std::make_shared<Conv2DTransposeLayer>(
           read_fields<Conv2DTransposeOptions>(config));
     },

@@ -1,7 +1,3 @@
-#include <span>
-
-#include <fmt/format.h>
-
 #include <octet/layers/dropout.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/runtime/error.h>
@@ -34,13 +30,14 @@ class DropoutLayer final : public Layer {
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
-    (void)noise(x);
+    (void)noise_shape(o_.noise_shape, x);
     return x;
   }
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
     if (!context.training) return inputs[0];
-    return dropout(inputs[0], o_.rate, *context.rng, noise(inputs[0].shape()));
+    return dropout(inputs[0], o_.rate, *context.rng,
+                   noise_shape(o_.noise_shape, inputs[0].shape()));
   }
   OnnxValue emit(EmitContext&,
                  std::span<const OnnxValue> inputs) const override {
@@ -48,23 +45,6 @@ class DropoutLayer final : public Layer {
   }
 
  private:
-  // The shape of what is drawn for x.
-  Shape noise(const Shape& x) const {
-    if (o_.noise_shape.empty()) return x;
-    Shape result{std::span<const int64_t>(o_.noise_shape)};
-    bool fits = result.rank() == x.rank();
-    for (int axis = 0; fits && axis < x.rank(); ++axis) {
-      if (result[axis] == Shape::kAnySize) result = result.with(axis, x[axis]);
-      fits = result[axis] == 1 || result[axis] == x[axis];
-    }
-    if (!fits) {
-      throw ShapeError(fmt::format(
-          "noise_shape: expected sizes of {}, 1 or -1, got {}", x.to_string(),
-          Shape(std::span<const int64_t>(o_.noise_shape)).to_string()));
-    }
-    return result;
-  }
-
   DropoutOptions o_;
 };
 

@@ -42,6 +42,11 @@ class FieldWriter {
   void operator()(const char* name, const Size2& value) {
     config_.set(name, Config::List{value.h, value.w});
   }
+  // Nothing is null.
+  void operator()(const char* name, const std::optional<Size2>& value) {
+    config_.set(name,
+                value ? Config(Config::List{value->h, value->w}) : Config());
+  }
   void operator()(const char* name, Padding value) {
     if (const Pads* pads = value.given()) return (*this)(name, *pads);
     config_.set(name, value == Padding::same ? "same" : "valid");
@@ -140,6 +145,11 @@ class FieldReader {
   }
   void operator()(const char* name, Size2& value) {
     read(name, [&](const Config& c) { value = size2(c); });
+  }
+  void operator()(const char* name, std::optional<Size2>& value) {
+    read(name, [&](const Config& c) {
+      value = c.is_null() ? std::nullopt : std::optional(size2(c));
+    });
   }
   void operator()(const char* name, Padding& value) {
     read(name, [&](const Config& c) {

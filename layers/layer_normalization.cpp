@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include <octet/layers/layer_normalization.h>
@@ -31,10 +29,7 @@ class LayerNormalizationLayer final : public Layer {
  public:
   explicit LayerNormalizationLayer(const LayerNormalizationOptions& options)
       : o_(options) {
-    if (!(o_.epsilon > 0) || std::isinf(o_.epsilon)) {
-      throw ValueError(fmt::format(
-          "epsilon: expected a finite value > 0, got {}", o_.epsilon));
-    }
+    expect_epsilon(o_.epsilon);
   }
 
   std::string class_name() const override { return "LayerNormalization"; }
@@ -42,16 +37,7 @@ class LayerNormalizationLayer final : public Layer {
 
   Shape output_shape(std::span<const Shape> inputs) const override {
     const Shape& x = single_input(inputs);
-    if (x.rank() < 2) {
-      throw ShapeError(
-          fmt::format("input: expected [n,...,c], got {}", x.to_string()));
-    }
-    if (o_.axis.size() != 1 ||
-        (o_.axis[0] != -1 && o_.axis[0] != x.rank() - 1)) {
-      throw UnsupportedError(
-          fmt::format("axis: expected the last one (-1), got [{}] of {}",
-                      fmt::join(o_.axis, ","), x.to_string()));
-    }
+    expect_last_axis(o_.axis, x);
     return x;
   }
 

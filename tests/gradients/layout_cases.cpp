@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "cases.h"
@@ -167,20 +169,57 @@ void add_upsample2d(std::vector<GradientCase>& cases) {
                  return Index{at[0], at[1] / f.h, at[2] / f.w, at[3]};
                });
          }});
-    cases.push_back({"upsample2d",
-                     name + "_bilinear",
-                     {x},
-                     [=](const Variables& v) {
-                       return upsample2d(v[0], f, Interpolation::bilinear);
-                     },
-                     [=](const Arrays& a) {
-                       return reference::upsample2d_bilinear(a[0], f);
-                     }});
+    cases.push_back(
+        {"upsample2d",
+         name + "_bilinear",
+         {x},
+         [=](const Variables& v) {
+           return upsample2d(v[0], f, Interpolation::bilinear);
+         },
+         [=](const Arrays& a) {
+           return reference::resize2d_bilinear(a[0], {x[1] * f.h, x[2] * f.w});
+         }});
   };
   add({2, 3, 4, 17}, {2, 2});
   add({1, 4, 2, 3}, {3, 1});
   add({2, 1, 3, 1}, {2, 5});
   add({1, 2, 3, 1}, {1, 1});
+}
+
+void add_resize2d(std::vector<GradientCase>& cases) {
+  const auto add = [&](const Shape& x, Size2 size) {
+    const std::string name = fmt::format("{}_to{}x{}", dims(x), size.h, size.w);
+    cases.push_back(
+        {"resize2d",
+         name + "_nearest",
+         {x},
+         [=](const Variables& v) {
+           return resize2d(v[0], size, Interpolation::nearest);
+         },
+         [=](const Arrays& a) {
+           // The pixel under the centre.
+           const auto under = [](int64_t i, int64_t from, int64_t to) {
+             return static_cast<int64_t>(std::floor(
+                 (static_cast<double>(i) + 0.5) * static_cast<double>(from) /
+                 static_cast<double>(to)));
+           };
+           return reference::gather(
+               a[0], {x[0], size.h, size.w, x[3]}, [&](const Index& at) {
+                 return Index{at[0], under(at[1], x[1], size.h),
+                              under(at[2], x[2], size.w), at[3]};
+               });
+         }});
+    cases.push_back({"resize2d",
+                     name + "_bilinear",
+                     {x},
+                     [=](const Variables& v) { return resize2d(v[0], size); },
+                     [=](const Arrays& a) {
+                       return reference::resize2d_bilinear(a[0], size);
+                     }});
+  };
+  add({2, 5, 4, 3}, {3, 7});
+  add({1, 2, 6, 17}, {5, 1});
+  add({1, 3, 2, 1}, {3, 2});
 }
 
 void add_broadcast_to(std::vector<GradientCase>& cases) {
@@ -216,6 +255,7 @@ void add_layout_cases(std::vector<GradientCase>& cases) {
   add_slice(cases);
   add_pads(cases);
   add_upsample2d(cases);
+  add_resize2d(cases);
   add_broadcast_to(cases);
 }
 

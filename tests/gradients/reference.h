@@ -65,7 +65,7 @@ Array gather(
         index_of);
 Array concatenate(const std::vector<Array>& inputs, int axis);
 Array pad2d(const Array& x, const Pads& pads, double value);
-Array upsample2d_bilinear(const Array& x, Size2 factors);
+Array resize2d_bilinear(const Array& x, Size2 size);
 Array avg_pool2d(const Array& x, Size2 window, const WindowOptions& o);
 /// `fold(values)` of all elements that `axes` join; the axes stay with size 1.
 Array reduce(const Array& x, const std::vector<int>& axes,

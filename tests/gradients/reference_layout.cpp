@@ -68,12 +68,12 @@ Array pad2d(const Array& x, const Pads& p, double value) {
 
 // Each pixel weighs in with a tent around its centre, one pixel wide on either
 // side; the weights of the pixels there are add up to 1.
-Array upsample2d_bilinear(const Array& x, Size2 f) {
+Array resize2d_bilinear(const Array& x, Size2 size) {
   const Shape& s = x.shape;
-  Array y({s[0], s[1] * f.h, s[2] * f.w, s[3]});
-  const auto tent = [](int64_t out, int64_t in, int64_t factor) {
-    const double at =
-        (static_cast<double>(out) + 0.5) / static_cast<double>(factor);
+  Array y({s[0], size.h, size.w, s[3]});
+  const auto tent = [](int64_t out, int64_t target, int64_t in, int64_t from) {
+    const double at = (static_cast<double>(out) + 0.5) *
+                      static_cast<double>(from) / static_cast<double>(target);
     return std::max(0.0, 1 - std::fabs(at - static_cast<double>(in) - 0.5));
   };
   for (int64_t i = 0; i < y.size(); ++i) {
@@ -82,7 +82,8 @@ Array upsample2d_bilinear(const Array& x, Size2 f) {
     double weights = 0;
     for (int64_t h = 0; h < s[1]; ++h)
       for (int64_t w = 0; w < s[2]; ++w) {
-        const double weight = tent(to[1], h, f.h) * tent(to[2], w, f.w);
+        const double weight =
+            tent(to[1], size.h, h, s[1]) * tent(to[2], size.w, w, s[2]);
         sum += weight * x[ravel({to[0], h, w, to[3]}, s)];
         weights += weight;
       }

@@ -53,8 +53,8 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
   EXPECT_THAT(said("y = ConvTranspose <group = 2> (x, w)"),
               HasSubstr("group: expected 1"));
   EXPECT_THAT(said("y = ConvTranspose <strides = [2,2], "
-                   "output_padding = [1,1]> (x, w)"),
-              HasSubstr("output_padding: expected at most the padding"));
+                   "output_padding = [2,2]> (x, w)"),
+              HasSubstr("output_padding: expected less than the strides"));
   EXPECT_THAT(said("y, i = MaxPool <kernel_shape = [2,2]> (x)\n"
                    "j = Relu (y)"),
               HasSubstr("indices"));

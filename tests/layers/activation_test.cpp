@@ -36,6 +36,16 @@ constexpr Known kKnown[] = {
     {"softsign", -0.5f, 0.666666667f},
     {"swish", -0.268941421f, 1.76159416f},
     {"tanh", -0.761594156f, 0.964027580f},
+    {"celu", -0.632120559f, 2},
+    {"hard_shrink", -1, 2},
+    {"hard_tanh", -1, 1},
+    {"log_sigmoid", -1.31326169f, -0.126928011f},
+    {"mish", -0.303401461f, 1.94395896f},
+    {"soft_shrink", -0.5f, 1.5f},
+    {"sparse_plus", 0, 2},
+    {"sparse_sigmoid", 0, 1},
+    {"squareplus", 0.618033989f, 2.41421356f},
+    {"tanh_shrink", -0.238405844f, 1.03597242f},
 };
 
 TEST(Activation, KnowsKerasFunctions) {

@@ -180,9 +180,25 @@ TEST(Conv2DTranspose, ComesBackFromItsConfiguration) {
   EXPECT_EQ(config.at("strides").as_list()[1].as_int(), 3);
 }
 
-TEST(Conv2DTranspose, RefusesOutputPadding) {
-  const Config config = Config().set("filters", 2).set("output_padding", 1);
-  EXPECT_THROW((void)create_layer("Conv2DTranspose", config), UnsupportedError);
+TEST(Conv2DTranspose, TakesOutputPaddingBelowTheStrides) {
+  const auto size = [](Size2 more, const Padding& padding) {
+    return Conv2DTranspose({.filters = 2,
+                            .strides = {2, 3},
+                            .padding = padding,
+                            .output_padding = more})(input({4, 5, 3}))
+        .shape();
+  };
+  constexpr int64_t kN = Shape::kAnySize;
+  EXPECT_EQ(size({0, 0}, "same"), Shape({kN, 7, 13, 2}));
+  EXPECT_EQ(size({1, 2}, "same"), Shape({kN, 8, 15, 2}));
+  EXPECT_EQ(size({1, 2}, "valid"), Shape({kN, 10, 17, 2}));
+  EXPECT_EQ(size({1, 0}, Pads(1)), Shape({kN, 8, 13, 2}));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)size({2, 0}, "same");
+              }),
+              HasSubstr("output_padding: expected at least 0 and less than the "
+                        "strides 2x3, got 2x0"));
+  EXPECT_THROW(size({0, -1}, "same"), ValueError);
 }
 
 }  // namespace

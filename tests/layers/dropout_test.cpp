@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -20,12 +21,15 @@ TEST(Dropout, IsTheIdentityInInference) {
   EXPECT_EQ(values(infer(Dropout(), x)), values(x));
   EXPECT_EQ(values(infer(SpatialDropout2D(), x)), values(x));
   EXPECT_EQ(values(infer(GaussianNoise(), x)), values(x));
+  EXPECT_EQ(values(infer(GaussianDropout(), x)), values(x));
+  EXPECT_EQ(values(infer(AlphaDropout(), x)), values(x));
 }
 
 TEST(Dropout, IsTheIdentityOfRateZero) {
   const Tensor x = noise({2, 3, 4, 3});
   for (const LayerHandle& layer : std::initializer_list<LayerHandle>{
-           Dropout({.rate = 0}), GaussianNoise({.stddev = 0})}) {
+           Dropout({.rate = 0}), GaussianNoise({.stddev = 0}),
+           GaussianDropout({.rate = 0}), AlphaDropout({.rate = 0})}) {
     Model model = single(layer, {3, 4, 3});
     EXPECT_EQ(train(model, x), values(x));
   }
@@ -41,6 +45,49 @@ TEST(Dropout, DropsInTrainingAndScalesWhatIsLeft) {
   }
   // 250 expected; five standard deviations are 68.
   EXPECT_NEAR(static_cast<double>(kept), 250, 68);
+}
+
+// Mean and deviation of 100,000 values, to five of their standard errors.
+void expect_moments(const Floats& y, double mean, double deviation) {
+  double sum = 0;
+  double squares = 0;
+  for (const float v : y) {
+    sum += v;
+    squares += static_cast<double>(v) * v;
+  }
+  const auto n = static_cast<double>(y.size());
+  EXPECT_NEAR(sum / n, mean, 5 * deviation / std::sqrt(n));
+  EXPECT_NEAR(std::sqrt(squares / n - sum / n * sum / n), deviation,
+              0.02 * deviation);
+}
+
+TEST(GaussianDropout, MultipliesByNoiseOfItsRate) {
+  Model model = single(GaussianDropout({.rate = 0.2f}), {100000});
+  expect_moments(train(model, Tensor::full({1, 100000}, 3)), 3, 1.5);
+}
+
+TEST(AlphaDropout, KeepsMeanAndVarianceOfNormalValues) {
+  Tensor x({1, 100000});
+  Rng(3).fill_normal(x.f32(), 0, 1);
+  Model model = single(AlphaDropout({.rate = 0.3f}), {100000});
+  const Floats y = train(model, x);
+  expect_moments(y, 0, 1);
+  // Those that fell are all at one value, a * limit + b of the paper.
+  const double limit = -1.7580993408473766;
+  const double a = 1 / std::sqrt(0.7 * (1 + 0.3 * limit * limit));
+  const auto fallen = std::ranges::count_if(y, [&](float v) {
+    return std::fabs(v - (a * limit - 0.3 * a * limit)) < 1e-5;
+  });
+  EXPECT_NEAR(static_cast<double>(fallen), 30000, 750);
+}
+
+TEST(NoiseLayers, RefuseRatesOutsideTheirRange) {
+  for (const float rate : {-0.1f, 1.0f, std::nanf("")}) {
+    EXPECT_THROW(GaussianDropout({.rate = rate}), ValueError);
+    EXPECT_THROW(AlphaDropout({.rate = rate}), ValueError);
+  }
+  EXPECT_THROW((void)AlphaDropout({.noise_shape = {-1, 2}})(input({3})),
+               ShapeError);
 }
 
 TEST(Dropout, DropsTogetherWhatTheNoiseShapeJoins) {

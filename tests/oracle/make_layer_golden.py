@@ -190,6 +190,11 @@ def select_token(config, weights, inputs):
     return inputs[0][:, config["index"], :]
 
 
+def layer_scale(config, weights, inputs):
+    """A factor for each channel: keras/src/applications/convnext.py."""
+    return inputs[0] * weights[0]
+
+
 # (name, class, config, function, weights [(name, shape)], input shapes)
 DEFINITIONS = [
     ("scaled_dot_product_attention", "ScaledDotProductAttention",
@@ -205,6 +210,10 @@ DEFINITIONS = [
      [("class_token", (1, 1, 5))], [(2, 3, 5)]),
     ("position_embedding", "PositionEmbedding", {}, position_embedding,
      [("position_embedding", (1, 3, 5))], [(2, 3, 5)]),
+    ("layer_scale", "LayerScale", {"init_values": 0.1, "projection_dim": 3},
+     layer_scale, [("gamma", (3,))], [(2, 5, 4, 3)]),
+    ("layer_scale_tokens", "LayerScale", {}, layer_scale,
+     [("gamma", (17,))], [(1, 3, 17)]),
     ("select_token", "SelectToken", {"index": 0}, select_token, [],
      [(2, 3, 5)]),
     ("select_token_last", "SelectToken", {"index": -1}, select_token, [],

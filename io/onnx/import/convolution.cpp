@@ -1,6 +1,7 @@
 // Conv and ConvTranspose.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -143,8 +144,9 @@ void convert_conv(Conversion& c) {
   c.give(channels_first(c.add(layer(), {x}, weights)));
 }
 
-// Conv2DTranspose has (size - 1) * stride + max(reach, stride) cells, less what
-// is padded; ONNX has (size - 1) * stride + reach + output_padding, less that.
+// Without output_padding Conv2DTranspose has (size - 1) * stride +
+// max(reach, stride) cells, less what is padded; ONNX always has (size - 1) *
+// stride + reach + output_padding, less that.
 void convert_conv_transpose(Conversion& c) {
   const Operand x = pixels_of(c, 0);
   const Shape& in = x.tensor.shape();
@@ -172,15 +174,22 @@ void convert_conv_transpose(Conversion& c) {
   Sizes more = c.integers("output_padding");
   if (more.empty()) more.assign(2, 0);
   if (more.size() != 2) c.refuse("output_padding: expected two numbers");
+  // Mostly it is padding that is not there.
+  Sizes end = window.end;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t reach = (window.size[i] - 1) * window.dilations[i] + 1;
-    const int64_t beyond = std::max<int64_t>(window.strides[i] - reach, 0);
-    window.end[i] -= more[i] - beyond;
-    if (window.end[i] < 0) {
-      c.refuse(fmt::format(
-          "output_padding: expected at most the padding at the end, got {}",
-          more[i]));
+    end[i] -= more[i] - std::max<int64_t>(window.strides[i] - reach, 0);
+  }
+  std::optional<Size2> output_padding;
+  if (std::ranges::min(end) < 0) {
+    if (more[0] >= window.strides[0] || more[1] >= window.strides[1]) {
+      c.refuse(
+          fmt::format("output_padding: expected less than the strides, got {}",
+                      fmt::join(more, ",")));
     }
+    output_padding = window.over(more);
+  } else {
+    window.end = end;
   }
   weight.value = weight.value.transposed({2, 3, 1, 0});
   std::vector<Weight> weights{weight};
@@ -193,6 +202,7 @@ void convert_conv_transpose(Conversion& c) {
        .strides = window.over(window.strides),
        .padding = pads == Pads{} ? Padding::valid : Padding(pads),
        .dilation_rate = window.over(window.dilations),
+       .output_padding = output_padding,
        .use_bias = weights.size() > 1});
   c.give(channels_first(c.add(layer, {x}, weights)));
 }

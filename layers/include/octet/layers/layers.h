@@ -4,10 +4,12 @@
 #include <octet/layers/activation.h>
 #include <octet/layers/activity_regularization.h>
 #include <octet/layers/add.h>
+#include <octet/layers/alpha_dropout.h>
 #include <octet/layers/average.h>
 #include <octet/layers/average_pooling1d.h>
 #include <octet/layers/average_pooling2d.h>
 #include <octet/layers/batch_normalization.h>
+#include <octet/layers/center_crop.h>
 #include <octet/layers/class_token.h>
 #include <octet/layers/concatenate.h>
 #include <octet/layers/conv1d.h>
@@ -18,9 +20,11 @@
 #include <octet/layers/dense.h>
 #include <octet/layers/depthwise_conv1d.h>
 #include <octet/layers/depthwise_conv2d.h>
+#include <octet/layers/dot.h>
 #include <octet/layers/dropout.h>
 #include <octet/layers/elu.h>
 #include <octet/layers/flatten.h>
+#include <octet/layers/gaussian_dropout.h>
 #include <octet/layers/gaussian_noise.h>
 #include <octet/layers/get_item.h>
 #include <octet/layers/global_average_pooling1d.h>
@@ -29,8 +33,10 @@
 #include <octet/layers/global_max_pooling2d.h>
 #include <octet/layers/graph.h>
 #include <octet/layers/graph_walk.h>
+#include <octet/layers/group_normalization.h>
 #include <octet/layers/inference_session.h>
 #include <octet/layers/layer_normalization.h>
+#include <octet/layers/layer_scale.h>
 #include <octet/layers/leaky_relu.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
@@ -49,8 +55,11 @@
 #include <octet/layers/rebuild.h>
 #include <octet/layers/registry.h>
 #include <octet/layers/relu.h>
+#include <octet/layers/repeat_vector.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/reshape.h>
+#include <octet/layers/resizing.h>
+#include <octet/layers/rms_normalization.h>
 #include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/layers/select_token.h>
 #include <octet/layers/separable_conv1d.h>
@@ -61,6 +70,7 @@
 #include <octet/layers/spatial_dropout2d.h>
 #include <octet/layers/subtract.h>
 #include <octet/layers/transformer_block.h>
+#include <octet/layers/unit_normalization.h>
 #include <octet/layers/up_sampling1d.h>
 #include <octet/layers/up_sampling2d.h>
 #include <octet/layers/zero_padding1d.h>

@@ -54,6 +54,14 @@ enum class Interpolation {
 Variable upsample2d(const Variable& x, Size2 factors,
                     Interpolation interpolation = Interpolation::nearest);
 
+/// Images of another size, without smoothing before they shrink: a pixel of the
+/// result sees one pixel of x, or the four around its place.
+/// Shapes: [n,h,w,c] -> [n,size.h,size.w,c].
+/// Throws: ShapeError; ValueError for sizes outside [1, kMaxWindow].
+/// Source: as upsample2d().
+Variable resize2d(const Variable& x, Size2 size,
+                  Interpolation interpolation = Interpolation::bilinear);
+
 /// x repeated along new leading axes and axes of size 1.
 /// Throws: ShapeError if x does not broadcast to `shape`.
 Variable broadcast_to(const Variable& x, const Shape& shape);

@@ -1,0 +1,142 @@
+// Source of the formulas: keras/src/activations/activations.py and
+// keras/src/backend/jax/nn.py of Keras 3, with their default arguments.
+#include "composed_activations.h"
+
+#include <octet/runtime/ops.h>
+
+namespace octet {
+namespace {
+
+OnnxValue renamed(const OnnxValue& x, std::string name) {
+  OnnxValue y = x;
+  y.name = std::move(name);
+  return y;
+}
+
+OnnxValue emit_celu(EmitContext& context, const OnnxValue& x) {
+  return renamed(x, context.node("Elu", {x.name}, {{"alpha", 1.0f}}));
+}
+
+// x where |x| > 0.5, else 0.
+Variable hard_shrink(const Variable& x) {
+  const ReluOptions above{.threshold = 0.5f};
+  return relu(x, above) - relu(-x, above);
+}
+// (Shrink is what older TensorRT has not.)
+OnnxValue emit_hard_shrink(EmitContext& context, const OnnxValue& x) {
+  const std::string above = context.node(
+      "Greater",
+      {context.node("Abs", {x.name}), context.scalar("threshold", 0.5f)});
+  return renamed(
+      x, context.node("Where", {above, x.name, context.scalar("zero", 0)}));
+}
+
+Variable hard_tanh(const Variable& x) {
+  return minimum(maximum(x, Tensor::scalar(-1)), Tensor::scalar(1));
+}
+OnnxValue emit_hard_tanh(EmitContext& context, const OnnxValue& x) {
+  return renamed(x, context.node("Clip", {x.name, context.scalar("least", -1),
+                                          context.scalar("most", 1)}));
+}
+
+Variable log_sigmoid(const Variable& x) { return -softplus(-x); }
+OnnxValue emit_log_sigmoid(EmitContext& context, const OnnxValue& x) {
+  const std::string negated = context.node("Neg", {x.name});
+  return renamed(x, context.node("Neg", {context.node("Softplus", {negated})}));
+}
+
+// x - max - log(sum(exp(x - max))) over the channels.
+Variable log_softmax(const Variable& x) {
+  const std::vector<int> channels{-1};
+  const Variable below = x - Variable(max(x, channels, Keepdims::yes).value());
+  return below - log(sum(exponential(below), channels, Keepdims::yes));
+}
+OnnxValue emit_log_softmax(EmitContext& context, const OnnxValue& x) {
+  const int64_t axis = x.channels_first() ? 1 : -1;
+  return renamed(x, context.node("LogSoftmax", {x.name}, {{"axis", axis}}));
+}
+
+// Source: Misra 2019, arXiv 1908.08681.
+Variable mish(const Variable& x) { return x * octet::tanh(softplus(x)); }
+OnnxValue emit_mish(EmitContext& context, const OnnxValue& x) {
+  const std::string softplus = context.node("Softplus", {x.name});
+  return renamed(
+      x, context.node("Mul", {x.name, context.node("Tanh", {softplus})}));
+}
+
+// x moved by 0.5 towards 0, and 0 where that crosses it.
+Variable soft_shrink(const Variable& x) {
+  return relu(x - 0.5f) - relu(-x - 0.5f);
+}
+OnnxValue emit_soft_shrink(EmitContext& context, const OnnxValue& x) {
+  const std::string half = context.scalar("half", 0.5f);
+  const std::string above =
+      context.node("Relu", {context.node("Sub", {x.name, half})});
+  const std::string negated = context.node("Neg", {x.name});
+  const std::string below =
+      context.node("Relu", {context.node("Sub", {negated, half})});
+  return renamed(x, context.node("Sub", {above, below}));
+}
+
+// 0 up to -1, (x + 1)^2 / 4 up to 1, then x.
+Variable sparse_plus(const Variable& x) {
+  return 0.25f * square(hard_tanh(x) + 1) + relu(x - 1);
+}
+OnnxValue emit_sparse_plus(EmitContext& context, const OnnxValue& x) {
+  const std::string one = context.scalar("one", 1);
+  const std::string sum =
+      context.node("Add", {emit_hard_tanh(context, x).name, one});
+  const std::string quarter = context.node(
+      "Mul",
+      {context.node("Mul", {sum, sum}), context.scalar("quarter", 0.25f)});
+  const std::string above =
+      context.node("Relu", {context.node("Sub", {x.name, one})});
+  return renamed(x, context.node("Add", {quarter, above}));
+}
+
+// min(max((x + 1) / 2, 0), 1).
+Variable sparse_sigmoid(const Variable& x) {
+  return relu(scale_shift(x, 0.5f, 0.5f), 1);
+}
+OnnxValue emit_sparse_sigmoid(EmitContext& context, const OnnxValue& x) {
+  return renamed(x, context.node("HardSigmoid", {x.name},
+                                 {{"alpha", 0.5f}, {"beta", 0.5f}}));
+}
+
+// (x + sqrt(x^2 + 4)) / 2.
+Variable squareplus(const Variable& x) {
+  return 0.5f * (x + octet::sqrt(square(x) + 4));
+}
+OnnxValue emit_squareplus(EmitContext& context, const OnnxValue& x) {
+  const std::string squares = context.node("Mul", {x.name, x.name});
+  const std::string root = context.node(
+      "Sqrt", {context.node("Add", {squares, context.scalar("four", 4)})});
+  return renamed(x, context.node("Mul", {context.node("Add", {x.name, root}),
+                                         context.scalar("half", 0.5f)}));
+}
+
+OnnxValue emit_tanh_shrink(EmitContext& context, const OnnxValue& x) {
+  return renamed(x,
+                 context.node("Sub", {x.name, context.node("Tanh", {x.name})}));
+}
+
+constexpr ActivationFunction kComposed[] = {
+    {"celu", [](const Variable& x) { return elu(x); }, emit_celu},
+    {"hard_shrink", hard_shrink, emit_hard_shrink},
+    {"hard_tanh", hard_tanh, emit_hard_tanh},
+    {"log_sigmoid", log_sigmoid, emit_log_sigmoid},
+    {"log_softmax", log_softmax, emit_log_softmax},
+    {"mish", mish, emit_mish},
+    {"soft_shrink", soft_shrink, emit_soft_shrink},
+    {"sparse_plus", sparse_plus, emit_sparse_plus, true},
+    {"sparse_sigmoid", sparse_sigmoid, emit_sparse_sigmoid, true},
+    {"squareplus", squareplus, emit_squareplus, true},
+    {"tanh_shrink", [](const Variable& x) { return x - octet::tanh(x); },
+     emit_tanh_shrink},
+};
+
+}  // namespace
+
+std::span<const ActivationFunction> composed_activations() { return kComposed; }
+
+}  // namespace octet

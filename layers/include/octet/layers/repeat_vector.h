@@ -1,0 +1,19 @@
+#pragma once
+
+#include <octet/layers/graph.h>
+
+namespace octet {
+
+struct RepeatVectorOptions {
+  int64_t n = 1;
+  std::string name = "";
+};
+
+/// Each vector n times, as the steps of a sequence. Shapes: [b,c] -> [b,n,c].
+/// Throws: ValueError for n < 1; ShapeError when called on anything but [b,c].
+class RepeatVector : public LayerHandle {
+ public:
+  explicit RepeatVector(const RepeatVectorOptions& options = {});
+};
+
+}  // namespace octet

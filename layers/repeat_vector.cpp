@@ -1,0 +1,71 @@
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/repeat_vector.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, RepeatVectorOptions& o) {
+  v("n", o.n);
+}
+
+namespace {
+
+class RepeatVectorLayer final : public Layer {
+ public:
+  explicit RepeatVectorLayer(const RepeatVectorOptions& options) : o_(options) {
+    expect_count("n", o_.n);
+  }
+
+  std::string class_name() const override { return "RepeatVector"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override { return inputs; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    if (x.rank() != 2) {
+      throw ShapeError("input: expected vectors [n,c], got " + x.to_string());
+    }
+    return {x[0], o_.n, x[1]};
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    const Shape& x = inputs[0].shape();
+    return broadcast_to(reshape(inputs[0], {x[0], 1, x[1]}),
+                        {x[0], o_.n, x[1]});
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    const OnnxValue x = context.keras_order(inputs[0]);
+    const std::string row =
+        context.node("Unsqueeze", {x.name, context.integers("axes", {1})});
+    return {
+        context.node("Expand", {row, context.integers("shape", {1, o_.n, 1})}),
+        output_shape(std::span(&x.shape, 1))};
+  }
+
+ private:
+  RepeatVectorOptions o_;
+};
+
+}  // namespace
+
+RepeatVector::RepeatVector(const RepeatVectorOptions& options)
+    : LayerHandle(make_layer<RepeatVectorLayer>("RepeatVector", options)) {}
+
+extern const LayerDef repeat_vector_def;
+const LayerDef repeat_vector_def{
+    .class_name = "RepeatVector",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<RepeatVectorLayer>(
+          read_fields<RepeatVectorOptions>(config));
+    },
+    .role = LayerRole::movement,
+};
+
+}  // namespace octet

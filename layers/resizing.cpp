@@ -1,0 +1,116 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/resizing.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "image_fit.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ResizingOptions& o) {
+  v("height", o.height);
+  v("width", o.width);
+  v("interpolation", o.interpolation);
+  v("crop_to_aspect_ratio", o.crop_to_aspect_ratio);
+  v("pad_to_aspect_ratio", o.pad_to_aspect_ratio);
+  v("fill_value", o.fill_value);
+}
+
+namespace {
+
+class ResizingLayer final : public Layer {
+ public:
+  explicit ResizingLayer(const ResizingOptions& options) : o_(options) {
+    expect_count("height", o_.height);
+    expect_count("width", o_.width);
+    if (o_.interpolation != "nearest" && o_.interpolation != "bilinear") {
+      throw ValueError(fmt::format(
+          "interpolation: expected 'nearest' or 'bilinear', got '{}'",
+          o_.interpolation));
+    }
+    if (o_.crop_to_aspect_ratio && o_.pad_to_aspect_ratio) {
+      throw ValueError(
+          "crop_to_aspect_ratio, pad_to_aspect_ratio: expected one of them, "
+          "got "
+          "both");
+    }
+    if (!std::isfinite(o_.fill_value)) {
+      throw ValueError("fill_value: expected a finite value, got another");
+    }
+  }
+
+  std::string class_name() const override { return "Resizing"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override {
+    return inputs && (!o_.pad_to_aspect_ratio || o_.fill_value >= 0);
+  }
+  bool is_identity(const Shape& input, bool) const override {
+    return input[1] == o_.height && input[2] == o_.width;
+  }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = image_input(inputs);
+    return {x[0], o_.height, o_.width, x[3]};
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return fitted(inputs[0], fit(inputs[0].shape()));
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    return emit_fitted(context, inputs[0], fit(inputs[0].shape));
+  }
+
+ private:
+  ImageFit fit(const Shape& x) const {
+    const Size2 size{o_.height, o_.width};
+    return {.crop = o_.crop_to_aspect_ratio ? crop_to_ratio(x, size) : Pads{},
+            .pad = o_.pad_to_aspect_ratio ? pad_to_ratio(x, size) : Pads{},
+            .fill = o_.fill_value,
+            .size = size,
+            .interpolation = o_.interpolation == "nearest"
+                                 ? Interpolation::nearest
+                                 : Interpolation::bilinear};
+  }
+
+  ResizingOptions o_;
+};
+
+// What Keras writes besides.
+void refuse_other_forms(const Config& config) {
+  const Config* antialias = config.find("antialias");
+  if (antialias != nullptr && *antialias == Config(true)) {
+    throw UnsupportedError(
+        "antialias: expected false, got true. Hint: resize the images before, "
+        "where they are read, and give the model without this layer");
+  }
+  const Config* mode = config.find("fill_mode");
+  if (mode != nullptr && *mode != Config("constant")) {
+    throw UnsupportedError("fill_mode: expected 'constant', got another");
+  }
+}
+
+}  // namespace
+
+Resizing::Resizing(const ResizingOptions& options)
+    : LayerHandle(make_layer<ResizingLayer>("Resizing", options)) {}
+
+extern const LayerDef resizing_def;
+const LayerDef resizing_def{
+    .class_name = "Resizing",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      refuse_other_forms(config);
+      return std::make_shared<ResizingLayer>(
+          read_fields<ResizingOptions>(config));
+    },
+    .keras = {.layout = KerasLayout::image},
+};
+
+}  // namespace octet

@@ -1,0 +1,22 @@
+#include "unit_length.h"
+
+#include <octet/runtime/ops.h>
+
+namespace octet {
+
+Variable unit_length(const Variable& x, const std::vector<int>& axes,
+                     float epsilon) {
+  const Variable squares = sum(square(x), axes, Keepdims::yes);
+  return x / octet::sqrt(maximum(squares, Tensor::scalar(epsilon * epsilon)));
+}
+
+std::string emit_unit_length(EmitContext& context, const std::string& x,
+                             const std::vector<int64_t>& axes, float epsilon) {
+  const std::string length =
+      context.node("ReduceL2", {x}, {{"axes", axes}, {"keepdims", int64_t{1}}});
+  const std::string least =
+      context.node("Max", {length, context.scalar("epsilon", epsilon)});
+  return context.node("Div", {x, least});
+}
+
+}  // namespace octet

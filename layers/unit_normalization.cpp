@@ -1,0 +1,102 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/unit_normalization.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+#include "unit_length.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, UnitNormalizationOptions& o) {
+  v("axis", o.axis);
+}
+
+namespace {
+
+class UnitNormalizationLayer final : public Layer {
+ public:
+  // Source: keras/src/layers/normalization/unit_normalization.py.
+  static constexpr float kEpsilon = 1e-12f;
+
+  explicit UnitNormalizationLayer(const UnitNormalizationOptions& options)
+      : o_(options) {
+    if (o_.axis.empty()) {
+      throw ValueError("axis: expected at least one, got none");
+    }
+  }
+
+  std::string class_name() const override { return "UnitNormalization"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override { return inputs; }
+
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = single_input(inputs);
+    (void)axes_of(x);
+    return x;
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return unit_length(inputs[0], axes_of(inputs[0].shape()), kEpsilon);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = context.keras_order(inputs[0]);
+    std::vector<int64_t> axes;
+    for (const int axis : axes_of(y.shape)) axes.push_back(y.onnx_axis(axis));
+    std::ranges::sort(axes);
+    y.name = emit_unit_length(context, y.name, axes, kEpsilon);
+    return y;
+  }
+
+ private:
+  std::vector<int> axes_of(const Shape& x) const {
+    std::vector<int> axes;
+    for (const int64_t axis : o_.axis) {
+      const int64_t place = axis < 0 ? axis + x.rank() : axis;
+      if (place < 0 || place >= x.rank()) {
+        throw ShapeError(fmt::format("axis: expected one of {}, got {}",
+                                     x.to_string(), axis));
+      }
+      if (place == 0) {
+        throw ValueError(
+            "axis: expected axes of a sample, got that of the batch, over "
+            "which "
+            "samples would depend on each other");
+      }
+      axes.push_back(static_cast<int>(place));
+      if (std::ranges::count(axes, axes.back()) > 1) {
+        throw ValueError(
+            fmt::format("axis: expected each once, got {} twice", axis));
+      }
+    }
+    return axes;
+  }
+
+  UnitNormalizationOptions o_;
+};
+
+}  // namespace
+
+UnitNormalization::UnitNormalization(const UnitNormalizationOptions& options)
+    : LayerHandle(
+          make_layer<UnitNormalizationLayer>("UnitNormalization", options)) {}
+
+extern const LayerDef unit_normalization_def;
+const LayerDef unit_normalization_def{
+    .class_name = "UnitNormalization",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<UnitNormalizationLayer>(
+          read_fields<UnitNormalizationOptions>(config));
+    },
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet

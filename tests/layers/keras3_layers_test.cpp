@@ -1,0 +1,140 @@
+// What the layers of Keras 3 refuse, and edges that Keras' golden cases leave
+// out: GroupNormalization, RMSNormalization, UnitNormalization, LayerScale,
+// Resizing, CenterCrop, RepeatVector, Dot.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/ops.h>
+
+#include "support.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+constexpr int64_t kOpen = Shape::kAnySize;
+
+TEST(GroupNormalization, RefusesGroupsThatDoNotDivideTheChannels) {
+  EXPECT_THAT(error_of<ShapeError>([] {
+                (void)GroupNormalization({.groups = 4})(input({5, 4, 6}));
+              }),
+              HasSubstr("groups: expected a divisor of the channels of "
+                        "[N,5,4,6], got 4"));
+  // 32, the default, of fewer channels.
+  EXPECT_THROW((void)GroupNormalization()(input({5, 4, 16})), ShapeError);
+  EXPECT_THROW(GroupNormalization({.groups = 0}), ValueError);
+  EXPECT_THROW(GroupNormalization({.groups = -2}), ValueError);
+  EXPECT_THROW(GroupNormalization({.epsilon = 0}), ValueError);
+  EXPECT_THROW(
+      (void)GroupNormalization({.groups = 1, .axis = {1}})(input({5, 4, 6})),
+      UnsupportedError);
+  EXPECT_THROW((void)GroupNormalization({.groups = 1})(input({2, 5, 4, 6})),
+               ShapeError);
+  EXPECT_THROW((void)GroupNormalization({.groups = 1})(input({})), ShapeError);
+}
+
+TEST(GroupNormalization, OfConstantsIsZero) {
+  const Tensor x = Tensor::full({2, 3, 2, 4}, 7);
+  for (const float v : values(infer(GroupNormalization({.groups = 2}), x))) {
+    EXPECT_EQ(v, 0);
+  }
+}
+
+TEST(RMSNormalization, RefusesOtherAxesThanTheLast) {
+  EXPECT_THROW((void)RMSNormalization({.axis = {1}})(input({5, 4, 6})),
+               UnsupportedError);
+  EXPECT_THROW((void)RMSNormalization({.axis = {-1, -2}})(input({5, 4, 6})),
+               UnsupportedError);
+  EXPECT_THROW(RMSNormalization({.epsilon = -1}), ValueError);
+  EXPECT_THROW(RMSNormalization({.epsilon = INFINITY}), ValueError);
+}
+
+TEST(UnitNormalization, LeavesZerosAsTheyAre) {
+  Model model = single(UnitNormalization(), {3});
+  const Variable x(Tensor::zeros({2, 3}), true);
+  const Variable y = model(x);
+  EXPECT_EQ(values(y.value()), Floats(6, 0));
+  sum(y).backward();
+  for (const float v : values(x.grad())) EXPECT_TRUE(std::isfinite(v)) << v;
+}
+
+TEST(UnitNormalization, RefusesAxesThatCannotBe) {
+  EXPECT_THROW((void)UnitNormalization({.axis = {0}})(input({3})), ValueError);
+  EXPECT_THROW((void)UnitNormalization({.axis = {-3}})(input({4, 3})),
+               ValueError);
+  EXPECT_THROW((void)UnitNormalization({.axis = {2}})(input({3})), ShapeError);
+  EXPECT_THROW((void)UnitNormalization({.axis = {1, -1}})(input({3})),
+               ValueError);
+  EXPECT_THROW(UnitNormalization({.axis = {}}), ValueError);
+}
+
+TEST(LayerScale, StartsAtItsValueAndTrains) {
+  Model model = single(LayerScale({.init_values = 0.5f}), {2, 3});
+  EXPECT_EQ(values(model.predict(Tensor::full({1, 2, 3}, 4))), Floats(6, 2));
+  ASSERT_EQ(model.trainable_variables().size(), 1u);
+  EXPECT_THROW((void)LayerScale({.projection_dim = 4})(input({3})), ShapeError);
+  EXPECT_THROW(LayerScale({.init_values = NAN}), ValueError);
+  EXPECT_THROW(LayerScale({.projection_dim = -1}), ValueError);
+}
+
+TEST(Resizing, RefusesSizesAndFormsThatItHasNot) {
+  EXPECT_THROW(Resizing({.height = 3}), ValueError);
+  EXPECT_THROW(Resizing({.height = -1, .width = 2}), ValueError);
+  EXPECT_THAT(
+      error_of<ValueError>([] {
+        (void)Resizing({.height = 3, .width = 2, .interpolation = "bicubic"});
+      }),
+      HasSubstr("expected 'nearest' or 'bilinear', got 'bicubic'"));
+  EXPECT_THROW(Resizing({.height = 3,
+                         .width = 2,
+                         .crop_to_aspect_ratio = true,
+                         .pad_to_aspect_ratio = true}),
+               ValueError);
+  EXPECT_THROW((void)Resizing({.height = 3, .width = 2})(input({4, 3})),
+               ShapeError);
+  const Config config =
+      Config().set("height", 3).set("width", 2).set("antialias", true);
+  EXPECT_THAT(error_of<UnsupportedError>(
+                  [&] { (void)create_layer("Resizing", config); }),
+              HasSubstr("antialias: expected false, got true. Hint: resize"));
+}
+
+TEST(CenterCrop, TakesTheMiddle) {
+  const Tensor x = tensor({1, 1, 6, 1}, {0, 1, 2, 3, 4, 5});
+  EXPECT_EQ(values(infer(CenterCrop({.height = 1, .width = 3}), x)),
+            (Floats{1, 2, 3}));
+  EXPECT_EQ(CenterCrop({.height = 9, .width = 2})(input({5, 4, 3})).shape(),
+            Shape({kOpen, 9, 2, 3}));
+  EXPECT_THROW(CenterCrop({.height = 0, .width = 2}), ValueError);
+}
+
+TEST(RepeatVector, RefusesWhatIsNoVector) {
+  EXPECT_EQ(RepeatVector({.n = 4})(input({3})).shape(), Shape({kOpen, 4, 3}));
+  EXPECT_THROW((void)RepeatVector({.n = 2})(input({4, 3})), ShapeError);
+  EXPECT_THROW(RepeatVector({.n = 0}), ValueError);
+}
+
+TEST(Dot, RefusesInputsThatDoNotFitTogether) {
+  const auto dot = [](const DotOptions& options, const Shape& x,
+                      const Shape& y) {
+    return Dot(options)({input(x), input(y)}).shape();
+  };
+  EXPECT_EQ(dot({.axes = {2, 1}}, {3, 5}, {5, 4}), Shape({kOpen, 3, 4}));
+  EXPECT_THAT(
+      error_of<ShapeError>([&] {
+        dot({.axes = {1}}, {3, 5}, {4, 5});
+      }),
+      HasSubstr("expected equal sizes along them, got 3 of [N,3,5] and 4 of "
+                "[N,4,5]"));
+  EXPECT_THROW(dot({.axes = {0}}, {3}, {3}), ValueError);
+  EXPECT_THROW(dot({.axes = {1, 2, 3}}, {3}, {3}), ValueError);
+  EXPECT_THROW(dot({.axes = {5}}, {3}, {3}), ShapeError);
+  EXPECT_THROW(dot({.axes = {1}}, {3, 4, 5}, {3}), ShapeError);
+  EXPECT_THROW((void)Dot()(input({3})), ValueError);
+}
+
+}  // namespace
+}  // namespace octet
