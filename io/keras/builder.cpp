@@ -11,6 +11,7 @@
 #include "file_errors.h"
 #include "keras/attention.h"
 #include "keras/operation.h"
+#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
@@ -193,8 +194,25 @@ std::unique_ptr<LayerBuilder> builder_of(const KerasLayer& layer,
   if (!users && layer.class_name == kAttentionClass) {
     return attention_builder(layer, name);
   }
+  if (!users && layer.class_name == kScaledAddClass) {
+    return scaled_add_builder(layer, name, state);
+  }
   return chain_builder(layer, name,
                        steps_of(layer, state.dialect, state.options), state);
+}
+
+Step step_for_order(const KerasLayer& layer, const BuildState& state) {
+  return {"", layer.class_name, {}, find_factory(state.options, layer)};
+}
+
+/// Whether none of the layers looks at axes.
+bool keeps_order(const KerasGraph& graph, const BuildState& state) {
+  return std::ranges::all_of(graph.layers, [&](const KerasLayer& layer) {
+    return layer.is_input() || is_nothing(layer) ||
+           (layer.graph != nullptr
+                ? keeps_order(*layer.graph, state)
+                : takes_any_order(layout_of(step_for_order(layer, state))));
+  });
 }
 
 /// Whether what each layer leads to wants channels first: the next layers that
@@ -206,17 +224,19 @@ std::vector<std::optional<bool>> wants_channels_first(const KerasGraph& graph,
     const KerasLayer& layer = graph.layers[at->first];
     if (layer.is_input()) continue;
     std::optional<bool> wanted;
-    const Step step{
-        "", layer.class_name, {}, find_factory(state.options, layer)};
-    const KerasLayout layout = layout_of(step);
+    const KerasLayout layout = layout_of(step_for_order(layer, state));
     if (layer.graph != nullptr) {
       const auto inside = wants_channels_first(*layer.graph, state);
       for (const KerasTensor& input : layer.graph->inputs) {
         if (!wanted) wanted = inside[input.index];
       }
+      if (!wanted && keeps_order(*layer.graph, state)) {
+        wanted = behind[at->first];
+      }
     } else if (layout == KerasLayout::image) {
       wanted = has_channels_first(layer);
-    } else if (takes_any_order(layout) || layer.operation) {
+    } else if (takes_any_order(layout) || layer.operation ||
+               is_nothing(layer)) {
       wanted = behind[at->first];
     }
     if (!wanted) continue;
@@ -268,10 +288,11 @@ Value input_value(const KerasLayer& layer, size_t number,
       !sample || std::ranges::find(sample->dims(), Shape::kAnySize) !=
                      sample->dims().end();
   if (open) {
-    throw UnsupportedError(
-        fmt::format("input shape: expected known sizes, got {}; give them in "
-                    "KerasOptions::input_shapes",
-                    sample ? sample->to_string() : "none"));
+    throw UnsupportedError(fmt::format(
+        "input shape: expected known sizes, got {}; give them, --input-shape "
+        "{} or KerasOptions::input_shapes, one for each input",
+        sample ? sample->to_string() : "none",
+        sample && sample->rank() == 3 ? "224,224,3" : "SIZES"));
   }
   const bool has_channels = sample->rank() == 2 || sample->rank() == 3;
   return {input(*sample, layer.name), has_channels ? order : Order{}};

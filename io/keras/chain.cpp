@@ -6,6 +6,7 @@
 #include <octet/layers/registry.h>
 #include <octet/runtime/error.h>
 
+#include "keras/augmentation.h"
 #include "keras/builder.h"
 #include "keras/kernels.h"
 
@@ -32,6 +33,14 @@ bool is_frozen(const KerasLayer& layer) {
          (*trainable == Config(false) || *trainable == Config(0));
 }
 
+std::vector<BuiltArgument> without_training(
+    std::vector<BuiltArgument> arguments) {
+  std::erase_if(arguments, [](const BuiltArgument& argument) {
+    return argument.name == "training" && !argument.value;
+  });
+  return arguments;
+}
+
 class ChainBuilder final : public LayerBuilder {
  public:
   ChainBuilder(const KerasLayer& origin, std::string name,
@@ -42,9 +51,15 @@ class ChainBuilder final : public LayerBuilder {
 
   std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
                           size_t) override {
-    std::vector<Value> values = only_tensors(arguments);
+    std::vector<Value> values = only_tensors(
+        ignores_training(origin_.class_name) ? without_training(arguments)
+                                             : arguments);
     if (values.empty()) {
       throw FormatError("inbound_nodes: expected a tensor, got none");
+    }
+    if (links_.empty() && values.size() != 1) {
+      throw UnsupportedError(fmt::format(
+          "inbound_nodes: expected one tensor, got {}", values.size()));
     }
     for (Link& link : links_) values = {run(link, std::move(values))};
     const Config* training = constant(arguments, "training");

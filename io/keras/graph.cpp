@@ -48,6 +48,15 @@ bool is_functional(std::string_view class_name) {
   return class_name == "Functional" || class_name == "Model";
 }
 
+// A subclass with a training step of its own is written like this.
+bool has_functional_form(const Config& architecture) {
+  const Config* config = architecture.find("config");
+  return config != nullptr && config->is_object() &&
+         config->find("layers") != nullptr &&
+         config->find("input_layers") != nullptr &&
+         config->find("output_layers") != nullptr;
+}
+
 struct Parser {
   const KerasDialect& dialect;
   std::vector<std::string> unknown = {};  // of all layers, as messages say it
@@ -293,15 +302,30 @@ std::string text_of(const KerasLayer& layer) {
                      printable(layer.written_class));
 }
 
+void expect_graph(const Config& architecture) {
+  const std::string& class_name = architecture.at("class_name").as_string();
+  if (is_sequential(class_name) || is_functional(class_name) ||
+      has_functional_form(architecture)) {
+    return;
+  }
+  throw UnsupportedError(fmt::format(
+      "model: expected a Sequential or Functional one, got the class '{}', "
+      "whose code is not in the file (a subclass of keras.Model). Hint: in "
+      "Keras, model.export(\"m.onnx\", format=\"onnx\"), and read that",
+      printable(class_name)));
+}
+
 KerasGraph parse_graph(const Config& architecture,
                        const KerasDialect& dialect) {
   Parser parser{dialect};
-  const std::string& class_name = architecture.at("class_name").as_string();
+  expect_graph(architecture);
+  std::string class_name = architecture.at("class_name").as_string();
   if (!is_sequential(class_name) && !is_functional(class_name)) {
-    throw UnsupportedError(fmt::format(
-        "model: expected a Sequential or Functional one, got the class '{}', "
-        "whose code is not in the file",
+    warn(fmt::format(
+        "model: '{}', a subclass of keras.Model, is written as a Functional "
+        "one and read as such; a call() of its own would be lost",
         printable(class_name)));
+    class_name = "Functional";
   }
   KerasGraph graph = parser.model(class_name, architecture.at("config"));
   if (parser.unknown.empty()) return graph;

@@ -68,7 +68,12 @@ struct KerasDialect {
   std::function<bool(const KerasLayer&)> knows;
 };
 
-/// Throws: FormatError naming the layer; UnsupportedError listing the layers
+/// Throws: UnsupportedError naming the class of a model that is no graph of
+/// layers.
+void expect_graph(const Config& architecture);
+
+/// Throws: as expect_graph(); FormatError naming the layer; UnsupportedError
+/// listing the layers
 /// whose class is not known, all of them.
 KerasGraph parse_graph(const Config& architecture, const KerasDialect& dialect);
 

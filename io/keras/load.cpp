@@ -15,6 +15,7 @@
 #include "file_kind.h"
 #include "hdf5/reader.h"
 #include "keras/archive.h"
+#include "keras/augmentation.h"
 #include "keras/builder.h"
 #include "keras/quantized.h"
 #include "keras/stored.h"
@@ -91,13 +92,16 @@ KerasSource open_hdf5(std::string contents, const std::string& name,
 
 KerasSource open_archive(std::string_view contents, const FileLimits& limits) {
   KerasArchive archive = read_archive(contents);
+  expect_json_size(archive.config);
   KerasSource source =
       open_hdf5(std::move(archive.weights), kArchiveWeights, limits);
   if (!source.is_weights_h5) {
+    // Those of other models are named by their attributes.
+    in_file([] { return "in config.json"; },
+            [&] { expect_graph(unwrapped(from_json(archive.config))); });
     throw FormatError(fmt::format("{}: expected a group 'layers', got none",
                                   kArchiveWeights));
   }
-  expect_json_size(archive.config);
   source.architecture = std::move(archive.config);
   if (!archive.metadata.empty()) {
     in_file([] { return "in metadata.json"; },
@@ -269,6 +273,7 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
         "Theano its kernels are turned: KerasOptions{{.backend = \"theano\"}}",
         path.string()));
   }
+  warn_of_augmentation(graph, path.string());
   KerasOptions whole = options;
   whole.partial = false;
   const Stored stored = match(source, built.model, built.targets, whole);

@@ -112,8 +112,8 @@ Order for_merge(std::span<const Value> inputs) {
 Order for_values(const Step& step, std::span<const Value> inputs) {
   const Config* function = step.config.find("activation");
   const bool over_channels = has_pixels(inputs[0].tensor.shape().rank()) &&
-                             function != nullptr &&
-                             *function == Config("softmax");
+                             function != nullptr && function->is_string() &&
+                             function->as_string().ends_with("softmax");
   const bool keras =
       over_channels || step.config.find("noise_shape") != nullptr;
   return keras ? kPlain : for_merge(inputs);

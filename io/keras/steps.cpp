@@ -6,14 +6,23 @@
 #include <octet/runtime/error.h>
 
 #include "keras/attention.h"
+#include "keras/augmentation.h"
 #include "keras/operation.h"
+#include "keras/scaled_add.h"
 
 namespace octet::io {
 namespace {
 
 // Layers of Keras that are a form of another in Octet.
 constexpr std::string_view kMerge = "Merge";  // of Keras 1
+constexpr std::string_view kRandomCrop = "RandomCrop";
+constexpr std::string_view kStochasticDepth = "StochasticDepth";
 constexpr std::string_view kThresholdedReLU = "ThresholdedReLU";
+
+bool is_other_form(std::string_view class_name) {
+  return class_name == kRandomCrop || class_name == kStochasticDepth ||
+         class_name == kThresholdedReLU;
+}
 
 std::string_view merge_class(const Config& config) {
   static constexpr std::pair<std::string_view, std::string_view> kModes[] = {
@@ -36,6 +45,26 @@ std::string_view merge_class(const Config& config) {
 Config thresholded(const Config& config) {
   const Config* theta = config.find("theta");
   return Config().set("threshold", theta == nullptr ? Config(1.0) : *theta);
+}
+
+// keras/src/applications/convnext.py: a whole sample falls out of the branch.
+Config stochastic_depth(const Config& config) {
+  return Config()
+      .set("rate", config.at("drop_path_rate"))
+      .set("noise_shape", Config::List{Config(), 1, 1, 1});
+}
+
+// In inference: the largest middle of that ratio, resized. Source:
+// keras/layers/preprocessing/image_preprocessing.py of Keras 2.
+Config middle(const Config& config) {
+  Config result = Config()
+                      .set("height", config.at("height"))
+                      .set("width", config.at("width"))
+                      .set("crop_to_aspect_ratio", true);
+  if (const Config* format = config.find("data_format")) {
+    result.set("data_format", *format);
+  }
+  return result;
 }
 
 bool takes_activation(std::string_view class_name) {
@@ -63,15 +92,27 @@ bool is_known(const KerasLayer& layer, const KerasOptions& options) {
   if (find_factory(options, layer) != nullptr) return true;
   if (layer.operation) return is_known_operation(layer);
   if (layer.class_name == kMerge) return !merge_class(layer.config).empty();
-  return layer.class_name == kThresholdedReLU ||
-         layer.class_name == kAttentionClass || in_registry(layer.class_name) ||
+  return is_other_form(layer.class_name) || is_nothing(layer) ||
+         layer.class_name == kAttentionClass ||
+         layer.class_name == kScaledAddClass || in_registry(layer.class_name) ||
          is_known_operation(layer);
+}
+
+bool is_nothing(const KerasLayer& layer) {
+  return layer.class_name == "Identity" || is_augmentation(layer.class_name);
 }
 
 std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
                            const KerasOptions& options) {
   if (const KerasLayerFactory* factory = find_factory(options, layer)) {
     return {{"", layer.class_name, layer.config, factory}};
+  }
+  if (is_nothing(layer)) return {};
+  if (layer.class_name == kRandomCrop) {
+    return {{"", "Resizing", middle(layer.config)}};
+  }
+  if (layer.class_name == kStochasticDepth) {
+    return {{"", "Dropout", stochastic_depth(layer.config)}};
   }
   if (layer.class_name == kThresholdedReLU) {
     return {{"", "ReLU", thresholded(layer.config)}};
@@ -88,10 +129,11 @@ std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
       activation_of(value == nullptr ? Config() : *value, dialect, options);
   // Over the channels, which only the last axis can be.
   const bool is_activation = layer.class_name == "Activation";
-  if (form.name == "softmax" && !is_activation && has_channels_first(config)) {
-    form = {
-        "linear",
-        {{"/softmax", "Activation", Config().set("activation", "softmax")}}};
+  if (form.name.ends_with("softmax") && !is_activation &&
+      has_channels_first(config)) {
+    form = {"linear",
+            {{"/" + form.name, "Activation",
+              Config().set("activation", form.name)}}};
   }
   std::vector<Step> steps;
   if (!is_activation || form.steps.empty()) {

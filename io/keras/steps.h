@@ -29,6 +29,9 @@ const KerasLayerFactory* find_factory(const KerasOptions& options,
 /// Whether steps_of() or one of the blocks can make the layer.
 bool is_known(const KerasLayer& layer, const KerasOptions& options);
 
+/// Whether the layer hands on what it gets: it has no steps.
+bool is_nothing(const KerasLayer& layer);
+
 /// Throws: FormatError, UnsupportedError for options that cannot be.
 std::vector<Step> steps_of(const KerasLayer& layer, const KerasDialect& dialect,
                            const KerasOptions& options);

@@ -451,5 +451,79 @@ TEST(KerasOptionForms, WhatTrainingNeedsIsKept) {
             Config("HeNormal"));
 }
 
+// --- layers that are nothing, or another, in inference ----------------------
+
+TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
+  const WarningsKept kept;
+  const Model model = loaded(keras_sequential(
+      {keras_input("i", "[null,6,4,3]"),
+       keras_layer("RandomFlip", "flip", R"("mode":"horizontal")"),
+       keras_layer("RandomZoom", "zoom", R"("height_factor":0.2)"),
+       keras_layer("Identity", "same"), keras_layer("ReLU", "r")}));
+  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "ReLU"));
+  ASSERT_EQ(kept.messages.size(), 1u);
+  EXPECT_THAT(kept.messages[0],
+              HasSubstr("left out layer 'flip' (RandomFlip), layer 'zoom' "
+                        "(RandomZoom), which do nothing but in training; to "
+                        "train with such changes, give fit() a loader with a "
+                        "train::Augmentation, or octet train --augment"));
+}
+
+TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
+  const WarningsKept kept;
+  const Model model = loaded(keras_sequential(
+      {keras_input("i", "[null,6,4,3]"),
+       keras_layer("RandomCrop", "crop", R"("height":4,"width":4)")}));
+  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "Resizing"));
+  EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 4, 4, 3}));
+  // Rows 1 to 4 of 6.
+  const Tensor x = counting({1, 6, 4, 3});
+  EXPECT_EQ(values(model.predict(x))[0], 12);
+  ASSERT_EQ(kept.messages.size(), 1u);
+  EXPECT_THAT(kept.messages[0], HasSubstr("layer 'crop' (RandomCrop) became "
+                                          "Resizing of the middle"));
+}
+
+TEST(KerasAugmentation, WhatIsNoIdentityIsRefused) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                (void)loaded(keras_sequential(
+                    {keras_input("i", "[null,6,4,3]"),
+                     keras_layer("AutoContrast", "contrast")}));
+              }),
+              HasSubstr("layer 'contrast' (AutoContrast)"));
+}
+
+TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
+  const Model model = loaded(keras_sequential(
+      {keras_input("i", "[null,2,2,3]"),
+       keras_layer("StochasticDepth", "path", R"("drop_path_rate":0.25)")}));
+  const Config config = model.layer("path").config();
+  EXPECT_EQ(config.at("rate"), Config(0.25));
+  EXPECT_EQ(config.at("noise_shape"), Config(Config::List{-1, 1, 1, 1}));
+}
+
+TEST(KerasModelClass, IsNamedWhereItIsNoGraph) {
+  EXPECT_THAT(error_of<UnsupportedError>([] {
+                (void)loaded(R"({"class_name":"MyNet","config":{"units":4}})");
+              }),
+              HasSubstr("got the class 'MyNet', whose code is not in the file "
+                        "(a subclass of keras.Model). Hint: in Keras, "
+                        "model.export("));
+}
+
+TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
+  const WarningsKept kept;
+  std::string architecture =
+      R"({"class_name":"WithItsOwnStep","config":)"
+      R"({"name":"m","layers":[{"class_name":"InputLayer","name":"i",)"
+      R"("config":{"name":"i","batch_shape":[null,3]},"inbound_nodes":[]},)"
+      R"({"class_name":"ReLU","name":"r","config":{"name":"r"},)"
+      R"("inbound_nodes":[[["i",0,0,{}]]]}],"input_layers":[["i",0,0]],)"
+      R"("output_layers":[["r",0,0]]}})";
+  EXPECT_THAT(classes(loaded(architecture)), ElementsAre("InputLayer", "ReLU"));
+  ASSERT_EQ(kept.messages.size(), 1u);
+  EXPECT_THAT(kept.messages[0], HasSubstr("'WithItsOwnStep', a subclass"));
+}
+
 }  // namespace
 }  // namespace octet::io

@@ -322,6 +322,43 @@ def operations():
     return keras.Model(x, [z, right], name="operations")
 
 
+def preprocessing(augments=True):
+    """Layers that augment, that bring images to a size, and the others of
+    Keras 3 that images go through."""
+    first = keras.config.image_data_format() == "channels_first"
+    channels = 1 if first else -1
+    x = image = keras.Input((3, 12, 10) if first else (12, 10, 3),
+                            name="image")
+    if augments:
+        x = keras.Sequential(
+            [layers.RandomFlip("horizontal"), layers.RandomRotation(0.1),
+             layers.RandomZoom(0.1), layers.RandomTranslation(0.1, 0.1),
+             layers.RandomContrast(0.1), layers.RandomBrightness(0.1)],
+            name="augmentation")(x)
+        x = layers.RandomErasing(name="erasing")(x)
+    x = layers.Resizing(9, 11, name="resizing")(x)
+    x = layers.CenterCrop(8, 7, name="middle")(x)
+    x = layers.Conv2D(6, 3, activation="mish", name="conv")(x)
+    x = layers.GroupNormalization(3, axis=channels, name="groups")(x)
+    x = layers.Activation("squareplus", name="act")(x)
+    x = layers.GaussianDropout(0.2, name="noise")(x)
+    x = layers.Conv2DTranspose(4, 3, strides=2, padding="same",
+                               output_padding=1, activation="hard_tanh",
+                               name="up")(x)
+    x = layers.RMSNormalization(name="rms")(x)
+    x = layers.AlphaDropout(0.2, name="alpha")(x)
+    x = layers.Identity(name="same")(x)
+    y = layers.UnitNormalization(axis=[1, 3], name="unit")(x)
+    z = layers.GlobalAveragePooling2D(name="pool")(y)
+    steps = layers.RepeatVector(3, name="steps")(z)
+    steps = layers.Dense(5, activation="log_softmax", name="dense")(steps)
+    pairs = layers.Dot(axes=(2, 2), normalize=True, name="pairs")(
+        [steps, steps])
+    whole = layers.GlobalAveragePooling2D(keepdims=True, name="whole")(x)
+    return keras.Model(image, [pairs, layers.Flatten(name="flat")(whole)],
+                       name="preprocessing")
+
+
 def keras_3():
     model = functional(outputs_as_dict=True)
     fill(model)
@@ -341,6 +378,15 @@ def keras_3():
     fill(model)
     save(model, "k3_operations", [".deflated.keras"])
     record("k3_operations", model)
+    model = preprocessing()
+    fill(model)
+    save(model, "k3_preprocessing", [".deflated.keras"])
+    record("k3_preprocessing", model)
+    # Keras 3 cannot write layers that augment into this format.
+    model = preprocessing(augments=False)
+    fill(model)
+    save(model, "k3_not_augmenting", [".h5"])
+    record("k3_not_augmenting", model)
     bfloat16()
     keras.config.set_image_data_format("channels_first")
     model = channels_first()
@@ -351,6 +397,10 @@ def keras_3():
     fill(model)
     save(model, "k3_signal_channels_first", [".deflated.keras"])
     record("k3_signal_channels_first", model)
+    model = preprocessing()
+    fill(model)
+    save(model, "k3_preprocessing_channels_first", [".deflated.keras"])
+    record("k3_preprocessing_channels_first", model)
     keras.config.set_image_data_format("channels_last")
     import keras_1_files
     keras_1_files.write(GOLDEN, origin())
