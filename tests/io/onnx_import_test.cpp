@@ -129,10 +129,12 @@ TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
     }
   }
   // Several operators, or one of them, which no layer is like.
-  EXPECT_THAT(refused,
-              ElementsAre("Activation", "CenterCrop", "Dot",
-                          "GroupNormalization", "RMSNormalization", "ReLU",
-                          "RepeatVector", "Resizing", "UnitNormalization"));
+  EXPECT_THAT(
+      refused,
+      ElementsAre("Activation", "CenterCrop", "ClipByValue", "Divide", "Dot",
+                  "GroupNormalization", "LocalResponseNormalization",
+                  "RMSNormalization", "ReLU", "RepeatVector", "Resizing",
+                  "Unary", "UnitNormalization"));
   EXPECT_GT(read, 100);
 }
 

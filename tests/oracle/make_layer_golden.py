@@ -195,6 +195,36 @@ def layer_scale(config, weights, inputs):
     return inputs[0] * weights[0]
 
 
+def unary(config, weights, inputs):
+    return {"abs": jnp.abs, "log": jnp.log, "reciprocal": lambda x: 1 / x,
+            "sqrt": jnp.sqrt, "square": jnp.square}[config["operation"]](
+                inputs[0])
+
+
+def divide(config, weights, inputs):
+    return inputs[0] / inputs[1]
+
+
+def clip_by_value(config, weights, inputs):
+    return jnp.clip(inputs[0], config.get("min"), config.get("max"))
+
+
+def local_response_normalization(config, weights, inputs):
+    """ONNX LRN-13, with the channels last."""
+    x, = inputs
+    size, c = config["size"], inputs[0].shape[-1]
+    first = (size - 1) // 2
+    squares = jnp.pad(x * x, ((0, 0), (0, 0), (0, 0),
+                              (first, size - 1 - first)))
+    sums = sum(squares[..., i:i + c] for i in range(size))
+    return x / (config["bias"] + config["alpha"] / size * sums) ** config[
+        "beta"]
+
+
+# Functions that are not defined for every number, or grow without bound.
+OF_POSITIVE = {"unary_log", "unary_sqrt", "unary_reciprocal", "divide",
+               "divide_channels", "divide_broadcast"}
+
 # (name, class, config, function, weights [(name, shape)], input shapes)
 DEFINITIONS = [
     ("scaled_dot_product_attention", "ScaledDotProductAttention",
@@ -214,6 +244,28 @@ DEFINITIONS = [
      layer_scale, [("gamma", (3,))], [(2, 5, 4, 3)]),
     ("layer_scale_tokens", "LayerScale", {}, layer_scale,
      [("gamma", (17,))], [(1, 3, 17)]),
+    *((f"unary_{name}", "Unary", {"operation": name}, unary, [],
+       [(2, 5, 4, 3)])
+      for name in ("abs", "log", "reciprocal", "sqrt", "square")),
+    ("divide", "Divide", {}, divide, [], [(2, 12), (2, 12)]),
+    ("divide_channels", "Divide", {}, divide, [],
+     [(2, 5, 4, 3), (2, 1, 1, 3)]),
+    ("divide_broadcast", "Divide", {}, divide, [], [(1, 3, 1), (1, 3, 17)]),
+    ("clip_by_value", "ClipByValue", {"min": -0.5, "max": 0.75},
+     clip_by_value, [], [(2, 5, 4, 3)]),
+    ("clip_by_value_min", "ClipByValue", {"min": 0.25}, clip_by_value, [],
+     [(2, 12)]),
+    ("clip_by_value_max", "ClipByValue", {"max": -0.25}, clip_by_value, [],
+     [(1, 3, 17)]),
+    ("local_response_normalization", "LocalResponseNormalization",
+     {"size": 5, "alpha": 0.5, "beta": 0.75, "bias": 1.0},
+     local_response_normalization, [], [(1, 3, 2, 17)]),
+    ("local_response_normalization_three", "LocalResponseNormalization",
+     {"size": 3, "alpha": 0.3, "beta": 0.5, "bias": 2.0},
+     local_response_normalization, [], [(2, 5, 4, 3)]),
+    ("local_response_normalization_wide", "LocalResponseNormalization",
+     {"size": 9, "alpha": 0.1, "beta": 1.0, "bias": 0.5},
+     local_response_normalization, [], [(1, 4, 6, 1)]),
     ("select_token", "SelectToken", {"index": 0}, select_token, [],
      [(2, 3, 5)]),
     ("select_token_last", "SelectToken", {"index": -1}, select_token, [],
@@ -243,6 +295,8 @@ class DefinedLayer:
 def record(name, layer, shapes):
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     inputs = [draw(rng, shape) for shape in shapes]
+    if name in OF_POSITIVE:
+        inputs = [np.round(np.abs(x) + np.float32(0.25), 7) for x in inputs]
     names, fixed_names = layer.weight_names()
     sizes, fixed_sizes = layer.shapes()
     weights = [draw(rng, *pair) for pair in zip(sizes, names)]

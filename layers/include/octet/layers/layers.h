@@ -11,6 +11,7 @@
 #include <octet/layers/batch_normalization.h>
 #include <octet/layers/center_crop.h>
 #include <octet/layers/class_token.h>
+#include <octet/layers/clip_by_value.h>
 #include <octet/layers/concatenate.h>
 #include <octet/layers/conv1d.h>
 #include <octet/layers/conv2d.h>
@@ -20,6 +21,7 @@
 #include <octet/layers/dense.h>
 #include <octet/layers/depthwise_conv1d.h>
 #include <octet/layers/depthwise_conv2d.h>
+#include <octet/layers/divide.h>
 #include <octet/layers/dot.h>
 #include <octet/layers/dropout.h>
 #include <octet/layers/elu.h>
@@ -38,6 +40,7 @@
 #include <octet/layers/layer_normalization.h>
 #include <octet/layers/layer_scale.h>
 #include <octet/layers/leaky_relu.h>
+#include <octet/layers/local_response_normalization.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
 #include <octet/layers/maximum.h>
@@ -70,6 +73,7 @@
 #include <octet/layers/spatial_dropout2d.h>
 #include <octet/layers/subtract.h>
 #include <octet/layers/transformer_block.h>
+#include <octet/layers/unary.h>
 #include <octet/layers/unit_normalization.h>
 #include <octet/layers/up_sampling1d.h>
 #include <octet/layers/up_sampling2d.h>

@@ -1,0 +1,85 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/clip_by_value.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, ClipByValueOptions& o) {
+  v("min", o.min);
+  v("max", o.max);
+}
+
+namespace {
+
+class ClipByValueLayer final : public Layer {
+ public:
+  explicit ClipByValueLayer(const ClipByValueOptions& options) : o_(options) {
+    if (!std::isfinite(o_.min) || !std::isfinite(o_.max) || o_.min > o_.max) {
+      throw ValueError(fmt::format(
+          "min, max: expected finite bounds, the first at most the second, got "
+          "{} and {}",
+          o_.min, o_.max));
+    }
+  }
+
+  std::string class_name() const override { return "ClipByValue"; }
+  Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return ""; }
+  bool is_non_negative(bool inputs) const override {
+    return o_.min >= 0 || (inputs && o_.max >= 0);
+  }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return single_input(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    Variable y = inputs[0];
+    if (has_min()) y = maximum(y, Tensor::scalar(o_.min));
+    if (has_max()) y = minimum(y, Tensor::scalar(o_.max));
+    return y;
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    std::vector<std::string> operands{
+        y.name, has_min() ? context.scalar("min", o_.min) : ""};
+    if (has_max()) operands.push_back(context.scalar("max", o_.max));
+    y.name = context.node("Clip", operands);
+    return y;
+  }
+
+ private:
+  bool has_min() const { return o_.min != ClipByValueOptions().min; }
+  bool has_max() const { return o_.max != ClipByValueOptions().max; }
+
+  ClipByValueOptions o_;
+};
+
+}  // namespace
+
+ClipByValue::ClipByValue(const ClipByValueOptions& options)
+    : LayerHandle(make_layer<ClipByValueLayer>("ClipByValue", options)) {}
+
+extern const LayerDef clip_by_value_def;
+const LayerDef clip_by_value_def{
+    .class_name = "ClipByValue",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<ClipByValueLayer>(
+          read_fields<ClipByValueOptions>(config));
+    },
+    .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet

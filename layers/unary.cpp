@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include <octet/layers/onnx_builder.h>
+#include <octet/layers/unary.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, UnaryOptions& o) {
+  v("operation", o.operation);
+}
+
+namespace {
+
+struct UnaryOperation {
+  std::string_view name;
+  Variable (*apply)(const Variable& x);
+  const char* onnx_op;  // of x, or of x and x
+  bool twice = false;
+  bool non_negative = false;
+};
+
+constexpr UnaryOperation kUnaryOperations[] = {
+    {"abs", absolute, "Abs", false, true},
+    {"log", [](const Variable& x) { return log(x); }, "Log"},
+    {"reciprocal", [](const Variable& x) { return 1 / x; }, "Reciprocal"},
+    {"sqrt", [](const Variable& x) { return octet::sqrt(x); }, "Sqrt", false,
+     true},
+    {"square", square, "Mul", true, true},
+};
+
+const UnaryOperation& find_operation(const std::string& name) {
+  const auto* found =
+      std::ranges::find(kUnaryOperations, name, &UnaryOperation::name);
+  if (found != std::end(kUnaryOperations)) return *found;
+  std::vector<std::string> known;
+  for (const UnaryOperation& each : kUnaryOperations) {
+    known.emplace_back(each.name);
+  }
+  throw ValueError(fmt::format("operation: expected {}, got '{}'{}",
+                               fmt::join(known, ", "), name,
+                               suggest_names(name, known)));
+}
+
+class UnaryLayer final : public Layer {
+ public:
+  explicit UnaryLayer(const UnaryOptions& options)
+      : o_(options), operation_(find_operation(o_.operation)) {}
+
+  std::string class_name() const override { return "Unary"; }
+  Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return ""; }
+  bool is_non_negative(bool inputs) const override {
+    return operation_.non_negative || (inputs && o_.operation == "reciprocal");
+  }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return single_input(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return operation_.apply(inputs[0]);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    OnnxValue y = inputs[0];
+    std::vector<std::string> operands{y.name};
+    if (operation_.twice) operands.push_back(y.name);
+    y.name = context.node(operation_.onnx_op, operands);
+    return y;
+  }
+
+ private:
+  UnaryOptions o_;
+  const UnaryOperation& operation_;
+};
+
+}  // namespace
+
+Unary::Unary(const UnaryOptions& options)
+    : LayerHandle(make_layer<UnaryLayer>("Unary", options)) {}
+
+extern const LayerDef unary_def;
+const LayerDef unary_def{
+    .class_name = "Unary",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<UnaryLayer>(read_fields<UnaryOptions>(config));
+    },
+    .role = LayerRole::activation,
+    .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet
