@@ -23,10 +23,13 @@ struct Operation {
   Step (*form)(const Settings& settings, const Shape& x) = nullptr;
 };
 constexpr Operation kOperations[] = {
+    {"Absolute", "", "", absolute_step},
     {"Add", "Add", ""},
+    {"Clip", "", "", clip_step},
     {"Concatenate", "", "", concatenate_step},
-    {"Divide", "", ""},
+    {"Divide", "Divide", ""},
     {"GetItem", "", "", get_item_step},
+    {"Log", "", "", log_step},
     {"Max", "", "", max_step},
     {"Maximum", "Maximum", ""},
     {"Mean", "", "", mean_step},
@@ -39,14 +42,18 @@ constexpr Operation kOperations[] = {
     {"Reshape", "", "", reshape_step},
     {"Sigmoid", "", "sigmoid"},
     {"Silu", "", "silu"},
+    {"Sqrt", "", "", sqrt_step},
+    {"Square", "", "", square_step},
     {"Subtract", "Subtract", ""},
     {"Tanh", "", "tanh"},
-    {"TrueDivide", "", ""},
+    {"TrueDivide", "Divide", ""},
     {"__operators__.add", "Add", ""},
     {"__operators__.getitem", "", "", get_item_step},
     {"concat", "", "", concatenate_step},
+    {"math.abs", "", "", absolute_step},
     {"math.add", "Add", ""},
-    {"math.divide", "", ""},
+    {"math.divide", "Divide", ""},
+    {"math.log", "", "", log_step},
     {"math.maximum", "Maximum", ""},
     {"math.minimum", "Minimum", ""},
     {"math.multiply", "Multiply", ""},
@@ -54,9 +61,11 @@ constexpr Operation kOperations[] = {
     {"math.reduce_max", "", "", max_step},
     {"math.reduce_mean", "", "", mean_step},
     {"math.sigmoid", "", "sigmoid"},
+    {"math.sqrt", "", "", sqrt_step},
+    {"math.square", "", "", square_step},
     {"math.subtract", "Subtract", ""},
     {"math.tanh", "", "tanh"},
-    {"math.truediv", "", ""},
+    {"math.truediv", "Divide", ""},
     {"nn.relu", "", "relu"},
     {"nn.relu6", "", "relu6"},
     {"nn.silu", "", "silu"},
@@ -90,7 +99,8 @@ bool is_operand(const std::string& name) {
 }
 
 bool is_operation_class(std::string_view name) {
-  return name == "Add" || name == "Subtract" || name == "Multiply";
+  return name == "Add" || name == "Subtract" || name == "Multiply" ||
+         name == "Divide";
 }
 
 bool is_number(const Config& c) {

@@ -19,6 +19,10 @@ std::vector<int64_t> integers(const Config& value) {
   return result;
 }
 
+Step unary(const char* operation) {
+  return {"", "Unary", Config().set("operation", operation)};
+}
+
 /// Axes that a pooling over all pixels takes together.
 Step pooled(const Settings& settings, const Shape& x, std::string_view kind) {
   const Config axes = settings.find({"axis"});
@@ -64,6 +68,20 @@ Config Settings::positional() const {
     if (name.empty()) return value;
   }
   return {};
+}
+
+Step absolute_step(const Settings&, const Shape&) { return unary("abs"); }
+Step log_step(const Settings&, const Shape&) { return unary("log"); }
+Step sqrt_step(const Settings&, const Shape&) { return unary("sqrt"); }
+Step square_step(const Settings&, const Shape&) { return unary("square"); }
+
+Step clip_step(const Settings& settings, const Shape&) {
+  const Config low = settings.find({"x_min"});
+  const Config high = settings.find({"x_max"});
+  if (!low.is_number() || !high.is_number()) {
+    throw UnsupportedError("x_min, x_max: expected two numbers, got others");
+  }
+  return {"", "ClipByValue", Config().set("min", low).set("max", high)};
 }
 
 Step concatenate_step(const Settings& settings, const Shape&) {

@@ -35,6 +35,11 @@ class Settings {
 
 // `x` is the shape of the first tensor in Keras' order.
 // All throw: UnsupportedError saying what of it is no layer.
+Step absolute_step(const Settings& settings, const Shape& x);
+Step clip_step(const Settings& settings, const Shape& x);
+Step log_step(const Settings& settings, const Shape& x);
+Step sqrt_step(const Settings& settings, const Shape& x);
+Step square_step(const Settings& settings, const Shape& x);
 Step concatenate_step(const Settings& settings, const Shape& x);
 Step get_item_step(const Settings& settings, const Shape& x);
 Step max_step(const Settings& settings, const Shape& x);

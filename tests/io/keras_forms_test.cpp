@@ -256,6 +256,11 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   EXPECT_EQ(call("math.multiply", R"(["i",0,0,{"y":["i",0,0]}])"),
             (V{1, 4, 16}));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":4}])"), (V{0.25, 0.5, 1}));
+  EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"), (V{1, 1, 1}));
+  EXPECT_EQ(call("math.square", R"(["i",0,0,{}])"), (V{1, 4, 16}));
+  EXPECT_EQ(call("math.sqrt", R"(["i",0,0,{}])")[2], 2);
+  EXPECT_EQ(call("math.abs", R"(["i",0,0,{}])"), (V{1, 2, 4}));
+  EXPECT_EQ(call("math.log", R"(["i",0,0,{}])")[0], 0);
   EXPECT_EQ(call("nn.relu6", R"(["i",0,0,{"name":null}])"), (V{1, 2, 4}));
   EXPECT_EQ(call("math.negative", R"(["i",0,0,{}])"), (V{-1, -2, -4}));
   EXPECT_EQ(call("concat", R"([["i",0,0,{"axis":-1}],["i",0,0]])"),
@@ -264,8 +269,9 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
                            const std::string& node) {
     return error_of<UnsupportedError>([&] { (void)call(function, node); });
   };
-  EXPECT_THAT(refused("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"),
-              HasSubstr("'op' (TFOpLambda)"));
+  EXPECT_THAT(
+      refused("math.truediv", R"(["_CONSTANT_VALUE",-1,3.0,{"y":["i",0,0]}])"),
+      HasSubstr("'op' (TFOpLambda)"));
   EXPECT_THAT(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
               HasSubstr("the axes of all pixels of an image"));
   EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),

@@ -33,12 +33,12 @@ TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
                "a = Sin (x)\n"
                "b = Relu (a)\n"
                "y = Cos (b)\n"
-               "c = LRN <size = 3> (x)\n"
+               "c = Erf (x)\n"
                "z = Add (c, x)");
   // What only follows from these is not told.
   EXPECT_THAT(import_refusal(model),
               AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Sin)"),
-                    HasSubstr("'c' (LRN)"), Not(HasSubstr("(Cos)")),
+                    HasSubstr("'c' (Erf)"), Not(HasSubstr("(Cos)")),
                     Not(HasSubstr("(Add)")), Not(HasSubstr("(Relu)"))));
 }
 
@@ -66,7 +66,24 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
                    "pads = [1,0,0,0], ceil_mode = 1, count_include_pad = 1> "
                    "(x)"),
               HasSubstr("count_include_pad: expected 0 where ceil_mode"));
-  EXPECT_THAT(said("y = HardSigmoid (x)"), HasSubstr("expected alpha 1/6"));
+  EXPECT_THAT(said("y = HardSigmoid <alpha = 0.0> (x)"),
+              HasSubstr("expected a slope and an offset, got 0 and 0.5"));
+  EXPECT_THAT(said("t = Constant <value_float = 3.0> ()\n y = Pow (x, t)"),
+              HasSubstr("expected the exponent 2, 0.5, -1 or 1, got 3"));
+  EXPECT_THAT(said("y = Celu <alpha = 2.0> (x)"),
+              HasSubstr("alpha: expected 1"));
+  EXPECT_THAT(said("t = Constant <value_float = 0.0> ()\n y = Div (t, x)"),
+              HasSubstr("expected a number that is not 0 to divide"));
+  EXPECT_THAT(said("l = Constant <value_float = 2.0> ()\n"
+                   "h = Constant <value_float = 1.0> ()\n"
+                   "y = Clip (x, l, h)"),
+              HasSubstr("expected bounds, the first at most the second"));
+  EXPECT_THAT(said("s = Constant <value_floats = [1.0, 1.0, 1.5, 1.5]> ()\n"
+                   "r = Constant <value_floats = [0.0]> ()\n"
+                   "y = Resize <mode = \"linear\"> (x, r, s)"),
+              HasSubstr("linear ones that give whole sizes of images"));
+  EXPECT_THAT(said("y = LogSoftmax <axis = 0> (x)"),
+              HasSubstr("axis: expected one of a sample, got 0"));
   EXPECT_THAT(said("y = Mul (x, k)"),
               HasSubstr("expected one number, or one a channel"));
   EXPECT_THAT(said("y = Softmax <axis = 0> (x)"),

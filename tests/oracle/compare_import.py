@@ -54,8 +54,11 @@ def difference(ours, theirs):
     ours = as_file(ours, theirs)
     if ours.shape != theirs.shape:
         return f"expected {theirs.shape}, got {ours.shape}"
-    largest = max(1.0, float(np.abs(theirs).max()))
-    return float(np.abs(ours.astype(np.float64) - theirs).max()) / largest
+    # Of numbers below 0 a root is none, in either.
+    none = np.isnan(ours) & np.isnan(theirs)
+    largest = max(1.0, float(np.abs(theirs[~none]).max(initial=0)))
+    gap = np.abs(ours.astype(np.float64) - theirs)[~none]
+    return float(gap.max(initial=0)) / largest
 
 
 def converted_difference(ours, theirs):

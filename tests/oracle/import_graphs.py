@@ -673,6 +673,81 @@ def other_axes():
     return g
 
 
+@case
+def functions_of_values():
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    size = g.Add(g.Abs(x), g.floats(0.5))
+    for y in (g.Sqrt(size), g.Log(size), g.Reciprocal(size),
+              g.Pow(x, g.floats(2)), g.Pow(size, g.floats(0.5)),
+              g.Div(x, size), g.Div(g.floats(1), size),
+              g.Div(g.floats(3), size), g.Clip(x, g.floats(-0.3),
+                                               g.floats(0.4)),
+              g.Clip(x, "", g.floats(0.25)), g.Max(x, g.floats(0.1)),
+              g.Min(g.floats(-0.1), x), g.HardSigmoid(x),
+              g.ThresholdedRelu(x, alpha=0.2), g.Celu(x),
+              g.Mul(x, g.Tanh(g.Softplus(x))), g.LogSoftmax(x, axis=1),
+              g.LogSoftmax(x, axis=2), g.LogSoftmax(x)):
+        g.output(y, 4)
+    return g
+
+
+@case
+def other_normalizations():
+    """GroupNorm, InstanceNorm2d and LocalResponseNorm of PyTorch."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 9, 7])
+    x = g.conv(x, "stem", 3, 6)
+    y = g.Reshape(x, g.integers(0, 2, -1))
+    y = g.InstanceNormalization(y, g.floats([1, 1]), g.floats([0, 0]),
+                                epsilon=1e-4)
+    y = g.Reshape(y, g.Shape(x))
+    y = g.Mul(y, g.weight("norm.weight", 6, 1, 1))
+    y = g.Add(y, g.weight("norm.bias", 6, 1, 1))
+    z = g.InstanceNormalization(x, g.weight("w", 6), g.weight("b", 6))
+    y = g.LRN(g.Relu(g.Add(y, z)), size=3, alpha=0.2, beta=0.6, bias=1.5)
+    g.output(g.conv(y, "out", 6, 5, 1), 4)
+    return g
+
+
+@case
+def lengths():
+    """Rows divided by their length or their root mean square."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 8])
+    length = g.Clip(g.ReduceL2(x, axes=[-1]), g.floats(1e-12))
+    y = g.linear(g.Div(x, length), "first", 8, 6)
+    mean = g.ReduceMean(g.Pow(y, g.floats(2)), axes=[-1])
+    root = g.Sqrt(g.Add(mean, g.floats(1e-5)))
+    y = g.Mul(g.Div(y, root), g.weight("norm", 6))
+    g.output(g.linear(y, "second", 6, 3), 3)
+    return g
+
+
+@case
+def reductions():
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    g.output(g.ReduceMin(x, axes=[1]), 4)
+    g.output(g.ReduceMin(x, axes=[2, 3], keepdims=0))
+    g.output(g.ReduceL1(x, axes=[3], keepdims=0), 3)
+    g.output(g.ReduceL2(x, axes=[1]), 4)
+    g.output(g.ReduceSumSquare(x, axes=[1, 2]), 4)
+    return g
+
+
+@case
+def resized():
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7], batch=2)
+    sizes = g.integers(2, 3, 3, 4)
+    y = g.Resize(x, "", "", sizes, mode="linear",
+                 coordinate_transformation_mode="pytorch_half_pixel")
+    g.output(g.conv(y, "conv", 3, 4), 4)
+    g.output(g.Resize(x, "", g.floats([1, 1, 1.4, 2]), mode="linear"), 4)
+    return g
+
+
 # --- with Q/DQ pairs ----------------------------------------------------------
 
 

@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <octet/layers/activation.h>
+#include <octet/layers/clip_by_value.h>
 #include <octet/layers/elu.h>
 #include <octet/layers/leaky_relu.h>
 #include <octet/layers/prelu.h>
 #include <octet/layers/relu.h>
+#include <octet/layers/rescaling.h>
 #include <octet/layers/softmax.h>
 #include <octet/runtime/error.h>
 
@@ -37,15 +39,55 @@ bool is_about(float value, double expected) {
          1e-6 * std::max(1.0, std::abs(expected));
 }
 
+void clip(Conversion& c, float low, float high) {
+  constexpr float kMost = std::numeric_limits<float>::max();
+  // Octet's are floats; the least and the largest of them are no bounds.
+  if (low == 0 && high > 0) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    return pointwise(c, ReLU({.max_value = high >= kMost ? kInfinity : high}));
+  }
+  low = std::max(low, -kMost);
+  high = std::min(high, kMost);
+  if (!(low <= high)) {
+    c.refuse(
+        fmt::format("expected bounds, the first at most the second, got "
+                    "[{},{}]",
+                    low, high));
+  }
+  pointwise(c, ClipByValue({.min = low, .max = high}));
+}
+
 }  // namespace
+
+bool convert_bound(Conversion& c) {
+  if (c.inputs() != 2) return false;
+  const int k = c.is_constant(1) ? 1 : 0;
+  if (!c.is_constant(k) || c.is_constant(1 - k) || c.floats(k).size() != 1) {
+    return false;
+  }
+  const float bound = c.scalar(k);
+  if (!std::isfinite(bound)) return false;
+  View y = c.view(1 - k);
+  const ClipByValueOptions none;
+  const bool least = c.op() == "Max";
+  const auto layer = [&]() -> LayerHandle {
+    if (least && bound == 0) return ReLU();
+    return ClipByValue(
+        {.min = least ? bound : none.min, .max = least ? none.max : bound});
+  };
+  y.tensor = c.add(layer(), {c.as_it_lies(1 - k)});
+  c.give(std::move(y));
+  return true;
+}
 
 void convert_activation(Conversion& c) {
   struct Name {
     const char* op;
     const char* activation;
   };
-  constexpr std::array<Name, 7> kNames{{{"Exp", "exponential"},
+  constexpr std::array<Name, 8> kNames{{{"Exp", "exponential"},
                                         {"HardSwish", "hard_swish"},
+                                        {"Mish", "mish"},
                                         {"Relu", "relu"},
                                         {"Sigmoid", "sigmoid"},
                                         {"Softplus", "softplus"},
@@ -68,12 +110,13 @@ void convert_clip(Conversion& c) {
     if (c.has(1)) low = c.scalar(1);
     if (c.has(2)) high = c.scalar(2);
   }
-  // Octet's are floats; the least of them is no bound.
-  if (high >= std::numeric_limits<float>::max()) high = kInfinity;
-  if (low != 0 || !(high > 0)) {
-    c.refuse(fmt::format("expected bounds from 0 up, got [{},{}]", low, high));
-  }
-  pointwise(c, ReLU({.max_value = high}));
+  clip(c, low, high);
+}
+
+// elu(x) for alpha 1, the only form that Keras has.
+void convert_celu(Conversion& c) {
+  if (c.number("alpha", 1) != 1) c.refuse("alpha: expected 1");
+  activation(c, "celu");
 }
 
 void convert_elu(Conversion& c) {
@@ -90,11 +133,19 @@ void convert_gelu(Conversion& c) {
 void convert_hard_sigmoid(Conversion& c) {
   const float alpha = c.number("alpha", 0.2f);
   const float beta = c.number("beta", 0.5f);
-  if (!is_about(alpha, 1.0 / 6) || beta != 0.5f) {
-    c.refuse(fmt::format("expected alpha 1/6 and beta 0.5, got {} and {}",
-                         alpha, beta));
+  if (is_about(alpha, 1.0 / 6) && beta == 0.5f) {
+    return activation(c, "hard_sigmoid");
   }
-  activation(c, "hard_sigmoid");
+  if (alpha == 0 || !std::isfinite(alpha) || !std::isfinite(beta)) {
+    c.refuse(fmt::format("expected a slope and an offset, got {} and {}", alpha,
+                         beta));
+  }
+  View y = c.view(0);
+  const SymbolicTensor line =
+      c.add(Rescaling({.scale = {alpha}, .offset = {beta}}), {c.as_it_lies(0)},
+            {}, "/slope");
+  y.tensor = c.add(ReLU({.max_value = 1}), {{line}});
+  c.give(std::move(y));
 }
 
 void convert_leaky_relu(Conversion& c) {
@@ -153,8 +204,10 @@ void convert_selu(Conversion& c) {
   activation(c, "selu");
 }
 
+// Softmax and LogSoftmax.
 void convert_softmax(Conversion& c) {
-  if (convert_attention_weights(c)) return;
+  const bool logarithm = c.op() == "LogSoftmax";
+  if (!logarithm && convert_attention_weights(c)) return;
   const View view = c.view(0);
   const int rank = view.rank();
   const bool old = c.opset() < 13;
@@ -170,14 +223,27 @@ void convert_softmax(Conversion& c) {
   }
   if (rank == 2) {  // over all features: their order is no matter
     View y = view;
-    y.tensor = c.add(Softmax(), {c.features(0)});
+    y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
+                         : c.add(Softmax(), {c.features(0)});
     return c.give(std::move(y));
+  }
+  if (logarithm) {  // of the last axis alone
+    std::vector<int> last = file_order(rank);
+    last.erase(last.begin() + axis);
+    last.push_back(axis);
+    const SymbolicTensor y =
+        c.add(Activation("log_softmax"), {c.operand(0, last)});
+    return c.give(view_of(y, last));
   }
   const std::vector<int> order = natural_order(view);
   const auto at = std::ranges::find(order, axis) - order.begin();
   const SymbolicTensor y =
       c.add(Softmax({.axis = at == rank - 1 ? -1 : at}), {c.operand(0, order)});
   c.give(view_of(y, order));
+}
+
+void convert_thresholded_relu(Conversion& c) {
+  pointwise(c, ReLU({.threshold = c.number("alpha", 1)}));
 }
 
 // x * sigmoid(alpha * x), since opset 24.

@@ -95,6 +95,14 @@ bool match_gated(ImportGraph& graph, ImportNode& node) {
         return true;
       }
     }
+    if (const ImportNode* tanh = form.part(value, "Tanh")) {
+      const ImportNode* softplus =
+          form.part(FormMatch::input(*tanh, 0), "Softplus");
+      if (softplus != nullptr && FormMatch::input(*softplus, 0) == x) {
+        form.replace_by("Mish", {x});
+        return true;
+      }
+    }
     const ImportNode* hard = form.part(value, "HardSigmoid");
     if (hard != nullptr && FormMatch::input(*hard, 0) == x &&
         std::abs(number_of(hard->proto, "alpha", 0.2f) - 1.0f / 6) < 1e-6f &&

@@ -9,6 +9,7 @@
 
 #include <octet/layers/add.h>
 #include <octet/layers/average.h>
+#include <octet/layers/divide.h>
 #include <octet/layers/maximum.h>
 #include <octet/layers/minimum.h>
 #include <octet/layers/multiply.h>
@@ -16,6 +17,7 @@
 #include <octet/layers/rescaling.h>
 #include <octet/layers/reshape.h>
 #include <octet/layers/subtract.h>
+#include <octet/layers/unary.h>
 #include <octet/runtime/error.h>
 
 #include "attention.h"
@@ -218,6 +220,24 @@ int constant_input(const Conversion& c) {
   return c.is_constant(0) ? 0 : -1;
 }
 
+// A number divided by a value.
+void divide_constant(Conversion& c) {
+  if (c.floats(0).size() != 1) {
+    c.refuse("expected one number to divide, got several");
+  }
+  const float number = c.scalar(0);
+  View y = c.view(1);
+  if (number == 1) {
+    y.tensor = c.add(Unary("reciprocal"), {c.as_it_lies(1)});
+    return c.give(std::move(y));
+  }
+  if (number == 0) c.refuse("expected a number that is not 0 to divide");
+  const SymbolicTensor inverse =
+      c.add(Unary("reciprocal"), {c.as_it_lies(1)}, {}, "/reciprocal");
+  y.tensor = c.add(Rescaling({.scale = {number}}), {{inverse}});
+  c.give(std::move(y));
+}
+
 }  // namespace
 
 // A third input is a factor: see forms.h.
@@ -248,10 +268,9 @@ void convert_mul(Conversion& c) {
 }
 
 void convert_div(Conversion& c) {
-  check_axis(c);
-  if (!c.is_constant(1)) {
-    c.refuse("expected a constant divisor, got a computed value");
-  }
+  const int k = constant_input(c);
+  if (k < 0) return merge(c, Divide());
+  if (k == 0) return divide_constant(c);
   const Tensor divisor = c.floats(1);
   const auto values = divisor.f32();
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
@@ -267,7 +286,47 @@ void convert_neg(Conversion& c) { rescale(c, 0, {Tensor::scalar(-1), zero()}); }
 
 void convert_sum(Conversion& c) { merge(c, Add()); }
 void convert_mean(Conversion& c) { merge(c, Average()); }
-void convert_max(Conversion& c) { merge(c, Maximum()); }
-void convert_min(Conversion& c) { merge(c, Minimum()); }
+void convert_max(Conversion& c) {
+  if (!convert_bound(c)) merge(c, Maximum());
+}
+void convert_min(Conversion& c) {
+  if (!convert_bound(c)) merge(c, Minimum());
+}
+
+void convert_unary(Conversion& c) {
+  struct Name {
+    const char* op;
+    const char* operation;
+  };
+  constexpr std::array<Name, 4> kNames{{{"Abs", "abs"},
+                                        {"Log", "log"},
+                                        {"Reciprocal", "reciprocal"},
+                                        {"Sqrt", "sqrt"}}};
+  const auto found = std::ranges::find_if(
+      kNames, [&](const Name& name) { return c.op() == name.op; });
+  View y = c.view(0);
+  y.tensor = c.add(Unary(found->operation), {c.as_it_lies(0)});
+  c.give(std::move(y));
+}
+
+// By the exponents of squares, roots and quotients.
+void convert_pow(Conversion& c) {
+  if (!c.is_constant(1) || c.floats(1).size() != 1) {
+    c.refuse("expected one constant exponent, got another");
+  }
+  const float exponent = c.scalar(1);
+  if (exponent == 1) return c.pass(c.view(0));
+  const char* operation = exponent == 2      ? "square"
+                          : exponent == 0.5f ? "sqrt"
+                          : exponent == -1   ? "reciprocal"
+                                             : nullptr;
+  if (operation == nullptr) {
+    c.refuse(
+        fmt::format("expected the exponent 2, 0.5, -1 or 1, got {}", exponent));
+  }
+  View y = c.view(0);
+  y.tensor = c.add(Unary(operation), {c.as_it_lies(0)});
+  c.give(std::move(y));
+}
 
 }  // namespace octet::io::importing

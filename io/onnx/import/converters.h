@@ -19,6 +19,10 @@ void convert_global_max_pool(Conversion& c);
 void convert_reduce_mean(Conversion& c);
 void convert_reduce_max(Conversion& c);
 void convert_reduce_sum(Conversion& c);
+void convert_reduce_l1(Conversion& c);
+void convert_reduce_l2(Conversion& c);
+void convert_reduce_min(Conversion& c);
+void convert_reduce_sum_square(Conversion& c);
 
 // dense.cpp
 void convert_gemm(Conversion& c);
@@ -27,10 +31,17 @@ void convert_matmul(Conversion& c);
 // normalization.cpp
 void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
+void convert_instance_normalization(Conversion& c);
+void convert_group_normalization(Conversion& c);
+void convert_local_response_normalization(Conversion& c);
 
 // activation.cpp
 void convert_activation(Conversion& c);
+void convert_celu(Conversion& c);
 void convert_clip(Conversion& c);
+void convert_thresholded_relu(Conversion& c);
+/// Max or Min of a value and one number. False if it is another.
+bool convert_bound(Conversion& c);
 void convert_elu(Conversion& c);
 void convert_gelu(Conversion& c);
 void convert_hard_sigmoid(Conversion& c);
@@ -48,6 +59,8 @@ void convert_mean(Conversion& c);
 void convert_min(Conversion& c);
 void convert_mul(Conversion& c);
 void convert_neg(Conversion& c);
+void convert_pow(Conversion& c);
+void convert_unary(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);
 

@@ -64,6 +64,7 @@ void recognise_forms(ImportGraph& graph) {
     for (ImportNode& node : graph.nodes()) {
       if (node.gone) continue;
       (void)(match_layer_normalization(graph, node) ||
+             match_group_normalization(graph, node) ||
              match_gelu(graph, node) || match_gated(graph, node) ||
              match_hard_sigmoid(graph, node) || match_bias(graph, node) ||
              match_affine(graph, node));

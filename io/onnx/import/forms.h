@@ -10,6 +10,13 @@ namespace octet::io::importing {
 /// axis, whatever follows it.
 inline constexpr const char* kOverOneAxis = "over_one_axis";
 
+/// The attribute of a GroupNormalization whose scale and bias are of channels,
+/// in any opset.
+inline constexpr const char* kFromParts = "from_parts";
+
+/// - InstanceNormalization of a Reshape, and a Reshape back:
+///   GroupNormalization, with kFromParts, Mul and Add behind it its scale and
+///   bias; x * tanh(softplus(x)): Mish;
 /// - Add of a constant to a convolution or product with a weight: its bias, the
 ///   third input, also of MatMul;
 /// - Mul and Add of constants: one Add, the factor as third input;
@@ -56,6 +63,7 @@ bool match_affine(ImportGraph& graph, ImportNode& node);
 bool match_gated(ImportGraph& graph, ImportNode& node);
 bool match_hard_sigmoid(ImportGraph& graph, ImportNode& node);
 bool match_gelu(ImportGraph& graph, ImportNode& node);
+bool match_group_normalization(ImportGraph& graph, ImportNode& node);
 bool match_layer_normalization(ImportGraph& graph, ImportNode& node);
 
 }  // namespace octet::io::importing

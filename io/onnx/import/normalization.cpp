@@ -1,14 +1,18 @@
-// BatchNormalization and LayerNormalization.
+// Normalization of batches, layers, instances, groups and neighbours.
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/layers/batch_normalization.h>
+#include <octet/layers/group_normalization.h>
 #include <octet/layers/layer_normalization.h>
+#include <octet/layers/local_response_normalization.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
 #include "forms.h"
+#include "window_attributes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -99,6 +103,65 @@ void convert_layer_normalization(Conversion& c) {
                                 .scale = c.has(1)}),
             {x}, weights);
   c.give(view_of(y, order));
+}
+
+// Each channel by itself.
+void convert_instance_normalization(Conversion& c) {
+  const Operand x = c.operand(0, channels_last(c.view(0).rank()));
+  const int64_t channels = x.tensor.shape()[-1];
+  const SymbolicTensor y =
+      c.add(GroupNormalization(
+                {.groups = channels, .epsilon = c.number("epsilon", 1e-5f)}),
+            {x},
+            {per_channel(c, 1, "gamma", channels),
+             per_channel(c, 2, "beta", channels)});
+  c.give(view_of(y, channels_last(c.view(0).rank())));
+}
+
+// Its scale and bias are of groups before opset 21, of channels since then.
+void convert_group_normalization(Conversion& c) {
+  const int rank = c.view(0).rank();
+  const Operand x = c.operand(0, channels_last(rank));
+  const int64_t channels = x.tensor.shape()[-1];
+  const int64_t groups = c.integer("num_groups", 0);
+  if (groups < 1 || channels % groups != 0) {
+    c.refuse(
+        fmt::format("num_groups: expected a divisor of {} channels, got {}",
+                    channels, groups));
+  }
+  const bool of_groups = c.opset() < 21 && !c.has_attribute(kFromParts);
+  std::vector<Weight> weights;
+  for (const auto& [input, name] :
+       {std::pair(1, "gamma"), std::pair(2, "beta")}) {
+    if (!c.has(input)) continue;
+    Weight weight = per_channel(c, input, name, of_groups ? groups : channels);
+    if (of_groups) {
+      Tensor all({channels});
+      for (int64_t i = 0; i < channels; ++i) {
+        all.f32()[static_cast<size_t>(i)] =
+            std::as_const(weight.value)
+                .f32()[static_cast<size_t>(i / (channels / groups))];
+      }
+      weight.value = all;
+    }
+    weights.push_back(std::move(weight));
+  }
+  const SymbolicTensor y =
+      c.add(GroupNormalization({.groups = groups,
+                                .epsilon = c.number("epsilon", 1e-5f),
+                                .center = c.has(2),
+                                .scale = c.has(1)}),
+            {x}, weights);
+  c.give(view_of(y, channels_last(rank)));
+}
+
+void convert_local_response_normalization(Conversion& c) {
+  c.give(channels_first(
+      c.add(LocalResponseNormalization({.size = c.integer("size", 0),
+                                        .alpha = c.number("alpha", 1e-4f),
+                                        .beta = c.number("beta", 0.75f),
+                                        .bias = c.number("bias", 1)}),
+            {pixels_of(c, 0)})));
 }
 
 }  // namespace octet::io::importing

@@ -14,6 +14,7 @@
 #include <octet/layers/max_pooling2d.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/reshape.h>
+#include <octet/layers/unary.h>
 #include <octet/layers/zero_padding1d.h>
 #include <octet/layers/zero_padding2d.h>
 #include <octet/runtime/error.h>
@@ -73,8 +74,10 @@ Sizes reduced_axes(const Conversion& c, int rank) {
 }
 
 /// Over any axes of a sample: one of a sequence, in front of all others.
+/// `first` is done to every value before, if there is one.
 template <class Over1D>
-View reduced(Conversion& c, const Sizes& axes, bool keepdims) {
+View reduced(Conversion& c, const Sizes& axes, bool keepdims,
+             const LayerHandle* first = nullptr) {
   const View& view = c.view(0);
   const Sizes sizes = sizes_of(view);
   std::vector<int> order{static_cast<int>(view.batch)};
@@ -95,12 +98,28 @@ View reduced(Conversion& c, const Sizes& axes, bool keepdims) {
     if (!gone || keepdims) kept.push_back(gone ? 1 : size);
   }
   Operand x = c.operand(0, order);
+  if (first != nullptr) x = {c.add(*first, {x}, {}, "/values")};
   if (x.tensor.shape().rank() != 3) {
     x.tensor = Reshape({.target_shape = sample, .name = c.namer()("reshape")})(
         x.tensor);
   }
   const View y = view_of(c.add(Over1D(), {x}), file_order(2));
   return *reshaped(y, kept);
+}
+
+/// The sum of values, or of what `first` makes of them.
+View summed(Conversion& c, const LayerHandle* first) {
+  const View view = c.view(0);
+  const Sizes axes = reduced_axes(c, view.rank());
+  const Sizes sizes = sizes_of(view);
+  float count = 1;
+  for (const int64_t axis : axes) {
+    count *= static_cast<float>(sizes[static_cast<size_t>(axis)]);
+  }
+  View y = reduced<GlobalAveragePooling1D>(
+      c, axes, c.integer("keepdims", 1) != 0, first);
+  y.tensor = c.add(Rescaling({.scale = {count}}), {{y.tensor}}, {}, "/count");
+  return y;
 }
 
 /// A mean or maximum over all pixels.
@@ -215,17 +234,32 @@ void convert_reduce_max(Conversion& c) {
 }
 
 // As many times the mean.
-void convert_reduce_sum(Conversion& c) {
-  const View view = c.view(0);
-  const Sizes axes = reduced_axes(c, view.rank());
-  const Sizes sizes = sizes_of(view);
-  float count = 1;
-  for (const int64_t axis : axes) {
-    count *= static_cast<float>(sizes[static_cast<size_t>(axis)]);
-  }
-  View y =
-      reduced<GlobalAveragePooling1D>(c, axes, c.integer("keepdims", 1) != 0);
-  y.tensor = c.add(Rescaling({.scale = {count}}), {{y.tensor}}, {}, "/count");
+void convert_reduce_sum(Conversion& c) { c.give(summed(c, nullptr)); }
+
+void convert_reduce_l1(Conversion& c) {
+  const LayerHandle values = Unary("abs");
+  c.give(summed(c, &values));
+}
+
+void convert_reduce_sum_square(Conversion& c) {
+  const LayerHandle squares = Unary("square");
+  c.give(summed(c, &squares));
+}
+
+void convert_reduce_l2(Conversion& c) {
+  const LayerHandle squares = Unary("square");
+  View y = summed(c, &squares);
+  y.tensor = c.add(Unary("sqrt"), {{y.tensor}}, {}, "/root");
+  c.give(std::move(y));
+}
+
+// The negative of the largest negative.
+void convert_reduce_min(Conversion& c) {
+  const LayerHandle negative = Rescaling({.scale = {-1}});
+  const Sizes axes = reduced_axes(c, c.view(0).rank());
+  View y = reduced<GlobalMaxPooling1D>(c, axes, c.integer("keepdims", 1) != 0,
+                                       &negative);
+  y.tensor = c.add(negative, {{y.tensor}}, {}, "/negative");
   c.give(std::move(y));
 }
 

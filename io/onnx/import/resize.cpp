@@ -1,4 +1,4 @@
-// Resize and Upsample by whole factors.
+// Resize and Upsample.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/layers/resizing.h>
 #include <octet/layers/up_sampling1d.h>
 #include <octet/layers/up_sampling2d.h>
 #include <octet/runtime/error.h>
@@ -70,6 +71,34 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   return factors;
 }
 
+/// To another size: linear between the middles of pixels, as Resizing.
+void resize_freely(Conversion& c, const Operand& x,
+                   const std::vector<double>& factors) {
+  const Shape& in = x.tensor.shape();
+  constexpr double kMostPixels = 1 << 20;
+  Sizes sizes;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const auto size = static_cast<double>(in[static_cast<int>(i) + 1]);
+    const double target = std::round(size * factors[i]);
+    // Where the size is rounded, ONNX goes on with the factor that was given.
+    const bool exact = std::abs(size * factors[i] - target) < 1e-4;
+    // PyTorch's form takes the first pixel for a single one.
+    const bool first = target == 1 && size != 1 &&
+                       c.text("coordinate_transformation_mode", "half_pixel") ==
+                           "pytorch_half_pixel";
+    if (!(target >= 1) || target > kMostPixels || !exact || first ||
+        in.rank() != 4 || c.text("mode", "nearest") != "linear") {
+      c.refuse(
+          fmt::format("expected whole factors for the pixels, or linear "
+                      "ones that give whole sizes of images, got [{}]",
+                      fmt::join(factors, ",")));
+    }
+    sizes.push_back(static_cast<int64_t>(target));
+  }
+  c.give(channels_first(
+      c.add(Resizing({.height = sizes[0], .width = sizes[1]}), {x})));
+}
+
 }  // namespace
 
 void convert_resize(Conversion& c) {
@@ -93,13 +122,14 @@ void convert_resize(Conversion& c) {
   }
   constexpr double kMost = 4096;
   const std::vector<double> factors = factors_of(c, in);
+  if (std::ssize(factors) != in.rank() - 2) {
+    c.refuse(fmt::format("expected factors for the pixels, got [{}]",
+                         fmt::join(factors, ",")));
+  }
   const bool whole = std::ranges::all_of(factors, [](double f) {
     return f >= 1 && f <= kMost && f == std::floor(f);
   });
-  if (!whole || std::ssize(factors) != in.rank() - 2) {
-    c.refuse(fmt::format("expected whole factors for the pixels, got [{}]",
-                         fmt::join(factors, ",")));
-  }
+  if (!whole) return resize_freely(c, x, factors);
   const auto factor = [&](size_t i) {
     return static_cast<int64_t>(factors[i]);
   };
