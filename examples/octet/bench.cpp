@@ -2,15 +2,14 @@
 #include <string>
 
 #include <octet/layers/inference_session.h>
-#include <octet/quant/calibrate.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 
 #include "../program.h"
 #include "commands.h"
 #include "measured.h"
+#include "random_samples.h"
 #include "read_model.h"
 
 namespace octet::program {
@@ -29,16 +28,10 @@ bool is_quantized(const Model& model) {
   return !quant::quantizers(model).empty();
 }
 
-// Ranges of noise do for speed, which does not depend on values; that nobody
-// trained the network is no matter either.
 Model quantized(const Model& model) {
   if (is_quantized(model)) return model.clone();
   Model result = quant::quantize_model(model);
-  const std::vector<Tensor> samples = random_samples(model, 1);
-  const std::vector<Variable> x(samples.begin(), samples.end());
-  const WarningSink before = set_warning_sink({});
-  (void)quant::calibrate(result, [&](const Model& m) { (void)m(x); });
-  (void)set_warning_sink(before);
+  calibrate_on_noise(result);
   return result;
 }
 

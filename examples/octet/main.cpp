@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
       "and converts them.",
       "octet");
   octet::program::add_inspect(program);
+  octet::program::add_graph(program);
   octet::program::add_plan(program);
   octet::program::add_predict(program);
   octet::program::add_train(program);

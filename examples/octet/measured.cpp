@@ -9,9 +9,9 @@
 
 #include <octet/io/json.h>
 #include <octet/runtime/isa.h>
-#include <octet/runtime/rng.h>
 #include <octet/runtime/text_table.h>
 
+#include "random_samples.h"
 #include "steps_text.h"
 
 namespace octet::program {
@@ -134,16 +134,6 @@ std::string measured_text(const InferenceSession& session,
 }
 
 }  // namespace
-
-std::vector<Tensor> random_samples(const Model& model, int64_t n) {
-  std::vector<Tensor> samples;
-  Rng rng(2);
-  for (const SymbolicTensor& input : model.inputs()) {
-    Tensor& x = samples.emplace_back(input.shape().with(0, n));
-    rng.fill_uniform(x, 0, 1);
-  }
-  return samples;
-}
 
 std::string measure(const InferenceSession& session, const Model& model,
                     const Measurement& what, bool json) {

@@ -3,14 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <octet/layers/inference_session.h>
 
 namespace octet::program {
-
-/// n for each input, uniform in [0, 1).
-std::vector<Tensor> random_samples(const Model& model, int64_t n);
 
 struct Measurement {
   std::string network;

@@ -1,3 +1,5 @@
+#include "export.h"
+
 #include <algorithm>
 #include <optional>
 #include <ranges>
@@ -249,13 +251,15 @@ void check_signs(const Model& model, OnnxTarget target) {
   }
 }
 
-onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
-                          int64_t& qdq_pairs) {
+}  // namespace
+
+ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   std::optional<Model> folded;
   if (options.fold_batch_norm) folded = quant::fold_batch_norm(given);
   const Model& model = folded ? *folded : given;
   check_signs(model, options.target);
-  onnx::ModelProto proto;
+  ExportedGraph result;
+  onnx::ModelProto& proto = result.model;
   proto.set_ir_version(ir_version_of(options.opset));
   proto.set_producer_name("octet");
   proto.set_producer_version(version());
@@ -281,26 +285,30 @@ onnx::ModelProto to_proto(const Model& given, const OnnxOptions& options,
     builder.add_input(names.inputs[i], onnx_shape(inputs.back()));
     values.add(input, inputs.back());
   }
-  for (const auto& node : model.nodes()) {
-    if (!values.contains(*node)) emit(*node, builder, values);
+  const auto nodes = model.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (values.contains(*nodes[i])) continue;
+    const int first = graph.node_size();
+    emit(*nodes[i], builder, values);
+    for (int k = first; k < graph.node_size(); ++k) {
+      result.makers.emplace(graph.node(k).name(), i);
+    }
   }
   const std::vector<OnnxValue> outputs = outputs_of(model, builder, values);
   for (size_t i = 0; i < outputs.size(); ++i) {
     builder.add_output(outputs[i].name, names.outputs[i],
                        onnx_shape(outputs[i]));
   }
-  qdq_pairs = builder.qdq_pairs();
+  result.qdq_pairs = builder.qdq_pairs();
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
   if (options.uint8_activations) store_uint8_activations(graph);
-  add_metadata(proto, model, inputs, outputs, options, qdq_pairs);
+  add_metadata(proto, model, inputs, outputs, options, result.qdq_pairs);
   if (options.float16) {
-    check_float16(options, qdq_pairs);
+    check_float16(options, result.qdq_pairs);
     to_float16(proto);
   }
-  return proto;
+  return result;
 }
-
-}  // namespace
 
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
   return with_context(
@@ -311,7 +319,11 @@ OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
         options.check();
         OnnxFile file;
         OnnxReport& report = file.report;
-        file.bytes = serialize_onnx(to_proto(model, options, report.qdq_pairs));
+        {
+          const ExportedGraph graph = build_onnx(model, options);
+          report.qdq_pairs = graph.qdq_pairs;
+          file.bytes = serialize_onnx(graph.model);
+        }
         report.bytes = static_cast<int64_t>(file.bytes.size());
         // What is checked is what a reader will get.
         onnx::ModelProto copy = parse_onnx(file.bytes);

@@ -29,7 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<Tensor> noise(const Model& model, int64_t samples = 2) {
+std::vector<Tensor> noise_for(const Model& model, int64_t samples = 2) {
   std::vector<Tensor> x;
   for (const SymbolicTensor& input : model.inputs()) {
     x.emplace_back(input.shape().with(0, samples));
@@ -52,7 +52,7 @@ void expect_near(const Tensor& got, const Tensor& expected) {
 void expect_returns(const Model& model) {
   const OnnxFile file = to_onnx(model);
   const Model back = from_onnx(file.bytes);
-  const std::vector<Tensor> x = noise(model);
+  const std::vector<Tensor> x = noise_for(model);
   const std::vector<Tensor> expected = model.predict(x);
   const std::vector<Tensor> got = back.predict(x);
   ASSERT_EQ(got.size(), expected.size());
@@ -171,7 +171,7 @@ TEST(OnnxImport, IsKeptInFilesOfOctets) {
   const TempFolder folder;
   save_model(model, folder / "m.h5");
   const Model kept = load_model(folder / "m.h5");
-  const std::vector<Tensor> x = noise(model);
+  const std::vector<Tensor> x = noise_for(model);
   expect_near(kept.predict(x)[0], model.predict(x)[0]);
 }
 

@@ -15,13 +15,13 @@
 namespace octet::io::lint {
 namespace {
 
-std::string group_of(const std::vector<const Node*>& nodes) {
-  std::string text;
-  for (const Node* node : nodes) {
-    if (!text.empty()) text += " + ";
-    text += printable(node->op_type());
+void set_nodes(Kernel& kernel, std::vector<const Node*> nodes) {
+  kernel.nodes = std::move(nodes);
+  kernel.group.clear();
+  for (const Node* node : kernel.nodes) {
+    if (!kernel.group.empty()) kernel.group += " + ";
+    kernel.group += printable(node->op_type());
   }
-  return text;
 }
 
 /// Who reads a value in floating point, in words.
@@ -45,13 +45,13 @@ class Forecaster {
   Forecaster(const LintGraph& graph, LintTarget target)
       : graph_(graph), tensorrt_(target != LintTarget::onnxruntime) {}
 
-  LayerForecast of(const Node& node) const {
-    LayerForecast layer{name_of(node), node.op_type(), {}, "", ""};
+  Kernel of(const Node& node) const {
+    Kernel layer{{name_of(node), node.op_type(), {}, "", ""}, &node, {}};
     const Node* head = is_weighted(node) ? &node : graph_.fused_with(node);
     if (tensorrt_ && head != nullptr) {
       weighted(*head, layer);
     } else if (tensorrt_) {
-      layer.group = node.op_type();
+      set_nodes(layer, {&node});
       is_op(node, {"MaxPool", "GlobalMaxPool"}) ? moved(node, layer)
                                                 : computed(node, layer);
     } else {
@@ -97,9 +97,9 @@ class Forecaster {
     return false;
   }
 
-  void weighted(const Node& head, LayerForecast& layer) const {
+  void weighted(const Node& head, Kernel& layer) const {
     const Fusion& fusion = graph_.fusion(head);
-    layer.group = group_of(fusion.nodes);
+    set_nodes(layer, fusion.nodes);
     if (!reads_int8(head, layer)) return;
     for (const Node* node : fusion.nodes) {
       if (!is_op(*node, {"Add"})) continue;
@@ -151,8 +151,8 @@ class Forecaster {
     return zero && zero->size() == 1 && zero->front() == (uint8 ? 0.0 : -128.0);
   }
 
-  void in_onnxruntime(const Node& node, LayerForecast& layer) const {
-    layer.group = node.op_type();
+  void in_onnxruntime(const Node& node, Kernel& layer) const {
+    set_nodes(layer, {&node});
     const bool product = is_op(node, {"MatMul", "Gemm"});
     for (int i = 0; i < node.input_size(); ++i) {
       if (node.input(i).empty()) continue;
@@ -188,7 +188,7 @@ class Forecaster {
     }
     if (reader != nullptr && is_quantize(*reader) &&
         (relu == nullptr || absorbs_relu(*reader))) {
-      if (relu != nullptr) layer.group = group_of({&node, relu});
+      if (relu != nullptr) set_nodes(layer, {&node, relu});
       return set(layer, LayerPrecision::int8, "");
     }
     const std::string reason =
@@ -222,13 +222,18 @@ bool is_forecast(const LintGraph& graph, const Node& node) {
 
 }  // namespace
 
-std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target) {
+std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target) {
   const Forecaster forecaster(graph, target);
-  std::vector<LayerForecast> layers;
+  std::vector<Kernel> result;
   for (const Node& node : graph.proto().node()) {
-    if (is_forecast(graph, node)) layers.push_back(forecaster.of(node));
+    if (is_forecast(graph, node)) result.push_back(forecaster.of(node));
   }
-  return layers;
+  return result;
+}
+
+std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target) {
+  const std::vector<Kernel> all = kernels(graph, target);
+  return {all.begin(), all.end()};
 }
 
 }  // namespace octet::io::lint

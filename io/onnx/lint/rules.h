@@ -73,6 +73,15 @@ void judge_samples(const onnx::ModelProto& model, const LintGraph& graph,
                    const Tensor& samples, const FileLimits& limits,
                    Findings& findings);
 
+/// A layer's forecast and the nodes that are computed with it. Layers of one
+/// kernel, a convolution and the Add after it, have one each.
+struct Kernel : LayerForecast {
+  const Node* layer = nullptr;
+  std::vector<const Node*> nodes;
+};
+
+/// In the graph's order.
+std::vector<Kernel> kernels(const LintGraph& graph, LintTarget target);
 std::vector<LayerForecast> forecast(const LintGraph& graph, LintTarget target);
 
 }  // namespace octet::io::lint

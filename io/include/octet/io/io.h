@@ -6,6 +6,7 @@
 #include <octet/io/compare.h>
 #include <octet/io/csv.h>
 #include <octet/io/describe_file.h>
+#include <octet/io/drawing.h>
 #include <octet/io/fashion_mnist.h>
 #include <octet/io/file_limits.h>
 #include <octet/io/idx.h>

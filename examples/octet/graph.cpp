@@ -1,0 +1,109 @@
+// octet graph: a model as a picture.
+#include <memory>
+#include <string>
+
+#include <octet/io/drawing.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "placement_options.h"
+#include "random_samples.h"
+#include "read_model.h"
+
+namespace octet::program {
+namespace {
+
+constexpr const char* kExamples =
+    R"(Boxes are kernels, with their layers, coloured by the precision that octet lint
+expects; blue are Q/DQ points. Of an ONNX file the nodes are shown, or with
+--layers the layers that it is read as. Where --int8 puts Q/DQ the options of
+octet plan say. The picture opens in any browser.
+
+Examples:
+  octet graph int8.onnx -o int8.svg
+  octet graph zoo:resnet50 --int8 --target tensorrt8 -o plan.svg
+  octet graph model.h5 --dot | dot -Tpdf -o model.pdf
+)";
+
+struct Options {
+  ModelSource model;
+  PlacementOptions placement;
+  std::string output;
+  std::string target = "tensorrt10";
+  bool dot = false;
+  bool int8 = false;
+  bool layers = false;
+  bool separate = false;
+};
+
+Model drawn_model(const Options& o) {
+  Model model = read_model(o.model);
+  if (!o.int8) return model;
+  if (!quant::quantizers(model).empty()) {
+    throw ValueError("--int8: expected a float model, got a quantized one");
+  }
+  Model int8 = quantized(model, o.placement);
+  calibrate_on_noise(int8);
+  return int8;
+}
+
+void graph(const Options& o) {
+  if (!o.output.empty()) {
+    check_output(o.output);
+    check_not_read(o.output, {o.model.what});
+  }
+  const io::DrawOptions options{.target = io::lint_target(o.target),
+                                .fuse = !o.separate,
+                                .limits = o.model.limits()};
+  const bool file = is_onnx(o.model.what) && !o.layers && !o.int8;
+  if (file) {
+    check_no_architecture(o.model);
+    check_no_input_shape(o.model);
+  }
+  const io::Drawing drawing = file ? io::draw_onnx(o.model.what, options)
+                                   : io::draw(drawn_model(o), options);
+  if (!drawing.note.empty()) warn("graph: " + drawing.note);
+  const bool dot = o.dot || o.output.ends_with(".dot");
+  const std::string text = dot ? io::to_dot(drawing) : io::to_svg(drawing);
+  if (o.output.empty()) return print(text);
+  write_file(o.output, text);
+}
+
+}  // namespace
+
+void add_graph(CommandLine& program) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  Command command = program.add_command(
+      "graph",
+      "Draw a model: layers, Q/DQ points, kernels and what runs in INT8");
+  add_model(command, o.model, kModelHelp);
+  command
+      .add("-o,--output", o.output,
+           "what to write, a picture or Graphviz's language [standard output]")
+      .type("OUT.svg|OUT.dot")
+      .check([](const std::string& path) {
+        return path.ends_with(".svg") || path.ends_with(".dot")
+                   ? std::string()
+                   : "expected the name of an .svg or .dot file, got '" + path +
+                         "'";
+      });
+  command.add_flag("--dot", o.dot, "Graphviz's language");
+  command.add("--target", o.target, "who is to run it, for the forecast")
+      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime")
+      .show_default();
+  command.add_flag("--separate", o.separate,
+                   "a box for each layer, not for each kernel");
+  command.add_flag("--layers", o.layers,
+                   "the layers that an ONNX file is read as, not its nodes");
+  command.add_flag("--int8", o.int8,
+                   "show it as it is when quantized, with scales of noise");
+  add_placement_options(command, o.placement);
+  command.set_footer(kExamples);
+  command.when_chosen([options] { graph(*options); });
+}
+
+}  // namespace octet::program

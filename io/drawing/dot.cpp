@@ -1,0 +1,70 @@
+// to_dot(): a drawing in the language of Graphviz.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <octet/io/drawing.h>
+
+#include "layout.h"
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+/// Within quotes, where Graphviz reads escapes and entities.
+std::string dot_text(std::string_view text) {
+  std::string result;
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c == '&' ? "&amp;" : std::string(1, c);
+  }
+  return result;
+}
+
+std::string_view colors_of(const DrawnBox& box) {
+  if (!box.precision) return "";
+  switch (*box.precision) {
+    case LayerPrecision::int8:
+      return " fillcolor=\"#d8f3e0\" color=\"#2c8a57\"";
+    case LayerPrecision::int8_to_float:
+      return " fillcolor=\"#fff0c9\" color=\"#b7791f\"";
+    case LayerPrecision::floating:
+      return " fillcolor=\"#e6e8f5\" color=\"#6b74b5\"";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string to_dot(const Drawing& drawing) {
+  check_drawing(drawing);
+  std::string dot = fmt::format(
+      "digraph \"{0}\" {{\n  label=\"{0}\"; labelloc=t; fontname=monospace;\n"
+      "  node [shape=box style=\"rounded,filled\" fillcolor=white "
+      "fontname=monospace fontsize=11];\n"
+      "  edge [color=\"#8c959f\" fontname=monospace fontsize=9];\n",
+      dot_text(drawing.title));
+  for (size_t i = 0; i < drawing.boxes.size(); ++i) {
+    const DrawnBox& box = drawing.boxes[i];
+    std::string label;
+    for (const DrawnLayer& layer : box.layers) {
+      label +=
+          fmt::format("{} {}{}\\l", dot_text(layer.op), dot_text(layer.name),
+                      layer.weights.empty() ? "" : "  (Q/DQ)");
+    }
+    label += dot_text(box.layers.back().shape) + "\\l";
+    dot += fmt::format("  n{} [label=\"{}\"{}];\n", i, label, colors_of(box));
+  }
+  for (const DrawnEdge& edge : drawing.edges) {
+    dot += fmt::format("  n{} -> n{}{};\n", edge.from, edge.to,
+                       edge.pair.empty()
+                           ? ""
+                           : fmt::format(" [color=\"#1668c7\" penwidth=2 "
+                                         "label=\"Q/DQ\" tooltip=\"{}\"]",
+                                         dot_text(edge.pair)));
+  }
+  return dot + "}\n";
+}
+
+}  // namespace octet::io

@@ -1,0 +1,135 @@
+// draw_onnx(): the nodes of a file.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/drawing.h>
+#include <octet/runtime/error.h>
+
+#include "limit_checks.h"
+#include "onnx/check.h"
+#include "onnx/lint/rules.h"
+#include "onnx/qdq.h"
+#include "sketch.h"
+
+namespace octet::io {
+namespace {
+
+using lint::LintGraph;
+using lint::Node;
+
+/// "int8, scale 0.02", "int8, 16 scales".
+std::string pair_text(const Node& node, const GraphView& view) {
+  const std::string codes =
+      view.type(is_quantize(node) ? node.output(0) : node.input(0));
+  const QdqGrid grid = qdq_grid(node, view);
+  if (grid.scales.size() == 1) {
+    return fmt::format("{}, scale {:.6g}", codes, grid.scales[0]);
+  }
+  return grid.scales.empty()
+             ? codes + ", scale computed"
+             : fmt::format("{}, {} scales", codes, grid.scales.size());
+}
+
+class OnnxSketch {
+ public:
+  explicit OnnxSketch(const LintGraph& graph)
+      : graph_(graph), view_(graph.view()) {
+    for (const OnnxTensorInfo& input : view_.inputs()) {
+      made_[input.name] = {add({input.name, "Input", to_text(input.shape)}),
+                           ""};
+    }
+    for (const Node& node : graph.proto().node()) add(node);
+    for (const OnnxTensorInfo& output : view_.outputs()) {
+      const size_t box = add({output.name, "Output", to_text(output.shape)});
+      add_read(box, output.name);
+    }
+  }
+
+  Sketch sketch(LintTarget target) && {
+    for (const lint::Kernel& kernel : lint::kernels(graph_, target)) {
+      SketchKernel made{{}, kernel.precision, kernel.reason};
+      for (const Node* node : kernel.nodes) {
+        const auto found = where_.find(node);
+        if (found != where_.end()) made.nodes.push_back(found->second);
+      }
+      std::ranges::sort(made.nodes);
+      if (!made.nodes.empty()) sketch_.kernels.push_back(std::move(made));
+    }
+    return std::move(sketch_);
+  }
+
+ private:
+  size_t add(DrawnLayer layer) {
+    sketch_.nodes.push_back({std::move(layer)});
+    return sketch_.nodes.size() - 1;
+  }
+
+  void add_read(size_t reader, const std::string& value) {
+    const auto found = made_.find(value);
+    if (found != made_.end()) {
+      sketch_.nodes[reader].reads.push_back(found->second);
+    }
+  }
+
+  void add(const Node& node) {
+    if (node.output_size() == 0 || graph_.is_constant(node.output(0))) return;
+    if (is_quantize(node) || is_dequantize(node)) {
+      const auto found = made_.find(node.input(0));
+      if (found == made_.end()) return;
+      made_[node.output(0)] = {found->second.from, pair_text(node, view_)};
+      return;
+    }
+    const size_t at =
+        add({lint::name_of(node), node.op_type(),
+             to_text(view_.shape(node.output(0))), weights_of(node)});
+    where_[&node] = at;
+    for (const std::string& input : node.input()) add_read(at, input);
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) made_[output] = {at, ""};
+    }
+  }
+
+  std::string weights_of(const Node& node) const {
+    std::string text;
+    for (const std::string& input : node.input()) {
+      const Node* maker = view_.maker(input);
+      if (maker == nullptr || !is_dequantize(*maker)) continue;
+      if (!graph_.is_constant(input)) continue;
+      const std::string one = pair_text(*maker, view_);
+      text += (text.empty() ? "" : "; ") + one;
+    }
+    return text;
+  }
+
+  const LintGraph& graph_;
+  const GraphView& view_;
+  Sketch sketch_;
+  std::unordered_map<std::string, SketchNode::Read> made_;
+  std::unordered_map<const Node*, size_t> where_;
+};
+
+}  // namespace
+
+Drawing draw_onnx(const std::filesystem::path& path,
+                  const DrawOptions& options) {
+  check_limits(options.limits);
+  return with_context(
+      [&] { return fmt::format("in file '{}'", path.string()); },
+      [&] {
+        const onnx::ModelProto model =
+            read_onnx(path, options.limits.memory_limit);
+        const GraphView view(model.graph());
+        const LintGraph graph(view);
+        Drawing drawing =
+            drawing_of(OnnxSketch(graph).sketch(options.target), options.fuse);
+        drawing.title = path.filename().string();
+        drawing.target = options.target;
+        return drawing;
+      });
+}
+
+}  // namespace octet::io
