@@ -8,18 +8,16 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
-#include <octet/quant/calibrate_auto.h>
 #include <octet/quant/ptq_ladder.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/near_names.h>
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
+#include "calibration_options.h"
 #include "commands.h"
 #include "data_options.h"
 #include "engine_files.h"
@@ -54,52 +52,11 @@ struct Options {
   EngineOptions engine;
   std::string output;
   DataOptions data;
-  std::string method = "auto";
-  int64_t samples = 0;
-  double percentile = 99.99;
+  CalibrationChoice calibration;
   bool ladder = false;
   double target = -1;  // below 0: a little below the float model's
   bool json = false;
 };
-
-std::optional<quant::Calibration> method_of(const std::string& word) {
-  using quant::Calibration;
-  const std::pair<const char*, std::optional<Calibration>> known[] = {
-      {"auto", std::nullopt},
-      {"max", Calibration::max},
-      {"percentile", Calibration::percentile},
-      {"mse", Calibration::mse},
-      {"entropy", Calibration::entropy}};
-  std::vector<std::string> words;
-  for (const auto& [name, method] : known) {
-    if (word == name) return method;
-    words.emplace_back(name);
-  }
-  throw ValueError(fmt::format("--method: expected {}, got '{}'{}",
-                               fmt::join(words, ", "), word,
-                               suggest_near(word, words)));
-}
-
-/// How good the scales are, as text.
-std::string calibrate(Model& int8, const Dataset& data, const Options& o) {
-  const std::optional<quant::Calibration> method = method_of(o.method);
-  // In few codes, what the largest value costs all others decides.
-  std::optional<quant::WeightRange> weights;
-  if (!o.placement.bits.empty()) weights = quant::WeightRange::mse;
-  if (!method) {
-    return quant::calibrate_auto(int8, data,
-                                 {.weights = weights, .samples = o.samples})
-        .to_string();
-  }
-  quant::calibrate(int8, data,
-                   {.method = *method,
-                    .percentile = static_cast<float>(o.percentile),
-                    .weights = weights,
-                    .samples = o.samples});
-  return fmt::format(
-      "calibrated with {} on {} samples\n", o.method,
-      o.samples > 0 ? std::min(o.samples, data.size()) : data.size());
-}
 
 /// Post-training methods until the accuracy is that of --accuracy.
 Model climb(const Model& model, const Dataset& data, const Options& o,
@@ -125,7 +82,8 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
         "--ladder: expected --bits or --exclude, got both. Hint: --method, "
         "without --ladder, takes both");
   }
-  if (o.samples > 0) options.methods.samples = o.samples;
+  if (o.calibration.samples > 0)
+    options.methods.samples = o.calibration.samples;
   const double target = o.target >= 0
                             ? o.target
                             : train::evaluate(model, data).accuracy - kMayLose;
@@ -221,7 +179,7 @@ void quantize(Options o) {
   constexpr int64_t kUsual = 1024;
   check_output(o.output);
   check_not_read(o.output, {o.model.what, o.data.labels});
-  (void)method_of(o.method);
+  check_method(o.calibration);
   (void)onnx_options(o.file, {});
   choose_policy(o.placement, o.file.target);
   check_reader(o.placement, o.file.target);
@@ -233,15 +191,17 @@ void quantize(Options o) {
   check_classes(model, o.model, opened);
   check_labels(o, opened.train);
   // Who names a file means all of it.
-  if (o.samples == 0 && opened.kind != "a .npy file" &&
+  if (o.calibration.samples == 0 && opened.kind != "a .npy file" &&
       opened.kind != ".npy files") {
-    o.samples = std::min(kUsual, opened.train.size());
+    o.calibration.samples = std::min(kUsual, opened.train.size());
   }
   const Dataset data = data_for("quantize", model, opened.train);
   std::string report;
   Model int8 =
       o.ladder ? climb(model, data, o, report) : quantized(model, o.placement);
-  if (!o.ladder) report = calibrate(int8, data, o);
+  if (!o.ladder) {
+    report = calibrate(int8, data, o.calibration, !o.placement.bits.empty());
+  }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
   io::OnnxOptions names = names_of(o.model, model);
@@ -286,17 +246,7 @@ void add_quantize(CommandLine& program) {
                                              path + "'";
       });
   add_data_options(command, o.data);
-  const Option method =
-      command
-          .add("--method", o.method,
-               "how ranges are found; auto tries all and keeps the best")
-          .type("auto|max|percentile|mse|entropy")
-          .show_default();
-  command.add("--percentile", o.percentile, 50, 100,
-              "of --method percentile (99.99)");
-  command.add("--samples", o.samples, 4, int64_t{1} << 31,
-              "so many of the samples, chosen by chance [all of .npy files, "
-              "1024 of others]");
+  const Option method = add_calibration_options(command, o.calibration);
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
       "post-training methods one after another, until the accuracy is "

@@ -16,6 +16,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "calibration/accuracy.h"
+#include "calibration/signal_noise.h"
 #include "calibration/steps.h"
 
 namespace octet::quant {
@@ -23,37 +24,6 @@ namespace {
 
 constexpr const char* kPerTensor = "best per tensor";
 constexpr double kLowest = -std::numeric_limits<double>::infinity();
-
-// Sums of squares of a signal and of its error.
-struct Power {
-  double signal = 0;
-  double error = 0;
-
-  void add(const Tensor& exact, const Tensor& rounded) {
-    const auto x = exact.f32();
-    const auto y = rounded.f32();
-    std::vector<Power> parts(static_cast<size_t>(chunk_count(exact.size())));
-    parallel_chunks(exact.size(),
-                    [&](int64_t first, int64_t last, int64_t chunk) {
-                      Power sum;
-                      for (auto i = static_cast<size_t>(first);
-                           i < static_cast<size_t>(last); ++i) {
-                        const double e = double{y[i]} - x[i];
-                        sum.signal += double{x[i]} * x[i];
-                        sum.error += e * e;
-                      }
-                      parts[static_cast<size_t>(chunk)] = sum;
-                    });
-    for (const Power& part : parts) {
-      signal += part.signal;
-      error += part.error;
-    }
-  }
-  double sqnr() const {
-    if (error == 0) return std::numeric_limits<double>::infinity();
-    return 10 * std::log10(signal / error);
-  }
-};
 
 // The observers of all methods at once.
 class AllMethods final : public RangeObserver {
@@ -86,11 +56,11 @@ class Measure final : public RangeObserver {
     }
   }
   std::optional<float> range() const override { return {}; }
-  const std::vector<Power>& powers() const { return powers_; }
+  const std::vector<SignalNoise>& powers() const { return powers_; }
 
  private:
   std::vector<Grid> grids_;
-  std::vector<Power> powers_;
+  std::vector<SignalNoise> powers_;
 };
 
 // Puts quantizers back as they were, unless what came of it is kept.
@@ -224,8 +194,8 @@ void Search::measure() {
   // Here, so that observers come to no threads of predict().
   run_samples(model_, held_out_, options_.batch_size);
   for (size_t i = 0; i < quantizers_.size(); ++i) {
-    for (const Power& power : measures[i]->powers()) {
-      sqnr_[i].push_back(power.sqnr());
+    for (const SignalNoise& power : measures[i]->powers()) {
+      sqnr_[i].push_back(power.decibels());
     }
   }
 }
@@ -269,11 +239,11 @@ CalibrationTrial Search::attempt(size_t trial) {
                       : kPerTensor;
   std::vector<Tensor> outputs;
   result.score = judge(outputs);
-  Power power;
+  SignalNoise power;
   for (size_t i = 0; i < outputs.size(); ++i) {
     power.add(float_outputs_[i], outputs[i]);
   }
-  result.output_sqnr = power.sqnr();
+  result.output_sqnr = power.decibels();
   result.worst_sqnr = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     const double sqnr = sqnr_[i][method_of(trial, i)];

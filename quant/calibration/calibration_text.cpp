@@ -7,13 +7,10 @@
 #include <octet/quant/calibrate_auto.h>
 #include <octet/runtime/text_table.h>
 
+#include "calibration/signal_noise.h"
+
 namespace octet::quant {
 namespace {
-
-std::string decibels(double sqnr) {
-  return std::isinf(sqnr) && sqnr > 0 ? "exact"
-                                      : fmt::format("{:.1f} dB", sqnr);
-}
 
 std::string score_text(const AutoCalibration& result,
                        std::optional<double> score) {
@@ -43,15 +40,15 @@ std::string summary(const AutoCalibration& result,
                                       score_text(result, trial.score),
                                       score_text(result, result.float_score))
                         : fmt::format(": outputs {}, as there is no score",
-                                      decibels(trial.output_sqnr));
+                                      decibels_text(trial.output_sqnr));
   }
   if (!tensors.empty()) {
     text += fmt::format(". Most is lost at '{}', {}", tensors[0]->quantizer,
-                        decibels(tensors[0]->sqnr));
+                        decibels_text(tensors[0]->sqnr));
   }
   if (tensors.size() > 1) {
-    text +=
-        fmt::format("; all others have {} or more", decibels(tensors[1]->sqnr));
+    text += fmt::format("; all others have {} or more",
+                        decibels_text(tensors[1]->sqnr));
   }
   return fmt::format("{}.\nRanges of {} samples, judged by {} others.\n", text,
                      group_digits(result.samples),
@@ -70,20 +67,21 @@ std::string AutoCalibration::to_string() const {
   if (float_score)
     tried.add_row({"float", score_text(*this, float_score)}, gap);
   for (const CalibrationTrial& trial : trials) {
-    tried.add_row(
-        {trial.method, score_text(*this, trial.score),
-         decibels(trial.output_sqnr), decibels(trial.worst_sqnr), trial.worst},
-        trial.method == kept ? "> " : gap);
+    tried.add_row({trial.method, score_text(*this, trial.score),
+                   decibels_text(trial.output_sqnr),
+                   decibels_text(trial.worst_sqnr), trial.worst},
+                  trial.method == kept ? "> " : gap);
   }
   TextTable each(
       {Align::left, Align::left, Align::right, Align::right, Align::right});
   each.add_row({"tensor", "method", "range", "scale", "SQNR"}, gap);
   each.add_rule(gap);
   for (const TensorCalibration* tensor : sorted) {
-    each.add_row({tensor->quantizer, tensor->method,
-                  fmt::format("{:.6g}", tensor->range),
-                  fmt::format("{:.6g}", tensor->scale), decibels(tensor->sqnr)},
-                 gap);
+    each.add_row(
+        {tensor->quantizer, tensor->method,
+         fmt::format("{:.6g}", tensor->range),
+         fmt::format("{:.6g}", tensor->scale), decibels_text(tensor->sqnr)},
+        gap);
   }
   return fmt::format("{}\n{}\n{}", summary(*this, sorted), tried.to_string(),
                      each.to_string());

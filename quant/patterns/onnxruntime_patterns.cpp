@@ -6,24 +6,16 @@
 #include <octet/layers/layer.h>
 #include <octet/quant/pattern.h>
 
+#include "patterns/pattern_steps.h"
+
 namespace octet::quant {
 namespace {
 
 using enum PatternPoint;
 
-PatternStep one_of(std::vector<std::string> classes) {
-  return {.classes = std::move(classes)};
-}
-
-PatternStep maybe(std::vector<std::string> classes) {
-  return {.classes = std::move(classes), .optional = true};
-}
-
-PatternStep pad() { return maybe({"ZeroPadding1D", "ZeroPadding2D"}); }
-PatternStep norm() { return maybe({"BatchNormalization"}); }
-PatternStep conv() {
-  return one_of({"Conv1D", "Conv2D", "DepthwiseConv1D", "DepthwiseConv2D",
-                 "SeparableConv1D", "SeparableConv2D"});
+PatternStep convolution() {
+  return layer({"Conv1D", "Conv2D", "DepthwiseConv1D", "DepthwiseConv2D",
+                "SeparableConv1D", "SeparableConv2D"});
 }
 
 // Those that only bound: the others are computed in float, behind their own
@@ -41,40 +33,40 @@ PatternStep bound() {
 std::vector<Pattern> onnxruntime_patterns() {
   return {
       {.name = "ConvReLU",
-       .steps = {pad(), conv(), norm(), bound()},
+       .steps = {pad(), convolution(), norm(), bound()},
        .qdq_points = {input, output},
        .rationale = "QLinearConv; codes from 0 on are the ReLU"},
       {.name = "Conv",
-       .steps = {pad(), conv(), norm()},
+       .steps = {pad(), convolution(), norm()},
        .qdq_points = {input, output},
        .rationale = "QLinearConv"},
       {.name = "DenseReLU",
-       .steps = {one_of({"Dense"}), bound()},
+       .steps = {layer({"Dense"}), bound()},
        .qdq_points = {input, output},
        .rationale = "QGemm; codes from 0 on are the ReLU"},
       {.name = "Dense",
-       .steps = {one_of({"Dense"})},
+       .steps = {layer({"Dense"})},
        .qdq_points = {input, output},
        .rationale = "QGemm"},
       {.name = "AddReLU",
-       .steps = {one_of({"Add"}), bound()},
+       .steps = {layer({"Add"}), bound()},
        .qdq_points = {input, residual_input, output},
        .rationale = "QLinearAdd; codes from 0 on are the ReLU"},
       {.name = "Add",
-       .steps = {one_of({"Add"})},
+       .steps = {layer({"Add"})},
        .qdq_points = {input, residual_input, output},
        .rationale = "QLinearAdd"},
       {.name = "AveragePool",
-       .steps = {one_of({"GlobalAveragePooling1D", "GlobalAveragePooling2D",
-                         "AveragePooling1D", "AveragePooling2D"})},
+       .steps = {layer({"GlobalAveragePooling1D", "GlobalAveragePooling2D",
+                        "AveragePooling1D", "AveragePooling2D"})},
        .qdq_points = {input, output},
        .rationale = "QLinearAveragePool"},
       {.name = "ScaledDotProductAttention",
-       .steps = {one_of({"ScaledDotProductAttention"})},
+       .steps = {layer({"ScaledDotProductAttention"})},
        .qdq_points = {query, key, value},
        .rationale = "query, key and value each have a range of their own"},
       {.name = "LayerNorm",
-       .steps = {one_of({"LayerNormalization"})},
+       .steps = {layer({"LayerNormalization"})},
        .rationale = "stays float: INT8 costs accuracy and gains no time"},
   };
 }

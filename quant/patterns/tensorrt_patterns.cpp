@@ -6,21 +6,13 @@
 #include <octet/layers/layer.h>
 #include <octet/quant/pattern.h>
 
+#include "patterns/pattern_steps.h"
+
 namespace octet::quant {
 namespace {
 
 using enum PatternPoint;
 
-PatternStep layer(std::vector<std::string> classes, Condition only_if = {}) {
-  return {.classes = std::move(classes), .only_if = std::move(only_if)};
-}
-
-PatternStep maybe(std::vector<std::string> classes) {
-  return {.classes = std::move(classes), .optional = true};
-}
-
-PatternStep pad() { return maybe({"ZeroPadding1D", "ZeroPadding2D"}); }
-PatternStep norm() { return maybe({"BatchNormalization"}); }
 PatternStep conv() {
   return layer({"Conv1D", "Conv2D", "DepthwiseConv1D", "DepthwiseConv2D"});
 }

@@ -19,6 +19,7 @@
 #include <octet/quant/qdq_site.h>
 #include <octet/quant/quantize_model.h>
 #include <octet/quant/quantizer.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/quant/spec.h>
 #include <octet/quant/transform.h>
 #include <octet/quant/wrapper.h>

@@ -1,0 +1,78 @@
+#include "calibration_options.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/quant/calibrate_auto.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+
+namespace octet::program {
+namespace {
+
+std::optional<quant::Calibration> method_of(const std::string& word) {
+  using quant::Calibration;
+  const std::pair<const char*, std::optional<Calibration>> known[] = {
+      {"auto", std::nullopt},
+      {"max", Calibration::max},
+      {"percentile", Calibration::percentile},
+      {"mse", Calibration::mse},
+      {"entropy", Calibration::entropy}};
+  std::vector<std::string> words;
+  for (const auto& [name, method] : known) {
+    if (word == name) return method;
+    words.emplace_back(name);
+  }
+  throw ValueError(fmt::format("--method: expected {}, got '{}'{}",
+                               fmt::join(words, ", "), word,
+                               suggest_near(word, words)));
+}
+
+}  // namespace
+
+Option add_calibration_options(Command& command, CalibrationChoice& choice) {
+  const Option method =
+      command
+          .add("--method", choice.method,
+               "how ranges are found; auto tries all and keeps the best")
+          .type("auto|max|percentile|mse|entropy")
+          .show_default();
+  command.add("--percentile", choice.percentile, 50, 100,
+              "of --method percentile (99.99)");
+  command.add("--samples", choice.samples, 4, int64_t{1} << 31,
+              "so many of the samples, chosen by chance [all of .npy files, "
+              "1024 of others]");
+  return method;
+}
+
+void check_method(const CalibrationChoice& choice) {
+  (void)method_of(choice.method);
+}
+
+std::string calibrate(Model& int8, const Dataset& data,
+                      const CalibrationChoice& choice, bool few_bits) {
+  const std::optional<quant::Calibration> method = method_of(choice.method);
+  // In few codes, what the largest value costs all others decides.
+  std::optional<quant::WeightRange> weights;
+  if (few_bits) weights = quant::WeightRange::mse;
+  if (!method) {
+    return quant::calibrate_auto(
+               int8, data, {.weights = weights, .samples = choice.samples})
+        .to_string();
+  }
+  quant::calibrate(int8, data,
+                   {.method = *method,
+                    .percentile = static_cast<float>(choice.percentile),
+                    .weights = weights,
+                    .samples = choice.samples});
+  return fmt::format(
+      "calibrated with {} on {} samples\n", choice.method,
+      choice.samples > 0 ? std::min(choice.samples, data.size()) : data.size());
+}
+
+}  // namespace octet::program

@@ -1,0 +1,123 @@
+// octet sensitivity: at which layers a quantized model loses what it loses.
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <octet/io/json.h>
+#include <octet/layers/model_data.h>
+#include <octet/quant/sensitivity.h>
+#include <octet/quant/wrapper.h>
+
+#include "../program.h"
+#include "calibration_options.h"
+#include "commands.h"
+#include "data_options.h"
+#include "named_files.h"
+#include "placement_options.h"
+#include "read_model.h"
+
+namespace octet::program {
+namespace {
+
+constexpr const char* kExamples =
+    R"(  A float model is quantized and calibrated first, as `octet quantize` does it.
+  Each layer is run with its Q/DQ alone, and without it. The first line says what is
+  to blame.
+
+Examples:
+  octet sensitivity model.h5 --data x.npy --labels l.npy
+  octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
+  octet sensitivity int8.onnx --data x.npy --json
+)";
+
+struct Options {
+  ModelSource model;
+  DataOptions data;
+  PlacementOptions placement;
+  CalibrationChoice calibration;
+  int64_t measured = 256;
+  bool json = false;
+};
+
+Config to_config(const quant::QuantizationLoss& loss) {
+  Config config;
+  // JSON has no infinity.
+  if (std::isfinite(loss.sqnr)) config.set("sqnr", loss.sqnr);
+  if (loss.score) config.set("score", *loss.score);
+  return config;
+}
+
+Config to_config(const quant::Sensitivity& s) {
+  Config::List layers, tensors;
+  for (const quant::LayerSensitivity& layer : s.layers) {
+    Config entry;
+    entry.set("layer", layer.layer)
+        .set("alone", to_config(layer.alone))
+        .set("without", to_config(layer.without));
+    const auto set = [&](const char* name, std::optional<double> sqnr) {
+      if (sqnr && std::isfinite(*sqnr)) entry.set(name, *sqnr);
+    };
+    set("weights", layer.weights);
+    set("activations", layer.activations);
+    layers.push_back(std::move(entry));
+  }
+  for (const quant::TensorSensitivity& tensor : s.tensors) {
+    Config entry;
+    entry.set("tensor", tensor.quantizer).set("clipped", tensor.clipped);
+    if (std::isfinite(tensor.sqnr)) entry.set("sqnr", tensor.sqnr);
+    tensors.push_back(std::move(entry));
+  }
+  Config config;
+  config.set("samples", s.samples).set("quantized", to_config(s.all));
+  if (s.float_score) config.set("float", *s.float_score);
+  config.set("layers", layers).set("tensors", tensors);
+  return config;
+}
+
+void sensitivity(Options o) {
+  constexpr int64_t kUsual = 1024;
+  choose_policy(o.placement);
+  check_method(o.calibration);
+  warn_of_untrained(o.model);
+  Model model = read_model(o.model);
+  const io::OpenedData opened = open_data(o.data, target_of(model));
+  check_classes(model, o.model, opened);
+  const Dataset data = data_for("sensitivity", model, opened.train);
+  if (quant::quantizers(std::as_const(model)).empty()) {
+    if (o.calibration.samples == 0) {
+      o.calibration.samples = std::min(kUsual, data.size());
+    }
+    model = quantized(model, o.placement);
+    (void)calibrate(model, data, o.calibration, !o.placement.bits.empty());
+  }
+  const Dataset judged =
+      opened.test ? data_for("sensitivity", model, *opened.test) : data;
+  const quant::Sensitivity result =
+      quant::sensitivity(model, judged, {.samples = o.measured});
+  print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());
+}
+
+}  // namespace
+
+void add_sensitivity(CommandLine& program) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  Command command = program.add_command(
+      "sensitivity", "Find the layers at which quantization costs most");
+  add_model(command, o.model, kModelHelp);
+  add_data_options(command, o.data);
+  add_calibration_options(command, o.calibration);
+  command
+      .add("--measured", o.measured, 1, int64_t{1} << 31,
+           "samples that judge, chosen by chance; each layer runs them four "
+           "times")
+      .show_default();
+  add_placement_options(command, o.placement);
+  command.add_flag("--json", o.json, "print JSON instead");
+  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
+  command.when_chosen([options] { sensitivity(*options); });
+}
+
+}  // namespace octet::program

@@ -1,0 +1,24 @@
+// Steps that the lists of patterns have in common.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <octet/quant/pattern.h>
+
+namespace octet::quant {
+
+inline PatternStep layer(std::vector<std::string> classes,
+                         Condition only_if = {}) {
+  return {.classes = std::move(classes), .only_if = std::move(only_if)};
+}
+
+inline PatternStep maybe(std::vector<std::string> classes) {
+  return {.classes = std::move(classes), .optional = true};
+}
+
+inline PatternStep pad() { return maybe({"ZeroPadding1D", "ZeroPadding2D"}); }
+inline PatternStep norm() { return maybe({"BatchNormalization"}); }
+
+}  // namespace octet::quant

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/quant/sensitivity.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/runtime/progress_line.h>
+
+#include "calibration/accuracy.h"
+#include "calibration/signal_noise.h"
+#include "calibration/steps.h"
+
+namespace octet::quant {
+namespace {
+
+using Names = std::set<std::string>;
+
+// How well a grid holds a tensor.
+class GridObserver final : public RangeObserver {
+ public:
+  explicit GridObserver(Grid grid)
+      : grid_(std::move(grid)),
+        low_(grid_.scale.item() * (static_cast<float>(grid_.low) - 0.5f)),
+        high_(grid_.scale.item() * (static_cast<float>(grid_.high) + 0.5f)) {}
+
+  void observe(const Tensor& x) override {
+    power_.add(x, fake_quantize(Variable(x), grid_).value());
+    for (const float v : x.f32()) clipped_ += v < low_ || v > high_;
+    values_ += x.size();
+  }
+  std::optional<float> range() const override { return {}; }
+
+  TensorSensitivity result(const std::string& quantizer) const {
+    return {.quantizer = quantizer,
+            .sqnr = power_.decibels(),
+            .clipped = static_cast<double>(clipped_) /
+                       static_cast<double>(std::max<int64_t>(1, values_))};
+  }
+
+ private:
+  Grid grid_;
+  float low_, high_;
+  SignalNoise power_;
+  int64_t clipped_ = 0, values_ = 0;
+};
+
+class Analysis {
+ public:
+  Analysis(const Model& model, const Dataset& data,
+           const SensitivityOptions& options)
+      : model_(model.clone()),
+        quantizers_(quantizers(model_)),
+        samples_(calibration_samples(data, options.samples, options.seed)),
+        options_(options) {
+    for (const auto& layer : std::as_const(model_).layers()) {
+      const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+      if (wrapper != nullptr && !wrapper->quantizers().empty()) {
+        wrappers_.push_back(wrapper);
+      }
+    }
+    if (!options_.score) {
+      classes_ = classes_of("sensitivity", model_, samples_);
+    }
+  }
+
+  Sensitivity run() {
+    Sensitivity result{.samples = samples_.size()};
+    if (options_.score || !classes_.empty()) {
+      result.score_name = options_.score ? "score" : "accuracy";
+    }
+    ProgressLine progress("sensitivity", 2 + std::ssize(wrappers_));
+    switch_on([](const Quantizer&) { return false; });
+    result.tensors = measure_tensors();
+    exact_ = outputs();
+    result.float_score = score(exact_);
+    progress.advance(1);
+    switch_on([](const Quantizer&) { return true; });
+    result.all = loss();
+    progress.advance(1);
+    for (const BaseQuantizeWrapper* wrapper : wrappers_) {
+      result.layers.push_back(measure(*wrapper, result.tensors));
+      progress.advance(1);
+    }
+    return result;
+  }
+
+ private:
+  template <class Which>
+  void switch_on(Which which) {
+    for (const auto& each : quantizers_) each->set_enabled(which(*each));
+  }
+
+  void switch_on(const Names& names, bool on) {
+    switch_on(
+        [&](const Quantizer& q) { return names.contains(q.name()) == on; });
+  }
+
+  // Of each activation, in the float model.
+  std::vector<TensorSensitivity> measure_tensors() {
+    // Observers belong to quantizers, which give none back.
+    std::map<std::string, GridObserver*> observers;
+    const Quantizers ranges = activation_ranges(model_);
+    for (const auto& each : ranges) {
+      GridObserver*& observer = observers[each->name()];
+      const Grid grid = each->grid({}, -1);
+      each->start_observing({.observer = [&observer, grid] {
+        auto made = std::make_unique<GridObserver>(grid);
+        observer = made.get();
+        return made;
+      }});
+    }
+    const NoGradGuard no_grad;
+    for (int64_t at = 0; at < samples_.size(); at += options_.batch_size) {
+      const Batch batch = samples_.batch(
+          at, std::min(options_.batch_size, samples_.size() - at));
+      (void)model_(
+          std::vector<Variable>(batch.inputs.begin(), batch.inputs.end()));
+    }
+    std::vector<TensorSensitivity> result;
+    for (const auto& each : ranges) {
+      if (each->observed()) {
+        result.push_back(observers.at(each->name())->result(each->name()));
+      }
+      each->cancel_observing();
+    }
+    return result;
+  }
+
+  // [batch][output]
+  std::vector<std::vector<Tensor>> outputs() const {
+    std::vector<std::vector<Tensor>> result;
+    for (int64_t at = 0; at < samples_.size(); at += options_.batch_size) {
+      const Batch batch = samples_.batch(
+          at, std::min(options_.batch_size, samples_.size() - at));
+      result.push_back(model_.predict(batch.inputs));
+    }
+    return result;
+  }
+
+  std::optional<double> score(
+      const std::vector<std::vector<Tensor>>& outputs) const {
+    if (options_.score) {
+      const double value = options_.score(model_, samples_);
+      if (std::isnan(value)) {
+        throw ValueError("sensitivity: expected a score, got NaN");
+      }
+      return value;
+    }
+    if (classes_.empty()) return {};
+    std::vector<Tensor> of_batches;
+    for (const auto& batch : outputs) of_batches.push_back(batch[0]);
+    return accuracy_of(of_batches, classes_);
+  }
+
+  // With the quantizers that are on.
+  QuantizationLoss loss() const {
+    const auto now = outputs();
+    SignalNoise power;
+    for (size_t i = 0; i < now.size(); ++i) {
+      for (size_t k = 0; k < now[i].size(); ++k) {
+        power.add(exact_[i][k], now[i][k]);
+      }
+    }
+    if (std::isnan(power.noise)) {
+      throw ValueError("sensitivity: expected outputs, got NaN among them");
+    }
+    return {.sqnr = power.decibels(), .score = score(now)};
+  }
+
+  LayerSensitivity measure(const BaseQuantizeWrapper& wrapper,
+                           const std::vector<TensorSensitivity>& tensors) {
+    Names weights, activations;
+    for (const PlacedQuantizer& placed : wrapper.weights()) {
+      weights.insert(placed.quantizer->name());
+    }
+    for (const PlacedQuantizer& placed : wrapper.activations()) {
+      activations.insert(placed.quantizer->name());
+    }
+    Names both = weights;
+    both.insert(activations.begin(), activations.end());
+    LayerSensitivity result;
+    result.layer = wrapper.inner().name();
+    switch_on(both, true);
+    result.alone = loss();
+    switch_on(both, false);
+    result.without = loss();
+    result.weights = part(weights, both, result.alone);
+    result.activations = part(activations, both, result.alone);
+    double worst = 0;
+    for (const TensorSensitivity& tensor : tensors) {
+      if (!activations.contains(tensor.quantizer)) continue;
+      if (!result.tensor.empty() && !(tensor.sqnr < worst)) continue;
+      result.tensor = tensor.quantizer;
+      worst = tensor.sqnr;
+    }
+    return result;
+  }
+
+  std::optional<double> part(const Names& names, const Names& both,
+                             const QuantizationLoss& alone) {
+    if (names.empty()) return {};
+    if (names.size() == both.size()) return alone.sqnr;
+    switch_on(names, true);
+    return loss().sqnr;
+  }
+
+  Model model_;
+  Quantizers quantizers_;
+  Dataset samples_;
+  SensitivityOptions options_;
+  std::vector<const BaseQuantizeWrapper*> wrappers_;
+  std::vector<int64_t> classes_;
+  std::vector<std::vector<Tensor>> exact_;
+};
+
+}  // namespace
+
+Sensitivity sensitivity(const Model& quantized, const Dataset& data,
+                        const SensitivityOptions& options) {
+  if (quantizers(quantized).empty()) {
+    throw ValueError(fmt::format(
+        "sensitivity: expected a quantized model, got '{}' without quantizers. "
+        "Hint: quantize_model() and calibrate() it first",
+        quantized.name()));
+  }
+  if (options.batch_size < 1) {
+    throw ValueError(fmt::format(
+        "sensitivity: expected batch_size >= 1, got {}", options.batch_size));
+  }
+  for (const auto& each : quantizers(quantized)) {
+    if (each->calibrated()) continue;
+    throw ValueError(fmt::format(
+        "sensitivity: expected a calibrated model, got no scale of quantizer "
+        "'{}'",
+        each->name()));
+  }
+  return Analysis(quantized, data, options).run();
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,131 @@
+// Sensitivity as text.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <octet/quant/sensitivity.h>
+#include <octet/runtime/text_table.h>
+
+#include "calibration/signal_noise.h"
+
+namespace octet::quant {
+namespace {
+
+// Of this share clipping, not rounding, is the loss.
+constexpr double kMuchClipped = 1e-3;
+
+// A part of a layer that is quantized by itself.
+struct Part {
+  const LayerSensitivity* layer = nullptr;
+  bool weights = false;
+  double sqnr = std::numeric_limits<double>::infinity();
+};
+
+std::vector<Part> worst_first(const Sensitivity& s) {
+  std::vector<Part> parts;
+  for (const LayerSensitivity& layer : s.layers) {
+    if (layer.weights) parts.push_back({&layer, true, *layer.weights});
+    if (layer.activations) parts.push_back({&layer, false, *layer.activations});
+  }
+  std::ranges::stable_sort(parts, {}, &Part::sqnr);
+  return parts;
+}
+
+const TensorSensitivity* find_tensor(const Sensitivity& s,
+                                     const std::string& name) {
+  const auto found =
+      std::ranges::find(s.tensors, name, &TensorSensitivity::quantizer);
+  return found == s.tensors.end() ? nullptr : &*found;
+}
+
+std::string score_text(const Sensitivity& s, std::optional<double> score) {
+  if (!score) return "";
+  return s.score_name == "accuracy" ? fmt::format("{:.2f} %", 100 * *score)
+                                    : fmt::format("{:.4f}", *score);
+}
+
+std::string blame(const Sensitivity& s) {
+  const std::vector<Part> parts = worst_first(s);
+  if (parts.empty()) return "Nothing is quantized.\n";
+  const Part& worst = parts.front();
+  const TensorSensitivity* tensor =
+      worst.weights ? nullptr : find_tensor(s, worst.layer->tensor);
+  const bool clips = tensor != nullptr && tensor->clipped > kMuchClipped;
+  std::string text =
+      worst.weights
+          ? fmt::format("Most is lost at the weights of '{}'",
+                        worst.layer->layer)
+          : fmt::format("Most is lost at what '{}' reads", worst.layer->layer);
+  if (clips) {
+    text += fmt::format(", where {:.2g} % of the values of '{}' are clipped",
+                        100 * tensor->clipped, tensor->quantizer);
+  }
+  text += fmt::format(": alone it leaves {}", decibels_text(worst.sqnr));
+  // Readers of one tensor lose the same.
+  const auto next = std::ranges::find_if(parts, [&](const Part& part) {
+    return part.weights != worst.weights ||
+           (part.layer != worst.layer &&
+            (worst.weights || part.layer->tensor != worst.layer->tensor));
+  });
+  if (next != parts.end()) {
+    text +=
+        fmt::format(", any other part {} or more", decibels_text(next->sqnr));
+  }
+  text += fmt::format(", all together {}.\n", decibels_text(s.all.sqnr));
+  const char* const hint =
+      clips ? "a wider range: calibrate by the largest magnitudes (max)"
+      : worst.weights
+          ? "more bits, scales of least square error, or second-order rounding"
+          : "more bits for it, or the layer in float";
+  return fmt::format("{}Hint: {}\n", text, hint);
+}
+
+}  // namespace
+
+std::string Sensitivity::to_string() const {
+  std::string text = blame(*this);
+  if (float_score) {
+    text += fmt::format("{}: float {}, quantized {}\n", score_name,
+                        score_text(*this, float_score),
+                        score_text(*this, all.score));
+  }
+  const auto decibels = [](std::optional<double> value) {
+    return value ? decibels_text(*value) : "-";
+  };
+  TextTable by_layer({Align::left, Align::right, Align::right, Align::right,
+                      Align::right, Align::right, Align::right});
+  by_layer.add_row({"layer", "alone", "weights", "reads", score_name,
+                    "all others", score_name});
+  by_layer.add_rule();
+  std::vector<const LayerSensitivity*> sorted;
+  for (const LayerSensitivity& layer : layers) sorted.push_back(&layer);
+  std::ranges::stable_sort(sorted, {}, [](const LayerSensitivity* layer) {
+    return layer->alone.sqnr;
+  });
+  for (const LayerSensitivity* layer : sorted) {
+    by_layer.add_row({layer->layer, decibels(layer->alone.sqnr),
+                      decibels(layer->weights), decibels(layer->activations),
+                      score_text(*this, layer->alone.score),
+                      decibels(layer->without.sqnr),
+                      score_text(*this, layer->without.score)});
+  }
+  TextTable by_tensor({Align::left, Align::right, Align::right});
+  by_tensor.add_row({"tensor", "SQNR", "clipped"});
+  by_tensor.add_rule();
+  std::vector<const TensorSensitivity*> worst;
+  for (const TensorSensitivity& tensor : tensors) worst.push_back(&tensor);
+  std::ranges::stable_sort(
+      worst, {}, [](const TensorSensitivity* tensor) { return tensor->sqnr; });
+  for (const TensorSensitivity* tensor : worst) {
+    by_tensor.add_row({tensor->quantizer, decibels(tensor->sqnr),
+                       fmt::format("{:.3g} %", 100 * tensor->clipped)});
+  }
+  return fmt::format(
+      "{}\nSQNR of the outputs on {} samples, with Q/DQ at a layer alone, and "
+      "at all others\n\n{}\n{}",
+      text, group_digits(samples), by_layer.to_string(), by_tensor.to_string());
+}
+
+}  // namespace octet::quant

@@ -1,0 +1,159 @@
+// Which layers a quantized model loses its answers at.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/sensitivity.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Model chain() {
+  const SymbolicTensor x = input({6}, "x");
+  SymbolicTensor y = Dense({.units = 17, .name = "first"})(x);
+  y = Dense({.units = 9, .name = "second"})(ReLU()(y));
+  return Model(x, Dense({.units = 3, .name = "third"})(ReLU()(y)));
+}
+
+Dataset some(int64_t n) {
+  return Dataset(noise({n, 6}), Tensor::zeros({n}, DType::i64));
+}
+
+Model calibrated(const Model& model, const QuantizeOptions& options = {}) {
+  Model result = quantize_model(model, options);
+  calibrate(result, some(64), {.method = Calibration::max});
+  return result;
+}
+
+std::shared_ptr<Quantizer> quantizer_of(Model& model, const std::string& name) {
+  for (const auto& each : quantizers(model)) {
+    if (each->name() == name) return each;
+  }
+  throw NotFoundError("no quantizer " + name);
+}
+
+const LayerSensitivity& layer_of(const Sensitivity& s, const char* name) {
+  for (const LayerSensitivity& layer : s.layers) {
+    if (layer.layer == name) return layer;
+  }
+  throw NotFoundError(name);
+}
+
+std::string first_line(const Sensitivity& s) {
+  const std::string text = s.to_string();
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(Sensitivity, BlamesTheTensorThatIsClipped) {
+  Model model = calibrated(chain());
+  const auto before = sensitivity(model, some(64));
+  EXPECT_THAT(before.to_string(), Not(HasSubstr("clipped:")));
+  const auto bad = quantizer_of(model, "re_lu");
+  bad->set_scale(*bad->scale() / 8);
+  const Sensitivity s = sensitivity(model, some(64));
+  EXPECT_THAT(first_line(s),
+              AllOf(StartsWith("Most is lost at what 'second' reads, where"),
+                    HasSubstr("of the values of 're_lu' are clipped")));
+  EXPECT_THAT(s.to_string(), HasSubstr("by the largest magnitudes"));
+  const LayerSensitivity& second = layer_of(s, "second");
+  EXPECT_LT(*second.activations, *second.weights - 10);
+  EXPECT_GT(second.without.sqnr, s.all.sqnr + 10);
+}
+
+TEST(Sensitivity, BlamesWeightsOfFewBits) {
+  QuantizeOptions options;
+  options.bits = {{.layer = "third", .weight = 2}};
+  const Sensitivity s = sensitivity(calibrated(chain(), options), some(64));
+  EXPECT_THAT(first_line(s),
+              StartsWith("Most is lost at the weights of 'third': alone"));
+  EXPECT_LT(*layer_of(s, "third").weights, *layer_of(s, "first").weights - 20);
+}
+
+// One layer: alone it is the model, without it nothing is lost.
+TEST(Sensitivity, ComparesOutputsWithThoseOfTheFloatModel) {
+  const SymbolicTensor x = input({6}, "x");
+  const Model net(x, Dense({.units = 5, .name = "only"})(x));
+  const Model model = calibrated(net);
+  const Dataset data = some(10);
+  const Sensitivity s = sensitivity(model, data, {.samples = 0});
+  const Tensor samples = data.batch(0, 10).input();
+  const Tensor exact = net.predict(samples);
+  const Tensor rounded = model.predict(samples);
+  double signal = 0, error = 0;
+  for (size_t i = 0; i < exact.f32().size(); ++i) {
+    signal += std::pow(exact.f32()[i], 2.0);
+    error += std::pow(double{exact.f32()[i]} - rounded.f32()[i], 2.0);
+  }
+  EXPECT_EQ(s.samples, 10);
+  ASSERT_EQ(s.layers.size(), 1u);
+  EXPECT_NEAR(s.all.sqnr, 10 * std::log10(signal / error), 1e-6);
+  EXPECT_EQ(s.layers[0].alone.sqnr, s.all.sqnr);
+  EXPECT_EQ(s.layers[0].without.sqnr, INFINITY);
+  EXPECT_THAT(s.to_string(), HasSubstr("exact"));
+  // Rounding alone: 6.02 dB a bit, but for a range that is four deviations
+  // wide.
+  ASSERT_EQ(s.tensors.size(), 1u);
+  EXPECT_EQ(s.tensors[0].clipped, 0);
+  EXPECT_GT(s.tensors[0].sqnr, 35);
+}
+
+TEST(Sensitivity, HasAccuracyWhereLabelsAreClasses) {
+  const Model net = chain();
+  const Tensor x = noise({40, 6});
+  const Tensor y = net.predict(x);
+  Tensor labels({40}, DType::i64);
+  for (size_t i = 0; i < 40; ++i) {
+    const auto row = y.f32().subspan(3 * i, 3);
+    labels.data<int64_t>()[i] = std::ranges::max_element(row) - row.begin();
+  }
+  const Dataset data(x, labels);
+  const Sensitivity s = sensitivity(calibrated(net), data, {.samples = 0});
+  EXPECT_EQ(s.score_name, "accuracy");
+  EXPECT_EQ(s.float_score, 1.0);
+  EXPECT_TRUE(s.layers[0].alone.score.has_value());
+  const Sensitivity scored = sensitivity(
+      calibrated(net), data, {.score = [](const Model&, const Dataset& d) {
+        return static_cast<double>(d.size());
+      }});
+  EXPECT_EQ(scored.all.score, 40.0);
+}
+
+TEST(Sensitivity, LeavesTheModelAsItIs) {
+  Model model = calibrated(chain());
+  quantizers(model)[0]->set_enabled(false);
+  const Tensor x = noise({5, 6}, 9);
+  const auto before = values(model.predict(x));
+  (void)sensitivity(model, some(20));
+  EXPECT_EQ(values(model.predict(x)), before);
+  EXPECT_FALSE(quantizers(model)[0]->enabled());
+}
+
+TEST(Sensitivity, RefusesWhatItCannotMeasure) {
+  const Model net = chain();
+  EXPECT_THAT(error_of<ValueError>([&] { (void)sensitivity(net, some(4)); }),
+              HasSubstr("expected a quantized model"));
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)sensitivity(quantize_model(net), some(4)); }),
+              HasSubstr("got no scale of quantizer"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)sensitivity(calibrated(net), some(4), {.batch_size = 0});
+              }),
+              HasSubstr("batch_size"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)sensitivity(calibrated(net), some(4),
+                                  {.score = [](const Model&, const Dataset&) {
+                                    return NAN;
+                                  }});
+              }),
+              HasSubstr("expected a score, got NaN"));
+}
+
+}  // namespace
+}  // namespace octet::quant
