@@ -186,6 +186,30 @@ void add_upsample2d(std::vector<GradientCase>& cases) {
   add({1, 2, 3, 1}, {1, 1});
 }
 
+void add_gather(std::vector<GradientCase>& cases) {
+  const auto add = [&](const Shape& x, int axis,
+                       const std::vector<int64_t>& indices) {
+    cases.push_back(
+        {"gather",
+         fmt::format("{}_axis{}_{}", dims(x), axis, fmt::join(indices, "")),
+         {x},
+         [=](const Variables& v) { return gather(v[0], axis, indices); },
+         [=](const Arrays& a) {
+           const auto count = static_cast<int64_t>(indices.size());
+           return reference::gather(
+               a[0], x.with(axis, count), [&](const Index& at) {
+                 Index from = at;
+                 const auto place = static_cast<size_t>(axis);
+                 from[place] = indices[static_cast<size_t>(at[place])];
+                 return from;
+               });
+         }});
+  };
+  add({2, 5, 4, 3}, 1, {4, 0, 0, 2});
+  add({1, 3, 2, 17}, 3, {16, 1, 1, 1, 0});
+  add({3, 4}, 0, {2, 2, 1});
+}
+
 void add_resize2d(std::vector<GradientCase>& cases) {
   const auto add = [&](const Shape& x, Size2 size) {
     const std::string name = fmt::format("{}_to{}x{}", dims(x), size.h, size.w);
@@ -255,6 +279,7 @@ void add_layout_cases(std::vector<GradientCase>& cases) {
   add_slice(cases);
   add_pads(cases);
   add_upsample2d(cases);
+  add_gather(cases);
   add_resize2d(cases);
   add_broadcast_to(cases);
 }

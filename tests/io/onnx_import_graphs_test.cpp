@@ -70,6 +70,22 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
               HasSubstr("expected a slope and an offset, got 0 and 0.5"));
   EXPECT_THAT(said("t = Constant <value_float = 3.0> ()\n y = Pow (x, t)"),
               HasSubstr("expected the exponent 2, 0.5, -1 or 1, got 3"));
+  EXPECT_THAT(said("p = Constant <value = int64[8] {1,0,0,0,0,0,0,0}> ()\n"
+                   "y = Pad <mode = \"edge\"> (x, p)"),
+              HasSubstr("expected padding of a sample's axes"));
+  EXPECT_THAT(said("t = Constant <value = int64[4] {2,1,1,1}> ()\n"
+                   "y = Tile (x, t)"),
+              HasSubstr("expected axes of a sample to be repeated, up to "
+                        "1048576 entries, got axis 0 2 times"));
+  EXPECT_THAT(said("t = Constant <value = int64[4] {1,1,1000000,1}> ()\n"
+                   "y = Tile (x, t)"),
+              HasSubstr("got axis 2 1000000 times"));
+  EXPECT_THAT(said("s = Constant <value_floats = [1.0, 1.0, 1.3333334, 1.0]>"
+                   " ()\n"
+                   "r = Constant <value_floats = [0.0]> ()\n"
+                   "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
+                   "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
+              HasSubstr("expected pixels that no rounding decides"));
   EXPECT_THAT(said("y = Celu <alpha = 2.0> (x)"),
               HasSubstr("alpha: expected 1"));
   EXPECT_THAT(said("t = Constant <value_float = 0.0> ()\n y = Div (t, x)"),
@@ -81,7 +97,7 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
   EXPECT_THAT(said("s = Constant <value_floats = [1.0, 1.0, 1.5, 1.5]> ()\n"
                    "r = Constant <value_floats = [0.0]> ()\n"
                    "y = Resize <mode = \"linear\"> (x, r, s)"),
-              HasSubstr("linear ones that give whole sizes of images"));
+              HasSubstr("expected factors that give whole sizes of images"));
   EXPECT_THAT(said("y = LogSoftmax <axis = 0> (x)"),
               HasSubstr("axis: expected one of a sample, got 0"));
   EXPECT_THAT(said("y = Mul (x, k)"),
@@ -92,9 +108,9 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
               HasSubstr("axis: expected one of a sample"));
   EXPECT_THAT(said("y = Transpose <perm = [1,0,2,3]> (x)"),
               HasSubstr("expected the samples on axis 0"));
-  EXPECT_THAT(said("p = Constant <value = int64[8] {0,0,1,1,0,0,1,1}> ()\n"
+  EXPECT_THAT(said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
                    "y = Pad <mode = \"reflect\"> (x, p)"),
-              HasSubstr("mode: expected constant, got reflect"));
+              HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
 }
 
 TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {

@@ -1,6 +1,6 @@
 // What the layers of Keras 3 refuse, and edges that Keras' golden cases leave
 // out: GroupNormalization, RMSNormalization, UnitNormalization, LayerScale,
-// Resizing, CenterCrop, RepeatVector, Dot.
+// Resizing, CenterCrop, RepeatVector, Dot; and of those of other frameworks.
 #include <cmath>
 
 #include <gmock/gmock.h>
@@ -134,6 +134,30 @@ TEST(Dot, RefusesInputsThatDoNotFitTogether) {
   EXPECT_THROW(dot({.axes = {5}}, {3}, {3}), ShapeError);
   EXPECT_THROW(dot({.axes = {1}}, {3, 4, 5}, {3}), ShapeError);
   EXPECT_THROW((void)Dot()(input({3})), ValueError);
+}
+
+TEST(TensorLayers, RefuseWhatTheyHaveNot) {
+  EXPECT_THAT(error_of<ValueError>([] { (void)Unary("sqr"); }),
+              HasSubstr("operation: expected abs, log, reciprocal, sqrt, "
+                        "square, got 'sqr'"));
+  EXPECT_THROW(ClipByValue({.min = 1, .max = 0}), ValueError);
+  EXPECT_THROW(ClipByValue({.max = INFINITY}), ValueError);
+  EXPECT_THROW(ClipByValue({.min = NAN}), ValueError);
+  EXPECT_THROW(LocalResponseNormalization({.size = 4}), ValueError);
+  EXPECT_THROW(LocalResponseNormalization({.size = 0}), ValueError);
+  EXPECT_THROW(LocalResponseNormalization({.bias = 0}), ValueError);
+  EXPECT_THROW((void)LocalResponseNormalization()(input({4, 3})), ShapeError);
+  EXPECT_THROW((void)Divide()(input({3})), ValueError);
+  EXPECT_THROW(Gather(), ValueError);
+  EXPECT_THROW((void)Gather({.indices = {0}, .axis = 0})(input({3})),
+               ValueError);
+  EXPECT_THROW((void)Gather({.indices = {0}, .axis = 2})(input({3})),
+               ShapeError);
+  EXPECT_THAT(
+      error_of<ShapeError>([] {
+        (void)Gather({.indices = {0, -4}})(input({3}));
+      }),
+      HasSubstr("indices: expected entries of axis 1 of [N,3], got -4"));
 }
 
 }  // namespace

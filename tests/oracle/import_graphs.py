@@ -748,6 +748,31 @@ def resized():
     return g
 
 
+@case
+def chosen_entries():
+    """Pixels by number: mirrored and repeated borders, tiles, odd sizes."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    y = g.Pad(x, g.integers(0, 0, 2, 3, 0, 0, 1, 0), mode="reflect")
+    y = g.conv(y, "conv1", 3, 4, pad=[0, 0, 0, 0])
+    y = g.Pad(y, g.integers(0, 0, 1, 2, 0, 0, 4, 3), mode="edge")
+    g.output(g.conv(y, "conv2", 4, 5), 4)
+    g.output(g.Gather(x, g.integers(2, 0, 0, 1), axis=1), 4)
+    g.output(g.Gather(x, g.integers(-1, 3, 3), axis=3), 4)
+    g.output(g.Tile(x, g.integers(1, 2, 1, 3)), 4)
+    size = g.ReduceMean(x, axes=[2, 3])
+    g.output(g.Expand(size, g.integers(1, 3, 4, 2)), 4)
+    for scales, attributes in (
+            ([1, 1, 1.5, 0.75], dict(coordinate_transformation_mode=
+                                     "asymmetric", nearest_mode="floor")),
+            ([1, 1, 2.2, 0.5], dict()),
+            ([1, 1, 0.4, 2.5], dict(nearest_mode="round_prefer_ceil"))):
+        pixels = g.Pad(x, g.integers(0, 0, 0, 0, 0, 0, 5, 1))  # 10 and 8
+        g.output(g.Resize(pixels, "", g.floats(scales), mode="nearest",
+                          **attributes), 4)
+    return g
+
+
 # --- with Q/DQ pairs ----------------------------------------------------------
 
 

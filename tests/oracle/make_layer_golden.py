@@ -195,6 +195,11 @@ def layer_scale(config, weights, inputs):
     return inputs[0] * weights[0]
 
 
+def gather(config, weights, inputs):
+    return jnp.take(inputs[0], jnp.array(config["indices"]),
+                    axis=config.get("axis", -1))
+
+
 def unary(config, weights, inputs):
     return {"abs": jnp.abs, "log": jnp.log, "reciprocal": lambda x: 1 / x,
             "sqrt": jnp.sqrt, "square": jnp.square}[config["operation"]](
@@ -251,6 +256,15 @@ DEFINITIONS = [
     ("divide_channels", "Divide", {}, divide, [],
      [(2, 5, 4, 3), (2, 1, 1, 3)]),
     ("divide_broadcast", "Divide", {}, divide, [], [(1, 3, 1), (1, 3, 17)]),
+    ("gather", "Gather", {"indices": [2, 0, 0]}, gather, [], [(2, 5, 4, 3)]),
+    ("gather_mirrored", "Gather", {"indices": [2, 1, 0, 1, 2, -1], "axis": 1},
+     gather, [], [(1, 3, 2, 17)]),
+    ("gather_width", "Gather", {"indices": [5, 1], "axis": -2}, gather, [],
+     [(1, 4, 6, 1)]),
+    ("gather_signal", "Gather", {"indices": [8, 8, 3], "axis": 1}, gather, [],
+     [(2, 9, 3)]),
+    ("gather_vector", "Gather", {"indices": [11, 3, 4]}, gather, [],
+     [(2, 12)]),
     ("clip_by_value", "ClipByValue", {"min": -0.5, "max": 0.75},
      clip_by_value, [], [(2, 5, 4, 3)]),
     ("clip_by_value_min", "ClipByValue", {"min": 0.25}, clip_by_value, [],

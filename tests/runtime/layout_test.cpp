@@ -142,6 +142,21 @@ TEST(Upsample2d, RefusesFactorsBelowOne) {
   EXPECT_THROW(upsample2d(Variable(counting({2, 2})), {2, 2}), ShapeError);
 }
 
+TEST(Gather, TakesEntriesAsOftenAsTheyAreListed) {
+  const Variable x(counting({2, 3}));
+  EXPECT_EQ(values(gather(x, -1, {2, 0, 2, 1})),
+            (Floats{2, 0, 2, 1, 5, 3, 5, 4}));
+  EXPECT_EQ(values(gather(x, 0, {1})), (Floats{3, 4, 5}));
+  EXPECT_EQ(gather(x, 0, {}).shape(), Shape({0, 3}));
+}
+
+TEST(Gather, RefusesEntriesThatAreNotThere) {
+  const Variable x(counting({2, 3}));
+  EXPECT_THROW(gather(x, 1, {3}), ShapeError);
+  EXPECT_THROW(gather(x, 1, {-1}), ShapeError);
+  EXPECT_THROW(gather(x, 2, {0}), ShapeError);
+}
+
 TEST(Resize2d, TakesThePixelUnderTheCentre) {
   const Variable x(counting({1, 1, 6, 1}));
   // The centres of thirds lie on borders: the pixel after these counts.

@@ -78,6 +78,7 @@ Converter find_converter(const std::string& op) {
       {"Swish", convert_swish},
       {"Tanh", convert_activation},
       {"ThresholdedRelu", convert_thresholded_relu},
+      {"Tile", convert_tile},
       {"Transpose", convert_transpose},
       {"Unsqueeze", convert_unsqueeze},
       {"Upsample", convert_resize},

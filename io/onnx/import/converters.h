@@ -70,6 +70,7 @@ void convert_pad(Conversion& c);
 void convert_resize(Conversion& c);
 void convert_slice(Conversion& c);
 void convert_split(Conversion& c);
+void convert_tile(Conversion& c);
 
 // order.cpp
 void convert_depth_to_space(Conversion& c);

@@ -10,6 +10,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
+#include "gathered.h"
 #include "inputs.h"
 
 namespace octet::io::importing {
@@ -108,8 +109,34 @@ void convert_dropout(Conversion& c) {
   c.give(std::move(y));
 }
 
+// Axes of one entry get as many as the other shape has there.
+static void expand_value(Conversion& c) {
+  const View& view = c.view(0);
+  const Sizes sizes = sizes_of(view);
+  const Sizes wanted = c.integers(1);
+  if (wanted.size() > sizes.size()) {
+    c.refuse(fmt::format("shape: expected at most the axes of {}, got {}",
+                         importing::text_of(view), wanted.size()));
+  }
+  Sizes times(sizes.size(), 1);
+  const size_t first = sizes.size() - wanted.size();
+  for (size_t i = first; i < sizes.size(); ++i) {
+    const int64_t size = wanted[i - first];
+    if (size == 1 || size == sizes[i]) continue;
+    if (sizes[i] != 1 || i == view.batch) {
+      c.refuse(
+          fmt::format("shape: expected one that {} broadcasts to, got {} "
+                      "on axis {}",
+                      importing::text_of(view), size, i));
+    }
+    times[i] = size;
+  }
+  repeat(c, times);
+}
+
 // A constant that is the same to all samples broadcasts as it is.
 void convert_expand(Conversion& c) {
+  if (!c.is_constant(0)) return expand_value(c);
   const Tensor& value = c.constant(0);
   const Sizes sizes = c.integers(1);
   const Shape& shape = value.shape();

@@ -12,6 +12,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
+#include "gathered.h"
 
 namespace octet::io::importing {
 
@@ -73,10 +74,56 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends) {
   return true;
 }
 
+namespace {
+
+// What stands before the first and behind the last entry of an axis is one of
+// its own. Source: ONNX Pad-21; numpy.pad.
+int64_t entry_of(int64_t place, int64_t size, const std::string& mode) {
+  if (mode == "edge") return std::clamp<int64_t>(place, 0, size - 1);
+  if (mode == "wrap") return ((place % size) + size) % size;
+  const int64_t period = std::max<int64_t>(2 * (size - 1), 1);
+  const int64_t within = ((place % period) + period) % period;
+  return std::min(within, period - within) % size;
+}
+
+void pad_by_pixels(Conversion& c, const AxisEnds& ends,
+                   const std::string& mode) {
+  const View view = c.view(0);
+  const Sizes sizes = sizes_of(view);
+  constexpr int64_t kMost = 1 << 20;
+  std::vector<AxisIndices> chosen;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (ends.begin[i] == 0 && ends.end[i] == 0) continue;
+    const bool too_far =
+        mode == "reflect" && std::max(ends.begin[i], ends.end[i]) >= sizes[i];
+    if (i == view.batch || std::min(ends.begin[i], ends.end[i]) < 0 ||
+        std::max(ends.begin[i], ends.end[i]) > kMost || too_far) {
+      c.refuse(fmt::format(
+          "pads: expected padding of a sample's axes, with reflect less than "
+          "their size, got {} and {} of axis {} of {}",
+          ends.begin[i], ends.end[i], axis, importing::text_of(view)));
+    }
+    AxisIndices padded{axis, {}};
+    for (int64_t k = -ends.begin[i]; k < sizes[i] + ends.end[i]; ++k) {
+      padded.indices.push_back(entry_of(k, sizes[i], mode));
+    }
+    chosen.push_back(std::move(padded));
+  }
+  if (chosen.empty()) return c.pass(view);
+  c.give(gathered(c, chosen));
+}
+
+}  // namespace
+
 void convert_pad(Conversion& c) {
   const std::string mode = c.text("mode", "constant");
-  if (mode != "constant") {
-    c.refuse(fmt::format("mode: expected constant, got {}", mode));
+  if (mode != "constant" && mode != "reflect" && mode != "edge" &&
+      mode != "wrap") {
+    c.refuse(
+        fmt::format("mode: expected constant, reflect, edge or wrap, got "
+                    "{}",
+                    mode));
   }
   const Sizes pads = c.has(1) ? c.integers(1) : c.integers("pads");
   const float value = c.has(2) ? c.scalar(2) : c.number("value", 0);
@@ -101,6 +148,7 @@ void convert_pad(Conversion& c) {
     ends.end[axis] = pads[i + axes.size()];
     grows |= pads[i] > 0 || pads[i + axes.size()] > 0;
   }
+  if (mode != "constant") return pad_by_pixels(c, ends, mode);
   if (value != 0 && grows) {
     c.refuse(fmt::format("value: expected 0, got {}", value));
   }

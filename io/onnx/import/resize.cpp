@@ -12,6 +12,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
+#include "gathered.h"
 #include "inputs.h"
 #include "window_attributes.h"
 
@@ -71,32 +72,69 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   return factors;
 }
 
-/// To another size: linear between the middles of pixels, as Resizing.
+/// The pixel that a nearest Resize takes for pixel i of the result.
+/// Source: ONNX Resize-19.
+int64_t nearest_pixel(const Conversion& c, int64_t i, int64_t size,
+                      double factor) {
+  const std::string mode = c.text("nearest_mode", "round_prefer_floor");
+  const bool asymmetric =
+      c.text("coordinate_transformation_mode", "half_pixel") == "asymmetric";
+  const auto place = static_cast<double>(i);
+  const double x = asymmetric ? place / factor : (place + 0.5) / factor - 0.5;
+  // How far it is from where the pixels on both sides meet.
+  const double meeting = mode == "floor" ? std::round(x) : std::floor(x) + 0.5;
+  const double distance = std::abs(x - meeting);
+  const bool exact = static_cast<double>(static_cast<float>(factor)) == factor;
+  if (distance < 1e-4 && !(exact && distance < 1e-9)) {
+    c.refuse(
+        fmt::format("expected pixels that no rounding decides, got pixel "
+                    "{} by the factor {}",
+                    i, factor));
+  }
+  const double on = distance < 1e-9 ? meeting : x;
+  const double taken = mode == "floor"                ? std::floor(on)
+                       : mode == "round_prefer_floor" ? std::ceil(on - 0.5)
+                                                      : std::floor(on + 0.5);
+  return std::clamp<int64_t>(static_cast<int64_t>(taken), 0, size - 1);
+}
+
+/// To another size: linear between the middles of pixels, as Resizing, or the
+/// nearest pixels by number.
 void resize_freely(Conversion& c, const Operand& x,
                    const std::vector<double>& factors) {
   const Shape& in = x.tensor.shape();
+  const bool nearest = c.text("mode", "nearest") == "nearest";
   constexpr double kMostPixels = 1 << 20;
-  Sizes sizes;
+  Sizes targets;
+  std::vector<AxisIndices> chosen;
   for (size_t i = 0; i < factors.size(); ++i) {
-    const auto size = static_cast<double>(in[static_cast<int>(i) + 1]);
-    const double target = std::round(size * factors[i]);
+    const int64_t size = in[static_cast<int>(i) + 1];
+    const double reached = static_cast<double>(size) * factors[i];
+    const double target = std::round(reached);
     // Where the size is rounded, ONNX goes on with the factor that was given.
-    const bool exact = std::abs(size * factors[i] - target) < 1e-4;
+    const bool exact = std::abs(reached - target) < 1e-4;
     // PyTorch's form takes the first pixel for a single one.
     const bool first = target == 1 && size != 1 &&
                        c.text("coordinate_transformation_mode", "half_pixel") ==
                            "pytorch_half_pixel";
     if (!(target >= 1) || target > kMostPixels || !exact || first ||
-        in.rank() != 4 || c.text("mode", "nearest") != "linear") {
+        (in.rank() != 4 && !nearest)) {
       c.refuse(
-          fmt::format("expected whole factors for the pixels, or linear "
-                      "ones that give whole sizes of images, got [{}]",
+          fmt::format("expected factors that give whole sizes of images, "
+                      "got [{}]",
                       fmt::join(factors, ",")));
     }
-    sizes.push_back(static_cast<int64_t>(target));
+    targets.push_back(static_cast<int64_t>(target));
+    if (factors[i] == 1) continue;
+    AxisIndices pixels{static_cast<int>(i) + 2, {}};
+    for (int64_t k = 0; nearest && k < targets.back(); ++k) {
+      pixels.indices.push_back(nearest_pixel(c, k, size, factors[i]));
+    }
+    chosen.push_back(std::move(pixels));
   }
+  if (nearest) return c.give(gathered(c, chosen));
   c.give(channels_first(
-      c.add(Resizing({.height = sizes[0], .width = sizes[1]}), {x})));
+      c.add(Resizing({.height = targets[0], .width = targets[1]}), {x})));
 }
 
 }  // namespace

@@ -8,11 +8,13 @@
 #include <fmt/ranges.h>
 
 #include <octet/layers/dense.h>
+#include <octet/layers/gather.h>
 #include <octet/layers/get_item.h>
 #include <octet/layers/select_token.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
+#include "gathered.h"
 #include "padding.h"
 
 namespace octet::io::importing {
@@ -217,6 +219,55 @@ void convert_split(Conversion& c) {
   }
 }
 
+View gathered(Conversion& c, const std::vector<AxisIndices>& chosen) {
+  const std::vector<int> order = natural_order(c.view(0));
+  Operand x = c.operand(0, order);
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto at = std::ranges::find(order, chosen[i].axis) - order.begin();
+    const std::string suffix =
+        i + 1 == chosen.size() ? "" : fmt::format("/{}", chosen[i].axis);
+    x = {c.add(Gather({.indices = chosen[i].indices, .axis = at}), {x}, {},
+               suffix.c_str())};
+  }
+  return view_of(x.tensor, order);
+}
+
+// Tile and Expand, of axes of a sample.
+void convert_tile(Conversion& c) {
+  const View& view = c.view(0);
+  const Sizes times = c.integers(1);
+  if (std::ssize(times) != view.rank()) {
+    c.refuse(fmt::format("repeats: expected {} numbers, got {}", view.rank(),
+                         times.size()));
+  }
+  repeat(c, times);
+}
+
+void repeat(Conversion& c, const Sizes& times) {
+  const View view = c.view(0);
+  const Sizes sizes = sizes_of(view);
+  constexpr int64_t kMost = 1 << 20;
+  std::vector<AxisIndices> chosen;
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    const auto i = static_cast<size_t>(axis);
+    if (times[i] == 1) continue;
+    if (i == view.batch || times[i] < 1 || times[i] > kMost ||
+        times[i] * sizes[i] > kMost) {
+      c.refuse(
+          fmt::format("expected axes of a sample to be repeated, up to {} "
+                      "entries, got axis {} {} times",
+                      kMost, axis, times[i]));
+    }
+    AxisIndices repeated{axis, {}};
+    for (int64_t k = 0; k < times[i] * sizes[i]; ++k) {
+      repeated.indices.push_back(k % sizes[i]);
+    }
+    chosen.push_back(std::move(repeated));
+  }
+  if (chosen.empty()) return c.pass(view);
+  c.give(gathered(c, chosen));
+}
+
 void convert_gather(Conversion& c) {
   const Value x = c.value(0);
   const int rank = x.view.rank();
@@ -231,9 +282,11 @@ void convert_gather(Conversion& c) {
     if (index < 0) index += sizes_of(x.view)[axis];
   }
   for (size_t i = 1; i < indices.size(); ++i) {
-    if (indices[i] != indices[i - 1] + 1) {
-      c.refuse("expected indices of neighbours, got others");
+    if (indices[i] == indices[i - 1] + 1) continue;
+    if (axis == x.view.batch) {
+      c.refuse("axis: expected one of a sample, got that of samples");
     }
+    return c.give(gathered(c, {{static_cast<int>(axis), indices}}));
   }
   const bool one = given.shape().rank() == 0;
   const bool token = rank == 3 && axis == 1 && one && x.view.batch == 0 &&

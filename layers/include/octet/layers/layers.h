@@ -28,6 +28,7 @@
 #include <octet/layers/flatten.h>
 #include <octet/layers/gaussian_dropout.h>
 #include <octet/layers/gaussian_noise.h>
+#include <octet/layers/gather.h>
 #include <octet/layers/get_item.h>
 #include <octet/layers/global_average_pooling1d.h>
 #include <octet/layers/global_average_pooling2d.h>

@@ -26,6 +26,11 @@ Variable concatenate(const std::vector<Variable>& inputs, int axis);
 Variable slice(const Variable& x, int axis, int64_t first, int64_t count,
                int64_t step = 1);
 
+/// Entries `indices` of `axis`, in that order and as often as they are there; a
+/// negative axis counts from the end.
+/// Shapes: axis has the size of the list. Throws: ShapeError out of range.
+Variable gather(const Variable& x, int axis, std::vector<int64_t> indices);
+
 /// Cells of `value` around each image.
 /// Shapes: [n,h,w,c] -> [n,top+h+bottom,left+w+right,c].
 /// Throws: ShapeError; ValueError for pads outside [0, kMaxWindow].
