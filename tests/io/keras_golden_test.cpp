@@ -40,6 +40,8 @@ std::vector<GoldenFile> golden_files() {
       {"k2_sequence", "k2_sequence.h5"},
       {"k2_signal", "k2_signal.h5"},
       {"k30_functional", "k30_functional.keras"},
+      {"k3_applications", "k3_applications.h5"},
+      {"k3_applications", "k3_applications.keras"},
       {"k3_bfloat16", "k3_bfloat16.keras"},
       {"k3_channels_first", "k3_channels_first.h5"},
       {"k3_channels_first", "k3_channels_first.keras"},

@@ -359,6 +359,23 @@ def preprocessing(augments=True):
                        name="preprocessing")
 
 
+def applications():
+    """The classes of their own that keras.applications has, in a ConvNeXt of
+    one block a stage and a block of InceptionResNetV2."""
+    from keras.src.applications.convnext import ConvNeXt
+    from keras.src.applications.inception_resnet_v2 import CustomScaleLayer
+    body = ConvNeXt(depths=[1, 1, 1, 1], projection_dims=[4, 6, 8, 10],
+                    drop_path_rate=0.1, weights=None, include_top=False,
+                    input_shape=(32, 40, 3), name="convnext")
+    x = body.output
+    y = layers.Conv2D(5, 1, name="branch1")(x)
+    y = layers.Conv2D(10, 3, padding="same", name="branch2")(y)
+    x = CustomScaleLayer(0.17, name="scaled_sum")([x, y])
+    x = layers.GlobalAveragePooling2D(name="pool")(x)
+    return keras.Model(body.input, layers.Dense(3, name="scores")(x),
+                       name="applications")
+
+
 def keras_3():
     model = functional(outputs_as_dict=True)
     fill(model)
@@ -387,6 +404,10 @@ def keras_3():
     fill(model)
     save(model, "k3_not_augmenting", [".h5"])
     record("k3_not_augmenting", model)
+    model = applications()
+    fill(model)
+    save(model, "k3_applications", [".deflated.keras", ".h5"])
+    record("k3_applications", model)
     bfloat16()
     keras.config.set_image_data_format("channels_first")
     model = channels_first()
