@@ -39,7 +39,9 @@ int write_all(const std::filesystem::path& folder) {
   int written = 0;
   for (const char* file :
        {"k1_tf.h5", "k2_functional.h5", "k2_sequence.h5",
-        "k3_channels_first.keras", "k3_functional.keras", "k3_sequence.keras",
+        "k3_applications.keras", "k3_channels_first.keras",
+        "k3_functional.keras", "k3_preprocessing.keras",
+        "k3_preprocessing_channels_first.keras", "k3_sequence.keras",
         "k3_signal.keras", "k3_signal_channels_first.keras",
         "toolkit_residual.h5", "toolkit_sequence.h5"}) {
     const std::string name = std::filesystem::path(file).stem();
