@@ -40,13 +40,12 @@ std::string benched(const Options& o) {
   Model model = read_model(o.source);
   if (o.int8) model = quantized(model);
   const InferenceSession session(model);
-  return measure(session, model,
-                 {.network = o.source.what,
-                  .int8 = is_quantized(model),
-                  .batch = o.batch,
-                  .threads = num_threads(),
-                  .seconds = o.seconds},
-                 o.json);
+  const Measurement what{.network = o.source.what,
+                         .int8 = is_quantized(model),
+                         .batch = o.batch,
+                         .threads = num_threads(),
+                         .seconds = o.seconds};
+  return times_text(session, what, times_of(session, model, what), o.json);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void add_plan(CommandLine& program);
 void add_predict(CommandLine& program);
 void add_qat(CommandLine& program);
 void add_quantize(CommandLine& program);
+void add_report(CommandLine& program);
 void add_sensitivity(CommandLine& program);
 void add_verify(CommandLine& program);
 void add_train(CommandLine& program);

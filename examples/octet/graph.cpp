@@ -50,7 +50,8 @@ Model drawn_model(const Options& o) {
   return int8;
 }
 
-void graph(const Options& o) {
+void graph(Options o) {
+  choose_policy(o.placement);
   if (!o.output.empty()) {
     check_output(o.output);
     check_not_read(o.output, {o.model.what});

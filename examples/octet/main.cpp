@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   octet::program::add_lint(program);
   octet::program::add_verify(program);
   octet::program::add_compare(program);
+  octet::program::add_report(program);
   program.add_job_command();
   program.add_completion_command();
   return program.run(argc, argv);

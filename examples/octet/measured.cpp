@@ -17,13 +17,8 @@
 namespace octet::program {
 namespace {
 
-struct Times {
-  double median = 0, p99 = 0, best = 0;  // seconds of a run
-  int64_t runs = 0;
-};
-
-Times times_of(const InferenceSession& session, std::span<const Tensor> x,
-               double at_least) {
+Times latency_of(const InferenceSession& session, std::span<const Tensor> x,
+                 double at_least) {
   using Clock = std::chrono::steady_clock;
   constexpr size_t kFewest = 20;
   std::vector<double> all;
@@ -74,36 +69,34 @@ int64_t multiply_adds(const std::vector<ProgramStep>& steps) {
 }
 
 std::string measured_json(const InferenceSession& session,
-                          const Measurement& what, const Times& times,
-                          const std::vector<ProgramStep>& steps) {
+                          const Measurement& what, const Times& times) {
   const double batch = static_cast<double>(what.batch);
   Config::List list;
-  for (const ProgramStep& step : steps) {
+  for (const ProgramStep& step : times.steps) {
     list.push_back(to_config(step).set("ms", 1e3 * step.seconds));
   }
-  const Config result =
-      Config()
-          .set("network", what.network)
-          .set("int8", what.int8)
-          .set("batch", what.batch)
-          .set("threads", what.threads)
-          .set("isa", to_string(active_isa()))
-          .set("runs", times.runs)
-          .set("ms_median", 1e3 * times.median)
-          .set("ms_p99", 1e3 * times.p99)
-          .set("ms_best", 1e3 * times.best)
-          .set("samples_per_second", batch / times.median)
-          .set("giga_operations_per_second",
-               giga_operations(multiply_adds(steps), what.batch, times.median))
-          .set("weight_bytes", session.weight_bytes())
-          .set("activation_bytes", session.activation_bytes())
-          .set("steps", list);
+  const Config result = Config()
+                            .set("network", what.network)
+                            .set("int8", what.int8)
+                            .set("batch", what.batch)
+                            .set("threads", what.threads)
+                            .set("isa", to_string(active_isa()))
+                            .set("runs", times.runs)
+                            .set("ms_median", 1e3 * times.median)
+                            .set("ms_p99", 1e3 * times.p99)
+                            .set("ms_best", 1e3 * times.best)
+                            .set("samples_per_second", batch / times.median)
+                            .set("giga_operations_per_second",
+                                 giga_operations(multiply_adds(times.steps),
+                                                 what.batch, times.median))
+                            .set("weight_bytes", session.weight_bytes())
+                            .set("activation_bytes", session.activation_bytes())
+                            .set("steps", list);
   return io::to_json(result) + "\n";
 }
 
 std::string measured_text(const InferenceSession& session,
-                          const Measurement& what, const Times& times,
-                          const std::vector<ProgramStep>& steps) {
+                          const Measurement& what, const Times& times) {
   const double batch = static_cast<double>(what.batch);
   std::string text = fmt::format(
       "{}, {}, batch {}, {} thread{}, {}\n\n"
@@ -113,16 +106,16 @@ std::string measured_text(const InferenceSession& session,
       what.network, what.int8 ? "INT8" : "FP32", what.batch, what.threads,
       what.threads == 1 ? "" : "s", to_string(active_isa()), 1e3 * times.median,
       1e3 * times.p99, 1e3 * times.best, times.runs, batch / times.median,
-      giga_operations(multiply_adds(steps), what.batch, times.median),
+      giga_operations(multiply_adds(times.steps), what.batch, times.median),
       what.int8 ? "OP" : "FLOP", mebibytes(session.weight_bytes()),
       mebibytes(session.activation_bytes()));
   double total = 0;
-  for (const ProgramStep& step : steps) total += step.seconds;
+  for (const ProgramStep& step : times.steps) total += step.seconds;
   TextTable table({Align::left, Align::left, Align::left, Align::left,
                    Align::left, Align::right, Align::right, Align::right});
   table.add_row({"layer", "op", "reads", "fused", "stores", "us", "%",
                  what.int8 ? "GOP/s" : "GFLOP/s"});
-  for (const ProgramStep& step : steps) {
+  for (const ProgramStep& step : times.steps) {
     const double rate =
         giga_operations(step.multiply_adds, what.batch, step.seconds);
     table.add_row({step.name, step.op, step.reads, step.fused, step.stores,
@@ -135,13 +128,18 @@ std::string measured_text(const InferenceSession& session,
 
 }  // namespace
 
-std::string measure(const InferenceSession& session, const Model& model,
-                    const Measurement& what, bool json) {
+Times times_of(const InferenceSession& session, const Model& model,
+               const Measurement& what) {
   const std::vector<Tensor> x = random_samples(model, what.batch);
-  const Times times = times_of(session, x, what.seconds);
-  const std::vector<ProgramStep> steps = profile(session, x);
-  return json ? measured_json(session, what, times, steps)
-              : measured_text(session, what, times, steps);
+  Times times = latency_of(session, x, what.seconds);
+  times.steps = profile(session, x);
+  return times;
+}
+
+std::string times_text(const InferenceSession& session, const Measurement& what,
+                       const Times& times, bool json) {
+  return json ? measured_json(session, what, times)
+              : measured_text(session, what, times);
 }
 
 }  // namespace octet::program

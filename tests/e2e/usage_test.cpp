@@ -38,7 +38,7 @@ TEST(Usage, WithoutArgumentsIsTheHelp) {
 TEST(Usage, OfAnUnknownCommandNamesThoseThereAre) {
   EXPECT_THAT(refusal("summarize x.h5"),
               AllOf(HasSubstr("error: octet: expected a command, got "
-                              "'summarize'; there are 'inspect', 'plan'"),
+                              "'summarize'; there are 'inspect', 'graph'"),
                     Not(HasSubstr("subcommand is required"))));
   EXPECT_THAT(refusal("inspct x.h5"),
               HasSubstr("got 'inspct'; did you mean 'inspect'?"));

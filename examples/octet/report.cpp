@@ -1,0 +1,305 @@
+// octet report: all there is to say of a model, as one HTML file.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/io/onnx.h>
+#include <octet/io/report.h>
+#include <octet/layers/model_data.h>
+#include <octet/quant/plan.h>
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/isa.h>
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/text_table.h>
+#include <octet/train/evaluate.h>
+
+#include "../program.h"
+#include "commands.h"
+#include "data_options.h"
+#include "loss_options.h"
+#include "measured.h"
+#include "read_model.h"
+#include "same_order.h"
+
+namespace octet::program {
+namespace {
+
+constexpr const char* kExamples = R"(
+Without --reference a quantized model is held against itself with Q/DQ switched
+off. --samples of the data are looked at value by value, accuracy is of all.
+
+Examples:
+  octet report int8.onnx --data x.npy --labels y.npy -o report.html
+  octet report int8.onnx --data photos/ --reference model.h5 --log history.csv \
+      --command "octet quantize model.h5 -o int8.onnx --data photos/" -o r.html
+)";
+
+struct Options {
+  ModelSource model;
+  std::string reference;
+  DataOptions data;
+  std::string output;
+  std::string target = "tensorrt10";
+  std::string loss = "auto";
+  std::string log;
+  std::vector<std::string> commands;
+  int64_t samples = 64;
+  double seconds = 1;
+};
+
+bool is_quantized(const Model& model) {
+  return !quant::quantizers(model).empty();
+}
+
+/// The model that another one is held against, and what it is called.
+std::optional<Model> reference_of(const Options& o, const Model& model,
+                                  io::Report& report) {
+  if (!o.reference.empty()) {
+    ModelSource source = o.model;
+    source.what = o.reference;
+    source.architecture.clear();
+    report.reference = std::filesystem::path(o.reference).filename().string();
+    return read_model(source);
+  }
+  if (!is_quantized(model)) return std::nullopt;
+  Model reference = model.clone();
+  for (const auto& quantizer : quant::quantizers(reference)) {
+    quantizer->set_enabled(false);
+  }
+  report.reference = "without Q/DQ";
+  if (is_onnx(o.model.what)) {
+    report.notes.emplace_back(
+        "Without --reference the model is held against itself with Q/DQ "
+        "switched off. Weights of an ONNX file lie on their grid already, so "
+        "that their rounding is not seen.");
+  }
+  return reference;
+}
+
+std::string shapes_text(std::span<const SymbolicTensor> tensors) {
+  std::string text;
+  for (const SymbolicTensor& tensor : tensors) {
+    text += (text.empty() ? "" : ", ") + tensor.shape().to_string();
+  }
+  return text;
+}
+
+void add_facts(const Options& o, const Model& model, const std::string& data,
+               io::Report& report) {
+  const auto fact = [&](const char* name, std::string value) {
+    report.facts.emplace_back(name, std::move(value));
+  };
+  fact("model", o.model.what);
+  if (!o.reference.empty()) fact("held against", o.reference);
+  if (std::filesystem::is_regular_file(o.model.what)) {
+    fact("size of the file", group_digits(static_cast<int64_t>(
+                                 std::filesystem::file_size(o.model.what))) +
+                                 " bytes");
+  }
+  if (is_onnx(o.model.what)) {
+    const io::OnnxSummary file = io::inspect_onnx(o.model.what);
+    fact("ONNX", fmt::format("opset {}, written by {}", file.opset,
+                             file.producer.empty() ? "?" : file.producer));
+  }
+  NodeSize sum;
+  for (const NodeSize& size : model.sizes()) {
+    sum.parameters += size.parameters;
+    sum.multiply_adds += size.multiply_adds;
+  }
+  fact("parameters", group_digits(sum.parameters));
+  fact("multiply-adds a sample", group_digits(sum.multiply_adds));
+  fact("inputs", shapes_text(model.inputs()));
+  fact("outputs", shapes_text(model.outputs()));
+  fact("Q/DQ", fmt::format("{} weights, {} activations",
+                           quant::weight_quantizers(model).size(),
+                           quant::activation_quantizers(model).size()));
+  fact("data", data);
+  fact("machine",
+       fmt::format("{}, {} threads", to_string(active_isa()), num_threads()));
+}
+
+void add_accuracy(const Options& o, const Model& model,
+                  const std::optional<Model>& reference, const Dataset& data,
+                  io::Report& report) {
+  if (data.label_specs().empty()) {
+    report.notes.emplace_back("No accuracy: the data has no labels.");
+    return;
+  }
+  if (model.outputs().size() != 1) {
+    report.notes.emplace_back("No accuracy: the model has several outputs.");
+    return;
+  }
+  const Measured by = measured_by(o.loss, model, data);
+  const train::EvaluateOptions options{
+      .loss = by.loss, .metrics = by.metrics, .verbose = false};
+  const train::Evaluation found = train::evaluate(model, data, options);
+  std::optional<train::Evaluation> expected;
+  if (reference) {
+    expected = train::evaluate(*reference, data_for("report", *reference, data),
+                               options);
+  }
+  const auto score = [&](const std::string& name, bool is_share) {
+    report.scores.push_back(
+        {name, found.value(name),
+         expected ? std::optional(expected->value(name)) : std::nullopt,
+         is_share});
+  };
+  for (const train::MetricValue& metric : found.metrics) {
+    score(metric.name, metric.name.find("accuracy") != std::string::npos);
+  }
+  score("loss", false);
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  if (data.label_type() == DType::i64 && data.label_shape().rank() == 0 &&
+      classes > 1) {
+    report.confusion = train::confusion_matrix(model, data);
+  }
+}
+
+void add_speed(const std::string& name, const Model& model, double seconds,
+               io::Report& report) {
+  const InferenceSession session(model);
+  const Measurement what{.network = name, .seconds = seconds};
+  Times times = times_of(session, model, what);
+  report.speeds.push_back({.name = name,
+                           .batch = what.batch,
+                           .median_ms = 1e3 * times.median,
+                           .p99_ms = 1e3 * times.p99,
+                           .weight_bytes = session.weight_bytes(),
+                           .activation_bytes = session.activation_bytes(),
+                           .steps = std::move(times.steps)});
+}
+
+void add_graph(const Options& o, const Model& model, io::Report& report) {
+  const io::LintTarget target = io::lint_target(o.target);
+  if (is_onnx(o.model.what)) {
+    report.graph = io::draw_onnx(
+        o.model.what, {.target = target, .limits = o.model.limits()});
+    report.lint = io::lint_onnx(o.model.what,
+                                {.target = target, .limits = o.model.limits()});
+    return;
+  }
+  report.graph = io::draw(model, {.target = target});
+  if (!report.graph->note.empty()) {
+    report.notes.push_back("No lint: " + report.graph->note);
+    return;
+  }
+  report.lint =
+      io::lint_onnx_bytes(io::to_onnx(model).bytes, {.target = target});
+}
+
+void add_noise(const Options& o, const Model& model,
+               const std::optional<Model>& reference, const Dataset& data,
+               io::Report& report) {
+  const Dataset samples = data.sample(o.samples);
+  if (is_quantized(model)) {
+    report.activations = io::activation_histograms(model, samples);
+  }
+  if (!reference) {
+    report.notes.emplace_back(
+        "No noise of layers: a float model needs a --reference to be held "
+        "against.");
+    return;
+  }
+  if (model.inputs().size() != 1) {
+    report.notes.emplace_back(
+        "No noise of layers: the model has several inputs.");
+    return;
+  }
+  const Batch batch = samples.batch(0, samples.size());
+  report.comparison =
+      io::compare_models(io::TracedModel(reference->clone()),
+                         io::TracedModel(model.clone()), batch.inputs.at(0));
+}
+
+void make_report(const Options& o) {
+  check_output(o.output);
+  check_not_read(o.output, {o.model.what, o.reference, o.data.labels, o.log});
+  (void)io::lint_target(o.target);
+  warn_of_untrained(o.model);
+  const Model model = read_model(o.model);
+  const DataTarget target = target_of(model);
+  const io::OpenedData opened = open_data(o.data, target);
+  check_classes(model, o.model, opened);
+  const Dataset data =
+      data_for("report", model, opened.test ? *opened.test : opened.train);
+  const std::string name = std::filesystem::path(o.model.what).filename();
+  io::Report report{.title = name, .commands = o.commands, .model = name};
+  if (!o.log.empty()) report.curves = io::read_curves(o.log);
+  const std::optional<Model> reference = reference_of(o, model, report);
+  std::string described = describe(opened.test ? "test samples" : "samples",
+                                   data, opened, o.data, target);
+  described.pop_back();  // its newline
+  add_facts(o, model, described, report);
+  add_accuracy(o, model, reference, data, report);
+  const std::vector<std::string> own = names_of(o.model, model).classes;
+  report.classes = own.empty() ? opened.classes : own;
+  if (report.confusion &&
+      std::ssize(report.classes) != report.confusion->classes()) {
+    report.classes.clear();
+  }
+  add_noise(o, model, reference, data, report);
+  if (o.seconds > 0) {
+    add_speed(report.model, model, o.seconds, report);
+    if (reference) add_speed(report.reference, *reference, o.seconds, report);
+  }
+  add_graph(o, model, report);
+  write_file(o.output, io::to_html(report));
+  print(fmt::format("{}: {} bytes\n", o.output,
+                    std::filesystem::file_size(o.output)));
+}
+
+}  // namespace
+
+void add_report(CommandLine& program) {
+  const auto options = std::make_shared<Options>();
+  Options& o = *options;
+  Command command = program.add_command(
+      "report",
+      "Write an HTML page of a model: accuracy, noise and ranges of layers, "
+      "lint, latency, graph");
+  add_model(command, o.model, kModelHelp);
+  command.add("-o,--output", o.output, "the page to write")
+      .type("REPORT.html")
+      .required()
+      .check([](const std::string& path) {
+        return path.ends_with(".html") ? std::string()
+                                       : "expected the name of an .html file, "
+                                         "got '" +
+                                             path + "'";
+      });
+  add_data_options(command, o.data);
+  command
+      .add("--reference", o.reference,
+           "the float model that it was made of, to be held against")
+      .type("FLOAT");
+  command
+      .add("--samples", o.samples, 1, 1 << 20,
+           "that are looked at value by value")
+      .show_default();
+  add_loss_option(command, o.loss);
+  command.add("--target", o.target, "who is to run it, for lint and the graph")
+      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime")
+      .show_default();
+  command.add("--log", o.log, "curves of a training, as octet train wrote them")
+      .type("HISTORY.csv");
+  command
+      .add("--command", o.commands, "to show as made the model; several times")
+      .type("TEXT");
+  command
+      .add("--seconds", o.seconds, 0, 3600,
+           "to measure latency for, at least; 0: not at all")
+      .type("S")
+      .show_default();
+  command.set_footer((std::string(kDataHelp) + kExamples).c_str());
+  command.when_chosen([options] { make_report(*options); });
+}
+
+}  // namespace octet::program

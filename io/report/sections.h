@@ -1,0 +1,23 @@
+// The sections of a report, as HTML without their headings; empty where there
+// is nothing to say. Internal to io.
+#pragma once
+
+#include <string>
+
+#include <octet/io/report.h>
+
+namespace octet::io {
+
+std::string accuracy_section(const Report& report);
+std::string noise_section(const Report& report);
+std::string activation_section(const Report& report);
+std::string confusion_section(const Report& report);
+std::string lint_section(const Report& report);
+std::string speed_section(const Report& report);
+std::string curve_section(const Report& report);
+std::string graph_section(const Report& report);
+
+/// "41.2 dB"; "equal" where nothing differs.
+std::string decibels_text(double sqnr);
+
+}  // namespace octet::io

@@ -1,0 +1,98 @@
+// octet report, and its page in the hands of parsers and of a browser.
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/file.h>
+
+#include "../support.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class OctetReport : public ::testing::Test {
+ protected:
+  OctetReport() {
+    const SymbolicTensor x = input({9, 8, 3}, "x");
+    SymbolicTensor y =
+        Conv2D({.filters = 17, .activation = "relu", .name = "<b>conv</b>"})(x);
+    y = GlobalAveragePooling2D()(y);
+    const Model model(x, Dense({.units = 4, .name = "answer & more"})(y));
+    io::save_model(model, folder_ / "float.h5");
+    io::write_npy(folder_ / "x.npy", noise({20, 9, 8, 3}));
+    Tensor labels({20}, DType::i64);
+    for (size_t i = 0; i < 20; ++i) {
+      labels.data<int64_t>()[i] = static_cast<int64_t>(i % 4);
+    }
+    io::write_npy(folder_ / "y.npy", labels);
+    Model int8 = quant::quantize_model(model);
+    quant::calibrate(int8, Dataset(noise({20, 9, 8, 3}), labels));
+    (void)io::export_onnx(int8, folder_ / "int8.onnx");
+  }
+
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, options));
+  }
+  std::string page() const { return read_file(folder_ / "report.html"); }
+
+  TempFolder folder_;
+};
+
+TEST_F(OctetReport, IsOnePageThatNamesCannotBreak) {
+  const CommandResult r =
+      run("report int8.onnx --data x.npy --labels y.npy --reference float.h5 "
+          "--command 'octet quantize <script>' --seconds 0.01 -o report.html");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const std::string text = page();
+  EXPECT_THAT(text, AllOf(HasSubstr("octet quantize &lt;script&gt;"),
+                          HasSubstr("&lt;b&gt;conv&lt;/b&gt;"),
+                          Not(HasSubstr("<b>conv")), Not(HasSubstr("<script")),
+                          HasSubstr("prefers-color-scheme")));
+  for (const char* section : {"accuracy", "confusion", "noise", "activations",
+                              "lint", "latency", "graph"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format("id=\"{}\"", section)));
+  }
+  const CommandResult markup =
+      run_venv_script("check_markup.py", folder_.path());
+  if (markup.exit_code == 77) GTEST_SKIP() << markup.output;
+  EXPECT_EQ(markup.exit_code, 0) << markup.output;
+  // Where there is a browser.
+  const CommandResult rendered =
+      run_venv_script("render_report.py", folder_.path());
+  EXPECT_THAT(rendered.exit_code, ::testing::AnyOf(0, 77)) << rendered.output;
+}
+
+TEST_F(OctetReport, LeavesOutWhatIsNotKnown) {
+  const CommandResult r =
+      run("report float.h5 --data x.npy --seconds 0 -o report.html");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(page(), AllOf(HasSubstr("No accuracy: the data has no labels"),
+                            Not(HasSubstr("id=\"latency\"")),
+                            Not(HasSubstr("id=\"confusion\""))));
+}
+
+TEST_F(OctetReport, RefusesWhatItCannotTake) {
+  EXPECT_EQ(run("report int8.onnx --data x.npy -o report.txt").exit_code, 2);
+  EXPECT_THAT(run("report int8.onnx --data none.npy -o report.html").output,
+              HasSubstr("none.npy"));
+  EXPECT_THAT(
+      run("report int8.onnx --data x.npy --target tensort10 -o r.html").output,
+      HasSubstr("tensorrt10"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "r.html"));
+}
+
+}  // namespace
+}  // namespace octet
