@@ -153,9 +153,39 @@ std::optional<quant::Policy> policy_of(std::string_view option,
                                             {"onnxruntime", std::nullopt}}});
 }
 
-std::vector<quant::Pattern> patterns_of(const std::string& policy) {
-  return policy == "onnxruntime" ? quant::onnxruntime_patterns()
-                                 : quant::tensorrt_patterns();
+std::vector<quant::Pattern> patterns_of(const std::string& policy,
+                                        const PlacementOptions& o,
+                                        const Model& model) {
+  std::vector<quant::Pattern> patterns = policy == "onnxruntime"
+                                             ? quant::onnxruntime_patterns()
+                                             : quant::tensorrt_patterns();
+  if (o.excluded.empty()) return patterns;
+  quant::QuantizationSpec excluded;
+  for (const std::string& name : o.excluded) {
+    quant::QuantizationSpec one;
+    one.add(name, {.is_regex = true});
+    const bool found = std::ranges::any_of(
+        model.layers(), [&](const std::shared_ptr<const Layer>& layer) {
+          return one.find(layer->name(), "") != nullptr;
+        });
+    if (!found) {
+      throw NotFoundError(fmt::format(
+          "--exclude: expected a layer of that name, got '{}'", name));
+    }
+    excluded.add(name, {.is_regex = true});
+  }
+  for (quant::Pattern& pattern : patterns) {
+    for (quant::PatternStep& step : pattern.steps) {
+      const quant::Condition before = step.skip_if;
+      step.skip_if = {
+          before.text.empty() ? "--exclude" : before.text + ", or --exclude",
+          [excluded, before](const quant::PatternLayer& layer) {
+            return excluded.find(layer.node.layer->name(), "") != nullptr ||
+                   (before.holds && before.holds(layer));
+          }};
+    }
+  }
+  return patterns;
 }
 
 std::vector<quant::Conversion> conversions_of(const std::string& policy) {
@@ -171,16 +201,12 @@ quant::QuantConfig pattern_config(const std::string& policy,
   return config;
 }
 
-void check_patterns_alone(std::string_view option,
-                          const quant::QuantizeOptions& options) {
-  if (options.spec.empty() && options.cases.empty() &&
-      options.mode == quant::QuantizationMode::full) {
-    return;
-  }
-  throw UnsupportedError(
-      fmt::format("{}: expected no --spec, --exclude or --case and full mode, "
-                  "as patterns decide alone, got some of these",
-                  option));
+void check_patterns_alone(std::string_view option, const PlacementOptions& o) {
+  if (!o.spec && o.cases.empty() && o.mode == "full") return;
+  throw UnsupportedError(fmt::format(
+      "{}: expected no --spec or --case and full mode, as patterns decide "
+      "alone, got some of these",
+      option));
 }
 
 void add_widths(const Model& model, const PlacementOptions& o,
@@ -218,9 +244,9 @@ Model quantized(const Model& model, const PlacementOptions& o,
     if (bits.empty()) return quant::quantize_model(model, options);
     return with_widths(quant::place(model, options).plan, model, bits);
   }
-  check_patterns_alone("--policy " + o.policy, options);
-  const quant::TransformResult found =
-      quant::transform(model, patterns_of(o.policy), conversions_of(o.policy));
+  check_patterns_alone("--policy " + o.policy, o);
+  const quant::TransformResult found = quant::transform(
+      model, patterns_of(o.policy, o, model), conversions_of(o.policy));
   options = adjusted(found.model, std::move(options));
   const quant::QuantConfig config = pattern_config(o.policy, options);
   if (options.bits.empty()) {

@@ -45,9 +45,12 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& options);
 std::optional<quant::Policy> policy_of(std::string_view option,
                                        const std::string& policy);
 
-/// Of a policy that is made of patterns: they, and the conversions and
-/// quantizers they want.
-std::vector<quant::Pattern> patterns_of(const std::string& policy);
+/// Of a policy that is made of patterns: they, but for layers that --exclude
+/// names, and the conversions and quantizers they want. Throws: NotFoundError
+/// for an --exclude that names no layer.
+std::vector<quant::Pattern> patterns_of(const std::string& policy,
+                                        const PlacementOptions& options,
+                                        const Model& model);
 std::vector<quant::Conversion> conversions_of(const std::string& policy);
 quant::QuantConfig pattern_config(const std::string& policy,
                                   const quant::QuantizeOptions& options);
@@ -55,7 +58,7 @@ quant::QuantConfig pattern_config(const std::string& policy,
 /// Throws: UnsupportedError for what patterns do not look at; `option` is
 /// "--policy patterns".
 void check_patterns_alone(std::string_view option,
-                          const quant::QuantizeOptions& options);
+                          const PlacementOptions& options);
 
 /// --bits, for a model, whether its first and last layer have Q/DQ or not.
 /// Throws: ValueError.

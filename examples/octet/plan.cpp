@@ -62,7 +62,8 @@ struct Placed {
 };
 
 Placed placed_by(std::string_view option, const std::string& policy,
-                 const Model& model, quant::QuantizeOptions options) {
+                 const Model& model, const PlacementOptions& placement,
+                 quant::QuantizeOptions options) {
   using quant::Policy;
   const std::optional<Policy> chosen = policy_of(option, policy);
   const std::vector<quant::LayerBits> bits = std::exchange(options.bits, {});
@@ -73,10 +74,10 @@ Placed placed_by(std::string_view option, const std::string& policy,
     placed.placement.plan = narrowed(placed.placement.plan, model, bits);
     return placed;
   }
-  check_patterns_alone(fmt::format("{} {}", option, policy), options);
+  check_patterns_alone(fmt::format("{} {}", option, policy), placement);
   quant::PatternPlacement placed = quant::place_by_patterns(
-      model, patterns_of(policy), pattern_config(policy, options),
-      conversions_of(policy));
+      model, patterns_of(policy, placement, model),
+      pattern_config(policy, options), conversions_of(policy));
   placed.placement.plan = narrowed(placed.placement.plan, placed.model, bits);
   return {std::move(placed.placement), std::move(placed.model),
           std::move(placed.report.conversions)};
@@ -95,12 +96,13 @@ class Silence {
 };
 
 quant::QdqPlan other_plan(const std::string& what, const Model& model,
+                          const PlacementOptions& placement,
                           const quant::QuantizeOptions& options) {
   if (what.ends_with(".json") || std::filesystem::exists(what)) {
     return io::load_plan(what);
   }
   const Silence silence;
-  return placed_by("--diff", what, model, options).placement.plan;
+  return placed_by("--diff", what, model, placement, options).placement.plan;
 }
 
 // Points that stand at the same place with the same quantizer count as the
@@ -184,7 +186,7 @@ void plan(Options o) {
   const Model model = read_model(o.model);
   add_widths(model, o.placement, options);
   const Placed placed =
-      placed_by("--policy", o.placement.policy, model, options);
+      placed_by("--policy", o.placement.policy, model, o.placement, options);
   const quant::QdqPlan& plan = placed.placement.plan;
   const quant::PairCount pairs =
       count_pairs(plan, placed.model ? *placed.model : model);
@@ -192,7 +194,8 @@ void plan(Options o) {
   if (o.json) {
     text = as_json(model.name(), placed, pairs);
   } else {
-    text = o.diff ? differences(other_plan(*o.diff, model, options), plan)
+    text = o.diff ? differences(
+                        other_plan(*o.diff, model, o.placement, options), plan)
                   : plan.to_string();
     if (o.explain) text += explanation(placed);
     text += pairs.to_string() + "\n";

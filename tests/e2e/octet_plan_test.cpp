@@ -258,6 +258,16 @@ TEST(OctetPlan, LeavesPatternsToThemselves) {
   }
 }
 
+TEST(OctetPlan, ExcludesLayersFromPatternsToo) {
+  for (const char* policy : {"patterns", "onnxruntime"}) {
+    const std::string line = fmt::format("zoo:pippin --policy {} ", policy);
+    EXPECT_THAT(plan(line).out, HasSubstr("conv2d_2  "));
+    EXPECT_THAT(plan(line + "--exclude conv2d_2").out,
+                Not(HasSubstr("conv2d_2  ")));
+    expect_refused(line + "--exclude conv", {"--exclude", "'conv'"});
+  }
+}
+
 TEST(OctetPlan, RefusesUnknownWords) {
   expect_refused("zoo:resnet9", {"expected a known network", "'resnet8'"});
   expect_refused("zoo:", {"expected a known network"});
