@@ -96,4 +96,18 @@ expect "$(value kws.json accuracy)" == 0.913
 "$octet" quantize "$model" -o kws.onnx --data few.npy --labels few_labels.npy
 "$octet" evaluate kws.onnx --data x.npy --labels y.npy --json >kws_int8.json
 expect "$(value kws_int8.json accuracy)" '>' 0.89
+"$octet" verify kws.onnx --input few.npy >verify.txt || fail "$(cat verify.txt)"
+"$octet" lint kws.onnx --target tensorrt10 >lint.txt || fail "$(cat lint.txt)"
+# The range of its input is most of the loss.
+"$octet" sensitivity "$model" --data few.npy --labels few_labels.npy \
+  >sensitivity.txt
+grep -q "^Most is lost at what 'conv2d' reads" sensitivity.txt ||
+  fail "$(head -1 sensitivity.txt)"
+"$octet" report kws.onnx --data x.npy --labels y.npy --reference "$model" \
+  --command "octet quantize $model -o kws.onnx --data few.npy" -o report.html
+grep -q "id=\"confusion\"" report.html || fail "a report without confusion"
+"$octet" quantize "$model" -o kws_u8.onnx --data few.npy \
+  --labels few_labels.npy --target onnxruntime
+"$octet" evaluate kws_u8.onnx --data x.npy --labels y.npy --json >kws_u8.json
+expect "$(value kws_u8.json accuracy)" '>' 0.89
 echo "done"

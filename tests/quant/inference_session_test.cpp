@@ -247,6 +247,22 @@ TEST(InferenceSession, StoresZerosAroundQuantizedImages) {
   for (const ProgramStep& step : session.steps()) EXPECT_NE(step.op, "call");
 }
 
+// Codes without a sign are multiplied as floats.
+TEST(InferenceSession, TakesCodesWithoutASign) {
+  const SymbolicTensor x = input({8, 7, 3});
+  SymbolicTensor y = ReLU()(Conv2D({.filters = 17, .kernel_size = 3})(x));
+  y = ReLU()(DepthwiseConv2D({.kernel_size = 3})(y));
+  y = Add()({y, ReLU()(Conv2D({.filters = 17, .kernel_size = 1})(y))});
+  const Model net(x, Dense({.units = 3})(GlobalAveragePooling2D()(y)));
+  const Tensor data = noise({5, 8, 7, 3});
+  const quant::PatternPlacement placed = quant::place_by_patterns(
+      net, quant::onnxruntime_patterns(), {.activation = {.is_signed = false}});
+  Model model = quant::apply(placed.placement.plan, placed.model);
+  quant::calibrate(model, Dataset(data, Tensor::zeros({5}, DType::i64)));
+  EXPECT_EQ(bits(InferenceSession(model).run(data)),
+            bits(forward(model, data)));
+}
+
 // They would be constants of the program; predict() is the model then.
 TEST(InferenceSession, RefusesLayersThatLookAtValues) {
   const std::vector<Body> bodies{
