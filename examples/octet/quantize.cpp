@@ -12,6 +12,7 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
+#include <octet/quant/auto_mixed.h>
 #include <octet/quant/ptq_ladder.h>
 #include <octet/runtime/error.h>
 #include <octet/train/evaluate.h>
@@ -40,6 +41,7 @@ Examples:
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
   octet quantize resnet18.onnx -o int8.onnx --data x_nhwc.npy --method entropy
   octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
+  octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
   octet quantize pair.h5 -o int8.onnx --data left=a.npy --data right=b.npy
   octet quantize model.h5 -o int8.onnx --data x.npy --target tensorrt10 --golden
@@ -53,10 +55,35 @@ struct Options {
   std::string output;
   DataOptions data;
   CalibrationChoice calibration;
+  double mean_bits = 0;  // 0: not given
   bool ladder = false;
   double target = -1;  // below 0: a little below the float model's
   bool json = false;
 };
+
+/// Q/DQ by the options; with --mean-bits its weights in 8 or 4 bits, as they
+/// bear it.
+Model placed(const Model& model, const Dataset& data, const Options& o,
+             std::string& report) {
+  if (o.mean_bits == 0) return quantized(model, o.placement);
+  if (!o.placement.bits.empty()) {
+    throw UnsupportedError("--mean-bits: expected no --bits, got both");
+  }
+  if (!policy_of("--policy", o.placement.policy)) {
+    throw UnsupportedError(
+        "--mean-bits: expected --policy tensorrt or toolkit, got " +
+        o.placement.policy);
+  }
+  return quantized(
+      model, o.placement, [&](const Model& m, quant::QuantizeOptions options) {
+        const quant::MixedPrecision mixed = quant::auto_mixed(
+            m, data, {.mean_bits = o.mean_bits, .quantize = options});
+        report += mixed.to_string() + "\n";
+        options.bits = mixed.bits();
+        options.weight.rule = quant::ScaleRule::fixed;
+        return options;
+      });
+}
 
 /// Post-training methods until the accuracy is that of --accuracy.
 Model climb(const Model& model, const Dataset& data, const Options& o,
@@ -198,9 +225,10 @@ void quantize(Options o) {
   const Dataset data = data_for("quantize", model, opened.train);
   std::string report;
   Model int8 =
-      o.ladder ? climb(model, data, o, report) : quantized(model, o.placement);
+      o.ladder ? climb(model, data, o, report) : placed(model, data, o, report);
   if (!o.ladder) {
-    report = calibrate(int8, data, o.calibration, !o.placement.bits.empty());
+    report += calibrate(int8, data, o.calibration,
+                        !o.placement.bits.empty() || o.mean_bits > 0);
   }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
@@ -257,6 +285,11 @@ void add_quantize(CommandLine& program) {
            "accuracy to stop at [the float model's less 0.005]")
       .needs(ladder);
   Option(method).excludes(ladder);
+  command
+      .add("--mean-bits", o.mean_bits, 4, 8,
+           "weights of 8 or 4 bits, so many on average: those of layers that "
+           "lose least by it get 4")
+      .excludes(ladder);
   command.add_flag("--json", o.json, "print JSON instead");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);

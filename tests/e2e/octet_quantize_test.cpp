@@ -216,6 +216,13 @@ TEST_F(OctetQuantize, LeavesOutExcludedLayersAndNarrowsOthers) {
   EXPECT_THAT(refusal(x + " --exclude conv"), HasSubstr("'conv'"));
   EXPECT_THAT(refusal(x + " --bits 4"), HasSubstr("as 4,8"));
   EXPECT_THAT(refusal(x + " --bits 4,9"), HasSubstr("as 4,8"));
+  EXPECT_EQ(weights("--mean-bits 5"), all);
+  std::filesystem::remove(folder_ / "int8.onnx");
+  EXPECT_THAT(refusal(x + " --mean-bits 5 --bits 4,8"), HasSubstr("no --bits"));
+  EXPECT_THAT(refusal(x + " --mean-bits 5 --policy patterns"),
+              HasSubstr("got patterns"));
+  EXPECT_THAT(refusal(x + " --policy onnxruntime"),
+              HasSubstr("expected --target onnxruntime or openvino"));
 }
 
 TEST_F(OctetQuantize, ComparesWithTheFloatModel) {

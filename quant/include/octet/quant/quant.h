@@ -1,6 +1,7 @@
 // Everything of the quant module.
 #pragma once
 
+#include <octet/quant/auto_mixed.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/calibrate_auto.h>
 #include <octet/quant/conversion.h>
