@@ -87,7 +87,7 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
 void write_network(const Model& model, const std::string& name,
                    bool by_patterns, const std::filesystem::path& folder) {
   disturb(model);
-  const std::vector<Tensor> x = noise_for(model, 4);
+  const std::vector<Tensor> x = noise_for(model, 8);
   write_case(model, x, folder, name);
   if (by_patterns) write_by_patterns(model, x, folder, name);
 

@@ -24,9 +24,9 @@ from verdicts import Disagreement, judge_folder
 TOLERANCE = 1e-5
 # Where such a difference falls on the border of two codes, a quantized network
 # goes on with the other code, which was seen to move an output by 0.04, and
-# happens the more often the more is quantized: to three of densenet121's four
+# happens the more often the more is quantized: to three of densenet121's first four
 # samples. The others agree as float networks do, which no other function
-# would: one is enough.
+# would: one in four is enough.
 CODE_TOLERANCE = 0.1
 LEAST_UNMOVED = 0.25
 
