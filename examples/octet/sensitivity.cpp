@@ -9,6 +9,7 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
 
 #include "../program.h"
 #include "calibration_options.h"
@@ -91,6 +92,10 @@ void sensitivity(Options o) {
     }
     model = quantized(model, o.placement);
     (void)calibrate(model, data, o.calibration, !o.placement.bits.empty());
+  } else if (is_onnx(o.model.what)) {
+    warn(
+        "sensitivity: weights of an ONNX file lie on their grid already, so "
+        "that their rounding is not seen. Hint: give the float model");
   }
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
