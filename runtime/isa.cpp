@@ -6,6 +6,10 @@
 
 #ifdef OCTET_X86
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 #endif
 
 #include <fmt/format.h>
@@ -39,6 +43,15 @@ const kernels::Table& table_of(Isa isa) {
     case Isa::avx512_vnni: {
       static const kernels::Table table =
           with_codes(kernels::kAvx512, kernels::kAvx512VnniCodes);
+      return table;
+    }
+    case Isa::avx512_amx: {
+      static const kernels::Table table = [] {
+        kernels::Table made =
+            with_codes(kernels::kAvx512, kernels::kAvx512VnniCodes);
+        made.codes.multiply = kernels::multiply_codes_amx;
+        return made;
+      }();
       return table;
     }
 #endif
@@ -81,6 +94,21 @@ bool has_avx_vnni() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> 4 & 1) != 0;
 }
+
+// AMX-TILE and AMX-INT8, which a process has to ask the system for.
+// Source: the same, CPUID leaf 7; Linux, Documentation/arch/x86/xstate.rst.
+bool has_amx() {
+#ifdef __linux__
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return false;
+  if ((d >> 24 & 1) == 0 || (d >> 25 & 1) == 0) return false;
+  constexpr int kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM
+  constexpr int kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
 #endif
 
 }  // namespace
@@ -97,6 +125,8 @@ std::string_view to_string(Isa isa) {
       return "avx512";
     case Isa::avx512_vnni:
       return "avx512_vnni";
+    case Isa::avx512_amx:
+      return "avx512_amx";
   }
   return "?";
 }
@@ -108,7 +138,7 @@ Isa isa_named(std::string_view name, const std::vector<Isa>& supported) {
   }
   bool known = false;
   for (const Isa isa : {Isa::baseline, Isa::avx2, Isa::avx_vnni, Isa::avx512,
-                        Isa::avx512_vnni}) {
+                        Isa::avx512_vnni, Isa::avx512_amx}) {
     if (to_string(isa) != word) continue;
     if (std::ranges::find(supported, isa) != supported.end()) return isa;
     known = true;
@@ -133,6 +163,7 @@ std::vector<Isa> supported_isas() {
       result.push_back(Isa::avx512);
       if (__builtin_cpu_supports("avx512vnni")) {
         result.push_back(Isa::avx512_vnni);
+        if (has_amx()) result.push_back(Isa::avx512_amx);
       }
     }
   }

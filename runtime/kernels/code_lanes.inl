@@ -1,12 +1,6 @@
 // Vectors of integers of at most 8 bits, in memory as bytes of code + 128 or in
 // 16 bits (see Stored).
 
-typedef uint8_t CodeByte;
-typedef int16_t __attribute__((may_alias)) CodeShort;  // bytes always may
-
-// Of codes that are `bytes` wide.
-constexpr int code_bias(int bytes) { return bytes == 1 ? 128 : 0; }
-
 template <int Bytes, int N>
 struct CodeVector {
   typedef uint8_t Type __attribute__((vector_size(N)));
@@ -16,17 +10,54 @@ struct CodeVector<2, N> {
   typedef int16_t Type __attribute__((vector_size(2 * N)));
 };
 
-// Of shifted_codes().
+// Their low bits. GCC 12 would narrow most of them element by element.
+template <class Codes, class Ints>
+OCTET_INLINE Codes narrowed(Ints bits) {
+  Codes codes;
+#ifdef __AVX512VL__
+  if constexpr (sizeof(Ints) == 64 && sizeof(Codes) == 16) {
+    return (Codes)_mm512_maskz_cvtepi32_epi8(0xffff, (__m512i)bits);
+  } else if constexpr (sizeof(Ints) == 64) {
+    return (Codes)_mm512_maskz_cvtepi32_epi16(0xffff, (__m512i)bits);
+  } else if constexpr (sizeof(Ints) == 32 && sizeof(Codes) == 8) {
+    const __m128i low = _mm256_maskz_cvtepi32_epi8(0xff, (__m256i)bits);
+    __builtin_memcpy(&codes, &low, sizeof(codes));
+  } else if constexpr (sizeof(Ints) == 32) {
+    return (Codes)_mm256_maskz_cvtepi32_epi16(0xff, (__m256i)bits);
+  } else
+#elif defined(__AVX2__)
+  if constexpr (sizeof(Ints) == 32 && sizeof(Codes) == 8) {
+    const __m256i each = _mm256_shuffle_epi8(
+        (__m256i)bits,
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(
+            0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1)));
+    const __m128i low = _mm_unpacklo_epi32(_mm256_castsi256_si128(each),
+                                           _mm256_extracti128_si256(each, 1));
+    __builtin_memcpy(&codes, &low, sizeof(codes));
+  } else if constexpr (sizeof(Ints) == 32) {
+    const __m256i each = _mm256_shuffle_epi8(
+        (__m256i)bits,
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1,
+                                                  -1, -1, -1, -1, -1, -1, -1)));
+    return (Codes)_mm256_castsi256_si128(
+        _mm256_permute4x64_epi64(each, 0 | 2 << 2));
+  } else
+#endif
+  {
+    codes = __builtin_convertvector(bits, Codes);
+  }
+  return codes;
+}
+
+// Of shifted_codes() by to_code(sizeof(Code)).
 template <class V, class Code>
 OCTET_INLINE void store_codes(Code* out, V shifted) {
-  constexpr int kBias = code_bias(sizeof(Code));
   if constexpr (lanes_of<V>() == 1) {
-    const int code = static_cast<int>(shifted - kToInteger);
-    *out = static_cast<Code>(code + kBias);
+    *out = static_cast<Code>(static_cast<int>(shifted - kToInteger));
   } else {
     using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
-    const auto bits = (typename IntsOf<V>::Type)shifted ^ kBias;
-    const Codes codes = __builtin_convertvector(bits, Codes);
+    const auto bits = (typename IntsOf<V>::Type)shifted;
+    const auto codes = narrowed<Codes>(bits);
     __builtin_memcpy(out, &codes, sizeof(codes));
   }
 }

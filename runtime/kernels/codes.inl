@@ -3,6 +3,8 @@
 // code + 128 and four signed bytes of weights for vpdpbusd, two of 16 bits for
 // all other instructions. Sums are 32 bits wide and exact.
 
+#include "code_sums.inl"
+
 #ifdef OCTET_VNNI
 typedef CodeByte Code;
 #else
@@ -23,7 +25,8 @@ OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
   for (; c + lanes_of<V>() <= run; c += lanes_of<V>()) {
     const V v = value_at<V, Terms>(e, k, at + c, c);
     if constexpr (Keep) store(e.keep + at + c, v);
-    store_codes<V>(out + c, shifted_codes<V>(v, k.grid, nan));
+    store_codes<V>(out + c,
+                   shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), nan));
   }
   return c;
 }
@@ -180,56 +183,6 @@ constexpr CodeTileTable<kMaxRows1> kCodeTiles1 =
 constexpr CodeTileTable<kMaxRows2> kCodeTiles2 =
     make_code_tiles<2>(typename MakeIndices<kMaxRows2>::Type{});
 
-// One column of vectors of a tile's sums through the epilogue.
-template <class V>
-OCTET_INLINE void finish_column(const int32_t* sums, int64_t rows, int width,
-                                const Epilogue& e) {
-  const V rescale = load<V>(e.rescale);
-  V sum = {}, squares = {};
-  if (e.statistics != nullptr) {
-    sum = load<V>(e.statistics);
-    squares = load<V>(e.statistics + e.statistics_row);
-  }
-  float* out = e.out;
-  for (int64_t t = 0; t < rows; ++t, sums += width, out += e.pixel) {
-    V z;
-    if constexpr (lanes_of<V>() == 1) {
-      z = static_cast<float>(*sums);
-    } else {
-      z = __builtin_convertvector(load<typename IntsOf<V>::Type>(sums), V);
-    }
-    z = rounded<V>(z * rescale);
-    store(out, z);
-    sum = sum + z;
-    squares = plus_product(squares, z, z);
-  }
-  if (e.statistics != nullptr) {
-    store(e.statistics, sum);
-    store(e.statistics + e.statistics_row, squares);
-  }
-}
-
-OCTET_INLINE Epilogue from_channel(Epilogue e, int64_t channel) {
-  e.out += channel;
-  e.rescale += channel;
-  if (e.statistics != nullptr) e.statistics += channel;
-  return e;
-}
-
-OCTET_NOINLINE void finish_codes(const int32_t* sums, int64_t rows, int width,
-                                 int channels, const Epilogue& e) {
-  int c = 0;
-  for (; c + kLanes <= channels; c += kLanes) {
-    finish_column<Lanes>(sums + c, rows, width, from_channel(e, c));
-  }
-  for (; c + 4 <= channels; c += 4) {
-    finish_column<FourLanes>(sums + c, rows, width, from_channel(e, c));
-  }
-  for (; c < channels; ++c) {
-    finish_column<float>(sums + c, rows, width, from_channel(e, c));
-  }
-}
-
 template <bool Fuse>
 OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
   alignas(64) int32_t sums[kMaxRows1 * kLanes];
@@ -248,19 +201,12 @@ OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
     p.start = c.start + k;
     p.sums = sums;
     const int channels = panel_channels(k, c.channels);
-    Epilogue of_tile = e;
-    if constexpr (!Fuse) of_tile = from_channel(e, k);
     for (int64_t row = 0; row < c.rows; ++row) {
       for_tiles(
           c.cols, vectors, [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
             p.a = c.image + row * c.line + col * c.pixel;
             (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
-            if constexpr (Fuse) {
-              fuse_tile(sums, {row, col, size, width}, k, channels, e);
-            } else {
-              of_tile.out = e.out + row * e.line + col * e.pixel + k;
-              finish_codes(sums, size, width, channels, of_tile);
-            }
+            finish_tile<Fuse>(sums, {row, col, size, width}, k, channels, e);
           });
     }
     k += width;

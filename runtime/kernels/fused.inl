@@ -42,11 +42,12 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
       return;
     case Stored::bytes:
       store_codes<V>(static_cast<CodeByte*>(o.to) + at,
-                     shifted_codes<V>(v, grid, nan));
+                     shifted_codes<V>(v, grid, to_code(sizeof(CodeByte)), nan));
       return;
     case Stored::shorts:
-      store_codes<V>(static_cast<CodeShort*>(o.to) + at,
-                     shifted_codes<V>(v, grid, nan));
+      store_codes<V>(
+          static_cast<CodeShort*>(o.to) + at,
+          shifted_codes<V>(v, grid, to_code(sizeof(CodeShort)), nan));
       return;
   }
 }
@@ -54,20 +55,20 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
 // What most outputs are, without dividing.
 template <class V, FusedOutputs Outputs>
 OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
-                             AnyAbove<V>& doubt) {
+                             LargestMagnitude<V>& off) {
   if constexpr (Outputs == FusedOutputs::values) {
     store(static_cast<float*>(to) + at, v);
   } else if constexpr (Outputs == FusedOutputs::float_codes ||
                        Outputs == FusedOutputs::real) {
-    V code = shifted_codes<V>(v, grid, doubt) - splat<V>(kToInteger);
+    V code = shifted_codes<V>(v, grid, kToInteger, off) - splat<V>(kToInteger);
     if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
     store_codes<V>(static_cast<CodeByte*>(to) + at,
-                   shifted_codes<V>(v, grid, doubt));
+                   shifted_codes<V>(v, grid, to_code(sizeof(CodeByte)), off));
   } else {
     store_codes<V>(static_cast<CodeShort*>(to) + at,
-                   shifted_codes<V>(v, grid, doubt));
+                   shifted_codes<V>(v, grid, to_code(sizeof(CodeShort)), off));
   }
 }
 
@@ -207,23 +208,23 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
   int64_t other = t.row * f.other_line + t.col * other_pixel + at;
   int64_t place = t.row * output.line + t.col * pixel + at;
   void* to = output.to;
-  AnyAbove<V> doubt;
+  LargestMagnitude<V> off;
   if (f.activate != nullptr) {
     alignas(64) float values[kMaxRows1 * lanes_of<V>()];
     values_of(values, sums, t, at, rescale, f, value);
     for (int64_t i = 0; i < count; ++i, place += pixel) {
       const V v = load<V>(values + i * lanes_of<V>());
-      store_fast<V, Outputs>(to, grid, place, v, doubt);
+      store_fast<V, Outputs>(to, grid, place, v, off);
     }
-    return !doubt.held();
+    return Outputs == FusedOutputs::values || !off.above(grid.sure);
   }
   for (int64_t i = 0; i < count; ++i, sums += width) {
     const V v = value.at(sum_at(sums, rescale, V{}), other);
-    store_fast<V, Outputs>(to, grid, place, v, doubt);
+    store_fast<V, Outputs>(to, grid, place, v, off);
     other += other_pixel;
     place += pixel;
   }
-  return !doubt.held();
+  return Outputs == FusedOutputs::values || !off.above(grid.sure);
 }
 
 template <class V, OtherTerm Other, FusedOutputs Outputs, class Sum>

@@ -287,6 +287,8 @@ extern const Table kAvx2;
 extern const Table kAvx512;
 extern const CodeTable kAvxVnniCodes;     // the rest is kAvx2's
 extern const CodeTable kAvx512VnniCodes;  // the rest is kAvx512's
+/// CodeTable::multiply, of codes as kAvx512VnniCodes lays them out.
+void multiply_codes_amx(const CodeProduct&, const Epilogue&);
 #endif
 
 /// Of the active instruction set.

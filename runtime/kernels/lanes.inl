@@ -170,33 +170,40 @@ OCTET_INLINE bool any_above(FourLanes a, FourLanes b) {
 #endif
 }
 
-// Whether any_above() held for any of many.
+// The largest magnitude of many numbers, lane by lane: NaN is above all others,
+// as the bits of magnitudes are ordered like them.
 template <class V>
-struct AnyAbove {
-  typename IntsOf<V>::Type lanes = {};
-  OCTET_INLINE void add(V a, V b) { lanes |= ~(a <= b); }
-  OCTET_INLINE bool held() const {
-    int any = 0;
-    for (int i = 0; i < lanes_of<V>(); ++i) any |= lanes[i];
-    return any != 0;
-  }
-};
-template <>
-struct AnyAbove<float> {
-  bool any = false;
-  OCTET_INLINE void add(float a, float b) { any |= any_above(a, b); }
-  OCTET_INLINE bool held() const { return any; }
-};
+struct LargestMagnitude {
+  typename IntsOf<V>::Type bits = {};
+  OCTET_INLINE void add(V v) {
+    const auto other = (typename IntsOf<V>::Type)magnitude<V>(v);
 #ifdef __AVX512F__
-template <>
-struct AnyAbove<Lanes> {
-  __mmask16 lanes = 0;
-  OCTET_INLINE void add(Lanes a, Lanes b) {
-    lanes |= _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_NLE_UQ);
-  }
-  OCTET_INLINE bool held() const { return lanes != 0; }
-};
+    if constexpr (sizeof(V) == 64) {
+      bits = (typename IntsOf<V>::Type)_mm512_maskz_max_epi32(
+          0xFFFF, (__m512i)bits, (__m512i)other);
+    } else
 #endif
+      bits = other > bits ? other : bits;
+  }
+  OCTET_INLINE bool above(V bound) const { return any_above((V)bits, bound); }
+};
+template <>
+struct LargestMagnitude<float> {
+  float largest = 0;
+  OCTET_INLINE void add(float v) {
+    if (any_above(magnitude(v), largest)) largest = magnitude(v);
+  }
+  OCTET_INLINE bool above(float bound) const {
+    return any_above(largest, bound);
+  }
+};
+
+// Codes in memory: bytes of code + 128, or 16 bits.
+typedef uint8_t CodeByte;
+typedef int16_t __attribute__((may_alias)) CodeShort;  // bytes always may
+
+// Of codes that are `bytes` wide.
+constexpr int code_bias(int bytes) { return bytes == 1 ? 128 : 0; }
 
 // A grid of integers, for codes(). `sure` is how far from an integer v*inverse
 // may lie for v/scale to have the same neighbour: a little less than a half,
@@ -219,13 +226,19 @@ OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
 // are the low bits of the sum.
 constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23
 
-// clip(round_half_even(v / scale), low, high) + kToInteger: the bounds are
+// What is added for the low bits of the sum to be those of a code in memory.
+constexpr float to_code(int bytes) {
+  return kToInteger + static_cast<float>(code_bias(bytes));
+}
+
+// clip(round_half_even(v / scale), low, high) + shift: the bounds are
 // integers, so clipping may come first. Dividing takes an order of magnitude
 // longer than multiplying, so it is done near ties only. `nan` is set if there
 // is one, and NaN is its sum.
 template <class V>
-OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
-  const V magic = splat<V>(kToInteger);
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
+                             bool& nan) {
+  const V magic = splat<V>(shift);
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;
   if (__builtin_expect(
@@ -236,19 +249,21 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   }
   return sum;
 }
-// The same without the division, right unless there is `doubt`.
+// The same without the division, right where all are within g.sure of an
+// integer.
 template <class V>
-OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, AnyAbove<V>& doubt) {
-  const V magic = splat<V>(kToInteger);
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
+                             LargestMagnitude<V>& off) {
+  const V magic = splat<V>(shift);
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;
-  doubt.add(magnitude<V>(quotient - (sum - magic)), g.sure);
+  off.add(quotient - (sum - magic));
   return sum;
 }
 template <class V>
 OCTET_INLINE V codes(V v, const Rounding<V>& g) {
   bool nan = false;  // passes through
-  return shifted_codes<V>(v, g, nan) - splat<V>(kToInteger);
+  return shifted_codes<V>(v, g, kToInteger, nan) - splat<V>(kToInteger);
 }
 
 // g where low < y < high, else 0.

@@ -36,6 +36,7 @@ TEST(Isa, HasNamesThatTheEnvironmentUses) {
   EXPECT_EQ(to_string(Isa::avx_vnni), "avx_vnni");
   EXPECT_EQ(to_string(Isa::avx512), "avx512");
   EXPECT_EQ(to_string(Isa::avx512_vnni), "avx512_vnni");
+  EXPECT_EQ(to_string(Isa::avx512_amx), "avx512_amx");
 }
 
 TEST(Isa, IsChosenByNameInAnyCase) {

@@ -1,8 +1,8 @@
 // The instruction set whose kernels run. The best one of the machine is taken
 // at first use; the environment variable OCTET_ISA (baseline, avx2, avx_vnni,
-// avx512, avx512_vnni) overrides it; a word that is none of them is an error of
-// the first input(), tensor or program, before any layer. All but the baseline
-// give the same bits.
+// avx512, avx512_vnni, avx512_amx) overrides it; a word that is none of them is
+// an error of the first input(), tensor or program, before any layer. All but
+// the baseline give the same bits.
 #pragma once
 
 #include <string_view>
@@ -18,6 +18,7 @@ enum class Isa {
   avx_vnni,  ///< avx2 with dot products of bytes
   avx512,
   avx512_vnni,  ///< avx512 with dot products of bytes
+  avx512_amx,   ///< avx512_vnni with matrix products of bytes
 };
 
 std::string_view to_string(Isa isa);

@@ -1,0 +1,27 @@
+// Products of codes alone: all else is as in avx512_vnni.cpp.
+#define OCTET_LANES 16
+#define OCTET_TILE_REGISTERS 28
+#define OCTET_VNNI
+#include "common.inl"
+
+namespace octet::kernels {
+namespace {
+#include "matrix_codes.inl"
+}  // namespace
+
+void multiply_codes_amx(const CodeProduct& c, const Epilogue& e) {
+  if (c.rows == 0 || c.cols == 0) return;
+  const int64_t words = words_at_once(c.steps);
+  // Steps that hardly fill an instruction.
+  if (words < 3 && c.steps > kMatrixWords)
+    return kAvx512VnniCodes.multiply(c, e);
+  shape_tiles(c.cols < kMatrixRows ? c.cols : kMatrixRows, words);
+  if (e.fused != nullptr) {
+    multiply_panels<true>(c, words, e);
+  } else {
+    multiply_panels<false>(c, words, e);
+  }
+  release_tiles();
+}
+
+}  // namespace octet::kernels

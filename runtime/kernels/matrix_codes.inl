@@ -1,0 +1,187 @@
+// Products of codes by AMX, in which one instruction adds the products of 16
+// pixels' bytes with those of 16 channels, 64 of each, to 256 sums. What is
+// multiplied lies in memory as for vpdpbusd (see codes.inl).
+// Source: Intel 64 and IA-32 Architectures Software Developer's Manual,
+// volume 1, chapter 18.
+
+#include "code_sums.inl"
+
+constexpr int kMatrixRows = 16;   // of a tile register
+constexpr int kMatrixWords = 16;  // of 32 bits in each of its rows
+
+// Which tile registers hold what.
+constexpr int kSumTiles = 4;    // 0 to 3
+constexpr int kImageTile = 4;   // and 5
+constexpr int kWeightTile = 6;  // and 7
+
+struct alignas(64) TileShapes {
+  uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  uint16_t row_bytes[16] = {};
+  uint8_t rows[16] = {};
+};
+
+template <int To>
+OCTET_INLINE void load_tile(const void* from, int64_t row_bytes) {
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0"
+               :
+               : "i"(To), "r"(from), "r"(row_bytes)
+               : "memory");
+}
+
+template <int From>
+OCTET_INLINE void store_tile(void* to, int64_t row_bytes) {
+  asm volatile("tilestored %%tmm%c0, (%1,%2,1)"
+               :
+               : "i"(From), "r"(to), "r"(row_bytes)
+               : "memory");
+}
+
+template <int Sums, int Image, int Weights>
+OCTET_INLINE void add_tile_product() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0"
+               :
+               : "i"(Sums), "i"(Image), "i"(Weights));
+}
+
+// For sums of `pixels` pixels, of `words` words at once.
+OCTET_INLINE void shape_tiles(int64_t pixels, int64_t words) {
+  TileShapes shapes;
+  const auto set = [&](int tile, int64_t rows, int64_t row_words) {
+    shapes.rows[tile] = static_cast<uint8_t>(rows);
+    shapes.row_bytes[tile] = static_cast<uint16_t>(4 * row_words);
+  };
+  for (int i = 0; i < kSumTiles; ++i) set(i, pixels, kMatrixWords);
+  for (int i = 0; i < 2; ++i) {
+    set(kImageTile + i, pixels, words);
+    set(kWeightTile + i, words, kMatrixWords);
+  }
+  asm volatile("ldtilecfg %0" : : "m"(shapes));
+}
+
+OCTET_INLINE void release_tiles() { asm volatile("tilerelease"); }
+
+// Pixels of one row of outputs whose sums take one register.
+struct PixelRun {
+  int64_t row, col;
+  int64_t skip;  // of its pixels, which the run before has, too
+};
+
+struct RunProduct {
+  const CodeProduct* of;
+  const CodeWord* images[kSumTiles];  // of each run
+  const CodeWord* weights;            // a panel
+  const int32_t* start;
+  int64_t words;  // that one instruction takes
+  int32_t* sums;  // [runs][kMatrixRows][V * kLanes]
+};
+
+// Runs times V vectors of channels.
+template <int V, int Runs>
+OCTET_NOINLINE void multiply_runs(const RunProduct& p) {
+  static_assert(V * Runs <= kSumTiles);
+  constexpr int64_t kWidth = V * kLanes;
+  const CodeProduct& c = *p.of;
+  const int64_t words = p.words;
+  const int64_t pixel = c.pixel * sizeof(CodeWord);
+  unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
+    unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+      load_tile<r * V + v>(p.start + v * kLanes, 0);
+    });
+  });
+  const CodeWord* weights = p.weights;
+  for (int64_t s = 0; s < c.segment_count; ++s) {
+    int64_t at = c.segments[s];
+    for (const int64_t end = at + c.steps; at < end; at += words) {
+      unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+        load_tile<kWeightTile + v>(weights + v * kLanes,
+                                   kWidth * sizeof(CodeWord));
+      });
+      unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
+        constexpr int kImage = kImageTile + r % 2;
+        load_tile<kImage>(p.images[r] + at, pixel);
+        unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+          add_tile_product<r * V + v, kImage, kWeightTile + v>();
+        });
+      });
+      weights += words * kWidth;
+    }
+  }
+  unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
+    unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
+      store_tile<r * V + v>(p.sums + r * kMatrixRows * kWidth + v * kLanes,
+                            kWidth * sizeof(int32_t));
+    });
+  });
+}
+
+template <int V>
+OCTET_INLINE void multiply_runs(const RunProduct& p, int runs) {
+  switch (runs) {
+    case 1:
+      return multiply_runs<V, 1>(p);
+    case 2:
+      return multiply_runs<V, 2>(p);
+    case 3:
+      if constexpr (V == 1) multiply_runs<V, 3>(p);
+      return;
+    default:
+      if constexpr (V == 1) multiply_runs<V, 4>(p);
+  }
+}
+
+// Of channels [k, k + V vectors).
+template <int V, bool Fuse>
+OCTET_INLINE void multiply_panel(const CodeProduct& c, int64_t words, int64_t k,
+                                 const Epilogue& e) {
+  constexpr int kWidth = V * kLanes;
+  constexpr int kMost = kSumTiles / V;
+  alignas(64) int32_t sums[kMost * kMatrixRows * kWidth];
+  const int channels = panel_channels(k, c.channels);
+  const int64_t size = c.cols < kMatrixRows ? c.cols : kMatrixRows;
+  PixelRun runs[kMost];
+  RunProduct p{
+      &c,          {},    c.weights + k * c.panel_rows + c.first_row * kWidth,
+      c.start + k, words, sums};
+  int count = 0;
+  const auto finish = [&]() OCTET_INLINE_LAMBDA {
+    multiply_runs<V>(p, count);
+    for (int i = 0; i < count; ++i) {
+      const PixelRun& run = runs[i];
+      finish_tile<Fuse>(sums + (i * kMatrixRows + run.skip) * kWidth,
+                        {run.row, run.col + run.skip, size - run.skip, kWidth},
+                        k, channels, e);
+    }
+    count = 0;
+  };
+  for (int64_t row = 0; row < c.rows; ++row) {
+    for (int64_t next = 0; next < c.cols; next += size) {
+      // A last run that is shorter begins earlier.
+      const int64_t col = next + size > c.cols ? c.cols - size : next;
+      runs[count] = {row, col, next - col};
+      p.images[count] = c.image + row * c.line + col * c.pixel;
+      if (++count == kMost) finish();
+    }
+  }
+  if (count > 0) finish();
+}
+
+template <bool Fuse>
+OCTET_INLINE void multiply_panels(const CodeProduct& c, int64_t words,
+                                  const Epilogue& e) {
+  for (int64_t k = 0; k < c.channels;) {
+    const int vectors = panel_vectors(k, c.channels);
+    if (vectors == 2) {
+      multiply_panel<2, Fuse>(c, words, k, e);
+    } else {
+      multiply_panel<1, Fuse>(c, words, k, e);
+    }
+    k += vectors * kLanes;
+  }
+}
+
+// The most words that whole instructions cut the steps of a segment into.
+OCTET_INLINE int64_t words_at_once(int64_t steps) {
+  int64_t words = steps < kMatrixWords ? steps : kMatrixWords;
+  while (steps % words != 0) --words;
+  return words;
+}
