@@ -8,6 +8,7 @@
 
 constexpr int kMatrixRows = 16;   // of a tile register
 constexpr int kMatrixWords = 16;  // of 32 bits in each of its rows
+constexpr int64_t kWordBytes = sizeof(CodeWord);
 
 // Which tile registers hold what.
 constexpr int kSumTiles = 4;    // 0 to 3
@@ -82,7 +83,7 @@ OCTET_NOINLINE void multiply_runs(const RunProduct& p) {
   constexpr int64_t kWidth = V * kLanes;
   const CodeProduct& c = *p.of;
   const int64_t words = p.words;
-  const int64_t pixel = c.pixel * sizeof(CodeWord);
+  const int64_t pixel = c.pixel * kWordBytes;
   unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
     unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
       load_tile<r * V + v>(p.start + v * kLanes, 0);
@@ -93,8 +94,7 @@ OCTET_NOINLINE void multiply_runs(const RunProduct& p) {
     int64_t at = c.segments[s];
     for (const int64_t end = at + c.steps; at < end; at += words) {
       unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
-        load_tile<kWeightTile + v>(weights + v * kLanes,
-                                   kWidth * sizeof(CodeWord));
+        load_tile<kWeightTile + v>(weights + v * kLanes, kWidth * kWordBytes);
       });
       unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
         constexpr int kImage = kImageTile + r % 2;
@@ -109,7 +109,7 @@ OCTET_NOINLINE void multiply_runs(const RunProduct& p) {
   unroll<Runs>([&](auto r) OCTET_INLINE_LAMBDA {
     unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
       store_tile<r * V + v>(p.sums + r * kMatrixRows * kWidth + v * kLanes,
-                            kWidth * sizeof(int32_t));
+                            kWidth * kWordBytes);
     });
   });
 }
