@@ -15,11 +15,12 @@ void multiply_codes_amx(const CodeProduct& c, const Epilogue& e) {
   // Steps that hardly fill an instruction.
   if (words < 3 && c.steps > kMatrixWords)
     return kAvx512VnniCodes.multiply(c, e);
-  shape_tiles(c.cols < kMatrixRows ? c.cols : kMatrixRows, words);
+  const Lines lines = lines_of(c);
+  shape_tiles(lines.run, words);
   if (e.fused != nullptr) {
-    multiply_panels<true>(c, words, e);
+    multiply_panels<true>(c, lines, words, e);
   } else {
-    multiply_panels<false>(c, words, e);
+    multiply_panels<false>(c, lines, words, e);
   }
   release_tiles();
 }

@@ -107,10 +107,13 @@ struct FusedValue {
   V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
   Rounding<V> grid2{};
   const void* other;
-  bool clips, quantize2;
+  bool clips, clips2, quantize2;
 
   OCTET_INLINE FusedValue(const Fused& f, int64_t channel)
-      : other(f.other), clips(f.clips), quantize2(f.quantize2) {
+      : other(f.other),
+        clips(f.clips),
+        clips2(f.clips2),
+        quantize2(f.quantize2) {
     if constexpr (Other != OtherTerm::none) {
       a = load<V>(f.a + channel);
       b = load<V>(f.b + channel);
@@ -131,7 +134,7 @@ struct FusedValue {
   OCTET_INLINE V at(V v, int64_t other_at) const {
     if constexpr (Other != OtherTerm::none) v = v * a + b;
     if constexpr (Other > OtherTerm::affine) {
-      v = clip<V>(v, low2, high2);
+      if (clips2) v = clip<V>(v, low2, high2);
       if (quantize2) v = rounded<V>(codes<V>(v, grid2) * grid2.scale);
       V u;
       if constexpr (Other == OtherTerm::floats) {

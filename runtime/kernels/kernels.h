@@ -112,7 +112,8 @@ struct Fused {
   float other_scale = 1;
   float other_zero = -0.0f;  // is added to it: +0 makes +0 of -0
   float low = 0, high = 0;
-  bool clips = true;  // else [low, high] holds all values, or outputs clip
+  bool clips = true;   // else [low, high] holds all values, or outputs clip
+  bool clips2 = true;  // else [low2, high2] holds all values
   int output_count = 0;
   FusedOutput outputs[kMostFusedOutputs];
   bool* nan = nullptr;  // set where one has no code

@@ -61,9 +61,34 @@ OCTET_INLINE void shape_tiles(int64_t pixels, int64_t words) {
 
 OCTET_INLINE void release_tiles() { asm volatile("tilerelease"); }
 
-// Pixels of one row of outputs whose sums take one register.
+// The pixels of a product's outputs, in lines that are cut into runs: each row
+// by itself, or, where that makes fewer runs, all rows as they lie in the
+// image, with the pixels between them, whose sums nobody reads.
+struct Lines {
+  int64_t count, pixels;
+  int64_t pitch;  // from row to row
+  int64_t run;    // pixels at once
+};
+
+OCTET_INLINE int64_t runs_of(int64_t pixels) {
+  return (pixels + kMatrixRows - 1) / kMatrixRows;
+}
+
+OCTET_INLINE Lines lines_of(const CodeProduct& c) {
+  Lines lines{c.rows, c.cols, c.cols, 0};
+  const int64_t pitch = c.line / c.pixel;
+  const int64_t joined = (c.rows - 1) * pitch + c.cols;
+  if (pitch * c.pixel == c.line && pitch >= c.cols &&
+      runs_of(joined) < c.rows * runs_of(c.cols)) {
+    lines = {1, joined, pitch, 0};
+  }
+  lines.run = lines.pixels < kMatrixRows ? lines.pixels : kMatrixRows;
+  return lines;
+}
+
+// Neighbouring pixels of a line, whose sums take one register.
 struct PixelRun {
-  int64_t row, col;
+  int64_t line, first;
   int64_t skip;  // of its pixels, which the run before has, too
 };
 
@@ -129,36 +154,57 @@ OCTET_INLINE void multiply_runs(const RunProduct& p, int runs) {
   }
 }
 
+// The sums of a run to where they go, row by row.
+template <bool Fuse>
+OCTET_INLINE void finish_run(const CodeProduct& c, const Lines& lines,
+                             const PixelRun& run, const int32_t* sums,
+                             int width, int64_t k, int channels,
+                             const Epilogue& e) {
+  const int64_t end = run.first + lines.run;
+  for (int64_t at = run.first + run.skip; at < end;) {
+    const int64_t row = at < lines.pitch ? 0 : at / lines.pitch;
+    const int64_t col = at - row * lines.pitch;
+    if (col < c.cols) {
+      const int64_t left = c.cols - col;
+      const int64_t count = end - at < left ? end - at : left;
+      finish_tile<Fuse>(sums + (at - run.first) * width,
+                        {run.line + row, col, count, width}, k, channels, e);
+    }
+    at += lines.pitch - col;
+  }
+}
+
 // Of channels [k, k + V vectors).
 template <int V, bool Fuse>
-OCTET_INLINE void multiply_panel(const CodeProduct& c, int64_t words, int64_t k,
-                                 const Epilogue& e) {
+OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
+                                 int64_t words, int64_t k, const Epilogue& e) {
   constexpr int kWidth = V * kLanes;
   constexpr int kMost = kSumTiles / V;
   alignas(64) int32_t sums[kMost * kMatrixRows * kWidth];
   const int channels = panel_channels(k, c.channels);
-  const int64_t size = c.cols < kMatrixRows ? c.cols : kMatrixRows;
   PixelRun runs[kMost];
-  RunProduct p{
-      &c,          {},    c.weights + k * c.panel_rows + c.first_row * kWidth,
-      c.start + k, words, sums};
+  RunProduct p{};
+  p.of = &c;
+  p.weights = c.weights + k * c.panel_rows + c.first_row * kWidth;
+  p.start = c.start + k;
+  p.words = words;
+  p.sums = sums;
   int count = 0;
   const auto finish = [&]() OCTET_INLINE_LAMBDA {
     multiply_runs<V>(p, count);
     for (int i = 0; i < count; ++i) {
-      const PixelRun& run = runs[i];
-      finish_tile<Fuse>(sums + (i * kMatrixRows + run.skip) * kWidth,
-                        {run.row, run.col + run.skip, size - run.skip, kWidth},
-                        k, channels, e);
+      finish_run<Fuse>(c, lines, runs[i], sums + i * kMatrixRows * kWidth,
+                       kWidth, k, channels, e);
     }
     count = 0;
   };
-  for (int64_t row = 0; row < c.rows; ++row) {
-    for (int64_t next = 0; next < c.cols; next += size) {
+  for (int64_t line = 0; line < lines.count; ++line) {
+    for (int64_t next = 0; next < lines.pixels; next += lines.run) {
       // A last run that is shorter begins earlier.
-      const int64_t col = next + size > c.cols ? c.cols - size : next;
-      runs[count] = {row, col, next - col};
-      p.images[count] = c.image + row * c.line + col * c.pixel;
+      const int64_t left = lines.pixels - next;
+      const int64_t skip = left < lines.run ? lines.run - left : 0;
+      runs[count] = {line, next - skip, skip};
+      p.images[count] = c.image + line * c.line + (next - skip) * c.pixel;
       if (++count == kMost) finish();
     }
   }
@@ -166,14 +212,14 @@ OCTET_INLINE void multiply_panel(const CodeProduct& c, int64_t words, int64_t k,
 }
 
 template <bool Fuse>
-OCTET_INLINE void multiply_panels(const CodeProduct& c, int64_t words,
-                                  const Epilogue& e) {
+OCTET_INLINE void multiply_panels(const CodeProduct& c, const Lines& lines,
+                                  int64_t words, const Epilogue& e) {
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
     if (vectors == 2) {
-      multiply_panel<2, Fuse>(c, words, k, e);
+      multiply_panel<2, Fuse>(c, lines, words, k, e);
     } else {
-      multiply_panel<1, Fuse>(c, words, k, e);
+      multiply_panel<1, Fuse>(c, lines, words, k, e);
     }
     k += vectors * kLanes;
   }

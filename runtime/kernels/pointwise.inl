@@ -186,6 +186,7 @@ void prepare(Fused& f) {
   }
   const float infinity = __builtin_inff();
   f.clips = f.low > -infinity || f.high < infinity;
+  f.clips2 = f.low2 > -infinity || f.high2 < infinity;
   // Rounding keeps the order: codes of what is clipped are codes, clipped at
   // the bounds' own.
   if (!quantized || !f.clips || f.activate != nullptr) return;
