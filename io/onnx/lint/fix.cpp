@@ -165,7 +165,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
   };
   const bool tensorrt = target != LintTarget::onnxruntime;
   if (tensorrt) repair(lint::make_signed);
-  repair(lint::add_zero_points);
+  if (tensorrt) repair(lint::add_zero_points);
   repair(lint::match_zero_points);
   repair(lint::write_axes);
   repair(lint::raise_scales);

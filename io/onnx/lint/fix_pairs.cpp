@@ -1,5 +1,6 @@
 // Repairs of Q and DQ nodes, whatever the values.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,30 @@ namespace {
 void set_input(Node& node, int index, const std::string& value) {
   while (node.input_size() <= index) node.add_input("");
   node.set_input(index, value);
+}
+
+// Whether codes get others around them, which stay what they are.
+bool pads_codes(const LintGraph& graph, const std::string& codes) {
+  return std::ranges::any_of(graph.view().readers(codes),
+                             [&](const Node* reader) {
+                               return is_op(*reader, {"Pad"}) ||
+                                      (graph.commutes(*reader) &&
+                                       pads_codes(graph, reader->output(0)));
+                             });
+}
+
+// The least and the largest value that a Q with one scale gives.
+std::optional<std::pair<double, double>> range_of(const LintGraph& graph,
+                                                  const Node& quantize) {
+  const int32_t type = graph.view().element_type(quantize.output(0));
+  const bool is_signed = type == onnx::TensorProto::INT8;
+  if (!is_signed && type != onnx::TensorProto::UINT8) return {};
+  const auto scales = graph.scales(quantize);
+  const auto zero = graph.zero_points(quantize);
+  if (!scales || scales->size() != 1 || !zero || zero->size() != 1) return {};
+  const double lowest = is_signed ? -128 : 0;
+  return std::pair((lowest - zero->front()) * scales->front(),
+                   (lowest + 255 - zero->front()) * scales->front());
 }
 
 }  // namespace
@@ -36,6 +61,7 @@ void make_signed(Repairer& repairer) {
       const auto readers = repairer.dequantizers_of(node);
       if (!graph.scales(node) || !around_128(node) ||
           !repairer.ends_in_dequantizers(node.output(0)) ||
+          pads_codes(graph, node.output(0)) ||
           !std::ranges::all_of(readers, [&](const Node* reader) {
             return around_128(*reader);
           })) {
@@ -83,8 +109,8 @@ void add_zero_points(Repairer& repairer) {
       set_input(repairer.changed(*reader), 2, zeros);
     }
     repairer.tell("E03", node,
-                  "a zero point of int8: ONNX read uint8 and lost what is "
-                  "below 0, TensorRT reads int8");
+                  "a zero point of int8, as TensorRT reads it: to ONNX codes "
+                  "were 0 to 255, now they are -128 to 127");
   }
 }
 
@@ -216,7 +242,7 @@ void join_equal_pairs(Repairer& repairer) {
   }
 }
 
-// P16
+// P16. What the pair clipped is clipped further on: uint8 from 0 is a ReLU.
 void free_outputs(Repairer& repairer) {
   const LintGraph& graph = repairer.graph();
   for (const Node& node : repairer.nodes()) {
@@ -229,15 +255,24 @@ void free_outputs(Repairer& repairer) {
         graph.is_constant(quantize->input(0))) {
       continue;
     }
+    const auto range = range_of(repairer.graph(), *quantize);
+    if (!range) continue;
     Node& changed = repairer.changed(node);
     const std::string source = repairer.changed(*quantize).input(0);
-    changed.set_op_type("Identity");
+    changed.set_op_type("Clip");
     changed.clear_domain();
     changed.clear_attribute();
     changed.clear_input();
     changed.add_input(source);
+    changed.add_input(
+        repairer.add_floats(node.output(0) + "_min", {}, {range->first}));
+    changed.add_input(
+        repairer.add_floats(node.output(0) + "_max", {}, {range->second}));
     repairer.tell("P16", node,
-                  "the output is no longer rounded to the scale of that pair");
+                  fmt::format("the output is no longer rounded to the scale of "
+                              "that pair, but clipped to [{:g}, {:g}] as it "
+                              "was",
+                              range->first, range->second));
   }
 }
 

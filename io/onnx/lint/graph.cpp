@@ -128,17 +128,24 @@ bool LintGraph::is_per_tensor(const Node& node) const {
   return dims && (dims->empty() || *dims == std::vector<int64_t>{1});
 }
 
+std::optional<std::vector<double>> LintGraph::zero_points(
+    const Node& node) const {
+  if (node.input_size() < 3 || node.input(2).empty()) {
+    return std::vector<double>{0};
+  }
+  return numbers(node.input(2));
+}
+
+bool LintGraph::has_grid(const Node& node) const {
+  return scales(node).has_value() && zero_points(node).has_value();
+}
+
 bool LintGraph::same_grid(const Node& a, const Node& b) const {
-  const auto zero_point = [&](const Node& node) {
-    return node.input_size() > 2 && !node.input(2).empty()
-               ? numbers(node.input(2))
-               : std::vector<double>{0};
-  };
   const auto all_zero = [](const std::vector<double>& values) {
     return std::ranges::all_of(values, [](double v) { return v == 0; });
   };
   const auto first = scales(a), second = scales(b);
-  const auto zero = zero_point(a), other = zero_point(b);
+  const auto zero = zero_points(a), other = zero_points(b);
   return first && second && *first == *second && zero && other &&
          (*zero == *other || (all_zero(*zero) && all_zero(*other)));
 }

@@ -56,8 +56,11 @@ class LintGraph {
 
   /// Of a Q or DQ; nothing if the graph computes them.
   std::optional<std::vector<double>> scales(const Node& node) const;
+  std::optional<std::vector<double>> zero_points(const Node& node) const;
   /// One scale for the whole tensor, whatever its shape.
   bool is_per_tensor(const Node& node) const;
+  /// Whether its scales and zero points are constants that can be read.
+  bool has_grid(const Node& node) const;
   /// Whether both have the same constant scales and zero points.
   bool same_grid(const Node& a, const Node& b) const;
 

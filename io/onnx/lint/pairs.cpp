@@ -111,7 +111,8 @@ void judge_dequantize(const LintGraph& graph, const Node& dequantize,
                    "its codes come from no Q and are no constant",
                    "put QuantizeLinear before it");
     }
-  } else if (!graph.same_grid(*quantize, dequantize)) {
+  } else if (graph.has_grid(*quantize) && graph.has_grid(dequantize) &&
+             !graph.same_grid(*quantize, dequantize)) {
     findings.add("P18", dequantize,
                  fmt::format("its scale is not that of '{}'",
                              printable(name_of(*quantize))),
