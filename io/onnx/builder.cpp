@@ -84,9 +84,11 @@ void set_type(onnx::TypeProto& type, const Shape& shape, int64_t batch) {
 }
 
 std::string unique(std::unordered_set<std::string>& taken,
-                   const std::string& name) {
+                   const std::string& name,
+                   const std::unordered_set<std::string>& kept = {}) {
   std::string result = name;
-  for (int i = 1; !taken.insert(result).second; ++i) {
+  for (int i = 1;
+       (i > 1 && kept.contains(result)) || !taken.insert(result).second; ++i) {
     result = fmt::format("{}_{}", name, i);
   }
   return result;
@@ -164,7 +166,7 @@ std::string GraphBuilder::unique_value(const std::string& name) {
 }
 
 std::string GraphBuilder::unique_node(const std::string& name) {
-  return unique(node_names_, name);
+  return unique(node_names_, name, kept_);
 }
 
 void GraphBuilder::reserve(const std::string& value) {

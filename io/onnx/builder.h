@@ -30,6 +30,9 @@ class GraphBuilder final : public OnnxBuilder {
                         int64_t batch = 0)
       : graph_(graph), opset_(opset), batch_(batch) {}
 
+  /// Keeps a name for the node that asks for it: another one's "_1", "_2", ...
+  /// will not be it.
+  void keep_node_name(const std::string& name) { kept_.insert(name); }
   /// Keeps a value name free for add_input() and add_output().
   /// Throws: ValueError if it is taken.
   void reserve(const std::string& value);
@@ -71,7 +74,7 @@ class GraphBuilder final : public OnnxBuilder {
   onnx::GraphProto& graph_;
   int opset_;
   int64_t batch_;
-  std::unordered_set<std::string> node_names_;
+  std::unordered_set<std::string> node_names_, kept_;
   std::unordered_set<std::string> values_;
   // By the name asked for: indices of the initializers that have it.
   std::unordered_map<std::string, std::vector<int>> initializers_;

@@ -286,6 +286,8 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
     values.add(input, inputs.back());
   }
   const auto nodes = model.nodes();
+  for (const auto& node : nodes)
+    builder.keep_node_name(node->layer->name());
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (values.contains(*nodes[i])) continue;
     const int first = graph.node_size();

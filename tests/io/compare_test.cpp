@@ -81,6 +81,21 @@ TEST(Compare, AnExportedFileHasTheModelsValues) {
   EXPECT_LT(batch_difference(file, noise_samples({4, 3, 6, 5})), 1e-6);
 }
 
+/// Keras' default names: the activation of 'conv2d' may not be the file's
+/// 'conv2d_1', which is the next layer.
+TEST(Compare, ALayerWithAnActivationIsComparedBehindIt) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  SymbolicTensor y =
+      Conv2D({.filters = 17, .activation = "relu", .name = "conv2d"})(x);
+  y = Conv2D({.filters = 4, .activation = "relu", .name = "conv2d_1"})(y);
+  Model network(x, y);
+  const auto file = TracedModel::from_onnx_bytes(to_onnx(network).bytes);
+  const Comparison result = compare_models(TracedModel(std::move(network)),
+                                           file, noise_samples({3, 6, 5, 3}));
+  EXPECT_GT(value_of(result, "conv2d").sqnr(), 110);
+  EXPECT_GT(value_of(result, "conv2d_1").sqnr(), 110);
+}
+
 TEST(Compare, AFoldedNormalizationIsComparedBehindIt) {
   const TracedModel model(small_model());
   const auto folded = TracedModel::from_onnx_bytes(
