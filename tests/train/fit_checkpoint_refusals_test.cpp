@@ -130,6 +130,11 @@ TEST(FitCheckpoints, OfAnotherModelAreRefused) {
               HasSubstr("model seed of the model: 3 there, 4 here"));
   EXPECT_THAT(refusal(job, calibrated(image_network())),
               HasSubstr("model quantizers: nothing there, "));
+  Model trained = image_network();
+  Variable kernel = trained.layer("conv").parameters()[0].variable;
+  kernel.assign(Tensor::full(kernel.shape(), 0.5f));
+  EXPECT_THAT(refusal(job, std::move(trained)),
+              HasSubstr("fit digest of the weights before the fit: "));
   Model frozen = image_network();
   frozen.layer("norm").set_trainable(false);
   EXPECT_THAT(refusal(job, std::move(frozen)),

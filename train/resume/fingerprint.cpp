@@ -54,6 +54,14 @@ int64_t hash_of(const Batch& batch) {
   return static_cast<int64_t>(hash.value());
 }
 
+int64_t hash_of(const Model& model) {
+  Fnv1a hash;
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    add(hash, parameter.variable.value());
+  }
+  return static_cast<int64_t>(hash.value());
+}
+
 /// The first batch as it is trained on has data, seed, batch size and
 /// augmentation in it.
 Config data_fingerprint(const FitOptions& options, const DataSplit& data,
@@ -97,6 +105,7 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       .set("optimizer", options.optimizer.config())
       .set("callbacks", names_of(options.callbacks))
       .set("data", data_fingerprint(options, data, batch_size))
+      .set("digest of the weights before the fit", hash_of(model))
       .set("parameters", std::move(parameters));
 }
 

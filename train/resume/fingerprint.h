@@ -12,8 +12,9 @@
 
 namespace octet::train {
 
-/// Options, optimizer, data and the names of the trained parameters. The data
-/// is hashed by its first batch and its first validation sample.
+/// Options, optimizer, data, the weights the fit begins with and the names of
+/// those it trains. The data is hashed by its first batch and its first
+/// validation sample.
 Config fit_fingerprint(const Model& model, const FitOptions& options,
                        const DataSplit& data, int64_t batch_size,
                        const TrainedOutputs& trained);

@@ -68,7 +68,8 @@ struct FitOptions {
   int64_t workers = 1;   ///< threads that make them ahead
   /// Where states of the fit are kept; io::checkpoint_folder makes one.
   std::shared_ptr<Checkpointer> checkpoints = {};
-  /// Go on from the newest whole state there, or begin if there is none.
+  /// Go on from the newest whole state there, or begin if there is none. The
+  /// model is as it was when the fit began.
   bool resume = false;
 };
 
