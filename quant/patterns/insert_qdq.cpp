@@ -205,7 +205,9 @@ Model insert_qdq(const Model& model, const std::vector<PatternMatch>& matches,
   const QdqPlan plan = plan_of_matches(model, matches, config);
   if (plan.points.empty()) {
     throw ValueError(fmt::format(
-        "insert_qdq: expected matches with points to apply to '{}', got none",
+        "insert_qdq: expected matches with points to apply to '{}', got none. "
+        "Hint: no layer is part of a pattern; the policies tensorrt and "
+        "toolkit go by layers",
         model.name()));
   }
   return apply(plan, model);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,6 +54,25 @@ double mean_bits(const std::vector<MixedLayer>& layers) {
   return count > 0 ? bits / count : kWide;
 }
 
+// The one that adds least noise of those that meet the budget by themselves,
+// else the one that adds least for what it saves.
+MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
+                           const std::vector<MixedLayer>& layers,
+                           const MixedOptions& options) {
+  MixedLayer *next = nullptr, *enough = nullptr;
+  for (MixedLayer* layer : cheapest) {
+    if (layer->bits != kWide) continue;
+    if (next == nullptr) next = layer;
+    layer->bits = options.narrow;
+    const bool meets = mean_bits(layers) <= options.mean_bits;
+    layer->bits = kWide;
+    if (meets && (enough == nullptr || noise(*layer) < noise(*enough))) {
+      enough = layer;
+    }
+  }
+  return enough != nullptr ? enough : next;
+}
+
 }  // namespace
 
 MixedPrecision auto_mixed(const Model& model, const Dataset& data,
@@ -84,9 +104,16 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
   std::ranges::stable_sort(cheapest, {}, [](const MixedLayer* layer) {
     return noise(*layer) / static_cast<double>(layer->weights);
   });
-  for (MixedLayer* layer : cheapest) {
-    if (mean_bits(result.layers) <= options.mean_bits) break;
-    layer->bits = options.narrow;
+  while (mean_bits(result.layers) > options.mean_bits) {
+    next_to_narrow(cheapest, result.layers, options)->bits = options.narrow;
+  }
+  // A large layer at the end may have made others' bits spare.
+  for (MixedLayer* layer : cheapest | std::views::reverse) {
+    if (layer->bits == kWide) continue;
+    layer->bits = kWide;
+    if (mean_bits(result.layers) > options.mean_bits) {
+      layer->bits = options.narrow;
+    }
   }
   result.mean_bits = mean_bits(result.layers);
   return result;
