@@ -157,11 +157,13 @@ Tensor read_labels(const fs::path& path, int64_t count) {
   if (labels.dtype() == DType::i32) labels = as_i64<int32_t>(labels);
   if (labels.dtype() == DType::u8) labels = as_i64<uint8_t>(labels);
   const Shape& shape = labels.shape();
-  const bool classes = labels.dtype() == DType::i64 && shape.rank() == 1;
+  const bool classes =
+      labels.dtype() == DType::i64 && (shape.rank() == 1 || shape.rank() >= 3);
   const bool targets = labels.dtype() == DType::f32 && shape.rank() >= 1;
   if (!classes && !targets) {
     throw FormatError(fmt::format(
-        "'{}': expected int64 [N], the classes, got {} {}. Hint: {}",
+        "'{}': expected int64 [N] or [N,H,W], the classes, got {} {}. Hint: "
+        "{}",
         path.string(), to_string(labels.dtype()), shape.to_string(),
         shape.rank() == 2 && shape[1] > 1
             ? "one of many (one-hot) is labels.argmax(1)"

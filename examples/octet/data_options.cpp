@@ -66,7 +66,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
 
 }  // namespace
 
-void add_data_options(Command& command, DataOptions& o) {
+void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
   command
       .add("--data", o.paths,
            "samples: x.npy, a folder of images, of IDX files or of CIFAR; "
@@ -75,7 +75,10 @@ void add_data_options(Command& command, DataOptions& o) {
       .required();
   command
       .add("--labels", o.labels,
-           "int64 [N], the classes of an x.npy; float32 [N,...], its targets")
+           labels == LabelKinds::classes
+               ? "int64 [N], or [N,H,W] for each pixel: the classes of an x.npy"
+               : "int64 [N], or [N,H,W] for each pixel: the classes of an "
+                 "x.npy; float32 [N,...], its targets")
       .type("Y.npy");
   command
       .add("--preprocess", o.preprocess,

@@ -34,7 +34,10 @@ struct DataOptions {
 };
 
 /// Adds --data, --labels, --preprocess and --skip-corrupt.
-void add_data_options(Command& command, DataOptions& options);
+/// What a command can do with labels.
+enum class LabelKinds { classes, classes_and_targets };
+void add_data_options(Command& command, DataOptions& options,
+                      LabelKinds labels = LabelKinds::classes_and_targets);
 
 /// What the data is to be for: the inputs of a model, by their names.
 struct DataTarget {

@@ -51,7 +51,8 @@ Model drawn_model(const Options& o) {
 }
 
 void graph(Options o) {
-  choose_policy(o.placement);
+  if (!o.int8) check_no_placement(o.placement, "which --int8 asks for");
+  choose_policy(o.placement, o.target);
   if (!o.output.empty()) {
     check_output(o.output);
     check_not_read(o.output, {o.model.what});

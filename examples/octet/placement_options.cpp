@@ -99,6 +99,24 @@ void add_placement_options(Command& command, PlacementOptions& o) {
       .show_default();
 }
 
+void check_no_placement(const PlacementOptions& o, std::string_view hint) {
+  const PlacementOptions none;
+  const std::pair<bool, const char*> given[] = {
+      {o.mode != none.mode, "--mode"},
+      {!o.policy.empty(), "--policy"},
+      {o.on_unknown != none.on_unknown, "--on-unknown"},
+      {!o.cases.empty(), "--case"},
+      {o.spec.has_value(), "--spec"},
+      {o.strict, "--strict"},
+      {!o.excluded.empty(), "--exclude"},
+      {!o.bits.empty(), "--bits"}};
+  for (const auto& [is_given, option] : given) {
+    if (!is_given) continue;
+    throw UnsupportedError(
+        fmt::format("{}: places Q/DQ in a float model, {}", option, hint));
+  }
+}
+
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target) {
   if (!options.policy.empty()) return;

@@ -33,6 +33,10 @@ void add_placement_options(Command& command, PlacementOptions& options);
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 
+/// Throws: UnsupportedError if an option is given; `hint` is "--int8". Before
+/// choose_policy().
+void check_no_placement(const PlacementOptions& options, std::string_view hint);
+
 /// Throws: ValueError for a policy whose codes the reader does not take.
 void check_reader(const PlacementOptions& options,
                   const std::optional<std::string>& target);

@@ -227,6 +227,12 @@ int64_t count_right(const Tensor& y, const Tensor& labels,
                     type_name(y.dtype()), y.shape().to_string()));
   }
   const int64_t classes = y.shape()[1];
+  if (classes < 2) {
+    throw UnsupportedError(fmt::format(
+        "--labels: expected scores float32 [N,classes], got {}. Hint: one "
+        "score is a probability or a logit; octet evaluate knows which",
+        y.shape().to_string()));
+  }
   int64_t right = 0;
   for (int64_t i = 0; i < y.shape()[0]; ++i) {
     const int64_t label = labels.data<int64_t>()[static_cast<size_t>(i)];

@@ -159,9 +159,11 @@ void run_qat(Options o) {
     print(fmt::format("{} for validation: {}\n",
                       parts.validation ? judged.size() : 0,
                       parts.validation_is));
-    print(fmt::format("preset {}: {}; {} epochs at a rate of {:g}\n",
-                      preset.name, preset.description, options.epochs,
-                      options.optimizer.learning_rate()));
+    print(fmt::format(
+        "preset {}: {}{}; {} epochs at a rate of {:g}\n", preset.name,
+        preset.description,
+        o.placement.bits.empty() ? "" : ", but --bits " + o.placement.bits,
+        options.epochs, options.optimizer.learning_rate()));
   }
   const auto measure = [&](const char* what, const Model& m) {
     return Figures{

@@ -64,7 +64,7 @@ struct Options {
 /// Q/DQ by the options; with --mean-bits its weights in 8 or 4 bits, as they
 /// bear it.
 Model placed(const Model& model, const Dataset& data, const Options& o,
-             std::string& report) {
+             std::string& report, Config& figures) {
   if (o.mean_bits == 0) return quantized(model, o.placement);
   if (!o.placement.bits.empty()) {
     throw UnsupportedError("--mean-bits: expected no --bits, got both");
@@ -79,6 +79,11 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
         const quant::MixedPrecision mixed = quant::auto_mixed(
             m, data, {.mean_bits = o.mean_bits, .quantize = options});
         report += mixed.to_string() + "\n";
+        Config bits(Config::Object{});
+        for (const quant::MixedLayer& layer : mixed.layers) {
+          bits.set(layer.layer, int64_t{layer.bits});
+        }
+        figures.set("mean_bits", mixed.mean_bits).set("bits", std::move(bits));
         options.bits = mixed.bits();
         options.weight.rule = quant::ScaleRule::fixed;
         return options;
@@ -224,8 +229,9 @@ void quantize(Options o) {
   }
   const Dataset data = data_for("quantize", model, opened.train);
   std::string report;
-  Model int8 =
-      o.ladder ? climb(model, data, o, report) : placed(model, data, o, report);
+  Config mixed(Config::Object{});
+  Model int8 = o.ladder ? climb(model, data, o, report)
+                        : placed(model, data, o, report, mixed);
   if (!o.ladder) {
     report += calibrate(int8, data, o.calibration,
                         !o.placement.bits.empty() || o.mean_bits > 0);
@@ -243,6 +249,7 @@ void quantize(Options o) {
                                                 &data, o.model.limits());
   if (o.json) {
     Config config = to_config(compared);
+    for (const auto& [key, value] : mixed.as_object()) config.set(key, value);
     config.set("output", o.output)
         .set("nodes", file.nodes)
         .set("qdq_pairs", file.qdq_pairs)
@@ -273,7 +280,7 @@ void add_quantize(CommandLine& program) {
                                          "got '" +
                                              path + "'";
       });
-  add_data_options(command, o.data);
+  add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,

@@ -191,8 +191,12 @@ void add_graph(const Options& o, const Model& model, io::Report& report) {
     report.notes.push_back("No lint: " + report.graph->note);
     return;
   }
+  const io::OnnxOptions form =
+      target == io::LintTarget::onnxruntime
+          ? io::OnnxOptions::for_target(io::OnnxTarget::onnxruntime)
+          : io::OnnxOptions();
   report.lint =
-      io::lint_onnx_bytes(io::to_onnx(model).bytes, {.target = target});
+      io::lint_onnx_bytes(io::to_onnx(model, form).bytes, {.target = target});
 }
 
 void add_noise(const Options& o, const Model& model,

@@ -15,6 +15,7 @@
 #include "calibration_options.h"
 #include "commands.h"
 #include "data_options.h"
+#include "loss_options.h"
 #include "named_files.h"
 #include "placement_options.h"
 #include "read_model.h"
@@ -77,30 +78,51 @@ Config to_config(const quant::Sensitivity& s) {
   return config;
 }
 
+/// Of one probability or logit: the metric, which classes are not.
+std::function<double(const Model&, const Dataset&)> score_of(
+    const Measured& by) {
+  return [by](const Model& model, const Dataset& samples) {
+    return train::evaluate(
+               model, samples,
+               {.loss = by.loss, .metrics = by.metrics, .verbose = false})
+        .metrics[0]
+        .value;
+  };
+}
+
 void sensitivity(Options o) {
   constexpr int64_t kUsual = 1024;
-  choose_policy(o.placement);
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
   const io::OpenedData opened = open_data(o.data, target_of(model));
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
-  if (quant::quantizers(std::as_const(model)).empty()) {
+  const bool quantized_before =
+      !quant::quantizers(std::as_const(model)).empty();
+  if (!quantized_before) {
+    choose_policy(o.placement);
     if (o.calibration.samples == 0) {
       o.calibration.samples = std::min(kUsual, data.size());
     }
     model = quantized(model, o.placement);
     (void)calibrate(model, data, o.calibration, !o.placement.bits.empty());
-  } else if (is_onnx(o.model.what)) {
+  } else {
+    check_no_placement(o.placement, "got a quantized one");
+  }
+  if (quantized_before && is_onnx(o.model.what)) {
     warn(
         "sensitivity: weights of an ONNX file lie on their grid already, so "
         "that their rounding is not seen. Hint: give the float model");
   }
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
-  const quant::Sensitivity result =
-      quant::sensitivity(model, judged, {.samples = o.measured});
+  quant::SensitivityOptions options{.samples = o.measured};
+  if (judged.label_type() == DType::i64 && model.outputs().size() == 1 &&
+      model.outputs()[0].shape()[-1] == 1) {
+    options.score = score_of(measured_by("auto", model, judged));
+  }
+  const quant::Sensitivity result = quant::sensitivity(model, judged, options);
   print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());
 }
 

@@ -1,11 +1,14 @@
 // draw(): the layers of a model.
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/io/drawing.h>
+#include <octet/io/onnx.h>
+#include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
@@ -83,9 +86,15 @@ Sketch sketch_of(const Model& model) {
   return sketch;
 }
 
-/// What the nodes that layers write become, layer by layer.
+/// What the nodes that layers write become, layer by layer; of a model that is
+/// folded already where the target wants it.
 std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
-  ExportedGraph exported = build_onnx(model, {});
+  OnnxOptions form;
+  if (target == LintTarget::onnxruntime) {
+    form = OnnxOptions::for_target(OnnxTarget::onnxruntime);
+    form.fold_batch_norm = false;
+  }
+  ExportedGraph exported = build_onnx(model, form);
   check_onnx(exported.model);
   const GraphView view(exported.model.graph());
   const lint::LintGraph graph(view);
@@ -106,7 +115,12 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
 
 }  // namespace
 
-Drawing draw(const Model& model, const DrawOptions& options) {
+Drawing draw(const Model& given, const DrawOptions& options) {
+  std::optional<Model> folded;
+  if (options.target == LintTarget::onnxruntime) {
+    folded = quant::fold_batch_norm(given);
+  }
+  const Model& model = folded ? *folded : given;
   Sketch sketch = sketch_of(model);
   std::string note;
   try {
