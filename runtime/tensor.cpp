@@ -6,6 +6,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/isa.h>
+#include <octet/runtime/parallel.h>
 #include <octet/runtime/tensor.h>
 
 #include "arena.h"
@@ -172,6 +173,51 @@ Tensor Tensor::slice(int64_t first, int64_t count) const {
 
 namespace {
 
+// Where neighbours in the source are not those of the result, but lie along
+// `run`: blocks that both sides read and write by whole lines of a cache.
+template <class T>
+void gather_blocks(T* to, const T* from, std::span<const int64_t> dims,
+                   std::span<const int64_t> strides, size_t run) {
+  constexpr int64_t kBlock = 16;
+  const size_t last = dims.size() - 1;
+  std::array<int64_t, Shape::kMaxRank> to_strides{};
+  int64_t size = 1;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    to_strides[axis] = size;
+    size *= dims[axis];
+  }
+  const int64_t columns = dims[last];
+  const int64_t blocks = (dims[run] + kBlock - 1) / kBlock;
+  const int64_t tasks = size / (dims[run] * columns) * blocks;
+  const auto copy = [&](int64_t task) {
+    const int64_t first = task % blocks * kBlock;
+    const int64_t end = std::min(first + kBlock, dims[run]);
+    const T* source = from;
+    T* target = to;
+    int64_t rest = task / blocks;
+    for (size_t axis = last; axis-- > 0;) {
+      if (axis == run) continue;
+      source += rest % dims[axis] * strides[axis];
+      target += rest % dims[axis] * to_strides[axis];
+      rest /= dims[axis];
+    }
+    for (int64_t column = 0; column < columns; column += kBlock) {
+      const int64_t to_column = std::min(column + kBlock, columns);
+      for (int64_t i = first; i < end; ++i) {
+        for (int64_t j = column; j < to_column; ++j) {
+          target[i * to_strides[run] + j] = source[i + j * strides[last]];
+        }
+      }
+    }
+  };
+  constexpr int64_t kWorthThreads = int64_t{1} << 15;
+  if (size >= kWorthThreads) {
+    parallel_for(tasks, copy);
+  } else {
+    for (int64_t task = 0; task < tasks; ++task) copy(task);
+  }
+}
+
 // Walks the result in order; `strides` are the source's, per result axis.
 template <class T>
 void gather(T* to, const T* from, std::span<const int64_t> dims,
@@ -179,6 +225,12 @@ void gather(T* to, const T* from, std::span<const int64_t> dims,
   if (dims.empty()) {
     *to = *from;
     return;
+  }
+  if (strides.back() != 1) {
+    for (size_t axis = 0; axis + 1 < dims.size(); ++axis) {
+      if (strides[axis] != 1 || dims[axis] == 1) continue;
+      return gather_blocks(to, from, dims, strides, axis);
+    }
   }
   std::array<int64_t, Shape::kMaxRank> index{};
   const size_t last = dims.size() - 1;

@@ -69,6 +69,17 @@ int Graph::plain(int value) {
   return static_cast<int>(pointwise.size()) - 1;
 }
 
+int Graph::evaluation(int pointwise_of, const Shape& shape, const Grid& grid) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].pointwise == pointwise_of &&
+        same_grid(values[i].grid, grid)) {
+      return static_cast<int>(i);
+    }
+  }
+  values.push_back({.shape = shape, .pointwise = pointwise_of, .grid = grid});
+  return static_cast<int>(values.size()) - 1;
+}
+
 Variable Capture::input(const Shape& shape) {
   const Tensor x(shape.with(0, 1));
   graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
@@ -110,7 +121,7 @@ int Capture::value_of(const Expression& e) {
     const Value& v = at(graph_.values, first);
     if (!v.grid.empty() && same_grid(v.grid, e.grid)) return first;
     if (v.pointwise >= 0 && v.grid.empty()) {
-      return evaluation(v.pointwise, e.shape, e.grid);
+      return graph_.evaluation(v.pointwise, e.shape, e.grid);
     }
   }
   int second = -1;
@@ -118,23 +129,11 @@ int Capture::value_of(const Expression& e) {
     second = value_of(e.second->t.now());
     if (second < 0) return -1;
   }
-  return evaluation(add_pointwise(e, first, second), e.shape, e.grid);
+  return graph_.evaluation(add_pointwise(e, first, second), e.shape, e.grid);
 }
 
 int Capture::value_of(const Variable& v) {
   return value_of(autograd::expression_of(v));
-}
-
-int Capture::evaluation(int pointwise, const Shape& shape, const Grid& grid) {
-  for (size_t i = 0; i < graph_.values.size(); ++i) {
-    const Value& v = graph_.values[i];
-    if (v.pointwise == pointwise && same_grid(v.grid, grid)) {
-      return static_cast<int>(i);
-    }
-  }
-  graph_.values.push_back(
-      {.shape = shape, .pointwise = pointwise, .grid = grid});
-  return static_cast<int>(graph_.values.size()) - 1;
 }
 
 int Capture::add_pointwise(const Expression& given, int first, int second) {
@@ -211,7 +210,7 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
   if (!v.grid.empty() || !holds_zero) return {value, {}};
   const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
-  return {evaluation(pointwise, v.shape, e.grid), pads};
+  return {graph_.evaluation(pointwise, v.shape, e.grid), pads};
 }
 
 // `value` stands for it.
@@ -219,7 +218,7 @@ void Capture::compute(Pointwise p, const Tensor& value) {
   graph_.pointwise.push_back(std::move(p));
   const int last = static_cast<int>(graph_.pointwise.size()) - 1;
   name(value);
-  tensors_[value.raw()] = evaluation(last, value.shape(), {});
+  tensors_[value.raw()] = graph_.evaluation(last, value.shape(), {});
 }
 
 bool Capture::activated(const Variable& x, const kernels::Activation& f,
@@ -271,6 +270,14 @@ bool Capture::called(const Variable& x, const Program::Function& function,
                             .grid = {}},
                            value);
   graph_.calls.push_back(std::move(noted));
+  return true;
+}
+
+bool Capture::pooled(const Variable& x, const kernels::MaxPool& sizes,
+                     const Program::Function& function, const Tensor& value) {
+  if (!called(x, function, value)) return false;
+  const auto [of, pads] = windows_of(autograd::expression_of(x));
+  graph_.calls.back().pool = {sizes, of, pads};
   return true;
 }
 

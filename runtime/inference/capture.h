@@ -43,8 +43,16 @@ struct Value {
   Shape shape;         // [1, ...]
   int call = -1;       // that computes it; -1: an input
   bool sums = false;   // of a linear call
+  bool codes = false;  // a call stores it as codes
   int pointwise = -1;  // what it evaluates, or -1
   Grid grid;
+};
+
+/// The largest values of windows, which may be taken of codes.
+struct Pool {
+  kernels::MaxPool sizes;
+  int value = -1;  // whose windows they are,
+  Pads pads{};     // and zeros around it
 };
 
 /// A linear op, or a function of whole tensors.
@@ -53,6 +61,7 @@ struct Call {
   std::optional<LinearCall> linear;
   Tensor rescale;  // of its codes' sums
   Program::Function function;
+  std::optional<Pool> pool;
   std::vector<int> inputs;  // values
   Pads pads{};              // zeros around the input of a linear op
   bool affine = false;      // the output is what the result is an expression of
@@ -69,6 +78,8 @@ struct Graph {
   int after(int value) const;
   /// The expression that is the value itself.
   int plain(int value);
+  /// What an expression is on a grid; a new value if there is none.
+  int evaluation(int pointwise, const Shape& shape, const Grid& grid);
 };
 
 template <class T>
@@ -97,6 +108,8 @@ class Capture : public Recorder {
                   const Tensor& value) override;
   bool called(const Variable& x, const Program::Function& function,
               const Tensor& value) override;
+  bool pooled(const Variable& x, const kernels::MaxPool& sizes,
+              const Program::Function& function, const Tensor& value) override;
   void padded(const Variable& x, const Pads& pads,
               const Tensor& value) override;
 
@@ -121,7 +134,6 @@ class Capture : public Recorder {
   int value_of(const autograd::Expression& e);
   int value_of(const Variable& v);
   int add_value(Value value, const Tensor& tensor);
-  int evaluation(int pointwise, const Shape& shape, const Grid& grid);
   void compute(Pointwise p, const Tensor& value);
   int add_pointwise(const autograd::Expression& e, int first, int second);
   void fuse(Pointwise& p);

@@ -74,6 +74,10 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     }
     result.stores = text(evaluation->output);
     result.note = evaluation->why;
+  } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
+    result.op = "max_pool";
+    result.reads = text(pool->x);
+    result.stores = text(pool->output);
   } else {
     const auto& call = std::get<CallStep>(step.what);
     result.op = "call";

@@ -35,6 +35,14 @@ struct EvaluateStep {
   int output = -1;
 };
 
+/// The largest codes of windows.
+struct PoolStep {
+  kernels::MaxPool sizes;
+  Pads pads{};  // around the image that they are of
+  int x = -1;
+  int output = -1;
+};
+
 struct CallStep {
   Program::Function function;
   std::vector<int> inputs;
@@ -45,7 +53,7 @@ struct CallStep {
 
 struct Step {
   std::string name;
-  std::variant<FusedStep, EvaluateStep, CallStep> what;
+  std::variant<FusedStep, EvaluateStep, PoolStep, CallStep> what;
   std::vector<int> gone;  // tensors that no later step reads
 };
 

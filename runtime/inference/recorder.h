@@ -41,6 +41,11 @@ class Recorder {
   /// `value` stands for function({x}), which will be called. False as above.
   virtual bool called(const Variable& x, const Program::Function& function,
                       const Tensor& value) = 0;
+  /// `value` stands for function({x}), which takes the largest value of each
+  /// window. False as above.
+  virtual bool pooled(const Variable& x, const kernels::MaxPool& sizes,
+                      const Program::Function& function,
+                      const Tensor& value) = 0;
   /// `value` is x with zeros around its images.
   virtual void padded(const Variable& x, const Pads& pads,
                       const Tensor& value) = 0;

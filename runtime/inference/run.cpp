@@ -44,6 +44,8 @@ class Run {
       run(*fused);
     } else if (const auto* evaluation = std::get_if<EvaluateStep>(&step.what)) {
       run(*evaluation);
+    } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
+      run(*pool);
     } else {
       run(std::get<CallStep>(step.what));
     }
@@ -53,6 +55,7 @@ class Run {
  private:
   void run(const FusedStep& step);
   void run(const EvaluateStep& step);
+  void run(const PoolStep& step);
   void run(const CallStep& step);
   void store(const Reader& reader, const Reader::Rows& rows, int output,
              int64_t image, int64_t row);
@@ -262,6 +265,29 @@ void Run::run(const EvaluateStep& step) {
       product.first.a = tensor(step.multiplier).slice(rows.image, 1);
       store(Reader(product, form), rows, step.output, rows.image, rows.first);
     }
+  });
+}
+
+void Run::run(const PoolStep& step) {
+  const Storage& x = storage(step.x);
+  const Storage& y = storage(step.output);
+  const int64_t bands = band_count(n_, y.h);
+  parallel_for(n_ * bands, [&](int64_t i) {
+    const int64_t image = i / bands, band = i % bands;
+    kernels::CodePool call;
+    call.sizes = step.sizes;
+    call.sizes.c = x.pixel;
+    call.image =
+        image_of(step.x, image) + ((x.pads.top - step.pads.top) * x.row +
+                                   (x.pads.left - step.pads.left) * x.pixel) *
+                                      x.element;
+    call.line = x.row;
+    call.first = y.h * band / bands;
+    call.last = y.h * (band + 1) / bands;
+    call.out = row_of(step.output, image, call.first);
+    call.out_line = y.row;
+    pad(step.output, image, call.first, call.last);
+    plan_.table->codes.max_pool(call);
   });
 }
 

@@ -36,6 +36,9 @@ void find_lifetimes(Program::Plan& plan) {
       use(eval->second, i);
       use(eval->multiplier, i);
       use(eval->output, i);
+    } else if (const auto* pool = std::get_if<PoolStep>(&step.what)) {
+      use(pool->x, i);
+      use(pool->output, i);
     } else {
       const auto& call = std::get<CallStep>(step.what);
       for (const int input : call.inputs) use(input, i);

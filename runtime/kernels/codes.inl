@@ -277,6 +277,46 @@ bool pack_codes(const CodePanels& p) {
   return !nan;
 }
 
+// N codes of each window of a row.
+template <int N>
+OCTET_INLINE void pool_codes_at(const CodePool& p, const Code* image, Code* out,
+                                int64_t row) {
+  typedef Code Vector __attribute__((vector_size(N * sizeof(Code))));
+  const MaxPool& s = p.sizes;
+  const int64_t h = row * s.stride_h - s.top;
+  for (int64_t ow = 0; ow < s.ow; ++ow) {
+    const int64_t w = ow * s.stride_w - s.left;
+    Vector best{};
+    bool begun = false;
+    for (int64_t kh = h < 0 ? -h : 0; kh < s.kh && h + kh < s.h; ++kh) {
+      const Code* from = image + (h + kh) * p.line + w * s.c;
+      for (int64_t kw = w < 0 ? -w : 0; kw < s.kw && w + kw < s.w; ++kw) {
+        Vector v;
+        __builtin_memcpy(&v, from + kw * s.c, sizeof(v));
+        best = begun && best > v ? best : v;
+        begun = true;
+      }
+    }
+    __builtin_memcpy(out + ow * s.c, &best, sizeof(best));
+  }
+}
+
+void max_pool_codes(const CodePool& arguments) {
+  const CodePool p = arguments;
+  const Code* image = static_cast<const Code*>(p.image);
+  Code* out = static_cast<Code*>(p.out);
+  constexpr int kWide = 4 * kLanes / static_cast<int>(sizeof(Code));
+  for (int64_t row = p.first; row < p.last; ++row, out += p.out_line) {
+    int64_t c = 0;
+    for (; c + kWide <= p.sizes.c; c += kWide) {
+      pool_codes_at<kWide>(p, image + c, out + c, row);
+    }
+    for (; c < p.sizes.c; c += kCodesPerWord) {
+      pool_codes_at<kCodesPerWord>(p, image + c, out + c, row);
+    }
+  }
+}
+
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
     .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
@@ -284,4 +324,5 @@ constexpr CodeTable kCodes = {
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,
     .pack = pack_codes,
+    .max_pool = max_pool_codes,
 };

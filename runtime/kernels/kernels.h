@@ -162,6 +162,16 @@ struct CodeProduct : ProductOf<CodeWord> {
   const int32_t* start = nullptr;  // [channels]: what the sums start with
 };
 
+/// Matrices [rows][channels] of weights, one below the other, and where they
+/// are packed to.
+struct WeightPanels {
+  const float* const* blocks = nullptr;
+  int64_t block_count = 0;
+  int64_t rows = 0, channels = 0;
+  int64_t row = 0;       // floats between neighbouring rows
+  float* out = nullptr;  // packed_size(block_count * rows, channels)
+};
+
 /// A matrix [taps][c][channels] of codes, and where it is packed to.
 struct CodePanels {
   const float* codes = nullptr;
@@ -224,6 +234,17 @@ struct MaxPool {
   uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null
 };
 
+/// The same of codes, which are ordered like the values. Rows of the image and
+/// of the outputs lie so many elements apart, pixels sizes.c.
+struct CodePool {
+  MaxPool sizes;  // but for its pointers; c: bytes or shorts of a pixel
+  const void* image = nullptr;
+  int64_t line = 0;
+  void* out = nullptr;  // of row `first`
+  int64_t out_line = 0;
+  int64_t first = 0, last = 0;  // rows of outputs
+};
+
 /// A matrix [rows][channels] rounded to a grid with one scale per channel.
 struct ColumnGrid {
   const float* x = nullptr;
@@ -247,6 +268,7 @@ struct CodeTable {
   void (*multiply)(const CodeProduct&, const Epilogue&);
   /// False if there was a NaN.
   bool (*pack)(const CodePanels&);
+  void (*max_pool)(const CodePool&);
 
   /// Words that the codes of c channels take.
   int64_t words(int64_t c) const {
@@ -274,9 +296,7 @@ struct Table {
   void (*prepare)(Fused&);
   /// Floats that `rows` x `channels` weights take when packed.
   int64_t (*packed_size)(int64_t rows, int64_t channels);
-  /// Packs `blocks` matrices [rows][channels], one below the other.
-  void (*pack)(float* out, const float* const* blocks, int64_t block_count,
-               int64_t rows, int64_t channels);
+  void (*pack)(const WeightPanels&);
   /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
   void (*exponentials)(float* out, const float* x, int64_t n, float shift);
   CodeTable codes;

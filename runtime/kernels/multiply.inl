@@ -280,14 +280,14 @@ int64_t packed_size(int64_t rows, int64_t channels) {
 }
 
 // Panels of two vectors, then one of one; missing channels are zeros.
-void pack(float* out, const float* const* blocks, int64_t block_count,
-          int64_t rows, int64_t channels) {
-  for (int64_t k = 0; k < channels;) {
-    const int64_t width = panel_vectors(k, channels) * kLanes;
-    const int64_t left = panel_channels(k, channels);
-    for (int64_t block = 0; block < block_count; ++block) {
-      for (int64_t row = 0; row < rows; ++row, out += width) {
-        const float* from = blocks[block] + row * channels + k;
+void pack(const WeightPanels& p) {
+  float* out = p.out;
+  for (int64_t k = 0; k < p.channels;) {
+    const int64_t width = panel_vectors(k, p.channels) * kLanes;
+    const int64_t left = panel_channels(k, p.channels);
+    for (int64_t block = 0; block < p.block_count; ++block) {
+      for (int64_t row = 0; row < p.rows; ++row, out += width) {
+        const float* from = p.blocks[block] + row * p.row + k;
         for (int64_t i = 0; i < left; ++i) out[i] = from[i];
         for (int64_t i = left; i < width; ++i) out[i] = 0.0f;
       }

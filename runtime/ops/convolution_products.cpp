@@ -25,6 +25,27 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
   return result;
 }
 
+namespace {
+
+// A panel's place depends on the channels before it alone.
+void pack_by_threads(const kernels::WeightPanels& all) {
+  const auto& table = kernels::table();
+  const int64_t width = table.codes.panel;
+  const int64_t rows = all.block_count * all.rows;
+  parallel_for((all.channels + width - 1) / width, [&](int64_t i) {
+    const int64_t first = i * width;
+    std::vector<const float*> blocks(all.blocks, all.blocks + all.block_count);
+    for (const float*& block : blocks) block += first;
+    kernels::WeightPanels part = all;
+    part.blocks = blocks.data();
+    part.channels = std::min(width, all.channels - first);
+    part.out = all.out + first * rows;
+    table.pack(part);
+  });
+}
+
+}  // namespace
+
 Tensor pack_panels(const Tensor& weight, int64_t groups) {
   const int64_t channels = weight.shape()[-1] / groups;
   const int64_t rows = weight.size() / weight.shape()[-1];
@@ -38,7 +59,12 @@ Tensor pack_panels(const Tensor& weight, int64_t groups) {
   for (int64_t group = 0; group < groups; ++group) {
     const float* block =
         std::as_const(grouped).f32().data() + group * rows * channels;
-    table.pack(panels.f32().data() + group * size, &block, 1, rows, channels);
+    pack_by_threads({.blocks = &block,
+                     .block_count = 1,
+                     .rows = rows,
+                     .channels = channels,
+                     .row = channels,
+                     .out = panels.f32().data() + group * size});
   }
   return panels;
 }
@@ -141,7 +167,12 @@ std::vector<Tensor> pack_phases(const ConvolutionGeometry& s,
       for (const int64_t tap : phase.taps) {
         blocks.push_back(from + (group * s.kh * s.kw + tap) * k * c);
       }
-      table.pack(pack.f32().data() + group * size, blocks.data(), count, k, c);
+      pack_by_threads({.blocks = blocks.data(),
+                       .block_count = count,
+                       .rows = k,
+                       .channels = c,
+                       .row = c,
+                       .out = pack.f32().data() + group * size});
     }
     packs.push_back(std::move(pack));
   }

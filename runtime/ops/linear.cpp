@@ -147,10 +147,11 @@ void LinearNode::backward(Engine& engine) {
   if (w != nullptr) dw = kernels->weight_gradient(input, dy);
   if (w != nullptr && dw.empty()) {
     chunks = gradient_chunks(kernels->blocks, size);
-    partial = Tensor::zeros({chunks, size});
+    partial = Tensor({chunks, size});
     sums = partial.f32().data();
   }
   parallel_for(chunks, [&](int64_t chunk) {
+    if (sums != nullptr) std::fill_n(sums + chunk * size, size, 0.0f);
     const int64_t last = kernels->blocks * (chunk + 1) / chunks;
     for (int64_t i = kernels->blocks * chunk / chunks; i < last; ++i) {
       kernels::Epilogue dx;

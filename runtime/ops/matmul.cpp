@@ -134,7 +134,12 @@ Tensor pack_all(const Tensor& b, const Pairs& p, bool transposed) {
         transpose_matrix(block, p.n, p.depth, columns);
         block = columns;
       }
-      table.pack(to + i * packed, &block, 1, p.depth, p.n);
+      table.pack({.blocks = &block,
+                  .block_count = 1,
+                  .rows = p.depth,
+                  .channels = p.n,
+                  .row = p.n,
+                  .out = to + i * packed});
     }
   });
   return panels;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "../arena.h"
 #include "../autograd/node.h"
+#include "../inference/recorder.h"
 #include "pool_geometry.h"
 #include "sequence.h"
 
@@ -101,6 +103,14 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
   const kernels::MaxPool geometry = kernel_of(sizes);
   const ImageShape in(x.shape());
   const Shape shape = sizes.output(in.n);
+  if (inference::Recorder* recorder = inference::recorder()) {
+    const Tensor value(shape);
+    const auto again = [=, op = std::string(kind.op),
+                        axes = kind.axes](std::span<const Variable> inputs) {
+      return max_pool({op, axes}, inputs[0], window, options);
+    };
+    if (recorder->pooled(x, geometry, again, value)) return Variable(value);
+  }
   auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);

@@ -1,0 +1,127 @@
+// Largest values of windows, taken of codes where codes are all that is read.
+#include "programs.h"
+
+namespace octet::programs {
+namespace {
+
+struct PoolCase {
+  Size2 window;
+  WindowOptions options;
+  Pads zeros;  // around what is pooled
+};
+
+const PoolCase kPoolCases[] = {
+    {{2, 2}, {.strides = 2}, {}},
+    {{3, 2}, {.strides{2, 1}, .pads{1, 1, 1, 0}}, {}},
+    {{3, 3}, {.strides = 2}, Pads(1)},
+    {{2, 3}, {.strides = 1}, Pads(0, 2, 1, 0)},
+};
+
+// A convolution, zeros, the largest values, and a quantized convolution.
+Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
+                        const Net& last) {
+  ProgramCapture capture;
+  const Variable x = capture.input({1, 9, 8, 3});
+  Variable y = call(capture, "first", x, first);
+  y = call(capture, "zeros", y, zeros);
+  y = call(capture, "pool", y, pool);
+  y = call(capture, "last", y, last);
+  return capture.finish({&y, 1});
+}
+
+TEST_P(Programs, PoolCodes) {
+  const NoGradGuard no_grad;
+  for (const PoolCase& c : kPoolCases) {
+    for (const int64_t channels : {1, 3, 17, 70}) {
+      SCOPED_TRACE(channels);
+      const Variable w = weight({3, 3, 3, channels});
+      const Variable v = weight({3, 3, channels, 5}, 4);
+      const Net first = [=](const Variable& x) {
+        return add(conv2d(x, w, {.pads = 1}), Variable(Tensor::scalar(0.2f)));
+      };
+      const Net zeros = [=](const Variable& x) { return pad2d(x, c.zeros); };
+      const Net pool = [=](const Variable& x) {
+        return max_pool2d(x, c.window, c.options);
+      };
+      const Net last = [=](const Variable& x) {
+        return conv2d(fake_quantize(x, grid(0.02f)),
+                      fake_quantize(v, channel_grid(5)), {.pads = 1});
+      };
+      const Net scaled = [=](const Variable& x) {
+        return norm(conv2d(x, w, {.pads = 1}));
+      };
+      for (const Net& before : {scaled, first}) {
+        const Program program = pooling_program(before, zeros, pool, last);
+        EXPECT_EQ(count(program, "max_pool"), 1);
+        for (const int64_t n : {1, 3, 21}) {
+          const Tensor images = noise({n, 9, 8, 3}, 7);
+          const Variable expected = last(pool(zeros(before(Variable(images)))));
+          Tensor got(expected.shape());
+          ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+          EXPECT_EQ(bits(got), bits(expected));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Programs, PoolCodesOfOneGrid) {
+  const NoGradGuard no_grad;
+  const Variable w = weight({3, 3, 3, 8});
+  const Variable v = weight({3, 3, 8, 5}, 4);
+  const Net first = [=](const Variable& x) { return relu(conv2d(x, w)); };
+  const Net none = [](const Variable& x) { return x; };
+  const Net pool = [](const Variable& x) {
+    return max_pool2d(x, 2, {.strides = 2});
+  };
+  const auto quantized = [=](const Variable& x, float scale) {
+    return conv2d(fake_quantize(x, grid(scale)),
+                  fake_quantize(v, channel_grid(5)));
+  };
+  const Net one = [=](const Variable& x) {
+    return add(quantized(x, 0.02f), quantized(x, 0.02f));
+  };
+  const Net two = [=](const Variable& x) {
+    return add(quantized(x, 0.02f), quantized(x, 0.03f));
+  };
+  const Net floats = [=](const Variable& x) {
+    return add(quantized(x, 0.02f), conv2d(x, v));
+  };
+  const Net output = [=](const Variable& x) {
+    return fake_quantize(x, grid(0.02f));
+  };
+  std::vector<int> pools;
+  for (const Net& last : {one, two, floats, output}) {
+    const Program program = pooling_program(first, none, pool, last);
+    pools.push_back(count(program, "max_pool"));
+    EXPECT_EQ(pools.back() + count(program, "call"), 1);
+    const Tensor images = noise({5, 9, 8, 3}, 7);
+    const Variable expected = last(pool(first(Variable(images))));
+    Tensor got(expected.shape());
+    ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+    EXPECT_EQ(bits(got), bits(expected));
+  }
+  EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0));
+}
+
+// NaN is the largest value of its window, and has no code.
+TEST_P(Programs, PoolNoCodeOfNaN) {
+  const NoGradGuard no_grad;
+  const Variable w = weight({1, 1, 3, 8});
+  const Variable v = weight({3, 3, 8, 5}, 4);
+  const Program program = pooling_program(
+      [=](const Variable& x) { return conv2d(x, w); },
+      [](const Variable& x) { return x; },
+      [](const Variable& x) { return max_pool2d(x, 2, {.strides = 2}); },
+      [=](const Variable& x) {
+        return conv2d(fake_quantize(x, grid(0.02f)),
+                      fake_quantize(v, channel_grid(5)));
+      });
+  Tensor images = noise({2, 9, 8, 3}, 7);
+  images.f32()[30] = std::numeric_limits<float>::quiet_NaN();
+  Tensor got({2, 2, 2, 5});
+  EXPECT_FALSE(program.run({&images, 1}, {&got, 1}));
+}
+
+}  // namespace
+}  // namespace octet::programs
