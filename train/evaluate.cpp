@@ -102,6 +102,12 @@ Evaluation evaluate(const Model& model, const Dataset& data,
                     .samples = data.size(),
                     .metrics = sums.values()};
   result.accuracy = accuracy_of(result.metrics);
+  if (std::isnan(result.loss)) {
+    warn(
+        "evaluate: expected outputs that are numbers, got NaN for some of the "
+        "samples, which count as wrong answers. Hint: look for NaN in the "
+        "samples, then in the weights");
+  }
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/layers.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
@@ -104,6 +105,28 @@ Model logits_model(const Model& model) {
   Model result = quant::rebuild(state);
   quant::restore(result, state);
   return result;
+}
+
+Model probability_model(const Model& model) {
+  const std::string ends_in = output_activation(model);
+  Model copy = model.clone();
+  if (ends_in == "softmax" || ends_in == "sigmoid") return copy;
+  if (ends_in != "linear") {
+    throw ValueError(fmt::format(
+        "probability_model: expected a model that ends in softmax, sigmoid or "
+        "logits, got {}",
+        ends_in.empty() ? "something else" : ends_in));
+  }
+  const SymbolicTensor& logits = copy.outputs()[0];
+  const Shape& shape = logits.shape();
+  const bool one = shape.slice(1, shape.rank()).size() == 1;
+  std::string name = "probabilities";
+  const auto taken = [&](const auto& layer) { return layer->name() == name; };
+  while (std::ranges::any_of(std::as_const(copy).layers(), taken)) name += "_";
+  return Model(copy.inputs()[0],
+               Activation({.activation = one ? "sigmoid" : "softmax",
+                           .name = name})(logits),
+               {.name = model.name(), .seed = model.seed()});
 }
 
 }  // namespace octet::train

@@ -33,9 +33,9 @@ struct DataOptions {
   bool skip_corrupt = false;
 };
 
-/// Adds --data, --labels, --preprocess and --skip-corrupt.
 /// What a command can do with labels.
 enum class LabelKinds { classes, classes_and_targets };
+/// Adds --data, --labels, --preprocess and --skip-corrupt.
 void add_data_options(Command& command, DataOptions& options,
                       LabelKinds labels = LabelKinds::classes_and_targets);
 

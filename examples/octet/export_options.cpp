@@ -1,5 +1,7 @@
 #include "export_options.h"
 
+#include <octet/train/logits_model.h>
+
 #include "choice.h"
 
 namespace octet::program {
@@ -29,6 +31,21 @@ void add_export_options(Command& command, ExportOptions& o) {
                    "weights where these are not given");
   command.add("--batch", o.batch, 1, int64_t{1} << 20,
               "samples at a time, fixed in the file [any number]");
+  command
+      .add("--softmax", o.softmax,
+           "append: probabilities after logits; strip: logits without them; a "
+           "sigmoid where there is one output [as the model ends]")
+      .type("append|strip");
+}
+
+Model with_end(Model model, const ExportOptions& o) {
+  if (!o.softmax) return model;
+  enum class End { append, strip };
+  const End end =
+      choice<End, 2>("--softmax", *o.softmax,
+                     {{{"append", End::append}, {"strip", End::strip}}});
+  return end == End::append ? train::probability_model(model)
+                            : train::logits_model(model);
 }
 
 io::OnnxOptions onnx_options(const ExportOptions& o,

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <octet/io/onnx.h>
+#include <octet/layers/model.h>
 
 #include "../command_line.h"
 
@@ -18,12 +19,17 @@ struct ExportOptions {
   bool fold = false;
   bool float16 = false;
   int64_t batch = 0;  // 0: any
+  std::optional<std::string> softmax;
 };
 
 void add_export_options(Command& command, ExportOptions& options);
 /// --target alone.
 void add_target_option(Command& command, ExportOptions& options,
                        const char* help = "who reads the file");
+
+/// The model with the end that --softmax says, or itself. Throws: ValueError
+/// for another word, or a model that ends in no logits or probabilities.
+Model with_end(Model model, const ExportOptions& options);
 
 /// What the target has, under these names, changed as the command line says.
 /// Throws: ValueError for words that there are not, and as

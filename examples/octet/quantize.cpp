@@ -238,12 +238,13 @@ void quantize(Options o) {
   }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
-  io::OnnxOptions names = names_of(o.model, model);
+  const Model written = with_end(int8.clone(), o.file);
+  io::OnnxOptions names = names_of(o.model, written);
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
   const io::OnnxOptions form = onnx_options(o.file, names);
-  const io::OnnxReport file = io::export_onnx(int8, o.output, form);
+  const io::OnnxReport file = io::export_onnx(written, o.output, form);
   warn_of_other_axes(o.model, model, form);
   const std::string engine = write_engine_files(o.output, form.target, o.engine,
                                                 &data, o.model.limits());

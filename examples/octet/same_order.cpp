@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,8 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/onnx_model.h>
+#include <octet/layers/model_data.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
 
@@ -71,7 +74,18 @@ io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   if (io::is_octet_file(source.what)) {
     options.classes = io::class_names(source.what, source.limits());
   }
-  if (!is_onnx(source.what)) return options;
+  if (!is_onnx(source.what)) {
+    if (source.what.starts_with("zoo:")) return options;
+    const std::vector<std::string> inputs = input_names(model);
+    const std::vector<std::string> outputs = quant::output_names(model);
+    std::set<std::string> all(inputs.begin(), inputs.end());
+    all.insert(outputs.begin(), outputs.end());
+    if (all.size() == inputs.size() + outputs.size()) {
+      options.input_names = inputs;
+      options.output_names = outputs;
+    }
+    return options;
+  }
   const io::OnnxSummary file = io::inspect_onnx(source.what);
   if (file.inputs.size() == model.inputs().size()) {
     options.input_names = names_in(file.inputs);

@@ -335,5 +335,20 @@ TEST(LogitsModel, GivesWhatTheSoftmaxIsMadeOf) {
   EXPECT_THROW((void)logits_model(ends_in_layer(ReLU())), ValueError);
 }
 
+TEST(ProbabilityModel, AppendsWhatIsMissing) {
+  const Tensor x = noise({5, 2});
+  const auto made = [&](const Model& model) {
+    return bits(probability_model(model).predict(x));
+  };
+  const auto expected = bits(ends_in("softmax").predict(x));
+  EXPECT_EQ(made(ends_in("linear")), expected);
+  EXPECT_EQ(made(ends_in("softmax")), expected);
+  EXPECT_EQ(made(ends_in("linear", 1)), bits(ends_in("sigmoid", 1).predict(x)));
+  EXPECT_EQ(made(quantized(ends_in("linear"))),
+            bits(quantized(ends_in("softmax")).predict(x)));
+  EXPECT_EQ(output_activation(probability_model(ends_in("linear"))), "softmax");
+  EXPECT_THROW((void)probability_model(ends_in_layer(ReLU())), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::train

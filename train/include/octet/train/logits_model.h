@@ -25,4 +25,10 @@ std::string output_activation(const Model& model, size_t output);
 /// Throws: ValueError for a model that ends in anything else.
 Model logits_model(const Model& model);
 
+/// A copy of a model that ends in logits with a softmax over the last axis
+/// after it, a sigmoid where there is one value a sample; a copy of one that
+/// ends in such already. Quantized or not.
+/// Throws: ValueError for a model that ends in anything else.
+Model probability_model(const Model& model);
+
 }  // namespace octet::train
