@@ -31,6 +31,7 @@
 #include "int8_weights.h"
 #include "opsets.h"
 #include "uint8_activations.h"
+#include "weight_scales.h"
 
 namespace octet::io {
 namespace {
@@ -286,8 +287,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
     values.add(input, inputs.back());
   }
   const auto nodes = model.nodes();
-  for (const auto& node : nodes)
-    builder.keep_node_name(node->layer->name());
+  for (const auto& node : nodes) builder.keep_node_name(node->layer->name());
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (values.contains(*nodes[i])) continue;
     const int first = graph.node_size();
@@ -302,6 +302,7 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
                        onnx_shape(outputs[i]));
   }
   result.qdq_pairs = builder.qdq_pairs();
+  fit_scales_to_biases(graph);
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
   if (options.uint8_activations) store_uint8_activations(graph);
   add_metadata(proto, model, inputs, outputs, options, result.qdq_pairs);

@@ -100,6 +100,11 @@ void OnnxOptions::check() const {
                     "others, got uint8",
                     known.title));
   }
+  if (float16 && target == OnnxTarget::onnxruntime) {
+    throw ValueError(
+        "ONNX float16: expected another target, as ONNX Runtime divides biases "
+        "by their scales in float16, beyond which most are, got onnxruntime");
+  }
   if (weights == OnnxWeights::int8 && !known.int8_weights) {
     throw ValueError(fmt::format(
         "ONNX weights: expected float32, as {} takes no int8 constants, got "
