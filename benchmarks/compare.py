@@ -12,7 +12,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PROGRAM = HERE.parent / "build/bench/bin/inference"
 WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
-             "resnet50:8", "resnet50:1", "mobilenet_v2:8", "resnet8:1"]
+             "resnet50:8", "resnet50:1", "mobilenet_v2:8",
+             "efficientnet_b0:8", "resnet8:1"]
 COLUMNS = {
     "octet fp32": ("octet", "fp32"),
     "octet int8": ("octet", "int8"),

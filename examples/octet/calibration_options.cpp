@@ -52,6 +52,11 @@ Option add_calibration_options(Command& command, CalibrationChoice& choice) {
 
 void check_method(const CalibrationChoice& choice) {
   (void)method_of(choice.method);
+  if (choice.method != "percentile" &&
+      choice.percentile != CalibrationChoice().percentile) {
+    throw UnsupportedError(fmt::format(
+        "--percentile: expected --method percentile, got {}", choice.method));
+  }
 }
 
 std::string calibrate(Model& int8, const Dataset& data,

@@ -20,7 +20,8 @@ struct CalibrationChoice {
 /// --method, --percentile and --samples. Returns --method.
 Option add_calibration_options(Command& command, CalibrationChoice& choice);
 
-/// Throws: ValueError for a method that there is not.
+/// Throws: ValueError for a method that there is not; UnsupportedError for a
+/// percentile of another.
 void check_method(const CalibrationChoice& choice);
 
 /// Calibrates; weights of fewer bits get scales of least square error. Returns

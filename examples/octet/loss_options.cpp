@@ -107,4 +107,15 @@ Config to_config(const train::Evaluation& evaluation, const std::string& loss) {
   return config;
 }
 
+std::function<double(const Model&, const Dataset&)> score_of(
+    const Measured& by) {
+  return [by](const Model& model, const Dataset& samples) {
+    return train::evaluate(
+               model, samples,
+               {.loss = by.loss, .metrics = by.metrics, .verbose = false})
+        .metrics[0]
+        .value;
+  };
+}
+
 }  // namespace octet::program

@@ -30,4 +30,8 @@ std::string to_text(const train::Evaluation& evaluation,
                     const std::string& loss);
 Config to_config(const train::Evaluation& evaluation, const std::string& loss);
 
+/// The first metric, as what quant judges a model by.
+std::function<double(const Model&, const Dataset&)> score_of(
+    const Measured& by);
+
 }  // namespace octet::program

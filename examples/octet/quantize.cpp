@@ -92,7 +92,7 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
 
 /// Post-training methods until the accuracy is that of --accuracy.
 Model climb(const Model& model, const Dataset& data, const Options& o,
-            std::string& report) {
+            std::string& report, Config& figures) {
   constexpr double kMayLose = 0.005;
   const std::optional<quant::Policy> policy =
       policy_of("--policy", o.placement.policy);
@@ -116,11 +116,17 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
   }
   if (o.calibration.samples > 0)
     options.methods.samples = o.calibration.samples;
-  const double target = o.target >= 0
-                            ? o.target
-                            : train::evaluate(model, data).accuracy - kMayLose;
-  quant::Ladder ladder = quant::ptq_ladder(model, data, target, options);
+  options.below_float = o.target < 0;
+  if (data.label_type() == DType::i64 && model.outputs().size() == 1 &&
+      model.outputs()[0].shape()[-1] == 1) {
+    options.score = score_of(measured_by("auto", model, data));
+  }
+  quant::Ladder ladder = quant::ptq_ladder(
+      model, data, options.below_float ? kMayLose : o.target, options);
   report = ladder.to_string();
+  figures.set("target", ladder.target)
+      .set("target_met", ladder.met)
+      .set("kept", ladder.kept);
   return std::move(ladder.model);
 }
 
@@ -229,9 +235,9 @@ void quantize(Options o) {
   }
   const Dataset data = data_for("quantize", model, opened.train);
   std::string report;
-  Config mixed(Config::Object{});
-  Model int8 = o.ladder ? climb(model, data, o, report)
-                        : placed(model, data, o, report, mixed);
+  Config figures(Config::Object{});
+  Model int8 = o.ladder ? climb(model, data, o, report, figures)
+                        : placed(model, data, o, report, figures);
   if (!o.ladder) {
     report += calibrate(int8, data, o.calibration,
                         !o.placement.bits.empty() || o.mean_bits > 0);
@@ -250,7 +256,7 @@ void quantize(Options o) {
                                                 &data, o.model.limits());
   if (o.json) {
     Config config = to_config(compared);
-    for (const auto& [key, value] : mixed.as_object()) config.set(key, value);
+    for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output)
         .set("nodes", file.nodes)
         .set("qdq_pairs", file.qdq_pairs)

@@ -78,18 +78,6 @@ Config to_config(const quant::Sensitivity& s) {
   return config;
 }
 
-/// Of one probability or logit: the metric, which classes are not.
-std::function<double(const Model&, const Dataset&)> score_of(
-    const Measured& by) {
-  return [by](const Model& model, const Dataset& samples) {
-    return train::evaluate(
-               model, samples,
-               {.loss = by.loss, .metrics = by.metrics, .verbose = false})
-        .metrics[0]
-        .value;
-  };
-}
-
 void sensitivity(Options o) {
   constexpr int64_t kUsual = 1024;
   check_method(o.calibration);

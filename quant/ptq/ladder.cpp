@@ -34,6 +34,7 @@ class Climb {
   Ladder run(const Model& model) {
     const Model folded = fold_batch_norm(model);
     const double float_score = score(folded);
+    if (options_.below_float) target_ = float_score - target_;
     climb(folded);
     return {.model = std::move(*best_),
             .float_score = float_score,

@@ -22,11 +22,24 @@ template <class V, int Terms, bool Keep>
 OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
                               Code* out, int64_t at, int64_t c, int64_t run,
                               bool& nan) {
-  for (; c + lanes_of<V>() <= run; c += lanes_of<V>()) {
-    const V v = value_at<V, Terms>(e, k, at + c, c);
-    if constexpr (Keep) store(e.keep + at + c, v);
-    store_codes<V>(out + c,
-                   shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), nan));
+  constexpr int kStep = lanes_of<V>();
+  constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
+  while (c + kStep <= run) {
+    const int64_t begin = c;
+    const int64_t end = run - begin < kBlock ? run : begin + kBlock;
+    LargestMagnitude<V> off;
+    for (; c + kStep <= end; c += kStep) {
+      const V v = value_at<V, Terms>(e, k, at + c, c);
+      if constexpr (Keep) store(e.keep + at + c, v);
+      store_codes<V>(out + c,
+                     shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), off));
+    }
+    if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
+    for (int64_t i = begin; i < c; i += kStep) {
+      const V v = value_at<V, Terms>(e, k, at + i, i);
+      store_codes<V>(out + i,
+                     shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), nan));
+    }
   }
   return c;
 }
@@ -49,14 +62,29 @@ OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
   code_run<float, Terms, Keep>(e, k.one, out, at, c, run, nan);
 }
 
-// Pixels of c channels to words of their own. C is c, if that is known: loops
+// Pixels of c channels to words of their own. Bytes up to four codes after the
+// row are read. C is c, if that is known: loops
 // of a few rounds would become calls of memcpy.
 template <int C>
 OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
                              int64_t c, Code* out) {
   constexpr int kFilled =
       (C + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
-  for (int64_t p = 0; p < count; ++p, out += pixel) {
+  int64_t p = 0;
+#ifdef __SSSE3__
+  if constexpr (C == 3 && sizeof(Code) == 1) {
+    const __m128i apart =
+        _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+    const __m128i filler = _mm_set1_epi32(static_cast<int>(kCodeBias << 24));
+    for (; p + 4 <= count; p += 4, out += 16) {
+      __m128i four;
+      __builtin_memcpy(&four, row + 3 * p, sizeof(four));
+      four = _mm_or_si128(_mm_shuffle_epi8(four, apart), filler);
+      __builtin_memcpy(out, &four, sizeof(four));
+    }
+  }
+#endif
+  for (; p < count; ++p, out += pixel) {
     if constexpr (C > 0) {
       Code word[kFilled];
       unroll<kFilled>([&](auto i) OCTET_INLINE_LAMBDA {
@@ -77,7 +105,7 @@ template <bool Keep>
 OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
                                       const RunConstants& k, Code* out,
                                       int64_t at, int64_t pixel, bool& nan) {
-  Code row[kRowCodes];
+  Code row[kRowCodes + 4];
   const int64_t most = kRowCodes / e.c;
   for (int64_t w = 0; w < e.w; w += most) {
     const int64_t count = e.w - w < most ? e.w - w : most;

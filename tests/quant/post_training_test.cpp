@@ -324,5 +324,20 @@ TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
               HasSubstr("less than the 1000000.0000 asked"));
 }
 
+TEST(PtqLadder, IsJudgedBesideTheFloatModelOnTheSameSamples) {
+  std::vector<int64_t> judged;
+  double score = 10;  // of the float model; each call is worse
+  const auto next = [&](const Model&, const Dataset& samples) {
+    judged.push_back(samples.size());
+    return score -= 1;
+  };
+  const Ladder ladder = ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1.5,
+                                   {.score = next, .below_float = true});
+  EXPECT_EQ(ladder.float_score, 9);
+  EXPECT_EQ(ladder.target, 7.5);
+  EXPECT_TRUE(ladder.met);
+  EXPECT_EQ(judged.front(), 10);
+}
+
 }  // namespace
 }  // namespace octet::quant

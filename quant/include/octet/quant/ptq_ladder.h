@@ -18,6 +18,9 @@ struct LadderOptions {
   /// accuracy, where labels are classes and the model ends in [n,classes].
   std::function<double(const Model&, const Dataset&)> score = {};
   double held_out = 0.25;  ///< share of the samples that judge, (0, 1)
+  /// Whether `target` is how far the score may be below the float model's, on
+  /// the samples that judge.
+  bool below_float = false;
   PostTrainingOptions methods = {};
 };
 

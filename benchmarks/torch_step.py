@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Training steps of PyTorch on the topologies of Octet's zoo, as one line of JSON.
+
+    torch_step.py resnet8|resnet20|mobilenet_v1_025|resnet50 BATCH THREADS SECONDS MODE
+
+MODE: fp32; qdq, convolutions and dense layers behind fake-quantization with frozen
+scales; fx, QAT as torch.ao prepares it, with moving averages. Channels last, SGD
+with momentum, random images, as train_step. Needs torch (2.8 was measured).
+"""
+
+import json
+import resource
+import statistics
+import sys
+import time
+import warnings
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+warnings.filterwarnings("ignore")
+
+
+def convolution(ins, outs, kernel, stride=1, groups=1, relu=True):
+    layers = [nn.Conv2d(ins, outs, kernel, stride, kernel // 2, groups=groups),
+              nn.BatchNorm2d(outs)]
+    return nn.Sequential(*layers, nn.ReLU()) if relu else nn.Sequential(*layers)
+
+
+class Residual(nn.Module):
+    def __init__(self, body, shortcut):
+        super().__init__()
+        self.body, self.shortcut, self.relu = body, shortcut, nn.ReLU()
+
+    def forward(self, x):
+        return self.relu(self.body(x) + self.shortcut(x))
+
+
+def classifier(layers, channels, classes):
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(channels, classes))
+
+
+def resnet_cifar(blocks):
+    layers, ins = [convolution(3, 16, 3)], 16
+    for outs in (16, 32, 64):
+        for block in range(blocks):
+            stride = 2 if outs > 16 and block == 0 else 1
+            body = nn.Sequential(convolution(ins, outs, 3, stride),
+                                 convolution(outs, outs, 3, relu=False))
+            same = ins == outs
+            layers.append(Residual(body, nn.Identity() if same else
+                                   nn.Conv2d(ins, outs, 1, stride)))
+            ins = outs
+    return classifier(layers, 64, 10)
+
+
+def mobilenet_v1_025():
+    layers, ins = [convolution(3, 8, 3, 2)], 8
+    for outs, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2),
+                         *[(128, 1)] * 5, (256, 2), (256, 1)):
+        layers += [convolution(ins, ins, 3, stride, ins),
+                   convolution(ins, outs, 1)]
+        ins = outs
+    return classifier(layers, 256, 2)
+
+
+def resnet50():
+    layers, ins = [convolution(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
+    for width, blocks, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2),
+                                 (512, 3, 2)):
+        for block in range(blocks):
+            stride = first if block == 0 else 1
+            body = nn.Sequential(convolution(ins, width, 1, stride),
+                                 convolution(width, width, 3),
+                                 convolution(width, 4 * width, 1, relu=False))
+            shortcut = (convolution(ins, 4 * width, 1, stride, relu=False)
+                        if block == 0 else nn.Identity())
+            layers.append(Residual(body, shortcut))
+            ins = 4 * width
+    return classifier(layers, 2048, 1000)
+
+
+NETWORKS = {"resnet8": (lambda: resnet_cifar(1), 32, 10),
+            "resnet20": (lambda: resnet_cifar(3), 32, 10),
+            "mobilenet_v1_025": (mobilenet_v1_025, 96, 2),
+            "resnet50": (resnet50, 224, 1000)}
+
+
+class FakeQuantized(nn.Module):
+    """A layer behind Q/DQ with frozen scales, weights per channel."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        scale = layer.weight.detach().flatten(1).abs().amax(1) / 127
+        self.register_buffer("scale", scale)
+        self.register_buffer("zero", torch.zeros_like(scale, dtype=torch.int32))
+
+    def forward(self, x):
+        x = torch.fake_quantize_per_tensor_affine(x, 0.03, 0, -128, 127)
+        w = torch.fake_quantize_per_channel_affine(
+            self.layer.weight, self.scale, self.zero, 0, -127, 127)
+        if isinstance(self.layer, nn.Linear):
+            return F.linear(x, w, self.layer.bias)
+        return F.conv2d(x, w, self.layer.bias, self.layer.stride,
+                        self.layer.padding, groups=self.layer.groups)
+
+
+def quantize_layers(module):
+    for name, child in module.named_children():
+        if isinstance(child, (nn.Conv2d, nn.Linear)):
+            setattr(module, name, FakeQuantized(child))
+        else:
+            quantize_layers(child)
+
+
+def prepared_by_fx(model, x):
+    from torch.ao.quantization import get_default_qat_qconfig_mapping
+    from torch.ao.quantization.quantize_fx import prepare_qat_fx
+
+    return prepare_qat_fx(model.train(), get_default_qat_qconfig_mapping("x86"),
+                          (x,))
+
+
+def main(network, batch, threads, seconds, mode):
+    torch.set_num_threads(threads)
+    torch.manual_seed(0)
+    make, side, classes = NETWORKS[network]
+    x = torch.rand(batch, 3, side, side).to(memory_format=torch.channels_last)
+    labels = torch.arange(batch) % classes
+    model = make().to(memory_format=torch.channels_last).train()
+    if mode == "qdq":
+        quantize_layers(model)
+    elif mode == "fx":
+        model = prepared_by_fx(model, x)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        F.cross_entropy(model(x), labels).backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    times = []
+    while len(times) < 5 or sum(times) < seconds:
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"model": network, "mode": mode, "batch": batch,
+                      "ms_median": round(statistics.median(times) * 1e3, 3),
+                      "ms_best": round(min(times) * 1e3, 3),
+                      "peak_rss_mb": round(rss, 1)}))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 6 or sys.argv[1] not in NETWORKS:
+        sys.exit(__doc__)
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]),
+         sys.argv[5])
