@@ -326,10 +326,9 @@ TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
 
 TEST(PtqLadder, IsJudgedBesideTheFloatModelOnTheSameSamples) {
   std::vector<int64_t> judged;
-  double score = 10;  // of the float model; each call is worse
   const auto next = [&](const Model&, const Dataset& samples) {
     judged.push_back(samples.size());
-    return score -= 1;
+    return judged.size() == 1 ? 9.0 : 8.0;  // the float model is the first
   };
   const Ladder ladder = ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1.5,
                                    {.score = next, .below_float = true});

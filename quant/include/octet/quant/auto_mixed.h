@@ -43,7 +43,8 @@ struct MixedPrecision {
 
 /// Narrows the weights of layers one by one, those first that add least noise
 /// to the outputs for the bits they save, until one more, the one with least
-/// noise of those that can, brings the mean into the budget. The noise of layers is taken to add up. Takes as long as sensitivity().
+/// noise of those that can, brings the mean into the budget. The noise of
+/// layers is taken to add up. Takes as long as sensitivity().
 ///
 ///   QuantizeOptions options;
 ///   options.bits = auto_mixed(model, data, {.mean_bits = 5}).bits();

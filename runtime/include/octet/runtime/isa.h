@@ -2,7 +2,8 @@
 // at first use; the environment variable OCTET_ISA (baseline, avx2, avx_vnni,
 // avx512, avx512_vnni, avx512_amx) overrides it; a word that is none of them is
 // an error of the first input(), tensor or program, before any layer. All but
-// the baseline give the same bits.
+// the baseline give the same bits. Where there is AMX the system is asked for
+// its registers, after which what sigaltstack() is given has to hold 12 KiB.
 #pragma once
 
 #include <string_view>
