@@ -214,7 +214,11 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   };
   add_layout("input_layout", layout_of(inputs));
   add_layout("output_layout", layout_of(outputs));
-  if (qdq_pairs > 0) add("quantization", "int8, symmetric, explicit Q/DQ");
+  if (qdq_pairs > 0) {
+    add("quantization", options.uint8_activations
+                            ? "int8 weights, uint8 activations, explicit Q/DQ"
+                            : "int8, symmetric, explicit Q/DQ");
+  }
   if (options.classes.empty()) return;
   check_class_names(model, options.classes);
   Config::List names;
