@@ -83,16 +83,22 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
   command
       .add("--preprocess", o.preprocess,
            "what bytes become: unit [0,1], none [0,255], and Keras' tf "
-           "[-1,1], torch and caffe [unit, or none where the model divides by "
-           "itself]")
+           "[-1,1], torch and caffe [as the model was trained; else unit, "
+           "or none where it divides by itself]")
       .type("MODE");
   command.add_flag("--skip-corrupt", o.skip_corrupt,
                    "leave out images that cannot be read, with a warning");
 }
 
-DataTarget target_of(const Model& model) {
-  DataTarget target{
-      .inputs = input_names(model), .image = {}, .pixels = takes_pixels(model)};
+DataTarget target_of(const Model& model, const ModelSource& source) {
+  DataTarget target;
+  target.inputs = input_names(model);
+  if (!source.what.starts_with("zoo:")) {
+    target.trained = io::trained_preprocess(source.what, source.limits());
+  }
+  target.usual = !target.trained.empty() ? target.trained
+                 : takes_pixels(model)   ? "none"
+                                         : "unit";
   if (target.inputs.size() == 1) {
     const Shape& shape = model.inputs()[0].shape();
     target.image = shape.slice(1, shape.rank());
@@ -105,10 +111,17 @@ io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   const std::string path = paths_for("--data", o.paths, target.inputs)[0];
   io::OpenOptions options{.labels = o.labels,
                           .image = target.image,
-                          .usual = target.pixels ? "none" : "unit",
+                          .usual = target.usual,
                           .corrupt = o.skip_corrupt ? io::CorruptFiles::skip
                                                     : io::CorruptFiles::refuse};
   if (!o.preprocess.empty()) options.preprocess = o.preprocess;
+  if (!o.preprocess.empty() && !target.trained.empty() &&
+      o.preprocess != target.trained) {
+    warn(fmt::format(
+        "--preprocess: the model was trained with '{}', its file says; got "
+        "'{}'. Without the option it is as in training",
+        target.trained, o.preprocess));
+  }
   return io::open_data(path, options);
 }
 
@@ -137,20 +150,23 @@ void check_classes(const Model& model, const ModelSource& source,
       b == data.classes.end() ? "none" : *b));
 }
 
+std::string preprocess_of(const io::OpenedData& opened,
+                          const DataOptions& options,
+                          const DataTarget& target) {
+  if (!options.preprocess.empty()) return options.preprocess;
+  const bool floats = opened.kind.find(".npy") != std::string::npos;
+  return floats ? "" : target.usual;
+}
+
 std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target) {
   const std::vector<TensorSpec> specs = data.input_specs();
-  const bool floats = opened.kind.find(".npy") != std::string::npos &&
-                      options.preprocess.empty();
+  const std::string preprocess = preprocess_of(opened, options, target);
   return fmt::format(
       "{} {} {} of {}{}\n", data.size(), part,
       specs.size() == 1 ? specs[0].shape.to_string() : "samples", opened.kind,
-      floats ? ""
-             : fmt::format(", bytes as '{}'", !options.preprocess.empty()
-                                                  ? options.preprocess
-                                              : target.pixels ? "none"
-                                                              : "unit"));
+      preprocess.empty() ? "" : fmt::format(", bytes as '{}'", preprocess));
 }
 
 }  // namespace octet::program

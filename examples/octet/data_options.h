@@ -22,8 +22,9 @@ inline constexpr const char* kDataHelp = R"(Data:
                   folders train and test (or validation, valid, val); the IDX
                   files of MNIST; CIFAR in its binary version; x_train.npy,
                   y_train.npy, x_test.npy, y_test.npy
-  Bytes become [0,1] (--preprocess unit), or stay as they are where the model
-  divides them by itself; images take the model's size.
+  Bytes become what the model was trained with, where its file says so; else
+  [0,1] (--preprocess unit), or stay as they are where the model divides them
+  by itself. Images take the model's size.
 )";
 
 struct DataOptions {
@@ -43,13 +44,19 @@ void add_data_options(Command& command, DataOptions& options,
 struct DataTarget {
   std::vector<std::string> inputs;
   Shape image;          ///< of the only one, a sample; else empty
-  bool pixels = false;  ///< it takes bytes, [0,255]
+  std::string trained;  ///< what its file says that bytes were, or ""
+  std::string usual;    ///< what bytes become unless --preprocess says
 };
-DataTarget target_of(const Model& model);
+DataTarget target_of(const Model& model, const ModelSource& source);
 
-/// The data; warns of nothing and checks it against no model.
+/// The data, checked against no model. Warns of another --preprocess than the
+/// model was trained with.
 /// Throws: as io::open_data(); ValueError as paths_for().
 io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
+
+/// What the bytes of the data became; "" where it has none.
+std::string preprocess_of(const io::OpenedData& opened,
+                          const DataOptions& options, const DataTarget& target);
 
 /// Throws: ValueError where the data has other classes than the model: their
 /// number, or their names where `source` is a file that has them.

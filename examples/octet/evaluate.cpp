@@ -71,7 +71,7 @@ void warn_of_guessing(const Options& o, const Model& model,
 void evaluate(const Options& o) {
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const DataTarget target = target_of(model);
+  const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const auto [samples, name] = part_of(opened, o.part);

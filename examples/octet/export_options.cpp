@@ -57,6 +57,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   options.input_names = names.input_names;
   options.output_names = names.output_names;
   options.classes = names.classes;
+  options.preprocess = names.preprocess;
   if (o.float16) {
     options.float16 = true;
     options.opset = 19;

@@ -56,7 +56,8 @@ void fold(const Options& o) {
     io::export_onnx(folded, o.output, names);
     warn_of_other_axes(o.model, model, names);
   } else {
-    io::save_model(folded, o.output, {.classes = names.classes});
+    io::save_model(folded, o.output,
+                   {.classes = names.classes, .preprocess = names.preprocess});
   }
   if (o.json) {
     print(folds_json(folds, o));

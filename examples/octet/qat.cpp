@@ -109,13 +109,16 @@ train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
 
 std::string write_model(const Options& o, const Model& float_model,
                         const Model& model,
-                        const std::vector<std::string>& classes) {
+                        const std::vector<std::string>& classes,
+                        const std::string& preprocess) {
   io::OnnxOptions names = names_of(o.model, float_model);
+  if (!preprocess.empty()) names.preprocess = preprocess;
   if (std::ssize(classes) == model.outputs()[0].shape()[-1]) {
     names.classes = classes;
   }
   if (!o.output.ends_with(".onnx")) {
-    io::save_model(model, o.output, {.classes = names.classes});
+    io::save_model(model, o.output,
+                   {.classes = names.classes, .preprocess = names.preprocess});
     return o.output + "\n";
   }
   const io::OnnxOptions form = onnx_options(o.file, names);
@@ -138,7 +141,7 @@ void run_qat(Options o) {
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const DataTarget target = target_of(model);
+  const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const TrainingParts parts = parts_of(opened, o.training, o.data, target);
@@ -179,7 +182,8 @@ void run_qat(Options o) {
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));
   warn_of_loss(figures[1], figures[2]);
-  const std::string written = write_model(o, model, qat, opened.classes);
+  const std::string written = write_model(
+      o, model, qat, opened.classes, preprocess_of(opened, o.data, target));
   if (o.json) {
     Config config;
     for (const Figures& row : figures) {

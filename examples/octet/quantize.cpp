@@ -224,7 +224,7 @@ void quantize(Options o) {
   check_engine_options(o.engine);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const DataTarget target = target_of(model);
+  const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   check_labels(o, opened.train);
@@ -246,6 +246,8 @@ void quantize(Options o) {
   const Compared compared = compare(model, int8, opened);
   const Model written = with_end(int8.clone(), o.file);
   io::OnnxOptions names = names_of(o.model, written);
+  const std::string preprocess = preprocess_of(opened, o.data, target);
+  if (!preprocess.empty()) names.preprocess = preprocess;
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }

@@ -229,7 +229,7 @@ void make_report(const Options& o) {
   (void)io::lint_target(o.target);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
-  const DataTarget target = target_of(model);
+  const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const Dataset data =

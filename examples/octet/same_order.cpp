@@ -71,6 +71,9 @@ bool alike(const Tensor& a, const Tensor& b) {
 
 io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   io::OnnxOptions options;
+  if (!source.what.starts_with("zoo:")) {
+    options.preprocess = io::trained_preprocess(source.what, source.limits());
+  }
   if (io::is_octet_file(source.what)) {
     options.classes = io::class_names(source.what, source.limits());
   }

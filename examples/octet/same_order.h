@@ -10,7 +10,7 @@ namespace octet::program {
 
 /// Of a model that comes from an ONNX file: the names that it has there; of
 /// another file's those of its layers, as in Keras. And the names of the
-/// classes, of a file of Octet, too.
+/// classes and the preprocessing, of a file of Octet, too.
 io::OnnxOptions names_of(const ModelSource& source, const Model& model);
 
 /// Warns where a model of an ONNX file, written again, takes the axes of its

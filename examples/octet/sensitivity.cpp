@@ -83,7 +83,7 @@ void sensitivity(Options o) {
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
-  const io::OpenedData opened = open_data(o.data, target_of(model));
+  const io::OpenedData opened = open_data(o.data, target_of(model, o.model));
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
   const bool quantized_before =

@@ -98,14 +98,14 @@ Job open_job(const Options& o) {
           o.model.what));
     }
     Model model = read_model(o.model);
-    DataTarget target = target_of(model);
+    DataTarget target = target_of(model, o.model);
     io::OpenedData data = open_data(o.data, target);
     check_classes(model, o.model, data);
     return {std::move(model), std::move(target), std::move(data)};
   }
   check_no_architecture(o.model);
   zoo::Options options = zoo_options(o);
-  DataTarget target = target_of(zoo::make(zoo_name(o), options));
+  DataTarget target = target_of(zoo::make(zoo_name(o), options), o.model);
   io::OpenedData data = open_data(o.data, target);
   const Shape input = data.train.input_shape();
   if (options.input.rank() > 0 && options.input != input) {
@@ -141,16 +141,18 @@ bool renew_statistics(Model& model, const Dataset& data,
 }
 
 std::string write_model(const Options& o, const Model& model,
-                        const std::vector<std::string>& classes) {
+                        const std::vector<std::string>& classes,
+                        const std::string& preprocess) {
   const bool named = std::ssize(classes) == model.outputs()[0].shape()[-1];
   const std::vector<std::string> names =
       named ? classes : std::vector<std::string>();
   if (!o.output.ends_with(".onnx")) {
-    io::save_model(model, o.output, {.classes = names});
+    io::save_model(model, o.output,
+                   {.classes = names, .preprocess = preprocess});
     return o.output;
   }
-  const io::OnnxReport report =
-      io::export_onnx(model, o.output, {.classes = names});
+  const io::OnnxReport report = io::export_onnx(
+      model, o.output, {.classes = names, .preprocess = preprocess});
   return fmt::format("{}: {} nodes, {} bytes", o.output, report.nodes,
                      report.bytes);
 }
@@ -189,7 +191,8 @@ void train_model(const Options& o) {
   const train::Evaluation result = train::evaluate(
       model, judged,
       {.loss = by.loss, .metrics = by.metrics, .verbose = false});
-  const std::string written = write_model(o, model, job.data.classes);
+  const std::string written = write_model(
+      o, model, job.data.classes, preprocess_of(job.data, o.data, job.target));
   if (o.json) {
     double seconds = 0;
     for (const auto& epoch : history) seconds += epoch.seconds;

@@ -24,6 +24,7 @@ constexpr int64_t kFormat = 1;
 constexpr const char* kWeights = "model_weights";
 constexpr const char* kOctet = "octet";
 constexpr const char* kClasses = "classes";
+constexpr const char* kPreprocess = "preprocess";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -271,12 +272,17 @@ auto read_file_with(const std::string& contents, const std::string& name,
 }  // namespace
 
 std::string file_of(const quant::ModelState& model,
-                    const std::vector<std::string>& classes) {
+                    const SaveOptions& options) {
   return file_with([&](Hdf5Writer& writer) {
     write_model(writer, model);
-    if (classes.empty()) return;
-    writer.attribute(kOctet, kClasses,
-                     to_text(Config::List(classes.begin(), classes.end())));
+    const std::vector<std::string>& classes = options.classes;
+    if (!classes.empty()) {
+      writer.attribute(kOctet, kClasses,
+                       to_text(Config::List(classes.begin(), classes.end())));
+    }
+    if (!options.preprocess.empty()) {
+      writer.attribute(kOctet, kPreprocess, to_text(options.preprocess));
+    }
   });
 }
 
@@ -296,17 +302,20 @@ quant::ModelState model_in(const std::string& contents, const std::string& name,
                         [](File& file) { return read_model(file); });
 }
 
-std::vector<std::string> classes_in(const std::string& contents,
-                                    const std::string& name,
-                                    const FileLimits& limits) {
+SaveOptions options_in(const std::string& contents, const std::string& name,
+                       const FileLimits& limits) {
   return read_file_with(contents, name, limits, [](File& file) {
-    std::vector<std::string> classes;
-    if (!file.has(kOctet, kClasses)) return classes;
-    const Config list = file.text(kOctet, kClasses);
-    for (const Config& entry : list.as_list()) {
-      classes.push_back(entry.as_string());
+    SaveOptions options;
+    if (file.has(kOctet, kClasses)) {
+      const Config list = file.text(kOctet, kClasses);
+      for (const Config& entry : list.as_list()) {
+        options.classes.push_back(entry.as_string());
+      }
     }
-    return classes;
+    if (file.has(kOctet, kPreprocess)) {
+      options.preprocess = file.text(kOctet, kPreprocess).as_string();
+    }
+    return options;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/file_limits.h>
 #include <octet/train/training_state.h>
 
@@ -19,16 +20,15 @@ inline constexpr std::string_view kOctetFile = "a model or checkpoint of Octet";
 /// A whole file with the model, or all of a state.
 /// Throws: ValueError for what cannot be written.
 std::string file_of(const quant::ModelState& model,
-                    const std::vector<std::string>& classes = {});
+                    const SaveOptions& options = {});
 std::string file_of(const train::TrainingState& state);
 
 /// What is in the contents of a file; `name` is for messages.
 /// Throws: FormatError, UnsupportedError.
 quant::ModelState model_in(const std::string& contents, const std::string& name,
                            const FileLimits& limits);
-std::vector<std::string> classes_in(const std::string& contents,
-                                    const std::string& name,
-                                    const FileLimits& limits);
+SaveOptions options_in(const std::string& contents, const std::string& name,
+                       const FileLimits& limits);
 train::TrainingState state_in(const std::string& contents,
                               const std::string& name,
                               const FileLimits& limits);

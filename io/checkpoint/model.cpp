@@ -6,6 +6,7 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
+#include <octet/io/preprocess.h>
 #include <octet/layers/layer.h>
 #include <octet/quant/model_state.h>
 #include <octet/runtime/error.h>
@@ -41,22 +42,42 @@ Model build(const quant::ModelState& state) {
   return quant::rebuild(state);
 }
 
+SaveOptions options_of(const std::filesystem::path& path,
+                       const FileLimits& limits) {
+  return options_in(read_file_as(kOctetFile, path, kLargestFile), path.string(),
+                    limits);
+}
+
 }  // namespace
 
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options) {
   check_class_names(model, options.classes);
-  write_file(path, file_of(quant::state_of(model), options.classes));
+  if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
+  write_file(path, file_of(quant::state_of(model), options));
 }
 
 std::vector<std::string> class_names(const std::filesystem::path& path,
                                      const FileLimits& limits) {
   if (is_octet_file(path)) {
-    return classes_in(read_file_as(kOctetFile, path, kLargestFile),
-                      path.string(), limits);
+    return options_of(path, limits).classes;
   }
   return is_onnx_file(path) ? inspect_onnx(path).classes
                             : std::vector<std::string>();
+}
+
+std::string trained_preprocess(const std::filesystem::path& path,
+                               const FileLimits& limits) {
+  const std::string name = is_octet_file(path)
+                               ? options_of(path, limits).preprocess
+                           : is_onnx_file(path) ? inspect_onnx(path).preprocess
+                                                : "";
+  try {
+    (void)preprocess_mode(name);
+    return name;
+  } catch (const Error&) {
+    return "";  // a stranger's metadata may have anything under that key
+  }
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

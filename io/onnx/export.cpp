@@ -16,6 +16,7 @@
 
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/io/preprocess.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/fold_batch_norm.h>
@@ -218,6 +219,10 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
     add("quantization", options.uint8_activations
                             ? "int8 weights, uint8 activations, explicit Q/DQ"
                             : "int8, symmetric, explicit Q/DQ");
+  }
+  if (!options.preprocess.empty()) {
+    (void)preprocess_mode(options.preprocess);
+    add("preprocess", options.preprocess);
   }
   if (options.classes.empty()) return;
   check_class_names(model, options.classes);

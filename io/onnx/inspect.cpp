@@ -108,6 +108,9 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
   }
   summary.qdq_pairs = pairs_of(view);
   summary.classes = classes_of(model);
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() == "preprocess") summary.preprocess = entry.value();
+  }
   summary.initializers = model.graph().initializer_size() +
                          model.graph().sparse_initializer_size();
   for (const auto& tensor : model.graph().initializer()) {

@@ -1,6 +1,7 @@
 // octet train: a folder of arrays becomes a model's file.
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/layers/dense.h>
+#include <octet/layers/flatten.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
@@ -123,6 +125,56 @@ TEST_F(OctetTrain, RefusesBeforeItTrains) {
   EXPECT_THAT(refusal("in.h5 --data . -o out.h5 --classes 4"),
               AllOf(HasSubstr("--classes"), HasSubstr("zoo")));
   EXPECT_THAT(refusal("zoo:lenet --data . -o out.h5"), HasSubstr("[2]"));
+}
+
+/// MNIST's format: two classes, dark and bright images [4,6].
+void write_idx_files(const std::filesystem::path& folder) {
+  std::filesystem::create_directory(folder);
+  for (const char* part : {"train", "t10k"}) {
+    constexpr char kCount = 20;
+    std::string images({0, 0, 8, 3, 0, 0, 0, kCount, 0, 0, 0, 4, 0, 0, 0, 6});
+    std::string labels({0, 0, 8, 1, 0, 0, 0, kCount});
+    for (int i = 0; i < kCount; ++i) {
+      images.append(24, static_cast<char>(i % 2 == 0 ? 10 + i : 120 - i));
+      labels.push_back(static_cast<char>(i % 2));
+    }
+    write_file(folder / fmt::format("{}-images-idx3-ubyte", part), images);
+    write_file(folder / fmt::format("{}-labels-idx1-ubyte", part), labels);
+  }
+}
+
+TEST_F(OctetTrain, FilesSayWhatBytesBecame) {
+  write_idx_files(folder_ / "idx");
+  const auto x = input({4, 6, 1}, "x");
+  io::save_model(Model(x, Dense({.units = 2})(Flatten()(x))),
+                 folder_ / "images.h5");
+  const auto octet = [&](const char* line) {
+    const CommandResult r = run_command(fmt::format(
+        "cd {} && {}/octet {} 2>&1", quoted(folder_.path()), OCTET_BIN, line));
+    EXPECT_EQ(r.exit_code, 0) << line << ": " << r.output;
+    return r.output;
+  };
+  octet("train images.h5 --data idx --preprocess tf --epochs 1 -o tf.h5");
+  EXPECT_EQ(io::trained_preprocess(folder_ / "tf.h5"), "tf");
+  EXPECT_THAT(octet("evaluate tf.h5 --data idx"), HasSubstr("bytes as 'tf'"));
+  EXPECT_THAT(
+      octet("evaluate tf.h5 --data idx --preprocess unit"),
+      AllOf(HasSubstr("bytes as 'unit'"), HasSubstr("was trained with 'tf'")));
+  for (const char* line :
+       {"train tf.h5 --data idx --epochs 1 -o out.h5",
+        "qat tf.h5 --data idx --epochs 1 -o out.h5", "fold tf.h5 -o out.h5",
+        "quantize tf.h5 --data idx -o out.onnx", "convert tf.h5 out.onnx"}) {
+    octet(line);
+    const bool onnx = std::string_view(line).ends_with("onnx");
+    EXPECT_EQ(io::trained_preprocess(folder_ / (onnx ? "out.onnx" : "out.h5")),
+              "tf")
+        << line;
+    std::filesystem::remove(folder_ / "out.h5");
+    std::filesystem::remove(folder_ / "out.onnx");
+  }
+  // Floats are as the model sees them: nothing to remember.
+  octet("train in.h5 --data . --epochs 1 -o points.h5");
+  EXPECT_EQ(io::trained_preprocess(folder_ / "points.h5"), "");
 }
 
 }  // namespace

@@ -35,5 +35,22 @@ TEST(ClassNames, AreKeptInModelsAndOnnxFiles) {
   EXPECT_EQ(class_names(folder / "with.h5"), names);
 }
 
+TEST(TrainedPreprocess, IsKeptInModelsAndOnnxFiles) {
+  const TempFolder folder;
+  const Model model = zoo::make("lenet", {.classes = 3});
+  save_model(model, folder / "with.h5", {.preprocess = "caffe"});
+  save_model(model, folder / "without.h5");
+  export_onnx(model, folder / "with.onnx", {.preprocess = "torch"});
+  export_onnx(model, folder / "without.onnx");
+  EXPECT_EQ(trained_preprocess(folder / "with.h5"), "caffe");
+  EXPECT_EQ(trained_preprocess(folder / "with.onnx"), "torch");
+  EXPECT_EQ(trained_preprocess(folder / "without.h5"), "");
+  EXPECT_EQ(trained_preprocess(folder / "without.onnx"), "");
+  EXPECT_THROW(save_model(model, folder / "with.h5", {.preprocess = "Torch!"}),
+               ValueError);
+  EXPECT_EQ(trained_preprocess(folder / "with.h5"), "caffe");
+  EXPECT_THROW((void)to_onnx(model, {.preprocess = "Torch!"}), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::io

@@ -19,13 +19,16 @@ namespace octet::io {
 struct SaveOptions {
   /// Names of the classes in the order of the outputs, as ImageFolder has them.
   std::vector<std::string> classes = {};
+  /// What bytes became before they were the model's inputs: a name that
+  /// preprocess_mode() knows, or "" where it is not known.
+  std::string preprocess = {};
 };
 
 /// Writes a model with its plan and the state of its quantizers, beside `path`
 /// and then renamed over it.
 /// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
-/// no UTF-8) or that two layers or quantizers have, or for class names that are
-/// not as many as outputs.
+/// no UTF-8) or that two layers or quantizers have, for class names that are
+/// not as many as outputs, or an unknown `preprocess`.
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options = {});
 
@@ -34,6 +37,13 @@ void save_model(const Model& model, const std::filesystem::path& path,
 /// Throws: IoError; FormatError for one that is damaged.
 std::vector<std::string> class_names(const std::filesystem::path& path,
                                      const FileLimits& limits = {});
+
+/// The `preprocess` that save_model() or export_onnx() put into a file; "" of
+/// other files, of those without one, and where preprocess_mode() does not know
+/// it.
+/// Throws: IoError; FormatError for one that is damaged.
+std::string trained_preprocess(const std::filesystem::path& path,
+                               const FileLimits& limits = {});
 
 /// Whether the file ends as save_model() and checkpoints do, damaged or not.
 bool is_octet_file(const std::filesystem::path& path);

@@ -58,6 +58,9 @@ struct OnnxOptions {
   /// Names of the classes in the order of the outputs, as ImageFolder has them:
   /// a JSON list under "classes" in the file's metadata.
   std::vector<std::string> classes = {};
+  /// What bytes become before they are the model's inputs, as in SaveOptions:
+  /// "preprocess" in the file's metadata. The graph does none of it.
+  std::string preprocess = {};
   /// Writes quant::fold_batch_norm(model), with the names of this one.
   /// TensorRT folds by itself; other readers may not.
   bool fold_batch_norm = false;
@@ -154,6 +157,7 @@ struct OnnxSummary {
   std::vector<OnnxTensorInfo> outputs;
   std::vector<OnnxNodeInfo> nodes;
   std::vector<OnnxQdqPair> qdq_pairs;
+  std::string preprocess = {};  ///< under that key in the metadata, unchecked
   /// Names of the classes, if a list of JSON under "classes" in the metadata
   /// has them.
   std::vector<std::string> classes = {};
