@@ -59,6 +59,10 @@ if [[ $preset == bench ]]; then
 fi
 
 runtime/cmake/install_packages.sh
+if [[ ${CI:-} == true ]]; then
+  # The programs without which tests are skipped.
+  runtime/cmake/install_packages.sh chromium fonts-dejavu-core graphviz
+fi
 if ! runtime/cmake/make_venv.sh; then
   if [[ ${CI:-} == true ]]; then
     exit 1

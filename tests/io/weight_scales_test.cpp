@@ -1,7 +1,11 @@
 // Channels whose weights are next to nothing beside their bias: ONNX Runtime
 // adds it in steps of the input's scale times the channel's.
 #include <cmath>
+#include <cstring>
+#include <map>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
