@@ -63,8 +63,8 @@ OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
 }
 
 // Pixels of c channels to words of their own. Bytes up to four codes after the
-// row are read. C is c, if that is known: loops
-// of a few rounds would become calls of memcpy.
+// row are read. C is c, if that is known: loops of a few rounds would become
+// calls of memcpy.
 template <int C>
 OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
                              int64_t c, Code* out) {
