@@ -37,6 +37,12 @@ bool takes_pixels(const Model& model) {
   return false;
 }
 
+/// They are taken as they are.
+bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
+  return options.preprocess.empty() &&
+         opened.kind.find(".npy") != std::string::npos;
+}
+
 /// Of a model with several inputs: a file for each.
 io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
   const std::vector<std::string> files =
@@ -150,23 +156,25 @@ void check_classes(const Model& model, const ModelSource& source,
       b == data.classes.end() ? "none" : *b));
 }
 
-std::string preprocess_of(const io::OpenedData& opened,
-                          const DataOptions& options,
-                          const DataTarget& target) {
-  if (!options.preprocess.empty()) return options.preprocess;
-  const bool floats = opened.kind.find(".npy") != std::string::npos;
-  return floats ? "" : target.usual;
+std::string preprocess_to_keep(const io::OpenedData& opened,
+                               const DataOptions& options,
+                               const DataTarget& target) {
+  return has_floats(opened, options)  ? target.trained
+         : options.preprocess.empty() ? target.usual
+                                      : options.preprocess;
 }
 
 std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target) {
   const std::vector<TensorSpec> specs = data.input_specs();
-  const std::string preprocess = preprocess_of(opened, options, target);
   return fmt::format(
       "{} {} {} of {}{}\n", data.size(), part,
       specs.size() == 1 ? specs[0].shape.to_string() : "samples", opened.kind,
-      preprocess.empty() ? "" : fmt::format(", bytes as '{}'", preprocess));
+      has_floats(opened, options)
+          ? ""
+          : fmt::format(", bytes as '{}'",
+                        preprocess_to_keep(opened, options, target)));
 }
 
 }  // namespace octet::program

@@ -54,9 +54,11 @@ DataTarget target_of(const Model& model, const ModelSource& source);
 /// Throws: as io::open_data(); ValueError as paths_for().
 io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
 
-/// What the bytes of the data became; "" where it has none.
-std::string preprocess_of(const io::OpenedData& opened,
-                          const DataOptions& options, const DataTarget& target);
+/// The mode for the file of a model that saw the data: what bytes became; of
+/// floats, which are as the model sees them, that of before.
+std::string preprocess_to_keep(const io::OpenedData& opened,
+                               const DataOptions& options,
+                               const DataTarget& target);
 
 /// Throws: ValueError where the data has other classes than the model: their
 /// number, or their names where `source` is a file that has them.

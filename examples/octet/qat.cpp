@@ -112,7 +112,7 @@ std::string write_model(const Options& o, const Model& float_model,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess) {
   io::OnnxOptions names = names_of(o.model, float_model);
-  if (!preprocess.empty()) names.preprocess = preprocess;
+  names.preprocess = preprocess;
   if (std::ssize(classes) == model.outputs()[0].shape()[-1]) {
     names.classes = classes;
   }
@@ -182,8 +182,9 @@ void run_qat(Options o) {
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));
   warn_of_loss(figures[1], figures[2]);
-  const std::string written = write_model(
-      o, model, qat, opened.classes, preprocess_of(opened, o.data, target));
+  const std::string written =
+      write_model(o, model, qat, opened.classes,
+                  preprocess_to_keep(opened, o.data, target));
   if (o.json) {
     Config config;
     for (const Figures& row : figures) {

@@ -246,8 +246,7 @@ void quantize(Options o) {
   const Compared compared = compare(model, int8, opened);
   const Model written = with_end(int8.clone(), o.file);
   io::OnnxOptions names = names_of(o.model, written);
-  const std::string preprocess = preprocess_of(opened, o.data, target);
-  if (!preprocess.empty()) names.preprocess = preprocess;
+  names.preprocess = preprocess_to_keep(opened, o.data, target);
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }

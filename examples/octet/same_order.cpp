@@ -71,10 +71,8 @@ bool alike(const Tensor& a, const Tensor& b) {
 
 io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   io::OnnxOptions options;
-  if (!source.what.starts_with("zoo:")) {
-    options.preprocess = io::trained_preprocess(source.what, source.limits());
-  }
   if (io::is_octet_file(source.what)) {
+    options.preprocess = io::trained_preprocess(source.what, source.limits());
     options.classes = io::class_names(source.what, source.limits());
   }
   if (!is_onnx(source.what)) {
@@ -90,6 +88,7 @@ io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
     return options;
   }
   const io::OnnxSummary file = io::inspect_onnx(source.what);
+  options.preprocess = file.preprocess;
   if (file.inputs.size() == model.inputs().size()) {
     options.input_names = names_in(file.inputs);
   }

@@ -191,8 +191,9 @@ void train_model(const Options& o) {
   const train::Evaluation result = train::evaluate(
       model, judged,
       {.loss = by.loss, .metrics = by.metrics, .verbose = false});
-  const std::string written = write_model(
-      o, model, job.data.classes, preprocess_of(job.data, o.data, job.target));
+  const std::string written =
+      write_model(o, model, job.data.classes,
+                  preprocess_to_keep(job.data, o.data, job.target));
   if (o.json) {
     double seconds = 0;
     for (const auto& epoch : history) seconds += epoch.seconds;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/version.h>
 
@@ -314,6 +315,11 @@ SaveOptions options_in(const std::string& contents, const std::string& name,
     }
     if (file.has(kOctet, kPreprocess)) {
       options.preprocess = file.text(kOctet, kPreprocess).as_string();
+      try {
+        (void)preprocess_mode(options.preprocess);
+      } catch (const ValueError& error) {
+        throw FormatError(error.message());
+      }
     }
     return options;
   });

@@ -68,16 +68,8 @@ std::vector<std::string> class_names(const std::filesystem::path& path,
 
 std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits) {
-  const std::string name = is_octet_file(path)
-                               ? options_of(path, limits).preprocess
-                           : is_onnx_file(path) ? inspect_onnx(path).preprocess
-                                                : "";
-  try {
-    (void)preprocess_mode(name);
-    return name;
-  } catch (const Error&) {
-    return "";  // a stranger's metadata may have anything under that key
-  }
+  if (is_octet_file(path)) return options_of(path, limits).preprocess;
+  return is_onnx_file(path) ? inspect_onnx(path).preprocess : "";
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

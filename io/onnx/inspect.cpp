@@ -9,6 +9,7 @@
 #include <octet/io/file_limits.h>
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
+#include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
@@ -94,6 +95,20 @@ std::vector<std::string> classes_of(const onnx::ModelProto& model) {
   return {};
 }
 
+/// The same.
+std::string preprocess_of(const onnx::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != "preprocess") continue;
+    try {
+      (void)preprocess_mode(entry.value());
+      return entry.value();
+    } catch (const Error&) {
+      return "";
+    }
+  }
+  return "";
+}
+
 OnnxSummary summarize(const onnx::ModelProto& model) {
   const GraphView view(model.graph());
   OnnxSummary summary;
@@ -108,9 +123,7 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
   }
   summary.qdq_pairs = pairs_of(view);
   summary.classes = classes_of(model);
-  for (const auto& entry : model.metadata_props()) {
-    if (entry.key() == "preprocess") summary.preprocess = entry.value();
-  }
+  summary.preprocess = preprocess_of(model);
   summary.initializers = model.graph().initializer_size() +
                          model.graph().sparse_initializer_size();
   for (const auto& tensor : model.graph().initializer()) {

@@ -172,7 +172,12 @@ TEST_F(OctetTrain, FilesSayWhatBytesBecame) {
     std::filesystem::remove(folder_ / "out.h5");
     std::filesystem::remove(folder_ / "out.onnx");
   }
-  // Floats are as the model sees them: nothing to remember.
+  // Floats are as the model sees them: what bytes became stays known.
+  io::write_npy(folder_ / "x.npy", Tensor::zeros({6, 4, 6, 1}));
+  io::write_npy(folder_ / "y.npy",
+                Tensor::of<int64_t>({6}, {0, 1, 0, 1, 0, 1}));
+  octet("train tf.h5 --data x.npy --labels y.npy --epochs 1 -o floats.h5");
+  EXPECT_EQ(io::trained_preprocess(folder_ / "floats.h5"), "tf");
   octet("train in.h5 --data . --epochs 1 -o points.h5");
   EXPECT_EQ(io::trained_preprocess(folder_ / "points.h5"), "");
 }

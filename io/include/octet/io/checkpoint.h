@@ -39,8 +39,8 @@ std::vector<std::string> class_names(const std::filesystem::path& path,
                                      const FileLimits& limits = {});
 
 /// The `preprocess` that save_model() or export_onnx() put into a file; "" of
-/// other files, of those without one, and where preprocess_mode() does not know
-/// it.
+/// other files, of those without one, and of ONNX files with another word there
+/// than those of preprocess_mode().
 /// Throws: IoError; FormatError for one that is damaged.
 std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits = {});

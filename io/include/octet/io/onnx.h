@@ -157,7 +157,8 @@ struct OnnxSummary {
   std::vector<OnnxTensorInfo> outputs;
   std::vector<OnnxNodeInfo> nodes;
   std::vector<OnnxQdqPair> qdq_pairs;
-  std::string preprocess = {};  ///< under that key in the metadata, unchecked
+  /// Under that key in the metadata, if preprocess_mode() knows it.
+  std::string preprocess = {};
   /// Names of the classes, if a list of JSON under "classes" in the metadata
   /// has them.
   std::vector<std::string> classes = {};
