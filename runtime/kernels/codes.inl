@@ -345,12 +345,15 @@ void max_pool_codes(const CodePool& arguments) {
   }
 }
 
+#include "depthwise_codes.inl"
+
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
     .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
     .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,
+    .depthwise = depthwise_codes,
     .pack = pack_codes,
     .max_pool = max_pool_codes,
 };

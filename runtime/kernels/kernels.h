@@ -225,6 +225,33 @@ struct DepthwiseGradient {
   float* out = nullptr;  // [tap_count][channels]
 };
 
+/// out[row][col][c] = start[c] + sum over i < kh and j < kw of
+///   image[row*stride_h + i*dilation_h][col*stride_w + j*dilation_w][c]
+///     * code[i][j][c]
+/// of codes as CodeTable::form says.
+struct CodeDepthwise {
+  /// Lines that outputs read, rounded up to whole words, and columns that 8
+  /// outputs read: as many at most.
+  static constexpr int64_t kMostLines = 32;
+  static constexpr int64_t kMostColumns = 64;
+
+  const void* image = nullptr;
+  int64_t lines = 0;            // of the image, that may be read
+  int64_t pixel = 0, line = 0;  // codes between neighbours of the image
+  int64_t stride_h = 1, stride_w = 1;
+  int64_t dilation_h = 1, dilation_w = 1;
+  int64_t kw = 0;
+  /// [groups][lines_packed][kw][weight_row] words: the codes of as many
+  /// neighbouring kernel rows as a word holds, for the first of two lines of
+  /// outputs and (lines_packed == 2: stride_h and dilation_h are 1) the second.
+  const CodeWord* weights = nullptr;
+  int64_t lines_packed = 1;
+  int64_t weight_row = 0;          // channels, and zeros that fill words
+  int64_t groups[2] = {};          // that one line of outputs takes, and two
+  const int32_t* start = nullptr;  // [weight_row]: what sums start with
+  int64_t rows = 0, cols = 0, channels = 0;
+};
+
 struct MaxPool {
   const float* image = nullptr;  // [h][w][c]
   int64_t h = 0, w = 0, c = 0;
@@ -266,6 +293,7 @@ struct CodeTable {
   /// no code.
   bool (*evaluate)(const Evaluation&, CodeWord* out);
   void (*multiply)(const CodeProduct&, const Epilogue&);
+  void (*depthwise)(const CodeDepthwise&, const Epilogue&);
   /// False if there was a NaN.
   bool (*pack)(const CodePanels&);
   void (*max_pool)(const CodePool&);

@@ -24,22 +24,38 @@ OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
 }
 
 // Of all codes in two words each (see codes.inl).
-OCTET_INLINE void add_product(IntLanes& sum, CodeWord x, IntLanes weights) {
-  IntLanes words = x - IntLanes{};
-#if defined(OCTET_VNNI) && defined(__AVX512F__)
+template <class Ints>
+OCTET_INLINE void add_words(Ints& sum, Ints words, Ints weights) {
+#if defined(OCTET_VNNI) && defined(__AVX512VL__)
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(words), "v"(weights));
 #elif defined(OCTET_VNNI)
   asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(words), "x"(weights));
-#elif defined(__AVX512BW__)
-  sum += (IntLanes)_mm512_madd_epi16((__m512i)words, (__m512i)weights);
-#elif defined(__AVX2__)
-  sum += (IntLanes)_mm256_madd_epi16((__m256i)words, (__m256i)weights);
-#elif defined(__SSE2__)
-  sum += (IntLanes)_mm_madd_epi16((__m128i)words, (__m128i)weights);
 #else
+#ifdef __AVX512BW__
+  if constexpr (sizeof(Ints) == 64) {
+    sum += (Ints)_mm512_madd_epi16((__m512i)words, (__m512i)weights);
+    return;
+  }
+#endif
+#ifdef __AVX2__
+  if constexpr (sizeof(Ints) == 32) {
+    sum += (Ints)_mm256_madd_epi16((__m256i)words, (__m256i)weights);
+    return;
+  }
+#endif
+#ifdef __SSE2__
+  if constexpr (sizeof(Ints) == 16) {
+    sum += (Ints)_mm_madd_epi16((__m128i)words, (__m128i)weights);
+    return;
+  }
+#endif
   sum += (words << 16 >> 16) * (weights << 16 >> 16);
   sum += (words >> 16) * (weights >> 16);
 #endif
+}
+
+OCTET_INLINE void add_product(IntLanes& sum, CodeWord x, IntLanes weights) {
+  add_words(sum, x - IntLanes{}, weights);
 }
 
 // Every function below takes accumulators by reference; all are inlined.

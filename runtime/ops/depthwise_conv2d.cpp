@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,29 @@ void sum_copies(const float* from, int64_t size, int64_t multiplier,
   }
 }
 
+// How kernels::CodeDepthwise takes a convolution.
+struct DepthwiseCodes {
+  explicit DepthwiseCodes(const ConvolutionGeometry& s) {
+    const kernels::CodeTable& codes = kernels::table().codes;
+    pixel = codes.words(s.c);
+    row = pixel * codes.codes_per_word;
+    // Two lines of outputs share what they read.
+    lines_packed = s.strides.h == 1 && s.dilation.h == 1 && s.oh > 1 ? 2 : 1;
+    groups = codes.words(s.kh + lines_packed - 1);
+    possible =
+        codes_fit(s.kh * s.kw) &&
+        groups * codes.codes_per_word <= kernels::CodeDepthwise::kMostLines &&
+        7 * s.strides.w + (s.kw - 1) * s.dilation.w <
+            kernels::CodeDepthwise::kMostColumns;
+  }
+
+  bool possible;
+  int64_t pixel;         // words of one
+  int64_t row;           // of the packed weights
+  int64_t lines_packed;  // lines of outputs that weights are packed for
+  int64_t groups;        // that they take
+};
+
 // Works on c*m channels throughout: with a multiplier m > 1 the channels of x
 // are repeated as they are read, and the gradients of the copies are summed.
 class DepthwiseKernels final : public LinearKernels {
@@ -53,6 +77,7 @@ class DepthwiseKernels final : public LinearKernels {
       : LinearKernels(g.output(), g.n, g.oh, weight_axis),
         s(g),
         multiplier(m),
+        codes(g),
         own(windows_of(g, g.padded_width() * g.c, g.c)) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
@@ -72,6 +97,57 @@ class DepthwiseKernels final : public LinearKernels {
       result.push_back(std::move(taps));
     }
     return result;
+  }
+
+  bool multiplies_codes() const override {
+    return multiplier == 1 && codes.possible;
+  }
+  std::vector<int64_t> layout() const override { return {codes.lines_packed}; }
+
+  std::vector<Tensor> pack_codes(const Tensor& weight) const override {
+    const int64_t in_word = kernels::table().codes.codes_per_word;
+    const int64_t size = codes.lines_packed * s.kw * codes.row;
+    Tensor words({codes.groups * size}, DType::i32);
+    Tensor start({codes.row}, DType::i32);
+    const auto to = words.data<kernels::CodeWord>();
+    const auto sums = start.data<int32_t>();
+    std::ranges::fill(to, 0);
+    std::ranges::fill(sums, 0);
+    const float* from = weight.f32().data();
+    const int bits = static_cast<int>(32 / in_word);
+    const uint32_t mask = in_word == 4 ? 0xff : 0xffff;
+    for (int64_t i = 0; i < s.kh * s.kw * s.c; ++i) {
+      if (std::isnan(from[i])) return {};
+      const int64_t c = i % s.c, j = i / s.c % s.kw;
+      const auto code = static_cast<int32_t>(from[i]);
+      if (in_word == 4) sums[static_cast<size_t>(c)] -= 128 * code;
+      for (int64_t line = 0; line < codes.lines_packed; ++line) {
+        const int64_t read = i / s.c / s.kw + line;
+        const int64_t at =
+            read / in_word * size + (line * s.kw + j) * codes.row + c;
+        auto& word = to[static_cast<size_t>(at)];
+        word = static_cast<int32_t>(static_cast<uint32_t>(word) |
+                                    (static_cast<uint32_t>(code) & mask)
+                                        << read % in_word * bits);
+      }
+    }
+    return {words, start};
+  }
+
+  bool forward_codes(const Band& band, const Reader& x,
+                     const std::vector<Tensor>& panels,
+                     kernels::Epilogue y) const override {
+    const auto rows = s.input_rows(band.first, band.last);
+    const int64_t row = s.padded_width() * codes.pixel;
+    auto* padded = reinterpret_cast<kernels::CodeWord*>(
+        arena::scratch(0, rows.padded() * row));
+    if (!x.read_codes({band.block, rows.first, rows.last}, rows.padding,
+                      padded)) {
+      return false;
+    }
+    multiply_codes(windows(row, codes.pixel, true), padded,
+                   {band.last - band.first, s.ow, 0, s.c}, panels, y);
+    return true;
   }
 
   void forward(const Band& band, const Reader& x,
@@ -107,6 +183,34 @@ class DepthwiseKernels final : public LinearKernels {
          .cols = outputs.cols,
          .channels = s.c},
         e);
+  }
+
+  void multiply_codes(const Windows& at, const kernels::CodeWord* x,
+                      const Outputs& outputs, const std::vector<Tensor>& panels,
+                      const kernels::Epilogue& y) const override {
+    const kernels::CodeTable& table = kernels::table().codes;
+    kernels::Epilogue e = y;
+    e.pixel = s.c;
+    e.line = s.ow * s.c;
+    table.depthwise({.image = x,
+                     .lines = (outputs.rows - 1) * s.strides.h +
+                              (s.kh - 1) * s.dilation.h + 1,
+                     .pixel = at.pixel / s.strides.w * table.codes_per_word,
+                     .line = at.line / s.strides.h * table.codes_per_word,
+                     .stride_h = s.strides.h,
+                     .stride_w = s.strides.w,
+                     .dilation_h = s.dilation.h,
+                     .dilation_w = s.dilation.w,
+                     .kw = s.kw,
+                     .weights = panels[0].data<kernels::CodeWord>().data(),
+                     .lines_packed = codes.lines_packed,
+                     .weight_row = codes.row,
+                     .groups = {table.words(s.kh), codes.groups},
+                     .start = panels[1].data<int32_t>().data(),
+                     .rows = outputs.rows,
+                     .cols = outputs.cols,
+                     .channels = s.c},
+                    e);
   }
 
   void backward(const BlockGradient& g) const override {
@@ -170,6 +274,7 @@ class DepthwiseKernels final : public LinearKernels {
 
   ConvolutionGeometry s;
   int64_t multiplier;
+  DepthwiseCodes codes;
   Windows own;
 };
 

@@ -123,6 +123,56 @@ TEST_P(Codes, ConvolveAsWholeNumbersDo) {
   }
 }
 
+// A kernel [kh,kw,c,1] seen as one group a channel is a depthwise one.
+const Case kDepthwiseCases[] = {
+    {{2, 5, 4, 1}, {3, 3, 1, 1}, {.pads{1, 1, 1, 1}}},
+    {{1, 7, 6, 3}, {3, 2, 1, 3}, {.pads{1, 2, 0, 1}}},
+    {{2, 6, 31, 4}, {3, 3, 1, 4}, {.strides{2, 1}, .pads{1, 1, 1, 1}}},
+    {{3, 9, 8, 17}, {3, 3, 1, 17}, {.strides{2, 2}, .pads{0, 1, 0, 1}}},
+    {{1, 8, 19, 24}, {5, 5, 1, 24}, {.pads{2, 2, 2, 2}}},
+    {{1, 11, 9, 37}, {5, 5, 1, 37}, {.strides{2, 2}, .pads{2, 2, 1, 2}}},
+    {{2, 9, 12, 6}, {3, 3, 1, 6}, {.dilation{2, 3}, .pads{2, 2, 3, 3}}},
+    {{1, 7, 7, 66}, {3, 3, 1, 66}, {.pads{1, 1, 1, 1}}},
+    {{2, 1, 40, 18}, {1, 7, 1, 18}, {.pads{0, 0, 3, 3}}},
+    {{1, 4, 5, 20}, {1, 1, 1, 20}},
+    {{1, 9, 8, 34}, {7, 1, 1, 34}, {.strides{1, 2}, .pads{3, 3, 0, 0}}},
+    {{1, 3, 90, 2}, {3, 3, 1, 2}, {.dilation{1, 30}, .pads{1, 1, 30, 30}}},
+    {{1, 3, 17, 16}, {3, 3, 1, 16}, {.strides{1, 4}}},
+};
+
+TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
+  for (const Case& c : kDepthwiseCases) {
+    const std::string what = c.x.to_string() + " * " + c.w.to_string();
+    const Tensor x = random_codes(c.x, 1);
+    const Tensor w = random_codes(c.w, 2);
+    const int64_t channels = c.x[3];
+    const Tensor as_kernel = w.reshaped({c.w[0], c.w[1], channels, 1});
+    // Statistics of the values are taken where gradients are recorded.
+    for (const bool trained : {false, true}) {
+      const auto run = [&] {
+        return depthwise_conv2d(on_grid(x, trained), on_grid(as_kernel),
+                                c.options);
+      };
+      const Variable y = run();
+      expect_same_bits(y.value(),
+                       convolution_of_codes(x, w, c.options, channels), what);
+      const FloatCodesGuard guard;
+      const Variable in_floats = run();
+      expect_same_bits(y.value(), in_floats.value(), what);
+    }
+  }
+}
+
+TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
+  for (const float a : {-64.0f, 63.5f})
+    for (const float b : {-64.0f, 63.5f}) {
+      const Tensor x = Tensor::full({1, 9, 9, 21}, a);
+      const Tensor w = Tensor::full({9, 9, 21, 1}, b);
+      const Tensor y = depthwise_conv2d(on_grid(x), on_grid(w)).value();
+      for (const float v : y.f32()) EXPECT_EQ(v, 81 * 4 * a * b * 0.25f);
+    }
+}
+
 // A scale that floats round: sums of its multiples are not those of codes.
 TEST_P(Codes, StayCodesBetweenZeros) {
   const Grid tenths{.scale = Tensor::scalar(0.1f)};

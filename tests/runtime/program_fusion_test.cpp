@@ -71,9 +71,9 @@ TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
   for (const ProgramStep& step : program.steps()) {
     stores.push_back(step.stores);
   }
-  EXPECT_EQ(stores, (std::vector<std::string>{"int8 4x7x5", "int8 4x7x18",
-                                              "int8 as f32 4x7x7", "int8 4x7x7",
-                                              "f32 1x1x10"}));
+  EXPECT_EQ(stores,
+            (std::vector<std::string>{"int8 4x7x5", "int8 4x7x18", "int8 4x7x7",
+                                      "int8 4x7x7", "f32 1x1x10"}));
 }
 
 // Whichever of both the sums are that are complete last, and however the other
@@ -325,7 +325,7 @@ TEST_P(Programs, FuseOpsOnSequences) {
     stores.push_back(step.stores);
   }
   EXPECT_THAT(stores,
-              testing::ElementsAre("int8 23x3", "int8 as f32 5x18",
+              testing::ElementsAre("int8 23x3", "int8 5x18",
                                    // Groups of 9 channels are no whole words.
                                    "int8 as f32 5x18 + int8 5x18", "int8 5x14",
                                    "f32 5x14"));

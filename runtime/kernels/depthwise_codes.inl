@@ -1,0 +1,156 @@
+// Depthwise convolution of codes. The codes of a few lines at one pixel make a
+// word of each channel, so one instruction multiplies the taps of a column;
+// the words of a column serve all windows that it lies in, and two lines of
+// outputs.
+
+constexpr int kDepthwiseCols = 8;
+
+// The codes of channels [c, c + lanes) at one pixel of kCodesPerWord lines.
+// `most` of them may be read.
+template <class V>
+OCTET_INLINE typename IntsOf<V>::Type joined_lines(
+    const Code* const (&lines)[kCodesPerWord], int64_t at, int64_t most) {
+  using Ints = typename IntsOf<V>::Type;
+  using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
+#if defined(OCTET_VNNI) && defined(__AVX512BW__)
+  if constexpr (sizeof(Ints) == 64) {
+    // A line a quarter; then four channels a quarter; then their codes.
+    __m512i words = _mm512_castsi128_si512(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[0] + at)));
+    words = _mm512_inserti32x4(
+        words, _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[1] + at)),
+        1);
+    words = _mm512_inserti32x4(
+        words, _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[2] + at)),
+        2);
+    words = _mm512_inserti32x4(
+        words, _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[3] + at)),
+        3);
+    const __m512i quarters =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    words = _mm512_maskz_permutexvar_epi32(0xffff, quarters, words);
+    const __m512i bytes = _mm512_maskz_broadcast_i32x4(
+        0xffff,
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    return (Ints)_mm512_shuffle_epi8(words, bytes);
+  }
+#endif
+  Ints words = {};
+  unroll<kCodesPerWord>([&](auto i) OCTET_INLINE_LAMBDA {
+    Codes codes = {};
+    if (lanes_of<V>() > 4 || most >= 4) {
+      __builtin_memcpy(&codes, lines[i] + at, sizeof(codes));
+    } else {
+      __builtin_memcpy(&codes, lines[i] + at, sizeof(CodeWord));
+    }
+    constexpr int kBits = 8 * static_cast<int>(sizeof(Code));
+    constexpr int kMask = sizeof(Code) == 1 ? 0xff : 0xffff;
+    words |= (widened<Ints>(codes) & kMask) << (kBits * i.value);
+  });
+  return words;
+}
+
+// Sums of R lines of outputs and `count` columns, of channels [c, c + lanes).
+template <class V, int R>
+OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
+                                        const Code* const* lines, int64_t c,
+                                        int64_t count, int32_t* sums) {
+  using Ints = typename IntsOf<V>::Type;
+  constexpr int T = kDepthwiseCols;
+  Ints columns[CodeDepthwise::kMostColumns];
+  Ints acc[R][T];
+  const Ints start = load<Ints>(p.start + c);
+  unroll<R * T>([&](auto i) OCTET_INLINE_LAMBDA { acc[i / T][i % T] = start; });
+  const int64_t pixel = p.pixel, most = p.pixel - c;
+  const int64_t stride = p.stride_w, dilation = p.dilation_w;
+  const int64_t taps = p.kw, row = p.weight_row;
+  const int64_t read = (count - 1) * stride + (taps - 1) * dilation + 1;
+  const int64_t reach = (T - 1) * stride + (taps - 1) * dilation + 1;
+  for (int64_t g = 0; g < p.groups[R - 1]; ++g, lines += kCodesPerWord) {
+    const Code* at[kCodesPerWord];
+    unroll<kCodesPerWord>([&](auto i)
+                              OCTET_INLINE_LAMBDA { at[i] = lines[i] + c; });
+    int64_t x = 0;
+#pragma GCC unroll 1
+    for (; x < read; ++x) columns[x] = joined_lines<V>(at, x * pixel, most);
+    for (; x < reach; ++x) columns[x] = Ints{};
+    const CodeWord* weights = p.weights + g * p.lines_packed * taps * row + c;
+#pragma GCC unroll 1
+    for (int64_t j = 0; j < taps; ++j, weights += row) {
+      Ints w[R];
+      unroll<R>([&](auto r) OCTET_INLINE_LAMBDA {
+        w[r] = load<Ints>(weights + r * taps * row);
+      });
+      const Ints* words = columns + j * dilation;
+      unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
+        const Ints word = words[t * stride];
+        unroll<R>([&](auto r) OCTET_INLINE_LAMBDA {
+          add_words(acc[r][t], word, w[r]);
+        });
+      });
+    }
+  }
+  unroll<R * T>([&](auto i) OCTET_INLINE_LAMBDA {
+    __builtin_memcpy(sums + i * lanes_of<V>(), &acc[i / T][i % T],
+                     sizeof(Ints));
+  });
+}
+
+// R lines of outputs from `row` on.
+template <int R, bool Fuse>
+OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
+                                      int64_t row) {
+  constexpr int T = kDepthwiseCols;
+  alignas(64) int32_t sums[R * T * kLanes];
+  const Code* image = static_cast<const Code*>(p.image);
+  const Code* lines[CodeDepthwise::kMostLines];
+  for (int64_t col = 0; col < p.cols; col += T) {
+    const int64_t count = p.cols - col < T ? p.cols - col : T;
+    for (int64_t i = 0; i < p.groups[R - 1] * kCodesPerWord; ++i) {
+      // Lines beyond the last one have weights of zero.
+      const int64_t line = row * p.stride_h + i * p.dilation_h;
+      lines[i] = image + (line < p.lines ? line : p.lines - 1) * p.line +
+                 col * p.stride_w * p.pixel;
+    }
+    int64_t c = 0;
+    const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
+      using V = decltype(v);
+      constexpr int kStep = lanes_of<V>();
+      // The last vector of all may be of fewer channels.
+      for (; c + kStep <= p.channels || (kStep == 4 && c < p.channels);
+           c += kStep) {
+        const int64_t left = p.channels - c;
+        depthwise_code_tile<V, R>(p, lines, c, count, sums);
+        for (int r = 0; r < R; ++r) {
+          finish_tile<Fuse>(sums + r * T * kStep, {row + r, col, count, kStep},
+                            c, static_cast<int>(left < kStep ? left : kStep),
+                            e);
+        }
+      }
+    };
+    run(Lanes{});
+    if constexpr (kLanes > 8) run(EightLanes{});
+    if constexpr (kLanes > 4) run(FourLanes{});
+  }
+}
+
+// Statistics are sums over pixels in their order, line after line.
+template <bool Fuse>
+OCTET_INLINE void depthwise_codes_with(const CodeDepthwise& p,
+                                       const Epilogue& e) {
+  const bool pairs = p.lines_packed == 2 && e.statistics == nullptr;
+  int64_t row = 0;
+  for (; pairs && row + 2 <= p.rows; row += 2) {
+    depthwise_code_rows<2, Fuse>(p, e, row);
+  }
+  for (; row < p.rows; ++row) depthwise_code_rows<1, Fuse>(p, e, row);
+}
+
+void depthwise_codes(const CodeDepthwise& call, const Epilogue& e) {
+  const CodeDepthwise p = call;
+  if (e.fused != nullptr) {
+    depthwise_codes_with<true>(p, e);
+  } else {
+    depthwise_codes_with<false>(p, e);
+  }
+}
