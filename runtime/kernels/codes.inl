@@ -212,7 +212,8 @@ constexpr CodeTileTable<kMaxRows2> kCodeTiles2 =
     make_code_tiles<2>(typename MakeIndices<kMaxRows2>::Type{});
 
 template <bool Fuse>
-OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
+OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
+                                       const Block& block) {
   alignas(64) int32_t sums[kMaxRows1 * kLanes];
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
@@ -229,9 +230,11 @@ OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
     p.start = c.start + k;
     p.sums = sums;
     const int channels = panel_channels(k, c.channels);
-    for (int64_t row = 0; row < c.rows; ++row) {
+    for (int64_t row = block.first_row; row < block.last_row; ++row) {
       for_tiles(
-          c.cols, vectors, [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
+          block.last_col - block.first_col, vectors,
+          [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
+            const int64_t col = block.first_col + t;
             p.a = c.image + row * c.line + col * c.pixel;
             (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
             finish_tile<Fuse>(sums, {row, col, size, width}, k, channels, e);
@@ -242,11 +245,21 @@ OCTET_INLINE void multiply_codes_with(const CodeProduct& c, const Epilogue& e) {
 }
 
 void multiply_codes(const CodeProduct& c, const Epilogue& e) {
-  if (e.fused != nullptr) {
-    multiply_codes_with<true>(c, e);
-  } else {
-    multiply_codes_with<false>(c, e);
-  }
+  // Fused outputs are mostly codes.
+  const int64_t a_pixel = c.pixel * static_cast<int64_t>(sizeof(CodeWord)) +
+                          c.channels * (e.fused == nullptr          ? 4
+                                        : e.fused->other == nullptr ? 1
+                                                                    : 2);
+  const int64_t weights = c.segment_count * c.steps * c.channels *
+                          static_cast<int64_t>(sizeof(CodeWord));
+  for_blocks(c.rows, c.cols, c.rows * c.cols * a_pixel, weights,
+             [&](const Block& block) {
+               if (e.fused != nullptr) {
+                 multiply_codes_block<true>(c, e, block);
+               } else {
+                 multiply_codes_block<false>(c, e, block);
+               }
+             });
 }
 
 // Codes of one channel each, joined to words.

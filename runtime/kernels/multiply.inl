@@ -159,20 +159,41 @@ OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
   });
 }
 
+// Bytes of the images that a product reads and writes.
+template <class P>
+OCTET_INLINE int64_t image_bytes(const P& c, const Epilogue& e) {
+  int64_t a_pixel = c.pixel + c.channels;
+  if (e.mask != nullptr) a_pixel += 2 * c.channels;
+  if (e.fused != nullptr && e.fused->other != nullptr) a_pixel += c.channels;
+  return c.rows * c.cols * a_pixel * static_cast<int64_t>(sizeof(float));
+}
+template <class P>
+OCTET_INLINE int64_t weight_bytes(const P& c) {
+  return c.segment_count * c.steps * c.channels *
+         static_cast<int64_t>(sizeof(float));
+}
+
+// What a tile of the panel that begins at channel k multiplies.
+OCTET_INLINE Tile tile_of(const Product& c, int64_t k, int width) {
+  Tile p{};
+  p.a_row = c.pixel;
+  p.a_step = 1;
+  p.a_segments = c.segments;
+  p.b = c.weights + k * c.panel_rows + c.first_row * width;
+  p.b_step = width;
+  p.b_segment = c.steps * width;
+  p.segments = c.segment_count;
+  p.steps = c.steps;
+  return p;
+}
+
 template <Finish F>
-OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
+OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
+                                 const Block& block) {
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
     const int channels = panel_channels(k, c.channels);
-    Tile p{};
-    p.a_row = c.pixel;
-    p.a_step = 1;
-    p.a_segments = c.segments;
-    p.b = c.weights + k * c.panel_rows + c.first_row * vectors * kLanes;
-    p.b_step = vectors * kLanes;
-    p.b_segment = c.steps * vectors * kLanes;
-    p.segments = c.segment_count;
-    p.steps = c.steps;
+    Tile p = tile_of(c, k, vectors * kLanes);
     p.out_row = e.pixel;
     p.resume = e.resume;
     p.rescale = e.rescale != nullptr ? e.rescale + k : nullptr;
@@ -188,9 +209,10 @@ OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
       }
       if (p.mask.sums != nullptr) p.mask.sums += k;
     }
-    for (int64_t row = 0; row < c.rows; ++row) {
-      run_rows<F>(p, c.cols, vectors, channels,
-                  [&](Tile& q, int64_t col) OCTET_INLINE_LAMBDA {
+    for (int64_t row = block.first_row; row < block.last_row; ++row) {
+      run_rows<F>(p, block.last_col - block.first_col, vectors, channels,
+                  [&](Tile& q, int64_t t) OCTET_INLINE_LAMBDA {
+                    const int64_t col = block.first_col + t;
                     const int64_t at = row * e.line + col * e.pixel + k;
                     q.a = c.image + row * c.line + col * c.pixel;
                     q.out = e.out + at;
@@ -208,25 +230,19 @@ OCTET_INLINE void multiply_with(const Product& c, const Epilogue& e) {
 }
 
 // Through a buffer, and what follows from there.
-void multiply_fused(const Product& c, const Epilogue& e) {
+OCTET_INLINE void multiply_fused_block(const Product& c, const Epilogue& e,
+                                       const Block& block) {
   alignas(64) float sums[kMaxRows1 * kLanes];
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
     const int width = vectors * kLanes;
-    Tile p{};
-    p.a_row = c.pixel;
-    p.a_step = 1;
-    p.a_segments = c.segments;
-    p.b = c.weights + k * c.panel_rows + c.first_row * width;
-    p.b_step = width;
-    p.b_segment = c.steps * width;
-    p.segments = c.segment_count;
-    p.steps = c.steps;
+    Tile p = tile_of(c, k, width);
     p.out = sums;
     p.out_row = width;
-    for (int64_t row = 0; row < c.rows; ++row) {
-      for_tiles(c.cols, vectors,
-                [&](int64_t col, int64_t size) OCTET_INLINE_LAMBDA {
+    for (int64_t row = block.first_row; row < block.last_row; ++row) {
+      for_tiles(block.last_col - block.first_col, vectors,
+                [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
+                  const int64_t col = block.first_col + t;
                   p.a = c.image + row * c.line + col * c.pixel;
                   run_tile(p, size, vectors);
                   fuse_tile(sums, {row, col, size, width}, k,
@@ -238,17 +254,22 @@ void multiply_fused(const Product& c, const Epilogue& e) {
 }
 
 void multiply(const Product& c, const Epilogue& e) {
-  if (e.fused != nullptr) return multiply_fused(c, e);
-  if (e.mask != nullptr) {
-    multiply_with<Finish::mask>(c, e);
-  } else if (e.statistics != nullptr) {
-    multiply_with<Finish::statistics>(c, e);
-  } else {
-    multiply_with<Finish::store>(c, e);
-  }
+  for_blocks(c.rows, c.cols, image_bytes(c, e), weight_bytes(c),
+             [&](const Block& block) {
+               if (e.fused != nullptr) {
+                 multiply_fused_block(c, e, block);
+               } else if (e.mask != nullptr) {
+                 multiply_block<Finish::mask>(c, e, block);
+               } else if (e.statistics != nullptr) {
+                 multiply_block<Finish::statistics>(c, e, block);
+               } else {
+                 multiply_block<Finish::store>(c, e, block);
+               }
+             });
 }
 
-void weight_gradient(const WeightGradient& g) {
+OCTET_INLINE void weight_gradient_block(const WeightGradient& g,
+                                        const Block& block) {
   for (int64_t k = 0; k < g.channels;) {
     const int vectors = panel_vectors(k, g.channels);
     const int channels = panel_channels(k, g.channels);
@@ -256,23 +277,35 @@ void weight_gradient(const WeightGradient& g) {
     p.a_row = 1;
     p.a_step = g.pixel;
     p.a_segment = g.line;
-    p.b = g.dz + k;
+    p.b = g.dz + block.first_row * g.dz_line + block.first_col * g.dz_pixel + k;
     p.b_step = g.dz_pixel;
     p.b_segment = g.dz_line;
-    p.segments = g.rows;
-    p.steps = g.cols;
+    p.segments = block.last_row - block.first_row;
+    p.steps = block.last_col - block.first_col;
     p.out_row = g.out_row;
     p.resume = true;
+    const float* image =
+        g.image + block.first_row * g.line + block.first_col * g.pixel;
     for (int64_t s = 0; s < g.segment_count; ++s) {
       run_rows<Finish::store>(p, g.steps, vectors, channels,
                               [&](Tile& q, int64_t i) OCTET_INLINE_LAMBDA {
-                                q.a = g.image + g.segments[s] + i;
+                                q.a = image + g.segments[s] + i;
                                 q.out =
                                     g.out + (s * g.steps + i) * g.out_row + k;
                               });
     }
     k += vectors * kLanes;
   }
+}
+
+void weight_gradient(const WeightGradient& g) {
+  const int64_t bytes = g.rows * g.cols * (g.pixel + g.channels) *
+                        static_cast<int64_t>(sizeof(float));
+  // Sums are read and written again.
+  const int64_t weights = 2 * g.segment_count * g.steps * g.channels *
+                          static_cast<int64_t>(sizeof(float));
+  for_blocks(g.rows, g.cols, bytes, weights,
+             [&](const Block& block) { weight_gradient_block(g, block); });
 }
 
 int64_t packed_size(int64_t rows, int64_t channels) {

@@ -120,3 +120,29 @@ OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
     t += size;
   }
 }
+
+// A rectangle of outputs, or of what is summed over.
+struct Block {
+  int64_t first_row, last_row, first_col, last_col;
+};
+
+// Cuts rows x cols pixels into blocks: of each, what is read and written of
+// images, `bytes` in all, stays in the second-level cache while all panels
+// pass, whose `weights` bytes are then read again. Every sum goes on from one
+// block to the next in the order of the pixels.
+template <class Run>
+OCTET_INLINE void for_blocks(int64_t rows, int64_t cols, int64_t bytes,
+                             int64_t weights, Run run) {
+  constexpr int64_t kCache = int64_t{256} << 10;
+  int64_t count = bytes / kCache;
+  if (count * weights > bytes) count = bytes / weights;
+  const bool by_rows = rows > 1;
+  const int64_t most = by_rows ? rows : cols / kMaxRows2;
+  if (count > most) count = most;
+  if (count < 1) count = 1;
+  const int64_t length = by_rows ? rows : cols;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t first = length * i / count, last = length * (i + 1) / count;
+    run(by_rows ? Block{first, last, 0, cols} : Block{0, rows, first, last});
+  }
+}
