@@ -69,6 +69,7 @@ struct Node : std::enable_shared_from_this<Node> {
   std::vector<Gradient> gradients;
   int64_t pending = 0;  // contributions to come; valid during backward
   Tensor value;
+  std::weak_ptr<Node> quantized;  // what fake_quantize() made of it last
 };
 
 /// What a linear op multiplies.

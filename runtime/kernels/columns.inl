@@ -14,13 +14,9 @@ OCTET_INLINE void absmax_block(float* top, const float* x, int64_t rows,
 
 void absmax_columns(float* top, const float* x, int64_t rows,
                     int64_t channels) {
-  int64_t c = 0;
-  for (; c + kLanes <= channels; c += kLanes) {
-    absmax_block<Lanes>(top + c, x + c, rows, channels);
-  }
-  for (; c < channels; ++c) {
-    absmax_block<float>(top + c, x + c, rows, channels);
-  }
+  for_channel_blocks(channels, [&](auto v, int64_t c) {
+    absmax_block<decltype(v)>(top + c, x + c, rows, channels);
+  });
 }
 
 template <class V>
@@ -36,7 +32,22 @@ OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t c) {
 
 void quantize_columns(const ColumnGrid& arguments) {
   const ColumnGrid g = arguments;
-  int64_t c = 0;
-  for (; c + kLanes <= g.channels; c += kLanes) quantize_block<Lanes>(g, c);
-  for (; c < g.channels; ++c) quantize_block<float>(g, c);
+  for_channel_blocks(g.channels, [&](auto v, int64_t c) {
+    quantize_block<decltype(v)>(g, c);
+  });
+}
+
+// out = g where low < x < high, with bounds for each column, else 0.
+template <class V>
+OCTET_INLINE void pass_block(const ColumnPass& p, int64_t c) {
+  const V low = load<V>(p.low + c), high = load<V>(p.high + c);
+  for (int64_t row = 0, at = c; row < p.rows; ++row, at += p.channels) {
+    store(p.out + at, masked(load<V>(p.g + at), load<V>(p.x + at), low, high));
+  }
+}
+
+void pass_columns(const ColumnPass& arguments) {
+  const ColumnPass p = arguments;
+  for_channel_blocks(p.channels,
+                     [&](auto v, int64_t c) { pass_block<decltype(v)>(p, c); });
 }

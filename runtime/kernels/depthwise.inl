@@ -134,20 +134,6 @@ OCTET_INLINE void for_channel_runs(int64_t channels, Body body) {
   run(0.0f);
 }
 
-// body(vector, c) for blocks of channels: whole vectors, then narrower ones.
-template <class Body>
-OCTET_INLINE void for_channel_blocks(int64_t channels, Body body) {
-  int64_t c = 0;
-  for (; c + kLanes <= channels; c += kLanes) body(Lanes{}, c);
-  if constexpr (kLanes > 8) {
-    for (; c + 8 <= channels; c += 8) body(EightLanes{}, c);
-  }
-  if constexpr (kLanes > 4) {
-    for (; c + 4 <= channels; c += 4) body(FourLanes{}, c);
-  }
-  for (; c < channels; ++c) body(0.0f, c);
-}
-
 // Pixels first, then channels: what one tile reads lies in a few runs of
 // memory.
 template <class V, int T>

@@ -282,6 +282,17 @@ struct ColumnGrid {
   float* real = nullptr;   // scale * code, if wanted
 };
 
+/// A matrix [rows][channels] of gradients, of which those pass whose value lies
+/// strictly between its column's bounds.
+struct ColumnPass {
+  const float* g = nullptr;
+  const float* x = nullptr;
+  const float* low = nullptr;  // [channels], as high
+  const float* high = nullptr;
+  int64_t rows = 0, channels = 0;
+  float* out = nullptr;
+};
+
 /// Arithmetic on codes from -128 to 127: sums are exact as long as they fit in
 /// 32 bits.
 struct CodeTable {
@@ -320,6 +331,7 @@ struct Table {
   void (*absmax_columns)(float* top, const float* x, int64_t rows,
                          int64_t channels);
   void (*quantize_columns)(const ColumnGrid&);
+  void (*pass_columns)(const ColumnPass&);
   /// Fills in what is derived from the rest.
   void (*prepare)(Fused&);
   /// Floats that `rows` x `channels` weights take when packed.

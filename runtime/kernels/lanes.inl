@@ -32,6 +32,11 @@ struct IntsOf<FourLanes> {
   typedef FourInts Type;
 };
 
+template <>
+struct IntsOf<float> {
+  typedef int32_t Type;
+};
+
 template <class V>
 constexpr int lanes_of() {
   return static_cast<int>(sizeof(V) / sizeof(float));
@@ -304,4 +309,18 @@ OCTET_INLINE void unroll_over(Indices<I...>, F f) {
 template <int N, class F>
 OCTET_INLINE void unroll(F f) {
   unroll_over(typename MakeIndices<N>::Type{}, f);
+}
+
+// body(vector, c) for blocks of channels: whole vectors, then narrower ones.
+template <class Body>
+OCTET_INLINE void for_channel_blocks(int64_t channels, Body body) {
+  int64_t c = 0;
+  for (; c + kLanes <= channels; c += kLanes) body(Lanes{}, c);
+  if constexpr (kLanes > 8) {
+    for (; c + 8 <= channels; c += 8) body(EightLanes{}, c);
+  }
+  if constexpr (kLanes > 4) {
+    for (; c + 4 <= channels; c += 4) body(FourLanes{}, c);
+  }
+  for (; c < channels; ++c) body(0.0f, c);
 }

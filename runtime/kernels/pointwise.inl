@@ -108,11 +108,9 @@ OCTET_INLINE void mask_block(float* out, const float* in, int64_t pixels,
 void mask(float* out, const float* in, int64_t pixels,
           const GradientMask& arguments) {
   const GradientMask m = arguments;
-  int64_t c = 0;
-  for (; c + kLanes <= m.channels; c += kLanes) {
-    mask_block<Lanes>(out, in, pixels, m, c);
-  }
-  for (; c < m.channels; ++c) mask_block<float>(out, in, pixels, m, c);
+  for_channel_blocks(m.channels, [&](auto v, int64_t c) {
+    mask_block<decltype(v)>(out, in, pixels, m, c);
+  });
 }
 
 void accumulate(float* out, const float* in, int64_t n) {
@@ -123,9 +121,10 @@ void accumulate(float* out, const float* in, int64_t n) {
   for (; i < n; ++i) out[i] = out[i] + in[i];
 }
 
-template <class V, class I>
+template <class V>
 OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
                              int64_t c) {
+  using I = typename IntsOf<V>::Type;
   V best = {};
   I where = {};
   bool begun = false;
@@ -155,7 +154,7 @@ OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
   if constexpr (sizeof(V) == sizeof(float)) {
     p.index[at] = static_cast<uint8_t>(where);
   } else {
-    for (int i = 0; i < kLanes; ++i) {
+    for (int i = 0; i < lanes_of<V>(); ++i) {
       p.index[at + i] = static_cast<uint8_t>(where[i]);
     }
   }
@@ -165,11 +164,9 @@ void max_pool(const MaxPool& arguments) {
   const MaxPool p = arguments;
   for (int64_t oh = 0; oh < p.oh; ++oh) {
     for (int64_t ow = 0; ow < p.ow; ++ow) {
-      int64_t c = 0;
-      for (; c + kLanes <= p.c; c += kLanes) {
-        pool_block<Lanes, IntLanes>(p, oh, ow, c);
-      }
-      for (; c < p.c; ++c) pool_block<float, int32_t>(p, oh, ow, c);
+      for_channel_blocks(p.c, [&](auto v, int64_t c) {
+        pool_block<decltype(v)>(p, oh, ow, c);
+      });
     }
   }
 }

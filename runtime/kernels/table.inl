@@ -27,6 +27,7 @@ constinit const Table OCTET_TABLE = {
     .activate = activate,
     .absmax_columns = absmax_columns,
     .quantize_columns = quantize_columns,
+    .pass_columns = pass_columns,
     .prepare = prepare,
     .packed_size = packed_size,
     .pack = pack,

@@ -36,6 +36,23 @@ void check(const Shape& shape, const Grid& grid) {
   }
 }
 
+// The node that an earlier call made of x, if it rounds in the same way: its
+// readers then share one gradient, which is masked once. Null where none is
+// recorded, and of leaves, which may be written in between.
+autograd::NodePtr made_before(autograd::Node& x, const Grid& grid,
+                              StraightThrough mode) {
+  if (!grad_enabled() || dynamic_cast<autograd::Leaf*>(&x) != nullptr) {
+    return nullptr;
+  }
+  autograd::NodePtr node = x.quantized.lock();
+  if (node == nullptr || node->released) return nullptr;
+  const autograd::Expression* e = node->expression();
+  const bool same = e != nullptr && e->scale.node == nullptr &&
+                    e->clipped_gradient == (mode == StraightThrough::clipped) &&
+                    same_grid(e->grid, grid);
+  return same ? node : nullptr;
+}
+
 Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
                  const LearnedScale& learned) {
   check(x.shape(), given);
@@ -46,13 +63,20 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
     if (autograd::eager()) autograd::value_of(*node);
     return Variable(std::move(node));
   }
+  if (!learned.scale) {
+    if (autograd::NodePtr node = made_before(*x.node(), grid, mode)) {
+      return Variable(std::move(node));
+    }
+  }
   autograd::Expression e = autograd::extendable(x);
   e.grid = grid;
   e.clipped_gradient = mode == StraightThrough::clipped;
   if (learned.scale) {
     e.scale = {learned.scale.node().get(), learned.gradient_factor};
   }
-  return autograd::wrap("fake_quantize", std::move(e));
+  Variable y = autograd::wrap("fake_quantize", std::move(e));
+  if (grad_enabled()) x.node()->quantized = y.node();
+  return y;
 }
 
 }  // namespace

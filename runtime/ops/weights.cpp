@@ -169,21 +169,28 @@ void ChannelGridNode::backward(Engine& engine) {
   }
   if (!g.empty() && mode == StraightThrough::clipped) {
     const Columns columns(shape, grid);
-    std::vector<OpenInterval> pass;
-    for (const float scale : std::as_const(columns.scale).f32()) {
-      pass.push_back(straight_through_interval(scale, grid.low, grid.high));
+    Tensor low({columns.count}), high({columns.count});
+    for (size_t i = 0; i < static_cast<size_t>(columns.count); ++i) {
+      const OpenInterval pass = straight_through_interval(
+          std::as_const(columns.scale).f32()[i], grid.low, grid.high);
+      low.f32()[i] = pass.low;
+      high.f32()[i] = pass.high;
     }
     Tensor masked(shape);
-    const float* from = std::as_const(g).f32().data();
-    const float* x = source_value().f32().data();
-    float* to = masked.f32().data();
-    for (int64_t row = 0; row < columns.rows; ++row) {
-      for (const OpenInterval& p : pass) {
-        *to++ = *x > p.low && *x < p.high ? *from : 0.0f;
-        ++x;
-        ++from;
-      }
-    }
+    kernels::ColumnPass call{.g = std::as_const(g).f32().data(),
+                             .x = source_value().f32().data(),
+                             .low = low.f32().data(),
+                             .high = high.f32().data(),
+                             .channels = columns.count,
+                             .out = masked.f32().data()};
+    parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
+      kernels::ColumnPass part = call;
+      part.g += first * columns.count;
+      part.x += first * columns.count;
+      part.out += first * columns.count;
+      part.rows = last - first;
+      kernels::table().pass_columns(part);
+    });
     g = masked;
   }
   engine.deliver(source.get(), autograd::plain_gradient(g));

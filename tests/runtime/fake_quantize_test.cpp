@@ -180,5 +180,33 @@ TEST(FakeQuantizeErrors, RefusesGridsThatAreNone) {
   EXPECT_THROW(with(Tensor::full({1, 3}, 1)), ShapeError);
 }
 
+// As a quantizer that several layers read makes it, layer by layer.
+TEST_P(FakeQuantize, OfOneValueInOneWayIsOneNode) {
+  const Tensor start = Tensor::of<float>({2, 3}, {-9, -2, -0.5f, 0.25f, 3, 9});
+  const Variable leaf(start, true);
+  const Variable x = multiply(leaf, Variable(Tensor::scalar(1.0f)));
+  const Grid grid{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
+  const Grid equal{.scale = Tensor::scalar(0.5f), .low = -8, .high = 7};
+  const Grid other{.scale = Tensor::scalar(0.25f), .low = -8, .high = 7};
+  const Variable first = fake_quantize(x, grid);
+  EXPECT_EQ(fake_quantize(x, equal).id(), first.id());
+  EXPECT_NE(fake_quantize(x, equal, StraightThrough::pass_through).id(),
+            first.id());
+  EXPECT_NE(fake_quantize(x, other).id(), first.id());
+  EXPECT_NE(fake_quantize(leaf, grid).id(), fake_quantize(leaf, grid).id());
+  const Variable again = fake_quantize(x, grid);
+  sum(add(multiply(again, Variable(Tensor::scalar(3.0f))),
+          fake_quantize(x, equal)))
+      .backward();
+  EXPECT_EQ(leaf.grad().f32()[0], 0);  // beyond -4.25
+  EXPECT_EQ(leaf.grad().f32()[1], 4);
+  EXPECT_EQ(leaf.grad().f32()[5], 0);
+  // The tape is gone; another one begins.
+  const Variable next =
+      fake_quantize(multiply(leaf, Variable(Tensor::scalar(1.0f))), grid);
+  sum(next).backward();
+  EXPECT_EQ(leaf.grad().f32()[1], 5);
+}
+
 }  // namespace
 }  // namespace octet
