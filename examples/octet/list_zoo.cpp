@@ -14,13 +14,12 @@ namespace {
 std::string networks_as_json() {
   Config::List list;
   for (const zoo::Entry& entry : zoo::entries()) {
-    list.push_back(
-        Config()
-            .set("name", entry.name)
-            .set("description", entry.description)
-            .set("input", to_config(entry.input))
-            .set("classes", entry.classes)
-            .set("parameters", zoo::make(entry.name).parameter_count()));
+    list.push_back(Config()
+                       .set("name", entry.name)
+                       .set("description", entry.description)
+                       .set("input", to_config(entry.input))
+                       .set("classes", entry.classes)
+                       .set("parameters", entry.parameters));
   }
   return io::to_json(list) + "\n";
 }
@@ -32,7 +31,7 @@ std::string networks_as_table() {
   for (const zoo::Entry& entry : zoo::entries()) {
     table.add_row({std::string(entry.name), entry.input.to_string(),
                    entry.classes == 0 ? "-" : std::to_string(entry.classes),
-                   std::to_string(zoo::make(entry.name).parameter_count()),
+                   std::to_string(entry.parameters),
                    std::string(entry.description)});
   }
   return table.to_string();

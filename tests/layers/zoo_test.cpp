@@ -42,6 +42,13 @@ TEST(Zoo, ListsEveryNetworkOnceWithWhatItIs) {
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
 
+TEST(Zoo, ListsHowManyParametersNetworksHave) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    EXPECT_EQ(zoo::make(entry.name).parameter_count(), entry.parameters)
+        << entry.name;
+  }
+}
+
 TEST(Zoo, MakesEveryNetworkForOtherInputsAndClasses) {
   for (const zoo::Entry& entry : zoo::entries()) {
     // Multiples of 16, which the U-Net and the ViT need; height != width.

@@ -33,6 +33,7 @@ struct Entry {
   Shape input{};
   int64_t classes = 0;  ///< 0: the network has no classifier
   double alpha = 0;     ///< 0: it comes in one width
+  int64_t parameters = 0;
   Model (*make)(const Options& options) = nullptr;
 };
 
