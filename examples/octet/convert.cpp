@@ -42,14 +42,17 @@ void add_convert(CommandLine& program) {
     check_engine_options(options->engine);
     warn_of_untrained(options->from);
     const Model model = read_model(options->from);
-    const Model written = with_end(model.clone(), options->file);
+    const io::OnnxOptions own = names_of(options->from, model);
+    const Model written =
+        as_written(model.clone(), options->file, own.preprocess);
     const io::OnnxOptions file =
         onnx_options(options->file, names_of(options->from, written));
     const io::OnnxReport report = io::export_onnx(written, options->to, file);
     warn_of_other_axes(options->from, model, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
-    print(write_engine_files(options->to, file.target, options->engine, nullptr,
+    print(write_engine_files(options->to, file.target, options->engine,
+                             options->file.from_bytes.has_value(), nullptr,
                              options->from.limits()));
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -52,9 +53,13 @@ Shape shape_of(const io::OnnxTensorInfo& input, int64_t batch) {
   return Shape(std::span<const int64_t>(dims));
 }
 
-Tensor noise_of(const Shape& shape, uint64_t seed) {
+/// In [0,1), or whole numbers in [0,255].
+Tensor noise_of(const Shape& shape, uint64_t seed, bool bytes = false) {
   Tensor x(shape);
-  Rng(seed).fill_uniform(x, 0, 1);
+  Rng(seed).fill_uniform(x, 0, bytes ? 256 : 1);
+  if (bytes) {
+    for (float& v : x.f32()) v = std::floor(v);
+  }
   return x;
 }
 
@@ -80,14 +85,15 @@ Tensor in_order_of(const Shape& file, const Tensor& x, uint64_t seed) {
 }
 
 io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
-                            const Dataset* data, const io::FileLimits& limits) {
+                            bool from_bytes, const Dataset* data,
+                            const io::FileLimits& limits) {
   const io::OnnxModel model = io::load_onnx_reference(onnx, limits);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const Shape shape = shape_of(model.inputs()[i], batch);
     inputs.push_back(
-        data == nullptr
-            ? noise_of(shape, i)
+        data == nullptr || from_bytes
+            ? noise_of(shape, i, from_bytes)
             : in_order_of(shape, first_samples(*data, shape[0]).at(i), i));
   }
   return io::write_golden(onnx, inputs, limits);
@@ -113,11 +119,13 @@ void check_engine_options(const EngineOptions& o) {
 }
 
 std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
-                               const EngineOptions& o, const Dataset* data,
+                               const EngineOptions& o, bool from_bytes,
+                               const Dataset* data,
                                const io::FileLimits& limits) {
   if (!o.golden) return {};
   const io::BatchProfile batches = profile_of(o.batches);
-  const io::GoldenVectors golden = golden_of(onnx, batches.opt, data, limits);
+  const io::GoldenVectors golden =
+      golden_of(onnx, batches.opt, from_bytes, data, limits);
   const std::string vectors =
       fmt::format("{}: {} inputs, {} outputs\n",
                   golden.inputs.at(0).npy.parent_path().string(),

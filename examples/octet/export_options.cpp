@@ -1,5 +1,7 @@
 #include "export_options.h"
 
+#include <octet/io/preprocess.h>
+#include <octet/runtime/error.h>
 #include <octet/train/logits_model.h>
 
 #include "choice.h"
@@ -36,7 +38,20 @@ void add_export_options(Command& command, ExportOptions& o) {
            "append: probabilities after logits; strip: logits without them; a "
            "sigmoid where there is one output [as the model ends]")
       .type("append|strip");
+  command
+      .add("--from-bytes", o.from_bytes,
+           "the file takes bytes, [0,255], and makes of them what the model "
+           "takes, by this mode; trained: the one in the model's own file "
+           "[the file takes what the model takes]")
+      .type("trained|unit|tf|torch|caffe");
+  command
+      .add("--input-layout", o.input_layout,
+           "nhwc: images with their channels last, as cameras give them, and a "
+           "Transpose after them [nchw]")
+      .type("nchw|nhwc");
 }
+
+namespace {
 
 Model with_end(Model model, const ExportOptions& o) {
   if (!o.softmax) return model;
@@ -48,6 +63,22 @@ Model with_end(Model model, const ExportOptions& o) {
                             : train::logits_model(model);
 }
 
+}  // namespace
+
+Model as_written(Model model, const ExportOptions& o,
+                 const std::string& trained) {
+  Model result = with_end(std::move(model), o);
+  if (!o.from_bytes) return result;
+  const bool own = *o.from_bytes == "trained";
+  if (own && trained.empty()) {
+    throw ValueError(
+        "--from-bytes: expected a mode, got 'trained' of a model whose file "
+        "does not say. Hint: unit gives [0,1]");
+  }
+  return io::with_preprocessing(
+      result, io::preprocess_mode(own ? trained : *o.from_bytes));
+}
+
 io::OnnxOptions onnx_options(const ExportOptions& o,
                              const io::OnnxOptions& names) {
   using io::OnnxOptions;
@@ -57,7 +88,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   options.input_names = names.input_names;
   options.output_names = names.output_names;
   options.classes = names.classes;
-  options.preprocess = names.preprocess;
+  options.preprocess = o.from_bytes ? "none" : names.preprocess;
   if (o.float16) {
     options.float16 = true;
     options.opset = 19;
@@ -70,6 +101,10 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
         {{{"float32", OnnxWeights::float32}, {"int8", OnnxWeights::int8}}});
   }
   if (o.fold) options.fold_batch_norm = true;
+  if (o.input_layout) {
+    options.channels_last_inputs = choice<bool, 2>(
+        "--input-layout", *o.input_layout, {{{"nchw", false}, {"nhwc", true}}});
+  }
   options.batch = o.batch;
   options.check();
   return options;

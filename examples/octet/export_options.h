@@ -20,6 +20,8 @@ struct ExportOptions {
   bool float16 = false;
   int64_t batch = 0;  // 0: any
   std::optional<std::string> softmax;
+  std::optional<std::string> from_bytes;
+  std::optional<std::string> input_layout;
 };
 
 void add_export_options(Command& command, ExportOptions& options);
@@ -27,9 +29,12 @@ void add_export_options(Command& command, ExportOptions& options);
 void add_target_option(Command& command, ExportOptions& options,
                        const char* help = "who reads the file");
 
-/// The model with the end that --softmax says, or itself. Throws: ValueError
-/// for another word, or a model that ends in no logits or probabilities.
-Model with_end(Model model, const ExportOptions& options);
+/// The model as it is written: with the end that --softmax says, and before it
+/// what --from-bytes says, of which "trained" is `trained`. Throws: ValueError
+/// for other words, "trained" of a model that does not say, or a model that
+/// ends in no logits or probabilities.
+Model as_written(Model model, const ExportOptions& options,
+                 const std::string& trained);
 
 /// What the target has, under these names, changed as the command line says.
 /// Throws: ValueError for words that there are not, and as

@@ -244,9 +244,10 @@ void quantize(Options o) {
   }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
-  const Model written = with_end(int8.clone(), o.file);
+  const std::string preprocess = preprocess_to_keep(opened, o.data, target);
+  const Model written = as_written(int8.clone(), o.file, preprocess);
   io::OnnxOptions names = names_of(o.model, written);
-  names.preprocess = preprocess_to_keep(opened, o.data, target);
+  names.preprocess = preprocess;
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
@@ -254,6 +255,7 @@ void quantize(Options o) {
   const io::OnnxReport file = io::export_onnx(written, o.output, form);
   warn_of_other_axes(o.model, model, form);
   const std::string engine = write_engine_files(o.output, form.target, o.engine,
+                                                o.file.from_bytes.has_value(),
                                                 &data, o.model.limits());
   if (o.json) {
     Config config = to_config(compared);

@@ -1,3 +1,5 @@
+#include "preprocess.h"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -47,6 +49,16 @@ void apply(const Number* from, float* to, int64_t pixels, size_t channels,
 
 }  // namespace
 
+void check_preprocess(const Preprocess& preprocess, int64_t channels) {
+  check_numbers("mean", preprocess.mean, channels);
+  check_numbers("scale", preprocess.scale, channels);
+  if (preprocess.bgr && channels != 3) {
+    throw ValueError(fmt::format(
+        "preprocess: expected images of 3 channels to reorder, got {}",
+        channels));
+  }
+}
+
 Preprocess preprocess_mode(std::string_view name) {
   if (name == "unit") return {};
   if (name == "none") return {.scale = {1}};
@@ -69,13 +81,7 @@ Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess) {
     throw ShapeError("preprocess: expected images [...,c], got none");
   }
   const int64_t channels = images.shape()[-1];
-  check_numbers("mean", preprocess.mean, channels);
-  check_numbers("scale", preprocess.scale, channels);
-  if (preprocess.bgr && channels != 3) {
-    throw ValueError(fmt::format(
-        "preprocess: expected images of 3 channels to reorder, got {}",
-        images.shape().to_string()));
-  }
+  check_preprocess(preprocess, channels);
   Tensor result(images.shape());
   const int64_t pixels = channels == 0 ? 0 : images.size() / channels;
   const auto c = static_cast<size_t>(channels);

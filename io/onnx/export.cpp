@@ -96,6 +96,23 @@ void check_names(const std::vector<std::string>& names, size_t count,
                   count, names.size()));
 }
 
+/// An input of the graph, under its name; what reads it has channels first.
+OnnxValue add_input(GraphBuilder& builder, const std::string& name,
+                    const GraphNode& input, bool ncl, bool channels_last) {
+  OnnxValue value{name, input.shape, ncl};
+  if (!channels_last || !value.channels_first()) {
+    builder.add_input(name, onnx_shape(value));
+    return value;
+  }
+  builder.add_input(name, input.shape);
+  const std::vector<int64_t> order = input.shape.rank() == 4
+                                         ? std::vector<int64_t>{0, 3, 1, 2}
+                                         : std::vector<int64_t>{0, 2, 1};
+  value.name = builder.add_node("Transpose", name + "/channels_first", {name},
+                                {{"perm", order}});
+  return value;
+}
+
 /// What inputs or outputs are called: as `chosen`, or `single` where there is
 /// one; empty where the layers name them.
 std::vector<std::string> chosen_names(const std::vector<std::string>& chosen,
@@ -213,7 +230,9 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   const auto add_layout = [&](const char* key, const std::string& layout) {
     if (!layout.empty()) add(key, layout);
   };
-  add_layout("input_layout", layout_of(inputs));
+  if (!options.channels_last_inputs) {
+    add_layout("input_layout", layout_of(inputs));
+  }
   add_layout("output_layout", layout_of(outputs));
   if (qdq_pairs > 0) {
     add("quantization", options.uint8_activations
@@ -289,10 +308,10 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   const auto channels_first = read_channels_first(model);
   for (size_t i = 0; i < names.inputs.size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;
-    inputs.push_back(
-        {names.inputs[i], input.shape,
-         is_sequence(input.shape) && channels_first.contains(&input)});
-    builder.add_input(names.inputs[i], onnx_shape(inputs.back()));
+    const bool ncl =
+        is_sequence(input.shape) && channels_first.contains(&input);
+    inputs.push_back(add_input(builder, names.inputs[i], input, ncl,
+                               options.channels_last_inputs));
     values.add(input, inputs.back());
   }
   const auto nodes = model.nodes();

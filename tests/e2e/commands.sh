@@ -66,6 +66,14 @@ expect "abs(120 * $told - $found)" '<=' 1
 "$octet" predict int8.onnx --input shapes/test.x.npy --output y.npy
 [[ -s y.npy ]] || fail "expected y.npy"
 
+# A file that takes the camera's bytes as they come.
+"$octet" convert model.h5 bytes.onnx --from-bytes trained --input-layout nhwc \
+  --golden >/dev/null
+"$octet" inspect bytes.onnx | grep -q 'float32 \[N,28,36,3\]' ||
+  fail "bytes.onnx: expected images with channels last"
+"$octet" evaluate bytes.onnx --data images --json >bytes.json
+expect "$(value bytes.json accuracy)" == "$(value float.json accuracy)"
+
 # The names of the classes went along: other folders are refused.
 for model in model.h5 int8.onnx; do
   "$octet" inspect "$model" >out.txt

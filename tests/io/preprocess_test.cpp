@@ -1,10 +1,19 @@
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
 #include <octet/io/preprocess.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/calibrate.h>
+#include <octet/quant/quantize_model.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
 
 #include "support.h"
 
@@ -78,6 +87,101 @@ TEST(PreprocessInput, RefusesWhatDoesNotFit) {
   EXPECT_THROW(preprocess_input(Tensor::zeros({1, 3}, DType::i64), "tf"),
                ValueError);
   EXPECT_THROW(preprocess_input(Tensor(), "tf"), ShapeError);
+}
+
+/// Padding after the preprocessing is of zeros, not of bytes; two layers read
+/// the image.
+Model small_model(int64_t channels = 3) {
+  const SymbolicTensor image = input({5, 7, channels}, "image");
+  const SymbolicTensor y =
+      Conv2D({.filters = 4, .kernel_size = 3, .padding = Padding::same})(image);
+  const SymbolicTensor z = Conv2D({.filters = 4, .kernel_size = 1})(image);
+  return Model(image, GlobalAveragePooling2D()(ReLU()(Add()({y, z}))));
+}
+
+Tensor random_bytes(const Shape& shape) {
+  Tensor x(shape);
+  Rng(3).fill_uniform(x, 0, 256);
+  for (float& v : x.f32()) v = std::floor(v);
+  return x;
+}
+
+void expect_close(const Tensor& a, const Tensor& b, float tolerance) {
+  ASSERT_EQ(a.shape(), b.shape());
+  float largest = 0;
+  for (const float v : b.f32()) largest = std::max(largest, std::abs(v));
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    EXPECT_NEAR(a.f32()[i], b.f32()[i], tolerance * largest) << i;
+  }
+}
+
+TEST(WithPreprocessing, TakesBytes) {
+  const Model model = small_model();
+  const Tensor bytes = random_bytes({2, 5, 7, 3});
+  for (const char* mode : {"tf", "torch", "caffe", "unit", "none"}) {
+    const Model taking = with_preprocessing(model, preprocess_mode(mode));
+    expect_close(taking.predict(bytes),
+                 model.predict(preprocess_input(bytes, mode)), 1e-5f);
+    EXPECT_EQ(taking.inputs()[0].node->layer->name(), "image") << mode;
+    EXPECT_EQ(taking.parameter_count(), model.parameter_count()) << mode;
+  }
+  EXPECT_EQ(model.layers().size(), small_model().layers().size());
+}
+
+TEST(WithPreprocessing, KeepsWhatIsQuantized) {
+  const Tensor bytes = random_bytes({8, 5, 7, 3});
+  const Tensor floats = preprocess_input(bytes, "torch");
+  Model int8 = quant::quantize_model(small_model());
+  quant::calibrate(int8, Dataset(floats, Tensor::zeros({8}, DType::i64)));
+  const Model taking = with_preprocessing(int8, preprocess_mode("torch"));
+  // A value at a tie of rounding may become the next code.
+  expect_close(taking.predict(bytes), int8.predict(floats), 0.02f);
+}
+
+TEST(WithPreprocessing, IsPartOfTheFileInEitherLayout) {
+  const Model model =
+      with_preprocessing(small_model(), preprocess_mode("caffe"));
+  const Tensor bytes = random_bytes({2, 5, 7, 3});
+  const Tensor expected = model.predict(bytes);
+  const TempFolder folder;
+  for (const bool last : {false, true}) {
+    const auto path = folder / "model.onnx";
+    export_onnx(model, path, {.channels_last_inputs = last});
+    const Tensor x = last ? bytes : bytes.transposed({0, 3, 1, 2});
+    expect_close(load_onnx_reference(path).predict(x), expected, 1e-5f);
+    const Model again = load_onnx(path);
+    EXPECT_EQ(again.inputs()[0].shape(), Shape({Shape::kAnySize, 5, 7, 3}));
+    expect_close(again.predict(bytes), expected, 1e-5f);
+  }
+}
+
+TEST(OnnxChannelsLastInputs, AreSequencesToo) {
+  const SymbolicTensor x = input({9, 3}, "x");
+  const Model model(x, Conv1D({.filters = 5, .kernel_size = 3})(x));
+  const Tensor values = random_bytes({2, 9, 3});
+  const TempFolder folder;
+  const auto path = folder / "model.onnx";
+  export_onnx(model, path, {.channels_last_inputs = true});
+  const Tensor y = load_onnx_reference(path).predict(values);
+  const Tensor expected = model.predict(values);
+  expect_close(y.shape() == expected.shape() ? y : y.transposed({0, 2, 1}),
+               expected, 1e-5f);
+}
+
+TEST(WithPreprocessing, RefusesWhatDoesNotFit) {
+  EXPECT_THAT(error_of<ValueError>([] {
+                (void)with_preprocessing(small_model(1), {.bgr = true});
+              }),
+              HasSubstr("expected images of 3 channels to reorder, got 1"));
+  EXPECT_THROW(
+      (void)with_preprocessing(small_model(1), preprocess_mode("torch")),
+      ValueError);
+  const SymbolicTensor a = input({4, 4, 3}, "a"), b = input({4, 4, 3}, "b");
+  const Model two({a, b}, {Add()({a, b})});
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)with_preprocessing(two, preprocess_mode("tf"));
+              }),
+              HasSubstr("expected a model of one input, got 2"));
 }
 
 }  // namespace

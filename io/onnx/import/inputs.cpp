@@ -68,6 +68,15 @@ Reads order_read_by(const onnx::NodeProto& node) {
                                                          : Reads::unknown;
 }
 
+/// Whether the node takes a list of entries of an axis, all others whole.
+bool takes_entries(const ImportGraph& graph, const onnx::NodeProto& node) {
+  if (!is_standard_domain(node.domain())) return false;
+  if (node.op_type() == "Slice") return true;
+  if (node.op_type() != "Gather" || node.input_size() < 2) return false;
+  const Constant* entries = graph.constant(node.input(1));
+  return entries != nullptr && entries->value.shape().rank() == 1;
+}
+
 Reads order_wanted(const ImportGraph& graph, const std::string& value,
                    bool behind_transpose = false);
 
@@ -92,7 +101,9 @@ Reads order_wanted(const ImportGraph& graph, const std::string& value,
     for (const ImportNode* reader : graph.readers(next)) {
       const bool transpose = !behind_transpose && is_op(*reader, "Transpose");
       const Reads reads = transpose ? order_before(graph, *reader)
-                                    : order_read_by(reader->proto);
+                          : takes_entries(graph, reader->proto)
+                              ? Reads::as_it_comes
+                              : order_read_by(reader->proto);
       if (reads == Reads::unknown) continue;
       if (reads != Reads::as_it_comes) return reads;
       for (const std::string& output : reader->proto.output()) {

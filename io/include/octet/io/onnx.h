@@ -75,6 +75,10 @@ struct OnnxOptions {
   /// takes types from it; inputs and outputs stay. Of a quantized model with
   /// int8 weights from opset 19 on, with scales in float16.
   bool float16 = false;
+  /// Images come as [n,h,w,c] and sequences as [n,l,c], as in Keras and from a
+  /// camera: a Transpose begins the graph, where they otherwise come as
+  /// [n,c,h,w] and, where convolutions read them, [n,c,l].
+  bool channels_last_inputs = false;
   int64_t batch = 0;  ///< samples at a time, up to 2^20; 0: any number, "N"
 
   /// Int8 weights for all but `any` and tensorrt8; batch normalization folded
@@ -99,15 +103,16 @@ struct OnnxFile {
 };
 
 /// The model as ONNX: inputs and outputs in the model's order, images NCHW and
-/// sequences that convolutions read NCL, batch of any size by default, Conv
-/// weights OIHW, Gemm weights [out,in], BatchNormalization kept as a node
-/// unless it is to be folded. Quantized weights are FP32 initializers on the
-/// grid followed by QuantizeLinear and DequantizeLinear, unless options.weights
-/// is int8. The bytes have passed onnx::checker and strict shape inference.
-/// Throws: ValueError for an uncalibrated quantizer (naming it), options out of
-/// range, class names that are not as many as outputs, or weights that are not
-/// finite, and for what options.target does not read; UnsupportedError for a
-/// layer without ONNX form.
+/// sequences that convolutions read NCL (but see channels_last_inputs), batch
+/// of any size by default, Conv weights OIHW, Gemm weights [out,in],
+/// BatchNormalization kept as a node unless it is to be folded. Quantized
+/// weights are FP32 initializers on the grid followed by QuantizeLinear and
+/// DequantizeLinear, unless options.weights is int8. The bytes have passed
+/// onnx::checker and strict shape inference. Throws: ValueError for an
+/// uncalibrated quantizer (naming it), options out of range, class names that
+/// are not as many as outputs, or weights that are not finite, and for what
+/// options.target does not read; UnsupportedError for a layer without ONNX
+/// form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
 /// Puts to_onnx() of the model in place at `path`, or leaves what is there.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/layers/model.h>
 #include <octet/runtime/tensor.h>
 
 namespace octet::io {
@@ -30,5 +31,13 @@ Preprocess preprocess_mode(std::string_view name);
 /// channels, or a `bgr` of other than three channels; ShapeError.
 Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess);
 Tensor preprocess_input(const Tensor& images, std::string_view mode);
+
+/// A copy of a model, quantized or not, that takes the numbers of bytes,
+/// [0,255], and does itself what `preprocess` says: a Gather for `bgr`, then a
+/// Rescaling. So does a file that is exported of it: a device needs the
+/// camera's image alone. What the model computes stays but for the rounding of
+/// x * scale - mean * scale, where preprocess_input() has (x - mean) * scale.
+/// Throws: as preprocess_input(); ValueError for a model of several inputs.
+Model with_preprocessing(const Model& model, const Preprocess& preprocess);
 
 }  // namespace octet::io
