@@ -37,7 +37,8 @@ T scalar(const NodeContext& context, size_t i) {
 }
 
 /// x minus its zero point, input `zero` (0 if it is left out), for each index
-/// of an axis or for all. x is int8 or uint8, the result int32.
+/// of an axis or for all. x is int8 or uint8, the result holds integers up to
+/// 255 in magnitude.
 Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
                 int64_t axis);
 

@@ -1,11 +1,109 @@
-// Conv, and the sizes of all convolutions.
+// Conv, and how all convolutions are summed: as products of the weights with
+// what they see of the image.
+#include <algorithm>
+#include <memory>
+
 #include <fmt/format.h>
+
+#include <octet/runtime/parallel.h>
 
 #include "../tensors.h"
 #include "convolve.h"
 #include "operators.h"
+#include "product.h"
 
 namespace octet::io::run {
+namespace {
+
+constexpr int64_t kOutputs = 128;            // of one product
+constexpr int64_t kCells = 512;              // the same, of the image
+constexpr int64_t kSeen = int64_t{1} << 18;  // floats that are copied at a time
+
+// Whether a window is one cell at each cell of the image; its rows are joined.
+bool join_rows(Windows& windows) {
+  for (const Window& w : windows) {
+    if (w.kernel != 1 || w.stride != 1 || w.before != 0 || w.out != w.in) {
+      return false;
+    }
+  }
+  windows[1].in = windows[1].out = windows[0].in * windows[1].in;
+  windows[0].in = windows[0].out = 1;
+  return true;
+}
+
+// to [kernel][last - first]: what outputs first to last see of one channel.
+void copy_seen(const Windows& windows, const float* image, int64_t first,
+               int64_t last, float* to) {
+  const Window& rows = windows[0];
+  const Window& columns = windows[1];
+  for (int64_t k = 0; k < rows.kernel * columns.kernel; ++k) {
+    const int64_t kh = k / columns.kernel, kw = k % columns.kernel;
+    const Range down = rows.outputs_of(kh), along = columns.outputs_of(kw);
+    for (int64_t at = first, end = 0; at < last; at = end) {
+      const int64_t oh = at / columns.out, row = oh * columns.out;
+      end = std::min(row + columns.out, last);
+      const bool on_image = oh >= down.first && oh < down.last;
+      const int64_t left =
+          on_image ? std::clamp(row + along.first, at, end) : end;
+      const int64_t right = std::clamp(row + along.last, left, end);
+      to = std::fill_n(to, left - at, 0.0f);
+      const float* from = image + rows.position(oh, kh) * columns.in;
+      for (int64_t i = left; i < right; ++i) {
+        *to++ = from[columns.position(i - row, kw)];
+      }
+      to = std::fill_n(to, end - right, 0.0f);
+    }
+  }
+}
+
+}  // namespace
+
+template <class R>
+void convolve(const NodeContext& context, Convolution g, const float* x,
+              const float* w, const R* bias, R* y) {
+  const bool joined = join_rows(g.windows);
+  const auto& [rows, columns] = g.windows;
+  const int64_t image = rows.in * columns.in, plane = rows.out * columns.out;
+  const int64_t depth = g.channels / g.groups;
+  const int64_t kernel = rows.kernel * columns.kernel;
+  const int64_t seen = depth * kernel;  // by one output
+  const int64_t per_group = g.outputs / g.groups;
+  const int64_t width =
+      std::clamp<int64_t>(kSeen / std::max<int64_t>(seen, 1), 1, kCells);
+  const int64_t blocks = (per_group + kOutputs - 1) / kOutputs;
+  const int64_t strips = (plane + width - 1) / width;
+  parallel_for(g.batch * g.groups * blocks * strips, [&](int64_t task) {
+    const int64_t first = task % strips * width;
+    const int64_t cells = std::min(width, plane - first);
+    const int64_t block = task / strips % blocks * kOutputs;
+    const int64_t outputs = std::min(kOutputs, per_group - block);
+    const int64_t group = task / strips / blocks % g.groups;
+    const int64_t n = task / strips / blocks / g.groups;
+    const int64_t oc = group * per_group + block;
+    R* to = y + (n * g.outputs + oc) * plane + first;
+    for (int64_t i = 0; i < outputs; ++i) {
+      std::fill_n(to + i * plane, cells, bias == nullptr ? R{} : bias[oc + i]);
+    }
+    const float* from = x + (n * g.channels + group * depth) * image;
+    std::unique_ptr<float[]> copy;
+    if (!joined) {
+      copy = std::make_unique_for_overwrite<float[]>(
+          static_cast<size_t>(seen * cells));
+      for (int64_t c = 0; c < depth; ++c) {
+        copy_seen(g.windows, from + c * image, first, first + cells,
+                  copy.get() + c * kernel * cells);
+      }
+    }
+    add_product(context, outputs, seen, cells, {w + oc * seen, seen},
+                joined ? Rows{from + first, image} : Rows{copy.get(), cells},
+                to, plane);
+  });
+}
+
+template void convolve<float>(const NodeContext&, Convolution, const float*,
+                              const float*, const float*, float*);
+template void convolve<int32_t>(const NodeContext&, Convolution, const float*,
+                                const float*, const int32_t*, int32_t*);
 
 Convolution convolution_of(const NodeContext& context, const Tensor& x,
                            const Tensor& weight) {

@@ -9,6 +9,7 @@
 #include "../tensors.h"
 #include "convolve.h"
 #include "operators.h"
+#include "pace.h"
 
 namespace octet::io::run {
 namespace {

@@ -5,6 +5,7 @@
 #include "convolve.h"
 #include "numbers.h"
 #include "operators.h"
+#include "product.h"
 
 namespace octet::io::run {
 namespace {
@@ -49,8 +50,8 @@ Tensor integer_convolution(const NodeContext& context, size_t x, size_t x_zero,
   const Tensor weight = centered(context, context.input(w), w_zero, 0);
   const Convolution g = convolution_of(context, image, weight);
   Tensor y = context.make(output_dims(image, g.outputs, g.windows), DType::i32);
-  convolve(context, g, image.data<int32_t>().data(),
-           weight.data<int32_t>().data(), bias, y.data<int32_t>().data());
+  convolve(context, g, image.f32().data(), weight.f32().data(), bias,
+           y.data<int32_t>().data());
   return y;
 }
 
@@ -58,8 +59,7 @@ Tensor integer_product(const NodeContext& context, size_t a, size_t a_zero,
                        size_t b, size_t b_zero) {
   const Tensor left = centered(context, context.input(a), a_zero, -2);
   const Tensor right = centered(context, context.input(b), b_zero, -1);
-  return multiply<int32_t>(context, product_of(context, left, right), left,
-                           right);
+  return multiply_codes(context, left, right);
 }
 
 }  // namespace

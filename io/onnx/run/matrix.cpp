@@ -3,21 +3,29 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/parallel.h>
+
 #include "../tensors.h"
-#include "convolve.h"
+#include "numbers.h"
 #include "operators.h"
+#include "pace.h"
+#include "product.h"
 #include "walk.h"
 
 namespace octet::io::run {
+namespace {
 
-Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
-  if (x.shape().rank() != 2) {
-    context.refuse("expected matrices, got " + x.shape().to_string());
-  }
-  if (!transposed) return x;
-  const int64_t rows = x.shape()[0], columns = x.shape()[1];
-  return strided_copy(context, x, {columns, rows}, {1, columns});
-}
+// The part of a result that is one product.
+constexpr int64_t kRows = 128, kColumns = 512;
+
+// The dimensions of a MatMul under NumPy's rules.
+struct Product {
+  Dims batch;      // broadcast
+  Dims a_strides;  // under `batch`, in elements
+  Dims b_strides;
+  int64_t m = 1, k = 1, n = 1;
+  Dims result;
+};
 
 Product product_of(const NodeContext& context, const Tensor& a,
                    const Tensor& b) {
@@ -51,33 +59,81 @@ Product product_of(const NodeContext& context, const Tensor& a,
   return p;
 }
 
-template <class T>
-Tensor multiply(const NodeContext& context, const Product& p, const Tensor& a,
-                const Tensor& b) {
-  Tensor y = context.make(p.result, DTypeOf<T>::value);
+// float32, or int32 of integers up to 255 in magnitude.
+template <class R>
+Tensor products(const NodeContext& context, const Tensor& a, const Tensor& b) {
+  const Product p = product_of(context, a, b);
+  Tensor y = context.make(p.result, DTypeOf<R>::value);
   if (y.size() == 0) return y;
-  for (int64_t i = 0; i < y.size() / (p.m * p.n); ++i) {
-    multiply(context, p.m, p.k, p.n,
-             a.data<T>().data() + offset_at(i, p.batch, p.a_strides),
-             b.data<T>().data() + offset_at(i, p.batch, p.b_strides),
-             y.data<T>().data() + i * p.m * p.n);
+  const int64_t blocks = (p.m + kRows - 1) / kRows;
+  const int64_t strips = (p.n + kColumns - 1) / kColumns;
+  parallel_for(y.size() / (p.m * p.n) * blocks * strips, [&](int64_t task) {
+    const int64_t left = task % strips * kColumns;
+    const int64_t width = std::min(kColumns, p.n - left);
+    const int64_t top = task / strips % blocks * kRows;
+    const int64_t height = std::min(kRows, p.m - top);
+    const int64_t i = task / strips / blocks;
+    const float* from_a =
+        a.f32().data() + offset_at(i, p.batch, p.a_strides) + top * p.k;
+    const float* from_b =
+        b.f32().data() + offset_at(i, p.batch, p.b_strides) + left;
+    R* to = y.data<R>().data() + (i * p.m + top) * p.n + left;
+    for (int64_t r = 0; r < height; ++r) std::fill_n(to + r * p.n, width, R{});
+    add_product(context, height, p.k, width, {from_a, p.k}, {from_b, p.n}, to,
+                p.n);
+  });
+  return y;
+}
+
+// Of integers of any size, modulo 2^32 or 2^64.
+template <class T>
+Tensor multiply_integers(const NodeContext& context, const Tensor& a,
+                         const Tensor& b) {
+  const Product p = product_of(context, a, b);
+  Tensor y = context.make(p.result, DTypeOf<T>::value);
+  Pace pace(context);
+  for (int64_t i = 0; i < y.size(); ++i) {
+    const int64_t product = i / (p.m * p.n), row = i / p.n % p.m;
+    const T* from_a = a.data<T>().data() +
+                      offset_at(product, p.batch, p.a_strides) + row * p.k;
+    const T* from_b =
+        b.data<T>().data() + offset_at(product, p.batch, p.b_strides) + i % p.n;
+    T sum{};
+    pace.add(p.k);
+    for (int64_t k = 0; k < p.k; ++k) {
+      sum = plus(sum, times(from_a[k], from_b[k * p.n]));
+    }
+    y.data<T>()[static_cast<size_t>(i)] = sum;
   }
   return y;
 }
 
-template Tensor multiply<float>(const NodeContext&, const Product&,
-                                const Tensor&, const Tensor&);
-template Tensor multiply<int32_t>(const NodeContext&, const Product&,
-                                  const Tensor&, const Tensor&);
-template Tensor multiply<int64_t>(const NodeContext&, const Product&,
-                                  const Tensor&, const Tensor&);
+}  // namespace
+
+Tensor oriented(const NodeContext& context, const Tensor& x, bool transposed) {
+  if (x.shape().rank() != 2) {
+    context.refuse("expected matrices, got " + x.shape().to_string());
+  }
+  if (!transposed) return x;
+  const int64_t rows = x.shape()[0], columns = x.shape()[1];
+  return strided_copy(context, x, {columns, rows}, {1, columns});
+}
+
+Tensor multiply(const NodeContext& context, const Tensor& a, const Tensor& b) {
+  return products<float>(context, a, b);
+}
+
+Tensor multiply_codes(const NodeContext& context, const Tensor& a,
+                      const Tensor& b) {
+  return products<int32_t>(context, a, b);
+}
 
 Values matmul(const NodeContext& context) {
   const Tensor& a = context.input(0);
   const Tensor& b = context.input(1);
-  const Product p = product_of(context, a, b);
-  return {visit<float, int32_t, int64_t>(context, a.dtype(), [&]<class T>(T) {
-    return multiply<T>(context, p, a, b);
+  if (a.dtype() == DType::f32) return {multiply(context, a, b)};
+  return {visit<int32_t, int64_t>(context, a.dtype(), [&]<class T>(T) {
+    return multiply_integers<T>(context, a, b);
   })};
 }
 
@@ -86,7 +142,7 @@ Values gemm(const NodeContext& context) {
       oriented(context, context.input(0), context.integer("transA", 0) != 0);
   const Tensor b =
       oriented(context, context.input(1), context.integer("transB", 0) != 0);
-  Tensor y = multiply<float>(context, product_of(context, a, b), a, b);
+  Tensor y = multiply(context, a, b);
   const float alpha = context.number("alpha", 1);
   for (float& value : y.f32()) value *= alpha;
   if (!context.has_input(2)) return {y};

@@ -125,7 +125,7 @@ Channels channels_of(const NodeContext& context, const Tensor& x,
 
 Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
                 int64_t axis) {
-  Tensor y = context.make(dims_of(x), DType::i32);
+  Tensor y = context.make(dims_of(x), DType::f32);
   visit<int8_t, uint8_t>(context, x.dtype(), [&]<class T>(T) {
     Channels channels{1, 1, x.size()};
     const T none{};
@@ -135,10 +135,10 @@ Tensor centered(const NodeContext& context, const Tensor& x, size_t zero,
       zeros = context.input(zero).data<T>().data();
     }
     const T* from = x.data<T>().data();
-    int32_t* to = y.data<int32_t>().data();
+    float* to = y.f32().data();
     channels.for_each([&](int64_t c, int64_t first) {
       for (int64_t i = first; i < first + channels.inner; ++i) {
-        to[i] = int32_t{from[i]} - int32_t{zeros[c]};
+        to[i] = static_cast<float>(int{from[i]} - int{zeros[c]});
       }
     });
   });

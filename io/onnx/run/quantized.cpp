@@ -9,9 +9,9 @@
 
 #include "../bounds.h"
 #include "channels.h"
-#include "convolve.h"
 #include "numbers.h"
 #include "operators.h"
+#include "product.h"
 #include "walk.h"
 
 namespace octet::io::run {
@@ -139,7 +139,7 @@ Values qgemm(const NodeContext& context) {
   };
   const Tensor a = centered_matrix(0, "transA", -2);
   const Tensor b = centered_matrix(3, "transB", -1);
-  Tensor sums = multiply<int32_t>(context, product_of(context, a, b), a, b);
+  Tensor sums = multiply_codes(context, a, b);
   if (context.has_input(6)) {
     const Dims dims = dims_of(sums);
     sums = combine<int32_t, int32_t, int32_t>(

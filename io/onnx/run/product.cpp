@@ -1,0 +1,55 @@
+// The only door to Eigen of this module.
+#include "product.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "numbers.h"
+
+namespace octet::io::run {
+namespace {
+
+using Matrix = Eigen::Matrix<float, -1, -1, Eigen::RowMajor>;
+using Stride = Eigen::OuterStride<>;
+using Given = Eigen::Map<const Matrix, 0, Stride>;
+
+// Products of 255 * 255 whose sum a float holds exactly: below 2^24.
+constexpr int64_t kDepth = 256;
+
+// Calls add(part of a, part of b) for parts of the sums.
+template <class Add>
+void in_parts(const NodeContext& context, int64_t m, int64_t k, int64_t n,
+              Rows a, Rows b, const Add& add) {
+  for (int64_t first = 0; first < k; first += kDepth) {
+    context.check_time();
+    const int64_t depth = std::min(kDepth, k - first);
+    add(Given(a.data + first, m, depth, Stride(a.stride)),
+        Given(b.data + first * b.stride, depth, n, Stride(b.stride)));
+  }
+}
+
+}  // namespace
+
+void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
+                 Rows a, Rows b, float* y, int64_t stride) {
+  Eigen::Map<Matrix, 0, Stride> sums(y, m, n, Stride(stride));
+  in_parts(context, m, k, n, a, b, [&](const Given& left, const Given& right) {
+    sums.noalias() += left * right;
+  });
+}
+
+void add_product(const NodeContext& context, int64_t m, int64_t k, int64_t n,
+                 Rows a, Rows b, int32_t* y, int64_t stride) {
+  Matrix part(m, n);
+  in_parts(context, m, k, n, a, b, [&](const Given& left, const Given& right) {
+    part.noalias() = left * right;
+    for (int64_t r = 0; r < m; ++r) {
+      for (int64_t c = 0; c < n; ++c) {
+        int32_t& sum = y[r * stride + c];
+        sum = plus(sum, static_cast<int32_t>(part(r, c)));
+      }
+    }
+  });
+}
+
+}  // namespace octet::io::run
