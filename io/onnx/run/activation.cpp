@@ -65,12 +65,6 @@ float largest(const float* x, int64_t length, int64_t stride) {
   return largest;
 }
 
-}  // namespace
-
-Values relu(const NodeContext& context) {
-  return map_numbers(context, []<class T>(T x) { return x < T{} ? T{} : x; });
-}
-
 Values leaky_relu(const NodeContext& context) {
   const float alpha = context.number("alpha", 0.01f);
   return map_floats(context, [=](float x) { return x < 0 ? alpha * x : x; });
@@ -90,21 +84,11 @@ Values selu(const NodeContext& context) {
   });
 }
 
-Values sigmoid(const NodeContext& context) {
-  return map_floats(context, [](float x) { return 1 / (1 + std::exp(-x)); });
-}
-
 Values hard_sigmoid(const NodeContext& context) {
   const float alpha = context.number("alpha", 0.2f);
   const float beta = context.number("beta", 0.5f);
   return map_floats(context, [=](float x) {
     return std::clamp(alpha * x + beta, 0.0f, 1.0f);
-  });
-}
-
-Values hard_swish(const NodeContext& context) {
-  return map_floats(context, [](float x) {
-    return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
   });
 }
 
@@ -129,34 +113,10 @@ Values gelu(const NodeContext& context) {
   });
 }
 
-Values mish(const NodeContext& context) {
-  return map_floats(context, [](float x) {
-    const double z = x;
-    const double softplus =
-        z > 0 ? z + std::log1p(std::exp(-z)) : std::log1p(std::exp(z));
-    return static_cast<float>(z * std::tanh(softplus));
-  });
-}
-
 Values swish(const NodeContext& context) {
   const float alpha = context.number("alpha", 1);
   return map_floats(context,
                     [=](float x) { return x / (1 + std::exp(-alpha * x)); });
-}
-
-Values tanh(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::tanh(x); });
-}
-
-// log(1 + e^x) without an overflow.
-Values softplus(const NodeContext& context) {
-  return map_floats(context, [](float x) {
-    return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
-  });
-}
-
-Values softsign(const NodeContext& context) {
-  return map_floats(context, [](float x) { return x / (1 + std::fabs(x)); });
 }
 
 Values softmax(const NodeContext& context) {
@@ -185,6 +145,42 @@ Values log_softmax(const NodeContext& context) {
           y[i * stride] = x[i * stride] - top - log_sum;
         }
       })};
+}
+
+// log(1 + e^x) without an overflow.
+template <class T>
+T softplus(T x) {
+  return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x));
+}
+
+float mish(float x) {
+  const double z = x;
+  return static_cast<float>(z * std::tanh(softplus(z)));
+}
+
+}  // namespace
+
+Operators activation_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Relu", of_numbers<[]<class T>(T x) { return x < T{} ? T{} : x; }>},
+      {"LeakyRelu", leaky_relu},
+      {"Elu", elu},
+      {"Selu", selu},
+      {"Sigmoid", of_floats<[](float x) { return 1 / (1 + std::exp(-x)); }>},
+      {"HardSigmoid", hard_sigmoid},
+      {"HardSwish", of_floats<[](float x) {
+         return x * std::clamp(x / 6 + 0.5f, 0.0f, 1.0f);
+       }>},
+      {"Gelu", gelu},
+      {"Mish", of_floats<mish>},
+      {"Swish", swish},
+      {"Tanh", of_floats<[](float x) { return std::tanh(x); }>},
+      {"Softplus", of_floats<softplus<float>>},
+      {"Softsign", of_floats<[](float x) { return x / (1 + std::fabs(x)); }>},
+      {"Softmax", softmax},
+      {"LogSoftmax", log_softmax},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

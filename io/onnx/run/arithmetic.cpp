@@ -22,9 +22,14 @@ Values binary(const NodeContext& context, F f) {
   })};
 }
 
+template <auto f>
+Values binary(const NodeContext& context) {
+  return binary(context, f);
+}
+
 // f over all inputs, from the first to the last.
-template <class F>
-Tensor folded(const NodeContext& context, F f) {
+template <auto f>
+Values folded(const NodeContext& context) {
   Tensor y = context.input(0);
   for (size_t i = 1; i < context.inputs().size(); ++i) {
     Tensor next = visit_number(context, y.dtype(), [&]<class T>(T) {
@@ -33,8 +38,10 @@ Tensor folded(const NodeContext& context, F f) {
     if (i > 1) context.unmake(y);
     y = std::move(next);
   }
-  return y;
+  return {y};
 }
+
+constexpr auto kPlus = [](auto a, auto b) { return plus(a, b); };
 
 // Integers are cut towards zero.
 template <class T, class E>
@@ -47,20 +54,6 @@ T power(T x, E exponent) {
     if constexpr (std::is_same_v<T, float>) return static_cast<T>(y);
     return saturated<T>(std::trunc(y));
   }
-}
-
-}  // namespace
-
-Values add(const NodeContext& context) {
-  return binary(context, [](auto a, auto b) { return plus(a, b); });
-}
-
-Values sub(const NodeContext& context) {
-  return binary(context, [](auto a, auto b) { return minus(a, b); });
-}
-
-Values mul(const NodeContext& context) {
-  return binary(context, [](auto a, auto b) { return times(a, b); });
 }
 
 Values div(const NodeContext& context) {
@@ -117,24 +110,33 @@ Values prelu(const NodeContext& context) {
   })};
 }
 
-Values sum(const NodeContext& context) {
-  return {folded(context, [](auto a, auto b) { return plus(a, b); })};
-}
-
 Values mean(const NodeContext& context) {
-  Tensor y = folded(context, [](auto a, auto b) { return plus(a, b); });
+  const Values sum = folded<kPlus>(context);
   const Tensor count =
       Tensor::scalar(static_cast<float>(context.inputs().size()));
-  return {combine<float, float, float>(context, y, count,
+  return {combine<float, float, float>(context, sum[0], count,
                                        [](float a, float b) { return a / b; })};
 }
 
-Values max(const NodeContext& context) {
-  return {folded(context, [](auto a, auto b) { return larger(a, b); })};
-}
+}  // namespace
 
-Values min(const NodeContext& context) {
-  return {folded(context, [](auto a, auto b) { return smaller(a, b); })};
+Operators arithmetic_operators() {
+  constexpr auto kLarger = [](auto a, auto b) { return larger(a, b); };
+  constexpr auto kSmaller = [](auto a, auto b) { return smaller(a, b); };
+  static constexpr NamedOperator kOperators[] = {
+      {"Add", binary<kPlus>},
+      {"Sub", binary<[](auto a, auto b) { return minus(a, b); }>},
+      {"Mul", binary<[](auto a, auto b) { return times(a, b); }>},
+      {"Div", div},
+      {"Mod", mod},
+      {"Pow", pow},
+      {"PRelu", prelu},
+      {"Sum", folded<kPlus>},
+      {"Mean", mean},
+      {"Max", folded<kLarger>},
+      {"Min", folded<kSmaller>},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

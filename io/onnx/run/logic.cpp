@@ -1,5 +1,6 @@
 // Comparisons and booleans.
 #include <cmath>
+#include <functional>
 
 #include "map.h"
 #include "operators.h"
@@ -8,8 +9,8 @@
 namespace octet::io::run {
 namespace {
 
-template <class F>
-Values compare(const NodeContext& context, F f) {
+template <auto f>
+Values compare(const NodeContext& context) {
   const Tensor& a = context.input(0);
   const Tensor b = second_operand(context);
   return {visit_any(context, a.dtype(), [&]<class T>(T) {
@@ -17,53 +18,15 @@ Values compare(const NodeContext& context, F f) {
   })};
 }
 
-template <class F>
-Values logical(const NodeContext& context, F f) {
+template <auto f>
+Values logical(const NodeContext& context) {
   return {combine<bool, bool, bool>(context, context.input(0),
                                     second_operand(context), f)};
 }
 
-}  // namespace
-
-Values equal(const NodeContext& context) {
-  return compare(context, [](auto a, auto b) { return a == b; });
-}
-
-Values greater(const NodeContext& context) {
-  return compare(context, [](auto a, auto b) { return a > b; });
-}
-
-Values greater_or_equal(const NodeContext& context) {
-  return compare(context, [](auto a, auto b) { return a >= b; });
-}
-
-Values less(const NodeContext& context) {
-  return compare(context, [](auto a, auto b) { return a < b; });
-}
-
-Values less_or_equal(const NodeContext& context) {
-  return compare(context, [](auto a, auto b) { return a <= b; });
-}
-
-Values logical_and(const NodeContext& context) {
-  return logical(context, [](bool a, bool b) { return a && b; });
-}
-
-Values logical_or(const NodeContext& context) {
-  return logical(context, [](bool a, bool b) { return a || b; });
-}
-
-Values logical_xor(const NodeContext& context) {
-  return logical(context, [](bool a, bool b) { return a != b; });
-}
-
-Values logical_not(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  Tensor y = context.make(dims_of(x), DType::boolean);
-  const auto from = x.data<bool>();
-  const auto to = y.data<bool>();
-  for (size_t i = 0; i < from.size(); ++i) to[i] = !from[i];
-  return {y};
+template <class T, auto f>
+Values tells(const NodeContext& context) {
+  return {map<bool, T>(context, context.input(0), f)};
 }
 
 Values is_inf(const NodeContext& context) {
@@ -72,11 +35,6 @@ Values is_inf(const NodeContext& context) {
   return {map<bool, float>(context, context.input(0), [=](float x) {
     return std::isinf(x) && (x < 0 ? negative : positive);
   })};
-}
-
-Values is_nan(const NodeContext& context) {
-  return {map<bool, float>(context, context.input(0),
-                           [](float x) { return std::isnan(x); })};
 }
 
 Values where(const NodeContext& context) {
@@ -102,6 +60,26 @@ Values where(const NodeContext& context) {
     }
     return y;
   })};
+}
+
+}  // namespace
+
+Operators logic_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Equal", compare<std::equal_to<>{}>},
+      {"Greater", compare<std::greater<>{}>},
+      {"GreaterOrEqual", compare<std::greater_equal<>{}>},
+      {"Less", compare<std::less<>{}>},
+      {"LessOrEqual", compare<std::less_equal<>{}>},
+      {"And", logical<std::logical_and<>{}>},
+      {"Or", logical<std::logical_or<>{}>},
+      {"Xor", logical<std::not_equal_to<>{}>},
+      {"Not", tells<bool, std::logical_not<>{}>},
+      {"IsNaN", tells<float, [](float x) { return std::isnan(x); }>},
+      {"IsInf", is_inf},
+      {"Where", where},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

@@ -19,15 +19,21 @@ Tensor map(const NodeContext& context, const Tensor& x, F f) {
   return y;
 }
 
+/// The operator that is f of each float32.
+template <auto f>
+Values of_floats(const NodeContext& context) {
+  return {map<float, float>(context, context.input(0), f)};
+}
+
 /// f of each element of the first input, which is float32.
 template <class F>
 Values map_floats(const NodeContext& context, F f) {
   return {map<float, float>(context, context.input(0), f)};
 }
 
-/// The same for an input of any type of numbers.
-template <class F>
-Values map_numbers(const NodeContext& context, F f) {
+/// The operator that is f of each number of any type.
+template <auto f>
+Values of_numbers(const NodeContext& context) {
   const Tensor& x = context.input(0);
   return {visit_number(context, x.dtype(),
                        [&]<class T>(T) { return map<T, T>(context, x, f); })};

@@ -36,6 +36,7 @@ class NodeContext {
     return {node_, opset, inputs, budget_};
   }
 
+  const std::string& type() const { return node_.op_type(); }
   int64_t opset() const { return opset_; }
   std::span<const Tensor> inputs() const { return inputs_; }
   bool has_input(size_t i) const;

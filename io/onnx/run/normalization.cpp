@@ -108,6 +108,35 @@ Values train_batch_normalization(const NodeContext& context) {
   return {y, means, variances};
 }
 
+// Groups of channels, each with statistics of its own; `scales` scales and
+// biases for all channels.
+Values normalized_groups(const NodeContext& context, int64_t groups,
+                         int64_t scales) {
+  const Tensor& x = context.input(0);
+  const Channels channels = image_channels(context, x);
+  const int64_t each = channels.count / std::max<int64_t>(groups, 1);
+  const int64_t channels_each = channels.count / std::max<int64_t>(scales, 1);
+  const float epsilon = context.number("epsilon", 1e-5f);
+  const float* scale = per_channel(context, 1, scales);
+  const float* bias = per_channel(context, 2, scales);
+  Tensor y = context.make(dims_of(x), DType::f32);
+  const float* from = x.f32().data();
+  float* to = y.f32().data();
+  parallel_for(channels.outer * groups, [&](int64_t i) {
+    const int64_t first = i * each * channels.inner;
+    const Statistics s =
+        statistics_of(from + first, 1, each * channels.inner, 0);
+    const float root = root_of(s.variance, epsilon);
+    for (int64_t k = 0; k < each; ++k) {
+      const int64_t at = (i % groups * each + k) / channels_each;
+      const int64_t start = first + k * channels.inner;
+      Affine{static_cast<float>(s.mean), root, scale[at], bias[at]}(
+          from + start, to + start, channels.inner);
+    }
+  });
+  return {y};
+}
+
 }  // namespace
 
 Values batch_normalization(const NodeContext& context) {
@@ -141,58 +170,21 @@ Values batch_normalization(const NodeContext& context) {
 }
 
 Values instance_normalization(const NodeContext& context) {
-  const Tensor& x = context.input(0);
-  const Channels channels = image_channels(context, x);
-  const float epsilon = context.number("epsilon", 1e-5f);
-  const float* scale = per_channel(context, 1, channels.count);
-  const float* bias = per_channel(context, 2, channels.count);
-  Tensor y = context.make(dims_of(x), DType::f32);
-  const float* from = x.f32().data();
-  float* to = y.f32().data();
-  parallel_for(channels.outer * channels.count, [&](int64_t i) {
-    const float* image = from + i * channels.inner;
-    const Statistics s = statistics_of(image, 1, channels.inner, 0);
-    const int64_t c = i % channels.count;
-    Affine{static_cast<float>(s.mean), root_of(s.variance, epsilon), scale[c],
-           bias[c]}(image, to + i * channels.inner, channels.inner);
-  });
-  return {y};
+  const int64_t channels = image_channels(context, context.input(0)).count;
+  return normalized_groups(context, channels, channels);
 }
 
-// Groups of channels; scale and bias are for groups before opset 21, then for
-// channels.
+// Scale and bias are for groups before opset 21, then for channels.
 Values group_normalization(const NodeContext& context) {
   constexpr int64_t kPerChannel = 21;
-  const Tensor& x = context.input(0);
-  const Channels channels = image_channels(context, x);
+  const int64_t channels = image_channels(context, context.input(0)).count;
   const int64_t groups = context.integer("num_groups", 0);
-  if (groups < 1 || channels.count % groups != 0) {
+  if (groups < 1 || channels % groups != 0) {
     context.refuse(fmt::format("expected num_groups that divides {}, got {}",
-                               channels.count, groups));
+                               channels, groups));
   }
-  const int64_t each = channels.count / groups;
-  const bool per_channel_scale = context.opset() >= kPerChannel;
-  const int64_t scales = per_channel_scale ? channels.count : groups;
-  const float epsilon = context.number("epsilon", 1e-5f);
-  const float* scale = per_channel(context, 1, scales);
-  const float* bias = per_channel(context, 2, scales);
-  Tensor y = context.make(dims_of(x), DType::f32);
-  const float* from = x.f32().data();
-  float* to = y.f32().data();
-  parallel_for(channels.outer * groups, [&](int64_t i) {
-    const int64_t first = i * each * channels.inner;
-    const Statistics s =
-        statistics_of(from + first, 1, each * channels.inner, 0);
-    for (int64_t k = 0; k < each; ++k) {
-      const int64_t group = i % groups;
-      const int64_t at = per_channel_scale ? group * each + k : group;
-      Affine{static_cast<float>(s.mean), root_of(s.variance, epsilon),
-             scale[at], bias[at]}(from + first + k * channels.inner,
-                                  to + first + k * channels.inner,
-                                  channels.inner);
-    }
-  });
-  return {y};
+  return normalized_groups(context, groups,
+                           context.opset() >= kPerChannel ? channels : groups);
 }
 
 // x over the root of its mean square, times a scale that broadcasts to x.

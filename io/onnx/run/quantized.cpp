@@ -1,7 +1,6 @@
 // ONNX Runtime's operators on codes, "QOperator": what the operator without
 // QLinear computes of the numbers that the codes stand for, as codes again.
 // Source: ONNX Runtime, docs/ContribOperators.md.
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -58,57 +57,22 @@ Tensor quantized(const NodeContext& context, const Tensor& x, size_t scale_at,
   return y;
 }
 
-// op on one tensor: x, its scale and zero point; those of the result.
-Values unary(const NodeContext& context, Operator op, int64_t opset) {
-  const std::array inputs{dequantized(context, {0, 1, 2})};
-  const Values y = op(context.with_inputs(inputs, opset));
-  return {quantized(context, y[0], 3, 4, 0)};
-}
-
-// a, its scale and zero point; b, the same; those of the result.
-Values binary_of_codes(const NodeContext& context, Operator op) {
-  const std::array inputs{dequantized(context, {0, 1, 2}),
-                          dequantized(context, {3, 4, 5})};
-  const Values y = op(context.with_inputs(inputs, kLastOpset));
-  return {quantized(context, y[0], 6, 7, 0)};
-}
-
-// Images with the channels last are another layout than all others have.
-Values pool_of_codes(const NodeContext& context, Operator op) {
+// The operator of the same name without "QLinear", of one tensor or more: each
+// with its scale and zero point, then those of the result.
+template <size_t kTensors>
+Values qlinear(const NodeContext& context) {
+  // Images with the channels last are another layout than all others have.
   if (context.integer("channels_last", 0) != 0) {
     context.unsupported("expected channels_last = 0, got another value");
   }
-  return unary(context, op, kLastOpset);
-}
-
-}  // namespace
-
-Values qlinear_add(const NodeContext& context) {
-  return binary_of_codes(context, add);
-}
-
-Values qlinear_mul(const NodeContext& context) {
-  return binary_of_codes(context, mul);
-}
-
-Values qlinear_sigmoid(const NodeContext& context) {
-  return unary(context, sigmoid, kLastOpset);
-}
-
-Values qlinear_leaky_relu(const NodeContext& context) {
-  return unary(context, leaky_relu, kLastOpset);
-}
-
-Values qlinear_softmax(const NodeContext& context) {
-  return unary(context, softmax, context.integer("opset", kLastOpset));
-}
-
-Values qlinear_average_pool(const NodeContext& context) {
-  return pool_of_codes(context, average_pool);
-}
-
-Values qlinear_global_average_pool(const NodeContext& context) {
-  return pool_of_codes(context, global_average_pool);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < kTensors; ++i) {
+    inputs.push_back(dequantized(context, {3 * i, 3 * i + 1, 3 * i + 2}));
+  }
+  const Operator op = find_operator(context.type().substr(7));
+  const Values y =
+      op(context.with_inputs(inputs, context.integer("opset", kLastOpset)));
+  return {quantized(context, y[0], 3 * kTensors, 3 * kTensors + 1, 0)};
 }
 
 // Scale and zero point of the result; then each tensor with its own.
@@ -123,7 +87,8 @@ Values qlinear_concat(const NodeContext& context) {
   for (size_t i = 2; i < context.inputs().size(); i += 3) {
     inputs.push_back(dequantized(context, {i, i + 1, i + 2}));
   }
-  const Values y = concat(context.with_inputs(inputs, kLastOpset));
+  const Values y =
+      find_operator("Concat")(context.with_inputs(inputs, kLastOpset));
   return {quantized(context, y[0], 0, 1, 2)};
 }
 
@@ -163,6 +128,23 @@ Values qgemm(const NodeContext& context) {
   });
   if (!context.has_input(7)) return {y};
   return {quantized(context, y, 7, 8, 0)};
+}
+
+}  // namespace
+
+Operators quantized_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"com.microsoft.QGemm", qgemm},
+      {"com.microsoft.QLinearAdd", qlinear<2>},
+      {"com.microsoft.QLinearAveragePool", qlinear<1>},
+      {"com.microsoft.QLinearConcat", qlinear_concat},
+      {"com.microsoft.QLinearGlobalAveragePool", qlinear<1>},
+      {"com.microsoft.QLinearLeakyRelu", qlinear<1>},
+      {"com.microsoft.QLinearMul", qlinear<2>},
+      {"com.microsoft.QLinearSigmoid", qlinear<1>},
+      {"com.microsoft.QLinearSoftmax", qlinear<1>},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

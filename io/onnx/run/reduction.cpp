@@ -1,6 +1,7 @@
 // Sums, means and extremes along axes. Floats are summed in double.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <type_traits>
@@ -102,34 +103,29 @@ Axes listed_axes(const NodeContext& context,
 }
 
 // finish(sum of f(x)) of float32, int32 and int64.
-template <class F, class Finish>
-Values summed(const NodeContext& context, const Axes& axes, F f,
-              Finish finish) {
+template <auto f, auto finish, int64_t kAxesAsInput = kReduceAxesAsInput>
+Values summed(const NodeContext& context) {
+  const Axes axes = listed_axes(context, kAxesAsInput);
   const DType type = context.input(0).dtype();
   return {visit<float, int32_t, int64_t>(context, type, [&]<class T>(T) {
     using Sum = SumOf<T>;
     return reduced<T>(
         context, axes, [](const T*) { return Sum{}; },
-        [f](Sum sum, T value) { return plus(sum, f(static_cast<Sum>(value))); },
-        [finish](Sum sum) { return static_cast<T>(finish(sum)); });
+        [](Sum sum, T value) { return plus(sum, f(static_cast<Sum>(value))); },
+        [](Sum sum) { return static_cast<T>(finish(sum)); });
   })};
 }
 
-template <class T>
-T absolute(T x) {
-  return x < 0 ? minus(T{}, x) : x;
-}
-
-// A function of numbers, for integers too; those are cut towards zero.
-template <class F>
-auto in_double(F f) {
-  return [f](auto x) {
-    using X = decltype(x);
-    return static_cast<X>(f(static_cast<double>(x)));
-  };
-}
+// For integers too; those are cut towards zero.
+template <auto f>
+constexpr auto kInDouble =
+    []<class T>(T x) { return static_cast<T>(f(static_cast<double>(x))); };
 
 constexpr auto kItself = [](auto x) { return x; };
+constexpr auto kAbsolute = []<class T>(T x) {
+  return x < 0 ? minus(T{}, x) : x;
+};
+constexpr auto kSquare = [](auto x) { return times(x, x); };
 
 template <class T>
 constexpr T kLowest = std::is_floating_point_v<T>
@@ -141,8 +137,8 @@ constexpr T kHighest = std::is_floating_point_v<T>
                            : std::numeric_limits<T>::max();
 
 // f chooses one of two; `of_none` is what there is without elements.
-template <class F, class OfNone>
-Values extreme(const NodeContext& context, F f, OfNone of_none) {
+template <auto f, auto of_none>
+Values extreme(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const Axes axes = listed_axes(context);
   const bool none = count_of(axes.gone) == 0;
@@ -156,36 +152,6 @@ Values extreme(const NodeContext& context, F f, OfNone of_none) {
         [&](const T* first) { return none ? of_none(T{}) : *first; }, f,
         [](T best) { return best; });
   })};
-}
-
-}  // namespace
-
-Values reduce_sum(const NodeContext& context) {
-  return summed(context, listed_axes(context, kSumAxesAsInput), kItself,
-                kItself);
-}
-
-Values reduce_l1(const NodeContext& context) {
-  return summed(
-      context, listed_axes(context), [](auto x) { return absolute(x); },
-      kItself);
-}
-
-Values reduce_l2(const NodeContext& context) {
-  return summed(
-      context, listed_axes(context), [](auto x) { return times(x, x); },
-      in_double([](double x) { return std::sqrt(x); }));
-}
-
-Values reduce_sum_square(const NodeContext& context) {
-  return summed(
-      context, listed_axes(context), [](auto x) { return times(x, x); },
-      kItself);
-}
-
-Values reduce_log_sum(const NodeContext& context) {
-  return summed(context, listed_axes(context), kItself,
-                in_double([](double x) { return std::log(x); }));
 }
 
 // The largest element is taken out of the sum, which would overflow.
@@ -233,24 +199,10 @@ Values reduce_mean(const NodeContext& context) {
   })};
 }
 
-Values reduce_max(const NodeContext& context) {
-  return extreme(
-      context, [](auto a, auto b) { return larger(a, b); },
-      []<class T>(T) { return kLowest<T>; });
-}
-
-Values reduce_min(const NodeContext& context) {
-  return extreme(
-      context, [](auto a, auto b) { return smaller(a, b); },
-      []<class T>(T) { return kHighest<T>; });
-}
-
-namespace {
-
 // Where the element is that `better` than all others; of equal ones the first,
 // or the last.
-template <class Better>
-Values arg_extreme(const NodeContext& context, Better better) {
+template <auto better>
+Values arg_extreme(const NodeContext& context) {
   const Tensor& x = context.input(0);
   const bool last_wins = context.integer("select_last_index", 0) != 0;
   const Axes axes =
@@ -274,16 +226,6 @@ Values arg_extreme(const NodeContext& context, Better better) {
     }
   });
   return {y};
-}
-
-}  // namespace
-
-Values arg_max(const NodeContext& context) {
-  return arg_extreme(context, [](auto a, auto b) { return a > b; });
-}
-
-Values arg_min(const NodeContext& context) {
-  return arg_extreme(context, [](auto a, auto b) { return a < b; });
 }
 
 // The sum of all elements up to each along an axis, from either end, with or
@@ -315,6 +257,31 @@ Values cum_sum(const NodeContext& context) {
     }
   });
   return {y};
+}
+
+}  // namespace
+
+Operators reduction_operators() {
+  constexpr auto kRoot = kInDouble<[](double x) { return std::sqrt(x); }>;
+  constexpr auto kLog = kInDouble<[](double x) { return std::log(x); }>;
+  static constexpr NamedOperator kOperators[] = {
+      {"ReduceSum", summed<kItself, kItself, kSumAxesAsInput>},
+      {"ReduceL1", summed<kAbsolute, kItself>},
+      {"ReduceL2", summed<kSquare, kRoot>},
+      {"ReduceSumSquare", summed<kSquare, kItself>},
+      {"ReduceLogSum", summed<kItself, kLog>},
+      {"ReduceLogSumExp", reduce_log_sum_exp},
+      {"ReduceProd", reduce_prod},
+      {"ReduceMean", reduce_mean},
+      {"ReduceMax", extreme<[](auto a, auto b) { return larger(a, b); },
+                            []<class T>(T) { return kLowest<T>; }>},
+      {"ReduceMin", extreme<[](auto a, auto b) { return smaller(a, b); },
+                            []<class T>(T) { return kHighest<T>; }>},
+      {"ArgMax", arg_extreme<std::greater<>{}>},
+      {"ArgMin", arg_extreme<std::less<>{}>},
+      {"CumSum", cum_sum},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

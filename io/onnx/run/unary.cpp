@@ -59,75 +59,6 @@ Tensor cast_to(const NodeContext& context, DType type) {
   });
 }
 
-}  // namespace
-
-Values abs(const NodeContext& context) {
-  return map_numbers(context, []<class T>(T x) -> T {
-    if constexpr (std::is_integral_v<T>) {
-      return x < 0 ? minus(T{}, x) : x;
-    } else {
-      return std::fabs(x);
-    }
-  });
-}
-
-Values neg(const NodeContext& context) {
-  return map_numbers(context, []<class T>(T x) -> T {
-    if constexpr (std::is_integral_v<T>) {
-      return minus(T{}, x);
-    } else {
-      return -x;
-    }
-  });
-}
-
-Values floor(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::floor(x); });
-}
-
-Values ceil(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::ceil(x); });
-}
-
-// Halves to even.
-Values round(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::nearbyint(x); });
-}
-
-Values sqrt(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::sqrt(x); });
-}
-
-Values exp(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::exp(x); });
-}
-
-Values log(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::log(x); });
-}
-
-Values erf(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::erf(x); });
-}
-
-Values sin(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::sin(x); });
-}
-
-Values cos(const NodeContext& context) {
-  return map_floats(context, [](float x) { return std::cos(x); });
-}
-
-Values sign(const NodeContext& context) {
-  return map_numbers(context, []<class T>(T x) -> T {
-    return static_cast<T>((x > T{}) - (x < T{}));
-  });
-}
-
-Values reciprocal(const NodeContext& context) {
-  return map_floats(context, [](float x) { return 1 / x; });
-}
-
 Values clip(const NodeContext& context) {
   const Tensor& x = context.input(0);
   return {visit_number(context, x.dtype(), [&]<class T>(T) {
@@ -162,6 +93,39 @@ Values cast(const NodeContext& context) {
 
 Values cast_like(const NodeContext& context) {
   return {cast_to(context, context.input(1).dtype())};
+}
+
+}  // namespace
+
+Operators unary_operators() {
+  static constexpr NamedOperator kOperators[] = {
+      {"Abs", of_numbers<[]<class T>(T x) {
+         return x < 0                   ? minus(T{}, x)
+                : std::is_integral_v<T> ? x
+                                        : static_cast<T>(std::fabs(x));
+       }>},
+      {"Neg", of_numbers<[]<class T>(T x) {
+         return std::is_integral_v<T> ? minus(T{}, x) : static_cast<T>(-x);
+       }>},
+      {"Sign", of_numbers<[]<class T>(T x) {
+         return static_cast<T>((x > T{}) - (x < T{}));
+       }>},
+      {"Floor", of_floats<[](float x) { return std::floor(x); }>},
+      {"Ceil", of_floats<[](float x) { return std::ceil(x); }>},
+      // Halves to even.
+      {"Round", of_floats<[](float x) { return std::nearbyint(x); }>},
+      {"Sqrt", of_floats<[](float x) { return std::sqrt(x); }>},
+      {"Exp", of_floats<[](float x) { return std::exp(x); }>},
+      {"Log", of_floats<[](float x) { return std::log(x); }>},
+      {"Erf", of_floats<[](float x) { return std::erf(x); }>},
+      {"Sin", of_floats<[](float x) { return std::sin(x); }>},
+      {"Cos", of_floats<[](float x) { return std::cos(x); }>},
+      {"Reciprocal", of_floats<[](float x) { return 1 / x; }>},
+      {"Clip", clip},
+      {"Cast", cast},
+      {"CastLike", cast_like},
+  };
+  return kOperators;
 }
 
 }  // namespace octet::io::run

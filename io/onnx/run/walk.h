@@ -2,9 +2,12 @@
 // strides of their own: 0 where a dimension is broadcast.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include <octet/runtime/parallel.h>
 
 #include "node.h"
 
@@ -66,13 +69,17 @@ Tensor combine(const NodeContext& context, const Tensor& a, const Tensor& b,
                          broadcast_strides(dims_of(b), dims)});
   R* out = y.data<R>().data();
   const int64_t step_a = walk.step(0), step_b = walk.step(1);
-  for (int64_t row = 0; row < walk.rows(); ++row) {
-    const A* x = a.data<A>().data() + walk.offset(0, row);
-    const B* z = b.data<B>().data() + walk.offset(1, row);
-    for (int64_t i = 0; i < walk.width(); ++i) {
-      *out++ = f(x[i * step_a], z[i * step_b]);
+  parallel_chunks(y.size(), [&](int64_t first, int64_t last, int64_t) {
+    for (int64_t at = first, end = 0; at < last; at = end) {
+      const int64_t row = at / walk.width(), left = at % walk.width();
+      end = std::min(at - left + walk.width(), last);
+      const A* x = a.data<A>().data() + walk.offset(0, row) + left * step_a;
+      const B* z = b.data<B>().data() + walk.offset(1, row) + left * step_b;
+      for (int64_t i = 0; i < end - at; ++i) {
+        out[at + i] = f(x[i * step_a], z[i * step_b]);
+      }
     }
-  }
+  });
   return y;
 }
 
