@@ -9,16 +9,16 @@ class Disagreement(Exception):
     """What is wrong with a network."""
 
 
-def judge_folder(description, judge):
+def judge_folder(description, judge, pattern="*.json"):
     """Calls judge(name, folder) for each <name>.json of the command line's
-    folder; it returns what there is to say or raises. Exit codes: 0 all agree,
+    folder that has the pattern; it returns what there is to say or raises. Exit codes: 0 all agree,
     1 one disagrees, 2 wrong usage or missing files.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("folder", type=pathlib.Path)
     folder = parser.parse_args().folder
     names = sorted(
-        file.name.removesuffix(".json") for file in folder.glob("*.json"))
+        file.name.removesuffix(".json") for file in folder.glob(pattern))
     if not names:
         print(f"{folder}: expected networks, got none", file=sys.stderr)
         return 2

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Classifiers on real data: OpenVINO's integers against Octet's.
+
+    compare_integers.py IMPORT_CHECK OCTET FOLDER MAIN_JOB [TRAIN_ZOO]
+
+IMPORT_CHECK is tests/e2e/import_check, OCTET the command line program, FOLDER
+is for what they write. MAIN_JOB is what the main job left: its INT8 network is
+judged on its 10,000 test images, and one of Keras', quantized by OCTET, on
+1,000 sounds. With TRAIN_ZOO, the example of this name, networks of the zoo are
+trained for a short while on Fashion-MNIST and judged on its test images.
+
+Octet's answers are those of its session for the file, read as a model. Top-1
+answers agree on 99.9 %, and accuracies within 0.1 points.
+
+Exit codes: 0 all bounds hold, 1 one is missed, 77 test data are missing, 2
+wrong usage.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+from openvino_judge import File
+from verdicts import Disagreement
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TESTDATA = pathlib.Path(os.environ.get("OCTET_TESTDATA",
+                                       ROOT.parent / "shared/testdata"))
+LEAST_AGREEMENT = 0.999
+MOST_ACCURACY_DIFFERENCE = 0.001
+# With what makes them fit images of 28x28, and learn in a short while.
+ZOO = {
+    "resnet8": [],
+    "resnet20": [],
+    "mobilenet_v1_025": [],
+    "mobilenet_v2": ["--alpha", "0.5", "--update-statistics"],
+    "vit_tiny": ["--alpha", "0.333", "--patch-size", "4", "--optimizer",
+                 "adamw"],
+    "efficientnet_b0": ["--alpha", "0.5"],
+}
+
+
+def run(*command):
+    subprocess.run([str(word) for word in command], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
+def keyword_network(octet, folder):
+    """A network of Keras' as INT8 file, its inputs and labels."""
+    sounds = TESTDATA / "kws01"
+    inputs = np.fromfile(sounds / "features_int8_1000x49x10.bin", np.int8)
+    # As testdata/README.md says.
+    inputs = (inputs.reshape(1000, 49, 10, 1).astype(np.float32) - 83) * \
+        np.float32(0.5847029)
+    labels = np.fromfile(sounds / "labels_u8_1000.bin", np.uint8)
+    np.save(folder / "some.npy", inputs[:400])
+    path = folder / "keywords.onnx"
+    run(octet, "quantize", TESTDATA / "models/kws_ref_model_converted.h5",
+        "--data", folder / "some.npy", "--target", "openvino", "-o", path)
+    return path, inputs.transpose(0, 3, 1, 2), labels
+
+
+def trained_network(program, name, folder, images):
+    """A network of the zoo, trained and fine-tuned in INT8."""
+    run(program, name, *ZOO[name], "--qat", "--limit", 6000, "--epochs", 3,
+        "--out", folder / name)
+    scale = 255 if name == "efficientnet_b0" else 1
+    return folder / name / f"{name}.int8.onnx", images * scale
+
+
+def judge(path, inputs, labels, import_check, folder):
+    """The figures of one file."""
+    place = folder / "reading"
+    place.mkdir(exist_ok=True)
+    for old in place.iterdir():
+        old.unlink()
+    (place / "it.onnx").write_bytes(path.read_bytes())
+    np.save(place / "it.x0.npy", inputs)
+    run(import_check, place)
+    if (place / "it.refused.txt").exists():
+        raise Disagreement((place / "it.refused.txt").read_text())
+    octet = np.load(place / "it.y0.npy").argmax(axis=1)
+    file = File(path)
+    answers = file(inputs).argmax(axis=1)
+    agreement = float(np.mean(octet == answers))
+    accuracy, own = (float(np.mean(a == labels)) for a in (answers, octet))
+    if not agreement >= LEAST_AGREEMENT:
+        raise Disagreement(f"{100 * agreement:.2f} % of the answers agree")
+    if not abs(accuracy - own) <= MOST_ACCURACY_DIFFERENCE:
+        raise Disagreement(f"accuracy {100 * accuracy:.2f} %, Octet's "
+                           f"{100 * own:.2f} %")
+    return (f"{100 * agreement:.2f} % of {len(labels)} answers agree, accuracy "
+            f"{100 * accuracy:.2f} and {100 * own:.2f} %; {file.summary()}")
+
+
+def main():
+    if len(sys.argv) not in (5, 6):
+        print(__doc__, file=sys.stderr)
+        return 2
+    import_check, octet = sys.argv[1:3]
+    folder, main_job = (pathlib.Path(each) for each in sys.argv[3:5])
+    if not (TESTDATA / "kws01").exists():
+        print(f"{TESTDATA}: expected the shared test data, got none")
+        return 1 if os.environ.get("CI") == "true" else 77
+    folder.mkdir(parents=True, exist_ok=True)
+    labels = np.fromfile(main_job / "test_labels.i64", np.int64)
+    images = np.fromfile(main_job / "test_inputs.f32", np.float32)
+    images = images.reshape(-1, 1, 28, 28)
+    cases = {"main job": lambda: (main_job / "int8.onnx", images, labels),
+             "keywords": lambda: keyword_network(octet, folder)}
+    if len(sys.argv) == 6:
+        for name in ZOO:
+            cases[name] = lambda name=name: (
+                *trained_network(sys.argv[5], name, folder, images), labels)
+    problems = 0
+    for name, case in cases.items():
+        try:
+            print(f"ok    {name:16}  "
+                  f"{judge(*case(), import_check, folder)}", flush=True)
+        except (Disagreement, subprocess.CalledProcessError) as error:
+            problems += 1
+            print(f"FAIL  {name:16}  {error}", flush=True)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
