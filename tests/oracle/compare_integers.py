@@ -65,7 +65,7 @@ def keyword_network(octet, folder):
 
 def trained_network(program, name, folder, images):
     """A network of the zoo, trained and fine-tuned in INT8."""
-    run(program, name, *ZOO[name], "--qat", "--limit", 6000, "--epochs", 3,
+    run(program, name, *ZOO[name], "--qat", "--limit", 20000, "--epochs", 3,
         "--out", folder / name)
     scale = 255 if name == "efficientnet_b0" else 1
     return folder / name / f"{name}.int8.onnx", images * scale

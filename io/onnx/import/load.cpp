@@ -7,12 +7,14 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "../bounds.h"
 #include "../check.h"
 #include "file_kind.h"
 #include "forms.h"
 #include "graph.h"
 #include "importer.h"
 #include "limit_checks.h"
+#include "qoperators.h"
 #include "quantizers.h"
 
 namespace octet::io {
@@ -21,6 +23,7 @@ namespace {
 /// Of a model that is checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
+  importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
