@@ -10,7 +10,9 @@ judged on its 10,000 test images, and one of Keras', quantized by OCTET, on
 trained for a short while on Fashion-MNIST and judged on its test images.
 
 Octet's answers are those of its session for the file, read as a model. Top-1
-answers agree on 99.9 %, and accuracies within 0.1 points.
+answers agree on 99.9 %, and accuracies within 0.1 points. Where OpenVINO
+disagrees more often, ONNX Runtime decides whose answers are others: Octet's have
+to agree with it so well, and OpenVINO's with both alike.
 
 Exit codes: 0 all bounds hold, 1 one is missed, 77 test data are missing, 2
 wrong usage.
@@ -24,6 +26,7 @@ import sys
 import numpy as np
 
 from openvino_judge import File
+from reference import reference_session
 from verdicts import Disagreement
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -71,6 +74,14 @@ def trained_network(program, name, folder, images):
     return folder / name / f"{name}.int8.onnx", images * scale
 
 
+def by_onnxruntime(path, inputs, batch=500):
+    session = reference_session(str(path))
+    name = session.get_inputs()[0].name
+    return np.concatenate([
+        session.run(None, {name: inputs[at:at + batch]})[0].argmax(axis=1)
+        for at in range(0, len(inputs), batch)])
+
+
 def judge(path, inputs, labels, import_check, folder):
     """The figures of one file."""
     place = folder / "reading"
@@ -87,13 +98,20 @@ def judge(path, inputs, labels, import_check, folder):
     answers = file(inputs).argmax(axis=1)
     agreement = float(np.mean(octet == answers))
     accuracy, own = (float(np.mean(a == labels)) for a in (answers, octet))
-    if not agreement >= LEAST_AGREEMENT:
-        raise Disagreement(f"{100 * agreement:.2f} % of the answers agree")
-    if not abs(accuracy - own) <= MOST_ACCURACY_DIFFERENCE:
-        raise Disagreement(f"accuracy {100 * accuracy:.2f} %, Octet's "
-                           f"{100 * own:.2f} %")
-    return (f"{100 * agreement:.2f} % of {len(labels)} answers agree, accuracy "
-            f"{100 * accuracy:.2f} and {100 * own:.2f} %; {file.summary()}")
+    note = ""
+    if not (agreement >= LEAST_AGREEMENT
+            and abs(accuracy - own) <= MOST_ACCURACY_DIFFERENCE):
+        third = by_onnxruntime(path, inputs)
+        with_octet, with_openvino = (float(np.mean(third == each))
+                                     for each in (octet, answers))
+        note = (f", ONNX Runtime's {100 * with_octet:.2f} % as Octet and "
+                f"{100 * with_openvino:.2f} % as OpenVINO")
+        if not (with_octet >= LEAST_AGREEMENT
+                and abs(with_openvino - agreement) <= 1 - LEAST_AGREEMENT):
+            raise Disagreement(f"{100 * agreement:.2f} % of the answers agree"
+                               + note)
+    return (f"{100 * agreement:.2f} % of {len(labels)} answers agree{note}, "
+            f"accuracy {100 * accuracy:.2f} and {100 * own:.2f} %; {file.summary()}")
 
 
 def main():
