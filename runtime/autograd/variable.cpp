@@ -92,6 +92,23 @@ void Variable::backward() const {
 const Tensor& Variable::grad() const& { return leaf(node_, "grad").grad; }
 Tensor Variable::grad() && { return leaf(node_, "grad").grad; }
 void Variable::zero_grad() const { leaf(node_, "zero_grad").grad = {}; }
+void Variable::set_grad(Tensor gradient) const {
+  autograd::Leaf& target = leaf(node_, "set_grad");
+  if (!target.needs_grad) {
+    throw ValueError(
+        "set_grad: expected a variable that requires a gradient, got one that "
+        "does not");
+  }
+  if (gradient.empty() || gradient.dtype() != DType::f32 ||
+      gradient.shape() != target.shape) {
+    throw ShapeError(fmt::format(
+        "set_grad: expected f32 {}, got {}", target.shape.to_string(),
+        gradient.empty() ? std::string("nothing")
+                         : fmt::format("{} {}", to_string(gradient.dtype()),
+                                       gradient.shape().to_string())));
+  }
+  target.grad = std::move(gradient);
+}
 
 void Variable::assign(const Tensor& value) const {
   const autograd::Leaf& target = leaf(node_, "assign");

@@ -39,6 +39,20 @@ TEST(Variable, AccumulatesGradientsOverCalls) {
   EXPECT_TRUE(x.grad().empty());
 }
 
+TEST(Variable, TakesAGradientThatWasMadeElsewhere) {
+  const Variable x = parameter({1, 2});
+  sum(x).backward();
+  x.set_grad(Tensor::of<float>({2}, {5, 7}));
+  EXPECT_EQ(x.grad().f32()[1], 7);
+  sum(x).backward();
+  EXPECT_EQ(x.grad().f32()[1], 8);
+  EXPECT_THROW(x.set_grad(Tensor::zeros({3})), ShapeError);
+  EXPECT_THROW(x.set_grad({}), ShapeError);
+  EXPECT_THROW(Variable(Tensor::zeros({2})).set_grad(Tensor::zeros({2})),
+               ValueError);
+  EXPECT_THROW(add(x, x).set_grad(Tensor::zeros({2})), ValueError);
+}
+
 TEST(Variable, FollowsTheProductRule) {
   const Variable x = parameter({2, 3});
   const Variable y = parameter({5, 7});

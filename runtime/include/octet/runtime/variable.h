@@ -94,6 +94,10 @@ class [[nodiscard]] Variable {
   const Tensor& grad() const&;
   Tensor grad() &&;
   void zero_grad() const;
+  /// Gives a leaf a gradient, in place of the one it has: a sum that was made
+  /// elsewhere. The tensor is shared.
+  /// Throws: ShapeError; ValueError (not a leaf that requires one, or not f32).
+  void set_grad(Tensor gradient) const;
 
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
