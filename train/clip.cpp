@@ -6,6 +6,7 @@
 #include <octet/train/clip.h>
 
 #include "checks.h"
+#include "shards/gradient_squares.h"
 
 namespace octet::train {
 namespace {
@@ -26,34 +27,38 @@ void for_each_gradient(std::vector<Tensor>& gradients, const Body& body) {
   });
 }
 
-double norm_of(std::vector<Tensor>& gradients) {
+}  // namespace
+
+std::vector<double> gradient_squares(std::span<const Variable> parameters) {
+  std::vector<Tensor> gradients = gradients_of(parameters);
   std::vector<double> squares(gradients.size());
   for_each_gradient(gradients, [&](size_t i, std::span<float> gradient) {
     for (const float g : gradient) squares[i] += double{g} * double{g};
   });
+  return squares;
+}
+
+double gradient_norm(std::span<const Variable> parameters) {
   double sum = 0;
-  for (const double each : squares) sum += each;
+  for (const double each : gradient_squares(parameters)) sum += each;
   return std::sqrt(sum);
 }
 
-}  // namespace
-
-double gradient_norm(std::span<const Variable> parameters) {
+void limit_gradients(std::span<const Variable> parameters, double norm,
+                     float limit) {
+  if (!(norm > double{limit}) || !std::isfinite(norm)) return;
+  const double scale = double{limit} / norm;
   std::vector<Tensor> gradients = gradients_of(parameters);
-  return norm_of(gradients);
+  for_each_gradient(gradients, [&](size_t, std::span<float> gradient) {
+    for (float& g : gradient) g = static_cast<float>(double{g} * scale);
+  });
 }
 
 double clip_gradients_by_norm(std::span<const Variable> parameters,
                               float limit) {
   check_above_zero("clip_gradients_by_norm", "limit", limit);
-  std::vector<Tensor> gradients = gradients_of(parameters);
-  const double norm = norm_of(gradients);
-  if (norm > double{limit} && std::isfinite(norm)) {
-    const double scale = double{limit} / norm;
-    for_each_gradient(gradients, [&](size_t, std::span<float> gradient) {
-      for (float& g : gradient) g = static_cast<float>(double{g} * scale);
-    });
-  }
+  const double norm = gradient_norm(parameters);
+  limit_gradients(parameters, norm, limit);
   return norm;
 }
 

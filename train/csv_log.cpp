@@ -34,6 +34,8 @@ class CsvLog final : public Callback {
   CsvLog(std::filesystem::path path, const CsvLogOptions& options)
       : path_(std::move(path)), options_(options) {}
 
+  bool on_first_rank_only() const override { return true; }
+
   void on_train_begin(const Progress& progress) override {
     if (progress.resumed) return;  // restore() puts the rows back
     std::string header = "epoch";

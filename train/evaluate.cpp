@@ -18,6 +18,8 @@
 #include "checks.h"
 #include "label_check.h"
 #include "metric_sums.h"
+#include "shards/bytes.h"
+#include "shards/together.h"
 #include "trained_outputs.h"
 
 namespace octet::train {
@@ -37,14 +39,40 @@ double regularization_of_parameters(const Model& model) {
   return sum;
 }
 
-/// Calls `body(first, batch)` for all samples in order.
+/// Calls `body(first, batch)` for all samples in order; for several `ranks`
+/// for the batches of this one, which takes turns with the others.
 template <class Body>
-void for_batches(const Dataset& data, int64_t batch_size, const Body& body) {
-  int64_t count = 0;
-  for (int64_t first = 0; first < data.size(); first += count) {
-    count = std::min(batch_size, data.size() - first);
-    body(first, data.batch(first, count));
+void for_batches(const Dataset& data, int64_t batch_size, const Body& body,
+                 int64_t ranks = 1, int64_t rank = 0) {
+  for (int64_t first = batch_size * rank; first < data.size();
+       first += batch_size * ranks) {
+    body(first, data.batch(first, std::min(batch_size, data.size() - first)));
   }
+}
+
+/// What a batch adds to an evaluation.
+struct BatchResult {
+  double loss = 0;
+  int64_t samples = 0;
+  MetricSums::Terms terms;
+};
+
+void write(BytesWriter& bytes, const BatchResult& result) {
+  bytes.add_value(result.loss);
+  bytes.add_value(result.samples);
+  bytes.add_value(uint64_t{result.terms.size()});
+  for (const std::vector<double>& terms : result.terms) {
+    bytes.add_list(std::span<const double>(terms));
+  }
+}
+
+BatchResult read_result(BytesReader& bytes) {
+  BatchResult result;
+  result.loss = bytes.value<double>();
+  result.samples = bytes.value<int64_t>();
+  result.terms.resize(bytes.value<uint64_t>());
+  for (std::vector<double>& terms : result.terms) terms = bytes.list<double>();
+  return result;
 }
 
 }  // namespace
@@ -86,17 +114,43 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   const NoGradGuard no_grad;
   MetricSums sums(trained);
   double total = 0;
+  const auto take = [&](const BatchResult& result) {
+    total += result.loss;
+    sums.add(result.terms, result.samples);
+  };
+  OneRank alone;
+  Communicator& ranks =
+      options.communicator != nullptr ? *options.communicator : alone;
   ProgressLine progress("evaluate", data.size(), options.verbose);
-  for_batches(matched, options.batch_size,
-              [&](int64_t first, const Batch& batch) {
-                check_batch_labels("evaluate", model, batch, trained, first);
-                const std::vector<Tensor> outputs = model.predict(batch.inputs);
-                const BatchLoss loss =
-                    trained.loss({outputs.begin(), outputs.end()}, batch);
-                total += loss.sum;
-                sums.add(outputs, batch, loss);
-                progress.advance(batch.size());
-              });
+  const auto measure = [&](const auto& measured) {
+    for_batches(
+        matched, options.batch_size,
+        [&](int64_t first, const Batch& batch) {
+          check_batch_labels("evaluate", model, batch, trained, first);
+          const std::vector<Tensor> outputs = model.predict(batch.inputs);
+          const BatchLoss loss =
+              trained.loss({outputs.begin(), outputs.end()}, batch);
+          measured(BatchResult{loss.sum, batch.size(),
+                               sums.terms(outputs, batch, loss)});
+          progress.advance(batch.size());
+        },
+        ranks.size(), ranks.rank());
+  };
+  if (ranks.size() == 1) {
+    measure(take);
+  } else {
+    const std::vector<std::string> told = together(ranks, [&] {
+      BytesWriter bytes;
+      measure([&](const BatchResult& result) { write(bytes, result); });
+      return bytes.take();
+    });
+    // In the order of the data, so that the sums are those of one rank.
+    std::vector<BytesReader> readers(told.begin(), told.end());
+    for (size_t rank = 0; !readers[rank].at_end();
+         rank = (rank + 1) % readers.size()) {
+      take(read_result(readers[rank]));
+    }
+  }
   Evaluation result{.loss = total / static_cast<double>(data.size()) +
                             regularization_of_parameters(model),
                     .samples = data.size(),

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,17 +9,12 @@
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops.h>
-#include <octet/train/clip.h>
 #include <octet/train/fit.h>
-#include <octet/train/loader.h>
 
 #include "checks.h"
-#include "fit_options.h"
-#include "interrupt.h"
-#include "label_check.h"
-#include "metric_sums.h"
-#include "resume/checkpoints.h"
+#include "fit_run.h"
+#include "shards/bytes.h"
+#include "shards/compare_ranks.h"
 
 namespace octet::train {
 namespace {
@@ -44,108 +37,109 @@ std::vector<Variable> trainable_parameters(const Model& model) {
   return found;
 }
 
-/// One call of fit().
-class Run {
- public:
-  Run(Model& model, const Dataset& data, const FitOptions& options)
-      : model_(model),
-        options_(options),
-        trained_("fit", model, options.loss, options.metrics),
-        data_(check_and_split(model, data, trained_, options)),
-        batch_size_(batch_size_of(data_.training, options)),
-        training_(model, options.optimizer,
-                  log_names(trained_, data_.validation.has_value(),
-                            options.gradient_norm)),
-        sums_(trained_) {
-    progress_.epochs = options.epochs;
-    progress_.steps = loader(0).batches();
-    progress_.training = &training_;
-    updates_ = (progress_.steps - 1) / options.accumulate + 1;
-    int64_t total = 0;
-    if (__builtin_mul_overflow(options.epochs, updates_, &total)) {
-      throw ValueError(
-          fmt::format("fit: expected fewer epochs, got {}", options.epochs));
-    }
-    // A state that is resumed brings scales along, but those that learn are
-    // among the parameters it is for.
-    if (quant::learns_scales(model)) calibrate();
-    FitCheckpoints& checkpoints = checkpoints_.emplace(
-        model, options, data_, batch_size_, trained_, updates_);
-    progress_.resumed = checkpoints.resumes();
-    if (!checkpoints.resumes()) {
-      calibrate();
-      warn_of_slow_statistics(model, options.epochs * progress_.steps);
-    }
-    parameters_ = trainable_parameters(model);
-    warn_of_scale_steps(model, options);
-    call(&Callback::on_train_begin);
-    // A fit that was broken off may have left gradients behind.
-    clear_gradients();
-    training_.optimizer().attach(parameters_);
-    state_.metric_sums = sums_.sums();
-    if (checkpoints.resumes()) {
-      resume();
-    } else {
-      checkpoints.begin(training_, state_);
-    }
+}  // namespace
+
+FitRun::FitRun(Model& model, const Dataset& data, const FitOptions& options)
+    : model_(model),
+      options_(options),
+      trained_("fit", model, options.loss, options.metrics),
+      data_(check_and_split(model, data, trained_, options)),
+      batch_size_(batch_size_of(data_.training, options)),
+      training_(model, options.optimizer,
+                log_names(trained_, data_.validation.has_value(),
+                          options.gradient_norm)),
+      sums_(trained_),
+      ranks_(options.communicator != nullptr ? *options.communicator : alone_) {
+  progress_.epochs = options.epochs;
+  progress_.steps = (data_.training.size() - 1) / batch_size_ + 1;
+  (void)loader(0);  // checks its options
+  progress_.training = &training_;
+  updates_ = (progress_.steps - 1) / options.accumulate + 1;
+  int64_t total = 0;
+  if (__builtin_mul_overflow(options.epochs, updates_, &total)) {
+    throw ValueError(
+        fmt::format("fit: expected fewer epochs, got {}", options.epochs));
   }
+}
 
-  History run();
+void FitRun::clear_gradients() const {
+  for (const Variable& parameter : parameters_) parameter.zero_grad();
+}
 
- private:
-  void call(void (Callback::*event)(const Progress&)) {
+Loader FitRun::loader(int64_t epoch) const {
+  const int64_t shards = shards_of(options_);
+  const int64_t own = shards / ranks_.size();
+  return Loader(data_.training, {.batch_size = batch_size_,
+                                 .seed = options_.seed,
+                                 .epoch = epoch,
+                                 .augmentation = options_.augmentation,
+                                 .prefetch = options_.prefetch,
+                                 .workers = options_.workers,
+                                 .shards = shards,
+                                 .first_shard = own * ranks_.rank(),
+                                 .last_shard = own * (ranks_.rank() + 1)});
+}
+
+void FitRun::calibrate() {
+  if (options_.calibrate &&
+      (quant::quantizers(model_).empty() || quant::needs_calibration(model_))) {
+    quant::calibrate(model_, data_.training, *options_.calibrate);
+  }
+  quant::expect_calibrated("fit", model_);
+}
+
+void FitRun::begin() {
+  expect_equal_ranks(ranks_, model_, options_, data_, batch_size_, trained_,
+                     updates_);
+  // A state that is resumed brings scales along, but those that learn are
+  // among the parameters it is for.
+  const bool early = quant::learns_scales(model_);
+  if (early) run_on_all(ranks_, [this] { calibrate(); });
+  FitCheckpoints& checkpoints = checkpoints_.emplace(
+      model_, options_, data_, batch_size_, trained_, updates_, ranks_);
+  progress_.resumed = checkpoints.resumes();
+  if (!checkpoints.resumes()) {
+    if (!early) run_on_all(ranks_, [this] { calibrate(); });
+    warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
+  }
+  parameters_ = trainable_parameters(model_);
+  step_.emplace(model_, ranks_, shards_of(options_), parameters_);
+  warn_of_scale_steps(model_, options_);
+  call(&Callback::on_train_begin);
+  // A fit that was broken off may have left gradients behind.
+  clear_gradients();
+  training_.optimizer().attach({step_->owned().begin(), step_->owned().end()});
+  state_.metric_sums = sums_.sums();
+  if (checkpoints.resumes()) {
+    resume();
+  } else {
+    checkpoints.begin(training_, state_);
+  }
+}
+
+/// On each rank the callbacks that are for it; and what comes of them.
+void FitRun::call(void (Callback::*event)(const Progress&)) {
+  const auto told = together(ranks_, [&] {
     for (const auto& callback : options_.callbacks) {
+      if (ranks_.rank() > 0 && callback->on_first_rank_only()) continue;
       ((*callback).*event)(progress_);
     }
+    BytesWriter bytes;
+    bytes.add_value(Wishes{training_.stopped(), interrupt_.requested(),
+                           checkpoints_ && checkpoints_->wanted(training_)});
+    return bytes.take();
+  });
+  wishes_ = {};
+  for (const std::string& text : told) {
+    const auto wishes = BytesReader(text).value<Wishes>();
+    if (wishes.stop && !training_.stopped()) training_.stop();
+    wishes_.interrupted |= wishes.interrupted;
   }
-  void calibrate() {
-    if (options_.calibrate && (quant::quantizers(model_).empty() ||
-                               quant::needs_calibration(model_))) {
-      quant::calibrate(model_, data_.training, *options_.calibrate);
-    }
-    quant::expect_calibrated("fit", model_);
-  }
-  void clear_gradients() const {
-    for (const Variable& parameter : parameters_) parameter.zero_grad();
-  }
-  Loader loader(int64_t epoch) const {
-    return Loader(data_.training, {.batch_size = batch_size_,
-                                   .seed = options_.seed,
-                                   .epoch = epoch,
-                                   .augmentation = options_.augmentation,
-                                   .prefetch = options_.prefetch,
-                                   .workers = options_.workers});
-  }
-  void resume();
-  void expect_no_interrupt() const;
-  void begin_epoch(int64_t epoch);
-  void run_epoch();
-  void show_means();
-  void count(int64_t samples, double loss, double seconds);
-  void weight_classes(Batch& batch) const;
-  double compute_gradients(Batch batch, float share);
-  void choose_rate();
-  void move_parameters();
-  void finish_epoch();
+  wishes_.save = BytesReader(told[0]).value<Wishes>().save;
+}
 
-  Model& model_;
-  const FitOptions& options_;
-  TrainedOutputs trained_;
-  DataSplit data_;
-  int64_t batch_size_;
-  std::vector<Variable> parameters_;
-  Training training_;
-  MetricSums sums_;
-  int64_t updates_ = 0;    // of an epoch
-  float rate_factor_ = 1;  // of the schedule, for the next update
-  FitState state_;
-  Progress& progress_ = state_.progress;
-  std::optional<FitCheckpoints> checkpoints_;
-  InterruptGuard interrupt_;
-};
-
-void Run::expect_no_interrupt() const {
-  if (!interrupt_.requested()) return;
+void FitRun::expect_no_interrupt() const {
+  if (!wishes_.interrupted) return;
   clear_gradients();
   throw InterruptedError(fmt::format(
       "fit: interrupted after step {} of epoch {}; {}", progress_.step,
@@ -160,14 +154,14 @@ void Run::expect_no_interrupt() const {
                         options_.checkpoints->name())));
 }
 
-void Run::resume() {
-  checkpoints_->restore(training_, state_);
+void FitRun::resume() {
+  checkpoints_->restore(training_, state_, step_->first_owned());
   sums_.set(state_.metric_sums, progress_.samples);
   show_means();
   call(&Callback::on_resume);
 }
 
-void Run::show_means() {
+void FitRun::show_means() {
   if (progress_.samples == 0) return;
   progress_.loss = state_.loss_total / static_cast<double>(progress_.samples);
   progress_.metrics = sums_.values();
@@ -179,65 +173,7 @@ void Run::show_means() {
   progress_.accuracy = accuracy_of(progress_.metrics);
 }
 
-/// Multiplies the samples' weights by those of their classes.
-void Run::weight_classes(Batch& batch) const {
-  if (options_.class_weights.empty()) return;
-  const auto labels = std::as_const(batch.label()).data<int64_t>();
-  Tensor weights = Tensor::full(batch.label().shape(), 1.0f);
-  const auto to = weights.f32();
-  for (size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
-      throw ValueError(
-          fmt::format("fit: expected labels in [0,{}) for class_weights, got "
-                      "{}",
-                      options_.class_weights.size(), labels[i]));
-    }
-    to[i] = options_.class_weights[static_cast<size_t>(labels[i])];
-    if (!batch.weights.empty()) to[i] *= std::as_const(batch.weights).f32()[i];
-  }
-  batch.weights = weights;
-}
-
-/// Forward, loss, the check of it, backward from `share` of it. Returns the
-/// batch's mean loss with the regularization loss.
-double Run::compute_gradients(Batch batch, float share) {
-  const auto place = [this] {
-    return fmt::format("at step {} of epoch {}", progress_.step,
-                       progress_.epoch + 1);
-  };
-  const auto frame = [&place] { return place() + " of fit"; };
-  const auto count = static_cast<double>(batch.size());
-  double result = 0;
-  Variable loss;
-  with_context(frame, [&] {
-    check_batch_labels("fit", model_, batch, trained_);
-    weight_classes(batch);
-    const std::vector<Variable> inputs(batch.inputs.begin(),
-                                       batch.inputs.end());
-    const std::vector<Variable> outputs = model_(inputs, Mode::training);
-    const BatchLoss of_batch = trained_.loss(outputs, batch);
-    result = of_batch.sum / count;
-    loss = of_batch.mean;
-    if (const Variable regularization = model_.regularization_loss()) {
-      result += double{regularization.value().item()};
-      loss = add(loss, regularization);
-    }
-    std::vector<Tensor> values;
-    for (const Variable& output : outputs) values.push_back(output.value());
-    sums_.add(values, batch, of_batch);
-  });
-  if (!std::isfinite(result)) {
-    throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
-                                 number_text(static_cast<float>(result)),
-                                 place(), explain_bad_loss(model_, batch)));
-  }
-  with_context(frame, [&] {
-    (share == 1.0f ? loss : scale_shift(loss, share)).backward();
-  });
-  return result;
-}
-
-void Run::choose_rate() {
+void FitRun::choose_rate() {
   const Optimizer& optimizer = training_.optimizer();
   rate_factor_ =
       options_.schedule(optimizer.steps(), progress_.epochs * updates_);
@@ -246,21 +182,7 @@ void Run::choose_rate() {
       double{optimizer.learning_rate()} * double{rate_factor_};
 }
 
-void Run::move_parameters() {
-  if (options_.gradient_norm) {
-    state_.norm_total += gradient_norm(parameters_);
-    ++state_.norm_count;
-  }
-  if (options_.clip_value > 0) {
-    clip_gradients_by_value(parameters_, options_.clip_value);
-  }
-  if (options_.clip_norm > 0) {
-    clip_gradients_by_norm(parameters_, options_.clip_norm);
-  }
-  training_.optimizer().step(rate_factor_);
-}
-
-void Run::finish_epoch() {
+void FitRun::finish_epoch() {
   // The loss of the next step would tell, but the last epoch has none.
   if (const std::string name = first_bad_parameter(model_); !name.empty()) {
     throw ValueError(
@@ -279,17 +201,18 @@ void Run::finish_epoch() {
         evaluate(model_, *data_.validation,
                  {.batch_size = options_.validation_batch_size,
                   .loss = options_.loss,
-                  .metrics = options_.metrics}));
+                  .metrics = options_.metrics,
+                  .communicator = options_.communicator}));
     progress_.validation = &result.validation.back();
   }
   call(&Callback::on_epoch_end);
   progress_.validation = nullptr;
   state_.history.push_back(std::move(result));
   state_.epoch_done = true;
-  checkpoints_->after_epoch(training_, state_);
+  checkpoints_->keep(training_, state_);
 }
 
-void Run::begin_epoch(int64_t epoch) {
+void FitRun::begin_epoch(int64_t epoch) {
   progress_.epoch = epoch;
   progress_.step = 0;
   progress_.samples = 0;
@@ -306,7 +229,7 @@ void Run::begin_epoch(int64_t epoch) {
   call(&Callback::on_epoch_begin);
 }
 
-void Run::count(int64_t samples, double loss, double seconds) {
+void FitRun::count(int64_t samples, double loss, double seconds) {
   progress_.samples += samples;
   state_.loss_total += loss * static_cast<double>(samples);
   progress_.seconds = seconds;
@@ -314,26 +237,24 @@ void Run::count(int64_t samples, double loss, double seconds) {
 }
 
 /// The batches of the epoch that are not done yet, and its end.
-void Run::run_epoch() {
+void FitRun::run_epoch() {
   const Clock::time_point start = Clock::now();
   const double seconds_before = progress_.seconds;
   const int64_t steps = progress_.steps;
   const int64_t size = data_.training.size();
-  auto next = loader(progress_.epoch).from(progress_.step);
-  for (int64_t i = progress_.step; i < steps; ++i, ++next) {
-    const Batch batch = *next;
+  auto next = loader(progress_.epoch)
+                  .from(progress_.step * (step_->last() - step_->first()));
+  for (int64_t i = progress_.step; i < steps; ++i) {
     ++progress_.step;
-    const int64_t samples = batch.size();
+    const int64_t samples = std::min(batch_size_, size - i * batch_size_);
     // The batches [first, last) make one step together, in which every sample
     // counts the same.
     const int64_t first = i - i % options_.accumulate;
     const int64_t last = first + std::min(options_.accumulate, steps - first);
     const int64_t together =
         std::min(last * batch_size_, size) - first * batch_size_;
-    const float share =
-        static_cast<float>(samples) / static_cast<float>(together);
     if (i == first) choose_rate();
-    const double loss = compute_gradients(batch, share);
+    const double loss = add_batch(next, samples, together);
     if (i + 1 == last) move_parameters();
 
     count(samples, loss, seconds_before + seconds_since(start));
@@ -343,7 +264,9 @@ void Run::run_epoch() {
     // The end of the epoch is saved, too.
     if (i + 1 == last && last < steps) {
       state_.metric_sums = sums_.sums();
-      checkpoints_->after_step(training_, state_, interrupt_.requested());
+      if (wishes_.save || wishes_.interrupted) {
+        checkpoints_->keep(training_, state_);
+      }
       expect_no_interrupt();
     }
   }
@@ -353,7 +276,7 @@ void Run::run_epoch() {
   finish_epoch();
 }
 
-History Run::run() {
+History FitRun::run() {
   bool midway = !state_.epoch_done && progress_.step > 0;
   int64_t epoch = progress_.epoch + (state_.epoch_done ? 1 : 0);
   for (; midway || (epoch < options_.epochs && !training_.stopped()); ++epoch) {
@@ -368,11 +291,15 @@ History Run::run() {
   return std::move(state_.history);
 }
 
-}  // namespace
-
 History fit(Model& model, const Dataset& data, const FitOptions& options) {
   const FitOptions shown = with_progress_bar(options);
-  return Run(model, data, shown).run();
+  std::optional<FitRun> run;
+  OneRank alone;
+  Communicator& ranks =
+      options.communicator != nullptr ? *options.communicator : alone;
+  run_on_all(ranks, [&] { run.emplace(model, data, shown); });
+  run->begin();
+  return run->run();
 }
 
 }  // namespace octet::train

@@ -1,6 +1,7 @@
 #include "fit_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -107,6 +108,44 @@ DataSplit split(const Dataset& data, const std::optional<Dataset>& validation,
   return {data.take(training), data.drop(training)};
 }
 
+/// "1, 2 or 4": the powers of two up to `most`.
+std::string powers_up_to(int64_t most) {
+  std::string text = "1";
+  for (int64_t power = 2; power <= most; power *= 2) {
+    text += fmt::format("{}{}", 2 * power > most ? " or " : ", ", power);
+  }
+  return text;
+}
+
+void check_shards(const Model& model, const FitOptions& options) {
+  constexpr int64_t kMost = 4096;
+  const int64_t shards = shards_of(options);
+  if (shards < 1 || shards > kMost ||
+      !std::has_single_bit(static_cast<uint64_t>(shards))) {
+    throw ValueError(
+        fmt::format("fit: expected a power of two in [1,{}] as shards, got {}",
+                    kMost, shards));
+  }
+  if (options.communicator != nullptr) {
+    const int ranks = options.communicator->size();
+    if (ranks > shards || !std::has_single_bit(static_cast<unsigned>(ranks))) {
+      throw ValueError(fmt::format(
+          "fit: expected a number of ranks that divides {} shards, got {}. "
+          "Hint: {}",
+          shards, ranks, powers_up_to(shards)));
+    }
+  }
+  if (shards == 1) return;
+  for (const auto& quantizer : quant::quantizers(model)) {
+    if (!quantizer->observing()) continue;
+    throw ValueError(fmt::format(
+        "fit: expected quantizers that do not collect ranges, to train in "
+        "shards, got '{}', which does. Hint: calibrate before, or train "
+        "without shards",
+        quantizer->name()));
+  }
+}
+
 void check_options(const Model& model, const FitOptions& options) {
   check_positive("fit", "epochs", options.epochs);
   check_positive("fit", "accumulate", options.accumulate);
@@ -118,6 +157,7 @@ void check_options(const Model& model, const FitOptions& options) {
         "fit: expected checkpoints to resume from, got none. Hint: set "
         "checkpoints = io::checkpoint_folder(...)");
   }
+  check_shards(model, options);
   if (!options.schedule) {
     throw ValueError("fit: expected a schedule, got an empty function");
   }
@@ -245,15 +285,34 @@ FitOptions with_progress_bar(const FitOptions& options) {
   return shown;
 }
 
+int64_t shards_of(const FitOptions& options) {
+  constexpr int64_t kDefault = 8;
+  return options.shards.value_or(options.communicator != nullptr ? kDefault
+                                                                 : 1);
+}
+
 int64_t batch_size_of(const Dataset& data, const FitOptions& options) {
   constexpr int64_t kDefault = 64;
-  if (!options.batch_size) return std::min(kDefault, data.size());
+  const int64_t shards = shards_of(options);
+  if (!options.batch_size) {
+    const int64_t size = std::min(std::max(kDefault, shards), data.size());
+    if (size >= shards) return size - size % shards;
+    throw ValueError(fmt::format(
+        "fit: expected a sample for each of {} shards, got {}", shards, size));
+  }
   check_positive("fit", "batch_size", *options.batch_size);
   if (*options.batch_size > data.size()) {
     throw ValueError(fmt::format(
         "fit: expected a batch_size of at most {}, the number of samples, got "
         "{}",
         data.size(), *options.batch_size));
+  }
+  if (const int64_t rest = *options.batch_size % shards; rest != 0) {
+    const int64_t below = *options.batch_size - rest;
+    throw ValueError(fmt::format(
+        "fit: expected a batch_size that {} shards divide, got {}. Hint: {}{}",
+        shards, *options.batch_size,
+        below > 0 ? fmt::format("{} or ", below) : "", below + shards));
   }
   return *options.batch_size;
 }

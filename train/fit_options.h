@@ -28,6 +28,9 @@ DataSplit check_and_split(const Model& model, const Dataset& data,
                           const TrainedOutputs& trained,
                           const FitOptions& options);
 
+/// How many shards a batch is cut in.
+int64_t shards_of(const FitOptions& options);
+
 /// Of batches of `data`. Throws: ValueError for one out of range.
 int64_t batch_size_of(const Dataset& data, const FitOptions& options);
 

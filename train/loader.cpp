@@ -12,6 +12,7 @@
 
 #include "checks.h"
 #include "prefetcher.h"
+#include "shards/cut.h"
 
 namespace octet::train {
 namespace {
@@ -31,6 +32,10 @@ std::vector<int64_t> order_of(int64_t size, const LoaderOptions& options) {
   return order;
 }
 
+int64_t last_shard(const LoaderOptions& options) {
+  return options.last_shard == 0 ? options.shards : options.last_shard;
+}
+
 void check_options(const LoaderOptions& options) {
   check_positive("loader", "batch_size", options.batch_size);
   if (options.prefetch < 0 || options.prefetch > kMostPrefetch) {
@@ -40,6 +45,14 @@ void check_options(const LoaderOptions& options) {
   if (options.workers < 1 || options.workers > kMostWorkers) {
     throw ValueError(fmt::format("loader: expected workers in [1,{}], got {}",
                                  kMostWorkers, options.workers));
+  }
+  check_positive("loader", "shards", options.shards);
+  const int64_t last = last_shard(options);
+  if (options.first_shard < 0 || options.first_shard >= last ||
+      last > options.shards) {
+    throw ValueError(
+        fmt::format("loader: expected some of {} shards, got [{},{})",
+                    options.shards, options.first_shard, last));
   }
   for (const auto& transform : options.augmentation) {
     if (transform == nullptr) {
@@ -66,7 +79,8 @@ class Loader::Epoch {
 
   int64_t batches() const {
     const int64_t n = data_.size();
-    return n / options_.batch_size + (n % options_.batch_size != 0 ? 1 : 0);
+    return own_shards() *
+           (n / options_.batch_size + (n % options_.batch_size != 0 ? 1 : 0));
   }
 
   Batch batch(int64_t index) const {
@@ -74,14 +88,22 @@ class Loader::Epoch {
       throw ValueError(fmt::format("loader: expected a batch in [0,{}), got {}",
                                    batches(), index));
     }
-    const int64_t first = index * options_.batch_size;
-    const int64_t count = std::min(options_.batch_size, data_.size() - first);
+    const int64_t begin = index / own_shards() * options_.batch_size;
+    const int64_t samples = std::min(options_.batch_size, data_.size() - begin);
+    const int64_t shard = options_.first_shard + index % own_shards();
+    const int64_t first = begin + shard_begin(samples, options_.shards, shard);
+    const int64_t count = shard_size(samples, options_.shards, shard);
+    if (count == 0) return {};
     const Batch batch = data_.batch(std::span<const int64_t>(order_).subspan(
         static_cast<size_t>(first), static_cast<size_t>(count)));
     return augment(options_.augmentation, batch, stream_, first);
   }
 
  private:
+  int64_t own_shards() const {
+    return last_shard(options_) - options_.first_shard;
+  }
+
   Dataset data_;
   LoaderOptions options_;
   std::vector<int64_t> order_;

@@ -15,28 +15,35 @@ MetricSums::MetricSums(TrainedOutputs outputs)
       names_(outputs_.value_names()),
       sums_(names_.size()) {}
 
-void MetricSums::add(const std::vector<Tensor>& outputs, const Batch& batch,
-                     const BatchLoss& loss) {
-  size_t sum = 0;
+MetricSums::Terms MetricSums::terms(const std::vector<Tensor>& outputs,
+                                    const Batch& batch,
+                                    const BatchLoss& loss) const {
+  Terms result;
   if (outputs_.all().size() > 1) {
-    for (const double each : loss.outputs) sums_[sum++] += each;
+    for (const double each : loss.outputs) result.push_back({each});
   }
   for (size_t i = 0; i < outputs_.all().size(); ++i) {
     const TrainedOutput& output = outputs_.all()[i];
     const Batch own = TrainedOutputs::with_label(batch, i);
     for (const Metric& metric : output.metrics) {
-      const std::vector<double> each = metric.each(outputs[output.index], own);
+      std::vector<double> each = metric.each(outputs[output.index], own);
       if (std::ssize(each) != batch.size()) {
         throw ValueError(fmt::format(
             "metric '{}': expected a value for each of {} samples, got {}",
             metric.name, batch.size(), each.size()));
       }
-      // One after another, so that the size of the batches does not matter.
-      for (const double value : each) sums_[sum] += value;
-      ++sum;
+      result.push_back(std::move(each));
     }
   }
-  samples_ += batch.size();
+  return result;
+}
+
+void MetricSums::add(const Terms& terms, int64_t samples) {
+  for (size_t i = 0; i < terms.size(); ++i) {
+    // One after another, so that the size of the batches does not matter.
+    for (const double value : terms[i]) sums_[i] += value;
+  }
+  samples_ += samples;
 }
 
 void MetricSums::clear() {

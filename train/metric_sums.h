@@ -15,10 +15,18 @@ class MetricSums {
  public:
   explicit MetricSums(TrainedOutputs outputs);
 
+  /// What a batch adds to each of the sums, term by term.
+  using Terms = std::vector<std::vector<double>>;
   /// `outputs` are all of the model's, `loss` is that of the batch.
   /// Throws: ValueError if a metric does not give one value per sample.
+  Terms terms(const std::vector<Tensor>& outputs, const Batch& batch,
+              const BatchLoss& loss) const;
+  void add(const Terms& terms, int64_t samples);
+  /// Both in one.
   void add(const std::vector<Tensor>& outputs, const Batch& batch,
-           const BatchLoss& loss);
+           const BatchLoss& loss) {
+    add(terms(outputs, batch, loss), batch.size());
+  }
   void clear();
 
   /// The means over all samples so far, named by

@@ -147,6 +147,8 @@ class ProgressBar final : public Callback {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  bool on_first_rank_only() const override { return true; }
+
   void on_resume(const Progress& progress) override {
     const bool epoch_done = progress.step == progress.steps;
     const bool last = progress.epoch + 1 == progress.epochs;

@@ -31,6 +31,8 @@ class TensorBoardCallback final : public train::Callback {
 
   /// Opens the file here, so that a folder that cannot be written is known
   /// before the training.
+  bool on_first_rank_only() const override { return true; }
+
   void on_train_begin(const train::Progress&) override {
     writer_.emplace(folder_, options_);
   }

@@ -9,6 +9,8 @@
 #include <octet/runtime/rng.h>
 #include <octet/train/loader.h>
 
+#include "../support.h"
+
 namespace octet::train {
 namespace {
 
@@ -107,6 +109,39 @@ TEST(Loader, GivesTheSameBatchEachTimeItIsAsked) {
   const Batch second = loader.batch(1);
   EXPECT_TRUE(std::ranges::equal(first.label().data<int64_t>(),
                                  second.label().data<int64_t>()));
+}
+
+TEST(Loader, CutsBatchesInShards) {
+  // Batches of 8 and 2 samples, 4 shards each.
+  const LoaderOptions options{.batch_size = 8, .seed = 3, .shards = 4};
+  const Loader all(counting(10), options);
+  ASSERT_EQ(all.batches(), 8);
+  std::vector<int64_t> order;
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < all.batches(); ++i) {
+    const Batch shard = all.batch(i);
+    sizes.push_back(shard.inputs.empty() ? 0 : shard.size());
+    if (sizes.back() == 0) continue;
+    const auto labels = std::as_const(shard.label()).data<int64_t>();
+    order.insert(order.end(), labels.begin(), labels.end());
+  }
+  EXPECT_EQ(sizes, (std::vector<int64_t>{2, 2, 2, 2, 1, 1, 0, 0}));
+  EXPECT_EQ(order,
+            order_of(Loader(counting(10), {.batch_size = 8, .seed = 3})));
+
+  LoaderOptions part = options;
+  part.first_shard = 2;
+  part.last_shard = 4;
+  const Loader half(counting(10), part);
+  ASSERT_EQ(half.batches(), 4);
+  EXPECT_EQ(elements<int64_t>(half.batch(0).label())[0], order[4]);
+  EXPECT_TRUE(half.batch(2).inputs.empty());
+  part.last_shard = 5;
+  EXPECT_THROW(Loader(counting(10), part), ValueError);
+  part.first_shard = 4;
+  part.last_shard = 4;
+  EXPECT_THROW(Loader(counting(10), part), ValueError);
+  EXPECT_THROW(Loader(counting(10), {.shards = 0}), ValueError);
 }
 
 TEST(Loader, RefusesABatchSizeBelowOne) {

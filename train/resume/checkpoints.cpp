@@ -7,22 +7,12 @@
 #include <octet/runtime/error.h>
 
 #include "fingerprint.h"
+#include "packed_state.h"
+#include "shards/bytes.h"
+#include "shards/together.h"
 
 namespace octet::train {
 namespace {
-
-/// The callbacks that have a state, each under a name of its own.
-std::vector<std::pair<std::string, Callback*>> stateful_callbacks(
-    const Callbacks& callbacks) {
-  std::vector<std::pair<std::string, Callback*>> result;
-  for (const auto& callback : callbacks) {
-    const std::string name = callback->state_name();
-    if (name.empty()) continue;
-    result.emplace_back(fmt::format("{}.{}", name, result.size()),
-                        callback.get());
-  }
-  return result;
-}
 
 std::string callback_path(const std::string& name) {
   return fmt::format("callbacks/{}/", name);
@@ -46,24 +36,52 @@ NamedTensors below(const std::string& path, const NamedTensors& tensors) {
 
 FitCheckpoints::FitCheckpoints(Model& model, const FitOptions& options,
                                const DataSplit& data, int64_t batch_size,
-                               const TrainedOutputs& trained, int64_t updates)
-    : model_(model), options_(options), updates_(updates) {
+                               const TrainedOutputs& trained, int64_t updates,
+                               Communicator& ranks)
+    : model_(model), options_(options), updates_(updates), ranks_(ranks) {
   if (options.checkpoints == nullptr) return;
-  const Checkpointer& place = *options.checkpoints;
-  claim_ = options.checkpoints->claim();
-  if (!options.resume && !place.empty()) {
+  run_on_all(ranks_, [&] {
+    if (ranks_.rank() == 0) look_for_state(*options.checkpoints);
+    fingerprint_ = fit_fingerprint(model, options, data, batch_size, trained);
+  });
+  if (ranks_.size() > 1) {
+    const std::string found =
+        ranks_.broadcast(0, found_ ? pack(*found_) : std::string());
+    if (!found.empty()) found_ = unpack(found);
+  }
+  if (!found_) return;
+  with_context(
+      [&] {
+        return fmt::format("in the checkpoints of '{}'",
+                           options.checkpoints->name());
+      },
+      [&] { check(*found_); });
+}
+
+void FitCheckpoints::look_for_state(const Checkpointer& place) {
+  claim_ = options_.checkpoints->claim();
+  if (!options_.resume && !place.empty()) {
     throw ValueError(fmt::format(
         "fit: expected no checkpoints of another fit in '{}', got some. Hint: "
         "say resume = true to go on from them, or choose another place",
         place.name()));
   }
-  fingerprint_ = fit_fingerprint(model, options, data, batch_size, trained);
-  if (!options.resume) return;
-  found_ = place.latest();
-  if (!found_) return;
-  with_context(
-      [&] { return fmt::format("in the checkpoints of '{}'", place.name()); },
-      [&] { check(*found_); });
+  if (options_.resume) found_ = place.latest();
+}
+
+/// The callbacks of this rank that have a state, each under a name of its own.
+std::vector<std::pair<std::string, Callback*>>
+FitCheckpoints::stateful_callbacks() const {
+  std::vector<std::pair<std::string, Callback*>> result;
+  size_t number = 0;
+  for (const auto& callback : options_.callbacks) {
+    const std::string name = callback->state_name();
+    if (name.empty()) continue;
+    std::string numbered = fmt::format("{}.{}", name, number++);
+    if (ranks_.rank() > 0 && callback->on_first_rank_only()) continue;
+    result.emplace_back(std::move(numbered), callback.get());
+  }
+  return result;
 }
 
 void FitCheckpoints::check(const TrainingState& saved) const {
@@ -103,7 +121,8 @@ void FitCheckpoints::check_progress(const Config& progress) const {
   }
 }
 
-void FitCheckpoints::restore(Training& training, FitState& state) {
+void FitCheckpoints::restore(Training& training, FitState& state,
+                             size_t first_owned) {
   const TrainingState saved = std::move(*std::exchange(found_, std::nullopt));
   const Config& progress = saved.progress;
   with_context(
@@ -118,17 +137,16 @@ void FitCheckpoints::restore(Training& training, FitState& state) {
           optimizer.learning_rate = static_cast<float>(rate.as_number());
         }
         const OptimizerState fresh = training.optimizer().state();
-        for (const Config& parameter : trained_parameters()) {
-          const size_t slots = fresh.slots[optimizer.slots.size()].size();
+        for (size_t i = 0; i < fresh.slots.size(); ++i) {
+          const Config& parameter = trained_parameters().at(first_owned + i);
           auto& tensors = optimizer.slots.emplace_back();
-          for (size_t slot = 0; slot < slots; ++slot) {
+          for (size_t slot = 0; slot < fresh.slots[i].size(); ++slot) {
             const auto at = saved.tensors.find(slot_path(parameter, slot));
             if (at == saved.tensors.end()) break;
             tensors.push_back(at->second);
           }
         }
-        for (const auto& [name, callback] :
-             stateful_callbacks(options_.callbacks)) {
+        for (const auto& [name, callback] : stateful_callbacks()) {
           callback->restore({progress.at("callbacks").at(name),
                              below(callback_path(name), saved.tensors)},
                             state.progress);
@@ -139,37 +157,78 @@ void FitCheckpoints::restore(Training& training, FitState& state) {
       });
 }
 
+/// Each rank has those of the parameters that it moves, in order.
+NamedTensors FitCheckpoints::slots_of_all_ranks(
+    const OptimizerState& optimizer) const {
+  NamedTensors result;
+  const Config::List& parameters = trained_parameters();
+  size_t parameter = 0;
+  const auto take = [&](const std::vector<Tensor>& slots) {
+    const Config& name = parameters.at(parameter++);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      result.emplace(slot_path(name, i), slots[i]);
+    }
+  };
+  if (ranks_.size() == 1) {
+    for (const std::vector<Tensor>& slots : optimizer.slots) take(slots);
+    return result;
+  }
+  BytesWriter own;
+  for (const std::vector<Tensor>& slots : optimizer.slots) {
+    own.add_value(uint64_t{slots.size()});
+    for (const Tensor& slot : slots) own.add_tensor(slot);
+  }
+  for (const std::string& text : ranks_.gather_at(0, own.take())) {
+    BytesReader bytes(text);
+    while (!bytes.at_end()) {
+      std::vector<Tensor> slots;
+      for (auto left = bytes.value<uint64_t>(); left > 0; --left) {
+        slots.push_back(bytes.tensor());
+      }
+      take(slots);
+    }
+  }
+  return result;
+}
+
 void FitCheckpoints::save(const Training& training,
                           const FitState& state) const {
   const OptimizerState optimizer = training.optimizer().state();
-  TrainingState saved{.model = quant::state_of(model_),
-                      .fingerprint = fingerprint_};
-  saved.progress = to_config(state);
-  saved.progress.set("stopped", training.stopped())
-      .set("steps", optimizer.steps)
-      .set("rate", optimizer.learning_rate ? Config(*optimizer.learning_rate)
-                                           : Config());
-  const Config::List& parameters = trained_parameters();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    for (size_t slot = 0; slot < optimizer.slots[i].size(); ++slot) {
-      saved.tensors.emplace(slot_path(parameters[i], slot),
-                            optimizer.slots[i][slot]);
+  NamedTensors slots = slots_of_all_ranks(optimizer);
+  run_on_all(ranks_, [&] {
+    if (ranks_.rank() > 0) return;
+    TrainingState saved{.model = quant::state_of(model_),
+                        .fingerprint = fingerprint_,
+                        .tensors = std::move(slots)};
+    saved.progress = to_config(state);
+    saved.progress.set("stopped", training.stopped())
+        .set("steps", optimizer.steps)
+        .set("rate", optimizer.learning_rate ? Config(*optimizer.learning_rate)
+                                             : Config());
+    Config callbacks(Config::Object{});
+    for (const auto& [name, callback] : stateful_callbacks()) {
+      State own = callback->state();
+      callbacks.set(name, std::move(own.values));
+      for (auto& [tensor, value] : own.tensors) {
+        saved.tensors.emplace(callback_path(name) + tensor, std::move(value));
+      }
     }
-  }
-  Config callbacks(Config::Object{});
-  for (const auto& [name, callback] : stateful_callbacks(options_.callbacks)) {
-    State own = callback->state();
-    callbacks.set(name, std::move(own.values));
-    for (auto& [tensor, value] : own.tensors) {
-      saved.tensors.emplace(callback_path(name) + tensor, std::move(value));
-    }
-  }
-  saved.progress.set("callbacks", std::move(callbacks));
-  options_.checkpoints->save(saved);
+    saved.progress.set("callbacks", std::move(callbacks));
+    options_.checkpoints->save(saved);
+  });
 }
 
-void FitCheckpoints::save_or_warn(const Training& training,
-                                  const FitState& state) {
+void FitCheckpoints::begin(const Training& training, const FitState& state) {
+  if (options_.checkpoints != nullptr) save(training, state);
+}
+
+bool FitCheckpoints::wanted(const Training& training) const {
+  return options_.checkpoints != nullptr &&
+         options_.checkpoints->wanted(training.optimizer().steps());
+}
+
+void FitCheckpoints::keep(const Training& training, const FitState& state) {
+  if (options_.checkpoints == nullptr) return;
   saved_ = false;
   try {
     save(training, state);
@@ -178,23 +237,6 @@ void FitCheckpoints::save_or_warn(const Training& training,
     warn(fmt::format("fit: cannot save a checkpoint, going on without it: {}",
                      error.what()));
   }
-}
-
-void FitCheckpoints::begin(const Training& training, const FitState& state) {
-  if (options_.checkpoints != nullptr) save(training, state);
-}
-
-void FitCheckpoints::after_step(const Training& training, const FitState& state,
-                                bool always) {
-  if (options_.checkpoints == nullptr) return;
-  if (always || options_.checkpoints->wanted(training.optimizer().steps())) {
-    save_or_warn(training, state);
-  }
-}
-
-void FitCheckpoints::after_epoch(const Training& training,
-                                 const FitState& state) {
-  if (options_.checkpoints != nullptr) save_or_warn(training, state);
 }
 
 }  // namespace octet::train

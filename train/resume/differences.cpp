@@ -78,14 +78,17 @@ Entries entries_of(const Config& value) {
 
 class Comparison {
  public:
+  Comparison(std::string_view there, std::string_view here)
+      : there_(there), here_(here) {}
+
   void compare(const std::string& path, const Config& there,
                const Config& here) {
     if (there == here) return;
     const bool both_nested = !is_plain(there) && !is_plain(here) &&
                              there.is_object() == here.is_object();
     if (!both_nested) {
-      found.push_back(fmt::format("{}: {} there, {} here", path, text_of(there),
-                                  text_of(here)));
+      found.push_back(fmt::format("{}: {} {}, {} {}", path, text_of(there),
+                                  there_, text_of(here), here_));
       return;
     }
     const size_t size_before = found.size();
@@ -112,12 +115,18 @@ class Comparison {
   }
 
   std::vector<std::string> found;
+
+ private:
+  std::string_view there_;
+  std::string_view here_;
 };
 
 }  // namespace
 
-std::string differences(const Config& there, const Config& here) {
-  Comparison comparison;
+std::string differences(const Config& there, const Config& here,
+                        std::string_view there_name,
+                        std::string_view here_name) {
+  Comparison comparison(there_name, here_name);
   comparison.compare("", there, here);
   const std::vector<std::string>& found = comparison.found;
   const size_t count = std::min(found.size(), kMostListed);

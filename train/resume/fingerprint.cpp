@@ -91,8 +91,8 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       parameters.emplace_back(name);
     }
   }
-  return Config()
-      .set("batch_size", batch_size)
+  Config config;
+  config.set("batch_size", batch_size)
       .set("seed", static_cast<int64_t>(options.seed))
       .set("accumulate", options.accumulate)
       .set("clip_norm", options.clip_norm)
@@ -107,6 +107,11 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
       .set("data", data_fingerprint(options, data, batch_size))
       .set("digest of the weights before the fit", hash_of(model))
       .set("parameters", std::move(parameters));
+  // Files of fits that were not cut do not have it.
+  if (const int64_t shards = shards_of(options); shards > 1) {
+    config.set("shards", shards);
+  }
+  return config;
 }
 
 Config model_fingerprint(const quant::ModelState& model) {

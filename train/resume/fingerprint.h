@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <octet/runtime/config.h>
 #include <octet/train/fit.h>
@@ -30,6 +31,8 @@ int64_t schedule_fingerprint(const Schedule& schedule, int64_t count,
 /// between a saved fingerprint and that of the present fit, and how many more
 /// there are. Empty if they are equal. Entries of a list that have a name are
 /// told by it.
-std::string differences(const Config& there, const Config& here);
+std::string differences(const Config& there, const Config& here,
+                        std::string_view there_name = "there",
+                        std::string_view here_name = "here");
 
 }  // namespace octet::train

@@ -91,6 +91,11 @@ class Callback {
   /// callback of a fit may.
   virtual bool sets_final_weights() const { return false; }
 
+  /// Whether it runs on the first rank alone where several train together (see
+  /// communicator.h): what writes files or to the terminal. Others run on all
+  /// ranks, and must do the same there.
+  virtual bool on_first_rank_only() const { return false; }
+
   /// Under which name the state is kept: "early_stopping". Empty: there is
   /// none. Constant.
   virtual std::string state_name() const { return {}; }

@@ -9,6 +9,7 @@
 
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
+#include <octet/train/communicator.h>
 #include <octet/train/loss.h>
 #include <octet/train/metric.h>
 
@@ -35,6 +36,9 @@ struct EvaluateOptions {
   Metrics metrics = {};  ///< of the only output; none: those of the loss
   /// Show how far it is; unless given, on a terminal after a second.
   std::optional<bool> verbose = {};
+  /// Ranks that share the batches among them, if any; all call evaluate() with
+  /// the same model and data, and get the same bits as one would.
+  Communicator* communicator = nullptr;
 };
 
 /// Runs the model in inference on all samples, in order. The same bits for
@@ -42,7 +46,7 @@ struct EvaluateOptions {
 /// that collect ranges see nothing of it.
 /// Throws: ValueError for options out of range, data that does not fit the
 /// model or the loss, labels out of range, or a quantized model that is not
-/// calibrated.
+/// calibrated; on all ranks, what throws on one.
 Evaluation evaluate(const Model& model, const Dataset& data,
                     const EvaluateOptions& options);
 Evaluation evaluate(const Model& model, const Dataset& data,

@@ -12,6 +12,7 @@
 #include <octet/train/augment.h>
 #include <octet/train/callback.h>
 #include <octet/train/checkpointer.h>
+#include <octet/train/communicator.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/loss.h>
 #include <octet/train/optimizer.h>
@@ -71,6 +72,15 @@ struct FitOptions {
   /// Go on from the newest whole state there, or begin if there is none. The
   /// model is as it was when the fit began.
   bool resume = false;
+  /// Cut each batch in so many shards, a power of two that divides the batch
+  /// size. Each goes through the model alone, with statistics of batch
+  /// normalization and a random stream of its own, and the gradients are added
+  /// in a fixed order: the result depends on the shards, not on how many ranks
+  /// compute them. Not given: 1, the batch as a whole; with a communicator 8.
+  std::optional<int64_t> shards = {};
+  /// The ranks that train together, if any: a power of two up to the shards.
+  /// All call fit() with the same model, data and options.
+  Communicator* communicator = nullptr;
 };
 
 /// Trains in place. Same seed and data: the same bits, whatever the number of
@@ -88,7 +98,9 @@ struct FitOptions {
 /// of samples, data or augmentation that does not fit the model or the loss, a
 /// quantized model that is not calibrated, or a loss that is not finite (naming
 /// the step and what else is not); several callbacks that set final weights;
-/// checkpoints without `resume` where there are states, or states of another
+/// another number of shards or ranks, ranks whose models, data or options
+/// differ, saying how, and what throws on any of the ranks; checkpoints without
+/// `resume` where there are states, or states of another
 /// model, data or options, listing what differs. InterruptedError.
 /// IoError: see Checkpointer.
 History fit(Model& model, const Dataset& data, const FitOptions& options = {});

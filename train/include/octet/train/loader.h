@@ -23,6 +23,13 @@ struct LoaderOptions {
   int64_t prefetch = 0;
   /// Threads that make them, [1, 64], each without parallel loops of its own.
   int64_t workers = 1;
+  /// Each batch is cut in so many shards, whose sizes differ by one at most,
+  /// and of those [first_shard, last_shard) come one after another, each as a
+  /// batch of its own; 0: all. Augmentation sees a shard. The last batch may
+  /// have fewer samples than shards: then the last shards have no inputs.
+  int64_t shards = 1;
+  int64_t first_shard = 0;
+  int64_t last_shard = 0;
 };
 
 /// A range of batches for a for loop. The last batch may be smaller. The
@@ -37,6 +44,7 @@ class Loader {
  public:
   Loader(Dataset data, const LoaderOptions& options);
 
+  /// Where batches are cut, here and below one for each shard that comes.
   int64_t batches() const;
   /// Made by this thread. Throws: ValueError for a batch there is not.
   Batch batch(int64_t index) const;

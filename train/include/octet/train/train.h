@@ -7,6 +7,7 @@
 #include <octet/train/callbacks.h>
 #include <octet/train/checkpointer.h>
 #include <octet/train/clip.h>
+#include <octet/train/communicator.h>
 #include <octet/train/confusion_matrix.h>
 #include <octet/train/evaluate.h>
 #include <octet/train/find_learning_rate.h>

@@ -1,0 +1,88 @@
+// Sums and messages between ranks.
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/rng.h>
+#include <octet/train/communicator.h>
+
+#include "thread_ranks.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::vector<float> values_of(int rank, size_t count) {
+  std::vector<float> values(count);
+  Rng(static_cast<uint64_t>(rank)).fill_normal(values, 0, 1e3f);
+  return values;
+}
+
+TEST(Communicator, AddsNeighboursFirst) {
+  constexpr size_t kCount = 1001;
+  std::vector<float> v[4];
+  for (int r = 0; r < 4; ++r) v[r] = values_of(r, kCount);
+  std::vector<float> expected(kCount);
+  bool order_matters = false;
+  for (size_t i = 0; i < kCount; ++i) {
+    expected[i] = (v[0][i] + v[1][i]) + (v[2][i] + v[3][i]);
+    order_matters |= expected[i] != ((v[0][i] + v[1][i]) + v[2][i]) + v[3][i];
+  }
+  EXPECT_TRUE(order_matters);
+  on_ranks(4, [&](Communicator& ranks) {
+    std::vector<float> sum = v[ranks.rank()];
+    ranks.sum(sum);
+    EXPECT_EQ(sum, expected);
+  });
+}
+
+TEST(Communicator, AddsOverNumbersThatAreNoPowersOfTwo) {
+  const std::vector<float> v[3] = {values_of(0, 5), values_of(1, 5),
+                                   values_of(2, 5)};
+  on_ranks(3, [&](Communicator& ranks) {
+    std::vector<float> sum = v[ranks.rank()];
+    ranks.sum(sum);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(sum[i], (v[0][i] + v[1][i]) + v[2][i]);
+    }
+  });
+}
+
+TEST(Communicator, SendsWhatASumNeeds) {
+  on_ranks(4, [&](Communicator& ranks) {
+    std::vector<float> values(1000);
+    ranks.sum(values);
+    // 2 (R - 1) / R times the bytes.
+    EXPECT_EQ(ranks.traffic().bytes, 2 * 3 * 1000 * 4 / 4);
+    std::vector<float> none;
+    ranks.sum(none);
+  });
+  on_ranks(1, [&](Communicator& ranks) {
+    std::vector<float> one{1.5f};
+    ranks.sum(one);
+    EXPECT_EQ(one[0], 1.5f);
+    EXPECT_EQ(ranks.traffic().bytes, 0);
+  });
+}
+
+TEST(Communicator, GathersTextsOfAnySize) {
+  on_ranks(3, [](Communicator& ranks) {
+    const std::string own(static_cast<size_t>(2 * ranks.rank()), 'x');
+    EXPECT_THAT(ranks.gather(own), ElementsAre("", "xx", "xxxx"));
+    const auto at_one = ranks.gather_at(1, own);
+    if (ranks.rank() == 1) {
+      EXPECT_THAT(at_one, ElementsAre("", "xx", "xxxx"));
+    } else {
+      EXPECT_TRUE(at_one.empty());
+    }
+    EXPECT_EQ(ranks.broadcast(2, own), "xxxx");
+    ranks.barrier();
+  });
+}
+
+}  // namespace
+}  // namespace octet::train

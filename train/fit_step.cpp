@@ -1,0 +1,120 @@
+// What a batch does in a fit.
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/clip.h>
+
+#include "checks.h"
+#include "fit_run.h"
+#include "label_check.h"
+#include "shards/gradient_squares.h"
+
+namespace octet::train {
+
+/// Multiplies the samples' weights by those of their classes.
+void FitRun::weight_classes(Batch& batch) const {
+  if (options_.class_weights.empty()) return;
+  const auto labels = std::as_const(batch.label()).data<int64_t>();
+  Tensor weights = Tensor::full(batch.label().shape(), 1.0f);
+  const auto to = weights.f32();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] < 0 || labels[i] >= std::ssize(options_.class_weights)) {
+      throw ValueError(
+          fmt::format("fit: expected labels in [0,{}) for class_weights, got "
+                      "{}",
+                      options_.class_weights.size(), labels[i]));
+    }
+    to[i] = options_.class_weights[static_cast<size_t>(labels[i])];
+    if (!batch.weights.empty()) to[i] *= std::as_const(batch.weights).f32()[i];
+  }
+  batch.weights = weights;
+}
+
+/// Forward, loss, the check of it, backward from `share` of it, for a batch or
+/// a shard.
+BatchSums FitRun::compute_gradients(Batch batch, float share) {
+  const auto place = [this] {
+    return fmt::format("at step {} of epoch {}", progress_.step,
+                       progress_.epoch + 1);
+  };
+  const auto frame = [&place] { return place() + " of fit"; };
+  const auto count = static_cast<double>(batch.size());
+  BatchSums result;
+  Variable loss;
+  with_context(frame, [&] {
+    check_batch_labels("fit", model_, batch, trained_);
+    weight_classes(batch);
+    const std::vector<Variable> inputs(batch.inputs.begin(),
+                                       batch.inputs.end());
+    const std::vector<Variable> outputs = model_(inputs, Mode::training);
+    const BatchLoss of_batch = trained_.loss(outputs, batch);
+    result.loss = of_batch.sum;
+    loss = of_batch.mean;
+    if (const Variable regularization = model_.regularization_loss()) {
+      result.regularization = count * double{regularization.value().item()};
+      loss = add(loss, regularization);
+    }
+    std::vector<Tensor> values;
+    for (const Variable& output : outputs) values.push_back(output.value());
+    if (step_->whole()) {
+      sums_.add(values, batch, of_batch);
+    } else {
+      MetricSums own(trained_);
+      own.add(values, batch, of_batch);
+      result.metrics = own.sums();
+    }
+  });
+  const double mean = result.mean(count);
+  if (!std::isfinite(mean)) {
+    throw ValueError(fmt::format("loss: expected a finite value, got {} {}: {}",
+                                 number_text(static_cast<float>(mean)), place(),
+                                 explain_bad_loss(model_, batch)));
+  }
+  with_context(frame, [&] {
+    (share == 1.0f ? loss : scale_shift(loss, share)).backward();
+  });
+  return result;
+}
+
+/// The gradient of the next batch, `samples` of the `together` that make a
+/// step. Returns its mean loss.
+double FitRun::add_batch(Loader::Iterator& next, int64_t samples,
+                         int64_t together) {
+  const BatchSums sums = step_->add_batch(samples, [&](int64_t size) {
+    const Batch batch = *next;
+    ++next;
+    if (size == 0) return BatchSums();
+    return compute_gradients(
+        batch, static_cast<float>(size) / static_cast<float>(together));
+  });
+  if (!step_->whole()) {
+    std::vector<double> metrics = sums_.sums();
+    for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += sums.metrics[i];
+    sums_.set(std::move(metrics), progress_.samples + samples);
+  }
+  return sums.mean(static_cast<double>(samples));
+}
+
+void FitRun::move_parameters() {
+  step_->deliver();
+  const std::span<const Variable> owned = step_->owned();
+  if (options_.gradient_norm) {
+    state_.norm_total += step_->gradient_norm();
+    ++state_.norm_count;
+  }
+  if (options_.clip_value > 0) {
+    clip_gradients_by_value(owned, options_.clip_value);
+  }
+  if (options_.clip_norm > 0) {
+    limit_gradients(owned, step_->gradient_norm(), options_.clip_norm);
+  }
+  training_.optimizer().step(rate_factor_);
+  step_->share();
+}
+
+}  // namespace octet::train
