@@ -3,7 +3,9 @@
 // fine-tuned, exported, and all figures in summary.json.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@
 #include "checkpoint_options.h"
 #include "command_line.h"
 #include "program.h"
+#include "ranks.h"
 
 using namespace octet;
 
@@ -30,7 +33,8 @@ struct Options {
   int64_t limit = 0;  // training images; 0: all
   bool update_statistics = false;
   int64_t seed = 1;
-  int64_t threads = 0;  // 0: all cores
+  program::RankOptions ranks;
+  bool verbose = false;
   std::string data = std::string(io::kFashionMnistFolder);
   std::string out = "build/out";
   bool qat = false;
@@ -67,7 +71,8 @@ void declare(program::Command& command, Options& o) {
                    "for MobileNetV2, whose own need 5000 steps");
   number("--limit", o.limit, 1, kMost, "train on the first N images only");
   number("--seed", o.seed, 0, INT64_MAX - 1, "of weights and data (1)");
-  number("--threads", o.threads, 1, 1024, "threads (all cores)");
+  program::add_rank_options(command, o.ranks);
+  command.add_flag("--verbose", o.verbose, "say what ranks send each other");
   command.add("--data", o.data, "folder of the four IDX files")
       .type("DIR")
       .show_default();
@@ -101,6 +106,7 @@ std::string qat_phase(const Options& o) {
 // What both phases share.
 struct Job {
   const Options& options;
+  const program::Ranks& ranks;
   io::TrainTest data;
   int64_t batch;
 
@@ -130,10 +136,20 @@ struct Job {
             .augmentation = {train::random_flip(),
                              train::random_crop({.padding = 2})},
             .checkpoints = program::checkpoints_of(options.checkpoint, phase),
-            .resume = options.checkpoint.resume};
+            .resume = options.checkpoint.resume,
+            .shards = options.ranks.shards > 0
+                          ? std::optional(options.ranks.shards)
+                          : std::nullopt,
+            .communicator = ranks.communicator()};
   }
   double accuracy(const Model& model) const {
-    return program::percent(train::evaluate(model, data.test).accuracy);
+    const train::EvaluateOptions together{.communicator = ranks.communicator()};
+    return program::percent(
+        train::evaluate(model, data.test, together).accuracy);
+  }
+  // All ranks have the same to say.
+  void say(std::string_view text) const {
+    if (ranks.first()) print(text);
   }
 };
 
@@ -161,8 +177,8 @@ void quantize(const Job& job, const Model& model, Config& summary) {
                                          : quant::Calibration::percentile,
                     .samples = 1024});
   const double calibrated = job.accuracy(int8);
-  print(fmt::format("INT{} ({}), calibrated: test accuracy {:.2f} %\n", o.bits,
-                    o.policy, calibrated));
+  job.say(fmt::format("INT{} ({}), calibrated: test accuracy {:.2f} %\n",
+                      o.bits, o.policy, calibrated));
   quant::prepare_qat(int8);
   quant::freeze_bn_stats(int8);
   const int64_t epochs =
@@ -172,6 +188,7 @@ void quantize(const Job& job, const Model& model, Config& summary) {
   options.seed += 1;
   train::fit(int8, job.data.train, options);
   const double tuned = job.accuracy(int8);
+  if (!job.ranks.first()) return;
   const auto file = std::filesystem::path(o.out) /
                     fmt::format("{}.int{}.onnx", o.network, o.bits);
   const io::OnnxReport report =
@@ -204,8 +221,27 @@ Dataset as_pixels(const Dataset& data) {
   });
 }
 
+// What a step of a fit sent, on average over its steps.
+void say_traffic(const Job& job, int64_t epochs, const Model& model) {
+  const train::Communicator* ranks = job.ranks.communicator();
+  if (ranks == nullptr || !job.options.verbose) return;
+  const int64_t steps = epochs * ((job.data.train.size() - 1) / job.batch + 1);
+  int64_t parameters = 0;
+  for (const Variable& p : model.trainable_variables()) {
+    parameters += p.shape().size();
+  }
+  const double share = 2.0 * (ranks->size() - 1) / ranks->size();
+  job.say(fmt::format(
+      "rank 0 sent {:.1f} kB a step, gradients and parameters {:.1f} kB, and "
+      "was {:.2f} ms in exchanges\n",
+      1e-3 * static_cast<double>(ranks->traffic().bytes) /
+          static_cast<double>(steps),
+      1e-3 * share * static_cast<double>(parameters) * sizeof(float),
+      1e3 * ranks->traffic().seconds / static_cast<double>(steps)));
+}
+
 void run(const Options& o) {
-  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  const program::Ranks ranks(o.ranks);
   const std::filesystem::path out = o.out;
   io::TrainTest data = io::fashion_mnist(o.data);
   if (o.limit > 0) data.train = data.train.take(o.limit);
@@ -218,21 +254,27 @@ void run(const Options& o) {
                                       .seed = static_cast<uint64_t>(o.seed)});
   const bool pixels = takes_pixels(model);
   if (pixels) data = {as_pixels(data.train), as_pixels(data.test)};
-  const Job job{o, data,
-                o.batch > 0 ? o.batch : std::min<int64_t>(128, images)};
+  const int64_t shards = o.ranks.shards > 0 ? o.ranks.shards
+                         : o.ranks.mpi      ? 8
+                                            : 1;
+  const int64_t whole = std::min(std::max<int64_t>(128, shards), images);
+  const Job job{
+      o, ranks, data,
+      o.batch > 0 ? o.batch : std::max(shards, whole / shards * shards)};
   // Before the hours that it takes: whether the second phase has a place, too.
   if (o.qat) (void)program::checkpoints_of(o.checkpoint, qat_phase(o));
   train::FitOptions options = job.fit_options(o.network, 1, o.epochs);
   options.schedule = train::warmup(
       {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
   ensure_writable_folder(out);
-  print(
-      fmt::format("{} on Fashion-MNIST: {} parameters, {} images, {} threads, "
-                  "{}\n",
-                  o.network, model.parameter_count(), images, num_threads(),
-                  to_string(active_isa())));
+  job.say(fmt::format(
+      "{} on Fashion-MNIST: {} parameters, {} images, {}{} threads, "
+      "{}\n",
+      o.network, model.parameter_count(), images, ranks.text(), num_threads(),
+      to_string(active_isa())));
 
   const train::History history = train::fit(model, job.data.train, options);
+  say_traffic(job, std::ssize(history), model);
 
   if (o.update_statistics) {
     train::update_batch_statistics(
@@ -244,11 +286,13 @@ void run(const Options& o) {
   double seconds = 0;
   for (const auto& epoch : history) seconds += epoch.seconds;
   const auto file = out / (o.network + ".onnx");
-  io::export_onnx(model, file,
-                  {.description = o.network + " on Fashion-MNIST"});
+  if (ranks.first()) {
+    io::export_onnx(model, file,
+                    {.description = o.network + " on Fashion-MNIST"});
+  }
   const double rate =
       static_cast<double>(images) * static_cast<double>(o.epochs) / seconds;
-  print(
+  job.say(
       fmt::format("test accuracy {:.2f} %, {} epochs in {:.0f} s, {:.0f} "
                   "images/s; {}\n",
                   accuracy, o.epochs, seconds, rate, file.string()));
@@ -263,6 +307,7 @@ void run(const Options& o) {
       .set("epochs", o.epochs)
       .set("fp32_accuracy", accuracy);
   quantize(job, model, summary);
+  if (!ranks.first()) return;
   write_file(out / "summary.json", io::to_json(summary) + "\n");
   print(fmt::format("{}\n", (out / "summary.json").string()));
 }

@@ -22,6 +22,14 @@ foreach(module runtime layers quant train io)
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 install(EXPORT octetTargets NAMESPACE octet:: DESTINATION ${package_dir})
+# find_package(octet COMPONENTS mpi); the rest of the package needs no MPI.
+if(TARGET octet_mpi)
+  install(TARGETS octet_mpi EXPORT octetMpiTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} OPTIONAL)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/train/mpi/include/
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(EXPORT octetMpiTargets NAMESPACE octet:: DESTINATION ${package_dir})
+endif()
 configure_package_config_file(
   ${PROJECT_SOURCE_DIR}/runtime/cmake/octetConfig.cmake.in
   ${PROJECT_BINARY_DIR}/octetConfig.cmake

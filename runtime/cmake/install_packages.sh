@@ -36,7 +36,9 @@ useful=(
   dataset-fashion-mnist
   git
   libjpeg62-turbo-dev
+  libopenmpi-dev
   libpng-dev
+  openmpi-bin
   python3
   python3-h5py
   python3-venv
@@ -74,6 +76,10 @@ explain() {
       ;;
     libpng-dev | libjpeg62-turbo-dev)
       say "$1: not installed. Octet is built without reading such images."
+      ;;
+    libopenmpi-dev | openmpi-bin)
+      say "$1: not installed. Octet is built without training on several" \
+        "machines."
       ;;
     ccache) say "ccache: not installed. Builds from scratch take longer." ;;
     *) say "$1: not installed." ;;

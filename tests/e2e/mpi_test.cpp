@@ -1,0 +1,153 @@
+// Ranks that mpirun starts end in the bits of one process with the same shards.
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/file.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kProgram = OCTET_BIN "/rank_run";
+constexpr const char* kTrainZoo = OCTET_BIN "/train_zoo";
+
+/// A minute is far more than it takes: what hangs ends with code 124.
+std::string mpirun(int ranks, const std::string& words) {
+  return fmt::format(
+      "timeout -k 5 60 mpirun --allow-run-as-root --oversubscribe "
+      "--bind-to none -np {} {}",
+      ranks, words);
+}
+
+class Mpi : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (run_command("command -v mpirun").exit_code != 0) {
+      GTEST_SKIP() << "mpirun is not installed";
+    }
+    if (!fs::exists(kProgram)) GTEST_SKIP() << "built without MPI";
+  }
+
+  std::string training(const std::string& network, const std::string& out,
+                       const std::string& checkpoints,
+                       const std::string& how) const {
+    return fmt::format(
+        "{} {} {} {} {}", kProgram, network, (folder_ / out).string(),
+        checkpoints == "-" ? checkpoints : (folder_ / checkpoints).string(),
+        how);
+  }
+  void run_one(const std::string& network) const {
+    const CommandResult one = run_command(training(network, "one", "-", "one"));
+    ASSERT_EQ(one.exit_code, 0) << one.output;
+  }
+  void expect_same(const std::string& out) const {
+    for (const char* file : {"model.h5", "model.onnx", "history.txt"}) {
+      EXPECT_TRUE(read_file(folder_ / "one" / file) ==
+                  read_file(folder_ / out / file))
+          << out << "/" << file;
+    }
+  }
+  void expect_ranks_to_agree(const std::string& network) const {
+    run_one(network);
+    for (const int ranks : {1, 2, 4}) {
+      const std::string out = fmt::format("{}", ranks);
+      const CommandResult all =
+          run_command(mpirun(ranks, training(network, out, "-", "mpi")));
+      ASSERT_EQ(all.exit_code, 0) << all.output;
+      expect_same(out);
+    }
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(Mpi, TrainsResnet8ToTheSameBits) { expect_ranks_to_agree("resnet8"); }
+
+TEST_F(Mpi, TrainsMobilenetToTheSameBits) {
+  expect_ranks_to_agree("mobilenet_v1_025");
+}
+
+TEST_F(Mpi, TrainsAQuantizedNetworkToTheSameBits) {
+  expect_ranks_to_agree("resnet8+qat");
+}
+
+TEST_F(Mpi, ResumesWithHalfTheRanksAfterOneWasKilled) {
+  run_one("resnet8");
+  const CommandResult killed =
+      run_command(mpirun(4, training("resnet8", "out", "states", "mpi 2 43")));
+  EXPECT_NE(killed.exit_code, 0);
+  EXPECT_NE(killed.exit_code, 124) << "the others went on waiting";
+  EXPECT_THAT(killed.output, HasSubstr("rank 2"));
+  EXPECT_THAT(killed.output, HasSubstr("signal 9"));
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "model.h5"));
+  const CommandResult resumed =
+      run_command(mpirun(2, training("resnet8", "out", "states", "mpi")));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  expect_same("out");
+}
+
+TEST_F(Mpi, TellsOnAllRanksWhatOneThrows) {
+  const CommandResult all =
+      run_command(mpirun(2, training("resnet8", "out", "-", "mpi 1 -7")));
+  EXPECT_EQ(all.exit_code, 1) << all.output;
+  const std::string error = "error: no more of this\n  on rank 1 of 2";
+  const size_t first = all.output.find(error);
+  ASSERT_NE(first, std::string::npos) << all.output;
+  EXPECT_NE(all.output.find(error, first + 1), std::string::npos) << all.output;
+}
+
+TEST_F(Mpi, RefusesRanksThatDiffer) {
+  const std::string words =
+      fmt::format("{} resnet8 --mpi --limit 64 --epochs 1 --threads 1 --out {}",
+                  kTrainZoo, folder_.path().string());
+  const CommandResult all = run_command(
+      mpirun(1, words + " --seed 1 : -np 1 " + words + " --seed 2"));
+  EXPECT_EQ(all.exit_code, 1) << all.output;
+  const std::string error =
+      "error: fit: expected the same model, data and options on all 2 ranks, "
+      "got others on rank 1";
+  const size_t first = all.output.find(error);
+  ASSERT_NE(first, std::string::npos) << all.output;
+  EXPECT_NE(all.output.find(error, first + 1), std::string::npos) << all.output;
+  EXPECT_THAT(all.output, HasSubstr("seed: 1 on rank 0, 2 on rank 1"));
+}
+
+TEST_F(Mpi, RefusesANumberOfRanksThatDoesNotDivideTheShards) {
+  const CommandResult all =
+      run_command(mpirun(3, fmt::format("{} resnet8 --mpi --limit 64 --out {}",
+                                        kTrainZoo, folder_.path().string())));
+  EXPECT_EQ(all.exit_code, 1);
+  EXPECT_THAT(all.output,
+              HasSubstr("expected a number of ranks that divides 8 shards, got "
+                        "3. Hint: 1, 2, 4 or 8"));
+}
+
+TEST_F(Mpi, IsOneRankWithoutMpirun) {
+  const CommandResult alone = run_command(fmt::format(
+      "timeout 60 {} lenet --mpi --limit 64 --epochs 1 --verbose --out {}",
+      kTrainZoo, folder_.path().string()));
+  EXPECT_EQ(alone.exit_code, 0) << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("1 rank (mpirun starts more)"));
+  EXPECT_THAT(alone.output, HasSubstr("rank 0 sent 0.0 kB a step"));
+}
+
+TEST_F(Mpi, SaysWhatAStepSends) {
+  const CommandResult all = run_command(mpirun(
+      2, fmt::format("{} lenet --mpi --limit 640 --epochs 1 --verbose --out {}",
+                     kTrainZoo, folder_.path().string())));
+  EXPECT_EQ(all.exit_code, 0) << all.output;
+  EXPECT_THAT(all.output, HasSubstr("2 ranks, "));
+  EXPECT_THAT(all.output, HasSubstr("gradients and parameters"));
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,123 @@
+// A small training that may run on several ranks: 60 steps on real images.
+//
+//   rank_run NETWORK OUT FOLDER HOW [RANK STEP]
+//
+// NETWORK is of the zoo, with "+qat" after its name quantized from the start.
+// OUT gets the model and the history. FOLDER keeps the checkpoints ("-": none).
+// HOW is "mpi", or "one" for one process with the same shards. With RANK and
+// STEP that rank is killed there, as by kill -9, or with STEP < 0 throws.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <octet/mpi.h>
+#include <octet/octet.h>
+
+#include "../train/checkpoints.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace octet;
+
+class Accident final : public train::Callback {
+ public:
+  explicit Accident(int64_t step) : step_(step) {}
+  void on_step(const train::Progress& progress) override {
+    const int64_t done = progress.epoch * progress.steps + progress.step;
+    if (done == step_) ::kill(::getpid(), SIGKILL);
+    if (done == -step_) throw std::runtime_error("no more of this");
+  }
+
+ private:
+  int64_t step_;
+};
+
+Model model_of(std::string network, const Dataset& data) {
+  const size_t plus = network.find("+qat");
+  const bool qat = plus != std::string::npos;
+  if (qat) network.resize(plus);
+  Model model = zoo::make(
+      network,
+      {.input = data.input_shape(), .classes = 10, .l2 = 1e-4f, .seed = 1});
+  if (!qat) return model;
+  Model quantized = quant::quantize_model(model);
+  quant::calibrate(quantized, data, {.samples = 64});
+  quant::prepare_qat(quantized);
+  return quantized;
+}
+
+void run(const std::string& network, const fs::path& out,
+         const fs::path& folder, train::Communicator* ranks,
+         std::optional<int64_t> accident) {
+  const bool first = ranks == nullptr || ranks->rank() == 0;
+  set_warning_sink([](std::string_view) {});
+  const io::TrainTest data =
+      io::fashion_mnist(std::string(io::kFashionMnistFolder));
+  // 30 steps an epoch, the last one with fewer samples than shards.
+  const Dataset training = data.train.take(29 * 16 + 5);
+  const Dataset validation = data.test.take(100);
+  Model model = model_of(network, training);
+  train::FitOptions options{
+      .epochs = 2,
+      .batch_size = 16,
+      .optimizer = train::AdamW({.learning_rate = 2e-3f}),
+      .schedule = train::cosine(),
+      .seed = 9,
+      .validation = &validation,
+      .callbacks = {train::csv_log(out / "log.csv")},
+      .validation_batch_size = 30,
+      .clip_norm = 2.0f,
+      .augmentation = {train::random_flip(), train::random_crop()},
+      .prefetch = 2,
+      .shards = 8,
+      .communicator = ranks};
+  if (first) fs::create_directories(out);
+  if (accident) {
+    options.callbacks.push_back(std::make_shared<Accident>(*accident));
+  } else {
+    options.callbacks.push_back(std::make_shared<train::Callback>());
+  }
+  if (folder != "-") {
+    options.checkpoints = io::checkpoint_folder(folder, {.every_steps = 5});
+    options.resume = true;
+  }
+  const train::History history = train::fit(model, training, options);
+  if (!first) return;
+  io::save_model(model, out / "model.h5");
+  io::export_onnx(model, out / "model.onnx");
+  write_file(out / "history.txt", train::text_of(history));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5 && argc != 7) {
+    std::fputs("usage: rank_run NETWORK OUT FOLDER mpi|one [RANK STEP]\n",
+               stderr);
+    return 2;
+  }
+  try {
+    std::optional<mpi::Communicator> ranks;
+    if (argv[4] == std::string("mpi")) ranks.emplace();
+    set_num_threads(1);
+    std::optional<int64_t> accident;
+    if (argc == 7 && ranks && ranks->rank() == std::stoi(argv[5])) {
+      accident = std::stoi(argv[6]);
+    }
+    run(argv[1], argv[2], argv[3], ranks ? &*ranks : nullptr, accident);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
