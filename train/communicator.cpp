@@ -56,6 +56,7 @@ void Communicator::exchange(std::span<const Sent> to,
   received[own] = {};
   for (const Sent& part : sent) {
     traffic_.bytes += static_cast<int64_t>(part.size());
+    traffic_.messages += part.empty() ? 0 : 1;
   }
   const Clock::time_point start = Clock::now();
   move(sent, received);

@@ -5,7 +5,8 @@
 // NETWORK is of the zoo, with "+qat" after its name quantized from the start.
 // OUT gets the model and the history. FOLDER keeps the checkpoints ("-": none).
 // HOW is "mpi", or "one" for one process with the same shards. With RANK and
-// STEP that rank is killed there, as by kill -9, or with STEP < 0 throws.
+// STEP that rank is killed there, as by kill -9, or with STEP < 0 throws; with
+// 0 it throws before the first step, alone.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -82,6 +83,7 @@ void run(const std::string& network, const fs::path& out,
       .shards = 8,
       .communicator = ranks};
   if (first) fs::create_directories(out);
+  if (accident == 0) throw std::runtime_error("not this time");
   if (accident) {
     options.callbacks.push_back(std::make_shared<Accident>(*accident));
   } else {

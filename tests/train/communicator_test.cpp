@@ -58,8 +58,10 @@ TEST(Communicator, SendsWhatASumNeeds) {
     ranks.sum(values);
     // 2 (R - 1) / R times the bytes.
     EXPECT_EQ(ranks.traffic().bytes, 2 * 3 * 1000 * 4 / 4);
+    EXPECT_EQ(ranks.traffic().messages, 2 * 3);
     std::vector<float> none;
     ranks.sum(none);
+    EXPECT_EQ(ranks.traffic().messages, 2 * 3);
   });
   on_ranks(1, [&](Communicator& ranks) {
     std::vector<float> one{1.5f};

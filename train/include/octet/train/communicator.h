@@ -17,8 +17,9 @@ namespace octet::train {
 
 /// What one rank did in exchanges since its communicator was made.
 struct Traffic {
-  int64_t bytes = 0;   ///< sent to other ranks
-  double seconds = 0;  ///< in exchanges, waiting for other ranks included
+  int64_t bytes = 0;     ///< sent to other ranks
+  int64_t messages = 0;  ///< these bytes came in
+  double seconds = 0;    ///< in exchanges, waiting for other ranks included
 };
 
 class Communicator {

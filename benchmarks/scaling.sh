@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Training steps on 1 and 2 ranks against 1 and 2 threads on this machine, and
+# what more machines would take, calculated. Nothing else should run beside it.
+#
+#   benchmarks/scaling.sh [NETWORK [BATCH [STEPS]]]
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+network=${1:-resnet20}
+batch=${2:-128}
+steps=${3:-20}
+
+cmake --preset bench -S "$root" --log-level=WARNING
+if ! cmake --build "$root/build/bench" --target scaling; then
+  printf 'scaling: expected a build with MPI. Hint: %s\n' \
+    'apt-get install libopenmpi-dev openmpi-bin' >&2
+  exit 1
+fi
+
+run() { # RANKS THREADS [ARGUMENTS]
+  mpirun --allow-run-as-root --oversubscribe --bind-to none -np "$1" \
+    "$root/build/bench/bin/scaling" "$network" --batch "$batch" \
+    --steps "$steps" --threads "$2" "${@:3}"
+}
+
+run 1 1
+whole=$(run 1 2)
+printf '%s\n' "$whole"
+compute=$(sed -n 's/.*: \([0-9.]*\) ms a step.*/\1/p' <<<"$whole")
+run 2 1 --compute "$compute"
