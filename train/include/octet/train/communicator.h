@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include <octet/runtime/language.h>
+
 namespace octet::train {
 
 /// What one rank did in exchanges since its communicator was made.
