@@ -3,8 +3,6 @@
 // the words of a column serve all windows that it lies in, and two lines of
 // outputs.
 
-constexpr int kDepthwiseCols = 8;
-
 // The codes of channels [c, c + lanes) at one pixel of kCodesPerWord lines.
 // `most` of them may be read.
 template <class V>
@@ -56,7 +54,7 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
                                         const Code* const* lines, int64_t c,
                                         int64_t count, int32_t* sums) {
   using Ints = typename IntsOf<V>::Type;
-  constexpr int T = kDepthwiseCols;
+  constexpr int T = CodeDepthwise::kCols;
   Ints columns[CodeDepthwise::kMostColumns];
   Ints acc[R][T];
   const Ints start = load<Ints>(p.start + c);
@@ -100,7 +98,7 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
 template <int R, bool Fuse>
 OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
                                       int64_t row) {
-  constexpr int T = kDepthwiseCols;
+  constexpr int T = CodeDepthwise::kCols;
   alignas(64) int32_t sums[R * T * kLanes];
   const Code* image = static_cast<const Code*>(p.image);
   const Code* lines[CodeDepthwise::kMostLines];

@@ -230,8 +230,9 @@ struct DepthwiseGradient {
 ///     * code[i][j][c]
 /// of codes as CodeTable::form says.
 struct CodeDepthwise {
-  /// Lines that outputs read, rounded up to whole words, and columns that 8
-  /// outputs read: as many at most.
+  /// Outputs of a line that are computed together. Lines that they read,
+  /// rounded up to whole words, and columns: as many at most.
+  static constexpr int kCols = 8;
   static constexpr int64_t kMostLines = 32;
   static constexpr int64_t kMostColumns = 64;
 

@@ -58,7 +58,8 @@ struct DepthwiseCodes {
     possible =
         codes_fit(s.kh * s.kw) &&
         groups * codes.codes_per_word <= kernels::CodeDepthwise::kMostLines &&
-        7 * s.strides.w + (s.kw - 1) * s.dilation.w <
+        (kernels::CodeDepthwise::kCols - 1) * s.strides.w +
+                (s.kw - 1) * s.dilation.w <
             kernels::CodeDepthwise::kMostColumns;
   }
 

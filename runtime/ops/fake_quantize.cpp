@@ -36,14 +36,17 @@ void check(const Shape& shape, const Grid& grid) {
   }
 }
 
-// The node that an earlier call made of x, if it rounds in the same way: its
-// readers then share one gradient, which is masked once. Null where none is
-// recorded, and of leaves, which may be written in between.
+// Whether calls for equal grids give one node: its readers then share one
+// gradient, which is masked once. Not of leaves, which may be written in
+// between, nor where ops are computed one by one.
+bool shares(const autograd::Node& x) {
+  return grad_enabled() && !autograd::eager() &&
+         dynamic_cast<const autograd::Leaf*>(&x) == nullptr;
+}
+
+// The node that an earlier call made of x, if it rounds in the same way.
 autograd::NodePtr made_before(autograd::Node& x, const Grid& grid,
                               StraightThrough mode) {
-  if (!grad_enabled() || dynamic_cast<autograd::Leaf*>(&x) != nullptr) {
-    return nullptr;
-  }
   autograd::NodePtr node = x.quantized.lock();
   if (node == nullptr || node->released) return nullptr;
   const autograd::Expression* e = node->expression();
@@ -63,7 +66,8 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
     if (autograd::eager()) autograd::value_of(*node);
     return Variable(std::move(node));
   }
-  if (!learned.scale) {
+  const bool shared = !learned.scale && shares(*x.node());
+  if (shared) {
     if (autograd::NodePtr node = made_before(*x.node(), grid, mode)) {
       return Variable(std::move(node));
     }
@@ -75,7 +79,7 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
     e.scale = {learned.scale.node().get(), learned.gradient_factor};
   }
   Variable y = autograd::wrap("fake_quantize", std::move(e));
-  if (grad_enabled()) x.node()->quantized = y.node();
+  if (shared) x.node()->quantized = y.node();
   return y;
 }
 
