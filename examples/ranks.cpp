@@ -1,6 +1,8 @@
 #include "ranks.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -25,6 +27,13 @@ void add_rank_options(Command& command, RankOptions& options) {
 
 Ranks::Ranks(const RankOptions& options) {
   int local = 1;
+  const char* started = std::getenv("OMPI_COMM_WORLD_SIZE");
+  if (!options.mpi && started != nullptr && std::string_view(started) != "1") {
+    warn(fmt::format(
+        "expected --mpi, as mpirun started {} ranks: each trains by itself and "
+        "writes the same files",
+        started));
+  }
   if (options.mpi) {
 #ifdef OCTET_HAS_MPI
     auto ranks = std::make_unique<mpi::Communicator>();

@@ -126,7 +126,8 @@ void FitRun::call(void (Callback::*event)(const Progress&)) {
     }
     BytesWriter bytes;
     bytes.add_value(Wishes{training_.stopped(), interrupt_.requested(),
-                           checkpoints_ && checkpoints_->wanted(training_)});
+                           checkpoints_ && checkpoints_->wanted(training_),
+                           training_.optimizer().learning_rate()});
     return bytes.take();
   });
   wishes_ = {};
@@ -135,7 +136,16 @@ void FitRun::call(void (Callback::*event)(const Progress&)) {
     if (wishes.stop && !training_.stopped()) training_.stop();
     wishes_.interrupted |= wishes.interrupted;
   }
-  wishes_.save = BytesReader(told[0]).value<Wishes>().save;
+  const auto first = BytesReader(told[0]).value<Wishes>();
+  for (size_t rank = 1; rank < told.size(); ++rank) {
+    const float rate = BytesReader(told[rank]).value<Wishes>().rate;
+    if (rate == first.rate) continue;
+    throw ValueError(fmt::format(
+        "fit: expected one learning rate on all ranks, got {} on rank 0 and {} "
+        "on rank {}. Hint: a callback that sets it does so on every rank",
+        first.rate, rate, rank));
+  }
+  wishes_.save = first.save;
 }
 
 void FitRun::expect_no_interrupt() const {

@@ -23,6 +23,7 @@ struct Wishes {
   bool stop = false;
   bool interrupted = false;
   bool save = false;  // of the first rank
+  float rate = 0;     // the optimizer's
 };
 
 /// One call of fit(). begin() and run() communicate.

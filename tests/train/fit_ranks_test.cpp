@@ -124,6 +124,32 @@ TEST(FitRanks, StopOnAllRanksWhenOneDoes) {
   });
 }
 
+/// Sets the rate where it runs.
+class OwnRate final : public Callback {
+ public:
+  explicit OwnRate(bool sets) : sets_(sets) {}
+  void on_step(const Progress& progress) override {
+    if (sets_) progress.training->optimizer().set_learning_rate(0.5f);
+  }
+
+ private:
+  bool sets_;
+};
+
+TEST(FitRanks, FindAnotherLearningRateOnOneOfThem) {
+  const Quiet quiet;
+  const ShardJob job;
+  on_ranks(2, [&](Communicator& rank) {
+    ShardJob own = job;
+    own.change = [&](FitOptions& options) {
+      options.callbacks = {std::make_shared<OwnRate>(rank.rank() == 1)};
+    };
+    EXPECT_THAT(error_of<ValueError>([&] { own.run(&rank); }),
+                AllOf(HasSubstr("expected one learning rate on all ranks"),
+                      HasSubstr("0.5 on rank 1")));
+  });
+}
+
 TEST(FitRanks, FindALossThatIsNotFiniteOnAnyRank) {
   const Quiet quiet;
   ShardJob job;
