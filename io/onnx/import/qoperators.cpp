@@ -99,6 +99,13 @@ std::optional<Zero> zero_of(const onnx::TensorProto& tensor) {
                                                     : value.data<uint8_t>()[0]};
 }
 
+/// ONNX Runtime's own pairs are those of the standard.
+bool is_own_pair(const onnx::NodeProto& node) {
+  return node.domain() == "com.microsoft" &&
+         (node.op_type() == "QuantizeLinear" ||
+          node.op_type() == "DequantizeLinear");
+}
+
 class Expansion {
  public:
   Expansion(onnx::GraphProto& graph, int64_t opset)
@@ -229,13 +236,12 @@ class Expansion {
   }
 
   void keep(onnx::NodeProto& node) {
-    // ONNX Runtime's own pairs are those of the standard.
-    const bool quantizes = node.op_type() == "QuantizeLinear";
-    if (node.domain() == "com.microsoft" &&
-        (quantizes || node.op_type() == "DequantizeLinear")) {
-      node.clear_domain();
-    }
-    if (quantizes && is_standard_domain(node.domain())) {
+    if (is_own_pair(node)) node.clear_domain();
+    // Codes that are moved keep a grid of one scale: others have an axis.
+    const auto scales = numbers_.find(input(node, 1));
+    const bool one = scales == numbers_.end() || scales->second.size() == 1;
+    if (one && node.op_type() == "QuantizeLinear" &&
+        is_standard_domain(node.domain())) {
       grids_[node.output(0)] = {input(node, 1), input(node, 2)};
     }
     graph_.add_node()->Swap(&node);
@@ -298,7 +304,7 @@ class Expansion {
 
 void expand_qoperators(onnx::GraphProto& graph, int64_t opset) {
   if (std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
-        return form_of(node).has_value();
+        return form_of(node).has_value() || is_own_pair(node);
       })) {
     Expansion(graph, opset).run();
   }
