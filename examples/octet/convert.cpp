@@ -7,6 +7,7 @@
 
 #include "../program.h"
 #include "commands.h"
+#include "data_options.h"
 #include "engine_files.h"
 #include "export_options.h"
 #include "read_model.h"
@@ -42,9 +43,8 @@ void add_convert(CommandLine& program) {
     check_engine_options(options->engine);
     warn_of_untrained(options->from);
     const Model model = read_model(options->from);
-    const io::OnnxOptions own = names_of(options->from, model);
     const Model written =
-        as_written(model.clone(), options->file, own.preprocess);
+        as_written(model.clone(), options->file, mode_of(model, options->from));
     const io::OnnxOptions file =
         onnx_options(options->file, names_of(options->from, written));
     const io::OnnxReport report = io::export_onnx(written, options->to, file);

@@ -96,6 +96,14 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
                    "leave out images that cannot be read, with a warning");
 }
 
+std::string mode_of(const Model& model, const ModelSource& source) {
+  std::string trained;
+  if (!source.what.starts_with("zoo:")) {
+    trained = io::trained_preprocess(source.what, source.limits());
+  }
+  return trained.empty() && takes_pixels(model) ? "none" : trained;
+}
+
 DataTarget target_of(const Model& model, const ModelSource& source) {
   DataTarget target;
   target.inputs = input_names(model);

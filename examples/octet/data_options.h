@@ -47,6 +47,9 @@ struct DataTarget {
   std::string trained;  ///< what its file says that bytes were, or ""
   std::string usual;    ///< what bytes become unless --preprocess says
 };
+/// What bytes become for the model: what its file says; "none" where it takes
+/// them as they are; "" where nobody knows.
+std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
 
 /// The data, checked against no model. Warns of another --preprocess than the

@@ -1,5 +1,7 @@
 #include "export_options.h"
 
+#include <fmt/format.h>
+
 #include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 #include <octet/train/logits_model.h>
@@ -66,17 +68,24 @@ Model with_end(Model model, const ExportOptions& o) {
 }  // namespace
 
 Model as_written(Model model, const ExportOptions& o,
-                 const std::string& trained) {
+                 const std::string& takes) {
   Model result = with_end(std::move(model), o);
   if (!o.from_bytes) return result;
-  const bool own = *o.from_bytes == "trained";
-  if (own && trained.empty()) {
+  const std::string& asked = *o.from_bytes;
+  if (asked == "trained" && takes.empty()) {
     throw ValueError(
         "--from-bytes: expected a mode, got 'trained' of a model whose file "
         "does not say. Hint: unit gives [0,1]");
   }
-  return io::with_preprocessing(
-      result, io::preprocess_mode(own ? trained : *o.from_bytes));
+  const std::string& mode = asked == "trained" ? takes : asked;
+  const io::Preprocess preprocess = io::preprocess_mode(mode);
+  if (!takes.empty() && mode != takes) {
+    throw ValueError(fmt::format(
+        "--from-bytes: expected '{}', which is what the model takes{}, got "
+        "'{}'",
+        takes, takes == "none" ? ", the numbers of bytes," : "", mode));
+  }
+  return io::with_preprocessing(result, preprocess);
 }
 
 io::OnnxOptions onnx_options(const ExportOptions& o,

@@ -30,11 +30,12 @@ void add_target_option(Command& command, ExportOptions& options,
                        const char* help = "who reads the file");
 
 /// The model as it is written: with the end that --softmax says, and before it
-/// what --from-bytes says, of which "trained" is `trained`. Throws: ValueError
-/// for other words, "trained" of a model that does not say, or a model that
-/// ends in no logits or probabilities.
+/// what --from-bytes says; `takes` is the mode of what the model takes, "" if
+/// nobody knows. Throws: ValueError for other words, another mode than that,
+/// "trained" where nobody knows, or a model that ends in no logits or
+/// probabilities.
 Model as_written(Model model, const ExportOptions& options,
-                 const std::string& trained);
+                 const std::string& takes);
 
 /// What the target has, under these names, changed as the command line says.
 /// Throws: ValueError for words that there are not, and as

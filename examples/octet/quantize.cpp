@@ -226,6 +226,10 @@ void quantize(Options o) {
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
+  const std::string preprocess = preprocess_to_keep(opened, o.data, target);
+  const std::string takes =
+      preprocess.empty() ? mode_of(model, o.model) : preprocess;
+  (void)as_written(model.clone(), o.file, takes);  // or it says why not
   check_classes(model, o.model, opened);
   check_labels(o, opened.train);
   // Who names a file means all of it.
@@ -244,8 +248,7 @@ void quantize(Options o) {
   }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
-  const std::string preprocess = preprocess_to_keep(opened, o.data, target);
-  const Model written = as_written(int8.clone(), o.file, preprocess);
+  const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxOptions names = names_of(o.model, written);
   names.preprocess = preprocess;
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {

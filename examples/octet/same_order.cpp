@@ -103,7 +103,8 @@ io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
 
 void warn_of_other_axes(const ModelSource& source, const Model& model,
                         const io::OnnxOptions& options) {
-  if (!is_onnx(source.what)) return;
+  // Who asks for another order knows of it.
+  if (!is_onnx(source.what) || options.channels_last_inputs) return;
   try {
     const io::OnnxModel given =
         io::load_onnx_reference(source.what, source.limits());

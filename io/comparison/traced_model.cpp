@@ -31,6 +31,16 @@ namespace {
 
 using lint::LintGraph;
 
+/// What a file of Octet says of its inputs; others have images NCHW.
+bool has_channels_first(const onnx::ModelProto& model) {
+  if (model.producer_name() != "octet") return true;
+  return std::ranges::any_of(model.metadata_props(), [](const auto& entry) {
+    return entry.key() == "input_layout" &&
+           (entry.value().find("NCHW") != std::string::npos ||
+            entry.value().find("NCL") != std::string::npos);
+  });
+}
+
 /// Without "quant_", which an imported file's layers have twice when they are
 /// quantized.
 std::string plain_name(std::string_view name) {
@@ -184,7 +194,7 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   const LintGraph graph(view);
   FileTrace trace(graph);
   Body body;
-  body.channels_first = true;
+  body.channels_first = has_channels_first(model);
   body.input_shape = open_shape_of(view.inputs()[0]);
   // What is no output of the graph becomes one.
   std::unordered_map<std::string, size_t> outputs;

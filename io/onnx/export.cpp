@@ -201,9 +201,10 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
   return outputs;
 }
 
-/// "NCHW", "NCL" or both, of those that have their channels first, if not all
-/// have; else empty.
-std::string layout_of(std::span<const OnnxValue> values) {
+/// "NCHW", "NCL" or both, of those that have their channels first, or, turned
+/// by the graph, "NHWC", "NLC"; empty where there are none.
+std::string layout_of(std::span<const OnnxValue> values,
+                      bool channels_last = false) {
   std::string result;
   const auto add = [&](const char* layout, int rank) {
     if (std::ranges::any_of(values, [&](const OnnxValue& x) {
@@ -212,8 +213,8 @@ std::string layout_of(std::span<const OnnxValue> values) {
       result += (result.empty() ? "" : ", ") + std::string(layout);
     }
   };
-  add("NCHW", 4);
-  add("NCL", 3);
+  add(channels_last ? "NHWC" : "NCHW", 4);
+  add(channels_last ? "NLC" : "NCL", 3);
   return result;
 }
 
@@ -230,9 +231,7 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   const auto add_layout = [&](const char* key, const std::string& layout) {
     if (!layout.empty()) add(key, layout);
   };
-  if (!options.channels_last_inputs) {
-    add_layout("input_layout", layout_of(inputs));
-  }
+  add_layout("input_layout", layout_of(inputs, options.channels_last_inputs));
   add_layout("output_layout", layout_of(outputs));
   if (qdq_pairs > 0) {
     add("quantization", options.uint8_activations

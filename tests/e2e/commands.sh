@@ -74,6 +74,19 @@ expect "abs(120 * $told - $found)" '<=' 1
 "$octet" evaluate bytes.onnx --data images --json >bytes.json
 expect "$(value bytes.json accuracy)" == "$(value float.json accuracy)"
 
+if "$octet" convert model.h5 wrong.onnx --from-bytes tf >out.txt 2>&1; then
+  fail "expected another mode than the model's to be refused"
+fi
+grep -q "expected 'unit', which is what the model takes" out.txt ||
+  fail "$(cat out.txt)"
+if "$octet" convert bytes.onnx twice.onnx --from-bytes unit >out.txt 2>&1; then
+  fail "expected a second preprocessing to be refused"
+fi
+"$octet" convert model.h5 first.onnx
+"$octet" convert model.h5 last.onnx --input-layout nhwc
+"$octet" compare first.onnx last.onnx --data shapes/test.x.npy >out.txt ||
+  fail "expected one network in both orders of axes: $(cat out.txt)"
+
 # The names of the classes went along: other folders are refused.
 for model in model.h5 int8.onnx; do
   "$octet" inspect "$model" >out.txt
