@@ -37,6 +37,13 @@ bool takes_pixels(const Model& model) {
   return false;
 }
 
+/// What the model's file says that bytes were, or "".
+std::string trained_mode(const ModelSource& source) {
+  return source.what.starts_with("zoo:")
+             ? std::string()
+             : io::trained_preprocess(source.what, source.limits());
+}
+
 /// They are taken as they are.
 bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
   return options.preprocess.empty() &&
@@ -97,22 +104,16 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
 }
 
 std::string mode_of(const Model& model, const ModelSource& source) {
-  std::string trained;
-  if (!source.what.starts_with("zoo:")) {
-    trained = io::trained_preprocess(source.what, source.limits());
-  }
+  const std::string trained = trained_mode(source);
   return trained.empty() && takes_pixels(model) ? "none" : trained;
 }
 
 DataTarget target_of(const Model& model, const ModelSource& source) {
   DataTarget target;
   target.inputs = input_names(model);
-  if (!source.what.starts_with("zoo:")) {
-    target.trained = io::trained_preprocess(source.what, source.limits());
-  }
-  target.usual = !target.trained.empty() ? target.trained
-                 : takes_pixels(model)   ? "none"
-                                         : "unit";
+  target.trained = trained_mode(source);
+  target.takes = mode_of(model, source);
+  target.usual = target.takes.empty() ? "unit" : target.takes;
   if (target.inputs.size() == 1) {
     const Shape& shape = model.inputs()[0].shape();
     target.image = shape.slice(1, shape.rank());

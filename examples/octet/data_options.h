@@ -45,8 +45,10 @@ struct DataTarget {
   std::vector<std::string> inputs;
   Shape image;          ///< of the only one, a sample; else empty
   std::string trained;  ///< what its file says that bytes were, or ""
+  std::string takes;    ///< as mode_of()
   std::string usual;    ///< what bytes become unless --preprocess says
 };
+
 /// What bytes become for the model: what its file says; "none" where it takes
 /// them as they are; "" where nobody knows.
 std::string mode_of(const Model& model, const ModelSource& source);

@@ -227,8 +227,7 @@ void quantize(Options o) {
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   const std::string preprocess = preprocess_to_keep(opened, o.data, target);
-  const std::string takes =
-      preprocess.empty() ? mode_of(model, o.model) : preprocess;
+  const std::string takes = preprocess.empty() ? target.takes : preprocess;
   (void)as_written(model.clone(), o.file, takes);  // or it says why not
   check_classes(model, o.model, opened);
   check_labels(o, opened.train);
