@@ -250,9 +250,7 @@ void multiply_codes(const CodeProduct& c, const Epilogue& e) {
                           c.channels * (e.fused == nullptr          ? 4
                                         : e.fused->other == nullptr ? 1
                                                                     : 2);
-  const int64_t weights = c.segment_count * c.steps * c.channels *
-                          static_cast<int64_t>(sizeof(CodeWord));
-  for_blocks(c.rows, c.cols, c.rows * c.cols * a_pixel, weights,
+  for_blocks(c.rows, c.cols, c.rows * c.cols * a_pixel, weight_bytes(c),
              [&](const Block& block) {
                if (e.fused != nullptr) {
                  multiply_codes_block<true>(c, e, block);

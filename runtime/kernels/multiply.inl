@@ -160,17 +160,11 @@ OCTET_INLINE void run_rows(const Tile& base, int64_t rows, int vectors,
 }
 
 // Bytes of the images that a product reads and writes.
-template <class P>
-OCTET_INLINE int64_t image_bytes(const P& c, const Epilogue& e) {
+OCTET_INLINE int64_t image_bytes(const Product& c, const Epilogue& e) {
   int64_t a_pixel = c.pixel + c.channels;
   if (e.mask != nullptr) a_pixel += 2 * c.channels;
   if (e.fused != nullptr && e.fused->other != nullptr) a_pixel += c.channels;
   return c.rows * c.cols * a_pixel * static_cast<int64_t>(sizeof(float));
-}
-template <class P>
-OCTET_INLINE int64_t weight_bytes(const P& c) {
-  return c.segment_count * c.steps * c.channels *
-         static_cast<int64_t>(sizeof(float));
 }
 
 // What a tile of the panel that begins at channel k multiplies.

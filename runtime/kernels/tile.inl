@@ -121,6 +121,13 @@ OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
   }
 }
 
+// Of a product.
+template <class Element>
+OCTET_INLINE int64_t weight_bytes(const ProductOf<Element>& c) {
+  return c.segment_count * c.steps * c.channels *
+         static_cast<int64_t>(sizeof(Element));
+}
+
 // A rectangle of outputs, or of what is summed over.
 struct Block {
   int64_t first_row, last_row, first_col, last_col;
