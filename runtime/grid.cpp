@@ -75,6 +75,14 @@ float quantize(float x, float scale, int low, int high) {
   return std::nearbyint(v);  // half to even, the default rounding mode
 }
 
+Tensor scales_of_log2(const Tensor& logarithms) {
+  Tensor result = logarithms.clone();
+  for (float& x : result.f32()) {
+    x = static_cast<float>(std::exp2(double{x}));
+  }
+  return result;
+}
+
 float scale_of_range(float absmax, int high) {
   if (!(absmax >= 0) || std::isinf(absmax)) {
     throw ValueError(

@@ -43,11 +43,14 @@ struct Term {
   bool scaled() const { return !a.empty() || !b.empty(); }
 };
 
-/// Who receives the gradient of a grid's scale, times a factor; null where the
-/// scale does not learn.
+/// Who receives the gradient of a grid's scale, and how it is made (see
+/// LearnedScale); null where the scale does not learn.
 struct ScaleTarget {
   Node* node = nullptr;
   float factor = 1;
+  bool log2 = false;
+  float between = 1;  // factor of what lies between the ends of the grid
+  float decay = 0;
 };
 
 struct Expression {

@@ -1,43 +1,56 @@
 #include "scale_gradient.h"
 
+#include <array>
+#include <numbers>
+#include <numeric>
 #include <vector>
 
 #include <octet/runtime/parallel.h>
 
 namespace octet::autograd {
 
-void add_scale_gradient(const float* x, const float* codes, const float* g,
-                        int64_t size, float scale, const Grid& grid,
-                        double* sums) {
-  const auto low = static_cast<float>(grid.low);
-  const auto high = static_cast<float>(grid.high);
-  for (int64_t i = 0; i < size; ++i) {
-    const float steps = x[i] / scale;
-    const bool inside = steps > low && steps < high;
-    const float slope = inside ? codes[i] - steps : codes[i];
-    sums[i % 8] += double{slope} * g[i];
-  }
+float scale_gradient(double sum, float scale, const ScaleTarget& target) {
+  double result = sum * target.factor + double{target.decay} * scale;
+  if (target.log2) result *= scale * std::numbers::ln2;
+  return static_cast<float>(result);
 }
 
+// Each image is seen as a matrix of a few columns, whose sums are taken apart,
+// so that they are the same for any number of threads.
 Tensor scale_gradient(const Expression& e, const Tensor& g) {
+  constexpr int64_t kColumns = 16;
   Expression before = e;
   before.grid = {};
   const Reader values(before, Form::real);
-  const Reader codes(e, Form::codes);
   const ImageShape& images = values.images();
   const float* gradient = g.f32().data();
   const float scale = e.grid.scale.item();
-  std::vector<double> sums(static_cast<size_t>(8 * images.n));
+  std::array<float, kColumns> scales;
+  scales.fill(scale);
+  std::vector<double> sums(static_cast<size_t>(kColumns * images.n));
   parallel_chunks(images.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
-      add_scale_gradient(values.image(i, 0), codes.image(i, 1),
-                         gradient + i * images.size(), images.size(), scale,
-                         e.grid, sums.data() + 8 * i);
+      const int64_t size = images.size();
+      kernels::ColumnSlopes call{.g = gradient + i * size,
+                                 .x = values.image(i, 0),
+                                 .scale = scales.data(),
+                                 .rows = size / kColumns,
+                                 .channels = kColumns,
+                                 .stride = kColumns,
+                                 .low = static_cast<float>(e.grid.low),
+                                 .high = static_cast<float>(e.grid.high),
+                                 .between = e.scale.between,
+                                 .sums = sums.data() + kColumns * i};
+      kernels::table().add_slopes(call);
+      call.g += call.rows * kColumns;
+      call.x += call.rows * kColumns;
+      call.rows = 1;
+      call.channels = size % kColumns;
+      kernels::table().add_slopes(call);
     }
   });
-  double total = 0;
-  for (const double sum : sums) total += sum;
-  return Tensor::scalar(static_cast<float>(total * e.scale.factor));
+  const double sum = std::accumulate(sums.begin(), sums.end(), 0.0);
+  return Tensor::scalar(scale_gradient(sum, scale, e.scale));
 }
 
 }  // namespace octet::autograd

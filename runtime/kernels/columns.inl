@@ -51,3 +51,31 @@ void pass_columns(const ColumnPass& arguments) {
   for_channel_blocks(p.channels,
                      [&](auto v, int64_t c) { pass_block<decltype(v)>(p, c); });
 }
+
+// Products of two floats are exact in doubles.
+template <class V>
+OCTET_INLINE void add_slopes_block(const ColumnSlopes& s, int64_t c) {
+  using Doubles = typename DoublesOf<V>::Type;
+  const V scale = load<V>(s.scale + c), between = splat<V>(s.between);
+  const V low = splat<V>(s.low), high = splat<V>(s.high);
+  const V magic = splat<V>(kToInteger);
+  Doubles sum, g, wide;
+  __builtin_memcpy(&sum, s.sums + c, sizeof(sum));
+  for (int64_t row = 0, at = c; row < s.rows; ++row, at += s.stride) {
+    const V steps = load<V>(s.x + at) / scale;
+    const V code = (clip<V>(steps, low, high) + magic) - magic;
+    const V inner = (code - steps) * between;
+    const V slope = (steps > low) & (steps < high) ? inner : code;
+    widen(load<V>(s.g + at), g);
+    widen(slope, wide);
+    sum += g * wide;
+  }
+  __builtin_memcpy(s.sums + c, &sum, sizeof(sum));
+}
+
+void add_slopes(const ColumnSlopes& arguments) {
+  const ColumnSlopes s = arguments;
+  for_channel_blocks(s.channels, [&](auto v, int64_t c) {
+    add_slopes_block<decltype(v)>(s, c);
+  });
+}

@@ -294,6 +294,21 @@ struct ColumnPass {
   float* out = nullptr;
 };
 
+/// A matrix [rows][channels] that was rounded to a grid whose scale, one for
+/// each column, learns: adds g * slope to the column's sum, where the slope is
+/// code - x/scale times `between` inside of the grid's ends, and the code at
+/// and beyond them.
+struct ColumnSlopes {
+  const float* g = nullptr;
+  const float* x = nullptr;
+  const float* scale = nullptr;  // [channels]
+  int64_t rows = 0, channels = 0;
+  int64_t stride = 0;  // from row to row
+  float low = 0, high = 0;
+  float between = 1;
+  double* sums = nullptr;  // [channels]
+};
+
 /// Arithmetic on codes from -128 to 127: sums are exact as long as they fit in
 /// 32 bits.
 struct CodeTable {
@@ -333,6 +348,7 @@ struct Table {
                          int64_t channels);
   void (*quantize_columns)(const ColumnGrid&);
   void (*pass_columns)(const ColumnPass&);
+  void (*add_slopes)(const ColumnSlopes&);
   /// Fills in what is derived from the rest.
   void (*prepare)(Fused&);
   /// Floats that `rows` x `channels` weights take when packed.

@@ -37,6 +37,25 @@ struct IntsOf<float> {
   typedef int32_t Type;
 };
 
+// Doubles of as many lanes.
+template <class V>
+struct DoublesOf {
+  typedef double Type __attribute__((vector_size(sizeof(V) * 2)));
+};
+template <>
+struct DoublesOf<float> {
+  typedef double Type;
+};
+// By reference: no register holds so many, which functions could return.
+template <class V, class Doubles>
+OCTET_INLINE void widen(V v, Doubles& to) {
+  if constexpr (sizeof(V) == sizeof(float)) {
+    to = v;
+  } else {
+    to = __builtin_convertvector(v, Doubles);
+  }
+}
+
 template <class V>
 constexpr int lanes_of() {
   return static_cast<int>(sizeof(V) / sizeof(float));

@@ -28,6 +28,7 @@ constinit const Table OCTET_TABLE = {
     .absmax_columns = absmax_columns,
     .quantize_columns = quantize_columns,
     .pass_columns = pass_columns,
+    .add_slopes = add_slopes,
     .prepare = prepare,
     .packed_size = packed_size,
     .pack = pack,

@@ -76,7 +76,7 @@ Variable on_grid(const Variable& x, const Grid& given, StraightThrough mode,
   e.grid = grid;
   e.clipped_gradient = mode == StraightThrough::clipped;
   if (learned.scale) {
-    e.scale = {learned.scale.node().get(), learned.gradient_factor};
+    e.scale = scale_target(learned);
   }
   Variable y = autograd::wrap("fake_quantize", std::move(e));
   if (shared) x.node()->quantized = y.node();
@@ -90,6 +90,14 @@ Variable fake_quantize(const Variable& x, const Grid& grid,
   return on_grid(x, grid, mode, {});
 }
 
+autograd::ScaleTarget scale_target(const LearnedScale& learned) {
+  return {.node = learned.scale.node().get(),
+          .factor = learned.gradient_factor,
+          .log2 = learned.log2,
+          .between = learned.slope == ScaleSlope::rounding ? 1.0f : 0.0f,
+          .decay = learned.decay};
+}
+
 Variable fake_quantize(const Variable& x, const LearnedScale& learned,
                        const Grid& given, StraightThrough mode) {
   if (!given.empty()) {
@@ -97,13 +105,15 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
         "fake_quantize: expected a grid without a scale beside one that "
         "learns, got one with");
   }
-  if (!std::isfinite(learned.gradient_factor)) {
-    throw ValueError(
-        fmt::format("fake_quantize: expected a finite gradient_factor, got {}",
-                    learned.gradient_factor));
+  for (const float factor : {learned.gradient_factor, learned.decay}) {
+    if (std::isfinite(factor)) continue;
+    throw ValueError(fmt::format(
+        "fake_quantize: expected a finite gradient_factor and decay, got {}",
+        factor));
   }
   Grid grid = given;
-  grid.scale = learned.scale.value();
+  grid.scale = learned.log2 ? scales_of_log2(learned.scale.value())
+                            : learned.scale.value();
   return on_grid(x, grid, mode, learned);
 }
 

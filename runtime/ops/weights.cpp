@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -121,7 +122,7 @@ ChannelGridNode::ChannelGridNode(const Variable& x, const Grid& g,
   depend_on(source);
   if (scale.scale && scale.scale.requires_grad() && grad_enabled()) {
     depend_on(scale.scale.node());
-    learned = {scale.scale.node().get(), scale.gradient_factor};
+    learned = scale_target(scale);
   }
   if (!source->value.empty()) before = source->value;
 }
@@ -137,25 +138,35 @@ Tensor ChannelGridNode::compute() {
 // One a channel: [c].
 Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
   const Columns columns(shape, grid);
-  const Tensor codes = quantize_weight(source_value(), grid, false).codes;
-  std::vector<double> sums(static_cast<size_t>(grid.scale.size()));
-  const int64_t inner = columns.count / grid.scale.size();
-  const float* x = source_value().f32().data();
-  const float* code = std::as_const(codes).f32().data();
-  const float* from = g.f32().data();
-  const auto scales = std::as_const(columns.scale).f32();
-  int64_t at = 0;
-  for (int64_t row = 0; row < columns.rows; ++row) {
-    for (int64_t k = 0; k < columns.count; ++k, ++at) {
-      autograd::add_scale_gradient(x + at, code + at, from + at, 1,
-                                   scales[static_cast<size_t>(k)], grid,
-                                   &sums[static_cast<size_t>(k / inner)]);
-    }
-  }
+  std::vector<double> sums(static_cast<size_t>(columns.count));
+  const kernels::ColumnSlopes call{.g = g.f32().data(),
+                                   .x = source_value().f32().data(),
+                                   .scale = columns.scale.f32().data(),
+                                   .rows = columns.rows,
+                                   .stride = columns.count,
+                                   .low = static_cast<float>(grid.low),
+                                   .high = static_cast<float>(grid.high),
+                                   .between = learned.between,
+                                   .sums = sums.data()};
+  constexpr int64_t kBlock = 16;  // columns, of a vector
+  const int64_t blocks = (columns.count + kBlock - 1) / kBlock;
+  parallel_chunks(blocks, [&](int64_t first, int64_t last, int64_t) {
+    kernels::ColumnSlopes part = call;
+    const int64_t from = first * kBlock;
+    part.channels = std::min(last * kBlock, columns.count) - from;
+    part.g += from;
+    part.x += from;
+    part.scale += from;
+    part.sums += from;
+    kernels::table().add_slopes(part);
+  });
   Tensor result(grid.scale.shape());
-  const auto to = result.f32();
-  for (size_t c = 0; c < to.size(); ++c) {
-    to[c] = static_cast<float>(sums[c] * learned.factor);
+  const auto scales = std::as_const(grid.scale).f32();
+  const int64_t inner = columns.count / grid.scale.size();
+  for (size_t c = 0; c < scales.size(); ++c) {
+    const auto from = sums.begin() + static_cast<int64_t>(c) * inner;
+    result.f32()[c] = autograd::scale_gradient(
+        std::accumulate(from, from + inner, 0.0), scales[c], learned);
   }
   return result;
 }

@@ -10,6 +10,9 @@
 
 namespace octet {
 
+/// How the gradient of a scale that learns is made and where it goes.
+autograd::ScaleTarget scale_target(const LearnedScale& learned);
+
 /// A per-channel fake-quantization that has not been computed: such grids are
 /// not part of expressions.
 struct ChannelGridNode final : autograd::Node {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
@@ -167,6 +168,29 @@ TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
     return scale.grad().item();
   };
   EXPECT_EQ(run(3), run(1));
+}
+
+TEST(LearnedScale, GetsTheSameBitsOnEveryInstructionSet) {
+  const Isa before = active_isa();
+  std::vector<std::vector<uint32_t>> one, each;
+  for (const Isa isa : supported_isas()) {
+    set_active_isa(isa);
+    const Tensor x = noise({3, 7, 5, 19});  // tails of every width
+    const Variable scale(Tensor::scalar(0.3f), true);
+    sum(fake_quantize(Variable(x), {.scale = scale}, {.low = -8, .high = 7}) *
+        Variable(noise({3, 7, 5, 19}, 2)))
+        .backward();
+    one.push_back(bits(scale.grad()));
+    const Variable scales(Tensor::full({19}, 0.25f), true);
+    sum(fake_quantize(Variable(x), {.scale = scales},
+                      {.axis = -1, .low = -8, .high = 7}) *
+        Variable(noise({3, 7, 5, 19}, 2)))
+        .backward();
+    each.push_back(bits(scales.grad()));
+  }
+  set_active_isa(before);
+  EXPECT_THAT(one, testing::Each(one[0]));
+  EXPECT_THAT(each, testing::Each(each[0]));
 }
 
 TEST(LearnedScale, AddsUpOverAllThatUseIt) {

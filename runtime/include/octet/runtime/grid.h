@@ -41,6 +41,9 @@ inline constexpr float kSmallestRange = 0x1p-100f;
 /// infinite or negative.
 float scale_of_range(float absmax, int high);
 
+/// 2^x of each: scales from their binary logarithms.
+Tensor scales_of_log2(const Tensor& logarithms);
+
 /// Largest magnitude of a tensor. NaN if the tensor holds one.
 float absmax(const Tensor& x);
 /// Largest magnitude of each slice of `axis`: shape [dim(axis)].
