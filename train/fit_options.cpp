@@ -207,17 +207,28 @@ bool begins(const Layer& layer) {
 
 void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   const Config config = options.optimizer.config();
-  const Config* name = config.find("class_name");
-  // SGD's steps are as large as gradients; LAMB's as parameters.
-  if (name == nullptr || name->as_string() == "SGD" ||
-      name->as_string() == "LAMB") {
-    return;
-  }
+  const Config* found = config.find("class_name");
+  if (found == nullptr) return;
+  const std::string& name = found->as_string();
+  // Others move a parameter by about the rate, whatever its gradient: of a
+  // logarithm that is a share of the scale.
+  const bool by_gradient = name == "SGD" || name == "LAMB";
   const float rate = options.optimizer.learning_rate();
   std::string smallest;
   float scale = 0;
   for (const auto& quantizer : quant::quantizers(model)) {
-    if (quantizer->config().rule != quant::ScaleRule::learned) continue;
+    if (!quantizer->config().learns()) continue;
+    const bool logarithm =
+        quantizer->config().rule == quant::ScaleRule::learned_log2;
+    if (logarithm && by_gradient) {
+      warn(fmt::format(
+          "fit: expected Adam or its like for scales that learn as logarithms, "
+          "got {}, whose steps are as large as the sum of all values' "
+          "gradients, at '{}'. Hint: Adam, or ScaleRule::learned with {}",
+          name, quantizer->name(), name));
+      return;
+    }
+    if (logarithm || by_gradient) continue;
     for (const float s : quantizer->scales()) {
       if (!smallest.empty() && s >= scale) continue;
       smallest = quantizer->name();
@@ -229,10 +240,9 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   warn(fmt::format(
       "fit: expected steps that are small beside scales that learn, got a "
       "learning rate of {} beside the scale {:.3g} of '{}': {} moves it by "
-      "about that much whatever its gradient. Hint: SGD, or a rate up to "
-      "{:.1g}",
-      number_text(rate), scale, smallest, name->as_string(),
-      kLargestShare * scale));
+      "about that much whatever its gradient. Hint: SGD, "
+      "ScaleRule::learned_log2, or a rate up to {:.1g}",
+      number_text(rate), scale, smallest, name, kLargestShare * scale));
 }
 
 void warn_of_slow_statistics(const Model& model, int64_t steps) {

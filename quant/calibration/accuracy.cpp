@@ -1,6 +1,7 @@
 #include "calibration/accuracy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -42,6 +43,31 @@ double accuracy_of(std::span<const Tensor> outputs,
     }
   }
   return static_cast<double>(right) / static_cast<double>(sample);
+}
+
+double score_samples(
+    const char* subject, const Model& model, const Dataset& samples,
+    const std::function<double(const Model&, const Dataset&)>& score,
+    int64_t batch_size) {
+  if (score) {
+    const double result = score(model, samples);
+    if (!std::isnan(result)) return result;
+    throw ValueError(fmt::format("{}: expected a score, got nan", subject));
+  }
+  const auto classes = classes_of(subject, model, samples);
+  if (classes.empty()) {
+    throw ValueError(fmt::format(
+        "{}: expected labels that are classes of [n,classes], got none. Hint: "
+        "a score of your own",
+        subject));
+  }
+  std::vector<Tensor> outputs;
+  for (int64_t at = 0; at < samples.size(); at += batch_size) {
+    const int64_t count = std::min(batch_size, samples.size() - at);
+    outputs.push_back(
+        std::move(model.predict(samples.batch(at, count).inputs)[0]));
+  }
+  return accuracy_of(outputs, classes);
 }
 
 }  // namespace octet::quant

@@ -77,7 +77,7 @@ void disable_fake_quant(Model& model) { set_enabled(model, false); }
 
 bool learns_scales(const Model& model) {
   return std::ranges::any_of(quantizers(model), [](const auto& quantizer) {
-    return quantizer->config().rule == ScaleRule::learned;
+    return quantizer->config().learns();
   });
 }
 

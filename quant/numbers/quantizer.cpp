@@ -39,6 +39,11 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
         fmt::format("quantizer '{}': expected scale_rate in (0,1], got {}",
                     name_, config.scale_rate));
   }
+  if (!(config.clip_decay >= 0 && config.clip_decay < 1)) {
+    throw ValueError(
+        fmt::format("quantizer '{}': expected clip_decay in [0,1), got {}",
+                    name_, config.clip_decay));
+  }
   if (config.freeze_step < 0) {
     throw ValueError(
         fmt::format("quantizer '{}': expected freeze_step >= 0, got {}", name_,
@@ -85,7 +90,7 @@ bool Quantizer::follow(const Variable& x) const {
   const bool first = !scale_;
   const float before = first ? scale : scale_.value().item();
   const float rate = config_.rule == ScaleRule::ema ? config_.ema_rate : 1.0f;
-  put_scale(
+  put_leaf(
       Tensor::scalar(first || rate == 1.0f ? scale
                                            : before + rate * (scale - before)),
       {});
@@ -98,35 +103,52 @@ Variable Quantizer::operator()(const Variable& x, Mode mode) const {
   observe(x);
   if (mode == Mode::training && follow(x)) return x;
   if (!rounds()) return x;
-  if (config_.rule == ScaleRule::learned && grad_enabled()) {
+  if (config_.learns() && grad_enabled()) {
     const int64_t samples = x.shape().rank() > 0 ? x.shape()[0] : 1;
     return fake_quantize(
         x, learned_scale(x.shape().size() / std::max<int64_t>(samples, 1)),
-        {.low = config_.low(), .high = config_.high()});
+        {.low = config_.low(), .high = config_.high()},
+        config_.straight_through);
   }
   const bool sees_values =
       config_.rule == ScaleRule::live || config_.per_channel;
-  return fake_quantize(x, grid(sees_values ? x.value() : Tensor(), -1));
+  return fake_quantize(x, grid(sees_values ? x.value() : Tensor(), -1),
+                       config_.straight_through);
 }
 
 Variable Quantizer::weight(const Variable& w, int axis) const {
   observe(w);
   if (!rounds()) return w;
-  if (config_.rule == ScaleRule::learned && grad_enabled()) {
+  if (config_.learns() && grad_enabled()) {
     const Grid checked = grid(w.value(), axis);
     return fake_quantize(
         w, learned_scale(w.shape().size() / checked.scale.size()),
-        {.axis = axis, .low = config_.low(), .high = config_.high()});
+        {.axis = axis, .low = config_.low(), .high = config_.high()},
+        config_.straight_through);
   }
-  return fake_quantize(w, weight_grid(w, axis));
+  return fake_quantize(w, weight_grid(w, axis), config_.straight_through);
 }
 
-// With the gradient factor for so many values.
+// Of a tensor of so many values.
 LearnedScale Quantizer::learned_scale(int64_t values) const {
-  put_scale(current_scale(), floor_);  // not below its floor
+  keep_above_floor();
+  const float rate = config_.scale_rate;
+  const auto high = static_cast<float>(config_.high());
+  if (config_.rule == ScaleRule::learned_log2) {
+    return {.scale = scale_, .gradient_factor = rate, .log2 = true};
+  }
+  // A step of the scale is 1/high of one of the range, whose gradient is
+  // 1/high of the scale's.
+  if (config_.rule == ScaleRule::learned_clip) {
+    return {.scale = scale_,
+            .gradient_factor = rate / (high * high),
+            .slope = ScaleSlope::none,
+            .decay = rate * 2 * config_.clip_decay};
+  }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
-  return {scale_, static_cast<float>(config_.scale_rate /
-                                     std::sqrt(n * config_.high()))};
+  return {.scale = scale_,
+          .gradient_factor =
+              static_cast<float>(rate / std::sqrt(n * double{high}))};
 }
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {
@@ -200,13 +222,26 @@ std::vector<float> Quantizer::scales() const {
 }
 
 Variable Quantizer::moving_scale() const {
-  const bool moves = config_.follows() || config_.rule == ScaleRule::learned;
-  return moves ? scale_ : Variable();
+  return config_.follows() || config_.learns() ? scale_ : Variable();
+}
+
+// The scale as the leaf has it, and back.
+Tensor Quantizer::as_leaf(const Tensor& scale) const {
+  Tensor result = scale.clone();
+  if (config_.rule == ScaleRule::learned_log2) {
+    for (float& s : result.f32()) s = static_cast<float>(std::log2(double{s}));
+  }
+  return result;
+}
+
+Tensor Quantizer::as_scale(const Tensor& leaf) const {
+  return config_.rule == ScaleRule::learned_log2 ? scales_of_log2(leaf)
+                                                 : leaf.clone();
 }
 
 // A copy, not below the floor. NaN stays, so that it is found.
 Tensor Quantizer::current_scale() const {
-  Tensor result = scale_.value().clone();
+  Tensor result = as_scale(scale_.value());
   if (floor_.empty()) return result;
   const auto least = std::as_const(floor_).f32();
   const auto to = result.f32();
@@ -216,20 +251,46 @@ Tensor Quantizer::current_scale() const {
   return result;
 }
 
-void Quantizer::put_scale(const Tensor& scale, const Tensor& floor) const {
-  const bool learns = config_.rule == ScaleRule::learned && !frozen_;
-  if (!scale_ || scale_.shape() != scale.shape()) {
-    scale_ = Variable(scale.clone(), learns);
-  } else if (!std::ranges::equal(std::as_const(scale).f32(),
+int64_t Quantizer::scales_at_floor() const {
+  if (!scale_ || floor_.empty()) return 0;
+  const Tensor scale = as_scale(scale_.value());
+  int64_t count = 0;
+  for (size_t i = 0; i < scale.f32().size(); ++i) {
+    // A logarithm is not the floor's to the bit.
+    count += scale.f32()[i] <= std::as_const(floor_).f32()[i] * 1.0001f;
+  }
+  return count;
+}
+
+// Puts what fell below its floor there; a logarithm above it stays to the bit.
+void Quantizer::keep_above_floor() const {
+  if (floor_.empty()) return;
+  const Tensor scale = as_scale(scale_.value());
+  const Tensor least = as_leaf(floor_);
+  Tensor leaf = scale_.value().clone();
+  bool any = false;
+  for (size_t i = 0; i < leaf.f32().size(); ++i) {
+    if (!(scale.f32()[i] < std::as_const(floor_).f32()[i])) continue;
+    leaf.f32()[i] = least.f32()[i];
+    any = true;
+  }
+  if (any) scale_.assign(leaf);
+}
+
+void Quantizer::put_leaf(const Tensor& value, const Tensor& floor) const {
+  const bool learns = config_.learns() && !frozen_;
+  if (!scale_ || scale_.shape() != value.shape()) {
+    scale_ = Variable(value.clone(), learns);
+  } else if (!std::ranges::equal(std::as_const(value).f32(),
                                  scale_.value().f32())) {
-    scale_.assign(scale);
+    scale_.assign(value);
   }
   floor_ = floor;
 }
 
 void Quantizer::set_frozen(bool frozen) {
   frozen_ = frozen;
-  if (scale_ && config_.rule == ScaleRule::learned) {
+  if (scale_ && config_.learns()) {
     scale_.set_requires_grad(!frozen);
   }
 }
@@ -245,10 +306,10 @@ void Quantizer::set_scales(std::span<const float> scales) {
 }
 
 void Quantizer::set(const Tensor& scale) {
-  if (config_.rule != ScaleRule::learned) return put_scale(scale, {});
+  if (!config_.learns()) return put_leaf(scale, {});
   Tensor floor = scale.clone();
   for (float& s : floor.f32()) s *= kFloor;
-  put_scale(scale, floor);
+  put_leaf(as_leaf(scale), floor);
 }
 
 void Quantizer::check_scales(std::span<const float> scales,
@@ -310,95 +371,8 @@ std::shared_ptr<Quantizer> Quantizer::clone() const {
   copy->enabled_ = enabled_;
   copy->frozen_ = frozen_;
   copy->steps_ = steps_;
-  if (scale_) copy->put_scale(scale_.value(), floor_);
+  if (scale_) copy->put_leaf(scale_.value(), floor_);
   return copy;
-}
-
-Config Quantizer::state() const {
-  const auto list = [](std::span<const float> values) {
-    return Config::List(values.begin(), values.end());
-  };
-  Config state;
-  state.set("enabled", enabled_);
-  if (const auto single = scale()) {
-    state.set("scale", *single);
-  } else if (scale_) {
-    state.set("scales", list(scales()));
-  }
-  if (!floor_.empty()) state.set("floor", list(std::as_const(floor_).f32()));
-  if (frozen_) state.set("frozen", true);
-  if (steps_ > 0) state.set("steps", steps_);
-  if (observer_ != nullptr) {
-    with_context(
-        [&] { return fmt::format("in quantizer '{}'", name_); },
-        [&] {
-          state.set(
-              "observer",
-              to_config(observer_options_).set("state", observer_->state()));
-        });
-  }
-  return state;
-}
-
-void Quantizer::restore(const Config& state) {
-  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-               [&] {
-                 const auto floats = [](const Config& list) {
-                   std::vector<float> values;
-                   for (const Config& s : list.as_list()) {
-                     values.push_back(static_cast<float>(s.as_number()));
-                   }
-                   return values;
-                 };
-                 Quantizer made(name_, config_);
-                 made.set_enabled(state.at("enabled").as_bool());
-                 if (const Config* scale = state.find("scale")) {
-                   made.set_scale(static_cast<float>(scale->as_number()));
-                 }
-                 if (const Config* list = state.find("scales")) {
-                   made.set_scales(floats(*list));
-                 }
-                 if (const Config* list = state.find("floor")) {
-                   const std::vector<float> floor = floats(*list);
-                   made.check_scales(floor, config_.per_channel);
-                   if (floor.size() != made.scales().size()) {
-                     throw ValueError(
-                         fmt::format("expected a floor for {} scales, got "
-                                     "{}",
-                                     made.scales().size(), floor.size()));
-                   }
-                   made.floor_ = Tensor::of(made.scale_.shape(),
-                                            std::span<const float>(floor));
-                 }
-                 if (const Config* frozen = state.find("frozen")) {
-                   made.frozen_ = frozen->as_bool();
-                 }
-                 if (const Config* steps = state.find("steps")) {
-                   made.steps_ = steps->as_int();
-                 }
-                 if (const Config* observer = state.find("observer")) {
-                   made.start_observing(calibration_options_from(*observer));
-                   if (made.observing())
-                     made.observer_->restore(observer->at("state"));
-                 }
-                 enabled_ = made.enabled_;
-                 steps_ = made.steps_;
-                 followed_.reset();
-                 if (made.scale_) {
-                   put_scale(made.scale_.value(), made.floor_);
-                 } else {
-                   scale_ = {};
-                   floor_ = {};
-                 }
-                 set_frozen(made.frozen_);
-                 observer_ = std::move(made.observer_);
-                 observer_options_ = made.observer_options_;
-                 last_observed_.reset();
-                 // No variable has this id.
-                 if (observer_ != nullptr && observer_->range()) {
-                   last_observed_ = std::numeric_limits<uint64_t>::max();
-                 }
-               });
 }
 
 }  // namespace octet::quant

@@ -17,7 +17,9 @@ constexpr RuleName kRules[] = {{ScaleRule::fixed, "fixed"},
                                {ScaleRule::live, "live"},
                                {ScaleRule::ema, "ema"},
                                {ScaleRule::last_value, "last_value"},
-                               {ScaleRule::learned, "learned"}};
+                               {ScaleRule::learned, "learned"},
+                               {ScaleRule::learned_log2, "learned_log2"},
+                               {ScaleRule::learned_clip, "learned_clip"}};
 
 }  // namespace
 
@@ -34,14 +36,17 @@ ScaleRule scale_rule_from(std::string_view name) {
   const auto* found = std::ranges::find(kRules, name, &RuleName::name);
   if (found != std::end(kRules)) return found->rule;
   throw ValueError(fmt::format(
-      "expected fixed, live, ema, last_value or learned, got '{}'", name));
+      "expected fixed, live, ema, last_value, learned (LSQ), learned_log2 "
+      "(TQT) or learned_clip (PACT), got '{}'",
+      name));
 }
 
 std::string to_string(const QuantizerConfig& c) {
-  return fmt::format("{}int{} [{},{}] {} {}", c.is_signed ? "" : "u", c.bits,
-                     c.low(), c.high(),
-                     c.per_channel ? "per channel" : "per tensor",
-                     to_string(c.rule));
+  return fmt::format(
+      "{}int{} [{},{}] {} {}{}", c.is_signed ? "" : "u", c.bits, c.low(),
+      c.high(), c.per_channel ? "per channel" : "per tensor", to_string(c.rule),
+      c.straight_through == StraightThrough::pass_through ? " pass_through"
+                                                          : "");
 }
 
 void expect_for_activation(std::string_view subject,
@@ -55,7 +60,7 @@ void expect_for_activation(std::string_view subject,
 
 void expect_for_weight(std::string_view subject,
                        const QuantizerConfig& config) {
-  if (config.follows()) {
+  if (config.follows() || config.rule == ScaleRule::learned_clip) {
     throw UnsupportedError(
         fmt::format("{}: expected a live, fixed or learned scale for a weight, "
                     "got {}. Hint: a live one follows the weight in every pass",

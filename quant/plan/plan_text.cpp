@@ -66,8 +66,14 @@ Config to_config(const QdqPoint& point) {
   if (point.config.follows()) {
     config.set("freeze_step", point.config.freeze_step);
   }
-  if (point.config.rule == ScaleRule::learned) {
+  if (point.config.learns()) {
     config.set("scale_rate", point.config.scale_rate);
+  }
+  if (point.config.rule == ScaleRule::learned_clip) {
+    config.set("clip_decay", point.config.clip_decay);
+  }
+  if (point.config.straight_through == StraightThrough::pass_through) {
+    config.set("pass_through", true);
   }
   return config.set("rule", point.rule)
       .set("reason", point.reason)
@@ -119,6 +125,12 @@ void read_options(const Config& config, QuantizerConfig& to) {
   };
   read_rate("ema_rate", to.ema_rate);
   read_rate("scale_rate", to.scale_rate);
+  read_rate("clip_decay", to.clip_decay);
+  if (config.find("pass_through") != nullptr) {
+    to.straight_through = flag_at(config, "pass_through")
+                              ? StraightThrough::pass_through
+                              : StraightThrough::clipped;
+  }
   if (config.find("freeze_step") != nullptr) {
     to.freeze_step = entry(config, "freeze_step",
                            [](const Config& value) { return value.as_int(); });

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <ranges>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,27 +11,17 @@
 #include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
 #include <octet/runtime/text_table.h>
 
+#include "calibration/accuracy.h"
 #include "calibration/signal_noise.h"
+#include "calibration/steps.h"
 
 namespace octet::quant {
 namespace {
 
 constexpr int kWide = 8;
-
-void check(const MixedOptions& options) {
-  if (options.narrow < 2 || options.narrow >= kWide) {
-    throw ValueError(fmt::format("auto_mixed: expected narrow in [2,7], got {}",
-                                 options.narrow));
-  }
-  if (!(options.mean_bits >= options.narrow && options.mean_bits <= kWide)) {
-    throw ValueError(fmt::format(
-        "auto_mixed: expected mean_bits in [{},8], got {}. Hint: {} is what "
-        "all weights with that many bits have",
-        options.narrow, options.mean_bits, options.narrow));
-  }
-}
 
 int64_t weights_of(const BaseQuantizeWrapper& wrapper) {
   int64_t count = 0;
@@ -54,23 +46,228 @@ double mean_bits(const std::vector<MixedLayer>& layers) {
   return count > 0 ? bits / count : kWide;
 }
 
+int64_t bytes_of(const std::vector<MixedLayer>& layers) {
+  int64_t bytes = 0;
+  for (const MixedLayer& layer : layers) {
+    bytes += (layer.bits * layer.weights + 7) / 8;
+  }
+  return bytes;
+}
+
+double latency_of(const std::vector<MixedLayer>& layers,
+                  const std::vector<LayerLatency>& latencies) {
+  double sum = 0;
+  for (const MixedLayer& layer : layers) {
+    const auto found =
+        std::ranges::find(latencies, layer.layer, &LayerLatency::layer);
+    sum += layer.bits == kWide ? found->wide : found->narrow;
+  }
+  return sum;
+}
+
+// What is to be kept low, and how low.
+struct Budget {
+  std::string_view name;
+  double most = 0;
+  std::function<double(const std::vector<MixedLayer>&)> cost;
+
+  bool meets(const std::vector<MixedLayer>& layers) const {
+    return cost(layers) <= most;
+  }
+};
+
+Budget budget_of(const MixedOptions& options) {
+  if (options.bytes) {
+    return {"bytes", static_cast<double>(*options.bytes),
+            [](const auto& layers) {
+              return static_cast<double>(bytes_of(layers));
+            }};
+  }
+  if (options.latency) {
+    return {"latency", *options.latency, [&options](const auto& layers) {
+              return latency_of(layers, options.latencies);
+            }};
+  }
+  // By what is saved where the score alone decides how much.
+  return {"mean_bits", options.mean_bits.value_or(6), mean_bits};
+}
+
+void check(const MixedOptions& options) {
+  if (options.narrow < 2 || options.narrow >= kWide) {
+    throw ValueError(fmt::format("auto_mixed: expected narrow in [2,7], got {}",
+                                 options.narrow));
+  }
+  const int budgets = options.mean_bits.has_value() +
+                      options.bytes.has_value() + options.latency.has_value() +
+                      options.score_loss.has_value();
+  if (budgets > 1) {
+    throw ValueError(
+        fmt::format("auto_mixed: expected one budget (mean_bits, bytes, "
+                    "latency or score_loss), got {}",
+                    budgets));
+  }
+  const double mean = options.mean_bits.value_or(kWide);
+  if (!(mean >= options.narrow && mean <= kWide)) {
+    throw ValueError(fmt::format(
+        "auto_mixed: expected mean_bits in [{},8], got {}. Hint: {} is what "
+        "all weights with that many bits have",
+        options.narrow, mean, options.narrow));
+  }
+  if (options.score_loss && !(*options.score_loss >= 0)) {
+    throw ValueError(fmt::format(
+        "auto_mixed: expected score_loss >= 0, got {}. Hint: it is how far the "
+        "score may be below that of 8 bits",
+        *options.score_loss));
+  }
+  if (options.latency && options.latencies.empty()) {
+    throw ValueError(
+        "auto_mixed: expected latencies beside a budget of them, got none. "
+        "Hint: measure each layer on the device, with 8 bits and with fewer");
+  }
+}
+
+// That each layer has one latency, and each latency a layer.
+void check_latencies(const std::vector<LayerLatency>& latencies,
+                     const std::vector<MixedLayer>& layers) {
+  std::vector<std::string> names;
+  for (const MixedLayer& layer : layers) names.push_back(layer.layer);
+  for (const LayerLatency& each : latencies) {
+    if (std::ranges::count(names, each.layer) == 0) {
+      throw NotFoundError(
+          fmt::format("auto_mixed: expected latencies of layers with quantized "
+                      "weights, got one of '{}'{}",
+                      each.layer, suggest_names(each.layer, names)));
+    }
+    for (const double time : {each.wide, each.narrow}) {
+      if (time >= 0 && std::isfinite(time)) continue;
+      throw ValueError(fmt::format(
+          "auto_mixed: expected finite latencies >= 0, got {} of '{}'", time,
+          each.layer));
+    }
+  }
+  for (const std::string& name : names) {
+    if (std::ranges::count(latencies, name, &LayerLatency::layer) == 1) {
+      continue;
+    }
+    throw NotFoundError(fmt::format(
+        "auto_mixed: expected one latency of each layer with quantized "
+        "weights, got {} of '{}'",
+        std::ranges::count(latencies, name, &LayerLatency::layer), name));
+  }
+}
+
 // The one that adds least noise of those that meet the budget by themselves,
 // else the one that adds least for what it saves.
 MixedLayer* next_to_narrow(const std::vector<MixedLayer*>& cheapest,
                            const std::vector<MixedLayer>& layers,
-                           const MixedOptions& options) {
+                           const Budget& budget, int narrow) {
   MixedLayer *next = nullptr, *enough = nullptr;
   for (MixedLayer* layer : cheapest) {
     if (layer->bits != kWide) continue;
     if (next == nullptr) next = layer;
-    layer->bits = options.narrow;
-    const bool meets = mean_bits(layers) <= options.mean_bits;
+    layer->bits = narrow;
+    const bool meets = budget.meets(layers);
     layer->bits = kWide;
     if (meets && (enough == nullptr || noise(*layer) < noise(*enough))) {
       enough = layer;
     }
   }
   return enough != nullptr ? enough : next;
+}
+
+// Layers that save something, those first that add least noise for it.
+std::vector<MixedLayer*> by_noise(std::vector<MixedLayer>& layers,
+                                  const Budget& budget, int narrow) {
+  const double all = budget.cost(layers);
+  std::vector<std::pair<double, MixedLayer*>> order;
+  for (MixedLayer& layer : layers) {
+    layer.bits = narrow;
+    const double saved = all - budget.cost(layers);
+    layer.bits = kWide;
+    if (saved > 0) order.emplace_back(noise(layer) / saved, &layer);
+  }
+  std::ranges::stable_sort(order, {}, &std::pair<double, MixedLayer*>::first);
+  std::vector<MixedLayer*> result;
+  for (const auto& [ratio, layer] : order) result.push_back(layer);
+  return result;
+}
+
+void expect_in_reach(std::vector<MixedLayer>& layers, const Budget& budget,
+                     const std::vector<MixedLayer*>& cheapest, int narrow) {
+  for (MixedLayer* layer : cheapest) layer->bits = narrow;
+  const double least = budget.cost(layers);
+  for (MixedLayer* layer : cheapest) layer->bits = kWide;
+  if (least <= budget.most) return;
+  throw ValueError(
+      fmt::format("auto_mixed: expected a budget within reach, got {} {}: the "
+                  "least is {}, where every layer that gains by it has {} bits",
+                  budget.name, budget.most, least, narrow));
+}
+
+void keep_to(const Budget& budget, std::vector<MixedLayer>& layers,
+             int narrow) {
+  const std::vector<MixedLayer*> cheapest = by_noise(layers, budget, narrow);
+  expect_in_reach(layers, budget, cheapest, narrow);
+  while (!budget.meets(layers)) {
+    next_to_narrow(cheapest, layers, budget, narrow)->bits = narrow;
+  }
+  // A large layer at the end may have made others' bits spare.
+  for (MixedLayer* layer : cheapest | std::views::reverse) {
+    if (layer->bits == kWide) continue;
+    layer->bits = kWide;
+    if (!budget.meets(layers)) layer->bits = narrow;
+  }
+}
+
+Model calibrated(const Model& model, const Dataset& data,
+                 const QuantizeOptions& quantize, const MixedOptions& options) {
+  QuantizeOptions fixed = quantize;
+  if (fixed.weight.rule == ScaleRule::live)
+    fixed.weight.rule = ScaleRule::fixed;
+  Model result = quantize_model(model, fixed);
+  calibrate(result, data,
+            {.weights = WeightRange::mse,
+             .samples = options.judge.samples,
+             .seed = options.judge.seed});
+  return result;
+}
+
+// The longest beginning of the order that keeps the score, by bisection.
+void keep_score(const Model& model, const Dataset& data,
+                const MixedOptions& options, MixedPrecision& result) {
+  const Budget bits{"mean_bits", 0, mean_bits};
+  const std::vector<MixedLayer*> order =
+      by_noise(result.layers, bits, options.narrow);
+  const Dataset judges =
+      calibration_samples(data, options.judge.samples, options.judge.seed);
+  const auto score_of = [&](size_t narrowed) {
+    for (size_t i = 0; i < order.size(); ++i) {
+      order[i]->bits = i < narrowed ? options.narrow : kWide;
+    }
+    QuantizeOptions quantize = options.quantize;
+    quantize.bits = result.bits();
+    return score_samples("auto_mixed",
+                         calibrated(model, data, quantize, options), judges,
+                         options.judge.score, options.judge.batch_size);
+  };
+  result.wide_score = result.score = score_of(0);
+  const double least = *result.wide_score - *options.score_loss;
+  size_t keeps = 0, loses = order.size() + 1;
+  while (loses - keeps > 1) {
+    // All at once, first: that may be good enough.
+    const size_t next =
+        loses > order.size() ? order.size() : keeps + (loses - keeps) / 2;
+    const double score = score_of(next);
+    if (score >= least) {
+      keeps = next;
+      result.score = score;
+    } else {
+      loses = next;
+    }
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    order[i]->bits = i < keeps ? options.narrow : kWide;
+  }
 }
 
 }  // namespace
@@ -80,15 +277,10 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
   check(options);
   QuantizeOptions all = options.quantize;
   all.bits = {{.layer = "*", .weight = options.narrow}};
-  if (all.weight.rule == ScaleRule::live) all.weight.rule = ScaleRule::fixed;
-  Model narrow = quantize_model(model, all);
-  calibrate(narrow, data,
-            {.weights = WeightRange::mse,
-             .samples = options.judge.samples,
-             .seed = options.judge.seed});
+  const Model narrow = calibrated(model, data, all, options);
   const Sensitivity found = sensitivity(narrow, data, options.judge);
   MixedPrecision result;
-  for (const auto& layer : std::as_const(narrow).layers()) {
+  for (const auto& layer : narrow.layers()) {
     const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
     if (wrapper == nullptr || wrapper->weights().empty()) continue;
     const std::string& name = wrapper->inner().name();
@@ -99,23 +291,19 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
                              .bits = kWide,
                              .sqnr = loss->weights.value_or(0)});
   }
-  std::vector<MixedLayer*> cheapest;
-  for (MixedLayer& layer : result.layers) cheapest.push_back(&layer);
-  std::ranges::stable_sort(cheapest, {}, [](const MixedLayer* layer) {
-    return noise(*layer) / static_cast<double>(layer->weights);
-  });
-  while (mean_bits(result.layers) > options.mean_bits) {
-    next_to_narrow(cheapest, result.layers, options)->bits = options.narrow;
+  if (!options.latencies.empty()) {
+    check_latencies(options.latencies, result.layers);
   }
-  // A large layer at the end may have made others' bits spare.
-  for (MixedLayer* layer : cheapest | std::views::reverse) {
-    if (layer->bits == kWide) continue;
-    layer->bits = kWide;
-    if (mean_bits(result.layers) > options.mean_bits) {
-      layer->bits = options.narrow;
-    }
+  if (options.score_loss) {
+    keep_score(model, data, options, result);
+  } else {
+    keep_to(budget_of(options), result.layers, options.narrow);
   }
   result.mean_bits = mean_bits(result.layers);
+  result.bytes = bytes_of(result.layers);
+  if (!options.latencies.empty()) {
+    result.latency = latency_of(result.layers, options.latencies);
+  }
   return result;
 }
 
@@ -137,8 +325,14 @@ std::string MixedPrecision::to_string() const {
     table.add_row({layer.layer, group_digits(layer.weights),
                    std::to_string(layer.bits), decibels_text(layer.sqnr)});
   }
-  return fmt::format("{:.2f} bits a weight\n\n{}", mean_bits,
-                     table.to_string());
+  std::string text = fmt::format("{:.2f} bits a weight, {} bytes", mean_bits,
+                                 group_digits(bytes));
+  if (latency) text += fmt::format(", latency {:.4g}", *latency);
+  if (score) {
+    text += fmt::format(", score {:.4f} where 8 bits have {:.4f}", *score,
+                        *wide_score);
+  }
+  return fmt::format("{}\n\n{}", text, table.to_string());
 }
 
 }  // namespace octet::quant

@@ -326,10 +326,9 @@ std::vector<Parameter> BaseQuantizeWrapper::moving_scales() const {
     if (!scale) continue;
     std::string site = to_string(placed.site);
     std::ranges::replace(site, ' ', '_');
-    result.push_back(
-        {.name = site + "/scale",
-         .variable = scale,
-         .trainable = quantizer.config().rule == ScaleRule::learned});
+    result.push_back({.name = site + "/scale",
+                      .variable = scale,
+                      .trainable = quantizer.config().learns()});
   }
   return result;
 }

@@ -1,4 +1,6 @@
 // Weights of fewer bits where they cost least.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,6 +64,106 @@ TEST(AutoMixed, SaysWhatCanBeHad) {
   EXPECT_THAT(error_of<ValueError>(
                   [&] { (void)auto_mixed(model, inputs(8), {.narrow = 8}); }),
               HasSubstr("narrow in [2,7]"));
+}
+
+TEST(AutoMixed, KeepsToBytes) {
+  const Model model = three_layers();
+  // 192 and 96 weights in 8 bits, 1024 in 4.
+  const MixedPrecision mixed =
+      auto_mixed(model, inputs(64), {.bytes = 192 + 512 + 96});
+  EXPECT_EQ(mixed.bytes, 192 + 512 + 96);
+  ASSERT_EQ(mixed.bits().size(), 1u);
+  EXPECT_EQ(mixed.bits()[0].layer, "second");
+  EXPECT_THAT(mixed.to_string(), HasSubstr(", 800 bytes"));
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)auto_mixed(model, inputs(8), {.bytes = 655}); }),
+              HasSubstr("got bytes 655: the least is 656"));
+}
+
+TEST(AutoMixed, KeepsToALatencyThatWasMeasured) {
+  const Model model = three_layers();
+  // The largest layer gains nothing by fewer bits, and the last is slower.
+  const std::vector<LayerLatency> table = {
+      {"first", 3, 1}, {"second", 5, 5}, {"third", 1, 2}};
+  const MixedPrecision mixed =
+      auto_mixed(model, inputs(64), {.latency = 7.5, .latencies = table});
+  EXPECT_EQ(mixed.latency, 7);
+  ASSERT_EQ(mixed.bits().size(), 1u);
+  EXPECT_EQ(mixed.bits()[0].layer, "first");
+  EXPECT_EQ(auto_mixed(model, inputs(64), {.latency = 9, .latencies = table})
+                .bits()
+                .size(),
+            0u);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)auto_mixed(model, inputs(8),
+                                 {.latency = 6, .latencies = table});
+              }),
+              HasSubstr("got latency 6: the least is 7"));
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)auto_mixed(model, inputs(8), {.latency = 6}); }),
+              HasSubstr("expected latencies beside a budget of them"));
+  EXPECT_THAT(error_of<NotFoundError>([&] {
+                (void)auto_mixed(
+                    model, inputs(8),
+                    {.latency = 6, .latencies = {{"frist", 1, 1}}});
+              }),
+              HasSubstr("got one of 'frist'"));
+  EXPECT_THAT(error_of<NotFoundError>([&] {
+                (void)auto_mixed(
+                    model, inputs(8),
+                    {.latency = 6, .latencies = {{"first", 1, 1}}});
+              }),
+              HasSubstr("got 0 of 'second'"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)auto_mixed(
+                    model, inputs(8),
+                    {.latency = 6, .latencies = {{"first", std::nan(""), 1}}});
+              }),
+              HasSubstr("expected finite latencies >= 0"));
+}
+
+/// Minus the mean square of what a model's outputs are off those of another.
+std::function<double(const Model&, const Dataset&)> closeness(const Model& to) {
+  return [&to](const Model& model, const Dataset& data) {
+    const Tensor x = data.batch(0, data.size()).inputs[0];
+    const Tensor a = model.predict(x), b = to.predict(x);
+    double sum = 0;
+    for (size_t i = 0; i < a.f32().size(); ++i) {
+      sum -= std::pow(double{a.f32()[i]} - b.f32()[i], 2);
+    }
+    return sum / static_cast<double>(a.size());
+  };
+}
+
+TEST(AutoMixed, KeepsAScore) {
+  const Model model = three_layers();
+  SensitivityOptions judge{.score = closeness(model)};
+  size_t before = 0;
+  for (const double loss : {0.0, 1e-4, 1e-2, 1e9}) {
+    const MixedPrecision mixed =
+        auto_mixed(model, inputs(64), {.score_loss = loss, .judge = judge});
+    ASSERT_TRUE(mixed.score && mixed.wide_score);
+    EXPECT_GE(*mixed.score, *mixed.wide_score - loss);
+    EXPECT_GE(mixed.bits().size(), before);
+    before = mixed.bits().size();
+  }
+  EXPECT_EQ(before, 3u);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)auto_mixed(model, inputs(8), {.score_loss = -1});
+              }),
+              HasSubstr("expected score_loss >= 0"));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)auto_mixed(model, inputs(8), {.score_loss = 0.1});
+              }),
+              HasSubstr("expected labels that are classes"));
+}
+
+TEST(AutoMixed, TakesOneBudget) {
+  EXPECT_THAT(error_of<ValueError>([&] {
+                (void)auto_mixed(three_layers(), inputs(8),
+                                 {.mean_bits = 5, .bytes = 1000});
+              }),
+              HasSubstr("expected one budget"));
 }
 
 }  // namespace

@@ -141,7 +141,8 @@ TEST(ScaleRules, KeepTheLeafWhenTheStateIsRestored) {
 TEST(ScaleRules, HaveNames) {
   for (const ScaleRule rule :
        {ScaleRule::fixed, ScaleRule::live, ScaleRule::ema,
-        ScaleRule::last_value, ScaleRule::learned}) {
+        ScaleRule::last_value, ScaleRule::learned, ScaleRule::learned_log2,
+        ScaleRule::learned_clip}) {
     EXPECT_EQ(scale_rule_from(to_string(rule)), rule);
   }
   EXPECT_THROW((void)scale_rule_from("lsq"), ValueError);

@@ -94,9 +94,11 @@ TEST(FitQuantized, MovesScalesThatLearn) {
 }
 
 TEST(FitQuantized, WarnsOfStepsThatAreLargeBesideScalesThatLearn) {
-  const auto warnings_of = [](const Optimizer& optimizer) {
-    Model model = quant::quantize_model(
-        small_network(), {.activation = {.rule = quant::ScaleRule::learned}});
+  const auto warnings_of = [](const Optimizer& optimizer,
+                              quant::ScaleRule rule =
+                                  quant::ScaleRule::learned) {
+    Model model =
+        quant::quantize_model(small_network(), {.activation = {.rule = rule}});
     quant::calibrate(model, blobs(64));
     const WarningsKept warnings;
     fit(model, blobs(64), {.optimizer = optimizer});
@@ -109,6 +111,14 @@ TEST(FitQuantized, WarnsOfStepsThatAreLargeBesideScalesThatLearn) {
   EXPECT_THAT(warnings_of(Adam({.learning_rate = 1e-6f})),
               ::testing::IsEmpty());
   EXPECT_THAT(warnings_of(SGD({.learning_rate = 1e-2f})), ::testing::IsEmpty());
+  // A step of a logarithm is a share of the scale, if it is Adam's.
+  const quant::ScaleRule logarithm = quant::ScaleRule::learned_log2;
+  EXPECT_THAT(warnings_of(Adam({.learning_rate = 1e-2f}), logarithm),
+              ::testing::IsEmpty());
+  EXPECT_THAT(warnings_of(SGD({.learning_rate = 1e-2f}), logarithm),
+              ::testing::Contains(HasSubstr(
+                  "expected Adam or its like for scales that learn as "
+                  "logarithms, got SGD")));
 }
 
 // Scales that learn are the optimizer's, so they are there before the state.

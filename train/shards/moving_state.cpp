@@ -27,7 +27,7 @@ MovingState::MovingState(Model& model) : sums_(add_sums) {
     }
   }
   for (const auto& quantizer : quant::quantizers(model)) {
-    if (quantizer->config().rule == quant::ScaleRule::learned) {
+    if (quantizer->config().learns()) {
       const Variable scale = quantizer->moving_scale();
       if (scale && scale.requires_grad()) learning_.push_back(scale);
     } else if (quantizer->config().follows() && !quantizer->frozen()) {

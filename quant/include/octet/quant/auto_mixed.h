@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,29 @@
 
 namespace octet::quant {
 
+/// How long a layer takes on the device, its weights in 8 bits and in `narrow`
+/// ones: measured there, in any unit, the same for all.
+struct LayerLatency {
+  std::string layer;
+  double wide = 0;    ///< >= 0
+  double narrow = 0;  ///< >= 0
+};
+
 struct MixedOptions {
-  /// Budget: bits a quantized weight has at most, on average; [narrow, 8].
-  double mean_bits = 6;
+  // The budget: one of these four; if none is given, a mean of 6 bits.
+  /// Bits a quantized weight has at most, on average; [narrow, 8].
+  std::optional<double> mean_bits = {};
+  /// Bytes that the codes of all quantized weights take at most, as many to a
+  /// byte as there is room for.
+  std::optional<int64_t> bytes = {};
+  /// What `latencies` add up to at most, over the layers with quantized
+  /// weights.
+  std::optional<double> latency = {};
+  /// How far the score of `judge` may be below that of 8 bits: as many layers
+  /// are narrow as it allows.
+  std::optional<double> score_loss = {};
+
+  std::vector<LayerLatency> latencies = {};
   int narrow = 4;  ///< bits of the layers that lose least by them, [2, 7]
   /// Where Q/DQ goes. Its `bits` are what is looked for; live scales of weights
   /// become fixed, of least square error.
@@ -33,18 +54,25 @@ struct MixedLayer {
 
 struct MixedPrecision {
   double mean_bits = 8;                 ///< of all quantized weights
+  int64_t bytes = 0;                    ///< as in MixedOptions
+  std::optional<double> latency = {};   ///< likewise, where there is a table
   std::vector<MixedLayer> layers = {};  ///< in the model's order
+  /// With `score_loss`: of the model with 8 bits, and as it is now.
+  std::optional<double> wide_score = {};
+  std::optional<double> score = {};
 
   /// For QuantizeOptions::bits: the layers with fewer bits than 8.
   std::vector<LayerBits> bits() const;
-  /// The mean, and the layers.
+  /// What it comes to, and the layers.
   std::string to_string() const;
 };
 
 /// Narrows the weights of layers one by one, those first that add least noise
-/// to the outputs for the bits they save, until one more, the one with least
-/// noise of those that can, brings the mean into the budget. The noise of
-/// layers is taken to add up. Takes as long as sensitivity().
+/// to the outputs for what they save, until one more, the one with least noise
+/// of those that can, brings the whole into the budget. The noise of layers is
+/// taken to add up. Takes as long as sensitivity(). With `score_loss` it looks
+/// for the longest beginning of that order, by the bits saved, that keeps the
+/// score: a handful of calibrated models are judged.
 ///
 ///   QuantizeOptions options;
 ///   options.bits = auto_mixed(model, data, {.mean_bits = 5}).bits();
@@ -52,8 +80,11 @@ struct MixedPrecision {
 ///   Model int8 = quantize_model(model, options);
 ///   calibrate(int8, data, {.weights = WeightRange::mse});
 ///
-/// Throws: ValueError for a budget outside of its range, saying what can be
-/// had; as quantize_model(), calibrate() and sensitivity().
+/// Throws: ValueError for several budgets, for one that cannot be met, saying
+/// how near all narrow layers come to it, and for a latency that is not finite
+/// or below 0; NotFoundError for a layer without a latency, or a latency of no
+/// layer with quantized weights; as quantize_model(), calibrate() and
+/// sensitivity().
 MixedPrecision auto_mixed(const Model& model, const Dataset& data,
                           const MixedOptions& options = {});
 

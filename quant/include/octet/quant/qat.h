@@ -40,7 +40,7 @@ class ObservingPaused {
 void enable_fake_quant(Model& model);
 void disable_fake_quant(Model& model);
 
-/// Whether a quantizer has ScaleRule::learned.
+/// Whether a quantizer has a scale that the optimizer moves.
 bool learns_scales(const Model& model);
 
 /// Scales that follow what training sees, or learn, stay as they are.

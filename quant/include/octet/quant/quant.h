@@ -4,6 +4,7 @@
 #include <octet/quant/auto_mixed.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/calibrate_auto.h>
+#include <octet/quant/check_quantizers.h>
 #include <octet/quant/conversion.h>
 #include <octet/quant/counterpart.h>
 #include <octet/quant/fold_batch_norm.h>

@@ -42,6 +42,16 @@ enum class ScaleRule {
   /// calibration gave.
   /// Source: Esser et al., arXiv 1902.08153.
   learned,
+  /// likewise, as a logarithm (trained quantization thresholds, TQT) whose
+  /// gradient has no factor: for Adam, whose steps are then a share of the
+  /// scale. Source: Jain et al., arXiv 1903.08066.
+  learned_log2,
+  /// of activations: likewise, moved by what is clipped alone, and drawn
+  /// towards zero (PACT). The range alpha = scale * high is what the optimizer
+  /// sees: dL/dalpha = sum of dy where x >= alpha, less that where
+  /// x <= -alpha, plus 2 * clip_decay * alpha.
+  /// Source: Choi et al., arXiv 1805.06085, section 3.
+  learned_clip,
 };
 
 struct QuantizerConfig {
@@ -57,10 +67,13 @@ struct QuantizerConfig {
   /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
   /// many tensors, one a pass for most; 0: never.
   int64_t freeze_step = 0;
-  /// Of ScaleRule::learned: its learning rate as a share of the optimizer's,
+  /// Of scales that learn: their learning rate as a share of the optimizer's,
   /// (0, 1]. It is a factor of the gradient, which Adam and its like do not
   /// see.
   float scale_rate = 0.1f;
+  float clip_decay = 1e-4f;  ///< of ScaleRule::learned_clip, [0, 1)
+  /// Whether values beyond the range get a gradient.
+  StraightThrough straight_through = StraightThrough::clipped;
 
   int high() const { return (1 << (is_signed ? bits - 1 : bits)) - 1; }
   int low() const {
@@ -70,10 +83,16 @@ struct QuantizerConfig {
   bool follows() const {
     return rule == ScaleRule::ema || rule == ScaleRule::last_value;
   }
+  /// Whether the scale is moved by the optimizer.
+  bool learns() const {
+    return rule == ScaleRule::learned || rule == ScaleRule::learned_log2 ||
+           rule == ScaleRule::learned_clip;
+  }
   bool operator==(const QuantizerConfig&) const = default;
 };
 
-/// "fixed", "live", "ema", "last_value", "learned".
+/// "fixed", "live", "ema", "last_value", "learned", "learned_log2",
+/// "learned_clip".
 std::string_view to_string(ScaleRule rule);
 /// Throws: ValueError for another name.
 ScaleRule scale_rule_from(std::string_view name);
@@ -131,8 +150,11 @@ class Quantizer {
   /// The scales, one or one a channel; empty for the live rule and before there
   /// are any.
   std::vector<float> scales() const;
-  /// The leaf that training moves, by gradients or by what it sees; empty for
-  /// other rules and before there is a scale.
+  /// How many of them training has moved to the floor of scales that learn, a
+  /// hundredth of where they began.
+  int64_t scales_at_floor() const;
+  /// The leaf that training moves, by gradients or by what it sees: the scale,
+  /// or its binary logarithm. Empty for other rules and before there is one.
   Variable moving_scale() const;
   /// Throws: ValueError unless finite and positive; UnsupportedError for the
   /// live rule and for scales per channel.
@@ -186,15 +208,18 @@ class Quantizer {
   void check_scales(std::span<const float> scales, bool per_channel) const;
   void expect_sign(const Tensor& x) const;
   void set(const Tensor& scale);
-  void put_scale(const Tensor& scale, const Tensor& floor) const;
+  void put_leaf(const Tensor& value, const Tensor& floor) const;
+  void keep_above_floor() const;
+  Tensor as_leaf(const Tensor& scale) const;
+  Tensor as_scale(const Tensor& leaf) const;
   Tensor current_scale() const;
   LearnedScale learned_scale(int64_t values) const;
   bool follow(const Variable& x) const;
 
   std::string name_;
   QuantizerConfig config_;
-  // A leaf [] or [c], none without a scale. Its place stays: optimizers know
-  // it.
+  // A leaf [] or [c], the scale or its logarithm; none without a scale. Its
+  // place stays: optimizers know it.
   mutable Variable scale_;
   mutable Tensor floor_;  // of a scale that learns
   mutable bool frozen_ = false;

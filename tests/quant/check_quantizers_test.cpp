@@ -1,0 +1,187 @@
+// What check_quantizers() finds, each fault made on purpose.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Dataset images() { return samples(40, {8, 6, 1}); }
+
+/// "quantizer: fault" of each.
+std::vector<std::string> found(const Model& model,
+                               const CheckOptions& options = {}) {
+  std::vector<std::string> result;
+  for (const QuantizerFinding& each :
+       check_quantizers(model, images(), options)) {
+    result.push_back(each.quantizer + ": " +
+                     std::string(to_string(each.fault)));
+    EXPECT_THAT(each.text, HasSubstr("'" + each.quantizer + "': "));
+    EXPECT_THAT(each.text, HasSubstr("Hint: "));
+    EXPECT_GT(each.share, 0);
+    EXPECT_LE(each.share, 1);
+  }
+  return result;
+}
+
+Tensor weight(const Model& model, const std::string& layer) {
+  return model.layer(layer).parameter("kernel").variable.value().clone();
+}
+void set_weight(Model& model, const std::string& layer, const Tensor& value) {
+  model.layer(layer).parameter("kernel").variable.assign(value);
+}
+
+TEST(CheckQuantizers, FindsNothingWhereAllIsWell) {
+  const Model model = calibrated_quickstart();
+  EXPECT_THAT(found(model), IsEmpty());
+}
+
+TEST(CheckQuantizers, LeavesTheModelAsItIs) {
+  const Model model = calibrated_quickstart();
+  const auto before = scales(model);
+  const Tensor x = noise({3, 8, 6, 1});
+  const Tensor y = model.predict(x);
+  (void)found(model);
+  EXPECT_EQ(scales(model), before);
+  EXPECT_EQ(bits(model.predict(x)), bits(y));
+  for (const auto& q : quantizers(model)) EXPECT_FALSE(q->observing());
+}
+
+TEST(CheckQuantizers, FindsChannelsOfZeros) {
+  Model model = calibrated_quickstart();
+  Tensor w = weight(model, "quant_conv2d");  // [3,3,1,4]
+  for (size_t i = 1; i < w.f32().size(); i += 4) w.f32()[i] = 0;
+  set_weight(model, "quant_conv2d", w);
+  const auto findings = check_quantizers(model, images());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].quantizer, "conv2d/kernel");
+  EXPECT_EQ(findings[0].fault, QuantizerFault::zeros);
+  EXPECT_EQ(findings[0].share, 0.25);
+  EXPECT_THAT(findings[0].text, HasSubstr("1 of 4 channels hold zeros alone"));
+}
+
+TEST(CheckQuantizers, FindsClippedValues) {
+  Model model = calibrated_quickstart();
+  const auto q = quantizer(model, "flatten");
+  q->set_scale(*q->scale() / 8);
+  EXPECT_THAT(found(model), ::testing::ElementsAre("flatten: clipped"));
+  EXPECT_THAT(found(model, {.clipped = 1}), IsEmpty());
+}
+
+TEST(CheckQuantizers, CountsClippedWeightsToTheLast) {
+  Model model =
+      quantize_model(quickstart(), {.weight = {.narrow_range = true,
+                                               .per_channel = true,
+                                               .rule = ScaleRule::fixed}});
+  calibrate(model, images());
+  EXPECT_THAT(found(model), IsEmpty());
+  const auto q = quantizer(model, "dense/kernel");
+  std::vector<float> scales = q->scales();
+  scales[0] /= 10;
+  q->set_scales(scales);
+  const Tensor w = weight(model, "quant_dense");
+  int64_t beyond = 0;
+  for (size_t i = 0; i < w.f32().size(); i += 3) {
+    beyond += std::fabs(w.f32()[i] / scales[0]) > 127.5f ? 1 : 0;
+  }
+  const auto findings = check_quantizers(model, images());
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].fault, QuantizerFault::clipped);
+  EXPECT_DOUBLE_EQ(findings[0].share,
+                   static_cast<double>(beyond) / static_cast<double>(w.size()));
+}
+
+TEST(CheckQuantizers, FindsScalesThatRoundAllToZero) {
+  Model model = calibrated_quickstart();
+  quantizer(model, "flatten")->set_scale(1e6f);
+  EXPECT_THAT(found(model), ::testing::Contains("flatten: zero codes"));
+}
+
+TEST(CheckQuantizers, FindsADeadActivation) {
+  Model model = calibrated_quickstart();
+  // A bias that no image overcomes: ReLU gives zeros alone.
+  Tensor beta = Tensor::zeros({4});
+  for (float& b : beta.f32()) b = -1e6f;
+  model.layer("batch_normalization").parameter("beta").variable.assign(beta);
+  EXPECT_THAT(found(model), ::testing::Contains("flatten: zeros"));
+}
+
+TEST(CheckQuantizers, FindsNanByName) {
+  Model model = calibrated_quickstart();
+  Tensor w = weight(model, "quant_conv2d");
+  w.f32()[0] = std::numeric_limits<float>::quiet_NaN();
+  set_weight(model, "quant_conv2d", w);
+  EXPECT_THAT(found(model), ::testing::Contains("conv2d/kernel: not finite"));
+}
+
+TEST(CheckQuantizers, FindsNanOfActivationsByName) {
+  Model model = calibrated_quickstart();
+  Tensor gamma = Tensor::zeros({4});
+  gamma.f32()[2] = std::numeric_limits<float>::infinity();
+  model.layer("batch_normalization").parameter("gamma").variable.assign(gamma);
+  EXPECT_THAT(found(model), ::testing::Contains("flatten: not finite"));
+}
+
+TEST(CheckQuantizers, FindsScalesThatCollapsed) {
+  for (const ScaleRule rule : {ScaleRule::learned, ScaleRule::learned_log2}) {
+    Model model = quantize_model(
+        quickstart(),
+        {.activation = {.rule = rule},
+         .weight = {.narrow_range = true, .per_channel = true, .rule = rule}});
+    calibrate(model, images());
+    EXPECT_THAT(found(model), IsEmpty());
+    const auto q = quantizer(model, "flatten");
+    q->moving_scale().assign(Tensor::scalar(-100));
+    EXPECT_EQ(q->scales_at_floor(), 1);
+    EXPECT_THAT(found(model), ::testing::Contains("flatten: collapsed"));
+  }
+}
+
+TEST(CheckQuantizers, FindsScalesThatAreNoNumbers) {
+  Model model = quantize_model(quickstart(),
+                               {.activation = {.rule = ScaleRule::learned}});
+  calibrate(model, images());
+  quantizer(model, "flatten")
+      ->moving_scale()
+      .assign(Tensor::scalar(std::nanf("")));
+  EXPECT_THAT(found(model), ::testing::Contains("flatten: not finite"));
+}
+
+TEST(CheckQuantizers, PassesOverWhatIsSwitchedOff) {
+  Model model = calibrated_quickstart();
+  quantizer(model, "flatten")->set_scale(1e6f);
+  quantizer(model, "flatten")->set_enabled(false);
+  EXPECT_THAT(found(model), IsEmpty());
+}
+
+TEST(CheckQuantizers, RefusesWhatItCannotCheck) {
+  EXPECT_THAT(error_of<ValueError>(
+                  [] { (void)check_quantizers(quickstart(), images()); }),
+              HasSubstr("expected a quantized model"));
+  EXPECT_THAT(error_of<ValueError>([] {
+                (void)check_quantizers(quantize_model(quickstart()), images());
+              }),
+              HasSubstr("run quant::calibrate first"));
+  const Model model = calibrated_quickstart();
+  for (const double clipped : {0.0, -1.0, 5.0, std::nan("")}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)check_quantizers(model, images(), {.clipped = clipped});
+                }),
+                HasSubstr("expected clipped in (0,1]"));
+  }
+  EXPECT_THROW((void)check_quantizers(model, images(), {.batch_size = 0}),
+               ValueError);
+  EXPECT_THROW((void)check_quantizers(model, samples(3, {5, 5, 1})),
+               ShapeError);
+}
+
+}  // namespace
+}  // namespace octet::quant
