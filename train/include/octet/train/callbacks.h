@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include <octet/quant/check_quantizers.h>
+#include <octet/runtime/dataset.h>
 #include <octet/train/callback.h>
 
 namespace octet::train {
@@ -65,6 +67,14 @@ struct MovingAverageOptions {
 /// As Keras' use_ema. Throws: ValueError for options out of range.
 std::shared_ptr<Callback> exponential_moving_average(
     const MovingAverageOptions& options = {});
+
+/// Warns of what quant::check_quantizers() finds on `samples` before training
+/// and at the end of each epoch, once of each fault of a quantizer: dead
+/// channels, scales that collapse, values beyond the range, NaN. Costs an
+/// inference of options.samples of them an epoch.
+/// Throws: as the fit begins, as check_quantizers().
+std::shared_ptr<Callback> quantizer_guard(
+    const Dataset& samples, const quant::CheckOptions& options = {});
 
 struct CsvLogOptions {
   bool append = false;  ///< after the rows of an earlier fit with these columns

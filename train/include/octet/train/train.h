@@ -18,6 +18,7 @@
 #include <octet/train/metric.h>
 #include <octet/train/one_hot.h>
 #include <octet/train/optimizer.h>
+#include <octet/train/oscillations.h>
 #include <octet/train/progress_bar.h>
 #include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>

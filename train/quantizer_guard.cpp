@@ -1,0 +1,51 @@
+// The callback quantizer_guard().
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+#include <octet/train/callbacks.h>
+
+namespace octet::train {
+namespace {
+
+class QuantizerGuard final : public Callback {
+ public:
+  QuantizerGuard(Dataset samples, const quant::CheckOptions& options)
+      : samples_(std::move(samples)), options_(options) {}
+
+  void on_train_begin(const Progress& progress) override {
+    warned_.clear();
+    // What cannot be checked is told before the hours that a fit takes.
+    look(progress, "before training");
+  }
+  void on_epoch_end(const Progress& progress) override {
+    look(progress, fmt::format("epoch {}", progress.epoch + 1));
+  }
+  bool on_first_rank_only() const override { return true; }
+
+ private:
+  // Each quantizer's fault once.
+  void look(const Progress& progress, const std::string& when) {
+    const Model& model = std::as_const(*progress.training).model();
+    for (const quant::QuantizerFinding& each :
+         quant::check_quantizers(model, samples_, options_)) {
+      if (!warned_.insert({each.quantizer, each.fault}).second) continue;
+      warn(fmt::format("quantizer_guard, {}: {}", when, each.text));
+    }
+  }
+
+  Dataset samples_;
+  quant::CheckOptions options_;
+  std::set<std::pair<std::string, quant::QuantizerFault>> warned_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> quantizer_guard(const Dataset& samples,
+                                          const quant::CheckOptions& options) {
+  return std::make_shared<QuantizerGuard>(samples, options);
+}
+
+}  // namespace octet::train
