@@ -192,7 +192,9 @@ Option Command::add(const char* name, std::optional<std::string>& value,
 
 Option Command::add(const char* name, std::vector<std::string>& value,
                     const char* help) {
-  return Option(app_->add_option(name, value, help)->allow_extra_args(false));
+  CLI::Option* option = app_->add_option(name, value, help);
+  // Arguments follow one another; an option takes one value at a time.
+  return Option(option->allow_extra_args(option->get_positional()));
 }
 
 Option Command::add(const char* name, int64_t& value, int64_t least,

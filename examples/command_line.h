@@ -44,7 +44,7 @@ class Command {
   Option add(const char* name, std::string& value, const char* help);
   Option add(const char* name, std::optional<std::string>& value,
              const char* help);
-  /// May be given several times.
+  /// May be given several times; of an argument, one after another.
   Option add(const char* name, std::vector<std::string>& value,
              const char* help);
   /// Decimal numbers in [least, most].

@@ -1,0 +1,85 @@
+#include "accuracy_table.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/text_table.h>
+
+namespace octet::program {
+namespace {
+
+// Accuracies are shares of 10,000 images: what lies below their last digit is
+// rounding.
+constexpr double kRounding = 1e-6;
+
+std::string text_of(const Accuracy& a) {
+  if (a.seeds.empty()) return "-";
+  std::string text = fmt::format("{:.2f}", a.mean());
+  if (a.seeds.size() > 1) {
+    const auto [least, most] = std::ranges::minmax(a.seeds);
+    text += fmt::format(" [{:.2f}, {:.2f}]", least, most);
+  }
+  if (!a.least) return text;
+  return fmt::format("{} ({} {:.2f})", text, a.met() ? ">=" : "MISSED, <",
+                     *a.least);
+}
+
+}  // namespace
+
+double Accuracy::mean() const {
+  return std::accumulate(seeds.begin(), seeds.end(), 0.0) /
+         static_cast<double>(seeds.size());
+}
+
+bool Accuracy::met() const { return !least || mean() >= *least - kRounding; }
+
+std::string AccuracyTable::to_string() const {
+  std::vector<std::string> head = {"model"};
+  head.insert(head.end(), columns.begin(), columns.end());
+  TextTable table(std::vector<Align>(head.size(), Align::left));
+  table.add_row(head);
+  table.add_rule();
+  for (const AccuracyRow& row : rows) {
+    std::vector<std::string> cells = {row.name};
+    for (const Accuracy& a : row.accuracies) cells.push_back(text_of(a));
+    table.add_row(cells);
+  }
+  return table.to_string();
+}
+
+std::vector<std::string> AccuracyTable::missed() const {
+  std::vector<std::string> lines;
+  for (const AccuracyRow& row : rows) {
+    for (size_t i = 0; i < row.accuracies.size(); ++i) {
+      const Accuracy& a = row.accuracies[i];
+      if (a.seeds.empty() || a.met()) continue;
+      lines.push_back(
+          fmt::format("{}, {}: expected at least {:.2f} %, got "
+                      "{:.2f} %",
+                      row.name, columns[i], *a.least, a.mean()));
+    }
+  }
+  return lines;
+}
+
+Config AccuracyTable::to_config() const {
+  Config::List list;
+  for (const AccuracyRow& row : rows) {
+    Config forms;
+    for (size_t i = 0; i < row.accuracies.size(); ++i) {
+      const Accuracy& a = row.accuracies[i];
+      if (a.seeds.empty()) continue;
+      Config form;
+      form.set("percent", a.mean())
+          .set("seeds", Config::List(a.seeds.begin(), a.seeds.end()));
+      if (a.least) form.set("least", *a.least).set("met", a.met());
+      forms.set(columns[i], form);
+    }
+    list.push_back(Config().set("model", row.name).set("forms", forms));
+  }
+  return list;
+}
+
+}  // namespace octet::program

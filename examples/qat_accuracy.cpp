@@ -1,0 +1,343 @@
+// What calibration and fine-tuning keep of a network's accuracy, on
+// Fashion-MNIST: each network is trained, calibrated in INT8, fine-tuned in
+// INT8, brought to weights of 4 bits by the ladder of post-training methods,
+// and fine-tuned in 4 bits. Each accuracy has a least value; the exit code is 1
+// where one is missed.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/octet.h>
+#include <octet/runtime/near_names.h>
+
+#include "accuracy_table.h"
+#include "checkpoint_options.h"
+#include "command_line.h"
+#include "program.h"
+
+using namespace octet;
+
+namespace {
+
+using program::print;
+
+struct Options {
+  std::vector<std::string> networks;
+  bool quick = false;
+  int64_t seeds = 1;
+  int64_t threads = 0;
+  std::string data = std::string(io::kFashionMnistFolder);
+  std::string out = "build/out/qat_accuracy";
+  program::CheckpointOptions checkpoint;
+};
+
+// The forms that a network takes, in the order of the columns.
+enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
+const std::vector<std::string> kColumns = {
+    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4 (LSQ)"};
+// The forms of the second table, where a tensor of weights has one scale.
+enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
+const std::vector<std::string> kScaleColumns = {
+    "one scale a tensor", "equalised", "fine-tuned", "one scale a channel"};
+
+// How far below the float model each form may be, in percent of the images;
+// of `fp32` the least accuracy. None: reported alone.
+using Gates = std::array<std::optional<double>, kForms>;
+
+struct Recipe {
+  std::string_view network;
+  double alpha = 0;        // 0: the network's own
+  int64_t patch_size = 0;  // likewise
+  bool adamw = false;
+  bool patterns = false;  // the pattern route in place of the policy
+  std::string_view preset = "int8";
+  Gates gates = {};
+  Gates quick_gates = {};
+};
+
+// Of 60,000 images; --quick takes some of them.
+const Recipe kRecipes[] = {
+    {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7}},
+    {.network = "mobilenet_v1_025",
+     .preset = "int8_mobile",
+     .gates = {89.0, 0.3, 0.0, 2.5, 2.5},
+     .quick_gates = {75.0, 1.0, 1.0, 6.0, 6.0}},
+    {.network = "vit_tiny",
+     .alpha = 0.333,
+     .patch_size = 4,
+     .adamw = true,
+     .patterns = true,
+     .gates = {std::nullopt, 0.5, 0.1}},
+    {.network = "resnet8", .quick_gates = {82.0, 0.5, 0.5, 2.0, 2.0}},
+};
+const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
+                                        "vit_tiny"};
+const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
+// Its kernels differ most from channel to channel.
+constexpr std::string_view kDepthwise = "mobilenet_v1_025";
+
+const Recipe& recipe_of(const std::string& network) {
+  std::vector<std::string> names;
+  for (const Recipe& recipe : kRecipes) {
+    if (recipe.network == network) return recipe;
+    names.emplace_back(recipe.network);
+  }
+  throw NotFoundError(
+      fmt::format("expected a network with a recipe, got '{}'{}", network,
+                  suggest_names(network, names)));
+}
+
+// One network with one seed.
+class Job {
+ public:
+  Job(const Options& options, const Recipe& recipe, const io::TrainTest& data,
+      uint64_t seed)
+      : options_(options), recipe_(recipe), data_(data), seed_(seed) {}
+
+  std::array<std::optional<double>, kForms> run() {
+    std::array<std::optional<double>, kForms> result;
+    const Model model = trained();
+    result[fp32] = accuracy("FP32", model);
+    Model int8 = quantized(model, {}, train::qat_preset(recipe_.preset));
+    quant::calibrate_auto(int8, calibration_data(), {.seed = seed_});
+    result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
+    fine_tune(int8, model, train::qat_preset(recipe_.preset), "qat_int8");
+    result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
+    if (recipe_.patterns) return result;
+    const Model ladder = climbed(model);
+    result[ptq_w4a8] = accuracy("PTQ W4A8", ladder, "ptq_w4a8");
+    const train::QatPreset& four = train::qat_preset("int4");
+    Model int4 = quantized(model, {}, four);
+    quant::calibrate(int4, calibration_data(), four.calibration());
+    fine_tune(int4, model, four, "qat_w4a4");
+    result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
+    if (recipe_.network == kDepthwise) compare_scales(model);
+    return result;
+  }
+
+  // Of the second table, if the network is in it.
+  const std::array<std::optional<double>, kScales>& scales() const {
+    return scales_;
+  }
+
+ private:
+  Model trained() const {
+    Model model =
+        zoo::make(recipe_.network, {.input = data_.train.input_shape(),
+                                    .classes = 10,
+                                    .alpha = recipe_.alpha,
+                                    .patch_size = recipe_.patch_size,
+                                    .l2 = 1e-4f,
+                                    .seed = seed_});
+    train::FitOptions fit = fit_options("fp32", epochs());
+    if (recipe_.adamw) {
+      fit.optimizer = train::AdamW({.learning_rate = 1e-3f});
+    } else {
+      fit.optimizer = train::SGD(
+          {.learning_rate = kRate, .momentum = 0.9f, .nesterov = true});
+    }
+    fit.schedule = train::warmup(
+        {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
+    train::fit(model, data_.train, fit);
+    // Those of a short training lag behind its weights.
+    train::update_batch_statistics(
+        model, data_.train,
+        {.batch_size = fit.batch_size.value(), .samples = 8192});
+    io::save_model(model, file("fp32.h5"));
+    return model;
+  }
+
+  Model quantized(const Model& model, quant::QuantizeOptions options,
+                  const train::QatPreset& preset) const {
+    options = preset.quantize(model, std::move(options));
+    if (!recipe_.patterns) return quant::quantize_model(model, options);
+    const quant::TransformResult found =
+        quant::transform(model, quant::tensorrt_patterns());
+    return quant::insert_qdq(found.model, found.matches,
+                             {.activation = options.activation,
+                              .weight = options.weight,
+                              .bits = options.bits});
+  }
+
+  // From the calibrated model, with the float one as its teacher.
+  void fine_tune(Model& model, const Model& teacher,
+                 const train::QatPreset& preset, const char* form) const {
+    quant::prepare_qat(model);
+    if (preset.bits == 8) quant::freeze_bn_stats(model);
+    train::FitOptions fit = fit_options(form, preset.epochs_of(epochs()));
+    fit.optimizer = preset.optimizer(kRate);
+    fit.schedule = preset.schedule();
+    fit.seed += 1;
+    fit.loss = train::losses::distillation(teacher);
+    train::fit(model, data_.train, fit);
+  }
+
+  Model climbed(const Model& model) const {
+    const quant::Ladder ladder = quant::ptq_ladder(
+        model, calibration_data(), 0.0,
+        {.quantize = {.weight = {.bits = 4,
+                                 .narrow_range = true,
+                                 .per_channel = true,
+                                 .rule = quant::ScaleRule::fixed}},
+         .below_float = true});
+    print(ladder.to_string());
+    return ladder.model.clone();
+  }
+
+  // INT8 with one scale for all of a layer's weights, and what helps.
+  void compare_scales(const Model& model) {
+    quant::QuantizeOptions one;
+    one.weight.per_channel = false;
+    Model folded = quant::fold_batch_norm(model);
+    Model plain = calibrated(folded, one);
+    scales_[per_tensor] = accuracy("one scale a tensor", plain);
+    scales_[per_channel] =
+        accuracy("one scale a channel", calibrated(folded, {}));
+    Model equal = folded.clone();
+    quant::equalize(equal);
+    scales_[equalized] = accuracy("equalised", calibrated(equal, one));
+    fine_tune(plain, model, train::qat_preset("int8"), "qat_per_tensor");
+    scales_[tuned] = accuracy("one scale a tensor, fine-tuned", plain);
+  }
+  Model calibrated(const Model& model,
+                   const quant::QuantizeOptions& options) const {
+    Model result = quant::quantize_model(model, options);
+    quant::calibrate(result, calibration_data());
+    return result;
+  }
+
+  // Of the test images. A name: exported, too.
+  double accuracy(const char* what, const Model& model,
+                  const char* form = nullptr) const {
+    const double result =
+        program::percent(train::evaluate(model, data_.test).accuracy);
+    print(fmt::format("{}, seed {}, {}: {:.2f} %\n", recipe_.network, seed_,
+                      what, result));
+    if (form != nullptr) {
+      io::export_onnx(model, file(fmt::format("{}.onnx", form)));
+    }
+    return result;
+  }
+
+  Dataset calibration_data() const {
+    return data_.train.take(std::min<int64_t>(2048, data_.train.size()));
+  }
+  int64_t epochs() const { return options_.quick ? 3 : 12; }
+  std::filesystem::path file(const std::string& name) const {
+    const auto folder = std::filesystem::path(options_.out) /
+                        fmt::format("{}_{}", recipe_.network, seed_);
+    ensure_writable_folder(folder);
+    return folder / name;
+  }
+  train::FitOptions fit_options(const std::string& form, int64_t count) const {
+    const std::string phase =
+        fmt::format("{}_{}_{}", recipe_.network, seed_, form);
+    return {.epochs = count,
+            .batch_size = 128,
+            .seed = seed_,
+            .callbacks = {train::progress_bar(phase)},
+            .augmentation = {train::random_flip(),
+                             train::random_crop({.padding = 2})},
+            .checkpoints = program::checkpoints_of(options_.checkpoint, phase),
+            .resume = options_.checkpoint.resume};
+  }
+
+  static constexpr float kRate = 0.1f;
+  const Options& options_;
+  const Recipe& recipe_;
+  const io::TrainTest& data_;
+  uint64_t seed_;
+  std::array<std::optional<double>, kScales> scales_;
+};
+
+template <size_t n>
+void add(program::AccuracyRow& row,
+         const std::array<std::optional<double>, n>& accuracies) {
+  row.accuracies.resize(n);
+  for (size_t i = 0; i < n; ++i) {
+    if (accuracies[i]) row.accuracies[i].seeds.push_back(*accuracies[i]);
+  }
+}
+
+void set_gates(program::AccuracyRow& row, const Gates& gates) {
+  for (size_t i = 0; i < gates.size(); ++i) {
+    program::Accuracy& a = row.accuracies[i];
+    if (!gates[i] || a.seeds.empty()) continue;
+    a.least = i == fp32 ? *gates[i] : row.accuracies[fp32].mean() - *gates[i];
+  }
+}
+
+void run(const Options& o) {
+  if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
+  std::vector<std::string> networks = o.networks;
+  if (networks.empty()) networks = o.quick ? kQuick : kFull;
+  for (const std::string& network : networks) (void)recipe_of(network);
+  ensure_writable_folder(o.out);
+  io::TrainTest data = io::fashion_mnist(o.data);
+  if (o.quick) data.train = data.train.take(12000);
+
+  program::AccuracyTable table{.columns = kColumns};
+  program::AccuracyTable scales{.columns = kScaleColumns};
+  for (const std::string& network : networks) {
+    const Recipe& recipe = recipe_of(network);
+    program::AccuracyRow row{network, {}}, scales_row{network, {}};
+    for (int64_t seed = 1; seed <= o.seeds; ++seed) {
+      Job job(o, recipe, data, static_cast<uint64_t>(seed));
+      add(row, job.run());
+      add(scales_row, job.scales());
+    }
+    set_gates(row, o.quick ? recipe.quick_gates : recipe.gates);
+    table.rows.push_back(row);
+    if (network == kDepthwise) scales.rows.push_back(scales_row);
+  }
+
+  print(fmt::format("\n{}\n{}", table.to_string(),
+                    scales.rows.empty() ? "" : scales.to_string() + "\n"));
+  const std::filesystem::path file =
+      std::filesystem::path(o.out) / "summary.json";
+  write_file(file, io::to_json(Config()
+                                   .set("training_images", data.train.size())
+                                   .set("test_images", data.test.size())
+                                   .set("seeds", o.seeds)
+                                   .set("models", table.to_config())
+                                   .set("scales", scales.to_config())) +
+                       "\n");
+  print(fmt::format("{}\n", file.string()));
+  std::vector<std::string> missed = table.missed();
+  if (missed.empty()) return;
+  throw std::runtime_error(fmt::format("{}", fmt::join(missed, "\n")));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  program::CommandLine command(
+      "Trains networks on Fashion-MNIST, quantizes them in several ways and "
+      "holds their accuracy against gates: exit code 1 where one is missed.");
+  Options o;
+  command.add("network", o.networks,
+              "resnet20, mobilenet_v1_025, vit_tiny or resnet8 (the first "
+              "three, with --quick the second and the last)");
+  command.add_flag("--quick", o.quick,
+                   "12,000 images, 3 epochs and gates of its own: minutes "
+                   "instead of an hour");
+  command.add("--seeds", o.seeds, 1, 100, "trainings of each, from seed 1 on")
+      .show_default();
+  command.add("--threads", o.threads, 1, 1024, "threads (all cores)");
+  command.add("--data", o.data, "folder of the four IDX files")
+      .type("DIR")
+      .show_default();
+  command.add("--out", o.out, "folder for summary.json and the models")
+      .type("DIR")
+      .show_default();
+  program::add_checkpoint_options(command, o.checkpoint);
+  return command.run(argc, argv, [&] { run(o); });
+}
