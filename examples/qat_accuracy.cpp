@@ -109,7 +109,7 @@ class Job {
     Model int8 = quantized(model, {}, train::qat_preset(recipe_.preset));
     quant::calibrate_auto(int8, calibration_data(), {.seed = seed_});
     result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
-    fine_tune(int8, model, train::qat_preset(recipe_.preset), "qat_int8");
+    fine_tune(int8, train::qat_preset(recipe_.preset), "qat_int8");
     result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
     if (recipe_.patterns) return result;
     const Model ladder = climbed(model);
@@ -117,7 +117,7 @@ class Job {
     const train::QatPreset& four = train::qat_preset("int4");
     Model int4 = quantized(model, {}, four);
     quant::calibrate(int4, calibration_data(), four.calibration());
-    fine_tune(int4, model, four, "qat_w4a4");
+    fine_tune(int4, four, "qat_w4a4");
     result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
     if (recipe_.network == kDepthwise) compare_scales(model);
     return result;
@@ -167,16 +167,14 @@ class Job {
                               .bits = options.bits});
   }
 
-  // From the calibrated model, with the float one as its teacher.
-  void fine_tune(Model& model, const Model& teacher,
-                 const train::QatPreset& preset, const char* form) const {
+  void fine_tune(Model& model, const train::QatPreset& preset,
+                 const char* form) const {
     quant::prepare_qat(model);
     if (preset.bits == 8) quant::freeze_bn_stats(model);
     train::FitOptions fit = fit_options(form, preset.epochs_of(epochs()));
     fit.optimizer = preset.optimizer(kRate);
     fit.schedule = preset.schedule();
     fit.seed += 1;
-    fit.loss = train::losses::distillation(teacher);
     train::fit(model, data_.train, fit);
   }
 
@@ -196,16 +194,17 @@ class Job {
   void compare_scales(const Model& model) {
     quant::QuantizeOptions one;
     one.weight.per_channel = false;
-    Model folded = quant::fold_batch_norm(model);
-    Model plain = calibrated(folded, one);
-    scales_[per_tensor] = accuracy("one scale a tensor", plain);
+    const Model folded = quant::fold_batch_norm(model);
+    scales_[per_tensor] =
+        accuracy("one scale a tensor", calibrated(folded, one));
     scales_[per_channel] =
         accuracy("one scale a channel", calibrated(folded, {}));
     Model equal = folded.clone();
     quant::equalize(equal);
     scales_[equalized] = accuracy("equalised", calibrated(equal, one));
-    fine_tune(plain, model, train::qat_preset("int8"), "qat_per_tensor");
-    scales_[tuned] = accuracy("one scale a tensor, fine-tuned", plain);
+    Model live = calibrated(model, one);
+    fine_tune(live, train::qat_preset("int8"), "qat_per_tensor");
+    scales_[tuned] = accuracy("one scale a tensor, fine-tuned", live);
   }
   Model calibrated(const Model& model,
                    const quant::QuantizeOptions& options) const {

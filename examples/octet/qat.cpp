@@ -15,6 +15,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/text_table.h>
+#include <octet/train/callbacks.h>
 #include <octet/train/qat_preset.h>
 
 #include "../program.h"
@@ -179,6 +180,7 @@ void run_qat(Options o) {
   figures.push_back(measure("calibrated", qat));
   quant::prepare_qat(qat);
   quant::freeze_bn_stats(qat);
+  options.callbacks.push_back(train::quantizer_guard(training));
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));
   warn_of_loss(figures[1], figures[2]);

@@ -63,6 +63,7 @@ Config to_config(const quant::Sensitivity& s) {
     };
     set("weights", layer.weights);
     set("activations", layer.activations);
+    set("loss_rise", layer.loss_rise);
     layers.push_back(std::move(entry));
   }
   for (const quant::TensorSensitivity& tensor : s.tensors) {

@@ -16,6 +16,7 @@
 #include "calibration/accuracy.h"
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"
+#include "sensitivity/weight_gradients.h"
 
 namespace octet::quant {
 namespace {
@@ -88,6 +89,7 @@ class Analysis {
       result.layers.push_back(measure(*wrapper, result.tensors));
       progress.advance(1);
     }
+    add_loss_rises(result.layers);
     return result;
   }
 
@@ -131,6 +133,18 @@ class Analysis {
       each->cancel_observing();
     }
     return result;
+  }
+
+  void add_loss_rises(std::vector<LayerSensitivity>& layers) {
+    if (classes_.empty()) return;
+    constexpr int64_t kSamples = 64;
+    switch_on([](const Quantizer&) { return false; });
+    const auto rises = weight_loss_rises(
+        model_, samples_.take(std::min(kSamples, samples_.size())), classes_);
+    for (LayerSensitivity& layer : layers) {
+      const auto found = rises.find(layer.layer);
+      if (found != rises.end()) layer.loss_rise = found->second;
+    }
   }
 
   // [batch][output]

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/sensitivity.h>
+#include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 
 #include "calibration/signal_noise.h"
@@ -82,6 +83,18 @@ std::string blame(const Sensitivity& s) {
   return fmt::format("{}Hint: {}\n", text, hint);
 }
 
+std::vector<const LayerSensitivity*> worst_alone(const Sensitivity& s) {
+  std::vector<const LayerSensitivity*> sorted;
+  for (const LayerSensitivity& layer : s.layers) sorted.push_back(&layer);
+  std::ranges::stable_sort(sorted, {}, [](const LayerSensitivity* layer) {
+    return layer->alone.sqnr;
+  });
+  return sorted;
+}
+
+constexpr const char* kRise =
+    "; loss: what rounding its weights adds to the cross-entropy, by gradients";
+
 }  // namespace
 
 std::string Sensitivity::to_string() const {
@@ -94,22 +107,19 @@ std::string Sensitivity::to_string() const {
   const auto decibels = [](std::optional<double> value) {
     return value ? decibels_text(*value) : "-";
   };
+  const bool rise = std::ranges::any_of(
+      layers, [](const auto& layer) { return layer.loss_rise.has_value(); });
   TextTable by_layer({Align::left, Align::right, Align::right, Align::right,
-                      Align::right, Align::right, Align::right});
+                      Align::right, Align::right, Align::right, Align::right});
   by_layer.add_row({"layer", "alone", "weights", "reads", score_name,
-                    "all others", score_name});
+                    "all others", score_name, rise ? "loss" : ""});
   by_layer.add_rule();
-  std::vector<const LayerSensitivity*> sorted;
-  for (const LayerSensitivity& layer : layers) sorted.push_back(&layer);
-  std::ranges::stable_sort(sorted, {}, [](const LayerSensitivity* layer) {
-    return layer->alone.sqnr;
-  });
-  for (const LayerSensitivity* layer : sorted) {
-    by_layer.add_row({layer->layer, decibels(layer->alone.sqnr),
-                      decibels(layer->weights), decibels(layer->activations),
-                      score_text(*this, layer->alone.score),
-                      decibels(layer->without.sqnr),
-                      score_text(*this, layer->without.score)});
+  for (const LayerSensitivity* layer : worst_alone(*this)) {
+    by_layer.add_row(
+        {layer->layer, decibels(layer->alone.sqnr), decibels(layer->weights),
+         decibels(layer->activations), score_text(*this, layer->alone.score),
+         decibels(layer->without.sqnr), score_text(*this, layer->without.score),
+         layer->loss_rise ? fmt::format("+{:.2g}", *layer->loss_rise) : ""});
   }
   TextTable by_tensor({Align::left, Align::right, Align::right});
   by_tensor.add_row({"tensor", "SQNR", "clipped"});
@@ -124,8 +134,22 @@ std::string Sensitivity::to_string() const {
   }
   return fmt::format(
       "{}\nSQNR of the outputs on {} samples, with Q/DQ at a layer alone, and "
-      "at all others\n\n{}\n{}",
-      text, group_digits(samples), by_layer.to_string(), by_tensor.to_string());
+      "at all others{}\n\n{}\n{}",
+      text, group_digits(samples), rise ? kRise : "", by_layer.to_string(),
+      by_tensor.to_string());
+}
+
+QuantizationSpec Sensitivity::exclude(int64_t count) const {
+  if (count < 0) {
+    throw ValueError(
+        fmt::format("exclude: expected a count >= 0, got {}", count));
+  }
+  QuantizationSpec spec;
+  for (const LayerSensitivity* layer : worst_alone(*this)) {
+    if (count-- == 0) break;
+    spec.add(layer->layer, {.quantize_input = false, .quantize_weight = false});
+  }
+  return spec;
 }
 
 }  // namespace octet::quant

@@ -26,10 +26,14 @@ Dataset some(int64_t n) {
   return Dataset(noise({n, 6}), Tensor::zeros({n}, DType::i64));
 }
 
-Model calibrated(const Model& model, const QuantizeOptions& options = {}) {
+Model calibrated_on(const Model& model, const Dataset& data,
+                    const QuantizeOptions& options) {
   Model result = quantize_model(model, options);
-  calibrate(result, some(64), {.method = Calibration::max});
+  calibrate(result, data, {.method = Calibration::max});
   return result;
+}
+Model calibrated(const Model& model, const QuantizeOptions& options = {}) {
+  return calibrated_on(model, some(64), options);
 }
 
 std::shared_ptr<Quantizer> quantizer_of(Model& model, const std::string& name) {
@@ -153,6 +157,61 @@ TEST(Sensitivity, RefusesWhatItCannotMeasure) {
                                   }});
               }),
               HasSubstr("expected a score, got NaN"));
+}
+
+// Softmax regression: dL/dW = x (p - 1[class]).
+TEST(Sensitivity, FindsTheRiseOfTheLossByGradients) {
+  const SymbolicTensor x = input({4}, "x");
+  const Model model = calibrated_on(
+      Model(x, Dense({.units = 3, .name = "dense"})(x)), samples(20, {4}),
+      {.weight = {.bits = 3,
+                  .narrow_range = true,
+                  .per_channel = true,
+                  .rule = ScaleRule::live}});
+  const Dataset data = samples(20, {4});
+  const Sensitivity s = sensitivity(model, data);
+  const Layer& layer = model.layer("quant_dense");
+  const Tensor w = layer.parameter("kernel").variable.value();
+  const Grid grid = quantizer(model, "dense/kernel")->grid(w, -1);
+  double expected = 0;
+  for (int64_t n = 0; n < 20; ++n) {
+    const Batch batch = data.batch(n, 1);
+    const auto in = std::as_const(batch.inputs[0]).f32();
+    double scores[3], sum = 0;
+    for (size_t k = 0; k < 3; ++k) {
+      scores[k] = 0;
+      for (size_t i = 0; i < 4; ++i) {
+        scores[k] += double{in[i]} * w.f32()[3 * i + k];
+      }
+      sum += scores[k] = std::exp(scores[k]);
+    }
+    for (size_t k = 0; k < 3; ++k) {
+      const double p = scores[k] / sum - (n % 3 == static_cast<int64_t>(k));
+      for (size_t i = 0; i < 4; ++i) {
+        const float v = w.f32()[3 * i + k];
+        const double error = double{on_grid(v, grid.scale.f32()[k], -3, 3)} - v;
+        expected += std::pow(p * in[i] * error, 2) / (2 * 20);
+      }
+    }
+  }
+  ASSERT_TRUE(layer_of(s, "dense").loss_rise);
+  EXPECT_NEAR(*layer_of(s, "dense").loss_rise, expected, 1e-5 * expected);
+  EXPECT_THAT(s.to_string(), HasSubstr("adds to the cross-entropy"));
+}
+
+TEST(Sensitivity, MakesASpecOfWhatToLeaveInFloat) {
+  Model model = calibrated(chain());
+  const auto bad = quantizer_of(model, "re_lu");
+  bad->set_scale(*bad->scale() / 8);
+  const Sensitivity s = sensitivity(model, some(64));
+  EXPECT_TRUE(s.exclude(0).empty());
+  const QuantizationSpec spec = s.exclude(1);
+  ASSERT_EQ(spec.entries().size(), 1u);
+  EXPECT_EQ(spec.entries()[0].name, "second");
+  const Model without = quantize_model(chain(), {.spec = spec});
+  EXPECT_EQ(as_wrapper(without.layer("second")), nullptr);
+  EXPECT_EQ(s.exclude(9).entries().size(), 3u);
+  EXPECT_THROW((void)s.exclude(-1), ValueError);
 }
 
 }  // namespace

@@ -1,0 +1,25 @@
+// What rounding weights does to the loss, to second order.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+
+#include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
+
+namespace octet::quant {
+
+/// By the name of each layer with quantized weights that take gradients: half
+/// the sum, over its weights, of the mean squared gradient of the samples'
+/// cross-entropies times the squared rounding error. The mean of squared
+/// gradients stands for the Hessian's diagonal. Quantizers of `model` must be
+/// off.
+/// Source: Dong et al., "HAWQ-V2", arXiv 1911.03852, with the empirical Fisher
+/// information in place of the trace, as in Kim et al., BRECQ, arXiv
+/// 2102.05426, section 3.2.
+std::map<std::string, double> weight_loss_rises(
+    const Model& model, const Dataset& samples,
+    std::span<const int64_t> classes);
+
+}  // namespace octet::quant
