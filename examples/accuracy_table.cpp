@@ -21,9 +21,11 @@ std::string text_of(const Accuracy& a) {
     const auto [least, most] = std::ranges::minmax(a.seeds);
     text += fmt::format(" [{:.2f}, {:.2f}]", least, most);
   }
-  if (!a.least) return text;
-  return fmt::format("{} ({} {:.2f})", text, a.met() ? ">=" : "MISSED, <",
-                     *a.least);
+  if (!a.least && !a.most) return text;
+  const bool met = a.met();
+  const char* sign = a.least ? (met ? ">=" : "<") : (met ? "<=" : ">");
+  return fmt::format("{} ({}{} {:.2f})", text, met ? "" : "MISSED, ", sign,
+                     a.least ? *a.least : *a.most);
 }
 
 }  // namespace
@@ -33,7 +35,17 @@ double Accuracy::mean() const {
          static_cast<double>(seeds.size());
 }
 
-bool Accuracy::met() const { return !least || mean() >= *least - kRounding; }
+bool Accuracy::met() const {
+  return (!least || mean() >= *least - kRounding) &&
+         (!most || mean() <= *most + kRounding);
+}
+
+void AccuracyRow::add_seed(std::span<const std::optional<double>> percent) {
+  accuracies.resize(percent.size());
+  for (size_t i = 0; i < percent.size(); ++i) {
+    if (percent[i]) accuracies[i].seeds.push_back(*percent[i]);
+  }
+}
 
 std::string AccuracyTable::to_string() const {
   std::vector<std::string> head = {"model"};
@@ -74,7 +86,9 @@ Config AccuracyTable::to_config() const {
       Config form;
       form.set("percent", a.mean())
           .set("seeds", Config::List(a.seeds.begin(), a.seeds.end()));
-      if (a.least) form.set("least", *a.least).set("met", a.met());
+      if (a.least) form.set("least", *a.least);
+      if (a.most) form.set("most", *a.most);
+      if (a.least || a.most) form.set("met", a.met());
       forms.set(columns[i], form);
     }
     list.push_back(Config().set("model", row.name).set("forms", forms));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,16 +14,20 @@ namespace octet::program {
 struct Accuracy {
   std::vector<double> seeds = {};    ///< one of each seed; none: not measured
   std::optional<double> least = {};  ///< the gate: what the mean has to reach
+  std::optional<double> most = {};   ///< what it must not: a failure is shown
 
   double mean() const;
-  /// Whether the gate is met; true without one.
+  /// Whether the gates are met; true without any.
   bool met() const;
 };
 
 /// A line of the table: a model, and its accuracy in each column.
 struct AccuracyRow {
   std::string name;
-  std::vector<Accuracy> accuracies;
+  std::vector<Accuracy> accuracies = {};
+
+  /// What one seed gave in each column; nothing where it was not measured.
+  void add_seed(std::span<const std::optional<double>> percent);
 };
 
 struct AccuracyTable {

@@ -38,6 +38,7 @@ off. --samples of the data are looked at value by value, accuracy is of all.
 
 Examples:
   octet report int8.onnx --data x.npy --labels y.npy -o report.html
+  octet report int8.h5 --data x.npy --labels y.npy --sensitivity -o report.html
   octet report int8.onnx --data photos/ --reference model.h5 --log history.csv \
       --command "octet quantize model.h5 -o int8.onnx --data photos/" -o r.html
 )";
@@ -52,6 +53,7 @@ struct Options {
   std::string log;
   std::vector<std::string> commands;
   int64_t samples = 64;
+  bool sensitivity = false;
   double seconds = 1;
 };
 
@@ -205,6 +207,13 @@ void add_noise(const Options& o, const Model& model,
   const Dataset samples = data.sample(o.samples);
   if (is_quantized(model)) {
     report.activations = io::activation_histograms(model, samples);
+    report.findings = quant::check_quantizers(model, samples, {.samples = 0});
+    if (o.sensitivity) {
+      report.sensitivity = quant::sensitivity(model, samples, {.samples = 0});
+    }
+  } else if (o.sensitivity) {
+    report.notes.emplace_back(
+        "No sensitivity: the model has no Q/DQ to be switched off.");
   }
   if (!reference) {
     report.notes.emplace_back(
@@ -288,6 +297,9 @@ void add_report(CommandLine& program) {
       .add("--samples", o.samples, 1, 1 << 20,
            "that are looked at value by value")
       .show_default();
+  command.add_flag("--sensitivity", o.sensitivity,
+                   "run each layer with its Q/DQ alone, and without it: four "
+                   "inferences of the samples a layer");
   add_loss_option(command, o.loss);
   command.add("--target", o.target, "who is to run it, for lint and the graph")
       .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime")

@@ -10,30 +10,10 @@
 
 #include "charts.h"
 #include "drawing/markup.h"
+#include "tables.h"
 
 namespace octet::io {
 namespace {
-
-std::string cell(std::string_view text) {
-  return fmt::format("<td>{}</td>", markup_text(text));
-}
-
-std::string number(std::string_view text) {
-  return fmt::format("<td class=\"n\">{}</td>", text);
-}
-
-/// Rows of a table that a narrow screen scrolls.
-std::string table(const std::vector<std::string_view>& heading,
-                  const std::string& rows) {
-  std::string html = "<div class=\"scroll\"><table><thead><tr>";
-  for (const std::string_view name : heading) {
-    const bool numbers = name.starts_with('#');
-    html += fmt::format("<th scope=\"col\"{}>{}</th>",
-                        numbers ? " class=\"n\"" : "",
-                        markup_text(name.substr(numbers ? 1 : 0)));
-  }
-  return html + "</tr></thead><tbody>\n" + rows + "</tbody></table></div>\n";
-}
 
 std::string score_text(double value, bool is_share) {
   return is_share ? fmt::format("{:.2f} %", 100 * value)

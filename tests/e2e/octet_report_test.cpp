@@ -54,15 +54,17 @@ class OctetReport : public ::testing::Test {
 TEST_F(OctetReport, IsOnePageThatNamesCannotBreak) {
   const CommandResult r =
       run("report int8.onnx --data x.npy --labels y.npy --reference float.h5 "
-          "--command 'octet quantize <script>' --seconds 0.01 -o report.html");
+          "--command 'octet quantize <script>' --seconds 0.01 --sensitivity "
+          "-o report.html");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const std::string text = page();
   EXPECT_THAT(text, AllOf(HasSubstr("octet quantize &lt;script&gt;"),
                           HasSubstr("&lt;b&gt;conv&lt;/b&gt;"),
                           Not(HasSubstr("<b>conv")), Not(HasSubstr("<script")),
                           HasSubstr("prefers-color-scheme")));
-  for (const char* section : {"accuracy", "confusion", "noise", "activations",
-                              "lint", "latency", "graph"}) {
+  for (const char* section :
+       {"accuracy", "confusion", "noise", "activations", "quantizers",
+        "sensitivity", "lint", "latency", "graph"}) {
     EXPECT_THAT(text, HasSubstr(fmt::format("id=\"{}\"", section)));
   }
   const CommandResult markup =
@@ -81,7 +83,24 @@ TEST_F(OctetReport, LeavesOutWhatIsNotKnown) {
   ASSERT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(page(), AllOf(HasSubstr("No accuracy: the data has no labels"),
                             Not(HasSubstr("id=\"latency\"")),
+                            Not(HasSubstr("id=\"quantizers\"")),
                             Not(HasSubstr("id=\"confusion\""))));
+}
+
+TEST_F(OctetReport, NamesQuantizersAtFault) {
+  Model int8 = quant::quantize_model(io::load_model(folder_ / "float.h5"));
+  quant::calibrate(int8, Dataset(io::read_npy(folder_ / "x.npy"),
+                                 io::read_npy(folder_ / "y.npy")));
+  const auto q = quant::quantizers(int8)[0];
+  q->set_scale(*q->scale() / 50);
+  io::save_model(int8, folder_ / "clipped.h5");
+  const CommandResult r =
+      run("report clipped.h5 --data x.npy --seconds 0 --sensitivity -o "
+          "report.html");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(page(), AllOf(HasSubstr("<td>clipped</td>"),
+                            HasSubstr("of its values lie beyond the range"),
+                            HasSubstr("Most is lost at what")));
 }
 
 TEST_F(OctetReport, RefusesWhatItCannotTake) {

@@ -21,9 +21,12 @@
 #include <octet/io/drawing.h>
 #include <octet/io/lint.h>
 #include <octet/layers/model.h>
+#include <octet/quant/check_quantizers.h>
+#include <octet/quant/sensitivity.h>
 #include <octet/runtime/dataset.h>
 #include <octet/runtime/program.h>
 #include <octet/train/confusion_matrix.h>
+#include <octet/train/oscillations.h>
 
 namespace octet::io {
 
@@ -73,6 +76,10 @@ struct Report {
   std::optional<Comparison> comparison =
       {};  ///< of the reference and the model
   std::vector<ActivationHistogram> activations = {};
+  /// What quant::check_quantizers() found; an empty list says that all is well.
+  std::optional<std::vector<quant::QuantizerFinding>> findings = {};
+  std::optional<quant::Sensitivity> sensitivity = {};
+  std::vector<train::OscillationShare> oscillations = {};
   std::optional<train::ConfusionMatrix> confusion = {};
   std::vector<std::string> classes = {};  ///< names, or none
   std::optional<LintReport> lint = {};

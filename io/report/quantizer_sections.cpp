@@ -1,0 +1,87 @@
+// What a report says of quantizers: faults, sensitivity, oscillations.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/text_table.h>
+
+#include "drawing/markup.h"
+#include "sections.h"
+#include "tables.h"
+
+namespace octet::io {
+namespace {
+
+std::string percent(double share) {
+  return fmt::format("{:.3g} %", 100 * share);
+}
+
+std::string decibels(std::optional<double> sqnr) {
+  return sqnr ? decibels_text(*sqnr) : "";
+}
+
+}  // namespace
+
+std::string fault_section(const Report& report) {
+  if (!report.findings) return "";
+  if (report.findings->empty()) {
+    return "<p>Scales are finite, no channel is dead, no range is exceeded by "
+           "much.</p>\n";
+  }
+  std::string rows;
+  for (const quant::QuantizerFinding& each : *report.findings) {
+    rows += "<tr>" + cell(each.quantizer) + cell(to_string(each.fault)) +
+            number(percent(each.share)) + cell(each.text) + "</tr>\n";
+  }
+  return table({"quantizer", "fault", "#share", ""}, rows);
+}
+
+std::string sensitivity_section(const Report& report) {
+  if (!report.sensitivity) return "";
+  const quant::Sensitivity& s = *report.sensitivity;
+  const std::string text = s.to_string();
+  std::vector<const quant::LayerSensitivity*> worst;
+  for (const quant::LayerSensitivity& layer : s.layers) worst.push_back(&layer);
+  std::ranges::stable_sort(worst, {},
+                           [](const auto* layer) { return layer->alone.sqnr; });
+  std::string rows;
+  for (const quant::LayerSensitivity* layer : worst) {
+    rows += "<tr>" + cell(layer->layer) + number(decibels(layer->alone.sqnr)) +
+            number(decibels(layer->weights)) +
+            number(decibels(layer->activations)) +
+            number(decibels(layer->without.sqnr)) +
+            number(layer->loss_rise ? fmt::format("{:+.2g}", *layer->loss_rise)
+                                    : "") +
+            "</tr>\n";
+  }
+  return fmt::format(
+             "<p><b>{}</b></p>\n<p>Signal-to-noise ratio of the outputs on {} "
+             "samples, with Q/DQ at one layer alone (its weights, what it "
+             "reads) and at all others; loss: what rounding its weights adds "
+             "to the cross-entropy, by gradients.</p>\n",
+             markup_text(text.substr(0, text.find('\n'))),
+             group_digits(s.samples)) +
+         table(
+             {"layer", "#alone", "#weights", "#reads", "#all others", "#loss"},
+             rows);
+}
+
+std::string oscillation_section(const Report& report) {
+  if (report.oscillations.empty()) return "";
+  std::string rows;
+  for (const train::OscillationShare& each : report.oscillations) {
+    const auto share = [&](int64_t count) {
+      return percent(static_cast<double>(count) /
+                     static_cast<double>(std::max<int64_t>(1, each.weights)));
+    };
+    rows += "<tr>" + cell(each.quantizer) + number(group_digits(each.weights)) +
+            number(share(each.oscillating)) + number(share(each.frozen)) +
+            "</tr>\n";
+  }
+  return "<p>Weights that jumped to and fro between two codes at the end of "
+         "training, and those that were frozen for it.</p>\n" +
+         table({"quantizer", "#weights", "#oscillating", "#frozen"}, rows);
+}
+
+}  // namespace octet::io

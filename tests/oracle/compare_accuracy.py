@@ -1,0 +1,72 @@
+"""Whether ONNX Runtime finds the accuracies that qat_accuracy wrote down.
+
+    compare_accuracy.py FOLDER
+
+FOLDER has summary.json and a folder of files for each network and seed.
+"""
+
+import gzip
+import json
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+
+DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
+# The file of each column of the table.
+FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
+         "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4 (LSQ)": "qat_w4a4.onnx"}
+# Percent: codes that the two round to different sides, one in thousands.
+MOST_APART = 0.1
+
+
+def test_set():
+    """Images [n,1,28,28] in [0,1] and their classes."""
+    with gzip.open(DATA / "t10k-images-idx3-ubyte.gz") as file:
+        images = np.frombuffer(file.read(), np.uint8, offset=16)
+    with gzip.open(DATA / "t10k-labels-idx1-ubyte.gz") as file:
+        labels = np.frombuffer(file.read(), np.uint8, offset=8)
+    return images.reshape(-1, 1, 28, 28).astype(np.float32) / 255, labels
+
+
+def accuracy(path, images, labels):
+    """In percent, the graph computed as it is written."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    session = onnxruntime.InferenceSession(
+        str(path), options, providers=["CPUExecutionProvider"])
+    name = session.get_inputs()[0].name
+    right = 0
+    for first in range(0, len(images), 500):
+        part = slice(first, first + 500)
+        scores = session.run(None, {name: images[part]})[0]
+        right += int((scores.argmax(1) == labels[part]).sum())
+    return 100.0 * right / len(labels)
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    summary = json.loads((folder / "summary.json").read_text())
+    images, labels = test_set()
+    compared, failed = 0, 0
+    for row in summary["models"]:
+        if row["model"] == "keywords":
+            continue  # other inputs
+        for column, form in row["forms"].items():
+            if column not in FILES:
+                continue
+            for index, expected in enumerate(form["seeds"]):
+                path = folder / f"{row['model']}_{index + 1}" / FILES[column]
+                got = accuracy(path, images, labels)
+                compared += 1
+                bad = abs(got - expected) > MOST_APART
+                failed += bad
+                print(f"{'FAILED ' if bad else ''}{row['model']}, {column}: "
+                      f"Octet {expected:.2f} %, ONNX Runtime {got:.2f} %")
+    print(f"{compared} files compared, {failed} apart")
+    return 1 if failed or not compared else 0
+
+
+sys.exit(main())
