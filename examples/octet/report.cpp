@@ -210,6 +210,11 @@ void add_noise(const Options& o, const Model& model,
     report.findings = quant::check_quantizers(model, samples, {.samples = 0});
     if (o.sensitivity) {
       report.sensitivity = quant::sensitivity(model, samples, {.samples = 0});
+      if (is_onnx(o.model.what)) {
+        report.notes.emplace_back(
+            "Sensitivity of activations alone: weights of an ONNX file lie on "
+            "their grid already.");
+      }
     }
   } else if (o.sensitivity) {
     report.notes.emplace_back(

@@ -76,13 +76,14 @@ quant::QuantizeOptions partial(quant::QuantizationSpec spec) {
 }
 
 /// Weights of learned scales, and activations of `rule`.
-quant::QuantizeOptions few_bits(int weight, int activation,
-                                quant::ScaleRule rule) {
+quant::QuantizeOptions few_bits(
+    int weight, int activation, quant::ScaleRule rule,
+    quant::ScaleRule of_weights = quant::ScaleRule::learned) {
   return {.activation = {.bits = activation, .rule = rule},
           .weight = {.bits = weight,
                      .narrow_range = true,
                      .per_channel = true,
-                     .rule = quant::ScaleRule::learned}};
+                     .rule = of_weights}};
 }
 
 /// Two products in one layer, with a pair for each.
@@ -113,6 +114,9 @@ std::vector<Way> ways_of(std::string_view network) {
             {"int4_learned", few_bits(4, 4, quant::ScaleRule::learned)},
             {"int4_ema", few_bits(4, 8, quant::ScaleRule::ema)},
             {"int2_learned", few_bits(2, 8, quant::ScaleRule::learned)},
+            {"int4_log2", few_bits(4, 4, quant::ScaleRule::learned_log2,
+                                   quant::ScaleRule::learned_log2)},
+            {"int4_clip", few_bits(4, 4, quant::ScaleRule::learned_clip)},
             {"int6_last", few_bits(6, 6, quant::ScaleRule::last_value)}};
   }
   if (network == "merry") {
