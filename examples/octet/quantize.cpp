@@ -298,7 +298,7 @@ void add_quantize(CommandLine& program) {
       "--ladder", o.ladder,
       "post-training methods one after another, until the accuracy is "
       "--accuracy: calibration, equalisation, bias correction, second-order "
-      "rounding");
+      "rounding, AdaRound, block reconstruction");
   command
       .add("--accuracy", o.target, 0, 1,
            "accuracy to stop at [the float model's less 0.005]")

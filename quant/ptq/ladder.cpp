@@ -15,6 +15,7 @@
 
 #include "calibration/accuracy.h"
 #include "calibration/steps.h"
+#include "ptq/units.h"
 
 namespace octet::quant {
 namespace {
@@ -63,8 +64,17 @@ class Climb {
     Model both = rounded.clone();
     if (attempt(before + "second-order rounding", std::move(rounded))) return;
     correct_biases(both, samples_, options_.methods);
-    (void)attempt(before + "second-order rounding, bias correction",
-                  std::move(both));
+    if (attempt(before + "second-order rounding, bias correction",
+                std::move(both))) {
+      return;
+    }
+    Model learned = base.clone();
+    adaround(learned, samples_, options_.methods);
+    if (attempt(before + "AdaRound", std::move(learned))) return;
+    if (!has_blocks(base)) return;  // or it would be the same again
+    Model blocks = base.clone();
+    reconstruct_blocks(blocks, samples_, options_.methods);
+    (void)attempt(before + "block reconstruction", std::move(blocks));
   }
 
   Model quantized(const Model& model) const {

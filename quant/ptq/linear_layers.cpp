@@ -72,6 +72,24 @@ void for_each_input(const Model& model, const LinearLayer& layer,
   }
 }
 
+void expect_fixed_weights(const char* subject, const Model& model) {
+  const auto weights = weight_quantizers(model);
+  if (weights.empty()) {
+    throw ValueError(fmt::format(
+        "{}: expected layers with quantized weights, got none in '{}'; run "
+        "quantize_model first",
+        subject, model.name()));
+  }
+  for (const PlacedQuantizer& placed : weights) {
+    if (placed.quantizer->config().rule != ScaleRule::live) continue;
+    throw ValueError(fmt::format(
+        "{}: expected fixed or learned scales, got live ones of '{}', which "
+        "would follow the rounded weights. Hint: quantize_model with "
+        "`.weight.rule = ScaleRule::fixed`, then calibrate",
+        subject, placed.quantizer->name()));
+  }
+}
+
 void refuse_not_finite(const char* subject, const std::string& layer) {
   throw ValueError(fmt::format(
       "{}: expected finite values at layer '{}', got NaN or infinity. Hint: "

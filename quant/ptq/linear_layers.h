@@ -33,6 +33,10 @@ void for_each_input(const Model& model, const LinearLayer& layer,
                     const Dataset& samples, int64_t batch_size,
                     const std::function<void(const Tensor& rows)>& visit);
 
+/// Throws: ValueError beginning with `subject` unless some weights are
+/// quantized, and for live scales of theirs.
+void expect_fixed_weights(const char* subject, const Model& model);
+
 /// How the methods say that a tensor of a layer is of no use.
 [[noreturn]] void refuse_not_finite(const char* subject,
                                     const std::string& layer);

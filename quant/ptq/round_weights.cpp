@@ -120,24 +120,8 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
     throw ValueError(fmt::format(
         "round_weights: expected damping in [0,1], got {}", options.damping));
   }
+  expect_fixed_weights("round_weights", model);
   const std::vector<LinearLayer> layers = linear_layers(model);
-  bool any = false;
-  for (const LinearLayer& layer : layers) {
-    if (layer.weight == nullptr) continue;
-    any = true;
-    if (layer.weight->config().rule != ScaleRule::live) continue;
-    throw ValueError(fmt::format(
-        "round_weights: expected fixed or learned scales, got live ones of "
-        "'{}', which would follow the rounded weights. Hint: quantize_model "
-        "with `.weight.rule = ScaleRule::fixed`, then calibrate",
-        layer.weight->name()));
-  }
-  if (!any) {
-    throw ValueError(fmt::format(
-        "round_weights: expected layers with quantized weights, got none in "
-        "'{}'; run quantize_model first",
-        model.name()));
-  }
   const Dataset samples = calibration_samples(
       data_for("round_weights", model, data), options.samples, options.seed);
   ProgressLine progress("round_weights", static_cast<int64_t>(layers.size()));

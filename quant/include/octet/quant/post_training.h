@@ -9,7 +9,7 @@
 //                                                   .rule =
 //                                                   ScaleRule::fixed}});
 //   calibrate(int4, data, {.weights = WeightRange::mse});
-//   round_weights(int4, data);
+//   round_weights(int4, data);  // or adaround(), reconstruct_blocks()
 //   correct_biases(int4, data);
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace octet::quant {
 
-/// Which samples the methods look at.
+/// What the methods look at, and how long.
 struct PostTrainingOptions {
   int64_t samples = 512;  ///< as many, chosen by chance; 0: all
   uint64_t seed = 0;      ///< of that choice
@@ -31,6 +31,12 @@ struct PostTrainingOptions {
   /// added to that of each, [0, 1]. With few samples it keeps codes from
   /// fitting these alone.
   double damping = 0.01;
+  /// Of adaround() and reconstruct_blocks(): steps of Adam for each layer or
+  /// block, >= 1, of 32 samples each.
+  int64_t iterations = 1000;
+  /// Of these, too: the weight of what drives weights to their codes, finite
+  /// and >= 0, where 1 is that of the error which nearest rounding makes.
+  double lambda = 100;
 };
 
 /// What equalize() did between two layers.
@@ -57,11 +63,12 @@ struct Equalization {
 /// 4.1.
 std::vector<Equalization> equalize(Model& model);
 
-/// What round_weights() did with a layer.
+/// What a method that chooses the codes of weights did with a layer.
 struct LayerRounding {
   std::string layer = {};
-  /// Of its outputs, before activation: squared error over the sum of squares,
-  /// on the samples, rounded to nearest and as they are now.
+  /// Squared error over the sum of squares, on the samples, rounded to nearest
+  /// and as it is now: round_weights() looks at the layer's outputs before
+  /// activation, adaround() behind it, reconstruct_blocks() at its block's.
   double nearest_error = 0;
   double error = 0;
   int64_t changed = 0;       ///< weights with other codes than the nearest
@@ -80,6 +87,35 @@ struct LayerRounding {
 /// weights, which would follow the rounded ones, and for NaN or infinity.
 /// Source: Frantar et al., arXiv 2210.17323.
 std::vector<LayerRounding> round_weights(
+    Model& model, const Dataset& data, const PostTrainingOptions& options = {});
+
+/// AdaRound, layer by layer in the model's order: each weight becomes one of
+/// the two codes around it, chosen by gradient descent such that the layer, of
+/// what it reads with all layers before it quantized and rounded, makes what it
+/// makes in the float model, both behind its activation. The descent goes over
+/// shares h between the two codes and over
+///   error / error of nearest rounding + lambda * mean(1 - |2h - 1|^beta),
+/// with beta from 20 to 2, without the second term in the first fifth of the
+/// iterations. No layer is worse than nearest rounding. The same bits for any
+/// number of threads. The weights become scale * code; scales stay.
+/// For every layer with quantized weights, but those that are called in several
+/// places, or have a parameter in common with others.
+/// Keeps what one layer reads and makes, of all samples, in memory, and takes
+/// about as long as training the model on 32 * iterations samples.
+/// Throws: ValueError if the model is not calibrated, for live scales of
+/// weights, options out of range, and for NaN or infinity, naming the layer;
+/// the model is then as it was.
+/// Source: Nagel et al., "Up or down?", arXiv 2004.10568. There the error is
+/// absolute, lambda 0.01, and iterations are 10,000.
+std::vector<LayerRounding> adaround(Model& model, const Dataset& data,
+                                    const PostTrainingOptions& options = {});
+
+/// The same block by block, the roundings of all of a block's weights at once:
+/// a block is what stands between two tensors that everything passes through,
+/// one alone, as a residual block, with the activation behind it. Where the
+/// model is a chain, each layer is one.
+/// Source: Li et al., "BRECQ", arXiv 2102.05426, without its Fisher matrix.
+std::vector<LayerRounding> reconstruct_blocks(
     Model& model, const Dataset& data, const PostTrainingOptions& options = {});
 
 /// What correct_biases() did with a layer.

@@ -46,12 +46,13 @@ struct Ladder {
 /// Folds batch normalization, quantizes and calibrates (calibrate_auto, which
 /// holds out samples of its own to choose by; below 8 bits weights get scales
 /// of least square error). Then it goes on until the score is at least
-/// `target`: equalize(), correct_biases(), round_weights(), and these two
-/// together; from the second on, on the better of the models with and without
-/// equalisation. The model given stays as it is. A target that is not met is no
-/// error: `met` says so, and the best model is returned. Throws: as
-/// quantize_model() and calibrate_auto(); ValueError for a target or score that
-/// is NaN, and where there is neither a score nor labels to have one.
+/// `target`: equalize(), correct_biases(), round_weights(), these two together,
+/// adaround(), and reconstruct_blocks() where a block has several layers; from
+/// the second on, on the better of the models with and without equalisation.
+/// The model given stays as it is. A target that is not met is no error: `met`
+/// says so, and the best model is returned. Throws: as quantize_model() and
+/// calibrate_auto(); ValueError for a target or score that is NaN, and where
+/// there is neither a score nor labels to have one.
 Ladder ptq_ladder(const Model& model, const Dataset& data, double target,
                   const LadderOptions& options = {});
 

@@ -1,0 +1,130 @@
+#include "ptq/units.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <octet/quant/wrapper.h>
+
+#include "graph/chains.h"
+#include "graph/layer_facts.h"
+
+namespace octet::quant {
+namespace {
+
+// Who reads the output of each node, by place; the model itself at the end.
+std::vector<std::vector<size_t>> readers_of(const Model& model) {
+  const auto nodes = model.nodes();
+  std::map<const GraphNode*, size_t> places;
+  std::vector<std::vector<size_t>> readers(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    places[nodes[i].get()] = i;
+    for (const SymbolicTensor& x : nodes[i]->inputs) {
+      readers[places.at(x.node.get())].push_back(i);
+    }
+  }
+  for (const SymbolicTensor& y : model.outputs()) {
+    readers[places.at(y.node.get())].push_back(nodes.size());
+  }
+  return readers;
+}
+
+bool is_input(const GraphNode& node) { return node.inputs.empty(); }
+
+Model up_to(const Model& model, const std::vector<size_t>& places) {
+  std::vector<SymbolicTensor> outputs;
+  for (const size_t i : places) outputs.push_back({model.nodes()[i]});
+  const auto inputs = model.inputs();
+  return Model({inputs.begin(), inputs.end()}, std::move(outputs));
+}
+
+}  // namespace
+
+std::vector<Unit> units_of(const Model& model, UnitKind kind) {
+  const auto nodes = model.nodes();
+  const auto readers = readers_of(model);
+  std::vector<Unit> result;
+  Unit unit;
+  size_t open = 0;  // where the outputs of earlier nodes are read last
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const size_t last = readers[i].empty() ? i : readers[i].back();
+    if (!is_input(*nodes[i])) {
+      unit.nodes.push_back(i);
+      if (kind == UnitKind::layer || open <= i) {
+        result.push_back(std::exchange(unit, {}));
+      }
+    }
+    open = std::max(open, last);
+  }
+  if (!unit.nodes.empty()) result.push_back(unit);
+  for (Unit& each : result) {
+    for (size_t last = each.nodes.back(); readers[last].size() == 1;) {
+      last = readers[last][0];
+      if (last == nodes.size() ||
+          role_of(*nodes[last]->layer) != LayerRole::activation ||
+          is_softmax(*nodes[last])) {
+        break;
+      }
+      each.nodes.push_back(last);
+    }
+    const auto within = [&](size_t i) {
+      return std::ranges::binary_search(each.nodes, i);
+    };
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (within(i) && !std::ranges::all_of(readers[i], within)) {
+        each.outputs.push_back(i);
+      } else if (!within(i) && std::ranges::any_of(readers[i], within)) {
+        each.inputs.push_back(i);
+      }
+    }
+  }
+  return result;
+}
+
+bool has_blocks(const Model& model) {
+  const auto weighted = [&](size_t i) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*model.nodes()[i]->layer);
+    return wrapper != nullptr && !wrapper->weights().empty();
+  };
+  return std::ranges::any_of(
+      units_of(model, UnitKind::block), [&](const Unit& unit) {
+        return std::ranges::count_if(unit.nodes, weighted) > 1;
+      });
+}
+
+Model before(const Model& model, const Unit& unit) {
+  return up_to(model, unit.inputs);
+}
+
+Model through(const Model& model, const Unit& unit) {
+  return up_to(model, unit.outputs);
+}
+
+Model alone(Model& model, const Unit& unit) {
+  std::map<const GraphNode*, SymbolicTensor> made;
+  const auto made_of = [&](const std::vector<size_t>& places) {
+    std::vector<SymbolicTensor> result;
+    for (const size_t i : places) {
+      result.push_back(made.at(model.nodes()[i].get()));
+    }
+    return result;
+  };
+  for (const size_t i : unit.inputs) {
+    const Shape& shape = model.nodes()[i]->shape;
+    made[model.nodes()[i].get()] = input(shape.slice(1, shape.rank()));
+  }
+  for (const size_t i : unit.nodes) {
+    const GraphNode& node = *model.nodes()[i];
+    std::vector<SymbolicTensor> inputs;
+    for (const SymbolicTensor& x : node.inputs) {
+      inputs.push_back(made.at(x.node.get()));
+    }
+    const auto layer = std::ranges::find(model.layers(), node.layer.get(),
+                                         [](const auto& l) { return l.get(); });
+    made[&node] = call(*layer, std::move(inputs));
+  }
+  return Model(made_of(unit.inputs), made_of(unit.outputs));
+}
+
+}  // namespace octet::quant
