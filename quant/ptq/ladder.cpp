@@ -92,29 +92,8 @@ class Climb {
   }
 
   double score(const Model& model) const {
-    double result = 0;
-    if (options_.score) {
-      result = options_.score(model, held_out_);
-    } else {
-      const auto classes = classes_of("ptq_ladder", model, held_out_);
-      if (classes.empty()) {
-        throw ValueError(
-            "ptq_ladder: expected labels that are classes of [n,classes], got "
-            "none. Hint: LadderOptions::score");
-      }
-      std::vector<Tensor> outputs;
-      const int64_t step = options_.methods.batch_size;
-      for (int64_t at = 0; at < held_out_.size(); at += step) {
-        const int64_t count = std::min(step, held_out_.size() - at);
-        outputs.push_back(
-            std::move(model.predict(held_out_.batch(at, count).inputs)[0]));
-      }
-      result = accuracy_of(outputs, classes);
-    }
-    if (std::isnan(result)) {
-      throw ValueError("ptq_ladder: expected a score, got nan");
-    }
-    return result;
+    return score_samples("ptq_ladder", model, held_out_, options_.score,
+                         options_.methods.batch_size);
   }
 
   // Whether the target is met.
