@@ -1,17 +1,16 @@
 """The accuracy table of results.sh: trains, judges the files, writes rows."""
 
 import argparse
-import gzip
 import json
 import pathlib
 import subprocess
 import sys
 
-import numpy as np
 import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
+sys.path.insert(0, str(ROOT / "tests/oracle"))
+from fashion_mnist import FOLDER as DATA, test_set  # noqa: E402
 # With what makes large ones fit images of 28x28.
 NETWORKS = {
     "resnet20": [],
@@ -24,15 +23,6 @@ NETWORKS = {
                  "--optimizer", "adamw"],
 }
 POLICIES = ["tensorrt", "toolkit", "patterns"]
-
-
-def test_set(folder):
-    """Images [n,1,28,28] in [0,1] and their classes."""
-    with gzip.open(folder / "t10k-images-idx3-ubyte.gz") as file:
-        images = np.frombuffer(file.read(), np.uint8, offset=16)
-    with gzip.open(folder / "t10k-labels-idx1-ubyte.gz") as file:
-        labels = np.frombuffer(file.read(), np.uint8, offset=8)
-    return images.reshape(-1, 1, 28, 28).astype(np.float32) / 255, labels
 
 
 def accuracy(path, images, labels):

@@ -84,8 +84,7 @@ const Recipe kRecipes[] = {
 const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
                                         "vit_tiny"};
 const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
-// Its kernels differ most from channel to channel.
-constexpr std::string_view kDepthwise = "mobilenet_v1_025";
+constexpr std::string_view kDepthwise = "mobilenet_v1_025";  // of scales
 
 const Recipe& recipe_of(const std::string& network) {
   std::vector<std::string> names;

@@ -5,29 +5,19 @@
 FOLDER has summary.json and a folder of files for each network and seed.
 """
 
-import gzip
 import json
 import pathlib
 import sys
 
-import numpy as np
 import onnxruntime
 
-DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
+from fashion_mnist import test_set
+
 # The file of each column of the table.
 FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
          "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4 (LSQ)": "qat_w4a4.onnx"}
 # Percent: codes that the two round to different sides, one in thousands.
 MOST_APART = 0.1
-
-
-def test_set():
-    """Images [n,1,28,28] in [0,1] and their classes."""
-    with gzip.open(DATA / "t10k-images-idx3-ubyte.gz") as file:
-        images = np.frombuffer(file.read(), np.uint8, offset=16)
-    with gzip.open(DATA / "t10k-labels-idx1-ubyte.gz") as file:
-        labels = np.frombuffer(file.read(), np.uint8, offset=8)
-    return images.reshape(-1, 1, 28, 28).astype(np.float32) / 255, labels
 
 
 def accuracy(path, images, labels):
