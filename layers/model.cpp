@@ -292,10 +292,16 @@ Variable Model::regularization_loss() const {
   const auto include = [&](const Variable& part) {
     sum = sum ? add(sum, part) : part;
   };
-  for (const Parameter& p : parameters()) {
-    if (p.regularizer.none() || !p.variable.requires_grad()) continue;
+  std::unordered_set<uint64_t> known;
+  const auto include_parameter = [&](const Parameter& p) {
+    if (p.regularizer.none() || !p.variable.requires_grad()) return;
+    if (!known.insert(p.variable.id()).second) return;
     include(octet::regularization_loss(p.variable, p.regularizer.l1,
                                        p.regularizer.l2));
+  };
+  for (const Parameter& p : parameters()) include_parameter(p);
+  for (const auto& layer : layers_) {
+    for (const Parameter& p : layer->moving_scales()) include_parameter(p);
   }
   for (const Variable& part : regularization_losses_) include(part);
   return sum;

@@ -72,6 +72,17 @@ class Watch final : public Oscillations {
         const bool moves = placed.quantizer->enabled() &&
                            parameter.variable.requires_grad() && !has(placed);
         if (!moves) continue;
+        if (options_.freeze_above > 0 &&
+            placed.quantizer->config().rule == quant::ScaleRule::live) {
+          throw ValueError(fmt::format(
+              "oscillations: expected fixed or learned scales to freeze "
+              "weights "
+              "on, got live ones of '{}', which follow the weights. Hint: "
+              "`.weight.rule = quant::ScaleRule::learned` in quantize_model, "
+              "or "
+              "damping",
+              placed.quantizer->name()));
+        }
         watch(placed.quantizer, parameter);
       }
     }

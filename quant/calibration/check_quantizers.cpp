@@ -83,9 +83,10 @@ class Check {
     const int64_t fallen = q.scales_at_floor();
     if (fallen > 0) {
       add(q, QuantizerFault::collapsed, share_of(fallen, std::ssize(scales)),
-          fmt::format("{} of {} scales fell to a hundredth of where they "
-                      "began. Hint: a smaller learning rate or scale_rate",
-                      fallen, scales.size()));
+          fmt::format(
+              "{} of {} scales fell to a hundredth of where they "
+              "began. Hint: a smaller learning rate, or scale_rate with SGD",
+              fallen, scales.size()));
     }
     return true;
   }
@@ -199,7 +200,12 @@ std::map<const Quantizer*, Count> counts_of(Model& model,
   std::map<const Quantizer*, Counter*> counters;
   const Quantizers activations = activation_ranges(model);
   for (const auto& each : activations) {
-    if (!each->enabled() || !each->calibrated()) continue;
+    if (!each->enabled()) continue;
+    // Its scale is still to come from training.
+    if (!each->calibrated()) {
+      each->set_enabled(false);
+      continue;
+    }
     Counter*& counter = counters[each.get()];
     // The quantizer owns it.
     each->start_observing({.observer = [&counter, q = each.get()] {
@@ -289,7 +295,8 @@ std::vector<QuantizerFinding> check_quantizers(const Model& given,
   if (check.found(QuantizerFault::not_finite)) return check.take();
   const auto counts = counts_of(model, samples, options.batch_size);
   for (const Quantizer* q : activations) {
-    check.look_at_activation(*q, counts.at(q));
+    const auto found = counts.find(q);
+    if (found != counts.end()) check.look_at_activation(*q, found->second);
   }
   return check.take();
 }

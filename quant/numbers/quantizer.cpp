@@ -142,8 +142,7 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
   if (config_.rule == ScaleRule::learned_clip) {
     return {.scale = scale_,
             .gradient_factor = rate / (high * high),
-            .slope = ScaleSlope::none,
-            .decay = rate * 2 * config_.clip_decay};
+            .slope = ScaleSlope::none};
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
   return {.scale = scale_,

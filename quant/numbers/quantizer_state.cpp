@@ -41,78 +41,79 @@ Config Quantizer::state() const {
 }
 
 void Quantizer::restore(const Config& state) {
-  with_context([&] { return fmt::format("in quantizer '{}'", name_); },
-               [&] {
-                 const auto floats = [](const Config& list) {
-                   std::vector<float> values;
-                   for (const Config& s : list.as_list()) {
-                     values.push_back(static_cast<float>(s.as_number()));
-                   }
-                   return values;
-                 };
-                 Quantizer made(name_, config_);
-                 made.set_enabled(state.at("enabled").as_bool());
-                 if (const Config* scale = state.find("scale")) {
-                   made.set_scale(static_cast<float>(scale->as_number()));
-                 }
-                 if (const Config* list = state.find("scales")) {
-                   made.set_scales(floats(*list));
-                 }
-                 // To the bit: a logarithm of the scale would not be.
-                 if (const Config* list = state.find("log2_scales")) {
-                   const std::vector<float> leaf = floats(*list);
-                   if (leaf.size() != made.scales().size()) {
-                     throw ValueError(
-                         fmt::format("expected logarithms of {} scales, got {}",
-                                     made.scales().size(), leaf.size()));
-                   }
-                   const Tensor value = Tensor::of(
-                       made.scale_.shape(), std::span<const float>(leaf));
-                   const Tensor scale = made.as_scale(value);
-                   made.check_scales(scale.f32(), config_.per_channel);
-                   made.put_leaf(value, made.floor_);
-                 }
-                 if (const Config* list = state.find("floor")) {
-                   const std::vector<float> floor = floats(*list);
-                   made.check_scales(floor, config_.per_channel);
-                   if (floor.size() != made.scales().size()) {
-                     throw ValueError(
-                         fmt::format("expected a floor for {} scales, got "
-                                     "{}",
-                                     made.scales().size(), floor.size()));
-                   }
-                   made.floor_ = Tensor::of(made.scale_.shape(),
-                                            std::span<const float>(floor));
-                 }
-                 if (const Config* frozen = state.find("frozen")) {
-                   made.frozen_ = frozen->as_bool();
-                 }
-                 if (const Config* steps = state.find("steps")) {
-                   made.steps_ = steps->as_int();
-                 }
-                 if (const Config* observer = state.find("observer")) {
-                   made.start_observing(calibration_options_from(*observer));
-                   if (made.observing())
-                     made.observer_->restore(observer->at("state"));
-                 }
-                 enabled_ = made.enabled_;
-                 steps_ = made.steps_;
-                 followed_.reset();
-                 if (made.scale_) {
-                   put_leaf(made.scale_.value(), made.floor_);
-                 } else {
-                   scale_ = {};
-                   floor_ = {};
-                 }
-                 set_frozen(made.frozen_);
-                 observer_ = std::move(made.observer_);
-                 observer_options_ = made.observer_options_;
-                 last_observed_.reset();
-                 // No variable has this id.
-                 if (observer_ != nullptr && observer_->range()) {
-                   last_observed_ = std::numeric_limits<uint64_t>::max();
-                 }
-               });
+  with_context(
+      [&] { return fmt::format("in quantizer '{}'", name_); },
+      [&] {
+        const auto floats = [](const Config& list) {
+          std::vector<float> values;
+          for (const Config& s : list.as_list()) {
+            values.push_back(static_cast<float>(s.as_number()));
+          }
+          return values;
+        };
+        Quantizer made(name_, config_);
+        made.set_enabled(state.at("enabled").as_bool());
+        if (const Config* scale = state.find("scale")) {
+          made.set_scale(static_cast<float>(scale->as_number()));
+        }
+        if (const Config* list = state.find("scales")) {
+          made.set_scales(floats(*list));
+        }
+        // To the bit: a logarithm of the scale would not be.
+        const Config* logarithms = state.find("log2_scales");
+        if (logarithms != nullptr && config_.rule == ScaleRule::learned_log2) {
+          const std::vector<float> leaf = floats(*logarithms);
+          if (leaf.size() != made.scales().size()) {
+            throw ValueError(
+                fmt::format("expected logarithms of {} scales, got {}",
+                            made.scales().size(), leaf.size()));
+          }
+          const Tensor value =
+              Tensor::of(made.scale_.shape(), std::span<const float>(leaf));
+          const Tensor scale = made.as_scale(value);
+          made.check_scales(scale.f32(), config_.per_channel);
+          made.put_leaf(value, made.floor_);
+        }
+        if (const Config* list = state.find("floor")) {
+          const std::vector<float> floor = floats(*list);
+          made.check_scales(floor, config_.per_channel);
+          if (floor.size() != made.scales().size()) {
+            throw ValueError(
+                fmt::format("expected a floor for {} scales, got "
+                            "{}",
+                            made.scales().size(), floor.size()));
+          }
+          made.floor_ =
+              Tensor::of(made.scale_.shape(), std::span<const float>(floor));
+        }
+        if (const Config* frozen = state.find("frozen")) {
+          made.frozen_ = frozen->as_bool();
+        }
+        if (const Config* steps = state.find("steps")) {
+          made.steps_ = steps->as_int();
+        }
+        if (const Config* observer = state.find("observer")) {
+          made.start_observing(calibration_options_from(*observer));
+          if (made.observing()) made.observer_->restore(observer->at("state"));
+        }
+        enabled_ = made.enabled_;
+        steps_ = made.steps_;
+        followed_.reset();
+        if (made.scale_) {
+          put_leaf(made.scale_.value(), made.floor_);
+        } else {
+          scale_ = {};
+          floor_ = {};
+        }
+        set_frozen(made.frozen_);
+        observer_ = std::move(made.observer_);
+        observer_options_ = made.observer_options_;
+        last_observed_.reset();
+        // No variable has this id.
+        if (observer_ != nullptr && observer_->range()) {
+          last_observed_ = std::numeric_limits<uint64_t>::max();
+        }
+      });
 }
 
 }  // namespace octet::quant

@@ -89,13 +89,20 @@ Budget budget_of(const MixedOptions& options) {
             }};
   }
   // By what is saved where the score alone decides how much.
-  return {"mean_bits", options.mean_bits.value_or(6), mean_bits};
+  return {"mean_bits", options.mean_bits.value_or(std::max(6, options.narrow)),
+          mean_bits};
 }
 
 void check(const MixedOptions& options) {
   if (options.narrow < 2 || options.narrow >= kWide) {
     throw ValueError(fmt::format("auto_mixed: expected narrow in [2,7], got {}",
                                  options.narrow));
+  }
+  if (options.quantize.weight.bits != kWide) {
+    throw ValueError(fmt::format(
+        "auto_mixed: expected quantize.weight of 8 bits, some of which become "
+        "narrow, got {}",
+        options.quantize.weight.bits));
   }
   const int budgets = options.mean_bits.has_value() +
                       options.bytes.has_value() + options.latency.has_value() +

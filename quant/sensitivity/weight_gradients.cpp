@@ -1,10 +1,13 @@
 #include "sensitivity/weight_gradients.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/ops.h>
+
+#include "graph/layer_facts.h"
 
 namespace octet::quant {
 namespace {
@@ -40,18 +43,32 @@ std::vector<Weight> weights_of(const Model& model) {
   return result;
 }
 
+// Whether the outputs are probabilities or logits; nothing where they are
+// neither.
+std::optional<bool> gives_logits(const Model& model) {
+  const Layer& last = float_layer(*model.outputs()[0].node->layer);
+  const std::string activation = last.activation();
+  if (activation == "softmax") return false;
+  const bool logits =
+      activation == "linear" && role_of(last) == LayerRole::linear;
+  return logits ? std::optional(true) : std::nullopt;
+}
+
 }  // namespace
 
 std::map<std::string, double> weight_loss_rises(
     const Model& model, const Dataset& samples,
     std::span<const int64_t> classes) {
   std::vector<Weight> weights = weights_of(model);
+  const std::optional<bool> logits = gives_logits(model);
+  if (weights.empty() || !logits) return {};
   for (int64_t n = 0; n < samples.size(); ++n) {
     const Batch batch = samples.batch(n, 1);
     const Variable y = model(
         std::vector<Variable>(batch.inputs.begin(), batch.inputs.end()))[0];
     softmax_cross_entropy(
-        y, Tensor::of({1}, classes.subspan(static_cast<size_t>(n), 1)))
+        y, Tensor::of({1}, classes.subspan(static_cast<size_t>(n), 1)),
+        {.from_logits = logits})
         .backward();
     for (const Variable& each : model.trainable_variables()) {
       const auto weight = std::ranges::find_if(weights, [&](const Weight& w) {

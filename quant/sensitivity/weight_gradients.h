@@ -14,7 +14,7 @@ namespace octet::quant {
 /// the sum, over its weights, of the mean squared gradient of the samples'
 /// cross-entropies times the squared rounding error. The mean of squared
 /// gradients stands for the Hessian's diagonal. Quantizers of `model` must be
-/// off.
+/// off. Empty for a model that ends in neither softmax nor a linear layer.
 /// Source: Dong et al., "HAWQ-V2", arXiv 1911.03852, with the empirical Fisher
 /// information in place of the trace, as in Kim et al., BRECQ, arXiv
 /// 2102.05426, section 3.2.

@@ -326,9 +326,17 @@ std::vector<Parameter> BaseQuantizeWrapper::moving_scales() const {
     if (!scale) continue;
     std::string site = to_string(placed.site);
     std::ranges::replace(site, ' ', '_');
-    result.push_back({.name = site + "/scale",
-                      .variable = scale,
-                      .trainable = quantizer.config().learns()});
+    const QuantizerConfig& config = quantizer.config();
+    Parameter parameter{.name = site + "/scale",
+                        .variable = scale,
+                        .trainable = config.learns()};
+    // PACT's penalty of the range, whose gradients are 1/high of the scale's,
+    // as a step of the range is that of a step of the scale. A regularizer adds
+    // it once, however many layers read the tensor.
+    if (config.rule == ScaleRule::learned_clip) {
+      parameter.regularizer.l2 = config.scale_rate * config.clip_decay;
+    }
+    result.push_back(std::move(parameter));
   }
   return result;
 }

@@ -50,7 +50,6 @@ struct ScaleTarget {
   float factor = 1;
   bool log2 = false;
   float between = 1;  // factor of what lies between the ends of the grid
-  float decay = 0;
 };
 
 struct Expression {

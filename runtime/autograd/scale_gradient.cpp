@@ -10,7 +10,7 @@
 namespace octet::autograd {
 
 float scale_gradient(double sum, float scale, const ScaleTarget& target) {
-  double result = sum * target.factor + double{target.decay} * scale;
+  double result = sum * target.factor;
   if (target.log2) result *= scale * std::numbers::ln2;
   return static_cast<float>(result);
 }

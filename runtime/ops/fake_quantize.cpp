@@ -94,8 +94,7 @@ autograd::ScaleTarget scale_target(const LearnedScale& learned) {
   return {.node = learned.scale.node().get(),
           .factor = learned.gradient_factor,
           .log2 = learned.log2,
-          .between = learned.slope == ScaleSlope::rounding ? 1.0f : 0.0f,
-          .decay = learned.decay};
+          .between = learned.slope == ScaleSlope::rounding ? 1.0f : 0.0f};
 }
 
 Variable fake_quantize(const Variable& x, const LearnedScale& learned,
@@ -105,11 +104,10 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
         "fake_quantize: expected a grid without a scale beside one that "
         "learns, got one with");
   }
-  for (const float factor : {learned.gradient_factor, learned.decay}) {
-    if (std::isfinite(factor)) continue;
-    throw ValueError(fmt::format(
-        "fake_quantize: expected a finite gradient_factor and decay, got {}",
-        factor));
+  if (!std::isfinite(learned.gradient_factor)) {
+    throw ValueError(
+        fmt::format("fake_quantize: expected a finite gradient_factor, got {}",
+                    learned.gradient_factor));
   }
   Grid grid = given;
   grid.scale = learned.log2 ? scales_of_log2(learned.scale.value())

@@ -162,6 +162,12 @@ TEST(CheckQuantizers, PassesOverWhatIsSwitchedOff) {
   EXPECT_THAT(found(model), IsEmpty());
 }
 
+TEST(CheckQuantizers, TakesScalesThatAreStillToCome) {
+  const Model model =
+      quantize_model(quickstart(), {.activation = {.rule = ScaleRule::ema}});
+  EXPECT_THAT(found(model), IsEmpty());
+}
+
 TEST(CheckQuantizers, RefusesWhatItCannotCheck) {
   EXPECT_THAT(error_of<ValueError>(
                   [] { (void)check_quantizers(quickstart(), images()); }),

@@ -142,12 +142,11 @@ TEST(LogarithmicScale, LearnsInAModel) {
   }
 }
 
-TEST(ClippedScale, IsMovedByWhatIsClippedAndByItsDecay) {
+TEST(ClippedScale, IsMovedByWhatIsClipped) {
   QuantizerConfig config{.bits = 4,
                          .rule = ScaleRule::learned_clip,
                          .is_signed = false,
-                         .scale_rate = 1,
-                         .clip_decay = 0.125f};
+                         .scale_rate = 1};
   Quantizer q("q", config);
   q.set_scale(0.2f);  // alpha = 15 * 0.2 = 3
   const Variable x(Tensor::of({2, 3}, {0.5f, 2.9f, 3.5f, 0.0f, 8.0f, 1.23f}),
@@ -157,12 +156,39 @@ TEST(ClippedScale, IsMovedByWhatIsClippedAndByItsDecay) {
   const Variable y = q(x, Mode::training);
   EXPECT_FLOAT_EQ(y.value().f32()[2], 3.0f);
   sum(y * Variable(weights)).backward();
-  // dL/dalpha = (4 + 16) + 2 * 0.125 * 3; a step of alpha is 15 of the scale.
-  const double alpha_gradient = 20 + 2 * 0.125 * 3;
-  EXPECT_NEAR(q.moving_scale().grad().item(), alpha_gradient / 15, 1e-5);
+  // dL/dalpha = 4 + 16; a step of alpha is 15 of the scale.
+  EXPECT_NEAR(q.moving_scale().grad().item(), 20.0 / 15, 1e-5);
   // PACT: dy/dx is 1 up to alpha, 0 beyond.
   EXPECT_THAT(std::vector<float>(x.grad().f32().begin(), x.grad().f32().end()),
               ::testing::ElementsAre(1, 2, 0, 8, 0, 32));
+}
+
+// Two layers read the tensor, and its range is drawn to zero once.
+TEST(ClippedScale, IsDrawnToZeroOnceHoweverManyRead) {
+  const SymbolicTensor x = input({3}, "x");
+  const SymbolicTensor h = ReLU()(Dense({.units = 4, .name = "first"})(x));
+  const SymbolicTensor y = Add()({Dense({.units = 2, .name = "a"})(h),
+                                  Dense({.units = 2, .name = "b"})(h)});
+  Model model = quantize_model(Model(x, y),
+                               {.activation = {.bits = 4,
+                                               .rule = ScaleRule::learned_clip,
+                                               .scale_rate = 0.5f,
+                                               .clip_decay = 0.125f}});
+  calibrate(model, samples(20, {3}));
+  prepare_qat(model);
+  const Variable loss = model.regularization_loss();
+  ASSERT_TRUE(loss);
+  loss.backward();
+  int64_t scales = 0;
+  for (const auto& q : quantizers(model)) {
+    if (!q->config().learns()) continue;
+    ++scales;
+    // Of alpha = scale * high: 0.5 * 2 * 0.125 * alpha, in steps of the scale.
+    EXPECT_FLOAT_EQ(q->moving_scale().grad().item(),
+                    0.5f * 2 * 0.125f * *q->scale())
+        << q->name();
+  }
+  EXPECT_GE(scales, 2);
 }
 
 TEST(ClippedScale, IsNotForWeights) {

@@ -199,6 +199,37 @@ TEST(Sensitivity, FindsTheRiseOfTheLossByGradients) {
   EXPECT_THAT(s.to_string(), HasSubstr("adds to the cross-entropy"));
 }
 
+// Logits and the softmax of them have the same cross-entropy.
+TEST(Sensitivity, FindsTheSameRiseBehindASoftmax) {
+  const SymbolicTensor x = input({4}, "x");
+  double rises[2];
+  for (const bool softmax : {false, true}) {
+    const Model model =
+        calibrated_on(Model(x,
+                            Dense({.units = 3,
+                                   .activation = softmax ? "softmax" : "linear",
+                                   .name = "dense"})(x),
+                            {.seed = 5}),
+                      samples(20, {4}), {});
+    const Sensitivity s = sensitivity(model, samples(20, {4}));
+    ASSERT_TRUE(layer_of(s, "dense").loss_rise);
+    rises[softmax ? 1 : 0] = *layer_of(s, "dense").loss_rise;
+  }
+  EXPECT_NEAR(rises[1], rises[0], 1e-5 * rises[0]);
+}
+
+TEST(Sensitivity, LeavesOutTheRiseOfWhatHasNone) {
+  const SymbolicTensor x = input({4}, "x");
+  const Model sigmoid = calibrated_on(
+      Model(x, Dense({.units = 3, .activation = "sigmoid", .name = "d"})(x)),
+      samples(20, {4}), {});
+  EXPECT_FALSE(layer_of(sensitivity(sigmoid, samples(20, {4})), "d").loss_rise);
+  Model frozen = calibrated_on(Model(x, Dense({.units = 3, .name = "d"})(x)),
+                               samples(20, {4}), {});
+  frozen.set_trainable(false);
+  EXPECT_FALSE(layer_of(sensitivity(frozen, samples(20, {4})), "d").loss_rise);
+}
+
 TEST(Sensitivity, MakesASpecOfWhatToLeaveInFloat) {
   Model model = calibrated(chain());
   const auto bad = quantizer_of(model, "re_lu");

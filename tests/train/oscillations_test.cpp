@@ -131,16 +131,15 @@ Dataset unlearnable() {
   return Dataset(noise({256, 2}), labels);
 }
 
-Model quantized_blobs() {
+Model quantized_blobs(quant::ScaleRule rule = quant::ScaleRule::live) {
   const SymbolicTensor x = input({2}, "x");
   const SymbolicTensor h = ReLU()(Dense({.units = 16})(x));
   const Model plain(x, Dense({.units = 3})(h), {.seed = 3});
-  Model model = quant::quantize_model(
-      plain, {.activation = {.bits = 4},
-              .weight = {.bits = 3,
-                         .narrow_range = true,
-                         .per_channel = true,
-                         .rule = quant::ScaleRule::live}});
+  Model model = quant::quantize_model(plain, {.activation = {.bits = 4},
+                                              .weight = {.bits = 3,
+                                                         .narrow_range = true,
+                                                         .per_channel = true,
+                                                         .rule = rule}});
   quant::calibrate(model, blobs(256));
   quant::prepare_qat(model);
   return model;
@@ -179,7 +178,7 @@ TEST(Oscillations, GoOnWithAFitToTheSameBits) {
   const OscillationOptions freezing{.momentum = 0.1f, .freeze_above = 0.05f};
   const auto checkpoints = std::make_shared<MemoryCheckpoints>(30);
   const auto run = [&](const OscillationOptions& watching, bool resume) {
-    Model model = quantized_blobs();
+    Model model = quantized_blobs(quant::ScaleRule::fixed);
     const auto watch = oscillations(watching);
     FitOptions options = options_with(watch);
     options.checkpoints = checkpoints;
@@ -213,6 +212,12 @@ TEST(Oscillations, RefuseWhatTheyCannotWatch) {
         HasSubstr("oscillations: expected damping in [0,1]"));
   }
   EXPECT_THROW((void)oscillations({.momentum = 0}), ValueError);
+  EXPECT_THAT(error_of<ValueError>([] {
+                Model live = quantized_blobs();
+                fit(live, blobs(64),
+                    options_with(oscillations({.freeze_above = 0.1f})));
+              }),
+              HasSubstr("got live ones of 'dense/kernel'"));
   const SymbolicTensor x = input({2}, "x");
   Model plain(x, Dense({.units = 3})(x));
   EXPECT_THAT(error_of<ValueError>([&] {

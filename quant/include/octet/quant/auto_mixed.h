@@ -21,7 +21,8 @@ struct LayerLatency {
 };
 
 struct MixedOptions {
-  // The budget: one of these four; if none is given, a mean of 6 bits.
+  // The budget: one of these four; if none is given, a mean of 6 bits, or of
+  // `narrow` if that is more.
   /// Bits a quantized weight has at most, on average; [narrow, 8].
   std::optional<double> mean_bits = {};
   /// Bytes that the codes of all quantized weights take at most, as many to a

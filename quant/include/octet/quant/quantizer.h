@@ -43,13 +43,14 @@ enum class ScaleRule {
   /// Source: Esser et al., arXiv 1902.08153.
   learned,
   /// likewise, as a logarithm (trained quantization thresholds, TQT) whose
-  /// gradient has no factor: for Adam, whose steps are then a share of the
-  /// scale. Source: Jain et al., arXiv 1903.08066.
+  /// gradient has no factor but scale_rate: for Adam, whose steps are then a
+  /// share of the scale. Source: Jain et al., arXiv 1903.08066.
   learned_log2,
   /// of activations: likewise, moved by what is clipped alone, and drawn
   /// towards zero (PACT). The range alpha = scale * high is what the optimizer
   /// sees: dL/dalpha = sum of dy where x >= alpha, less that where
-  /// x <= -alpha, plus 2 * clip_decay * alpha.
+  /// x <= -alpha, plus 2 * clip_decay * alpha, which is part of
+  /// Model::regularization_loss().
   /// Source: Choi et al., arXiv 1805.06085, section 3.
   learned_clip,
 };

@@ -40,9 +40,10 @@ struct LayerSensitivity {
   std::optional<double> activations = {};  ///< of what it reads (or writes)
   /// By how much rounding its weights raises the cross-entropy, to second
   /// order: half the sum of mean squared gradients times squared rounding
-  /// errors, over 64 of the samples at most. Where labels are classes and
-  /// weights take gradients. Source: as Kim et al., BRECQ, arXiv 2102.05426,
-  /// section 3.2, with the gradients of weights.
+  /// errors, over 64 of the samples at most. Where accuracy is the score, the
+  /// model ends in softmax or a linear layer, and the weights take gradients.
+  /// Source: as Kim et al., BRECQ, arXiv 2102.05426, section 3.2, with
+  /// gradients of weights.
   std::optional<double> loss_rise = {};
   /// The worst of the tensors that it reads: a name of `tensors`.
   std::string tensor = {};

@@ -24,7 +24,8 @@ struct OscillationOptions {
   float momentum = 0.01f;
   /// A weight whose frequency is above this, at the end of training, stays at
   /// its mean code from then on; it is allowed ten times as much at the
-  /// beginning, falling along a cosine. [0, 1]; 0: none is frozen.
+  /// beginning, falling along a cosine. [0, 1]; 0: none is frozen. Not for
+  /// weights with live scales, which would follow the frozen ones.
   float freeze_above = 0;
   /// At the end of training, rising along a cosine from 0 at the beginning:
   /// after each step a weight moves this share of the way to the value of its
@@ -54,7 +55,8 @@ class Oscillations : public Callback {
 };
 
 /// Throws: ValueError for options out of range; as the fit begins, for a model
-/// without quantized weights.
+/// without quantized weights that train, and for live scales to freeze on. What
+/// is switched on or off later is no matter.
 std::shared_ptr<Oscillations> oscillations(
     const OscillationOptions& options = {});
 

@@ -32,7 +32,6 @@ struct LearnedScale {
   /// Whether `scale` holds the binary logarithm of the scale, of any sign.
   bool log2 = false;
   ScaleSlope slope = ScaleSlope::rounding;
-  float decay = 0;  ///< so many times the scale is added to its gradient
 };
 
 /// The same with a scale that takes a gradient, the sum over its tensor or
