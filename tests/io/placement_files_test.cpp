@@ -188,7 +188,8 @@ TEST(PlanFile, TellsThePointAndTheKeyAtFault) {
   EXPECT_THAT(
       plan_refusal("\"scale\": \"live\"", "\"scale\": \"alive\""),
       HasSubstr(
-          "expected fixed, live, ema, last_value or learned, got 'alive'"));
+          "expected fixed, live, ema, last_value, learned (LSQ), learned_log2 "
+          "(TQT) or learned_clip (PACT), got 'alive'"));
   EXPECT_THAT(plan_refusal("\"group\"", "\"groups\""),
               HasSubstr("expected an entry 'group'"));
   EXPECT_THAT(plan_refusal("\"bits\": 8", "\"bits\": 8, \"zero_point\": 3"),
