@@ -67,10 +67,9 @@ std::vector<std::string> AccuracyTable::missed() const {
     for (size_t i = 0; i < row.accuracies.size(); ++i) {
       const Accuracy& a = row.accuracies[i];
       if (a.seeds.empty() || a.met()) continue;
-      lines.push_back(
-          fmt::format("{}, {}: expected at least {:.2f} %, got "
-                      "{:.2f} %",
-                      row.name, columns[i], *a.least, a.mean()));
+      lines.push_back(fmt::format(
+          "{}, {}: expected at {} {:.2f} %, got {:.2f} %", row.name, columns[i],
+          a.least ? "least" : "most", a.least ? *a.least : *a.most, a.mean()));
     }
   }
   return lines;

@@ -21,6 +21,7 @@
 #include <octet/octet.h>
 #include <octet/runtime/near_names.h>
 
+#include "accuracy_recipes.h"
 #include "accuracy_table.h"
 #include "checkpoint_options.h"
 #include "command_line.h"
@@ -31,6 +32,7 @@ using namespace octet;
 
 namespace {
 
+using namespace program::recipes;
 using program::print;
 
 struct Options {
@@ -44,48 +46,6 @@ struct Options {
   program::CheckpointOptions checkpoint;
 };
 
-// The forms that a network takes, in the order of the columns.
-enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
-const std::vector<std::string> kColumns = {
-    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4 (LSQ)"};
-// The forms of the second table, where a tensor of weights has one scale.
-enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
-const std::vector<std::string> kScaleColumns = {
-    "one scale a tensor", "equalised", "fine-tuned", "one scale a channel"};
-
-// How far below the float model each form may be, in percent of the images;
-// of `fp32` the least accuracy. None: reported alone.
-using Gates = std::array<std::optional<double>, kForms>;
-
-struct Recipe {
-  std::string_view network;
-  double alpha = 0;        // 0: the network's own
-  int64_t patch_size = 0;  // likewise
-  bool adamw = false;
-  bool patterns = false;  // the pattern route in place of the policy
-  Gates gates = {};
-  Gates quick_gates = {};
-};
-
-// Of 60,000 images; --quick takes some of them.
-const Recipe kRecipes[] = {
-    {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7}},
-    {.network = "mobilenet_v1_025",
-     .gates = {89.0, 0.3, 0.0, 2.5, 2.5},
-     .quick_gates = {70.0, 1.0, 2.0, 6.0, 8.0}},
-    {.network = "vit_tiny",
-     .alpha = 0.333,
-     .patch_size = 4,
-     .adamw = true,
-     .patterns = true,
-     .gates = {std::nullopt, 0.5, 0.1}},
-    {.network = "resnet8", .quick_gates = {77.0, 0.5, 1.0, 2.0, 2.0}},
-};
-const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
-                                        "vit_tiny"};
-const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
-constexpr std::string_view kDepthwise = "mobilenet_v1_025";  // of scales
-
 const Recipe& recipe_of(const std::string& network) {
   std::vector<std::string> names;
   for (const Recipe& recipe : kRecipes) {
@@ -96,16 +56,6 @@ const Recipe& recipe_of(const std::string& network) {
       fmt::format("expected a network with a recipe, got '{}'{}", network,
                   suggest_names(network, names)));
 }
-
-// How long and how fast a quantized model is fine-tuned, as shares of the float
-// training.
-struct Tuning {
-  double epochs;
-  double rate;
-  float weight_decay;
-};
-constexpr Tuning kTuning8 = {1.0 / 3, 0.1, 0};
-constexpr Tuning kTuning4 = {2.0 / 3, 0.3, 1e-4f};
 
 // With weights of 4 bits, as well as the ladder's methods can.
 Model climbed(const Model& model, const Dataset& data) {
@@ -120,6 +70,13 @@ Model climbed(const Model& model, const Dataset& data) {
   return std::move(ladder.model);
 }
 
+// In percent of the test images; nothing where it was not measured.
+using ScaleAccuracies = std::array<std::optional<double>, kScales>;
+struct Accuracies {
+  std::array<std::optional<double>, kForms> forms;
+  ScaleAccuracies scales;
+};
+
 // One network with one seed.
 class Job {
  public:
@@ -127,8 +84,9 @@ class Job {
       uint64_t seed)
       : options_(options), recipe_(recipe), data_(data), seed_(seed) {}
 
-  std::array<std::optional<double>, kForms> run() {
-    std::array<std::optional<double>, kForms> result;
+  Accuracies run() const {
+    Accuracies accuracies;
+    auto& result = accuracies.forms;
     const Model model = trained();
     result[fp32] = accuracy("FP32", model);
     Model int8 = quantized(model, {});
@@ -136,7 +94,7 @@ class Job {
     result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
     fine_tune(int8, kTuning8, "qat_int8");
     result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
-    if (recipe_.patterns) return result;
+    if (recipe_.patterns) return accuracies;
     result[ptq_w4a8] =
         accuracy("PTQ W4A8", climbed(model, calibration_data()), "ptq_w4a8");
     const train::QatPreset& four = train::qat_preset("int4");
@@ -144,13 +102,10 @@ class Job {
     quant::calibrate(int4, calibration_data(), four.calibration());
     fine_tune(int4, kTuning4, "qat_w4a4");
     result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
-    if (recipe_.network == kDepthwise) compare_scales(model);
-    return result;
-  }
-
-  // Of the second table, if the network is in it.
-  const std::array<std::optional<double>, kScales>& scales() const {
-    return scales_;
+    if (recipe_.network == kDepthwise) {
+      accuracies.scales = compared_scales(model);
+    }
+    return accuracies;
   }
 
  private:
@@ -180,7 +135,10 @@ class Job {
     if (!recipe_.patterns) return quant::quantize_model(model, options);
     const quant::TransformResult found =
         quant::transform(model, quant::tensorrt_patterns());
-    return quant::insert_qdq(found.model, found.matches);
+    return quant::insert_qdq(found.model, found.matches,
+                             {.activation = options.activation,
+                              .weight = options.weight,
+                              .bits = options.bits});
   }
 
   // Statistics of batch normalization follow the weights: at this rate frozen
@@ -197,20 +155,22 @@ class Job {
   }
 
   // INT8 with one scale for all of a layer's weights, and what helps.
-  void compare_scales(const Model& model) {
+  ScaleAccuracies compared_scales(const Model& model) const {
+    ScaleAccuracies result;
     quant::QuantizeOptions one;
     one.weight.per_channel = false;
     const Model folded = quant::fold_batch_norm(model);
-    scales_[per_tensor] =
+    result[per_tensor] =
         accuracy("one scale a tensor", calibrated(folded, one));
-    scales_[per_channel] =
+    result[per_channel] =
         accuracy("one scale a channel", calibrated(folded, {}));
     Model equal = folded.clone();
     quant::equalize(equal);
-    scales_[equalized] = accuracy("equalised", calibrated(equal, one));
+    result[equalized] = accuracy("equalised", calibrated(equal, one));
     Model live = calibrated(model, one);
     fine_tune(live, kTuning8, "qat_per_tensor");
-    scales_[tuned] = accuracy("one scale a tensor, fine-tuned", live);
+    result[tuned] = accuracy("one scale a tensor, fine-tuned", live);
+    return result;
   }
   Model calibrated(const Model& model,
                    const quant::QuantizeOptions& options) const {
@@ -269,7 +229,6 @@ class Job {
   const Recipe& recipe_;
   const io::TrainTest& data_;
   uint64_t seed_;
-  std::array<std::optional<double>, kScales> scales_;
 };
 
 void set_gates(program::AccuracyRow& row, const Gates& gates) {
@@ -332,9 +291,10 @@ void run(const Options& o) {
     const Recipe& recipe = recipe_of(network);
     program::AccuracyRow row{network, {}}, scales_row{network, {}};
     for (int64_t seed = 1; seed <= o.seeds; ++seed) {
-      Job job(o, recipe, data, static_cast<uint64_t>(seed));
-      row.add_seed(job.run());
-      scales_row.add_seed(job.scales());
+      const Accuracies found =
+          Job(o, recipe, data, static_cast<uint64_t>(seed)).run();
+      row.add_seed(found.forms);
+      scales_row.add_seed(found.scales);
     }
     set_gates(row, o.quick ? recipe.quick_gates : recipe.gates);
     table.rows.push_back(row);
@@ -349,8 +309,7 @@ void run(const Options& o) {
 
   print(fmt::format("\n{}\n{}", table.to_string(),
                     scales.rows.empty() ? "" : scales.to_string() + "\n"));
-  const std::filesystem::path file =
-      std::filesystem::path(o.out) / "summary.json";
+  const auto file = std::filesystem::path(o.out) / "summary.json";
   write_file(file, io::to_json(Config()
                                    .set("training_images", data.train.size())
                                    .set("test_images", data.test.size())

@@ -1,0 +1,64 @@
+// What qat_accuracy trains, and how accurate each form has to be.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace octet::program::recipes {
+
+// The forms that a network takes, in the order of the columns.
+enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
+inline const std::vector<std::string> kColumns = {
+    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4 (LSQ)"};
+// The forms of the second table, where a tensor of weights has one scale.
+enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
+inline const std::vector<std::string> kScaleColumns = {
+    "one scale a tensor", "equalised", "fine-tuned", "one scale a channel"};
+
+// How far below the float model each form may be, in percent of the images;
+// of `fp32` the least accuracy. None: reported alone.
+using Gates = std::array<std::optional<double>, kForms>;
+
+struct Recipe {
+  std::string_view network;
+  double alpha = 0;        // 0: the network's own
+  int64_t patch_size = 0;  // likewise
+  bool adamw = false;
+  bool patterns = false;  // the pattern route in place of the policy
+  Gates gates = {};
+  Gates quick_gates = {};
+};
+
+// Of 60,000 images; --quick takes some of them.
+inline const Recipe kRecipes[] = {
+    {.network = "resnet20", .gates = {93.0, 0.15, 0.0, 1.0, 0.7}},
+    {.network = "mobilenet_v1_025",
+     .gates = {89.0, 0.3, 0.0, 2.5, 2.5},
+     .quick_gates = {70.0, 1.0, 2.0, 6.0, 8.0}},
+    {.network = "vit_tiny",
+     .alpha = 0.333,
+     .patch_size = 4,
+     .adamw = true,
+     .patterns = true,
+     .gates = {std::nullopt, 0.5, 0.1}},
+    {.network = "resnet8", .quick_gates = {77.0, 0.5, 1.0, 2.0, 2.0}},
+};
+inline const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
+                                               "vit_tiny"};
+inline const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
+inline constexpr std::string_view kDepthwise = "mobilenet_v1_025";  // of scales
+
+// How long and how fast a quantized model is fine-tuned, as shares of the float
+// training.
+struct Tuning {
+  double epochs;
+  double rate;
+  float weight_decay;
+};
+inline constexpr Tuning kTuning8 = {1.0 / 3, 0.1, 0};
+inline constexpr Tuning kTuning4 = {2.0 / 3, 0.3, 1e-4f};
+
+}  // namespace octet::program::recipes
