@@ -10,7 +10,7 @@ import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/oracle"))
-from fashion_mnist import FOLDER as DATA, test_set  # noqa: E402
+from fashion_mnist import FOLDER as DATA, accuracy, test_set  # noqa: E402
 # With what makes large ones fit images of 28x28.
 NETWORKS = {
     "resnet20": [],
@@ -25,17 +25,9 @@ NETWORKS = {
 POLICIES = ["tensorrt", "toolkit", "patterns"]
 
 
-def accuracy(path, images, labels):
-    """That of a file in ONNX Runtime, in percent."""
-    session = onnxruntime.InferenceSession(
+def session_of(path):
+    return onnxruntime.InferenceSession(
         str(path), providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    right = 0
-    for first in range(0, len(images), 500):
-        part = slice(first, first + 500)
-        scores = session.run(None, {name: images[part]})[0]
-        right += int((scores.argmax(1) == labels[part]).sum())
-    return 100.0 * right / len(labels)
 
 
 def train(network, policy, arguments):
@@ -79,7 +71,7 @@ def main():
         outs = [train(network, policy, arguments) for policy in policies]
         summaries = [json.loads((out / "summary.json").read_text())
                      for out in outs]
-        judged = [accuracy(out / f"{network}.int8.onnx",
+        judged = [accuracy(session_of(out / f"{network}.int8.onnx"),
                            images * summary["input_scale"], labels)
                   for out, summary in zip(outs, summaries)]
         floats = {f"{summary['fp32_accuracy']:.2f}" for summary in summaries}

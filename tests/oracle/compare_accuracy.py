@@ -11,7 +11,7 @@ import sys
 
 import onnxruntime
 
-from fashion_mnist import test_set
+from fashion_mnist import accuracy, test_set
 
 # The file of each column of the table.
 FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
@@ -20,20 +20,13 @@ FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
 MOST_APART = 0.1
 
 
-def accuracy(path, images, labels):
-    """In percent, the graph computed as it is written."""
+def session_of(path):
+    """The graph computed as it is written."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = (
         onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
-    session = onnxruntime.InferenceSession(
+    return onnxruntime.InferenceSession(
         str(path), options, providers=["CPUExecutionProvider"])
-    name = session.get_inputs()[0].name
-    right = 0
-    for first in range(0, len(images), 500):
-        part = slice(first, first + 500)
-        scores = session.run(None, {name: images[part]})[0]
-        right += int((scores.argmax(1) == labels[part]).sum())
-    return 100.0 * right / len(labels)
 
 
 def main():
@@ -49,7 +42,7 @@ def main():
                 continue
             for index, expected in enumerate(form["seeds"]):
                 path = folder / f"{row['model']}_{index + 1}" / FILES[column]
-                got = accuracy(path, images, labels)
+                got = accuracy(session_of(path), images, labels)
                 compared += 1
                 bad = abs(got - expected) > MOST_APART
                 failed += bad
