@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -287,21 +288,27 @@ std::vector<SymbolicTensor> Model::operator()(
   return outputs;
 }
 
+std::vector<Parameter> Model::regularized_parameters() const {
+  std::vector<Parameter> all = parameters();
+  for (const auto& layer : layers_) {
+    std::ranges::copy(layer->moving_scales(), std::back_inserter(all));
+  }
+  std::unordered_set<uint64_t> known;
+  std::erase_if(all, [&](const Parameter& p) {
+    return p.regularizer.none() || !p.variable.requires_grad() ||
+           !known.insert(p.variable.id()).second;
+  });
+  return all;
+}
+
 Variable Model::regularization_loss() const {
   Variable sum;
   const auto include = [&](const Variable& part) {
     sum = sum ? add(sum, part) : part;
   };
-  std::unordered_set<uint64_t> known;
-  const auto include_parameter = [&](const Parameter& p) {
-    if (p.regularizer.none() || !p.variable.requires_grad()) return;
-    if (!known.insert(p.variable.id()).second) return;
+  for (const Parameter& p : regularized_parameters()) {
     include(octet::regularization_loss(p.variable, p.regularizer.l1,
                                        p.regularizer.l2));
-  };
-  for (const Parameter& p : parameters()) include_parameter(p);
-  for (const auto& layer : layers_) {
-    for (const Parameter& p : layer->moving_scales()) include_parameter(p);
   }
   for (const Variable& part : regularization_losses_) include(part);
   return sum;

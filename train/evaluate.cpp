@@ -3,7 +3,6 @@
 #include <cstring>
 #include <ostream>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,23 +25,15 @@
 namespace octet::train {
 namespace {
 
-/// That of the parameters and of scales that learn:
-/// Model::regularization_loss() also has that of outputs, from the last pass in
-/// training.
+/// That of the parameters alone: Model::regularization_loss() also has that of
+/// outputs, from the last pass in training.
 double regularization_of_parameters(const Model& model) {
   double sum = 0;
-  std::unordered_set<uint64_t> known;
-  const auto include = [&](const Parameter& p) {
-    if (p.regularizer.none() || !p.variable.requires_grad()) return;
-    if (!known.insert(p.variable.id()).second) return;
+  for (const Parameter& p : model.regularized_parameters()) {
     sum += double{
         regularization_loss(p.variable, p.regularizer.l1, p.regularizer.l2)
             .value()
             .item()};
-  };
-  for (const Parameter& p : model.parameters()) include(p);
-  for (const auto& layer : model.layers()) {
-    for (const Parameter& p : layer->moving_scales()) include(p);
   }
   return sum;
 }

@@ -80,7 +80,10 @@ class [[nodiscard]] Model {
   std::vector<SymbolicTensor> operator()(
       const std::vector<SymbolicTensor>& inputs);
 
-  /// To add to the loss: that of the parameters' regularizers, and of what
+  /// The parameters, and scales that learn, each once, that take gradients and
+  /// have a regularizer.
+  std::vector<Parameter> regularized_parameters() const;
+  /// To add to the loss: that of regularized_parameters(), and of what
   /// layers regularize in the latest pass in training. Empty if there is none.
   /// Shapes: -> [].
   Variable regularization_loss() const;
