@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -67,6 +68,12 @@ float larger_magnitude(float top, float magnitude) {
 }
 
 }  // namespace
+
+ElementScales::ElementScales(const Shape& shape, const Grid& grid)
+    : inner_(static_cast<size_t>(channels_of(shape, grid).inner)) {
+  const auto scales = std::as_const(grid.scale).f32();
+  scales_.assign(scales.begin(), scales.end());
+}
 
 float quantize(float x, float scale, int low, int high) {
   float v = x / scale;

@@ -190,20 +190,15 @@ class Watch final : public Oscillations {
     watched_.push_back(std::move(each));
   }
 
-  // body(index, value, scale), rows of the channel axis in parallel.
+  // body(index, value, scale), in parallel.
   template <class Body>
   static void for_each(const Tensor& value, const Grid& grid, Body body) {
-    const Shape& shape = value.shape();
-    const int axis = grid.axis < 0 ? grid.axis + shape.rank() : grid.axis;
-    const auto inner =
-        static_cast<size_t>(shape.slice(axis + 1, shape.rank()).size());
-    const auto scales = std::as_const(grid.scale).f32();
+    const ElementScales scales(value.shape(), grid);
     const auto from = value.f32();
     parallel_chunks(value.size(), [&](int64_t first, int64_t last, int64_t) {
       for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(last);
            ++i) {
-        body(i, from[i],
-             scales[grid.per_channel() ? i / inner % scales.size() : 0]);
+        body(i, from[i], scales[i]);
       }
     });
   }

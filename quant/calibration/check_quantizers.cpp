@@ -98,16 +98,12 @@ class Check {
     if (!finite) return not_finite(q, value);
     if (!look_at_scales(q)) return;
     const Grid grid = q.grid(value, parameter.channel_axis);
-    const auto scales = std::as_const(grid.scale).f32();
-    const Shape& shape = value.shape();
-    const int axis = grid.axis < 0 ? grid.axis + shape.rank() : grid.axis;
-    const auto inner =
-        static_cast<size_t>(shape.slice(axis + 1, shape.rank()).size());
-    std::vector<Count> channels(scales.size());
+    const ElementScales scales(value.shape(), grid);
+    std::vector<Count> channels(static_cast<size_t>(grid.scale.size()));
     const auto values = value.f32();
     for (size_t i = 0; i < values.size(); ++i) {
-      const size_t c = grid.per_channel() ? i / inner % scales.size() : 0;
-      channels[c].add(values[i], scales[c], grid.low, grid.high);
+      channels[scales.channel(i)].add(values[i], scales[i], grid.low,
+                                      grid.high);
     }
     int64_t zeros = 0, zero_codes = 0;
     Count all;

@@ -60,14 +60,7 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
       second_moments(model, layer, samples, options.batch_size);
   const Tensor& kernel = part.kernel().variable.value();
   const Grid grid = layer.weight->grid(kernel, part.kernel().channel_axis);
-  const int axis =
-      grid.axis < 0 ? grid.axis + kernel.shape().rank() : grid.axis;
-  const auto inner = static_cast<size_t>(
-      kernel.shape().slice(axis + 1, kernel.shape().rank()).size());
-  const auto scale_at = [&](size_t element) {
-    const auto scales = grid.scale.f32();
-    return scales[grid.per_channel() ? element / inner % scales.size() : 0];
-  };
+  const ElementScales scale_of(kernel.shape(), grid);
 
   LayerRounding result{.layer = layer.name(), .skipped = {}};
   Tensor rounded(kernel.shape());
@@ -83,9 +76,9 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
         const float w = kernel.f32()[at];
         if (!std::isfinite(w)) refuse_not_finite("round_weights", layer.name());
         weights(k, m) = w;
-        nearest(k, m) = quantize(w, scale_at(at), grid.low, grid.high);
+        nearest(k, m) = quantize(w, scale_of[at], grid.low, grid.high);
       }
-      scales.push_back(scale_at(part.element(g, 0, m)));
+      scales.push_back(scale_of[part.element(g, 0, m)]);
     }
     const auto sum = [](const std::vector<double>& values) {
       return std::accumulate(values.begin(), values.end(), 0.0);
@@ -98,7 +91,7 @@ LayerRounding round_layer(const Model& model, const LinearLayer& layer,
     for (int64_t m = 0; m < part.outputs(); ++m) {
       for (int64_t k = 0; k < part.inputs(); ++k) {
         const size_t at = part.element(g, k, m);
-        rounded.f32()[at] = scale_at(at) * static_cast<float>(codes(k, m));
+        rounded.f32()[at] = scale_of[at] * static_cast<float>(codes(k, m));
         result.changed += codes(k, m) != nearest(k, m) ? 1 : 0;
       }
     }

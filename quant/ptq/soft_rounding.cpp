@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include <octet/runtime/parallel.h>
 
@@ -20,21 +19,15 @@ float stretched_sigmoid(float v) {
 }  // namespace
 
 SoftRounding::SoftRounding(const Tensor& weights, const Grid& grid)
-    : shape_(weights.shape()) {
-  const auto scales = std::as_const(grid.scale).f32();
-  scales_.assign(scales.begin(), scales.end());
-  if (grid.per_channel()) {
-    const int axis = grid.axis < 0 ? grid.axis + shape_.rank() : grid.axis;
-    inner_ = static_cast<size_t>(shape_.slice(axis + 1, shape_.rank()).size());
-  }
+    : shape_(weights.shape()), scale_(weights.shape(), grid) {
   const auto w = weights.f32();
   for (size_t i = 0; i < w.size(); ++i) {
-    const float x = w[i] / scale_at(i);
+    const float x = w[i] / scale_[i];
     const float low = std::clamp(std::floor(x), static_cast<float>(grid.low),
                                  static_cast<float>(grid.high - 1));
     const float share = std::clamp(x - low, 0.0f, 1.0f);
     low_.push_back(low);
-    nearest_.push_back(quantize(w[i], scale_at(i), grid.low, grid.high));
+    nearest_.push_back(quantize(w[i], scale_[i], grid.low, grid.high));
     v_.push_back(-std::log(kStretch / (share - kShift) - 1));
   }
   mean_.resize(v_.size());
@@ -45,7 +38,7 @@ template <class Code>
 Tensor SoftRounding::times_scale(const Code& code) const {
   Tensor result(shape_);
   const auto to = result.f32();
-  for (size_t i = 0; i < to.size(); ++i) to[i] = scale_at(i) * code(i);
+  for (size_t i = 0; i < to.size(); ++i) to[i] = scale_[i] * code(i);
   return result;
 }
 
@@ -81,7 +74,7 @@ void SoftRounding::step(const Tensor& gradient, double lambda, double beta) {
       float dv = 0;
       if (h >= 0 && h <= 1) {
         const float sigmoid = (h - kShift) / kStretch;
-        float dh = dw[i] * scale_at(i);
+        float dh = dw[i] * scale_[i];
         if (pull > 0) {
           const float d = 2 * h - 1;
           dh -= pull * std::copysign(std::pow(std::fabs(d), power), d);

@@ -35,15 +35,11 @@ class SoftRounding {
   int64_t size() const { return static_cast<int64_t>(v_.size()); }
 
  private:
-  float scale_at(size_t i) const {
-    return scales_[i / inner_ % scales_.size()];
-  }
   template <class Code>
   Tensor times_scale(const Code& code) const;
 
   Shape shape_;
-  std::vector<float> scales_;
-  size_t inner_ = 1;                  // weights in a row that have one of them
+  ElementScales scale_;
   std::vector<float> low_, nearest_;  // codes
   std::vector<float> v_;
   std::vector<float> mean_, square_;  // of the gradients, as Adam keeps them

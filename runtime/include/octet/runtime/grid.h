@@ -11,7 +11,9 @@
 // https://onnx.ai/onnx/operators/onnx__QuantizeLinear.html
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <octet/runtime/tensor.h>
 
@@ -26,6 +28,22 @@ struct Grid {
 
   bool empty() const { return scale.empty(); }
   bool per_channel() const { return !empty() && scale.shape().rank() == 1; }
+};
+
+/// Which scale of a grid each element of a tensor has.
+class ElementScales {
+ public:
+  /// Throws: ShapeError if a scale per channel does not fit.
+  ElementScales(const Shape& shape, const Grid& grid);
+  /// The place of an element's scale, and the scale.
+  size_t channel(size_t element) const {
+    return element / inner_ % scales_.size();
+  }
+  float operator[](size_t element) const { return scales_[channel(element)]; }
+
+ private:
+  std::vector<float> scales_;
+  size_t inner_;  // elements in a row that have one of them
 };
 
 /// The code of `x` as a float holding an integer.
