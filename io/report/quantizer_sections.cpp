@@ -40,19 +40,15 @@ std::string fault_section(const Report& report) {
 std::string sensitivity_section(const Report& report) {
   if (!report.sensitivity) return "";
   const quant::Sensitivity& s = *report.sensitivity;
-  const std::string text = s.to_string();
-  std::vector<const quant::LayerSensitivity*> worst;
-  for (const quant::LayerSensitivity& layer : s.layers) worst.push_back(&layer);
-  std::ranges::stable_sort(worst, {},
-                           [](const auto* layer) { return layer->alone.sqnr; });
+  const std::string text = s.blame();
   std::string rows;
-  for (const quant::LayerSensitivity* layer : worst) {
-    rows += "<tr>" + cell(layer->layer) + number(decibels(layer->alone.sqnr)) +
-            number(decibels(layer->weights)) +
-            number(decibels(layer->activations)) +
-            number(decibels(layer->without.sqnr)) +
-            number(layer->loss_rise ? fmt::format("{:+.2g}", *layer->loss_rise)
-                                    : "") +
+  for (const quant::LayerSensitivity& layer : s.by_sqnr()) {
+    rows += "<tr>" + cell(layer.layer) + number(decibels(layer.alone.sqnr)) +
+            number(decibels(layer.weights)) +
+            number(decibels(layer.activations)) +
+            number(decibels(layer.without.sqnr)) +
+            number(layer.loss_rise ? fmt::format("{:+.2g}", *layer.loss_rise)
+                                   : "") +
             "</tr>\n";
   }
   return fmt::format(

@@ -47,12 +47,17 @@ std::string score_text(const Sensitivity& s, std::optional<double> score) {
                                     : fmt::format("{:.4f}", *score);
 }
 
-std::string blame(const Sensitivity& s) {
-  const std::vector<Part> parts = worst_first(s);
+constexpr const char* kRise =
+    "; loss: what rounding its weights adds to the cross-entropy, by gradients";
+
+}  // namespace
+
+std::string Sensitivity::blame() const {
+  const std::vector<Part> parts = worst_first(*this);
   if (parts.empty()) return "Nothing is quantized.\n";
   const Part& worst = parts.front();
   const TensorSensitivity* tensor =
-      worst.weights ? nullptr : find_tensor(s, worst.layer->tensor);
+      worst.weights ? nullptr : find_tensor(*this, worst.layer->tensor);
   const bool clips = tensor != nullptr && tensor->clipped > kMuchClipped;
   std::string text =
       worst.weights
@@ -74,7 +79,7 @@ std::string blame(const Sensitivity& s) {
     text +=
         fmt::format(", any other part {} or more", decibels_text(next->sqnr));
   }
-  text += fmt::format(", all together {}.\n", decibels_text(s.all.sqnr));
+  text += fmt::format(", all together {}.\n", decibels_text(all.sqnr));
   const char* const hint =
       clips ? "a wider range: calibrate by the largest magnitudes (max)"
       : worst.weights
@@ -83,22 +88,16 @@ std::string blame(const Sensitivity& s) {
   return fmt::format("{}Hint: {}\n", text, hint);
 }
 
-std::vector<const LayerSensitivity*> worst_alone(const Sensitivity& s) {
-  std::vector<const LayerSensitivity*> sorted;
-  for (const LayerSensitivity& layer : s.layers) sorted.push_back(&layer);
-  std::ranges::stable_sort(sorted, {}, [](const LayerSensitivity* layer) {
-    return layer->alone.sqnr;
+std::vector<LayerSensitivity> Sensitivity::by_sqnr() const {
+  std::vector<LayerSensitivity> sorted = layers;
+  std::ranges::stable_sort(sorted, {}, [](const LayerSensitivity& layer) {
+    return layer.alone.sqnr;
   });
   return sorted;
 }
 
-constexpr const char* kRise =
-    "; loss: what rounding its weights adds to the cross-entropy, by gradients";
-
-}  // namespace
-
 std::string Sensitivity::to_string() const {
-  std::string text = blame(*this);
+  std::string text = blame();
   if (float_score) {
     text += fmt::format("{}: float {}, quantized {}\n", score_name,
                         score_text(*this, float_score),
@@ -114,12 +113,12 @@ std::string Sensitivity::to_string() const {
   by_layer.add_row({"layer", "alone", "weights", "reads", score_name,
                     "all others", score_name, rise ? "loss" : ""});
   by_layer.add_rule();
-  for (const LayerSensitivity* layer : worst_alone(*this)) {
+  for (const LayerSensitivity& layer : by_sqnr()) {
     by_layer.add_row(
-        {layer->layer, decibels(layer->alone.sqnr), decibels(layer->weights),
-         decibels(layer->activations), score_text(*this, layer->alone.score),
-         decibels(layer->without.sqnr), score_text(*this, layer->without.score),
-         layer->loss_rise ? fmt::format("+{:.2g}", *layer->loss_rise) : ""});
+        {layer.layer, decibels(layer.alone.sqnr), decibels(layer.weights),
+         decibels(layer.activations), score_text(*this, layer.alone.score),
+         decibels(layer.without.sqnr), score_text(*this, layer.without.score),
+         layer.loss_rise ? fmt::format("+{:.2g}", *layer.loss_rise) : ""});
   }
   TextTable by_tensor({Align::left, Align::right, Align::right});
   by_tensor.add_row({"tensor", "SQNR", "clipped"});
@@ -145,9 +144,9 @@ QuantizationSpec Sensitivity::exclude(int64_t count) const {
         fmt::format("exclude: expected a count >= 0, got {}", count));
   }
   QuantizationSpec spec;
-  for (const LayerSensitivity* layer : worst_alone(*this)) {
+  for (const LayerSensitivity& layer : by_sqnr()) {
     if (count-- == 0) break;
-    spec.add(layer->layer, {.quantize_input = false, .quantize_weight = false});
+    spec.add(layer.layer, {.quantize_input = false, .quantize_weight = false});
   }
   return spec;
 }

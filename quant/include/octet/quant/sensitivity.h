@@ -64,13 +64,16 @@ struct Sensitivity {
   std::vector<LayerSensitivity> layers = {};    ///< in the model's order
   std::vector<TensorSensitivity> tensors = {};  ///< likewise
 
+  /// The layers, those that lose most alone first.
+  std::vector<LayerSensitivity> by_sqnr() const;
   /// A spec that leaves `count` layers in float, those that lose most alone:
   /// `quantize_model(model, {.spec = found.exclude(2)})`.
   /// Throws: ValueError for a count below 0.
   QuantizationSpec exclude(int64_t count) const;
 
-  /// What is to blame and what helps, in a sentence; then the layers and the
-  /// tensors, worst first.
+  /// What is to blame, and what helps: a line each.
+  std::string blame() const;
+  /// blame(); then the layers and the tensors, worst first.
   std::string to_string() const;
 };
 
