@@ -18,10 +18,9 @@ TEST(ReportPage, ListsWeightsThatOscillate) {
                           .weights = 400,
                           .oscillating = 50,
                           .frozen = 3}};
-  EXPECT_THAT(to_html(report),
-              AllOf(HasSubstr("id=\"oscillations\""),
-                    HasSubstr("&lt;conv&gt;/kernel"), HasSubstr("12.5 %"),
-                    HasSubstr("0.75 %")));
+  EXPECT_THAT(to_html(report), AllOf(HasSubstr("id=\"oscillations\""),
+                                     HasSubstr("&lt;conv&gt;/kernel"),
+                                     HasSubstr("12.5 %"), HasSubstr("0.75 %")));
 }
 
 }  // namespace
