@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,11 +31,11 @@ std::string import_refusal(const onnx::ModelProto& model,
 TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
   const onnx::ModelProto model =
       graph_model("(float[N,3,8,8] x) => (float[N,3,8,8] y, float[N,3,8,8] z)",
-               "a = Sin (x)\n"
-               "b = Relu (a)\n"
-               "y = Cos (b)\n"
-               "c = Erf (x)\n"
-               "z = Add (c, x)");
+                  "a = Sin (x)\n"
+                  "b = Relu (a)\n"
+                  "y = Cos (b)\n"
+                  "c = Erf (x)\n"
+                  "z = Add (c, x)");
   // What only follows from these is not told.
   EXPECT_THAT(import_refusal(model),
               AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Sin)"),
@@ -80,12 +81,13 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
   EXPECT_THAT(said("t = Constant <value = int64[4] {1,1,1000000,1}> ()\n"
                    "y = Tile (x, t)"),
               HasSubstr("got axis 2 1000000 times"));
-  EXPECT_THAT(said("s = Constant <value_floats = [1.0, 1.0, 1.3333334, 1.0]>"
-                   " ()\n"
-                   "r = Constant <value_floats = [0.0]> ()\n"
-                   "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
-                   "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
-              HasSubstr("expected pixels that no rounding decides"));
+  EXPECT_THAT(
+      said("s = Constant <value_floats = [1.0, 1.0, 1.3333334, 1.0]>"
+           " ()\n"
+           "r = Constant <value_floats = [0.0]> ()\n"
+           "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
+           "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
+      HasSubstr("expected pixels that no rounding decides"));
   EXPECT_THAT(said("y = Celu <alpha = 2.0> (x)"),
               HasSubstr("alpha: expected 1"));
   EXPECT_THAT(said("t = Constant <value_float = 0.0> ()\n y = Div (t, x)"),
@@ -99,7 +101,7 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
                    "y = Resize <mode = \"linear\"> (x, r, s)"),
               HasSubstr("expected factors that give whole sizes of images"));
   EXPECT_THAT(said("y = LogSoftmax <axis = 0> (x)"),
-              HasSubstr("axis: expected one of a sample, got 0"));
+              HasSubstr("axis: expected one of a sample, got that of samples"));
   EXPECT_THAT(said("y = Mul (x, k)"),
               HasSubstr("expected one number, or one a channel"));
   EXPECT_THAT(said("y = Softmax <axis = 0> (x)"),
@@ -107,16 +109,17 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
   EXPECT_THAT(said("y = Concat <axis = 0> (x, x)"),
               HasSubstr("axis: expected one of a sample"));
   EXPECT_THAT(said("y = Transpose <perm = [1,0,2,3]> (x)"),
-              HasSubstr("expected the samples on axis 0"));
-  EXPECT_THAT(said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
-                   "y = Pad <mode = \"reflect\"> (x, p)"),
-              HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
+              HasSubstr("expected the samples on an axis of their own"));
+  EXPECT_THAT(
+      said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
+           "y = Pad <mode = \"reflect\"> (x, p)"),
+      HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
 }
 
 TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
   const auto said = [](int64_t opset, const std::string& nodes) {
-    onnx::ModelProto model =
-        graph_model("(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
+    onnx::ModelProto model = graph_model(
+        "(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
     model.mutable_opset_import(0)->set_version(opset);
     return import_refusal(model);
   };
@@ -187,26 +190,26 @@ TEST(OnnxImportGraphs, LeavesWhatIsRepeatedForEachSampleToTheFile) {
   // The sum of a token over the samples is no sum of one token.
   const onnx::ModelProto model =
       graph_model("(float[N,2,3] x) => (float[N,2,3] y)",
-               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
-               "s = Shape (x)\n"
-               "e = Expand (t, s)\n"
-               "y = Add (x, e)");
+                  "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+                  "s = Shape (x)\n"
+                  "e = Expand (t, s)\n"
+                  "y = Add (x, e)");
   EXPECT_THAT(import_refusal(model), HasSubstr("repeated for each sample"));
   const onnx::ModelProto summed =
       graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
-               "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
-               "s = Shape (x)\n"
-               "e = Expand (t, s)\n"
-               "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
-               "y = Add (x, a)");
+                  "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
+                  "s = Shape (x)\n"
+                  "e = Expand (t, s)\n"
+                  "a = ReduceMean <axes = [0], keepdims = 1> (e)\n"
+                  "y = Add (x, a)");
   EXPECT_THAT(import_refusal(summed), HasSubstr("ReduceMean"));
 }
 
 TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
   onnx::ModelProto model =
       graph_model("(float[N,3,9,7] image) => (float[N,4,7,5] features)",
-               "a = Conv <kernel_shape = [3,3]> (image, w)\n"
-               "features = Relu (a)");
+                  "a = Conv <kernel_shape = [3,3]> (image, w)\n"
+                  "features = Relu (a)");
   model.mutable_graph()->mutable_node(0)->set_name("/layer1/layer1.0/Conv");
   add_noise(model, "w", {4, 3, 3, 3});
   const TempFolder folder;
@@ -227,16 +230,16 @@ TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
 
 TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
   onnx::ModelProto model = graph_model("(float[N,3,9,7] x) => (float[N,5] y)",
-                                    "t = Constant <value = float {3.0}> ()\n"
-                                    "s = Constant <value = float {6.0}> ()\n"
-                                    "z = Constant <value = float {0.0}> ()\n"
-                                    "a = Add (x, t)\n"
-                                    "b = Clip (a, z, s)\n"
-                                    "c = Mul (x, b)\n"
-                                    "d = Div (c, s)\n"
-                                    "e = Transpose <perm = [0,2,3,1]> (d)\n"
-                                    "f = Flatten (e)\n"
-                                    "y = Gemm (f, w)");
+                                       "t = Constant <value = float {3.0}> ()\n"
+                                       "s = Constant <value = float {6.0}> ()\n"
+                                       "z = Constant <value = float {0.0}> ()\n"
+                                       "a = Add (x, t)\n"
+                                       "b = Clip (a, z, s)\n"
+                                       "c = Mul (x, b)\n"
+                                       "d = Div (c, s)\n"
+                                       "e = Transpose <perm = [0,2,3,1]> (d)\n"
+                                       "f = Flatten (e)\n"
+                                       "y = Gemm (f, w)");
   add_noise(model, "w", {189, 5});
   const TempFolder folder;
   write_file(folder / "m.onnx", model.SerializeAsString());
@@ -254,7 +257,7 @@ TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
 TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
   onnx::ModelProto model =
       graph_model("(float[N,3,H,W] x) => (float[N,4,A,B] y)",
-               "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
+                  "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
   add_noise(model, "w", {4, 3, 3, 3});
   EXPECT_THAT(import_refusal(model),
               AllOf(HasSubstr("expected known sizes, got [N,3,H,W]"),
@@ -274,9 +277,9 @@ TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
 
 TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {
   onnx::ModelProto model = graph_model("(float[N,6] x) => (float[N,6] y)",
-                                    "a = Gemm (x, w)\n"
-                                    "b = Relu (a)\n"
-                                    "y = Gemm (b, w)");
+                                       "a = Gemm (x, w)\n"
+                                       "b = Relu (a)\n"
+                                       "y = Gemm (b, w)");
   add_noise(model, "w", {6, 6});
   const Model read = from_onnx(model.SerializeAsString());
   EXPECT_EQ(read.parameter_count(), 36);
@@ -288,15 +291,76 @@ TEST(OnnxImportGraphs, KeepsSamplesApart) {
   const auto said = [](const std::string& batch, const std::string& sizes) {
     return import_refusal(
         graph_model("(float[" + batch + ",4,6] x) => (float[A,B] y)",
-                 "s = Constant <value = int64[2] {" + sizes +
-                     "}> ()\ny = Reshape (x, s)"));
+                    "s = Constant <value = int64[2] {" + sizes +
+                        "}> ()\ny = Reshape (x, s)"));
   };
-  EXPECT_THAT(said("N", "-1, 6"), HasSubstr("keep the samples"));
-  EXPECT_THAT(said("N", "1, -1"), HasSubstr("keep the samples"));
-  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("keep the samples"));
+  EXPECT_THAT(said("N", "5, -1"), HasSubstr("keep the samples"));
+  EXPECT_THAT(said("N", "-1, 6"),
+              HasSubstr("output 'y': expected the samples on an axis of their "
+                        "own, the first, got [N*4,6]"));
+  EXPECT_THAT(said("N", "1, -1"), HasSubstr("got [1,N*24]"));
+  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("got [N*2,12]"));
+  EXPECT_THAT(said("2", "-1, 16"), HasSubstr("keep the samples"));
   EXPECT_EQ(said("2", "2, -1"), "");
   EXPECT_EQ(said("1", "1, -1"), "");
   EXPECT_EQ(said("N", "-1, 24"), "");
+}
+
+TEST(OnnxImportGraphs, TakesInfinitiesForMasksAlone) {
+  const auto model = [](const std::string& behind) {
+    return graph_model(
+        "(float[N,2,3] x) => (float[N,2,3] y)",
+        "m = Constant <value = float[1,2,3] {0,-1,0,-1,0,0}> ()\n"
+        "o = Constant <value_float = 0.0> ()\n"
+        "i = Div (m, o)\n"  // infinities, and no numbers
+        "p = Constant <value = float[1,2,3] {0,1,0,1,0,0}> ()\n"
+        "t = Constant <value = bool[1,2,3] {0,1,0,1,0,0}> ()\n"
+        "k = Where (t, i, o)\n"
+        "s = Add (x, k)\n" +
+            behind);
+  };
+  EXPECT_THAT(import_refusal(model("y = Relu (s)")),
+              HasSubstr("expected finite numbers, or a Softmax behind"));
+  const Model masked = from_onnx(model("y = Softmax (s)").SerializeAsString());
+  const Tensor y =
+      masked.predict(Tensor::of<float>({1, 2, 3}, {1, 9, 1, 9, 2, 2}));
+  EXPECT_THAT(y.f32(), ElementsAre(0.5f, 0, 0.5f, 0, 0.5f, 0.5f));
+  // A mask is no weight.
+  EXPECT_TRUE(masked.clone().trainable_variables().empty());
+}
+
+TEST(OnnxImportGraphs, SaysWhichEquationsAreProducts) {
+  const auto said = [](const std::string& equation) {
+    return import_refusal(graph_model(
+        "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[N,A,B,C] y)",
+        "y = Einsum <equation = \"" + equation + "\"> (x, w)"));
+  };
+  EXPECT_EQ(said("nhij,nhjk->nhik"), "");
+  EXPECT_EQ(said("nhij, nhjk -> nikh"), "");
+  for (const char* other :
+       {"nhij,nhjk->nhk", "nhij,nhjk->nhijk", "nhij,nhkl->nhijkl", "nhij->nh",
+        "nhii,nhjk->nhik", "...ij,...jk->...ik", "nhij,nhjk", "", ",->",
+        "hij,hjk->hik"}) {
+    EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
+  }
+}
+
+TEST(OnnxImportGraphs, FoldsLongChainsOfSizes) {
+  std::string nodes = "s0 = Shape (x)\n";
+  for (int i = 0; i < 60; ++i) {
+    nodes += fmt::format("a{0} = Slice (s{0}, z, t)\n", i) +
+             fmt::format("b{0} = Slice (s{0}, t, f)\n", i) +
+             fmt::format("s{1} = Concat <axis = 0> (a{0}, b{0})\n", i, i + 1);
+  }
+  nodes += "y = Reshape (x, s60)";
+  const Model model =
+      from_onnx(graph_model("(float[N,4,6] x) => (float[N,4,6] y)",
+                            "z = Constant <value_ints = [0]> ()\n"
+                            "t = Constant <value_ints = [2]> ()\n"
+                            "f = Constant <value_ints = [3]> ()\n" +
+                                nodes)
+                    .SerializeAsString());
+  EXPECT_EQ(model.outputs()[0].shape(), Shape({Shape::kAnySize, 4, 6}));
 }
 
 }  // namespace

@@ -619,6 +619,160 @@ def tokens_before_samples():
     return g
 
 
+def heads_beside_samples_of(batch, samples, sizes):
+    """nn.MultiheadAttention: bmm over samples and heads, which share an axis.
+
+    `sizes(g, *values)` is what Reshape gets, "N" and "N*3" in it.
+    """
+    g = Graph(17)
+    x = g.input("tokens", [samples, 5, 12], batch)
+    g.batch = g.size(x, 0) if batch == "N" else None
+    y = g.Transpose(x, perm=[1, 0, 2])
+    parts = []
+    for part in "qkv":
+        z = g.linear(y, f"{part}_proj", 12, 12)
+        z = g.Reshape(z, sizes(g, 5, "N*3", 4))
+        parts.append(g.Transpose(z, perm=[1, 0, 2]))
+    q, k, v = parts
+    scores = g.MatMul(g.Mul(q, g.floats(0.5)),
+                      g.Transpose(k, perm=[0, 2, 1]))
+    y = g.MatMul(g.Softmax(scores, axis=-1), v)
+    y = g.Reshape(g.Transpose(y, perm=[1, 0, 2]), sizes(g, "5*N", 12))
+    y = g.gemm(y, "out_proj", 12, 12)
+    y = g.Reshape(y, sizes(g, 5, "N", 12))
+    y = g.layer_norm(y, "norm", 12)
+    g.output(g.Add(x, g.Transpose(y, perm=[1, 0, 2])), 3)
+    return g
+
+
+def fixed_sizes(samples):
+    factors = {"N": samples, "N*3": 3 * samples, "5*N": 5 * samples}
+    return lambda g, *values: g.integers(*(factors.get(v, v) for v in values))
+
+
+@case
+def heads_beside_samples():
+    """Sizes are calculated, as TorchScript's exporter writes them."""
+    def sizes(g, *values):
+        factors = {"N*3": 3, "5*N": 5}
+        return g.sizes(*(
+            g.Mul(g.batch, g.integer(factors[v])) if v in factors
+            else g.batch if v == "N" else v for v in values))
+    return heads_beside_samples_of("N", 2, sizes)
+
+
+@case
+def heads_beside_open_samples():
+    """As dynamo writes them."""
+    def sizes(g, *values):
+        return g.integers(*(-1 if isinstance(v, str) else v for v in values))
+    return heads_beside_samples_of("N", 2, sizes)
+
+
+@case
+def heads_beside_one_sample():
+    return heads_beside_samples_of(1, 1, fixed_sizes(1))
+
+
+@case
+def heads_beside_two_samples():
+    return heads_beside_samples_of(2, 2, fixed_sizes(2))
+
+
+@case
+def tokens_beside_samples():
+    """x.reshape(b * l, c), Linear, BatchNorm1d and Softmax, and back."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 12])
+    batch = g.size(x, 0)
+    y = g.Reshape(x, g.sizes(g.Mul(batch, g.integer(5)), 12))
+    y = g.batch_norm(g.gemm(y, "fc1", 12, 7), "bn", 7)
+    y = g.Softmax(g.gemm(g.Relu(y), "fc2", 7, 6), axis=1)
+    g.output(g.Reshape(y, g.sizes(batch, 5, 6)), 3)
+    g.output(g.Reshape(y, g.sizes(g.Div(g.Mul(batch, g.integer(30)),
+                                        g.integer(30)), 30)))
+    return g
+
+
+@case
+def masked_attention():
+    """Causal: what comes later is taken out by an infinity."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 12])
+    batch = g.size(x, 0)
+    q, k, v = (g.Transpose(
+        g.Reshape(g.linear(x, part, 12, 12), g.sizes(batch, 5, 3, 4)),
+        perm=[0, 2, 1, 3]) for part in "qkv")
+    # dynamo turns the last two axes of a value of three.
+    k = g.Transpose(g.Reshape(k, g.integers(-1, 5, 4)), perm=[0, 2, 1])
+    k = g.Reshape(k, g.sizes(batch, 3, 4, 5))
+    mask = np.where(np.tri(5, dtype=bool), 0, -np.inf)
+    scores = g.Add(g.Mul(g.MatMul(q, k), g.floats(0.5)), g.floats(mask))
+    y = g.MatMul(g.Softmax(scores, axis=-1), v)
+    y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.sizes(batch, 5, 12))
+    g.output(g.linear(y, "out", 12, 4), 3)
+    return g
+
+
+@case
+def attention_of_windows():
+    """As Swin: windows beside samples, a bias for each pair of tokens, and a
+    mask for each window."""
+    g = Graph(17)
+    x = g.input("pixels", [2, 8, 6, 10], batch="N")
+    x = g.Transpose(x, perm=[0, 2, 3, 1])
+    y = g.Reshape(x, g.integers(-1, 2, 3, 2, 5, 8))
+    y = g.Transpose(y, perm=[0, 1, 3, 2, 4, 5])
+    y = g.Reshape(y, g.integers(-1, 15, 8))
+    y = g.layer_norm(y, "norm", 8)
+    parts = g.Reshape(g.linear(y, "qkv", 8, 24), g.integers(-1, 15, 3, 2, 4))
+    parts = g.Transpose(parts, perm=[2, 0, 3, 1, 4])
+    q, k, v = (g.Gather(parts, g.integer(i), axis=0) for i in range(3))
+    scores = g.MatMul(g.Mul(q, g.floats(0.5)),
+                      g.Transpose(k, perm=[0, 1, 3, 2]))
+    scores = g.Add(scores, g.weight("bias", 1, 2, 15, 15))
+    scores = g.Reshape(scores, g.integers(-1, 4, 2, 15, 15))
+    mask = np.where(RANDOM.uniform(size=(1, 4, 1, 15, 15)) < 0.3, -100, 0)
+    scores = g.Reshape(g.Add(scores, g.floats(mask)),
+                       g.integers(-1, 2, 15, 15))
+    y = g.MatMul(g.Softmax(scores, axis=-1), v)
+    y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.integers(-1, 15, 8))
+    y = g.linear(y, "proj", 8, 8)
+    y = g.Reshape(y, g.integers(-1, 2, 2, 3, 5, 8))
+    y = g.Transpose(y, perm=[0, 1, 3, 2, 4, 5])
+    y = g.Reshape(y, g.integers(-1, 6, 10, 8))
+    g.output(g.ReduceMean(g.Add(x, y), axes=[1, 2], keepdims=0))
+    return g
+
+
+@case
+def products_of_values():
+    g = Graph(17)
+    x = g.input("left", [2, 3, 5, 7])
+    y = g.input("right", [2, 3, 7, 4])
+    g.output(g.MatMul(x, y), 4)
+    g.output(g.Einsum(x, y, equation="b h i d, b h d j -> b j h i"), 4)
+    g.output(g.Einsum(x, y, equation="nhid,nhdj->nhij"), 4)
+    z = g.Transpose(x, perm=[0, 1, 3, 2])
+    g.output(g.MatMul(g.Relu(x), z), 4)
+    # Over rows, which is no attention.
+    scores = g.Softmax(g.MatMul(g.Sigmoid(x), z), axis=2)
+    g.output(g.MatMul(scores, x), 4)
+    return g
+
+
+@case
+def all_values_by_number():
+    """as_strided as dynamo writes it."""
+    g = Graph(17)
+    x = g.input("pixels", [1, 6, 5, 3], batch=1)
+    y = g.Reshape(g.ReduceMean(x, axes=[-1, -2], keepdims=1), g.integers(-1))
+    y = g.Gather(y, g.constant("numbers", np.arange(6).reshape(1, 6, 1, 1)),
+                 axis=0)
+    g.output(g.gemm(g.Flatten(y), "fc", 6, 4))
+    return g
+
+
 @case
 def parts_of_channels():
     g = Graph(13)

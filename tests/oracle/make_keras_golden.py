@@ -319,7 +319,8 @@ def operations():
     most = ops.max(tokens, axis=1)
     z = ops.concatenate([image, most, tokens[:, 0], tokens[:, -1]], axis=1)
     z = layers.Dense(3, name="dense")(z[..., 1:])
-    return keras.Model(x, [z, right], name="operations")
+    gram = ops.matmul(layers.Permute((2, 1), name="turned")(tokens), tokens)
+    return keras.Model(x, [z, right, gram], name="operations")
 
 
 def preprocessing(augments=True):

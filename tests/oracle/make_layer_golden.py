@@ -210,6 +210,15 @@ def divide(config, weights, inputs):
     return inputs[0] / inputs[1]
 
 
+def matmul(config, weights, inputs):
+    a, b = inputs
+    if config.get("transpose_a"):
+        a = a.swapaxes(-1, -2)
+    if config.get("transpose_b"):
+        b = b.swapaxes(-1, -2)
+    return a @ b
+
+
 def clip_by_value(config, weights, inputs):
     return jnp.clip(inputs[0], config.get("min"), config.get("max"))
 
@@ -256,6 +265,13 @@ DEFINITIONS = [
     ("divide_channels", "Divide", {}, divide, [],
      [(2, 5, 4, 3), (2, 1, 1, 3)]),
     ("divide_broadcast", "Divide", {}, divide, [], [(1, 3, 1), (1, 3, 17)]),
+    ("matmul", "Matmul", {}, matmul, [], [(2, 3, 5), (2, 5, 4)]),
+    ("matmul_heads", "Matmul", {"transpose_b": True}, matmul, [],
+     [(2, 3, 5, 7), (2, 3, 4, 7)]),
+    ("matmul_columns", "Matmul", {"transpose_a": True}, matmul, [],
+     [(1, 17, 3), (1, 17, 1)]),
+    ("matmul_broadcast", "Matmul", {"transpose_a": True, "transpose_b": True},
+     matmul, [], [(2, 3, 1, 5, 4), (2, 1, 2, 6, 5)]),
     ("gather", "Gather", {"indices": [2, 0, 0]}, gather, [], [(2, 5, 4, 3)]),
     ("gather_mirrored", "Gather", {"indices": [2, 1, 0, 1, 2, -1], "axis": 1},
      gather, [], [(1, 3, 2, 17)]),

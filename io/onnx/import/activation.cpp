@@ -212,7 +212,9 @@ void convert_softmax(Conversion& c) {
   const int rank = view.rank();
   const bool old = c.opset() < 13;
   const int axis = c.axis_of(c.integer("axis", old ? 1 : -1), rank);
-  if (axis == 0) c.refuse("axis: expected one of a sample, got 0");
+  if (std::cmp_equal(axis, view.batch())) {
+    c.refuse("axis: expected one of a sample, got that of samples");
+  }
   // Before opset 13 it is over all axes from `axis` on.
   for (int behind = axis + 1; old && behind < rank; ++behind) {
     if (sizes_of(view)[static_cast<size_t>(behind)] != 1) {
@@ -221,19 +223,19 @@ void convert_softmax(Conversion& c) {
           importing::text_of(view)));
     }
   }
-  if (rank == 2) {  // over all features: their order is no matter
+  if (rank == 2 &&
+      view.samples_lead()) {  // over all features: their order is no matter
     View y = view;
     y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
                          : c.add(Softmax(), {c.features(0)});
     return c.give(std::move(y));
   }
-  if (logarithm) {  // of the last axis alone
-    std::vector<int> last = file_order(rank);
-    last.erase(last.begin() + axis);
-    last.push_back(axis);
-    const SymbolicTensor y =
-        c.add(Activation("log_softmax"), {c.operand(0, last)});
-    return c.give(view_of(y, last));
+  // Layers of the last axis alone, and of samples beside others.
+  if (logarithm || !view.samples_lead()) {
+    const Rows rows(view, axis);
+    const Operand x = c.operand(0, rows);
+    return c.give(rows.back(logarithm ? c.add(Activation("log_softmax"), {x})
+                                      : c.add(Softmax(), {x})));
   }
   const std::vector<int> order = natural_order(view);
   const auto at = std::ranges::find(order, axis) - order.begin();

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <numeric>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -29,13 +29,11 @@ namespace {
 /// An order of axes in which all inputs are taken, best as the largest lies.
 std::vector<int> common_order(const Conversion& c) {
   const View* largest = nullptr;
-  const auto size = [](const View& view) {
-    return std::accumulate(view.parts.begin(), view.parts.end(), int64_t{1},
-                           std::multiplies<>());
-  };
   for (int i = 0; i < c.inputs(); ++i) {
     const View& view = c.view(i);
-    if (largest == nullptr || size(view) > size(*largest)) largest = &view;
+    if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
+      largest = &view;
+    }
   }
   return natural_order(*largest);
 }
@@ -46,7 +44,6 @@ bool lie_alike(const Conversion& c) {
   for (int i = 1; i < c.inputs(); ++i) {
     const View& view = c.view(i);
     if (view.axes != first.axes || view.parts != first.parts ||
-        view.batch != first.batch ||
         view.tensor.shape() != first.tensor.shape()) {
       return false;
     }
@@ -93,8 +90,8 @@ Tensor beside(const Conversion& c, const Tensor& value, const View& view,
   dims.insert(dims.end(), own.dims().begin(), own.dims().end());
   const Sizes sizes = sizes_of(view);
   for (size_t axis = 0; axis < dims.size(); ++axis) {
-    const bool fits =
-        dims[axis] == 1 || (axis != view.batch && dims[axis] == sizes[axis]);
+    const bool fits = dims[axis] == 1 ||
+                      (!has_batch(sizes[axis]) && dims[axis] == sizes[axis]);
     if (!fits) {
       c.refuse(fmt::format(
           "expected a constant that broadcasts over the samples of {}, got {}",
@@ -134,11 +131,37 @@ Tensor spread(const Tensor& value, const Shape& shape) {
   return result;
 }
 
+/// For a constant beside `given`, the same beside apart(given).
+Tensor beside_apart(const Conversion& c, const Tensor& value,
+                    const View& given) {
+  const int rank = given.rank();
+  const auto more = static_cast<size_t>(apart(given).rank() - rank);
+  const Shape& own = value.shape();
+  if (more == 0 || own.rank() > rank) return value;
+  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
+  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const size_t batch = given.batch();
+  if (dims[batch] != 1) {
+    c.refuse(fmt::format(
+        "expected a constant that broadcasts over the samples of {}, got {}",
+        importing::text_of(given), own.to_string()));
+  }
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(batch), more, 1);
+  return value.reshaped(Shape(std::span<const int64_t>(dims)));
+}
+
+/// Whether it lets values be or takes them out of a Softmax behind the sum.
+bool is_mask(const Tensor& offset) {
+  const auto values = offset.f32();
+  const float least = *std::ranges::min_element(values);
+  return least < 0 && std::ranges::all_of(values, [&](float v) {
+           return v == 0 || v == least;
+         });
+}
+
 /// A sample of numbers that are added to each sample, as tokens.
-void add_to_tokens(Conversion& c, int input, std::span<const int> order,
-                   const Tensor& offset) {
-  const View view = c.view(input);
-  Operand x = c.operand(input, order);
+View plus_tokens(Conversion& c, Operand x, const View& view,
+                 std::span<const int> order, const Tensor& offset) {
   const Shape sample = x.tensor.shape().slice(1, view.rank());
   if (sample.size() >
       c.options().limits.memory_limit / static_cast<int64_t>(sizeof(float))) {
@@ -151,9 +174,10 @@ void add_to_tokens(Conversion& c, int input, std::span<const int> order,
         {.target_shape = {tokens, d}, .name = c.namer()("reshape")})(x.tensor);
   }
   const Tensor all = spread(beside(c, offset, view, order), sample);
+  const PositionEmbedding layer;
+  layer->set_trainable(!is_mask(all));
   const SymbolicTensor y =
-      c.add(PositionEmbedding(), {x},
-            {{"position_embedding", all.reshaped({1, tokens, d})}});
+      c.add(layer, {x}, {{"position_embedding", all.reshaped({1, tokens, d})}});
   Sizes sizes;
   Sizes back(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
@@ -161,7 +185,7 @@ void add_to_tokens(Conversion& c, int input, std::span<const int> order,
     sizes.push_back(sizes_of(view)[axis]);
     back[axis] = static_cast<int64_t>(i);
   }
-  c.give(transposed(*reshaped(view_of(y, file_order(3)), sizes), back));
+  return transposed(*reshaped(view_of(y, file_order(3)), sizes), back);
 }
 
 /// Numbers of the file for every value, or one for each of the last axis.
@@ -173,24 +197,38 @@ void rescale(Conversion& c, int input, const Affine& affine) {
                      {c.as_it_lies(input)});
     return c.give(std::move(y));
   }
-  const View view = c.view(input);
+  const View given = c.view(input);
+  const View view = apart(given);
+  const auto give = [&](const View& y) {
+    const auto more = static_cast<size_t>(view.rank() - given.rank());
+    c.give(joined(y, given.batch(), 1 + more));
+  };
+  const auto operand = [&](std::span<const int> order) {
+    return Operand{arranged(view, order, c.namer()), c.value(input).grid};
+  };
   const std::vector<int> order = natural_order(view);
-  const Tensor scale = beside(c, affine.scale, view, order);
-  const Tensor offset = beside(c, affine.offset, view, order);
+  const Tensor offsets = beside_apart(c, affine.offset, given);
+  const Tensor scale =
+      beside(c, beside_apart(c, affine.scale, given), view, order);
+  const Tensor offset = beside(c, offsets, view, order);
   if (is_per_channel(scale) && is_per_channel(offset)) {
     const SymbolicTensor y = c.add(
         Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
-        {c.operand(input, order)});
-    return c.give(view_of(y, order));
+        {operand(order)});
+    return give(view_of(y, order));
   }
-  if (affine.scale.size() == 1 && affine.scale.f32()[0] == 1 &&
-      view.rank() > 2) {
-    return add_to_tokens(c, input, view.rank() == 3 ? file_order(3) : order,
-                         affine.offset);
+  if (affine.scale.size() == 1 && view.rank() > 2) {
+    const std::vector<int> tokens = view.rank() == 3 ? file_order(3) : order;
+    Operand x = operand(tokens);
+    const float factor = affine.scale.f32()[0];
+    if (factor != 1) {
+      x = {c.add(Rescaling({.scale = {factor}}), {x}, {}, "/scale")};
+    }
+    return give(plus_tokens(c, x, view, tokens, offsets));
   }
   c.refuse(
       fmt::format("expected one number, or one a channel, beside {}, got {}",
-                  importing::text_of(view),
+                  importing::text_of(given),
                   (affine.scale.size() == 1 ? affine.offset : affine.scale)
                       .shape()
                       .to_string()));
@@ -203,6 +241,32 @@ Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
   Tensor y = x.clone();
   for (float& v : y.f32()) v = f(v);
   return y;
+}
+
+/// Whether a Softmax reads the sum, maybe behind others and under other sizes.
+bool goes_to_softmax(const Conversion& c) {
+  std::string value = c.output();
+  for (;;) {
+    const auto readers = c.graph().readers(value);
+    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
+    const ImportNode& node = *readers[0];
+    if (is_op(node, "Softmax")) return true;
+    if (!is_op(node, "Add") && !is_op(node, "Reshape")) return false;
+    value = node.proto.output(0);
+  }
+}
+
+/// What is added. In a mask before a Softmax, where an infinity and a number
+/// that is low enough give 0 alike, it is such a number.
+Tensor summand(const Conversion& c, int input) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Tensor given = c.floats(input);
+  const auto values = given.f32();
+  if (std::ranges::find(values, -kInfinity) == values.end()) return given;
+  if (!goes_to_softmax(c)) {
+    c.refuse("expected finite numbers, or a Softmax behind the sum");
+  }
+  return mapped(given, [](float v) { return v == -kInfinity ? -1e9f : v; });
 }
 
 /// Where the second operand lies, before NumPy's rules.
@@ -242,10 +306,10 @@ void divide_constant(Conversion& c) {
 
 // A third input is a factor: see forms.h.
 void convert_add(Conversion& c) {
-  if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), c.floats(1)});
+  if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), summand(c, 1)});
   const int k = constant_input(c);
   if (k < 0) return merge(c, Add());
-  rescale(c, 1 - k, {one(), c.floats(k)});
+  rescale(c, 1 - k, {one(), summand(c, k)});
 }
 
 void convert_sub(Conversion& c) {

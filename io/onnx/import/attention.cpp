@@ -2,9 +2,11 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <octet/layers/matmul.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/scaled_dot_product_attention.h>
 #include <octet/runtime/error.h>
@@ -26,15 +28,16 @@ View tokens_of(const Conversion& c, const View& heads) {
   return *tokens;
 }
 
-/// [N,heads,...] with a single head.
+/// [N,heads,...], of one head, too, and of heads beside samples: [N*heads,...].
 View with_heads(const Conversion& c, const View& view) {
-  if (view.rank() == 4 && view.batch == 0) return view;
-  if (view.rank() != 3 || view.batch != 0) {
+  View heads = apart(view);
+  if (heads.rank() == 3) {
+    heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
+  }
+  if (heads.rank() != 4 || !heads.samples_lead()) {
     c.refuse(fmt::format("expected matrices [N,t,d] or [N,heads,t,d], got {}",
                          text_of(view)));
   }
-  View heads = view;
-  heads.axes.insert(heads.axes.begin() + 1, std::vector<size_t>());
   return heads;
 }
 
@@ -55,7 +58,60 @@ Value without_factor(Value value, float& scale) {
   }
 }
 
+/// Whether the product goes, scaled by numbers alone, through a Softmax over
+/// the keys to the values, and nowhere else.
+bool is_of_attention(const Conversion& c) {
+  const int rank = c.view(0).rank();
+  const View query = apart(c.view(0));
+  if (query.rank() > 4 || !query.samples_lead()) return false;
+  std::string value = c.output();
+  bool weights = false;
+  for (;;) {
+    const auto readers = c.graph().readers(value);
+    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
+    const ImportNode& node = *readers[0];
+    const auto& inputs = node.proto.input();
+    if (weights) return is_op(node, "MatMul") && inputs[0] == value;
+    if (is_op(node, "Softmax")) {
+      const int64_t axis =
+          integer_of(node.proto, "axis", c.opset() < 13 ? 1 : -1);
+      if (axis != -1 && axis != rank - 1) return false;
+      weights = true;
+    } else if ((is_op(node, "Mul") || is_op(node, "Div")) &&
+               inputs.size() == 2) {
+      // A factor that is not calculated yet is taken for a number.
+      const Constant* factor =
+          c.graph().constant(inputs[inputs[0] == value ? 1 : 0]);
+      if (factor != nullptr && factor->value.size() != 1) return false;
+    } else {
+      return false;
+    }
+    value = node.proto.output(0);
+  }
+}
+
 }  // namespace
+
+View product_of(Conversion& c, const Value& a, const Value& b) {
+  const int rank = a.view.rank();
+  const auto in_front = [&](const View& view) {
+    return view.rank() == rank && rank > 2 &&
+           std::cmp_less(view.batch(), rank - 2);
+  };
+  if (!in_front(a.view) || !in_front(b.view)) {
+    c.refuse(fmt::format("expected matrices [N,...] of one rank, got {} and {}",
+                         text_of(a.view), text_of(b.view)));
+  }
+  const Rows x(a.view, rank - 1);
+  const Rows y(b.view, rank - 1);
+  std::vector<int> columns = y.order;
+  std::swap(columns.end()[-1], columns.end()[-2]);
+  const bool by_columns = lies_in(y.view, columns);
+  const Operand left{arranged(x.view, x.order, c.namer()), a.grid};
+  const Operand right{
+      arranged(y.view, by_columns ? columns : y.order, c.namer()), b.grid};
+  return x.back(c.add(Matmul({.transpose_b = by_columns}), {left, right}));
+}
 
 // Scores are of [N,heads,t,s] for queries [N,heads,t,d] and keys
 // [N,heads,d,s].
@@ -101,8 +157,13 @@ void convert_product(Conversion& c) {
     const View tokens = view_of(y, file_order(3));
     View heads = transposed(*reshaped(tokens, {kBatch, q[2], q[1], v[3]}),
                             kHeadsBehindTokens);
-    if (given.view.rank() == 3) heads.axes.erase(heads.axes.begin() + 1);
+    if (given.view.rank() == 3) heads = joined(heads, 0, 2);
     return c.give(std::move(heads));
+  }
+  if (!is_of_attention(c)) {
+    const Value a = c.value(0);
+    const Value b = c.value(1);
+    return c.give(product_of(c, a, b));
   }
   Scores scores{.query = c.value(0), .key = c.value(1)};
   scores.rank = scores.query.view.rank();

@@ -9,6 +9,8 @@ namespace octet::io::importing {
 
 /// MatMul of two computed values.
 void convert_product(Conversion& c);
+/// The product of the matrices that their last two axes hold.
+View product_of(Conversion& c, const Value& a, const Value& b);
 /// Whether the first input is the product of queries and keys; the Softmax over
 /// it then waits as well.
 bool convert_attention_weights(Conversion& c);

@@ -142,6 +142,10 @@ Operand Conversion::operand(int input, std::span<const int> order) {
   return {arranged(x.view, order, namer()), x.grid};
 }
 
+Operand Conversion::operand(int input, const Rows& rows) {
+  return {arranged(rows.view, rows.order, namer()), value(input).grid};
+}
+
 Operand Conversion::as_it_lies(int input) const {
   const Value& x = value(input);
   return {x.view.tensor, x.grid};
@@ -149,7 +153,7 @@ Operand Conversion::as_it_lies(int input) const {
 
 Operand Conversion::features(int input) {
   const Value& x = value(input);
-  if (x.view.rank() != 2 || x.view.batch != 0) {
+  if (x.view.rank() != 2 || !x.view.samples_lead()) {
     refuse(fmt::format("expected features [N,c], got {}",
                        importing::text_of(x.view)));
   }

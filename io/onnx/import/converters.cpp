@@ -21,6 +21,7 @@ Converter find_converter(const std::string& op) {
       {"DequantizeLinear", convert_dequantize},
       {"Div", convert_div},
       {"Dropout", convert_dropout},
+      {"Einsum", convert_einsum},
       {"Elu", convert_elu},
       {"Exp", convert_activation},
       {"Expand", convert_expand},

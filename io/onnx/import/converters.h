@@ -28,6 +28,9 @@ void convert_reduce_sum_square(Conversion& c);
 void convert_gemm(Conversion& c);
 void convert_matmul(Conversion& c);
 
+// einsum.cpp
+void convert_einsum(Conversion& c);
+
 // normalization.cpp
 void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
@@ -76,6 +79,8 @@ void convert_tile(Conversion& c);
 void convert_depth_to_space(Conversion& c);
 void convert_flatten(Conversion& c);
 void convert_reshape(Conversion& c);
+/// The first input under other sizes, as Reshape has them.
+void reshape_as(Conversion& c, const Sizes& sizes);
 void convert_shape(Conversion& c);
 void convert_space_to_depth(Conversion& c);
 void convert_squeeze(Conversion& c);

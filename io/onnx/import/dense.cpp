@@ -55,6 +55,24 @@ LayerHandle dense_for(const std::vector<Weight>& weights) {
       {.units = weights[0].value.shape()[1], .use_bias = weights.size() > 1});
 }
 
+/// Of the last axis, whatever is before it.
+void convert_tokens(Conversion& c, const Weight& kernel, int64_t outputs_axis,
+                    float beta) {
+  const View& view = c.view(0);
+  if (view.batch() + 1 == view.axes.size()) {
+    c.refuse("expected features on the last axis, got samples");
+  }
+  const Rows rows(view, view.rank() - 1);
+  const Operand x = c.operand(0, rows);
+  check_kernel(c, kernel, x.tensor.shape()[-1], outputs_axis);
+  std::vector<Weight> weights{kernel};
+  if (c.has(2)) {
+    weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
+    multiply_by(c, weights[1], beta);
+  }
+  c.give(rows.back(c.add(dense_for(weights), {x}, weights)));
+}
+
 /// Features in any order.
 void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
                       float beta) {
@@ -82,26 +100,21 @@ void convert_gemm(Conversion& c) {
   }
   if (transposed) kernel.value = kernel.value.transposed({1, 0});
   multiply_by(c, kernel, c.number("alpha", 1));
-  convert_features(c, std::move(kernel), transposed ? 0 : 1,
-                   c.number("beta", 1));
+  const int64_t outputs_axis = transposed ? 0 : 1;
+  const float beta = c.number("beta", 1);
+  if (c.view(0).samples_lead()) {
+    return convert_features(c, std::move(kernel), outputs_axis, beta);
+  }
+  convert_tokens(c, kernel, outputs_axis, beta);
 }
 
 void convert_matmul(Conversion& c) {
   if (!c.is_constant(1)) return convert_product(c);
   Weight kernel = c.weight(1, "kernel");
-  const View view = c.view(0);
-  const int rank = view.rank();
-  if (rank == 2) return convert_features(c, std::move(kernel), 1, 1);
-  const std::vector<int> order = samples_first(view);
-  if (order.back() != rank - 1) {
-    c.refuse("expected features on the last axis, got samples");
+  if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
+    return convert_features(c, std::move(kernel), 1, 1);
   }
-  const Operand x = c.operand(0, order);
-  check_kernel(c, kernel, x.tensor.shape()[-1], 1);
-  std::vector<Weight> weights{kernel};
-  if (c.has(2)) weights.push_back(bias_of(c, 2, kernel.value.shape()[1]));
-  const SymbolicTensor y = c.add(dense_for(weights), {x}, weights);
-  c.give(view_of(y, order));
+  convert_tokens(c, kernel, 1, 1);
 }
 
 }  // namespace octet::io::importing

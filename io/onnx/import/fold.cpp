@@ -15,18 +15,35 @@
 namespace octet::io::importing {
 namespace {
 
-/// Those that only move sizes, the batch among them.
+/// Those that only move sizes, the batch among them, or do not look at them.
 bool moves_sizes(std::string_view op) {
-  constexpr std::array<std::string_view, 8> kMoves{
-      "Cast",    "Concat", "Gather",  "Identity",
-      "Reshape", "Slice",  "Squeeze", "Unsqueeze"};
+  constexpr std::array<std::string_view, 10> kMoves{
+      "Cast",  "Concat", "Gather",  "Identity",  "Reshape",
+      "Shape", "Slice",  "Squeeze", "Unsqueeze", "Where"};
   return std::ranges::find(kMoves, op) != kMoves.end();
 }
 
-bool has_batch(const Tensor& tensor) {
+bool counts_samples(const Tensor& tensor) {
   return tensor.dtype() == DType::i64 &&
-         std::ranges::find(std::as_const(tensor).data<int64_t>(), kBatch) !=
-             std::as_const(tensor).data<int64_t>().end();
+         std::ranges::any_of(tensor.data<int64_t>(), has_batch);
+}
+
+/// Whether what the operator makes of two lists of sizes, the batch in one of
+/// them, is so for any batch: the product of two sizes, a quotient without
+/// remainder, and no batch being equal to a number below 1.
+bool holds_for_any_batch(std::string_view op, const Tensor& a,
+                         const Tensor& b) {
+  if (a.dtype() != DType::i64 || b.dtype() != DType::i64) return false;
+  const auto x = a.data<int64_t>();
+  const auto y = b.data<int64_t>();
+  if (op == "Equal") {
+    return std::ranges::all_of(counts_samples(a) ? y : x,
+                               [](int64_t v) { return v < 1; });
+  }
+  if (x.size() != 1 || y.size() != 1 || x[0] < 1 || y[0] < 1) return false;
+  int64_t product = 0;
+  if (op == "Mul") return !__builtin_mul_overflow(x[0], y[0], &product);
+  return op == "Div" && x[0] % y[0] == 0;
 }
 
 bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
@@ -45,12 +62,18 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
     const Constant* constant = graph.constant(input);
     if (constant == nullptr) return false;
     if (constant->repeated) return false;
-    batch |= has_batch(constant->value);
+    batch |= counts_samples(constant->value);
   }
-  const bool moves =
-      moves_sizes(op) &&
-      (op != "Cast" || integer_of(node, "to", 0) == onnx::TensorProto::INT64);
-  return !batch || moves;
+  if (!batch) return true;
+  if (moves_sizes(op)) {
+    return op != "Cast" ||
+           integer_of(node, "to", 0) == onnx::TensorProto::INT64;
+  }
+  if (node.input_size() != 2) return false;
+  const Constant* a = graph.constant(node.input(0));
+  const Constant* b = graph.constant(node.input(1));
+  return a != nullptr && b != nullptr &&
+         holds_for_any_batch(op, a->value, b->value);
 }
 
 /// The scales of a weight go with its axes.
@@ -102,6 +125,9 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   std::optional<WeightGrid> grid;
   if (first != nullptr) grid = moved_grid(*first, proto);
   if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
+  // What is calculated in many steps would double with each of them.
+  constexpr size_t kLongest = 1000;
+  if (source.size() > kLongest) source = proto.output(0);
   for (int i = 0; i < proto.output_size(); ++i) {
     if (proto.output(i).empty()) continue;
     if (static_cast<size_t>(i) >= values.size()) return false;

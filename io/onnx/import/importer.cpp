@@ -100,7 +100,7 @@ void Importer::check_stated(const ImportNode& node) const {
   bool fits = sizes.size() == stated->size();
   for (size_t axis = 0; fits && axis < sizes.size(); ++axis) {
     const int64_t size = (*stated)[axis];
-    fits = size < 0 || sizes[axis] == kBatch || size == sizes[axis];
+    fits = size < 0 || has_batch(sizes[axis]) || size == sizes[axis];
   }
   if (fits) return;
   throw UnsupportedError(fmt::format("expected the shape {}, got {}",
@@ -119,6 +119,12 @@ Model Importer::model() {
           printable(output.name)));
     }
     const Value& value = found->second;
+    if (!value.view.samples_lead()) {
+      throw UnsupportedError(fmt::format(
+          "output '{}': expected the samples on an axis of their own, the "
+          "first, got {}",
+          printable(output.name), text_of(value.view)));
+    }
     const std::string base = layer_name_of(printable(output.name));
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);

@@ -138,6 +138,7 @@ class Conversion {
   const Value& value(int input) const;
   const View& view(int input) const;
   Operand operand(int input, std::span<const int> order);
+  Operand operand(int input, const Rows& rows);
   /// As it lies.
   Operand as_it_lies(int input) const;
   /// Features [n,c] in the tensor's own order, see rows_as_in().

@@ -123,7 +123,7 @@ static void expand_value(Conversion& c) {
   for (size_t i = first; i < sizes.size(); ++i) {
     const int64_t size = wanted[i - first];
     if (size == 1 || size == sizes[i]) continue;
-    if (sizes[i] != 1 || i == view.batch) {
+    if (sizes[i] != 1) {
       c.refuse(
           fmt::format("shape: expected one that {} broadcasts to, got {} "
                       "on axis {}",

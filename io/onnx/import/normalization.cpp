@@ -44,10 +44,10 @@ void convert_batch_normalization(Conversion& c) {
   }
   const View view = c.view(0);
   const int rank = view.rank();
-  if (rank < 2) c.refuse("expected channels on axis 1");
-  const bool features = rank == 2;
-  const Operand x =
-      features ? c.features(0) : c.operand(0, channels_last(rank));
+  if (rank < 2 || view.batch() == 1) c.refuse("expected channels on axis 1");
+  const bool features = rank == 2 && view.samples_lead();
+  const Rows rows(view, 1);
+  const Operand x = features ? c.features(0) : c.operand(0, rows);
   const int64_t channels = x.tensor.shape()[-1];
   constexpr std::array kNames{"gamma", "beta", "moving_mean",
                               "moving_variance"};
@@ -63,7 +63,7 @@ void convert_batch_normalization(Conversion& c) {
       c.add(BatchNormalization({.momentum = c.number("momentum", 0.9f),
                                 .epsilon = c.number("epsilon", 1e-5f)}),
             {x}, weights);
-  if (!features) return c.give(view_of(y, channels_last(rank)));
+  if (!features) return c.give(rows.back(y));
   View same = view;
   same.tensor = y;
   c.give(std::move(same));
@@ -71,19 +71,19 @@ void convert_batch_normalization(Conversion& c) {
 
 // Of one axis, with a number for each of its entries.
 void convert_layer_normalization(Conversion& c) {
-  const int rank = c.view(0).rank();
+  const View& view = c.view(0);
+  const int rank = view.rank();
   const int64_t given = c.integer(kOverOneAxis, c.integer("axis", -1));
   const int axis = c.axis_of(given, rank);
-  if (axis == 0 || (axis != rank - 1 && !c.has_attribute(kOverOneAxis))) {
+  if (std::cmp_equal(axis, view.batch()) ||
+      (axis != rank - 1 && !c.has_attribute(kOverOneAxis))) {
     c.refuse("axis: expected the last one, got another");
   }
   if (c.proto().output_size() > 1) {
     c.refuse("expected one output, got the statistics, too");
   }
-  std::vector<int> order = file_order(rank);
-  order.erase(order.begin() + axis);
-  order.push_back(axis);
-  const Operand x = c.operand(0, order);
+  const Rows rows(view, axis);
+  const Operand x = c.operand(0, rows);
   const int64_t channels = x.tensor.shape()[-1];
   const auto weight = [&](int input, const char* name) {
     const Shape& shape = c.constant(input).shape();
@@ -102,7 +102,7 @@ void convert_layer_normalization(Conversion& c) {
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
             {x}, weights);
-  c.give(view_of(y, order));
+  c.give(rows.back(y));
 }
 
 // Each channel by itself.

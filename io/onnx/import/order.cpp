@@ -2,6 +2,8 @@
 // they change the view, and a layer appears where that does not do.
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,65 +19,96 @@
 namespace octet::io::importing {
 namespace {
 
-int64_t sample_size(const View& view) {
-  int64_t size = 1;
-  for (const int64_t part : view.parts) size *= part;
-  return size;
-}
-
-std::string sizes_text(const Sizes& sizes) {
-  std::string text = "[";
+/// The product of sizes, the batch among them; nothing for one below 1 and
+/// beyond 64 bits.
+std::optional<int64_t> product(std::span<const int64_t> sizes) {
+  int64_t result = 1;
   for (const int64_t size : sizes) {
-    if (text.size() > 1) text += ',';
-    text += size == kBatch ? "N" : std::to_string(size);
-  }
-  return text + "]";
-}
-
-/// The product of all but the batch and -1; nothing on overflow or below 1.
-std::optional<int64_t> known_size(const Sizes& sizes) {
-  int64_t known = 1;
-  for (const int64_t size : sizes) {
-    if (size == kBatch || size == -1) continue;
-    if (size < 1 || __builtin_mul_overflow(known, size, &known)) {
+    if (size < 1 || __builtin_mul_overflow(result, size, &result)) {
       return std::nullopt;
     }
   }
-  return known;
+  return result;
 }
 
-/// The sizes that a Reshape asks for, with the batch where samples go.
-Sizes target_of(const Conversion& c, const View& view) {
+/// How many values of a sample lie before the samples, in ONNX' order.
+int64_t before_samples(const View& view) {
+  int64_t size = 1;
+  for (const auto& axis : view.axes) {
+    for (const size_t part : axis) {
+      if (part == 0) return size;
+      size *= view.parts[part];
+    }
+  }
+  return size;
+}
+
+/// Which of `sizes`, that have `batch` samples in them, counts the samples,
+/// `before` values before them; nothing where none can. Of a batch of one
+/// several may: best one for them alone, or one shared with what follows, as
+/// heads are, but not with features, which are last.
+std::optional<size_t> axis_of_samples(const Sizes& sizes, int64_t batch,
+                                      int64_t before) {
+  enum Fit { none, with_features, with_values_before, leading, alone };
+  std::optional<size_t> best;
+  Fit best_fit = none;
+  int64_t outer = 1;
+  for (size_t i = 0; i < sizes.size() && before % outer == 0; ++i) {
+    if (sizes[i] % (before / outer * batch) == 0) {
+      const Fit fit = outer != before         ? with_values_before
+                      : sizes[i] == batch     ? alone
+                      : i + 1 == sizes.size() ? with_features
+                                              : leading;
+      if (fit > best_fit) {
+        best = i;
+        best_fit = fit;
+      }
+    }
+    outer *= sizes[i];
+  }
+  return best;
+}
+
+/// The sizes that a Reshape asks for; -1 where the rest goes.
+Sizes sizes_asked_for(const Conversion& c) {
   Sizes target =
       c.opset() < 5 && c.inputs() < 2 ? c.integers("shape") : c.integers(1);
-  const Sizes own = sizes_of(view);
-  const std::string asked = sizes_text(target);
+  const Sizes own = sizes_of(c.view(0));
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] != 0) continue;
     if (c.integer("allowzero", 0) != 0 || i >= own.size()) {
-      c.refuse(fmt::format("expected sizes >= 1, got {}", asked));
+      c.refuse(fmt::format("expected sizes >= 1, got {}",
+                           importing::text_of(target)));
     }
     target[i] = own[i];
   }
-  const int64_t sample = sample_size(view);
-  const auto open = std::ranges::find(target, -1);
-  const auto known = known_size(target);
-  if (!known || std::ranges::count(target, -1) > 1 ||
-      std::ranges::count(target, kBatch) > 1) {
-    c.refuse(fmt::format("expected sizes of at least 1, got {}", asked));
-  }
-  if (std::ranges::find(target, kBatch) == target.end()) {
-    const int64_t batch = fixed_batch(c.graph());
-    if (!target.empty() && batch > 0 && target[0] == batch) {
-      target[0] = kBatch;
-    } else if (open != target.end() && *known == sample) {
-      *open = kBatch;
-    }
+  return target;
+}
+
+/// The same sizes with the batch where samples go.
+Sizes with_samples(const Conversion& c, const View& view, Sizes target) {
+  const std::string asked = importing::text_of(target);
+  const bool open = std::ranges::any_of(target, has_batch);
+  const int64_t batch = open ? 0 : fixed_batch(c.graph());
+  const int64_t samples = batch > 0 ? batch : kBatch;
+  int64_t all = 0;
+  if (__builtin_mul_overflow(sample_size(view), samples, &all)) {
+    c.refuse("expected a smaller value");
   }
   const auto rest = std::ranges::find(target, -1);
-  if (rest != target.end()) *rest = sample / *known_size(target);
-  if (std::ranges::find(target, kBatch) == target.end() ||
-      known_size(target) != sample) {
+  if (rest != target.end()) *rest = 1;
+  const auto known = product(target);
+  if (!known) {
+    c.refuse(fmt::format("expected sizes of at least 1, got {}", asked));
+  }
+  if (rest != target.end()) *rest = all / *known;
+  bool fits = product(target) == all;
+  if (fits && batch > 0) {
+    const auto at = axis_of_samples(target, batch, before_samples(view));
+    fits = at.has_value();
+    if (fits) target[*at] = target[*at] / batch * kBatch;
+  }
+  if (!fits) {
     c.refuse(
         fmt::format("expected sizes that keep the samples of {} apart, "
                     "got {}",
@@ -88,9 +121,10 @@ void reshape_to(Conversion& c, const Sizes& target) {
   const View& view = c.view(0);
   std::optional<View> y = reshaped(view, target);
   if (!y) {
-    if (view.batch != 0 || target[0] != kBatch) {
+    if (!view.samples_lead() || target[0] != kBatch) {
       c.refuse(fmt::format("expected the samples in front, got {} for {}",
-                           sizes_text(target), importing::text_of(view)));
+                           importing::text_of(target),
+                           importing::text_of(view)));
     }
     // Through sizes that do not divide one another.
     const Operand x{c.operand(0, file_order(view.rank())).tensor};
@@ -99,7 +133,7 @@ void reshape_to(Conversion& c, const Sizes& target) {
                           file_order(static_cast<int>(target.size()))));
   }
   // Features are flat, so that the node is a layer in most networks.
-  if (y->rank() == 2 && y->tensor.shape().rank() > 2) {
+  if (y->rank() == 2 && y->samples_lead() && y->tensor.shape().rank() > 2) {
     y->tensor = c.add(Flatten(), {{y->tensor}});
   } else {
     c.note("order of axes");
@@ -136,7 +170,7 @@ void rearrange(Conversion& c, const Sizes& apart, const Sizes& perm,
 std::pair<Sizes, int64_t> blocks_of(const Conversion& c) {
   const Sizes sizes = sizes_of(c.view(0));
   const int64_t block = c.integer("blocksize", 0);
-  if (sizes.size() != 4 || c.view(0).batch != 0 || block < 1 ||
+  if (sizes.size() != 4 || !c.view(0).samples_lead() || block < 1 ||
       block > INT16_MAX) {
     c.refuse(fmt::format("expected images and a blocksize >= 1, got {} and {}",
                          importing::text_of(c.view(0)), block));
@@ -174,13 +208,17 @@ void convert_flatten(Conversion& c) {
   // From 0 to the rank, but from -rank on.
   int64_t axis = c.integer("axis", 1);
   if (axis < 0) axis += view.rank();
-  if (axis != 1 || view.batch != 0) {
+  if (axis != 1 || !view.samples_lead()) {
     c.refuse("axis: expected 1; samples stay apart");
   }
   reshape_to(c, {kBatch, sample_size(view)});
 }
 
-void convert_reshape(Conversion& c) { reshape_to(c, target_of(c, c.view(0))); }
+void convert_reshape(Conversion& c) { reshape_as(c, sizes_asked_for(c)); }
+
+void reshape_as(Conversion& c, const Sizes& sizes) {
+  reshape_to(c, with_samples(c, c.view(0), sizes));
+}
 
 void convert_shape(Conversion& c) {
   const Sizes sizes = sizes_of(c.view(0));
@@ -206,7 +244,6 @@ void convert_squeeze(Conversion& c) {
                            *axis, importing::text_of(view)));
     }
     view.axes.erase(view.axes.begin() + *axis);
-    if (at < view.batch) --view.batch;
   }
   c.note("order of axes");
   c.pass(std::move(view));
@@ -218,7 +255,6 @@ void convert_unsqueeze(Conversion& c) {
   const Sizes axes = axes_of(c, view.rank() + static_cast<int>(more));
   for (const int64_t axis : axes) {
     view.axes.insert(view.axes.begin() + axis, std::vector<size_t>());
-    if (static_cast<size_t>(axis) <= view.batch) ++view.batch;
   }
   if (view.rank() > Shape::kMaxRank) c.refuse("expected at most 8 axes");
   c.note("order of axes");

@@ -97,7 +97,7 @@ void pad_by_pixels(Conversion& c, const AxisEnds& ends,
     if (ends.begin[i] == 0 && ends.end[i] == 0) continue;
     const bool too_far =
         mode == "reflect" && std::max(ends.begin[i], ends.end[i]) >= sizes[i];
-    if (i == view.batch || std::min(ends.begin[i], ends.end[i]) < 0 ||
+    if (has_batch(sizes[i]) || std::min(ends.begin[i], ends.end[i]) < 0 ||
         std::max(ends.begin[i], ends.end[i]) > kMost || too_far) {
       c.refuse(fmt::format(
           "pads: expected padding of a sample's axes, with reflect less than "

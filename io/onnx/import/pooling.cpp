@@ -80,11 +80,11 @@ View reduced(Conversion& c, const Sizes& axes, bool keepdims,
              const LayerHandle* first = nullptr) {
   const View& view = c.view(0);
   const Sizes sizes = sizes_of(view);
-  std::vector<int> order{static_cast<int>(view.batch)};
+  std::vector<int> order{0};
   Sizes sample(2, 1);  // what is reduced, and what stays
   Sizes kept{kBatch};
   for (const int64_t axis : axes) {
-    if (static_cast<size_t>(axis) == view.batch || view.batch != 0) {
+    if (axis == 0 || !view.samples_lead()) {
       c.refuse("axes: expected those of a sample");
     }
     order.push_back(static_cast<int>(axis));

@@ -15,6 +15,7 @@
 
 #include "converters.h"
 #include "gathered.h"
+#include "inputs.h"
 #include "padding.h"
 
 namespace octet::io::importing {
@@ -40,7 +41,7 @@ bool is_dense_output(const Value& x, const Cut& cut) {
   const Shape& shape = x.view.tensor.shape();
   const int64_t before = shape.slice(1, shape.rank() - 1).size();
   int64_t outer = 1;
-  for (size_t part = 0; part < x.view.axes[cut.axis][0]; ++part) {
+  for (size_t part = 1; part < x.view.axes[cut.axis][0]; ++part) {
     outer *= x.view.parts[part];
   }
   return outer % before == 0;
@@ -122,7 +123,7 @@ View cut_any(Conversion& c, const View& view, const Cut& cut) {
 View cut_of(Conversion& c, const Value& x, const Cut& cut,
             const std::string& suffix = "") {
   const int64_t size = sizes_of(x.view)[cut.axis];
-  if (cut.axis == x.view.batch) {
+  if (has_batch(size)) {
     c.refuse("axis: expected one of a sample, got that of samples");
   }
   const int64_t last = cut.first + (cut.count - 1) * cut.step;
@@ -170,7 +171,7 @@ void convert_slice(Conversion& c) {
     const int64_t size = sizes[axis];
     const int64_t step = steps.empty() ? 1 : steps[i];
     if (step == 0) c.refuse("steps: expected steps but 0, got 0");
-    if (size == kBatch) {
+    if (has_batch(size)) {
       if (starts[i] == 0 && stops[i] >= INT32_MAX && step == 1) continue;
       c.refuse("axes: expected those of a sample, got that of samples");
     }
@@ -251,7 +252,7 @@ void repeat(Conversion& c, const Sizes& times) {
   for (int axis = 0; axis < view.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
     if (times[i] == 1) continue;
-    if (i == view.batch || times[i] < 1 || times[i] > kMost ||
+    if (has_batch(sizes[i]) || times[i] < 1 || times[i] > kMost ||
         times[i] * sizes[i] > kMost) {
       c.refuse(
           fmt::format("expected axes of a sample to be repeated, up to {} "
@@ -268,11 +269,31 @@ void repeat(Conversion& c, const Sizes& times) {
   c.give(gathered(c, chosen));
 }
 
+/// Whether a list of all values is taken, in order: what dynamo makes of
+/// as_strided.
+static bool takes_all(const Conversion& c, const Tensor& indices) {
+  const View& view = c.view(0);
+  if (view.rank() != 1 || indices.dtype() != DType::i64 ||
+      indices.shape().rank() < 2 ||
+      indices.size() != fixed_batch(c.graph()) * sample_size(view)) {
+    return false;
+  }
+  const auto values = indices.data<int64_t>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!std::cmp_equal(values[i], i)) return false;
+  }
+  return true;
+}
+
 void convert_gather(Conversion& c) {
   const Value x = c.value(0);
   const int rank = x.view.rank();
   const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));
   const Tensor& given = c.constant(1);
+  if (takes_all(c, given)) {
+    const auto dims = given.shape().dims();
+    return reshape_as(c, {dims.begin(), dims.end()});
+  }
   if (given.shape().rank() > 1 || given.size() == 0) {
     c.refuse(fmt::format("expected one index or a list, got {}",
                          given.shape().to_string()));
@@ -283,13 +304,13 @@ void convert_gather(Conversion& c) {
   }
   for (size_t i = 1; i < indices.size(); ++i) {
     if (indices[i] == indices[i - 1] + 1) continue;
-    if (axis == x.view.batch) {
+    if (axis == x.view.batch()) {
       c.refuse("axis: expected one of a sample, got that of samples");
     }
     return c.give(gathered(c, {{static_cast<int>(axis), indices}}));
   }
   const bool one = given.shape().rank() == 0;
-  const bool token = rank == 3 && axis == 1 && one && x.view.batch == 0 &&
+  const bool token = rank == 3 && axis == 1 && one && x.view.samples_lead() &&
                      !x.view.axes[1].empty();
   if (token && !is_dense_output(x, {axis, 0, 1})) {
     return c.give(view_of(c.add(SelectToken({.index = indices[0]}),
@@ -300,7 +321,6 @@ void convert_gather(Conversion& c) {
                   one ? fmt::format("/{}", indices[0]) : "");
   if (one) {
     y.axes.erase(y.axes.begin() + static_cast<std::ptrdiff_t>(axis));
-    if (axis < y.batch) --y.batch;
   }
   c.pass(std::move(y));
 }

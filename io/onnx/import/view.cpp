@@ -1,7 +1,9 @@
 #include "view.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,14 +17,18 @@ namespace {
 
 int64_t size_of_axis(const View& view, size_t axis) {
   int64_t size = 1;
-  for (const size_t part : view.axes[axis]) size *= view.parts[part];
+  for (const size_t part : view.axes[axis]) {
+    if (__builtin_mul_overflow(size, view.parts[part], &size)) {
+      throw UnsupportedError("input: expected sizes of at most 64 bits");
+    }
+  }
   return size;
 }
 
-/// The parts of a sample in an order of the ONNX axes.
+/// The parts of a sample in an order of the ONNX axes, the batch first.
 std::vector<size_t> parts_in(const View& view, std::span<const int> order) {
   std::vector<size_t> parts;
-  for (const int axis : order) {
+  for (const int axis : order.subspan(1)) {
     const auto& those = view.axes[static_cast<size_t>(axis)];
     parts.insert(parts.end(), those.begin(), those.end());
   }
@@ -49,6 +55,11 @@ SymbolicTensor with_sample(const SymbolicTensor& tensor, const Sizes& sizes,
   return Reshape({.target_shape = sizes, .name = name("reshape")})(tensor);
 }
 
+/// Whether the axis is that of the samples, alone.
+bool is_of_samples(const View& view, int axis) {
+  return view.axes[static_cast<size_t>(axis)] == std::vector<size_t>{0};
+}
+
 /// Makes two parts of one, the outer of size `outer`.
 void split_part(View& view, size_t part, int64_t outer) {
   const int64_t inner = view.parts[part] / outer;
@@ -67,12 +78,27 @@ void split_part(View& view, size_t part, int64_t outer) {
 
 }  // namespace
 
+size_t View::batch() const {
+  return static_cast<size_t>(
+      std::ranges::find_if(axes,
+                           [](const std::vector<size_t>& axis) {
+                             return std::ranges::find(axis, size_t{0}) !=
+                                    axis.end();
+                           }) -
+      axes.begin());
+}
+
+bool View::samples_lead() const { return is_of_samples(*this, 0); }
+
+int64_t sample_size(const View& view) {
+  return std::accumulate(view.parts.begin() + 1, view.parts.end(), int64_t{1},
+                         std::multiplies<>());
+}
+
 View view_of(const SymbolicTensor& tensor, std::span<const int> order) {
-  View view{.tensor = tensor,
-            .parts = {},
-            .axes = {},
-            .batch = static_cast<size_t>(order[0])};
+  View view{.tensor = tensor, .parts = {kBatch}, .axes = {}};
   view.axes.resize(order.size());
+  view.axes[static_cast<size_t>(order[0])] = {0};
   for (size_t i = 1; i < order.size(); ++i) {
     const int64_t size = tensor.shape()[static_cast<int>(i)];
     if (size == 1) continue;
@@ -85,16 +111,23 @@ View view_of(const SymbolicTensor& tensor, std::span<const int> order) {
 Sizes sizes_of(const View& view) {
   Sizes sizes;
   for (size_t axis = 0; axis < view.axes.size(); ++axis) {
-    sizes.push_back(axis == view.batch ? kBatch : size_of_axis(view, axis));
+    sizes.push_back(size_of_axis(view, axis));
   }
   return sizes;
 }
 
-std::string text_of(const View& view) {
+std::string text_of(const View& view) { return text_of(sizes_of(view)); }
+
+std::string text_of(const Sizes& sizes) {
   std::string text = "[";
-  for (const int64_t size : sizes_of(view)) {
+  for (const int64_t size : sizes) {
     if (text.size() > 1) text += ',';
-    text += size == kBatch ? "N" : std::to_string(size);
+    if (!has_batch(size)) {
+      text += std::to_string(size);
+      continue;
+    }
+    text += 'N';
+    if (size != kBatch) text += '*' + std::to_string(size / kBatch);
   }
   return text + "]";
 }
@@ -102,35 +135,18 @@ std::string text_of(const View& view) {
 View transposed(const View& view, std::span<const int64_t> perm) {
   View result = view;
   for (size_t i = 0; i < perm.size(); ++i) {
-    const auto from = static_cast<size_t>(perm[i]);
-    result.axes[i] = view.axes[from];
-    if (from == view.batch) result.batch = i;
+    result.axes[i] = view.axes[static_cast<size_t>(perm[i])];
   }
   return result;
 }
 
 std::optional<View> reshaped(const View& view, const Sizes& sizes) {
-  const auto batch = std::ranges::find(sizes, kBatch);
-  if (batch == sizes.end()) return std::nullopt;
   View result = view;
-  result.batch = static_cast<size_t>(batch - sizes.begin());
-  // The samples divide the values before them from those behind.
-  const auto before = [](const Sizes& all, size_t count) {
-    int64_t size = 1;
-    for (size_t i = 0; i < count; ++i) {
-      if (__builtin_mul_overflow(size, all[i], &size)) return int64_t{-1};
-    }
-    return size;
-  };
-  if (before(sizes_of(view), view.batch) != before(sizes, result.batch)) {
-    return std::nullopt;
-  }
   // Where the next part that is not taken stands: axis, and index in it.
   std::vector<std::vector<size_t>> axes(sizes.size());
   size_t axis = 0;
   size_t index = 0;
   for (size_t to = 0; to < sizes.size(); ++to) {
-    if (to == result.batch) continue;
     int64_t left = sizes[to];
     if (left < 1) return std::nullopt;
     while (left > 1) {
@@ -163,9 +179,50 @@ std::optional<View> reshaped(const View& view, const Sizes& sizes) {
   return result;
 }
 
+View apart(const View& view) {
+  const size_t batch = view.batch();
+  const std::vector<size_t>& axis = view.axes[batch];
+  const auto at = std::ranges::find(axis, size_t{0});
+  std::vector<std::vector<size_t>> axes;
+  if (at != axis.begin()) axes.push_back({axis.begin(), at});
+  axes.push_back({0});
+  if (at + 1 != axis.end()) axes.push_back({at + 1, axis.end()});
+  View result = view;
+  const auto place = result.axes.begin() + static_cast<std::ptrdiff_t>(batch);
+  result.axes.insert(result.axes.erase(place), axes.begin(), axes.end());
+  return result;
+}
+
+View joined(const View& view, size_t first, size_t count) {
+  View result = view;
+  const auto into = result.axes.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = into + static_cast<std::ptrdiff_t>(count);
+  for (auto axis = into + 1; axis < end; ++axis) {
+    into->insert(into->end(), axis->begin(), axis->end());
+  }
+  if (count > 1) result.axes.erase(into + 1, end);
+  return result;
+}
+
+Rows::Rows(const View& given, int axis)
+    : view(apart(given)),
+      order(samples_first(view)),
+      batch_(given.batch()),
+      count_(view.axes.size() - given.axes.size() + 1) {
+  const int behind =
+      axis +
+      (std::cmp_greater(axis, batch_) ? static_cast<int>(count_) - 1 : 0);
+  order.erase(std::ranges::find(order, behind));
+  order.push_back(behind);
+}
+
+View Rows::back(const SymbolicTensor& y) const {
+  return joined(view_of(y, order), batch_, count_);
+}
+
 SymbolicTensor arranged(const View& view, std::span<const int> order,
                         const Namer& name) {
-  if (static_cast<size_t>(order[0]) != view.batch) {
+  if (!is_of_samples(view, order[0])) {
     throw UnsupportedError(
         fmt::format("input: expected the samples on axis {}, got {}", order[0],
                     text_of(view)));
@@ -204,7 +261,7 @@ SymbolicTensor arranged(const View& view, std::span<const int> order,
 }
 
 bool lies_in(const View& view, std::span<const int> order) {
-  return static_cast<size_t>(order[0]) == view.batch &&
+  return is_of_samples(view, order[0]) &&
          std::ranges::is_sorted(parts_in(view, order)) &&
          has_sample(view.tensor, sample_in(view, order));
 }
@@ -230,7 +287,7 @@ std::vector<int> natural_order(const View& view) {
 }
 
 std::vector<int> samples_first(const View& view) {
-  const int batch = static_cast<int>(view.batch);
+  const int batch = static_cast<int>(view.batch());
   std::vector<int> order = file_order(view.rank());
   std::rotate(order.begin(), order.begin() + batch, order.begin() + batch + 1);
   return order;
@@ -256,7 +313,7 @@ Tensor rows_as_in(const View& view, const Tensor& weight) {
   std::vector<int> order(features.size());
   for (size_t i = 0; i < features.size(); ++i) {
     dims.push_back(view.parts[features[i]]);
-    order[features[i]] = static_cast<int>(i);
+    order[features[i] - 1] = static_cast<int>(i);
   }
   if (dims.size() >= Shape::kMaxRank) {
     throw UnsupportedError("input: expected a simpler order of features");

@@ -26,9 +26,9 @@
 #include <octet/layers/dropout.h>
 #include <octet/layers/elu.h>
 #include <octet/layers/flatten.h>
+#include <octet/layers/gather.h>
 #include <octet/layers/gaussian_dropout.h>
 #include <octet/layers/gaussian_noise.h>
-#include <octet/layers/gather.h>
 #include <octet/layers/get_item.h>
 #include <octet/layers/global_average_pooling1d.h>
 #include <octet/layers/global_average_pooling2d.h>
@@ -42,6 +42,7 @@
 #include <octet/layers/layer_scale.h>
 #include <octet/layers/leaky_relu.h>
 #include <octet/layers/local_response_normalization.h>
+#include <octet/layers/matmul.h>
 #include <octet/layers/max_pooling1d.h>
 #include <octet/layers/max_pooling2d.h>
 #include <octet/layers/maximum.h>

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Networks of PyTorch 2.x, exported by both of its exporters, as models.
+
+    compare_torch.py PROGRAM [NAME...]
+
+PROGRAM is tests/e2e/import_check. What is compared is as in compare_import.py:
+the model, its own file, and what is quantized and trained for a step. Names are
+those of torch_networks.py; by default its own networks, "torchvision" for all
+of torchvision's. Each is exported with an open batch and with one of 1.
+
+    python3 -m venv venv
+    venv/bin/pip install torch==2.8.0 torchvision==0.23.0 onnxscript onnxruntime
+    venv/bin/python tests/oracle/compare_torch.py build/dev/bin/import_check
+
+Exit codes: 0 all agree, 1 one does not, 2 wrong usage, 77 without torch.
+"""
+
+import logging
+import pathlib
+import subprocess
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+
+try:
+    import torch
+    from torch_networks import NETWORKS, TORCHVISION
+except ImportError as error:
+    print(f"skipped: {error}", file=sys.stderr)
+    sys.exit(77)
+
+from compare_import import compare
+
+
+# The mean over pixels, which dynamo turns to a list of places that it counts
+# from the number of samples.
+REFUSED = {"convnext_tiny_dynamo_open": "Range", "swin_t_dynamo_open": "Range"}
+
+
+class Exported:
+    """What compare() needs of a graph."""
+
+    def __init__(self, samples):
+        self.samples = [samples]
+        self.nodes = ()
+
+
+def network(name):
+    """The module in inference, with statistics as training would leave them."""
+    torch.manual_seed(len(name))
+    if name in NETWORKS:
+        make, sample = NETWORKS[name]
+        module = make()
+    else:
+        import torchvision
+        more = ({"aux_logits": False, "init_weights": True}
+                if name in ("googlenet", "inception_v3") else {})
+        module = torchvision.models.get_model(name, weights=None, **more)
+        sample = (3, TORCHVISION[name], TORCHVISION[name])
+    for part in module.modules():
+        if isinstance(part, (torch.nn.BatchNorm1d, torch.nn.BatchNorm2d)):
+            part.running_mean.normal_(0, 0.1)
+            part.running_var.uniform_(0.8, 1.2)
+    with torch.no_grad():
+        for value in module.parameters():  # ViT's head begins as zeros
+            if value.dim() > 1 and value.abs().max() == 0:
+                value.normal_(0, 0.05)
+    return module.eval(), sample
+
+
+def export(module, x, path, dynamo, open_batch):
+    more = {}
+    if open_batch and dynamo:
+        more["dynamic_shapes"] = ({0: torch.export.Dim("n", min=2, max=64)},)
+    elif open_batch:
+        more["dynamic_axes"] = {"x": {0: "n"}}
+    if dynamo:
+        more.update(external_data=False, verbose=False)
+    else:
+        more["input_names"] = ["x"]
+    torch.onnx.export(module, (x,), str(path), dynamo=dynamo, **more)
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return 2
+    warnings.filterwarnings("ignore")
+    logging.disable(logging.WARNING)
+    names = sys.argv[2:] or list(NETWORKS)
+    if names == ["torchvision"]:
+        names = list(TORCHVISION)
+    failed = refused = files = 0
+    for name in names:
+        module, sample = network(name)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            graphs = {}
+            for dynamo in (False, True):
+                for open_batch in (True, False):
+                    x = torch.randn(2 if open_batch else 1, *sample)
+                    form = (f"{name}_{'dynamo' if dynamo else 'script'}"
+                            f"_{'open' if open_batch else 'one'}")
+                    export(module, x, folder / f"{form}.onnx", dynamo,
+                           open_batch)
+                    np.save(folder / f"{form}.x0.npy", x.numpy())
+                    graphs[form] = Exported(x.numpy())
+            subprocess.run([sys.argv[1], str(folder)], check=True,
+                           stdout=subprocess.DEVNULL)
+            for form, graph in graphs.items():
+                problems = compare(folder, form, graph)
+                if form in REFUSED:
+                    refused += 1
+                    told = REFUSED[form] in "".join(problems)
+                    problems = [] if told else ["expected a refusal"]
+                files += 1
+                failed += bool(problems)
+                for problem in problems:
+                    print(f"FAILED: {form}: {problem}", file=sys.stderr)
+    print(f"{files - failed - refused} of {files} files of {len(names)} "
+          f"networks agree, {refused} are refused as expected")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
