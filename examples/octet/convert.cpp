@@ -1,5 +1,7 @@
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,13 +44,16 @@ void add_convert(CommandLine& program) {
     (void)onnx_options(options->file, {});
     check_engine_options(options->engine);
     warn_of_untrained(options->from);
-    const Model model = read_model(options->from);
-    const Model written =
-        as_written(model.clone(), options->file, mode_of(model, options->from));
+    Model model = read_model(options->from);
+    // Another copy of the weights only where it is held against the file.
+    std::optional<Model> given;
+    if (is_onnx(options->from.what)) given = model.clone();
+    const std::string takes = mode_of(model, options->from);
+    const Model written = as_written(std::move(model), options->file, takes);
     const io::OnnxOptions file =
         onnx_options(options->file, names_of(options->from, written));
     const io::OnnxReport report = io::export_onnx(written, options->to, file);
-    warn_of_other_axes(options->from, model, file);
+    if (given) warn_of_other_axes(options->from, *given, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
     print(write_engine_files(options->to, file.target, options->engine,
