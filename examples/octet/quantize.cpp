@@ -267,12 +267,18 @@ void quantize(Options o) {
         .set("qdq_pairs", file.qdq_pairs)
         .set("bytes", file.bytes);
     print(io::to_json(config) + "\n");
-    return;
+  } else {
+    print(to_text(compared));
+    print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
+                      file.nodes, file.qdq_pairs, file.bytes));
+    print(engine);
   }
-  print(to_text(compared));
-  print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
-                    file.nodes, file.qdq_pairs, file.bytes));
-  print(engine);
+  // The target of those who name none is a wish.
+  if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
+  throw ValueError(fmt::format(
+      "--accuracy: expected {:g} of one of the methods, got less; '{}' has the "
+      "best. Hint: octet qat",
+      o.target, o.output));
 }
 
 }  // namespace
@@ -301,7 +307,8 @@ void add_quantize(CommandLine& program) {
       "rounding, AdaRound, block reconstruction");
   command
       .add("--accuracy", o.target, 0, 1,
-           "accuracy to stop at [the float model's less 0.005]")
+           "accuracy to stop at, exit code 1 where none has it [the float "
+           "model's less 0.005]")
       .needs(ladder);
   Option(method).excludes(ladder);
   command

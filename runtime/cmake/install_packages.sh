@@ -24,6 +24,7 @@ required=(
   libprotobuf-dev
   libre2-dev
   libtbb-dev
+  libtomlplusplus-dev
   nlohmann-json3-dev
   protobuf-compiler
   zlib1g-dev

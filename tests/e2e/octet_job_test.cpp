@@ -36,6 +36,18 @@ TEST_F(OctetJob, RunsItsSectionsInTheirOrder) {
   EXPECT_THAT(r.output, HasSubstr("\"opset\""));
 }
 
+TEST_F(OctetJob, RunsACommandSeveralTimesWithListsOverLines) {
+  const CommandResult r =
+      run("[[convert]]\nmodel = 'zoo:lenet'\nonnx = 'a.onnx'\nbatch = 2\n"
+          "[[convert]]\nmodel = 'zoo:lenet'\nonnx = 'b.onnx'\n"
+          "[plan]\nmodel = 'zoo:lenet'\nexclude = [\n  'conv.*',  # both\n"
+          "  'fc1',\n]\n");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "a.onnx"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "b.onnx"));
+  EXPECT_LT(r.output.find("b.onnx:"), r.output.find("job.toml: plan"));
+}
+
 TEST_F(OctetJob, EndsWithTheFirstCommandThatFails) {
   const CommandResult r =
       run("[inspect]\nmodel = \"none.h5\"\n[convert]\nmodel = \"zoo:lenet\"\n"
@@ -58,6 +70,19 @@ TEST_F(OctetJob, RefusesWhatIsNoJob) {
               HasSubstr("did you mean 'epochs'"));
   EXPECT_THAT(refusal("[inspect]\njson = 7\n"),
               HasSubstr("expected true or false"));
+  EXPECT_THAT(refusal("[inspect]\njson = \"true\"\n"),
+              HasSubstr("expected true or false as 'json' of 'inspect' in line "
+                        "2"));
+  EXPECT_THAT(
+      refusal("[inspect]\nmodel = 'a'\n[inspect]\nmodel = 'b'\n"),
+      AllOf(HasSubstr("expected TOML, got in line 3"), HasSubstr("inspect")));
+  EXPECT_THAT(refusal("[inspect]\nmodel = 2020-01-01\n"),
+              HasSubstr("expected a text, a number or a list of them as "
+                        "'model'"));
+  EXPECT_THAT(refusal("[inspect]\nmodel = [['a']]\n"),
+              HasSubstr("a list of them"));
+  EXPECT_THAT(refusal("[inspect.model]\na = 1\n"), HasSubstr("a list of them"));
+  EXPECT_THAT(refusal("[inspect]\nmodel = \n"), HasSubstr("expected TOML"));
   EXPECT_THAT(refusal("[run]\njob = \"job.toml\"\n"), HasSubstr("'[run]'"));
 }
 

@@ -248,8 +248,10 @@ TEST_F(OctetQuantize, ClimbsTheLadder) {
   ASSERT_EQ(met.exit_code, 0) << met.output;
   EXPECT_THAT(met.output, HasSubstr("met"));
   const CommandResult missed = run(data + " --ladder --accuracy 1");
-  ASSERT_EQ(missed.exit_code, 0) << missed.output;
-  EXPECT_THAT(missed.output, HasSubstr("missed"));
+  EXPECT_EQ(missed.exit_code, 1);
+  EXPECT_THAT(missed.output,
+              AllOf(HasSubstr("missed"), HasSubstr("bytes"),
+                    HasSubstr("--accuracy: expected 1 of one of the methods")));
 }
 
 TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {
