@@ -34,9 +34,14 @@ int32_t onnx_type(DType type, const std::string& name) {
   }
 }
 
+// Minus infinity among numbers is what masks have.
 void check_finite(const std::string& name, const Tensor& value) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto elements = value.f32();
+  const bool numbers =
+      std::ranges::any_of(elements, [](float v) { return std::isfinite(v); });
   for (size_t i = 0; i < elements.size(); ++i) {
+    if (numbers && elements[i] == -kInfinity) continue;
     if (!std::isfinite(elements[i])) {
       throw ValueError(fmt::format(
           "initializer '{}': expected finite values, got {} at index {} of {}",

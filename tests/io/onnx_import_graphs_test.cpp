@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -285,82 +284,6 @@ TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {
   EXPECT_EQ(read.parameter_count(), 36);
   EXPECT_EQ(read.nodes().size(), 4u);
   EXPECT_EQ(read.layers().size(), 3u);
-}
-
-TEST(OnnxImportGraphs, KeepsSamplesApart) {
-  const auto said = [](const std::string& batch, const std::string& sizes) {
-    return import_refusal(
-        graph_model("(float[" + batch + ",4,6] x) => (float[A,B] y)",
-                    "s = Constant <value = int64[2] {" + sizes +
-                        "}> ()\ny = Reshape (x, s)"));
-  };
-  EXPECT_THAT(said("N", "5, -1"), HasSubstr("keep the samples"));
-  EXPECT_THAT(said("N", "-1, 6"),
-              HasSubstr("output 'y': expected the samples on an axis of their "
-                        "own, the first, got [N*4,6]"));
-  EXPECT_THAT(said("N", "1, -1"), HasSubstr("got [1,N*24]"));
-  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("got [N*2,12]"));
-  EXPECT_THAT(said("2", "-1, 16"), HasSubstr("keep the samples"));
-  EXPECT_EQ(said("2", "2, -1"), "");
-  EXPECT_EQ(said("1", "1, -1"), "");
-  EXPECT_EQ(said("N", "-1, 24"), "");
-}
-
-TEST(OnnxImportGraphs, TakesInfinitiesForMasksAlone) {
-  const auto model = [](const std::string& behind) {
-    return graph_model(
-        "(float[N,2,3] x) => (float[N,2,3] y)",
-        "m = Constant <value = float[1,2,3] {0,-1,0,-1,0,0}> ()\n"
-        "o = Constant <value_float = 0.0> ()\n"
-        "i = Div (m, o)\n"  // infinities, and no numbers
-        "p = Constant <value = float[1,2,3] {0,1,0,1,0,0}> ()\n"
-        "t = Constant <value = bool[1,2,3] {0,1,0,1,0,0}> ()\n"
-        "k = Where (t, i, o)\n"
-        "s = Add (x, k)\n" +
-            behind);
-  };
-  EXPECT_THAT(import_refusal(model("y = Relu (s)")),
-              HasSubstr("expected finite numbers, or a Softmax behind"));
-  const Model masked = from_onnx(model("y = Softmax (s)").SerializeAsString());
-  const Tensor y =
-      masked.predict(Tensor::of<float>({1, 2, 3}, {1, 9, 1, 9, 2, 2}));
-  EXPECT_THAT(y.f32(), ElementsAre(0.5f, 0, 0.5f, 0, 0.5f, 0.5f));
-  // A mask is no weight.
-  EXPECT_TRUE(masked.clone().trainable_variables().empty());
-}
-
-TEST(OnnxImportGraphs, SaysWhichEquationsAreProducts) {
-  const auto said = [](const std::string& equation) {
-    return import_refusal(graph_model(
-        "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[N,A,B,C] y)",
-        "y = Einsum <equation = \"" + equation + "\"> (x, w)"));
-  };
-  EXPECT_EQ(said("nhij,nhjk->nhik"), "");
-  EXPECT_EQ(said("nhij, nhjk -> nikh"), "");
-  for (const char* other :
-       {"nhij,nhjk->nhk", "nhij,nhjk->nhijk", "nhij,nhkl->nhijkl", "nhij->nh",
-        "nhii,nhjk->nhik", "...ij,...jk->...ik", "nhij,nhjk", "", ",->",
-        "hij,hjk->hik"}) {
-    EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
-  }
-}
-
-TEST(OnnxImportGraphs, FoldsLongChainsOfSizes) {
-  std::string nodes = "s0 = Shape (x)\n";
-  for (int i = 0; i < 60; ++i) {
-    nodes += fmt::format("a{0} = Slice (s{0}, z, t)\n", i) +
-             fmt::format("b{0} = Slice (s{0}, t, f)\n", i) +
-             fmt::format("s{1} = Concat <axis = 0> (a{0}, b{0})\n", i, i + 1);
-  }
-  nodes += "y = Reshape (x, s60)";
-  const Model model =
-      from_onnx(graph_model("(float[N,4,6] x) => (float[N,4,6] y)",
-                            "z = Constant <value_ints = [0]> ()\n"
-                            "t = Constant <value_ints = [2]> ()\n"
-                            "f = Constant <value_ints = [3]> ()\n" +
-                                nodes)
-                    .SerializeAsString());
-  EXPECT_EQ(model.outputs()[0].shape(), Shape({Shape::kAnySize, 4, 6}));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -150,13 +149,14 @@ Tensor beside_apart(const Conversion& c, const Tensor& value,
   return value.reshaped(Shape(std::span<const int64_t>(dims)));
 }
 
-/// Whether it lets values be or takes them out of a Softmax behind the sum.
+/// Whether it takes values out of a Softmax behind the sum, and lets others be.
 bool is_mask(const Tensor& offset) {
   const auto values = offset.f32();
   const float least = *std::ranges::min_element(values);
-  return least < 0 && std::ranges::all_of(values, [&](float v) {
-           return v == 0 || v == least;
-         });
+  return std::isinf(least) ||
+         (least < 0 && std::ranges::all_of(values, [&](float v) {
+            return v == 0 || v == least;
+          }));
 }
 
 /// A sample of numbers that are added to each sample, as tokens.
@@ -178,11 +178,12 @@ View plus_tokens(Conversion& c, Operand x, const View& view,
   layer->set_trainable(!is_mask(all));
   const SymbolicTensor y =
       c.add(layer, {x}, {{"position_embedding", all.reshaped({1, tokens, d})}});
+  const Sizes all_sizes = sizes_of(view);
   Sizes sizes;
   Sizes back(order.size());
   for (size_t i = 0; i < order.size(); ++i) {
     const auto axis = static_cast<size_t>(order[i]);
-    sizes.push_back(sizes_of(view)[axis]);
+    sizes.push_back(all_sizes[axis]);
     back[axis] = static_cast<int64_t>(i);
   }
   return transposed(*reshaped(view_of(y, file_order(3)), sizes), back);
@@ -243,32 +244,6 @@ Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
   return y;
 }
 
-/// Whether a Softmax reads the sum, maybe behind others and under other sizes.
-bool goes_to_softmax(const Conversion& c) {
-  std::string value = c.output();
-  for (;;) {
-    const auto readers = c.graph().readers(value);
-    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
-    const ImportNode& node = *readers[0];
-    if (is_op(node, "Softmax")) return true;
-    if (!is_op(node, "Add") && !is_op(node, "Reshape")) return false;
-    value = node.proto.output(0);
-  }
-}
-
-/// What is added. In a mask before a Softmax, where an infinity and a number
-/// that is low enough give 0 alike, it is such a number.
-Tensor summand(const Conversion& c, int input) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const Tensor given = c.floats(input);
-  const auto values = given.f32();
-  if (std::ranges::find(values, -kInfinity) == values.end()) return given;
-  if (!goes_to_softmax(c)) {
-    c.refuse("expected finite numbers, or a Softmax behind the sum");
-  }
-  return mapped(given, [](float v) { return v == -kInfinity ? -1e9f : v; });
-}
-
 /// Where the second operand lies, before NumPy's rules.
 void check_axis(const Conversion& c) {
   if (c.opset() < 7 && c.has_attribute("axis")) {
@@ -306,10 +281,10 @@ void divide_constant(Conversion& c) {
 
 // A third input is a factor: see forms.h.
 void convert_add(Conversion& c) {
-  if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), summand(c, 1)});
+  if (c.inputs() == 3) return rescale(c, 0, {c.floats(2), c.floats(1)});
   const int k = constant_input(c);
   if (k < 0) return merge(c, Add());
-  rescale(c, 1 - k, {one(), summand(c, k)});
+  rescale(c, 1 - k, {one(), c.floats(k)});
 }
 
 void convert_sub(Conversion& c) {
@@ -324,8 +299,8 @@ void convert_sub(Conversion& c) {
 void convert_mul(Conversion& c) {
   const int k = constant_input(c);
   if (k < 0) return merge(c, Multiply());
-  if (k == 1 && c.floats(1).size() == 1 &&
-      convert_attention_scale(c, c.scalar(1))) {
+  if (c.floats(k).size() == 1 &&
+      convert_attention_scale(c, 1 - k, c.scalar(k))) {
     return;
   }
   rescale(c, 1 - k, {c.floats(k), zero()});
@@ -340,7 +315,7 @@ void convert_div(Conversion& c) {
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {
     c.refuse("expected a divisor that is not 0");
   }
-  if (divisor.size() == 1 && convert_attention_scale(c, 1 / values[0])) {
+  if (divisor.size() == 1 && convert_attention_scale(c, 0, 1 / values[0])) {
     return;
   }
   rescale(c, 0, {mapped(divisor, [](float v) { return 1 / v; }), zero()});

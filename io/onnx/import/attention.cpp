@@ -41,11 +41,13 @@ View with_heads(const Conversion& c, const View& view) {
   return heads;
 }
 
-/// What a Rescaling by one number reads; its factor goes to `scale`.
-Value without_factor(Value value, float& scale) {
+/// What a Rescaling by one number reads, but for codes; its factor goes to
+/// `scale`.
+Value without_factor(const Conversion& c, Value value, float& scale) {
   for (;;) {
     const GraphNode& node = *value.view.tensor.node;
-    if (node.layer->class_name() != "Rescaling" || value.grid != nullptr) {
+    if (node.layer->class_name() != "Rescaling" || value.grid != nullptr ||
+        c.reads_codes(*node.layer)) {
       return value;
     }
     const Config config = node.layer->config();
@@ -77,8 +79,9 @@ bool is_of_attention(const Conversion& c) {
           integer_of(node.proto, "axis", c.opset() < 13 ? 1 : -1);
       if (axis != -1 && axis != rank - 1) return false;
       weights = true;
-    } else if ((is_op(node, "Mul") || is_op(node, "Div")) &&
-               inputs.size() == 2) {
+    } else if (inputs.size() == 2 &&
+               (is_op(node, "Mul") ||
+                (is_op(node, "Div") && inputs[0] == value))) {
       // A factor that is not calculated yet is taken for a number.
       const Constant* factor =
           c.graph().constant(inputs[inputs[0] == value ? 1 : 0]);
@@ -94,13 +97,13 @@ bool is_of_attention(const Conversion& c) {
 
 View product_of(Conversion& c, const Value& a, const Value& b) {
   const int rank = a.view.rank();
-  const auto in_front = [&](const View& view) {
-    return view.rank() == rank && rank > 2 &&
-           std::cmp_less(view.batch(), rank - 2);
-  };
-  if (!in_front(a.view) || !in_front(b.view)) {
-    c.refuse(fmt::format("expected matrices [N,...] of one rank, got {} and {}",
-                         text_of(a.view), text_of(b.view)));
+  // Matrices that are multiplied are those of one sample.
+  if (b.view.rank() != rank || !samples_lie_alike(a.view, b.view) ||
+      std::cmp_greater_equal(a.view.batch(), rank - 2)) {
+    c.refuse(
+        fmt::format("expected matrices [N,...] of one rank, with the "
+                    "samples in the same place, got {} and {}",
+                    text_of(a.view), text_of(b.view)));
   }
   const Rows x(a.view, rank - 1);
   const Rows y(b.view, rank - 1);
@@ -125,13 +128,13 @@ void convert_product(Conversion& c) {
     const Sizes q = sizes_of(scores->query.view);
     const Sizes k = sizes_of(scores->key.view);
     const Sizes v = sizes_of(values);
-    if (q[1] != v[1] || k[3] != v[2]) {
+    if (given.view.rank() != scores->rank || q[1] != v[1] || k[3] != v[2]) {
       c.refuse(fmt::format("expected values for {} heads and {} tokens, got {}",
                            q[1], k[3], text_of(values)));
     }
     float scale = scores->scale;
-    const Value query = without_factor(scores->query, scale);
-    const Value key = without_factor(scores->key, scale);
+    const Value query = without_factor(c, scores->query, scale);
+    const Value key = without_factor(c, scores->key, scale);
     constexpr std::array<int64_t, 4> kKeys{0, 1, 3, 2};
     const auto operand = [&](const View& heads, const Value& value) {
       return Operand{arranged(tokens_of(c, heads), file_order(3), c.namer()),
@@ -193,8 +196,8 @@ bool convert_attention_weights(Conversion& c) {
   return true;
 }
 
-bool convert_attention_scale(Conversion& c, float factor) {
-  const Scores* scores = c.scores(0);
+bool convert_attention_scale(Conversion& c, int input, float factor) {
+  const Scores* scores = c.scores(input);
   if (scores == nullptr) return false;
   if (scores->weights) {
     c.refuse("expected attention that is scaled before its Softmax");

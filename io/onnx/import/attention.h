@@ -9,12 +9,13 @@ namespace octet::io::importing {
 
 /// MatMul of two computed values.
 void convert_product(Conversion& c);
-/// The product of the matrices that their last two axes hold.
+/// The product of the matrices that their last two axes hold. The samples of
+/// both lie on the same axis.
 View product_of(Conversion& c, const Value& a, const Value& b);
 /// Whether the first input is the product of queries and keys; the Softmax over
 /// it then waits as well.
 bool convert_attention_weights(Conversion& c);
-/// The same for its product with, or quotient by, a constant.
-bool convert_attention_scale(Conversion& c, float factor);
+/// The same for the product of that input with a number.
+bool convert_attention_scale(Conversion& c, int input, float factor);
 
 }  // namespace octet::io::importing

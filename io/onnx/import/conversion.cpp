@@ -87,6 +87,15 @@ float Conversion::scalar(int input) const {
 }
 
 Sizes Conversion::integers(int input) const {
+  Sizes values = sizes(input);
+  if (std::ranges::any_of(values, has_batch)) {
+    refuse(fmt::format("expected numbers as input {}, got that of samples",
+                       input));
+  }
+  return values;
+}
+
+Sizes Conversion::sizes(int input) const {
   const Tensor& value = constant(input);
   if (value.shape().rank() > 1) {
     refuse(fmt::format("expected a list as input {}, got {}", input,
@@ -300,6 +309,11 @@ void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
   View y = x.view;
   y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
   importer_.values_[output()] = {std::move(y), std::move(grid)};
+}
+
+bool Conversion::reads_codes(const Layer& layer) const {
+  return std::ranges::find(importer_.sites_, layer.name(), &SitePlan::layer) !=
+         importer_.sites_.end();
 }
 
 Scores* Conversion::scores(int input) const {

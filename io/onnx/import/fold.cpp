@@ -15,12 +15,15 @@
 namespace octet::io::importing {
 namespace {
 
-/// Those that only move sizes, the batch among them, or do not look at them.
-bool moves_sizes(std::string_view op) {
-  constexpr std::array<std::string_view, 10> kMoves{
-      "Cast",  "Concat", "Gather",  "Identity",  "Reshape",
-      "Shape", "Slice",  "Squeeze", "Unsqueeze", "Where"};
-  return std::ranges::find(kMoves, op) != kMoves.end();
+/// Whether the operator only moves what it reads as that input, or does not
+/// look at it.
+bool moves_input(std::string_view op, int input) {
+  if (op == "Concat") return true;
+  if (op == "Where") return input > 0;
+  constexpr std::array<std::string_view, 8> kMoves{
+      "Cast",  "Gather", "Identity", "Reshape",
+      "Shape", "Slice",  "Squeeze",  "Unsqueeze"};
+  return input == 0 && std::ranges::find(kMoves, op) != kMoves.end();
 }
 
 bool counts_samples(const Tensor& tensor) {
@@ -57,15 +60,18 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
     return false;
   }
   bool batch = false;
-  for (const std::string& input : node.input()) {
-    if (input.empty()) continue;
-    const Constant* constant = graph.constant(input);
+  bool moves = true;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const Constant* constant = graph.constant(node.input(i));
     if (constant == nullptr) return false;
     if (constant->repeated) return false;
-    batch |= counts_samples(constant->value);
+    if (!counts_samples(constant->value)) continue;
+    batch = true;
+    moves &= moves_input(op, i);
   }
   if (!batch) return true;
-  if (moves_sizes(op)) {
+  if (moves) {
     return op != "Cast" ||
            integer_of(node, "to", 0) == onnx::TensorProto::INT64;
   }

@@ -97,10 +97,13 @@ void Importer::check_stated(const ImportNode& node) const {
   const auto stated = graph_.stated(node.proto.output(0));
   if (made == values_.end() || !stated) return;
   const Sizes sizes = sizes_of(made->second.view);
+  const int64_t batch = fixed_batch(graph_);
   bool fits = sizes.size() == stated->size();
   for (size_t axis = 0; fits && axis < sizes.size(); ++axis) {
     const int64_t size = (*stated)[axis];
-    fits = size < 0 || has_batch(sizes[axis]) || size == sizes[axis];
+    const int64_t made_size =
+        has_batch(sizes[axis]) ? sizes[axis] / kBatch * batch : sizes[axis];
+    fits = size < 0 || made_size == 0 || size == made_size;
   }
   if (fits) return;
   throw UnsupportedError(fmt::format("expected the shape {}, got {}",

@@ -129,8 +129,10 @@ class Conversion {
   Tensor floats(int input) const;
   /// A single number.
   float scalar(int input) const;
-  /// Of int64, kBatch among them where it stands for the samples.
+  /// Of int64. Throws: UnsupportedError for one that counts samples.
   Sizes integers(int input) const;
+  /// The same, those that count samples among them (see kBatch).
+  Sizes sizes(int input) const;
   /// A constant to be the parameter `name`, still in ONNX' order.
   Weight weight(int input, const char* name) const;
 
@@ -167,6 +169,8 @@ class Conversion {
   std::shared_ptr<const ActivationGrid> grid() const {
     return grid_of(importer_.graph_, node_);
   }
+  /// Whether what the layer reads is behind Q/DQ.
+  bool reads_codes(const Layer& layer) const;
   /// The product that input waits as, or null.
   Scores* scores(int input) const;
   /// The first output is such a product.

@@ -113,7 +113,7 @@ void convert_dropout(Conversion& c) {
 static void expand_value(Conversion& c) {
   const View& view = c.view(0);
   const Sizes sizes = sizes_of(view);
-  const Sizes wanted = c.integers(1);
+  const Sizes wanted = c.sizes(1);
   if (wanted.size() > sizes.size()) {
     c.refuse(fmt::format("shape: expected at most the axes of {}, got {}",
                          importing::text_of(view), wanted.size()));
@@ -138,7 +138,7 @@ static void expand_value(Conversion& c) {
 void convert_expand(Conversion& c) {
   if (!c.is_constant(0)) return expand_value(c);
   const Tensor& value = c.constant(0);
-  const Sizes sizes = c.integers(1);
+  const Sizes sizes = c.sizes(1);
   const Shape& shape = value.shape();
   bool same =
       std::ssize(sizes) == shape.rank() && sizes[0] == kBatch && shape[0] == 1;

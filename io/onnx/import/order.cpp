@@ -72,7 +72,7 @@ std::optional<size_t> axis_of_samples(const Sizes& sizes, int64_t batch,
 /// The sizes that a Reshape asks for; -1 where the rest goes.
 Sizes sizes_asked_for(const Conversion& c) {
   Sizes target =
-      c.opset() < 5 && c.inputs() < 2 ? c.integers("shape") : c.integers(1);
+      c.opset() < 5 && c.inputs() < 2 ? c.integers("shape") : c.sizes(1);
   const Sizes own = sizes_of(c.view(0));
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] != 0) continue;

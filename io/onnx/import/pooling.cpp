@@ -99,7 +99,8 @@ View reduced(Conversion& c, const Sizes& axes, bool keepdims,
   }
   Operand x = c.operand(0, order);
   if (first != nullptr) x = {c.add(*first, {x}, {}, "/values")};
-  if (x.tensor.shape().rank() != 3) {
+  if (x.tensor.shape().slice(1, x.tensor.shape().rank()) !=
+      Shape(std::span<const int64_t>(sample))) {
     x.tensor = Reshape({.target_shape = sample, .name = c.namer()("reshape")})(
         x.tensor);
   }

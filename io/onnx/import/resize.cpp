@@ -46,7 +46,7 @@ std::vector<double> factors_of(const Conversion& c, const Shape& x) {
   const int scales = is_upsample(c) ? 1 : 2;
   std::vector<double> factors;
   if (!is_upsample(c) && c.has(3)) {
-    const Sizes sizes = c.integers(3);
+    const Sizes sizes = c.sizes(3);
     const size_t first = sizes.size() == rank ? 2 : 0;
     if (first == 2 &&
         ((sizes[0] != kBatch && sizes[0] != fixed_batch(c.graph())) ||

@@ -140,6 +140,22 @@ View cut_of(Conversion& c, const Value& x, const Cut& cut,
   return cut_any(c, x.view, cut);
 }
 
+/// Whether a list of all values is taken, in order: what dynamo makes of
+/// as_strided.
+bool takes_all(const Conversion& c, const Tensor& indices) {
+  const View& view = c.view(0);
+  if (view.rank() != 1 || indices.dtype() != DType::i64 ||
+      indices.shape().rank() < 2 ||
+      indices.size() != fixed_batch(c.graph()) * sample_size(view)) {
+    return false;
+  }
+  const auto values = indices.data<int64_t>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!std::cmp_equal(values[i], i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 void convert_slice(Conversion& c) {
@@ -148,7 +164,7 @@ void convert_slice(Conversion& c) {
   const Sizes sizes = sizes_of(view);
   const bool old = c.opset() < 10;
   const Sizes starts = old ? c.integers("starts") : c.integers(1);
-  const Sizes stops = old ? c.integers("ends") : c.integers(2);
+  const Sizes stops = old ? c.integers("ends") : c.sizes(2);
   Sizes axes = old ? c.integers("axes") : c.has(3) ? c.integers(3) : Sizes();
   const Sizes steps = !old && c.has(4) ? c.integers(4) : Sizes();
   if (axes.empty()) {
@@ -171,8 +187,10 @@ void convert_slice(Conversion& c) {
     const int64_t size = sizes[axis];
     const int64_t step = steps.empty() ? 1 : steps[i];
     if (step == 0) c.refuse("steps: expected steps but 0, got 0");
-    if (has_batch(size)) {
-      if (starts[i] == 0 && stops[i] >= INT32_MAX && step == 1) continue;
+    const bool to_samples = has_batch(stops[i]);
+    const bool to_end = to_samples ? stops[i] == size : stops[i] >= INT32_MAX;
+    if (has_batch(size) && starts[i] == 0 && to_end && step == 1) continue;
+    if (has_batch(size) || to_samples) {
       c.refuse("axes: expected those of a sample, got that of samples");
     }
     // Ends count and are cut as Python's are.
@@ -267,22 +285,6 @@ void repeat(Conversion& c, const Sizes& times) {
   }
   if (chosen.empty()) return c.pass(view);
   c.give(gathered(c, chosen));
-}
-
-/// Whether a list of all values is taken, in order: what dynamo makes of
-/// as_strided.
-static bool takes_all(const Conversion& c, const Tensor& indices) {
-  const View& view = c.view(0);
-  if (view.rank() != 1 || indices.dtype() != DType::i64 ||
-      indices.shape().rank() < 2 ||
-      indices.size() != fixed_batch(c.graph()) * sample_size(view)) {
-    return false;
-  }
-  const auto values = indices.data<int64_t>();
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!std::cmp_equal(values[i], i)) return false;
-  }
-  return true;
 }
 
 void convert_gather(Conversion& c) {

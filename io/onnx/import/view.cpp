@@ -1,6 +1,7 @@
 #include "view.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -177,6 +178,22 @@ std::optional<View> reshaped(const View& view, const Sizes& sizes) {
   if (taken != result.parts.size()) return std::nullopt;
   result.axes = std::move(axes);
   return result;
+}
+
+bool samples_lie_alike(const View& a, const View& b) {
+  const auto beside = [](const View& view) {
+    std::array<int64_t, 2> sizes{1, 1};  // before the samples, and behind
+    size_t side = 0;
+    for (const size_t part : view.axes[view.batch()]) {
+      if (part == 0) {
+        side = 1;
+      } else {
+        sizes[side] *= view.parts[part];
+      }
+    }
+    return sizes;
+  };
+  return a.batch() == b.batch() && beside(a) == beside(b);
 }
 
 View apart(const View& view) {

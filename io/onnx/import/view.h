@@ -63,6 +63,9 @@ View transposed(const View& view, std::span<const int64_t> perm);
 /// a multiple of it. Nothing where that cuts through a part.
 std::optional<View> reshaped(const View& view, const Sizes& sizes);
 
+/// Whether the samples of both lie on the same axis, between as many others.
+bool samples_lie_alike(const View& a, const View& b);
+
 /// With the samples on an axis of their own: [N*12,197,64] as [N,12,197,64].
 View apart(const View& view);
 /// `count` axes from `first` on as one.

@@ -1,0 +1,224 @@
+// Samples that share an axis with others, and products of values: what is read
+// so, and what is refused, since it would join samples.
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
+#include <octet/layers/layers.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/rng.h>
+
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Empty where it becomes a model.
+std::string import_refusal(const onnx::ModelProto& model) {
+  try {
+    (void)from_onnx(model.SerializeAsString());
+    return "";
+  } catch (const UnsupportedError& error) {
+    return error.what();
+  }
+}
+
+/// Of y = f(x), x being [`batch`,3,4,5].
+std::string refusal_of(const std::string& batch, const std::string& nodes) {
+  return import_refusal(
+      graph_model("(float[" + batch + ",3,4,5] x) => (float[A,B,C,D] y)",
+                  "open = Constant <value_ints = [-1,4,5]> ()\n"
+                  "whole = Constant <value_ints = [-1,3,4,4]> ()\n"
+                  "zero = Constant <value_ints = [0]> ()\n"
+                  "one = Constant <value_ints = [1]> ()\n" +
+                      nodes));
+}
+
+TEST(OnnxImportSamples, KeepsSamplesApart) {
+  const auto said = [](const std::string& batch, const std::string& sizes) {
+    return import_refusal(
+        graph_model("(float[" + batch + ",4,6] x) => (float[A,B] y)",
+                    "s = Constant <value = int64[2] {" + sizes +
+                        "}> ()\ny = Reshape (x, s)"));
+  };
+  EXPECT_THAT(said("N", "5, -1"), HasSubstr("keep the samples"));
+  EXPECT_THAT(said("N", "-1, 6"),
+              HasSubstr("output 'y': expected the samples on an axis of their "
+                        "own, the first, got [N*4,6]"));
+  EXPECT_THAT(said("N", "1, -1"), HasSubstr("got [1,N*24]"));
+  EXPECT_THAT(said("2", "-1, 12"), HasSubstr("got [N*2,12]"));
+  EXPECT_THAT(said("2", "-1, 16"), HasSubstr("keep the samples"));
+  EXPECT_EQ(said("2", "2, -1"), "");
+  EXPECT_EQ(said("1", "1, -1"), "");
+  EXPECT_EQ(said("N", "-1, 24"), "");
+}
+
+TEST(OnnxImportSamples, KeepsInfinitiesOfMasks) {
+  const Model masked = from_onnx(
+      graph_model("(float[N,2,3] x) => (float[N,2,3] y)",
+                  "m = Constant <value = float[1,2,3] {0,-1,0,-1,0,0}> ()\n"
+                  "o = Constant <value_float = 0.0> ()\n"
+                  "i = Div (m, o)\n"  // infinities, and no numbers
+                  "t = Constant <value = bool[1,2,3] {0,1,0,1,0,0}> ()\n"
+                  "k = Where (t, i, o)\n"
+                  "s = Add (x, k)\n"
+                  "y = Softmax (s)")
+          .SerializeAsString());
+  const Tensor x = Tensor::of<float>({1, 2, 3}, {1, 9, 1, 9, 2, 2});
+  const auto expected = ElementsAre(0.5f, 0, 0.5f, 0, 0.5f, 0.5f);
+  const Tensor y = masked.predict(x);
+  EXPECT_THAT(y.f32(), expected);
+  EXPECT_TRUE(masked.clone().trainable_variables().empty());
+  // In the file as well.
+  const Model again = from_onnx(to_onnx(masked).bytes);
+  const Tensor z = again.predict(x);
+  EXPECT_THAT(z.f32(), expected);
+}
+
+TEST(OnnxImportSamples, SaysWhichEquationsAreProducts) {
+  const auto said = [](const std::string& equation) {
+    return import_refusal(graph_model(
+        "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[N,A,B,C] y)",
+        "y = Einsum <equation = \"" + equation + "\"> (x, w)"));
+  };
+  EXPECT_EQ(said("nhij,nhjk->nhik"), "");
+  EXPECT_EQ(said("nhij, nhjk -> nikh"), "");
+  for (const char* other :
+       {"nhij,nhjk->nhk", "nhij,nhjk->nhijk", "nhij,nhkl->nhijkl", "nhij->nh",
+        "nhii,nhjk->nhik", "...ij,...jk->...ik", "nhij,nhjk", "", ",->",
+        "hij,hjk->hik"}) {
+    EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
+  }
+}
+
+TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {
+  std::string nodes = "s0 = Shape (x)\n";
+  for (int i = 0; i < 60; ++i) {
+    nodes += fmt::format("a{0} = Slice (s{0}, z, t)\n", i) +
+             fmt::format("b{0} = Slice (s{0}, t, f)\n", i) +
+             fmt::format("s{1} = Concat <axis = 0> (a{0}, b{0})\n", i, i + 1);
+  }
+  nodes += "y = Reshape (x, s60)";
+  const Model model =
+      from_onnx(graph_model("(float[N,4,6] x) => (float[N,4,6] y)",
+                            "z = Constant <value_ints = [0]> ()\n"
+                            "t = Constant <value_ints = [2]> ()\n"
+                            "f = Constant <value_ints = [3]> ()\n" +
+                                nodes)
+                    .SerializeAsString());
+  EXPECT_EQ(model.outputs()[0].shape(), Shape({Shape::kAnySize, 4, 6}));
+}
+
+TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
+  const std::string same =
+      "a = Reshape (x, open)\n"
+      "t = Transpose <perm = [0,2,1]> (a)\n"
+      "p = MatMul (a, t)\n"
+      "y = Reshape (p, whole)";
+  EXPECT_EQ(refusal_of("N", same), "");
+  // N*3 matrices by 3*N.
+  const std::string turned =
+      "a = Reshape (x, open)\n"
+      "z = Transpose <perm = [1,0,2,3]> (x)\n"
+      "b = Reshape (z, open)\n"
+      "t = Transpose <perm = [0,2,1]> (b)\n"
+      "p = MatMul (a, t)\n"
+      "y = Reshape (p, whole)";
+  EXPECT_THAT(refusal_of("N", turned),
+              HasSubstr("with the samples in the same place"));
+  for (const char* batch : {"1", "3", "N"}) {
+    EXPECT_THAT(refusal_of(batch,
+                           "z = Transpose <perm = [1,0,3,2]> (x)\n"
+                           "y = MatMul (x, z)"),
+                HasSubstr("with the samples in the same place"))
+        << batch;
+    EXPECT_THAT(refusal_of(batch,
+                           "y = Einsum <equation = \"abid,bajd->abij\"> "
+                           "(x, x)"),
+                HasSubstr("with the samples in the same place"))
+        << batch;
+  }
+  // Weights of tokens that are broadcast over values of another rank.
+  EXPECT_THAT(
+      import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C,D] y)",
+                                 "k = Transpose <perm = [0,2,1]> (x)\n"
+                                 "s = MatMul (x, k)\n"
+                                 "p = Softmax (s)\n"
+                                 "one = Constant <value_ints = [1]> ()\n"
+                                 "v = Unsqueeze (x, one)\n"
+                                 "y = MatMul (p, v)")),
+      HasSubstr("expected values for"));
+}
+
+TEST(OnnxImportSamples, RefusesToCutByTheirNumber) {
+  const std::string count =
+      "s = Shape (x)\n"
+      "n = Slice (s, zero, one)\n";
+  for (const char* cut :
+       {"y = Slice (x, zero, n, one)", "y = Slice (x, n, open, one)",
+        "c = Constant <value_ints = [2,2,2]> ()\n"
+        "r = Slice (c, zero, n)\n"
+        "y = Reshape (x, r)",
+        "a = Reshape (x, open)\n"
+        "y = Slice (a, zero, n, zero)"}) {
+    EXPECT_NE(refusal_of("N", count + cut), "") << cut;
+  }
+  EXPECT_THAT(refusal_of("N", count + "y = Tile (x, s)"),
+              HasSubstr("got that of samples"));
+  // All samples are no cut.
+  EXPECT_EQ(refusal_of("N", count + "y = Slice (x, zero, n, zero)"), "");
+}
+
+TEST(OnnxImportSamples, QuantizesQueriesBeforeTheyAreScaled) {
+  const onnx::ModelProto file =
+      graph_model("(float[N,4,5] x) => (float[N,4,5] y)",
+                  "step = Constant <value_float = 0.5> ()\n"
+                  "none = Constant <value = int8 {0}> ()\n"
+                  "c = QuantizeLinear (x, step, none)\n"
+                  "d = DequantizeLinear (c, step, none)\n"
+                  "f = Constant <value_float = 0.4472136> ()\n"
+                  "q = Mul (d, f)\n"
+                  "k = Transpose <perm = [0,2,1]> (x)\n"
+                  "s = MatMul (q, k)\n"
+                  "p = Softmax (s)\n"
+                  "y = MatMul (p, x)");
+  const Model model = from_onnx(file.SerializeAsString());
+  Tensor x({2, 4, 5});
+  Rng(3).fill_uniform(x, -1, 1);
+  const OnnxModel reference = onnx_from_bytes(file.SerializeAsString());
+  const Tensor expected = reference.predict(x);
+  const Tensor y = model.predict(x);
+  for (size_t i = 0; i < y.f32().size(); ++i) {
+    EXPECT_NEAR(std::as_const(y).f32()[i], expected.f32()[i], 1e-5) << i;
+  }
+}
+
+TEST(OnnxImportSamples, ReducesAllAxesOfTokens) {
+  Tensor x({3, 4, 5});
+  Rng(5).fill_uniform(x, -1, 1);
+  for (const char* op : {"ReduceMean", "ReduceMax", "ReduceL2"}) {
+    const std::string bytes =
+        graph_model("(float[N,4,5] x) => (float[N,1,1] y)",
+                    fmt::format("y = {} <axes = [1,2]> (x)", op))
+            .SerializeAsString();
+    const Tensor expected = onnx_from_bytes(bytes).predict(x);
+    const Tensor y = from_onnx(bytes).predict(x);
+    ASSERT_EQ(y.size(), 3) << op;
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_NEAR(std::as_const(y).f32()[i], expected.f32()[i], 1e-5) << op;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace octet::io
