@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/train/qat_preset.h>
@@ -27,7 +28,8 @@ constexpr QatPreset kPresets[] = {
      .bits = 4,
      .epochs = 1.0 / 3,
      .rate = 0.1,
-     .floor = 0},
+     .floor = 0,
+     .freeze_batch_norm = false},
 };
 
 }  // namespace
@@ -77,6 +79,11 @@ quant::CalibrationOptions QatPreset::calibration() const {
             .samples = 1024};
   }
   return {.samples = 1024};
+}
+
+void QatPreset::prepare(Model& model) const {
+  quant::prepare_qat(model);
+  if (freeze_batch_norm) quant::freeze_bn_stats(model);
 }
 
 int64_t QatPreset::epochs_of(int64_t trained) const {

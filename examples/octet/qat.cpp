@@ -91,15 +91,20 @@ void warn_of_loss(const Figures& before, const Figures& after) {
       before.evaluation.loss, after.evaluation.loss));
 }
 
+/// Whether weights move as the preset says.
+bool is_presets(const TrainingOptions& training) {
+  return training.optimizer.empty() && training.rate == 0;
+}
+
 train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
                          const TrainingParts& parts) {
   TrainingOptions training = o.training;
   if (training.epochs == 0)
     training.epochs = preset.epochs_of(o.trained_epochs);
   train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
-  const bool own = training.optimizer.empty() && training.rate == 0;
   options.optimizer =
-      own ? preset.optimizer(static_cast<float>(o.trained_rate))
+      is_presets(training)
+          ? preset.optimizer(static_cast<float>(o.trained_rate))
           : make_optimizer(
                 training.optimizer.empty() ? "sgd" : training.optimizer,
                 training.rate);
@@ -178,8 +183,12 @@ void run_qat(Options o) {
   std::vector<Figures> figures = {measure("float", model)};
   quant::calibrate(qat, training, preset.calibration());
   figures.push_back(measure("calibrated", qat));
-  quant::prepare_qat(qat);
-  quant::freeze_bn_stats(qat);
+  // Frozen statistics bear the rates of presets alone.
+  if (is_presets(o.training)) {
+    preset.prepare(qat);
+  } else {
+    quant::prepare_qat(qat);
+  }
   options.callbacks.push_back(train::quantizer_guard(training));
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));

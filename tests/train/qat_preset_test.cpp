@@ -59,7 +59,7 @@ TEST(QatPreset, TrainsFromCalibrationToTheEnd) {
     const Model model = zoo::make("lenet");
     Model qat = quant::quantize_model(model, preset.quantize(model));
     quant::calibrate(qat, data, preset.calibration());
-    quant::prepare_qat(qat);
+    preset.prepare(qat);
     const History history = fit(qat, data,
                                 {.epochs = preset.epochs_of(6),
                                  .batch_size = 8,

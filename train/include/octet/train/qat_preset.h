@@ -4,8 +4,7 @@
 //   const train::QatPreset& preset = train::qat_preset("int8");
 //   Model int8 = quant::quantize_model(model, preset.quantize(model));
 //   quant::calibrate(int8, data, preset.calibration());
-//   quant::prepare_qat(int8);
-//   quant::freeze_bn_stats(int8);
+//   preset.prepare(int8);
 //   train::fit(int8, data, {.epochs = preset.epochs_of(30),
 //                           .optimizer = preset.optimizer(0.1f),
 //                           .schedule = preset.schedule()});
@@ -34,11 +33,17 @@ struct QatPreset {
   double epochs = 0.1;  ///< share of the epochs of the float training
   double rate = 0.01;   ///< share of the largest rate of that, with SGD
   float floor = 0.01f;  ///< where the cosine ends, as a share of its start
+  /// Statistics of batch normalization stay those of the float model. At larger
+  /// rates than these they have to follow the weights, or training diverges.
+  bool freeze_batch_norm = true;
 
   /// Adds widths, and the rule of scales, to what `options` say.
   quant::QuantizeOptions quantize(const Model& model,
                                   quant::QuantizeOptions options = {}) const;
   quant::CalibrationOptions calibration() const;
+  /// A calibrated model for fit(): quant::prepare_qat(), and freeze_bn_stats()
+  /// where freeze_batch_norm says so.
+  void prepare(Model& model) const;
   /// At least one. Throws: ValueError for `trained` < 1.
   int64_t epochs_of(int64_t trained) const;
   /// SGD with momentum 0.9 and weight decay 1e-4 of kernels.
@@ -50,7 +55,8 @@ struct QatPreset {
 /// "int8": a tenth of the epochs at a hundredth of the rate.
 /// "int8_mobile": twice as long at a tenth of that rate, for networks of
 /// depthwise convolutions, whose scales differ much from channel to channel.
-/// "int4": a third of the epochs at a tenth of the rate.
+/// "int4": a third of the epochs at a tenth of the rate, batch statistics
+/// following.
 /// Source: int8, Wu et al., arXiv 2004.09602, section 5.2 (its cosine ends at
 /// a hundredth of the start); int8_mobile, the rate of NVIDIA ModelOpt's
 /// examples/cnn_qat, 1e-4; int4, Esser et al., arXiv 1902.08153, section 3
