@@ -695,6 +695,25 @@ def tokens_beside_samples():
 
 
 @case
+def values_beside_samples():
+    """Sums of them, as in MobileViT, a factor for each head, as in XCiT, and
+    Flatten of samples and tokens, as in LeViT."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 12])
+    y = g.Reshape(x, g.integers(-1, 12))
+    y = g.Add(y, g.gemm(y, "fc1", 12, 12))
+    z = g.Flatten(x, axis=2)
+    y = g.Mul(y, g.gemm(z, "fc2", 12, 12))
+    y = g.Transpose(g.Reshape(y, g.integers(-1, 5, 3, 4)), perm=[0, 2, 1, 3])
+    scores = g.MatMul(y, g.Transpose(y, perm=[0, 1, 3, 2]))
+    scores = g.Mul(scores, g.weight("temperature", 3, 1, 1))
+    y = g.MatMul(g.Softmax(scores, axis=-1), y)
+    y = g.Add(g.Mul(y, g.weight("gamma", 3, 1, 1)), g.weight("beta", 3, 1, 1))
+    g.output(g.Transpose(y, perm=[0, 2, 1, 3]), 4)
+    return g
+
+
+@case
 def masked_attention():
     """Causal: what comes later is taken out by an infinity."""
     g = Graph(17)

@@ -223,8 +223,8 @@ void convert_softmax(Conversion& c) {
           importing::text_of(view)));
     }
   }
-  if (rank == 2 &&
-      view.samples_lead()) {  // over all features: their order is no matter
+  // Over all features their order is no matter.
+  if (rank == 2 && view.samples_lead()) {
     View y = view;
     y.tensor = logarithm ? c.add(Activation("log_softmax"), {c.features(0)})
                          : c.add(Softmax(), {c.features(0)});

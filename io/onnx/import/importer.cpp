@@ -101,9 +101,12 @@ void Importer::check_stated(const ImportNode& node) const {
   bool fits = sizes.size() == stated->size();
   for (size_t axis = 0; fits && axis < sizes.size(); ++axis) {
     const int64_t size = (*stated)[axis];
-    const int64_t made_size =
-        has_batch(sizes[axis]) ? sizes[axis] / kBatch * batch : sizes[axis];
-    fits = size < 0 || made_size == 0 || size == made_size;
+    fits = size < 0 || size == sizes[axis];
+    if (!has_batch(sizes[axis])) continue;
+    int64_t all = 0;
+    fits |= batch == 0 ||
+            (!__builtin_mul_overflow(sizes[axis] / kBatch, batch, &all) &&
+             size == all);
   }
   if (fits) return;
   throw UnsupportedError(fmt::format("expected the shape {}, got {}",

@@ -208,10 +208,16 @@ void convert_flatten(Conversion& c) {
   // From 0 to the rank, but from -rank on.
   int64_t axis = c.integer("axis", 1);
   if (axis < 0) axis += view.rank();
-  if (axis != 1 || !view.samples_lead()) {
-    c.refuse("axis: expected 1; samples stay apart");
+  const Sizes sizes = sizes_of(view);
+  if (axis < 0 || axis > view.rank()) {
+    c.refuse(fmt::format("axis: expected one of {}, got {}",
+                         importing::text_of(view), axis));
   }
-  reshape_to(c, {kBatch, sample_size(view)});
+  const auto all = std::span<const int64_t>(sizes);
+  const auto before = product(all.first(static_cast<size_t>(axis)));
+  const auto behind = product(all.subspan(static_cast<size_t>(axis)));
+  if (!before || !behind) c.refuse("expected a smaller value");
+  reshape_to(c, {*before, *behind});
 }
 
 void convert_reshape(Conversion& c) { reshape_as(c, sizes_asked_for(c)); }

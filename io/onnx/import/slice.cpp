@@ -145,8 +145,8 @@ View cut_of(Conversion& c, const Value& x, const Cut& cut,
 bool takes_all(const Conversion& c, const Tensor& indices) {
   const View& view = c.view(0);
   if (view.rank() != 1 || indices.dtype() != DType::i64 ||
-      indices.shape().rank() < 2 ||
-      indices.size() != fixed_batch(c.graph()) * sample_size(view)) {
+      indices.shape().rank() < 2 || indices.size() % sample_size(view) != 0 ||
+      indices.size() / sample_size(view) != fixed_batch(c.graph())) {
     return false;
   }
   const auto values = indices.data<int64_t>();

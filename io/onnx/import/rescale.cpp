@@ -1,0 +1,201 @@
+#include "rescale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/layers/position_embedding.h>
+#include <octet/layers/rescaling.h>
+#include <octet/layers/reshape.h>
+
+namespace octet::io::importing {
+namespace {
+
+/// A constant with as many axes as `view`, in `order`, without the batch.
+Tensor beside(const Conversion& c, const Tensor& value, const View& view,
+              std::span<const int> order) {
+  const int rank = view.rank();
+  const Shape& own = value.shape();
+  if (own.rank() > rank) {
+    c.refuse(fmt::format("expected a constant that broadcasts over {}, got {}",
+                         importing::text_of(view), own.to_string()));
+  }
+  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
+  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const Sizes sizes = sizes_of(view);
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool fits = dims[axis] == 1 ||
+                      (!has_batch(sizes[axis]) && dims[axis] == sizes[axis]);
+    if (!fits) {
+      c.refuse(fmt::format(
+          "expected a constant that broadcasts over the samples of {}, got {}",
+          importing::text_of(view), own.to_string()));
+    }
+  }
+  const Tensor turned =
+      value.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
+  return turned.reshaped(turned.shape().slice(1, rank));
+}
+
+bool is_per_channel(const Tensor& value) {
+  return value.size() == value.shape()[-1];
+}
+
+std::vector<float> numbers_of(const Tensor& value) {
+  return {value.f32().begin(), value.f32().end()};
+}
+
+/// A constant of the size of `shape`, over which it broadcasts.
+Tensor spread(const Tensor& value, const Shape& shape) {
+  Tensor result(shape);
+  const auto to = result.f32();
+  const auto from = value.f32();
+  for (size_t i = 0; i < to.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    int64_t at = 0;
+    int64_t stride = 1;
+    for (int axis = shape.rank(); axis-- > 0;) {
+      const int64_t size = value.shape()[axis];
+      if (size != 1) at += rest % shape[axis] * stride;
+      stride *= size;
+      rest /= shape[axis];
+    }
+    to[i] = from[static_cast<size_t>(at)];
+  }
+  return result;
+}
+
+/// For a constant beside `given`, the same beside apart(given).
+Tensor beside_apart(const Conversion& c, const Tensor& value,
+                    const View& given) {
+  const int rank = given.rank();
+  const auto more = static_cast<size_t>(apart(given).rank() - rank);
+  const Shape& own = value.shape();
+  if (more == 0 || own.rank() > rank) return value;
+  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
+  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const size_t batch = given.batch();
+  if (dims[batch] != 1) {
+    c.refuse(fmt::format(
+        "expected a constant that broadcasts over the samples of {}, got {}",
+        importing::text_of(given), own.to_string()));
+  }
+  dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(batch), more, 1);
+  return value.reshaped(Shape(std::span<const int64_t>(dims)));
+}
+
+/// Whether it takes values out of a Softmax behind the sum, and lets others be.
+bool is_mask(const Tensor& offset) {
+  const auto values = offset.f32();
+  const float least = *std::ranges::min_element(values);
+  return std::isinf(least) ||
+         (least < 0 && std::ranges::all_of(values, [&](float v) {
+            return v == 0 || v == least;
+          }));
+}
+
+/// A sample of numbers that are added to each sample, as tokens.
+View plus_tokens(Conversion& c, Operand x, const View& view,
+                 std::span<const int> order, const Tensor& offset) {
+  const Shape sample = x.tensor.shape().slice(1, view.rank());
+  if (sample.size() >
+      c.options().limits.memory_limit / static_cast<int64_t>(sizeof(float))) {
+    c.refuse("expected a sum that fits into memory_limit");
+  }
+  const int64_t d = sample[-1];
+  const int64_t tokens = sample.size() / d;
+  if (sample.rank() != 2) {
+    x.tensor = Reshape(
+        {.target_shape = {tokens, d}, .name = c.namer()("reshape")})(x.tensor);
+  }
+  const Tensor all = spread(beside(c, offset, view, order), sample);
+  const PositionEmbedding layer;
+  layer->set_trainable(!is_mask(all));
+  const SymbolicTensor y =
+      c.add(layer, {x}, {{"position_embedding", all.reshaped({1, tokens, d})}});
+  const Sizes all_sizes = sizes_of(view);
+  Sizes sizes;
+  Sizes back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto axis = static_cast<size_t>(order[i]);
+    sizes.push_back(all_sizes[axis]);
+    back[axis] = static_cast<int64_t>(i);
+  }
+  return transposed(*reshaped(view_of(y, file_order(3)), sizes), back);
+}
+
+/// The axis along which the constants have several numbers, if it is one.
+std::optional<int> varying_axis(const View& view, const Affine& affine) {
+  std::optional<int> axis;
+  for (const Tensor* value : {&affine.scale, &affine.offset}) {
+    const Shape& shape = value->shape();
+    for (int i = 0; i < shape.rank(); ++i) {
+      if (shape[i] == 1) continue;
+      const int at = view.rank() - shape.rank() + i;
+      if (axis.value_or(at) != at) return std::nullopt;
+      axis = at;
+    }
+  }
+  return axis;
+}
+
+}  // namespace
+
+void rescale(Conversion& c, int input, const Affine& affine) {
+  if (affine.scale.size() == 1 && affine.offset.size() == 1) {
+    View y = c.view(input);
+    y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
+                                .offset = numbers_of(affine.offset)}),
+                     {c.as_it_lies(input)});
+    return c.give(std::move(y));
+  }
+  const View given = c.view(input);
+  const View view = apart(given);
+  const auto give = [&](const View& y) {
+    const auto more = static_cast<size_t>(view.rank() - given.rank());
+    c.give(joined(y, given.batch(), 1 + more));
+  };
+  const auto operand = [&](std::span<const int> order) {
+    return Operand{arranged(view, order, c.namer()), c.value(input).grid};
+  };
+  const std::vector<int> order = natural_order(view);
+  const Affine beside_view{beside_apart(c, affine.scale, given),
+                           beside_apart(c, affine.offset, given)};
+  const Tensor scale = beside(c, beside_view.scale, view, order);
+  const Tensor offset = beside(c, beside_view.offset, view, order);
+  if (is_per_channel(scale) && is_per_channel(offset)) {
+    const SymbolicTensor y = c.add(
+        Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
+        {operand(order)});
+    return give(view_of(y, order));
+  }
+  const auto axis = varying_axis(view, beside_view);
+  if (axis && affine.scale.size() > 1) {
+    const Rows rows(view, *axis);
+    const Rescaling layer(
+        {.scale = numbers_of(beside(c, beside_view.scale, view, rows.order)),
+         .offset =
+             numbers_of(beside(c, beside_view.offset, view, rows.order))});
+    return give(rows.back(c.add(layer, {operand(rows.order)})));
+  }
+  if (affine.scale.size() == 1 && view.rank() > 2) {
+    const std::vector<int> tokens = view.rank() == 3 ? file_order(3) : order;
+    Operand x = operand(tokens);
+    const float factor = affine.scale.f32()[0];
+    if (factor != 1) {
+      x = {c.add(Rescaling({.scale = {factor}}), {x}, {}, "/scale")};
+    }
+    return give(plus_tokens(c, x, view, tokens, beside_view.offset));
+  }
+  c.refuse(
+      fmt::format("expected one number, or one a channel, beside {}, got {}",
+                  importing::text_of(given),
+                  (affine.scale.size() == 1 ? affine.offset : affine.scale)
+                      .shape()
+                      .to_string()));
+}
+
+}  // namespace octet::io::importing
