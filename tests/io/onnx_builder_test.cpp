@@ -129,6 +129,17 @@ TEST_F(Builder, RefusesWeightsThatAreNotFiniteAndNamesThem) {
   }
 }
 
+TEST_F(Builder, WritesMasks) {
+  EXPECT_EQ(builder_.add_initializer("mask",
+                                     Tensor::of<float>({3}, {0, -INFINITY, 0})),
+            "mask");
+  EXPECT_NE(error_of<ValueError>([&] {
+              builder_.add_initializer(
+                  "all", Tensor::of<float>({2}, {-INFINITY, -INFINITY}));
+            }),
+            "");
+}
+
 TEST_F(Builder, RefusesElementTypesThatOnnxLayersDoNotUse) {
   EXPECT_NE(error_of<UnsupportedError>([&] {
               builder_.add_initializer("b", Tensor::zeros({1}, DType::boolean));

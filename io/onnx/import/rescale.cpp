@@ -88,13 +88,16 @@ Tensor beside_apart(const Conversion& c, const Tensor& value,
 }
 
 /// Whether it takes values out of a Softmax behind the sum, and lets others be.
-bool is_mask(const Tensor& offset) {
+bool is_mask(const Conversion& c, const Tensor& offset) {
   const auto values = offset.f32();
   const float least = *std::ranges::min_element(values);
-  return std::isinf(least) ||
-         (least < 0 && std::ranges::all_of(values, [&](float v) {
-            return v == 0 || v == least;
-          }));
+  const bool mask = least < 0 && std::ranges::all_of(values, [&](float v) {
+                      return v == 0 || v == least;
+                    });
+  if (!mask && std::isinf(least)) {
+    c.refuse("expected a mask of 0 and minus infinity, got other numbers, too");
+  }
+  return mask;
 }
 
 /// A sample of numbers that are added to each sample, as tokens.
@@ -113,7 +116,7 @@ View plus_tokens(Conversion& c, Operand x, const View& view,
   }
   const Tensor all = spread(beside(c, offset, view, order), sample);
   const PositionEmbedding layer;
-  layer->set_trainable(!is_mask(all));
+  layer->set_trainable(!is_mask(c, all));
   const SymbolicTensor y =
       c.add(layer, {x}, {{"position_embedding", all.reshaped({1, tokens, d})}});
   const Sizes all_sizes = sizes_of(view);
