@@ -92,7 +92,7 @@ void warn_of_loss(const Figures& before, const Figures& after) {
 }
 
 /// Whether weights move as the preset says.
-bool is_presets(const TrainingOptions& training) {
+bool follows_preset(const TrainingOptions& training) {
   return training.optimizer.empty() && training.rate == 0;
 }
 
@@ -103,7 +103,7 @@ train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
     training.epochs = preset.epochs_of(o.trained_epochs);
   train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
   options.optimizer =
-      is_presets(training)
+      follows_preset(training)
           ? preset.optimizer(static_cast<float>(o.trained_rate))
           : make_optimizer(
                 training.optimizer.empty() ? "sgd" : training.optimizer,
@@ -184,7 +184,7 @@ void run_qat(Options o) {
   quant::calibrate(qat, training, preset.calibration());
   figures.push_back(measure("calibrated", qat));
   // Frozen statistics bear the rates of presets alone.
-  if (is_presets(o.training)) {
+  if (follows_preset(o.training)) {
     preset.prepare(qat);
   } else {
     quant::prepare_qat(qat);

@@ -14,30 +14,35 @@
 namespace octet::io::importing {
 namespace {
 
+[[noreturn]] void refuse_constant(const Conversion& c, const Tensor& value,
+                                  const View& view) {
+  c.refuse(fmt::format(
+      "expected a constant that broadcasts over the samples of {}, got {}",
+      importing::text_of(view), value.shape().to_string()));
+}
+
+/// The sizes of a constant, one for each axis of `view`.
+Sizes sizes_beside(const Conversion& c, const Tensor& value, const View& view) {
+  const Shape& own = value.shape();
+  if (own.rank() > view.rank()) refuse_constant(c, value, view);
+  Sizes sizes(static_cast<size_t>(view.rank() - own.rank()), 1);
+  sizes.insert(sizes.end(), own.dims().begin(), own.dims().end());
+  return sizes;
+}
+
 /// A constant with as many axes as `view`, in `order`, without the batch.
 Tensor beside(const Conversion& c, const Tensor& value, const View& view,
               std::span<const int> order) {
-  const int rank = view.rank();
-  const Shape& own = value.shape();
-  if (own.rank() > rank) {
-    c.refuse(fmt::format("expected a constant that broadcasts over {}, got {}",
-                         importing::text_of(view), own.to_string()));
-  }
-  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
-  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const Sizes dims = sizes_beside(c, value, view);
   const Sizes sizes = sizes_of(view);
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     const bool fits = dims[axis] == 1 ||
                       (!has_batch(sizes[axis]) && dims[axis] == sizes[axis]);
-    if (!fits) {
-      c.refuse(fmt::format(
-          "expected a constant that broadcasts over the samples of {}, got {}",
-          importing::text_of(view), own.to_string()));
-    }
+    if (!fits) refuse_constant(c, value, view);
   }
   const Tensor turned =
       value.reshaped(Shape(std::span<const int64_t>(dims))).transposed(order);
-  return turned.reshaped(turned.shape().slice(1, rank));
+  return turned.reshaped(turned.shape().slice(1, view.rank()));
 }
 
 bool is_per_channel(const Tensor& value) {
@@ -71,18 +76,11 @@ Tensor spread(const Tensor& value, const Shape& shape) {
 /// For a constant beside `given`, the same beside apart(given).
 Tensor beside_apart(const Conversion& c, const Tensor& value,
                     const View& given) {
-  const int rank = given.rank();
-  const auto more = static_cast<size_t>(apart(given).rank() - rank);
-  const Shape& own = value.shape();
-  if (more == 0 || own.rank() > rank) return value;
-  std::vector<int64_t> dims(static_cast<size_t>(rank - own.rank()), 1);
-  dims.insert(dims.end(), own.dims().begin(), own.dims().end());
+  const auto more = static_cast<size_t>(apart(given).rank() - given.rank());
+  if (more == 0) return value;
+  Sizes dims = sizes_beside(c, value, given);
   const size_t batch = given.batch();
-  if (dims[batch] != 1) {
-    c.refuse(fmt::format(
-        "expected a constant that broadcasts over the samples of {}, got {}",
-        importing::text_of(given), own.to_string()));
-  }
+  if (dims[batch] != 1) refuse_constant(c, value, given);
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(batch), more, 1);
   return value.reshaped(Shape(std::span<const int64_t>(dims)));
 }
