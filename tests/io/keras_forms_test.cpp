@@ -1,4 +1,6 @@
 // The many forms in which versions of Keras write the same thing.
+#include "keras_forms.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,8 +9,6 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
-#include "../support.h"
-#include "keras_files.h"
 #include "support.h"
 
 namespace octet::io {
@@ -16,32 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-/// A model of layers without weights.
-Model loaded(const std::string& architecture, const KerasOptions& options = {},
-             const std::string& version = "2.15.0") {
-  const TempFolder folder;
-  KerasFile(architecture, version).write(folder / "m.h5");
-  return load_keras(folder / "m.h5", options);
-}
-
-std::vector<std::string> classes(const Model& model) {
-  std::vector<std::string> result;
-  for (const auto& node : model.nodes()) {
-    result.push_back(node->layer->class_name());
-  }
-  return result;
-}
-
-/// The values of the one layer for 0, 1, 2, ...
-std::vector<float> computed(const std::string& layer,
-                            const std::string& shape = "[null,6]",
-                            const KerasOptions& options = {},
-                            const std::string& version = "2.15.0") {
-  const Model model = loaded(keras_sequential({keras_input("i", shape), layer}),
-                             options, version);
-  return values(model.predict(counting(model.inputs()[0].shape().with(0, 1))));
-}
 
 // --- inputs ------------------------------------------------------------------
 
@@ -66,11 +40,11 @@ TEST(KerasInput, ComesInManyForms) {
         R"("build_input_shape":{"class_name":"__tuple__",)"
         R"("items":[null,4,3,2]},"layers":[)" +
             relu + R"("trainable":true}}]}})"}) {
-    EXPECT_EQ(loaded(architecture).inputs()[0].shape(), expected)
+    EXPECT_EQ(keras_model(architecture).inputs()[0].shape(), expected)
         << architecture;
   }
-  EXPECT_EQ(loaded(keras_sequential(
-                       {keras_layer("Flatten", "f", R"("input_dim":5)")}))
+  EXPECT_EQ(keras_model(keras_sequential(
+                            {keras_layer("Flatten", "f", R"("input_dim":5)")}))
                 .inputs()[0]
                 .shape(),
             (Shape{-1, 5}));
@@ -79,14 +53,14 @@ TEST(KerasInput, ComesInManyForms) {
 TEST(KerasInput, SizesThatAreOpenCanBeGiven) {
   const std::string architecture = keras_sequential(
       {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")});
-  const Model model = loaded(architecture, {.input_shapes = {{5, 4, 3}}});
+  const Model model = keras_model(architecture, {.input_shapes = {{5, 4, 3}}});
   EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 5, 4, 3}));
   EXPECT_THAT(error_of<FormatError>([&] {
-                (void)loaded(architecture, {.input_shapes = {{5, 4, 1}}});
+                (void)keras_model(architecture, {.input_shapes = {{5, 4, 1}}});
               }),
               HasSubstr("expected [N,N,3], as the file says, got [5,4,1]"));
-  EXPECT_EQ(loaded(keras_sequential({keras_layer("ReLU", "r")}),
-                   {.input_shapes = {{7}}})
+  EXPECT_EQ(keras_model(keras_sequential({keras_layer("ReLU", "r")}),
+                        {.input_shapes = {{7}}})
                 .outputs()[0]
                 .shape(),
             (Shape{-1, 7}));
@@ -97,8 +71,9 @@ TEST(KerasInput, ASequentialMayBeginWithAModel) {
       {keras_input("x", "[null,4]"), keras_layer("ReLU", "r")});
   inner = inner.substr(0, inner.size() - 2) + R"(},"name":"base"})";
   const Model model =
-      loaded(keras_sequential({inner, keras_layer("Softmax", "s2")}));
-  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "ReLU", "Softmax"));
+      keras_model(keras_sequential({inner, keras_layer("Softmax", "s2")}));
+  EXPECT_THAT(layer_classes(model),
+              ElementsAre("InputLayer", "ReLU", "Softmax"));
   EXPECT_NO_THROW((void)model.layer("base/r"));
 }
 
@@ -140,7 +115,7 @@ TEST(KerasCalls, ComeInTheFormsOfAllVersions) {
                         tensor("i")),
             fmt::format(R"([{{"args":[[{},{}]]}}])", tensor("r"), tensor("i")),
             R"({"x":["i",0,0]})", R"(["a",0,0])")}) {
-    const Model model = loaded(architecture);
+    const Model model = keras_model(architecture);
     EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {-1, 0, 2}))),
               (std::vector<float>{-1, 0, 4}))
         << architecture;
@@ -148,9 +123,9 @@ TEST(KerasCalls, ComeInTheFormsOfAllVersions) {
 }
 
 TEST(KerasCalls, ADictionaryOfOutputsIsInTheOrderOfItsKeys) {
-  const Model model =
-      loaded(in_form(R"([[["i",0,0]]])", R"([[["r",0,0],["i",0,0]]])",
-                     R"([["i",0,0]])", R"({"z":["r",0,0],"b":["a",0,0]})"));
+  const Model model = keras_model(
+      in_form(R"([[["i",0,0]]])", R"([[["r",0,0],["i",0,0]]])",
+              R"([["i",0,0]])", R"({"z":["r",0,0],"b":["a",0,0]})"));
   ASSERT_EQ(model.outputs().size(), 2u);
   EXPECT_EQ(model.outputs()[0].node->layer->name(), "a");
   EXPECT_EQ(model.outputs()[1].node->layer->name(), "r");
@@ -197,14 +172,14 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
            {R"(["n",0,0])", R"([["n",2,0]])", false, true},
            {R"(["n",0,0])", R"([["n",1,0]])", true, true}}) {
     const Model model =
-        loaded(called_twice(first, output, sequential, new_form));
+        keras_model(called_twice(first, output, sequential, new_form));
     EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
               (std::vector<float>{4, 8, 12}))
         << first << output;
   }
   // The first call as the output, which only the version tells apart.
   const Model model =
-      loaded(called_twice(R"(["n",1,0])", R"([["n",1,0]])", false, false));
+      keras_model(called_twice(R"(["n",1,0])", R"([["n",1,0]])", false, false));
   EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
             (std::vector<float>{2, 4, 6}));
 }
@@ -212,7 +187,7 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
 // As tf.keras writes x[:, 1:, 0] and x[..., ::2].
 TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
   const auto part = [](const std::string& index) {
-    return loaded(keras_functional(
+    return keras_model(keras_functional(
         {keras_input("i", "[null,4,3]"),
          keras_layer("SlicingOpLambda", "part",
                      R"("function":"__operators__.getitem")",
@@ -237,7 +212,7 @@ TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
 
 TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
   const auto call = [](const std::string& function, const std::string& node) {
-    const Model model = loaded(keras_functional(
+    const Model model = keras_model(keras_functional(
         {keras_input("i", "[null,3]"),
          keras_layer("TFOpLambda", "op",
                      fmt::format(R"("function":"{}")", function),
@@ -300,173 +275,16 @@ TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
             (std::vector<float>{1, 2}));
 }
 
-// --- options -----------------------------------------------------------------
-
-TEST(KerasOptionForms, ActivationsComeInManyForms) {
-  using V = std::vector<float>;
-  const auto activation = [](const std::string& value,
-                             const std::string& version = "2.15.0") {
-    return computed(
-        keras_layer("Activation", "act", R"("activation":)" + value),
-        "[null,6]", {}, version);
-  };
-  const V same{0, 1, 2, 3, 4, 5};
-  EXPECT_EQ(activation("null"), same);
-  EXPECT_EQ(activation(R"("linear")"), same);
-  EXPECT_EQ(activation(R"("Custom>relu")"), same);
-  EXPECT_EQ(activation(R"({"class_name":"function","config":"relu",)"
-                       R"("module":"builtins","registered_name":"relu"})"),
-            same);
-  EXPECT_EQ(activation(R"({"class_name":"ReLU","config":{"name":"r",)"
-                       R"("max_value":2.0}})"),
-            (V{0, 1, 2, 2, 2, 2}));
-  EXPECT_EQ(activation(R"({"class_name":"Activation","config":{"name":"x",)"
-                       R"("activation":"relu"}})"),
-            same);
-  // Slopes of 0.2 and of 1/6.
-  EXPECT_FLOAT_EQ(activation(R"("hard_sigmoid")")[1], 0.7f);
-  EXPECT_FLOAT_EQ(activation(R"("hard_sigmoid")", "3.3.3")[1], 4.0f / 6);
-  EXPECT_EQ(activation(R"("hard_sigmoid")", "1.2.2")[3], 1.0f);
-}
-
-TEST(KerasOptionForms, ClassesHaveOtherNames) {
-  const auto class_of = [](const std::string& name,
-                           const std::string& options) {
-    const Model model = loaded(
-        keras_sequential({keras_input("i"), keras_layer(name, "x", options)}));
-    return model.layer("x").class_name();
-  };
-  EXPECT_EQ(class_of("MaxPool2D", R"("pool_size":2)"), "MaxPooling2D");
-  EXPECT_EQ(class_of("AvgPool2D", R"("pool_size":[2,2],"strides":null)"),
-            "AveragePooling2D");
-  EXPECT_EQ(class_of("GlobalAvgPool2D", R"("keepdims":0)"),
-            "GlobalAveragePooling2D");
-  EXPECT_EQ(class_of("Custom>GlobalMaxPool2D", ""), "GlobalMaxPooling2D");
-  EXPECT_EQ(class_of("ThresholdedReLU", R"("theta":0.5)"), "ReLU");
-}
-
-TEST(KerasOptionForms, OptionsOfOldAndNewVersionsAreRead) {
-  using V = std::vector<float>;
-  EXPECT_EQ(computed(keras_layer("LeakyReLU", "x", R"("alpha":0.5)")),
-            computed(keras_layer("LeakyReLU", "x", R"("negative_slope":0.5)")));
-  EXPECT_EQ(
-      computed(keras_layer("Rescaling", "x", R"("scale":[[1,2]],"offset":0.5)"),
-               "[null,2]"),
-      (V{0.5, 2.5}));
-  EXPECT_EQ(
-      computed(keras_layer(
-                   "Normalization", "x",
-                   R"("axis":[-1],"mean":{"class_name":"__numpy__","config":{)"
-                   R"("value":[[1.0,2.0]],"dtype":"float32"}},)"
-                   R"("variance":[[4.0,4.0]])"),
-               "[null,2]"),
-      (V{-0.5, -0.5}));
-  EXPECT_EQ(computed(keras_layer("Softmax", "x", R"("axis":[-1])"), "[null,1]"),
-            (V{1}));
-}
-
-// For the last axis, whatever the order: here it is the length. Expected:
-// Keras 3.15.
-TEST(KerasOptionForms, ListsOfRescalingAreForTheLastAxisOfASequence) {
-  const std::string conv =
-      R"("data_format":"channels_first","kernel_size":[1],"use_bias":false,)"
-      R"("filters":)";
-  const std::string architecture = keras_sequential(
-      {keras_input("i", "[null,3,3]"), keras_layer("Conv1D", "a", conv + "3"),
-       keras_layer("Rescaling", "r", R"("scale":[1,10,100],"offset":[0,0,0])"),
-       keras_layer("Conv1D", "b", conv + "1")});
-  const TempFolder folder;
-  KerasFile(architecture)
-      .layer("a", {{"kernel:0", Tensor::full({1, 3, 3}, 1)}})
-      .layer("b", {{"kernel:0", Tensor::full({1, 3, 1}, 1)}})
-      .write(folder / "m.h5");
-  const Model model = load_keras(folder / "m.h5");
-  // 0..8 in Keras' order [channels, length], here [length, channels].
-  const Tensor x = Tensor::of<float>({1, 3, 3}, {0, 3, 6, 1, 4, 7, 2, 5, 8});
-  EXPECT_EQ(values(model.predict(x)), (std::vector<float>{27, 360, 4500}));
-}
-
-// As Keras 1 calls them; a default in their place would be another network.
-TEST(KerasOptionForms, OptionsOverSequencesHaveOtherNames) {
-  const auto chain = [](const std::string& name, const std::string& options) {
-    return keras_sequential(
-        {keras_input("i", "[null,26,3]"), keras_layer(name, "x", options)});
-  };
-  const auto shape_of = [&](const std::string& name,
-                            const std::string& options) {
-    return loaded(chain(name, options)).outputs()[0].shape().slice(1, 3);
-  };
-  EXPECT_EQ(shape_of("MaxPooling1D", R"("pool_length":5,"stride":4)"),
-            Shape({6, 3}));
-  EXPECT_EQ(shape_of("AveragePooling1D", R"("pool_length":5,"stride":null)"),
-            Shape({5, 3}));
-  EXPECT_EQ(shape_of("UpSampling1D", R"("length":3)"), Shape({78, 3}));
-  EXPECT_EQ(shape_of("ZeroPadding1D", R"("padding":2)"), Shape({30, 3}));
-  EXPECT_EQ(shape_of("SpatialDropout1D", R"("p":0.25)"), Shape({26, 3}));
-
-  const std::string conv =
-      chain("Convolution1D",
-            R"("nb_filter":4,"filter_length":7,"subsample_length":2,)"
-            R"("border_mode":"valid","bias":false)");
-  const TempFolder folder;
-  KerasFile(conv)
-      .layer("x", {{"kernel:0", Tensor::zeros({7, 3, 4})}})
-      .write(folder / "m.h5");
-  EXPECT_EQ(load_keras(folder / "m.h5").outputs()[0].shape().slice(1, 3),
-            Shape({10, 4}));
-  // Its kernels had an axis more.
-  KerasFile(conv, "1.2.2")
-      .layer("x", {{"x_W:0", Tensor::zeros({7, 1, 3, 4})}})
-      .write(folder / "old.h5");
-  EXPECT_THAT(error_of<Error>([&] { (void)load_keras(folder / "old.h5"); }),
-              HasSubstr("[7,1,3,4]"));
-}
-
-TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {
-  const TempFolder folder;
-  KerasFile(
-      keras_sequential(
-          {keras_input("i", "[null,3]"),
-           keras_layer("PReLU", "x",
-                       R"("alpha_constraint":{"a":1},"alpha_regularizer":"l2",)"
-                       R"("alpha_initializer":{"class_name":"Mine",)"
-                       R"("config":{}})")}))
-      .layer("x", {{"alpha:0", Tensor::of<float>({3}, {1, 2, 3})}})
-      .write(folder / "m.h5");
-  const Model model = load_keras(folder / "m.h5");
-  EXPECT_EQ(values(model.predict(Tensor::full({1, 3}, -1))),
-            (std::vector<float>{-1, -2, -3}));
-}
-
-TEST(KerasOptionForms, WhatTrainingNeedsIsKept) {
-  const std::string dense = keras_layer(
-      "Dense", "d",
-      R"("units":2,"trainable":false,)"
-      R"("kernel_regularizer":{"class_name":"L2","config":{"l2":0.5}},)"
-      R"("kernel_initializer":{"class_name":"HeNormal","config":{}})");
-  const TempFolder folder;
-  KerasFile(keras_sequential({keras_input("i", "[null,1]"), dense}))
-      .layer("d", {{"kernel:0", Tensor::of<float>({1, 2}, {1, 2})},
-                   {"bias:0", Tensor::of<float>({2}, {3, 4})}})
-      .write(folder / "m.h5");
-  const Model model = load_keras(folder / "m.h5");
-  const Layer& layer = model.layer("d");
-  EXPECT_FALSE(layer.trainable());
-  EXPECT_EQ(layer.parameter("kernel").regularizer.l2, 0.5f);
-  EXPECT_EQ(layer.config().at("kernel_initializer").at("class_name"),
-            Config("HeNormal"));
-}
-
 // --- layers that are nothing, or another, in inference ----------------------
 
 TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
   const WarningsKept kept;
-  const Model model = loaded(keras_sequential(
+  const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
        keras_layer("RandomFlip", "flip", R"("mode":"horizontal")"),
        keras_layer("RandomZoom", "zoom", R"("height_factor":0.2)"),
        keras_layer("Identity", "same"), keras_layer("ReLU", "r")}));
-  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "ReLU"));
+  EXPECT_THAT(layer_classes(model), ElementsAre("InputLayer", "ReLU"));
   ASSERT_EQ(kept.messages.size(), 1u);
   EXPECT_THAT(kept.messages[0],
               HasSubstr("left out layer 'flip' (RandomFlip), layer 'zoom' "
@@ -477,10 +295,10 @@ TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
 
 TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
   const WarningsKept kept;
-  const Model model = loaded(keras_sequential(
+  const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
        keras_layer("RandomCrop", "crop", R"("height":4,"width":4)")}));
-  EXPECT_THAT(classes(model), ElementsAre("InputLayer", "Resizing"));
+  EXPECT_THAT(layer_classes(model), ElementsAre("InputLayer", "Resizing"));
   EXPECT_EQ(model.outputs()[0].shape(), (Shape{-1, 4, 4, 3}));
   // Rows 1 to 4 of 6.
   const Tensor x = counting({1, 6, 4, 3});
@@ -492,7 +310,7 @@ TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
 
 TEST(KerasAugmentation, WhatIsNoIdentityIsRefused) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)loaded(keras_sequential(
+                (void)keras_model(keras_sequential(
                     {keras_input("i", "[null,6,4,3]"),
                      keras_layer("AutoContrast", "contrast")}));
               }),
@@ -500,7 +318,7 @@ TEST(KerasAugmentation, WhatIsNoIdentityIsRefused) {
 }
 
 TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
-  const Model model = loaded(keras_sequential(
+  const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,2,2,3]"),
        keras_layer("StochasticDepth", "path", R"("drop_path_rate":0.25)")}));
   const Config config = model.layer("path").config();
@@ -509,12 +327,13 @@ TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
 }
 
 TEST(KerasModelClass, IsNamedWhereItIsNoGraph) {
-  EXPECT_THAT(error_of<UnsupportedError>([] {
-                (void)loaded(R"({"class_name":"MyNet","config":{"units":4}})");
-              }),
-              HasSubstr("got the class 'MyNet', whose code is not in the file "
-                        "(a subclass of keras.Model). Hint: in Keras, "
-                        "model.export("));
+  EXPECT_THAT(
+      error_of<UnsupportedError>([] {
+        (void)keras_model(R"({"class_name":"MyNet","config":{"units":4}})");
+      }),
+      HasSubstr("got the class 'MyNet', whose code is not in the file "
+                "(a subclass of keras.Model). Hint: in Keras, "
+                "model.export("));
 }
 
 TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
@@ -526,7 +345,8 @@ TEST(KerasModelClass, InFunctionalFormIsReadWithAWarning) {
       R"({"class_name":"ReLU","name":"r","config":{"name":"r"},)"
       R"("inbound_nodes":[[["i",0,0,{}]]]}],"input_layers":[["i",0,0]],)"
       R"("output_layers":[["r",0,0]]}})";
-  EXPECT_THAT(classes(loaded(architecture)), ElementsAre("InputLayer", "ReLU"));
+  EXPECT_THAT(layer_classes(keras_model(architecture)),
+              ElementsAre("InputLayer", "ReLU"));
   ASSERT_EQ(kept.messages.size(), 1u);
   EXPECT_THAT(kept.messages[0], HasSubstr("'WithItsOwnStep', a subclass"));
 }
