@@ -20,6 +20,9 @@ void add_rank_options(Command& command, RankOptions& options) {
   command.add("--shards", options.shards, 1, 4096,
               "parts of a batch that the result depends on, whatever the "
               "number of ranks (1, with --mpi 8)");
+  command.add_flag("--sync-batch-norm", options.synchronized,
+                   "batch normalization takes its statistics over the whole "
+                   "batch, not over each shard");
   command.add("--threads", options.threads, 1, 1024,
               "threads of each rank (all cores, shared by the ranks of a "
               "machine)");

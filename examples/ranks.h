@@ -13,11 +13,12 @@ namespace octet::program {
 
 struct RankOptions {
   bool mpi = false;
-  int64_t shards = 0;   // 0: without --mpi 1, with it 8
-  int64_t threads = 0;  // 0: all cores, shared by the ranks of a machine
+  int64_t shards = 0;         // 0: without --mpi 1, with it 8
+  bool synchronized = false;  // statistics of the whole batch
+  int64_t threads = 0;        // 0: all cores, shared by the ranks of a machine
 };
 
-/// Adds --mpi, --shards and --threads.
+/// Adds --mpi, --shards, --sync-batch-norm and --threads.
 void add_rank_options(Command& command, RankOptions& options);
 
 class Ranks {

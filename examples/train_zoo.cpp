@@ -140,7 +140,17 @@ struct Job {
             .shards = options.ranks.shards > 0
                           ? std::optional(options.ranks.shards)
                           : std::nullopt,
+            .batch_statistics = options.ranks.synchronized
+                                    ? train::BatchStatistics::synchronized
+                                    : train::BatchStatistics::per_shard,
             .communicator = ranks.communicator()};
+  }
+  void calibrate(Model& model, const quant::CalibrationOptions& how) const {
+    if (ranks.communicator() == nullptr) {
+      quant::calibrate(model, data.train, how);
+    } else {
+      train::calibrate(model, data.train, *ranks.communicator(), how);
+    }
   }
   double accuracy(const Model& model) const {
     const train::EvaluateOptions together{.communicator = ranks.communicator()};
@@ -172,10 +182,9 @@ void quantize(const Job& job, const Model& model, Config& summary) {
   const Options& o = job.options;
   Model int8 = quantized(model, o);
   // In few codes, what the largest value costs all others decides.
-  quant::calibrate(int8, job.data.train,
-                   {.method = o.bits < 8 ? quant::Calibration::mse
-                                         : quant::Calibration::percentile,
-                    .samples = 1024});
+  job.calibrate(int8, {.method = o.bits < 8 ? quant::Calibration::mse
+                                            : quant::Calibration::percentile,
+                       .samples = 1024});
   const double calibrated = job.accuracy(int8);
   job.say(fmt::format("INT{} ({}), calibrated: test accuracy {:.2f} %\n",
                       o.bits, o.policy, calibrated));
@@ -257,6 +266,11 @@ void run(const Options& o) {
   const int64_t shards = o.ranks.shards > 0 ? o.ranks.shards
                          : o.ranks.mpi      ? 8
                                             : 1;
+  if (o.batch == 0 && images < shards) {
+    throw ValueError(fmt::format(
+        "train_zoo: expected a sample for each of {} shards, got {}", shards,
+        images));
+  }
   const int64_t whole = std::min(std::max<int64_t>(128, shards), images);
   const Job job{
       o, ranks, data,

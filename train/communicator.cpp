@@ -1,16 +1,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <optional>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/parallel.h>
 #include <octet/train/communicator.h>
 
-#include "shards/fixed_tree.h"
+#include "shards/float_tree.h"
 
 namespace octet::train {
 namespace {
@@ -19,13 +18,20 @@ using Clock = std::chrono::steady_clock;
 using Sent = std::span<const std::byte>;
 using Received = std::span<std::byte>;
 
-void add_floats(std::span<float>& to, const std::span<float>& from) {
-  parallel_chunks(std::ssize(to), [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      to[static_cast<size_t>(i)] += from[static_cast<size_t>(i)];
-    }
-  });
-}
+/// Adds the seconds that it lives.
+class Timer {
+ public:
+  explicit Timer(double& seconds) : seconds_(seconds) {}
+  ~Timer() {
+    seconds_ += std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  double& seconds_;
+  Clock::time_point start_ = Clock::now();
+};
 
 std::span<float> slice_of(std::span<float> values,
                           std::span<const int64_t> bounds, size_t rank) {
@@ -35,8 +41,7 @@ std::span<float> slice_of(std::span<float> values,
 
 }  // namespace
 
-void Communicator::exchange(std::span<const Sent> to,
-                            std::span<const Received> from) {
+void Communicator::keep_own(std::span<Sent> to, std::span<Received> from) {
   const auto ranks = static_cast<size_t>(size());
   const auto own = static_cast<size_t>(rank());
   if (to.size() != ranks || from.size() != ranks ||
@@ -49,19 +54,68 @@ void Communicator::exchange(std::span<const Sent> to,
   if (!to[own].empty() && to[own].data() != from[own].data()) {
     std::memcpy(from[own].data(), to[own].data(), to[own].size());
   }
-  if (ranks == 1) return;
-  std::vector<Sent> sent(to.begin(), to.end());
-  std::vector<Received> received(from.begin(), from.end());
-  sent[own] = {};
-  received[own] = {};
-  for (const Sent& part : sent) {
+  to[own] = {};
+  from[own] = {};
+  for (const Sent& part : to) {
     traffic_.bytes += static_cast<int64_t>(part.size());
     traffic_.messages += part.empty() ? 0 : 1;
   }
-  const Clock::time_point start = Clock::now();
+}
+
+void Communicator::exchange(std::span<const Sent> to,
+                            std::span<const Received> from) {
+  std::vector<Sent> sent(to.begin(), to.end());
+  std::vector<Received> received(from.begin(), from.end());
+  keep_own(sent, received);
+  if (size() == 1) return;
+  const Timer timer(traffic_.seconds);
   move(sent, received);
-  traffic_.seconds +=
-      std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// Counts the time of an exchange.
+class Communicator::Counted final : public Exchange {
+ public:
+  Counted(std::unique_ptr<Exchange> exchange, double& seconds)
+      : exchange_(std::move(exchange)), seconds_(seconds) {}
+
+  void progress() override {
+    const Timer timer(seconds_);
+    exchange_->progress();
+  }
+  void wait() override {
+    const Timer timer(seconds_);
+    exchange_->wait();
+  }
+
+ private:
+  std::unique_ptr<Exchange> exchange_;
+  double& seconds_;
+};
+
+std::unique_ptr<Communicator::Exchange> Communicator::begin_exchange(
+    std::vector<Sent> to, std::vector<Received> from) {
+  keep_own(to, from);
+  const Timer timer(traffic_.seconds);
+  return std::make_unique<Counted>(begin_move(std::move(to), std::move(from)),
+                                   traffic_.seconds);
+}
+
+std::unique_ptr<Communicator::Exchange> Communicator::begin_move(
+    std::vector<Sent> to, std::vector<Received> from) {
+  class Late final : public Exchange {
+   public:
+    explicit Late(std::function<void()> move) : move_(std::move(move)) {}
+    void progress() override {}
+    void wait() override {
+      if (const auto move = std::exchange(move_, nullptr)) move();
+    }
+
+   private:
+    std::function<void()> move_;
+  };
+  if (size() == 1) return std::make_unique<Late>(nullptr);
+  return std::make_unique<Late>(
+      [this, to = std::move(to), from = std::move(from)] { move(to, from); });
 }
 
 void Communicator::sum(std::span<float> values) {
@@ -70,38 +124,24 @@ void Communicator::sum(std::span<float> values) {
   for (int64_t r = 0; r <= ranks; ++r) {
     bounds.push_back(std::ssize(values) * r / ranks);
   }
-  sum_slices(values, bounds, size());
-  share_slices(values, bounds);
-}
-
-void Communicator::sum_slices(std::span<float> values,
-                              std::span<const int64_t> bounds, int ranks) {
-  const auto all = static_cast<size_t>(size());
-  const auto own = static_cast<size_t>(rank());
-  const auto adding = static_cast<size_t>(ranks);
-  if (all == 1) return;
-  const size_t count = slice_of(values, bounds, own).size();
-  std::vector<float> terms(adding * count);
-  std::vector<Sent> to(all);
-  std::vector<Received> from(all);
+  const auto all = static_cast<size_t>(ranks);
+  const std::span<float> own =
+      slice_of(values, bounds, static_cast<size_t>(rank()));
+  std::vector<float> terms(all * own.size());
+  std::vector<Sent> to;
+  std::vector<Received> from;
   for (size_t r = 0; r < all; ++r) {
-    if (own < adding) to[r] = std::as_bytes(slice_of(values, bounds, r));
-    if (r < adding) {
-      from[r] =
-          std::as_writable_bytes(std::span(terms).subspan(r * count, count));
-    }
+    to.push_back(std::as_bytes(slice_of(values, bounds, r)));
+    from.push_back(std::as_writable_bytes(
+        std::span(terms).subspan(r * own.size(), own.size())));
   }
   exchange(to, from);
-  FixedTree<std::span<float>> tree(add_floats);
+  FixedTree<std::span<float>> tree = float_tree();
   for (size_t r = 0; r < all; ++r) {
-    std::optional<std::span<float>> term;
-    if (r < adding) term = std::span(terms).subspan(r * count, count);
-    tree.push(term);
+    tree.push(std::span(terms).subspan(r * own.size(), own.size()));
   }
-  const std::optional<std::span<float>> total = tree.take();
-  if (total) {
-    std::ranges::copy(*total, slice_of(values, bounds, own).begin());
-  }
+  std::ranges::copy(tree.take().value(), own.begin());
+  share_slices(values, bounds);
 }
 
 void Communicator::share_slices(std::span<float> values,

@@ -9,6 +9,7 @@
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/train/calibrate.h>
 #include <octet/train/fit.h>
 
 #include "checks.h"
@@ -83,7 +84,7 @@ Loader FitRun::loader(int64_t epoch) const {
 void FitRun::calibrate() {
   if (options_.calibrate &&
       (quant::quantizers(model_).empty() || quant::needs_calibration(model_))) {
-    quant::calibrate(model_, data_.training, *options_.calibrate);
+    train::calibrate(model_, data_.training, ranks_, *options_.calibrate);
   }
   quant::expect_calibrated("fit", model_);
 }
@@ -94,16 +95,17 @@ void FitRun::begin() {
   // A state that is resumed brings scales along, but those that learn are
   // among the parameters it is for.
   const bool early = quant::learns_scales(model_);
-  if (early) run_on_all(ranks_, [this] { calibrate(); });
+  if (early) calibrate();
   FitCheckpoints& checkpoints = checkpoints_.emplace(
       model_, options_, data_, batch_size_, trained_, updates_, ranks_);
   progress_.resumed = checkpoints.resumes();
   if (!checkpoints.resumes()) {
-    if (!early) run_on_all(ranks_, [this] { calibrate(); });
+    if (!early) calibrate();
     warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
   }
   parameters_ = trainable_parameters(model_);
-  step_.emplace(model_, ranks_, shards_of(options_), parameters_);
+  step_.emplace(model_, ranks_, shards_of(options_), options_.batch_statistics,
+                parameters_);
   warn_of_scale_steps(model_, options_);
   call(&Callback::on_train_begin);
   // A fit that was broken off may have left gradients behind.

@@ -46,7 +46,8 @@ class FitRun {
   void show_means();
   void count(int64_t samples, double loss, double seconds);
   void weight_classes(Batch& batch) const;
-  BatchSums compute_gradients(Batch batch, float share);
+  BatchSums compute_gradients(Batch batch, float share,
+                              const GradientReceiver* receive);
   double add_batch(Loader::Iterator& next, int64_t samples, int64_t together);
   void choose_rate();
   void move_parameters();

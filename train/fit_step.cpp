@@ -37,7 +37,8 @@ void FitRun::weight_classes(Batch& batch) const {
 
 /// Forward, loss, the check of it, backward from `share` of it, for a batch or
 /// a shard.
-BatchSums FitRun::compute_gradients(Batch batch, float share) {
+BatchSums FitRun::compute_gradients(Batch batch, float share,
+                                    const GradientReceiver* receive) {
   const auto place = [this] {
     return fmt::format("at step {} of epoch {}", progress_.step,
                        progress_.epoch + 1);
@@ -76,7 +77,12 @@ BatchSums FitRun::compute_gradients(Batch batch, float share) {
                                  explain_bad_loss(model_, batch)));
   }
   with_context(frame, [&] {
-    (share == 1.0f ? loss : scale_shift(loss, share)).backward();
+    const Variable part = share == 1.0f ? loss : scale_shift(loss, share);
+    if (receive != nullptr) {
+      part.backward(*receive);
+    } else {
+      part.backward();
+    }
   });
   return result;
 }
@@ -85,13 +91,15 @@ BatchSums FitRun::compute_gradients(Batch batch, float share) {
 /// step. Returns its mean loss.
 double FitRun::add_batch(Loader::Iterator& next, int64_t samples,
                          int64_t together) {
-  const BatchSums sums = step_->add_batch(samples, [&](int64_t size) {
-    const Batch batch = *next;
-    ++next;
-    if (size == 0) return BatchSums();
-    return compute_gradients(
-        batch, static_cast<float>(size) / static_cast<float>(together));
-  });
+  const BatchSums sums = step_->add_batch(
+      samples, [&](int64_t size, const GradientReceiver* receive) {
+        const Batch batch = *next;
+        ++next;
+        if (size == 0) return BatchSums();
+        return compute_gradients(
+            batch, static_cast<float>(size) / static_cast<float>(together),
+            receive);
+      });
   if (!step_->whole()) {
     std::vector<double> metrics = sums_.sums();
     for (size_t i = 0; i < metrics.size(); ++i) metrics[i] += sums.metrics[i];

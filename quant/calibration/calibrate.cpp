@@ -38,12 +38,20 @@ std::vector<CalibratedRange> calibrate(
 
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options) {
-  const Dataset samples = calibration_samples(
-      data_for("calibrate", model, data), options.samples, options.seed);
+  const Dataset samples = calibration_samples(model, data, options);
   return calibrate(
       model,
-      [&](const Model& m) { run_samples(m, samples, options.batch_size); },
+      [&](const Model& m) {
+        expect_varied(m, run_samples(m, samples, options.batch_size));
+      },
       options);
+}
+
+Dataset calibration_samples(const Model& model, const Dataset& data,
+                            const CalibrationOptions& options) {
+  check_batch_size(options.batch_size);
+  return calibration_samples(data_for("calibrate", model, data),
+                             options.samples, options.seed);
 }
 
 }  // namespace octet::quant

@@ -157,7 +157,7 @@ void Search::collect() {
       return made;
     }});
   }
-  run_samples(model_, samples_, options_.batch_size);
+  expect_varied(model_, run_samples(model_, samples_, options_.batch_size));
   expect_ranges(quantizers_);
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     for (size_t method = 0; method < options_.methods.size(); ++method) {
@@ -192,7 +192,7 @@ void Search::measure() {
     }});
   }
   // Here, so that observers come to no threads of predict().
-  run_samples(model_, held_out_, options_.batch_size);
+  expect_varied(model_, run_samples(model_, held_out_, options_.batch_size));
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     for (const SignalNoise& power : measures[i]->powers()) {
       sqnr_[i].push_back(power.decibels());

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/quant/calibrate.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/progress_line.h>
@@ -51,21 +52,6 @@ void warn_of_switched_off(const Model& model) {
       "measured is not INT8. Hint: enable_fake_quant or prepare_qat",
       off, all.size()));
 }
-
-// Whether the values of an input are all the same.
-class Varies {
- public:
-  void add(const Tensor& values) {
-    if (!first_) first_ = values.f32()[0];
-    varied_ = varied_ || values.size() == 1 || !is_all(values, *first_);
-  }
-  bool constant() const { return first_ && !varied_; }
-  float first() const { return *first_; }
-
- private:
-  std::optional<float> first_;
-  bool varied_ = false;
-};
 
 }  // namespace
 
@@ -173,6 +159,12 @@ void warn_of_zeros(const std::string& quantizer) {
       quantizer));
 }
 
+void check_batch_size(int64_t batch_size) {
+  if (batch_size >= 1) return;
+  throw ValueError(
+      fmt::format("calibrate: expected batch_size >= 1, got {}", batch_size));
+}
+
 Dataset calibration_samples(const Dataset& data, int64_t samples,
                             uint64_t seed) {
   if (samples < 0) {
@@ -191,29 +183,40 @@ Dataset calibration_samples(const Dataset& data, int64_t samples,
   return chosen;
 }
 
-void run_samples(const Model& model, const Dataset& samples,
-                 int64_t batch_size) {
-  if (batch_size < 1) {
-    throw ValueError(
-        fmt::format("calibrate: expected batch_size >= 1, got {}", batch_size));
-  }
+void InputValues::add(const Tensor& values) {
+  if (!first) first = values.f32()[0];
+  varied = varied || values.size() == 1 || !is_all(values, *first);
+}
+
+void InputValues::add(const InputValues& later) {
+  if (!first) first = later.first;
+  varied = varied || later.varied || (later.first && *later.first != *first);
+}
+
+std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
+                                     int64_t batch_size) {
+  check_batch_size(batch_size);
   const NoGradGuard no_grad;
   ProgressLine progress("calibrate", samples.size());
-  std::vector<Varies> varies(model.inputs().size());
+  std::vector<InputValues> inputs(model.inputs().size());
   for (int64_t at = 0; at < samples.size(); at += batch_size) {
     const int64_t count = std::min(batch_size, samples.size() - at);
     const Batch batch = samples.batch(at, count);
-    for (size_t i = 0; i < varies.size(); ++i) varies[i].add(batch.inputs[i]);
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i].add(batch.inputs[i]);
     (void)model(
         std::vector<Variable>(batch.inputs.begin(), batch.inputs.end()));
     progress.advance(count);
   }
-  for (size_t i = 0; i < varies.size(); ++i) {
-    if (!varies[i].constant()) continue;
+  return inputs;
+}
+
+void expect_varied(const Model& model, std::span<const InputValues> inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].first || inputs[i].varied) continue;
     throw ValueError(fmt::format(
         "calibrate: expected samples of input '{}' that vary, got {} "
         "everywhere. Hint: is the data read and scaled as in training?",
-        model.inputs()[i].node->layer->name(), varies[i].first()));
+        model.inputs()[i].node->layer->name(), *inputs[i].first));
   }
 }
 

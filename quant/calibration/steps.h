@@ -54,14 +54,12 @@ void expect_ranges(const Quantizers& observing);
 /// Says that a quantizer saw zeros alone.
 void warn_of_zeros(const std::string& quantizer);
 
+/// Throws: ValueError below 1.
+void check_batch_size(int64_t batch_size);
+
 /// The samples to calibrate on, with a warning where they lack classes.
 /// Throws: ValueError for options out of range.
 Dataset calibration_samples(const Dataset& data, int64_t samples,
                             uint64_t seed);
-
-/// Runs the model on all samples, batch by batch, without gradients.
-/// Throws: ValueError where every value of every sample is the same.
-void run_samples(const Model& model, const Dataset& samples,
-                 int64_t batch_size);
 
 }  // namespace octet::quant

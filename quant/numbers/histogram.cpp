@@ -118,6 +118,20 @@ void MagnitudeHistogram::add(const Tensor& x) {
   for (size_t i = 0; i < parts.size(); ++i) counts_[i % bins] += parts[i];
 }
 
+void MagnitudeHistogram::add(const MagnitudeHistogram& other) {
+  grow_to(other.top_);
+  total_ += other.total_;
+  if (counts_.empty()) return;  // zeros alone
+  if (other.counts_.empty()) {
+    counts_[0] += other.total_;
+    return;
+  }
+  const int shift = std::min(exponent_ - other.exponent_, 12);
+  for (size_t bin = 0; bin < other.counts_.size(); ++bin) {
+    counts_[bin >> shift] += other.counts_[bin];
+  }
+}
+
 double MagnitudeHistogram::width() const {
   return counts_.empty() ? 0.0 : std::ldexp(1.0, exponent_);
 }

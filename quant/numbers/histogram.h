@@ -23,6 +23,9 @@ class MagnitudeHistogram {
   /// Counts |x|. Throws: ValueError if x holds NaN or infinity.
   void add(const Tensor& x);
 
+  /// Adds the counts of another one.
+  void add(const MagnitudeHistogram& other);
+
   /// Whether values have been counted.
   bool empty() const { return total_ == 0; }
   float top() const { return top_; }

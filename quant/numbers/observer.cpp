@@ -45,6 +45,11 @@ std::optional<float> range_from(const Config& state) {
   return magnitude_from(range);
 }
 
+[[noreturn]] void refuse_state() {
+  throw UnsupportedError(
+      "observer: expected one whose state can be kept, got one without");
+}
+
 // The largest magnitude that was seen.
 class MaxObserver final : public RangeObserver {
  public:
@@ -54,6 +59,10 @@ class MaxObserver final : public RangeObserver {
   std::optional<float> range() const override { return range_; }
   Config state() const override { return to_config(range_); }
   void restore(const Config& state) override { range_ = range_from(state); }
+  void merge(const Config& later) override {
+    const std::optional<float> other = range_from(later);
+    if (other) range_ = std::max(range_.value_or(0), *other);
+  }
 
  private:
   std::optional<float> range_;
@@ -64,17 +73,37 @@ class MaxObserver final : public RangeObserver {
 class EmaObserver final : public RangeObserver {
  public:
   explicit EmaObserver(float rate) : rate_(rate) {}
-  void observe(const Tensor& x) override {
-    const float top = finite_absmax(x);
-    range_ = range_ && rate_ < 1 ? *range_ + rate_ * (top - *range_) : top;
-  }
+  void observe(const Tensor& x) override { add(finite_absmax(x)); }
   std::optional<float> range() const override { return range_; }
-  Config state() const override { return to_config(range_); }
-  void restore(const Config& state) override { range_ = range_from(state); }
+  Config state() const override {
+    return to_config(range_).set("tops",
+                                 Config::List(tops_.begin(), tops_.end()));
+  }
+  void restore(const Config& state) override {
+    const std::optional<float> range = range_from(state);
+    tops_ = tops_from(state);
+    range_ = range;
+  }
+  void merge(const Config& later) override {
+    for (const float top : tops_from(later)) add(top);
+  }
 
  private:
+  void add(float top) {
+    range_ = range_ && rate_ < 1 ? *range_ + rate_ * (top - *range_) : top;
+    tops_.push_back(top);
+  }
+  static std::vector<float> tops_from(const Config& state) {
+    std::vector<float> tops;
+    for (const Config& top : state.at("tops").as_list()) {
+      tops.push_back(magnitude_from(top));
+    }
+    return tops;
+  }
+
   float rate_;
   std::optional<float> range_;
+  std::vector<float> tops_;  // of the batches, for merge()
 };
 
 // A range that the distribution of magnitudes gives, by `choose` for `codes`.
@@ -91,6 +120,11 @@ class HistogramObserver final : public RangeObserver {
   }
   Config state() const override { return histogram_.state(); }
   void restore(const Config& state) override { histogram_.restore(state); }
+  void merge(const Config& later) override {
+    MagnitudeHistogram other;
+    other.restore(later);
+    histogram_.add(other);
+  }
 
  private:
   Choose choose_;
@@ -136,17 +170,29 @@ class PercentileObserver final : public RangeObserver {
   }
   void restore(const Config& state) override {
     const float top = magnitude_from(state.at("top"));
-    const Config::List& bins = state.at("bins").as_list();
-    std::vector<int64_t> counts =
-        counts_from(bins, bins.empty() ? 0 : int64_t{kBins});
+    std::vector<int64_t> counts = counts_of(state);
     top_ = top;
     total_ = std::accumulate(counts.begin(), counts.end(), int64_t{0});
     counts_ = std::move(counts);
+  }
+  void merge(const Config& later) override {
+    const float top = magnitude_from(later.at("top"));
+    const std::vector<int64_t> counts = counts_of(later);
+    if (counts.empty()) return;
+    top_ = std::max(top_, top);
+    if (counts_.empty()) counts_.assign(kBins, 0);
+    for (size_t bin = 0; bin < kBins; ++bin) counts_[bin] += counts[bin];
+    total_ += std::accumulate(counts.begin(), counts.end(), int64_t{0});
   }
 
  private:
   static constexpr uint32_t kDropped = 15;  // of the mantissa's 23 bits
   static constexpr uint32_t kBins = uint32_t{1} << (31 - kDropped);
+
+  static std::vector<int64_t> counts_of(const Config& state) {
+    const Config::List& bins = state.at("bins").as_list();
+    return counts_from(bins, bins.empty() ? 0 : int64_t{kBins});
+  }
 
   double percentile_;
   float top_ = 0;
@@ -156,15 +202,9 @@ class PercentileObserver final : public RangeObserver {
 
 }  // namespace
 
-Config RangeObserver::state() const {
-  throw UnsupportedError(
-      "observer: expected one whose state can be kept, got one without");
-}
-
-void RangeObserver::restore(const Config&) {
-  throw UnsupportedError(
-      "observer: expected one whose state can be kept, got one without");
-}
+Config RangeObserver::state() const { refuse_state(); }
+void RangeObserver::restore(const Config&) { refuse_state(); }
+void RangeObserver::merge(const Config&) { refuse_state(); }
 
 std::unique_ptr<RangeObserver> make_observer(const CalibrationOptions& options,
                                              int high) {

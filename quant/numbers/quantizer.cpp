@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <octet/quant/quantizer.h>
+#include <octet/runtime/batch_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 
@@ -15,6 +16,9 @@ namespace {
 
 // A scale that learns stays above this share of where it began.
 constexpr float kFloor = 0.01f;
+
+// In place of the id of a tensor: no variable has it.
+constexpr uint64_t kElsewhere = std::numeric_limits<uint64_t>::max();
 
 // Tells a leaf that was written apart, too.
 std::pair<uint64_t, uint64_t> identity(const Variable& x) {
@@ -76,16 +80,28 @@ void Quantizer::observe(const Variable& x) const {
 // none yet, since all values were zeros.
 bool Quantizer::follow(const Variable& x) const {
   if (!config_.follows() || frozen_ || pauses_ > 0) return false;
+  BatchParts* const parts = batch_parts();
+  const auto part = static_cast<size_t>(parts != nullptr ? parts->part() : 0);
   const auto seen = identity(x);
-  if (followed_ == seen) return !scale_;  // by another reader
-  const float top = absmax(x.value());
-  const float scale =
+  if (part < followed_.size() && followed_[part] == seen) {
+    return !scale_;  // by another reader
+  }
+  if (followed_.size() <= part) followed_.resize(part + 1);
+  followed_[part] = seen;
+  float top = absmax(x.value());
+  float scale =
       with_context([&] { return fmt::format("in quantizer '{}'", name_); },
                    [&] {
                      expect_sign(x.value());
                      return scale_of_range(top, config_.high());
                    });
-  followed_ = seen;
+  if (parts != nullptr) {
+    double largest = top;
+    parts->max(std::span(&largest, 1));
+    if (!parts->first()) return !scale_;
+    top = static_cast<float>(largest);
+    scale = scale_of_range(top, config_.high());
+  }
   if (top < kSmallestRange) return !scale_;
   const bool first = !scale_;
   const float before = first ? scale : scale_.value().item();
@@ -363,6 +379,23 @@ std::optional<float> Quantizer::finish_observing() {
 void Quantizer::cancel_observing() {
   observer_.reset();
   last_observed_.reset();
+}
+
+Config Quantizer::observations() const {
+  return observed() ? observer_->state() : Config();
+}
+
+void Quantizer::set_observations(std::span<const Config> parts) {
+  auto merged = make_observer(observer_options_, config_.high());
+  bool any = false;
+  for (const Config& part : parts) {
+    if (part.is_null()) continue;
+    merged->merge(part);
+    any = true;
+  }
+  observer_ = std::move(merged);
+  last_observed_.reset();
+  if (any) last_observed_ = kElsewhere;
 }
 
 std::shared_ptr<Quantizer> Quantizer::clone() const {

@@ -98,7 +98,7 @@ void Quantizer::restore(const Config& state) {
         }
         enabled_ = made.enabled_;
         steps_ = made.steps_;
-        followed_.reset();
+        followed_.clear();
         if (made.scale_) {
           put_leaf(made.scale_.value(), made.floor_);
         } else {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -122,23 +123,24 @@ void Engine::run(const NodePtr& root) {
       }
       const NodePtr node = order[i];
       for (const NodePtr& input : node->inputs) {
-        if (input->pending++ == 0) order.push_back(input);
+        if (arrivals(*input).pending++ == 0) order.push_back(input);
       }
     }
     // Ids fall along edges: descending ids are a reverse topological order.
     std::ranges::sort(order, [](const NodePtr& a, const NodePtr& b) {
       return a->id > b->id;
     });
-    root->gradients.push_back(plain_gradient(Tensor::full(root->shape, 1)));
+    arrivals(*root).gradients.push_back(
+        plain_gradient(Tensor::full(root->shape, 1)));
     for (NodePtr& next : order) {
-      if (next->pending != 0) {
+      if (const int64_t more = arrivals(*next).pending; more != 0) {
         throw InternalError(fmt::format(
-            "backward: {} expects {} more gradients", next->op, next->pending));
+            "backward: {} expects {} more gradients", next->op, more));
       }
       with_context(
           [&] { return fmt::format("in the gradient of {}", next->op); },
           [&] { next->backward(*this); });
-      next->gradients.clear();
+      arrivals(*next).gradients.clear();
       const NodePtr done = std::move(next);  // freed now unless in use
       if (done->inputs.empty()) continue;    // a leaf
       done->released = true;
@@ -147,9 +149,7 @@ void Engine::run(const NodePtr& root) {
     }
   } catch (...) {
     for (const NodePtr& node : order) {
-      if (node == nullptr) continue;
-      node->pending = 0;
-      node->gradients.clear();
+      if (node != nullptr) arrivals(*node) = {};
     }
     throw;
   }
@@ -157,19 +157,38 @@ void Engine::run(const NodePtr& root) {
 
 void Engine::deliver(Node* to, Gradient gradient) {
   if (to == nullptr || !to->needs_grad) return;
-  --to->pending;
+  Arrivals& at = arrivals(*to);
+  --at.pending;
   if (gradient.value.first.t.empty()) return;  // zero
-  to->gradients.push_back(std::move(gradient));
+  at.gradients.push_back(std::move(gradient));
+}
+
+Arrivals& Engine::arrivals(Node& node) {
+  const bool leaf = dynamic_cast<Leaf*>(&node) != nullptr;
+  return leaf ? of_leaves_[&node] : node.arrivals;
+}
+
+void Engine::arrive(Leaf& leaf) {
+  const Tensor total = sum(arrivals(leaf).gradients);
+  if (total.empty()) return;
+  if (receiver_ != nullptr) {
+    (*receiver_)(Variable(leaf.shared_from_this()), total);
+  } else if (leaf.grad.empty()) {
+    // A copy: the tensor may be shared with another receiver.
+    leaf.grad = total.clone();
+  } else {
+    kernels::table().accumulate(leaf.grad.f32().data(), total.f32().data(),
+                                leaf.grad.size());
+  }
 }
 
 GradientSink Engine::sink(Node* to, int64_t groups) {
   const Expression* e = to->expression();
   // The gradient of a scale needs what the mask drops.
   const bool fusible = e != nullptr && e->scale.node == nullptr;
-  if (to->pending == 1 && fusible && !eager()) {
+  if (fusible && to->arrivals.pending == 1 && !eager()) {
     materialize(*e);
     const Tensor others = total(*to);
-    to->gradients.clear();
     return fused_sink(*e, groups, others);
   }
   GradientSink sink;
@@ -186,13 +205,17 @@ void Engine::close(Node* to, const GradientSink& sink) {
 }
 
 Tensor Engine::total(Node& node) {
-  if (node.gradients.empty()) return {};
-  const Expression& first = node.gradients[0].value;
-  if (node.gradients.size() == 1) return value_of(first);
+  return sum(std::exchange(node.arrivals.gradients, {}));
+}
+
+Tensor Engine::sum(const std::vector<Gradient>& gradients) {
+  if (gradients.empty()) return {};
+  const Expression& first = gradients[0].value;
+  if (gradients.size() == 1) return value_of(first);
   Tensor sum = evaluate(first);
   float* to = sum.f32().data();
-  for (size_t k = 1; k < node.gradients.size(); ++k) {
-    const Reader reader(node.gradients[k].value, Form::real);
+  for (size_t k = 1; k < gradients.size(); ++k) {
+    const Reader reader(gradients[k].value, Form::real);
     const int64_t size = reader.images().size();
     parallel_chunks(reader.images().n, [&](int64_t begin, int64_t end,
                                            int64_t) {
@@ -206,12 +229,12 @@ Tensor Engine::total(Node& node) {
 
 Gradient Engine::collect(Node& node) {
   Gradient result;
-  if (node.gradients.size() == 1) {
-    result = std::move(node.gradients[0]);
+  if (node.arrivals.gradients.size() == 1) {
+    result = std::move(node.arrivals.gradients[0]);
+    node.arrivals.gradients.clear();
   } else {
     result = plain_gradient(total(node));
   }
-  node.gradients.clear();
   return result;
 }
 

@@ -70,17 +70,7 @@ void Leaf::forget_packed() {
   packed.clear();
 }
 
-void Leaf::backward(Engine&) {
-  const Tensor sum = Engine::total(*this);
-  gradients.clear();
-  if (sum.empty()) return;
-  if (grad.empty()) {
-    // A copy: the tensor may be shared with another receiver.
-    grad = sum.clone();
-    return;
-  }
-  kernels::table().accumulate(grad.f32().data(), sum.f32().data(), grad.size());
-}
+void Leaf::backward(Engine& engine) { engine.arrive(*this); }
 
 ExpressionNode::ExpressionNode(std::string_view name, Expression expression)
     : Node(name, expression.shape), e(std::move(expression)) {}
@@ -132,7 +122,6 @@ FunctionNode::FunctionNode(std::string_view name, const Shape& s, Vjp rule)
 
 void FunctionNode::backward(Engine& engine) {
   const Tensor g = Engine::total(*this);
-  gradients.clear();
   std::vector<Tensor> results;
   if (!g.empty()) {
     for (const Kept& tensor : kept) (void)tensor.read();

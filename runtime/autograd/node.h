@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <octet/runtime/variable.h>
@@ -32,6 +33,12 @@ struct Gradient {
 /// A plain gradient. `g` may be empty: zero.
 Gradient plain_gradient(const Tensor& g);
 
+/// What a backward pass brings to a node.
+struct Arrivals {
+  std::vector<Gradient> gradients;
+  int64_t pending = 0;  // contributions to come
+};
+
 class Engine;
 
 struct Node : std::enable_shared_from_this<Node> {
@@ -55,7 +62,7 @@ struct Node : std::enable_shared_from_this<Node> {
   /// The value, computed if need be, as a term that passes its gradient on to
   /// this node.
   virtual Term term();
-  /// Takes `gradients` and delivers to the inputs.
+  /// Takes what was delivered, and delivers to the inputs.
   virtual void backward(Engine& engine);
   /// Drops what only backward needs, and pointers to inputs.
   virtual void release() {}
@@ -66,8 +73,7 @@ struct Node : std::enable_shared_from_this<Node> {
   bool needs_grad = false;
   bool released = false;
   std::vector<NodePtr> inputs;  // those that need a gradient
-  std::vector<Gradient> gradients;
-  int64_t pending = 0;  // contributions to come; valid during backward
+  Arrivals arrivals;  // during backward; of a leaf the engine has them
   Tensor value;
   std::weak_ptr<Node> quantized;  // what fake_quantize() made of it last
 };
@@ -151,6 +157,10 @@ void finish(const kernels::Epilogue& e, const float* g, int64_t pixels,
 
 class Engine {
  public:
+  /// What takes the gradients of leaves; without it they are added to grad.
+  explicit Engine(const GradientReceiver* receiver = nullptr)
+      : receiver_(receiver) {}
+
   /// Runs the tape below `root`, whose gradient is 1.
   void run(const NodePtr& root);
 
@@ -161,13 +171,23 @@ class Engine {
   GradientSink sink(Node* to, int64_t groups);
   /// Call when the sink is filled.
   void close(Node* to, const GradientSink& sink);
+  /// The gradient of a leaf is complete.
+  void arrive(Leaf& leaf);
 
-  /// The sum of what was delivered, as a tensor; empty if that is zero.
+  /// Takes the sum of what was delivered, as a tensor; empty if it is zero.
   static Tensor total(Node& node);
-  /// The same, left deferred if there is only one. `gradients` is emptied.
+  /// The same, left deferred if there is only one.
   static Gradient collect(Node& node);
   /// `g` through the mask of `e` in a pass of its own, with sums.
   static Gradient masked(const Expression& e, const Tensor& g);
+
+ private:
+  /// Several tapes that run at once may have leaves in common.
+  Arrivals& arrivals(Node& node);
+  static Tensor sum(const std::vector<Gradient>& gradients);
+
+  const GradientReceiver* receiver_;
+  std::unordered_map<const Node*, Arrivals> of_leaves_;
 };
 
 bool eager();

@@ -75,7 +75,13 @@ bool Variable::is_leaf() const {
   return dynamic_cast<const autograd::Leaf*>(&checked(node_)) != nullptr;
 }
 
-void Variable::backward() const {
+void Variable::backward() const { run_back(nullptr); }
+
+void Variable::backward(const GradientReceiver& receive) const {
+  run_back(&receive);
+}
+
+void Variable::run_back(const GradientReceiver* receive) const {
   autograd::Node& node = checked(node_);
   if (shape().size() != 1) {
     throw ShapeError(fmt::format("backward: expected one element, got {}",
@@ -86,7 +92,7 @@ void Variable::backward() const {
         "backward: expected something that requires a gradient, got a "
         "constant; was it computed under NoGradGuard?");
   }
-  autograd::Engine().run(node_);
+  autograd::Engine(receive).run(node_);
 }
 
 const Tensor& Variable::grad() const& { return leaf(node_, "grad").grad; }

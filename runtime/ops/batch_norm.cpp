@@ -1,11 +1,13 @@
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <octet/runtime/batch_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
@@ -20,36 +22,56 @@ using autograd::Gradient;
 using autograd::Node;
 using autograd::Term;
 
+void add_over_parts(std::initializer_list<std::vector<double>*> lists) {
+  BatchParts* const parts = batch_parts();
+  if (parts == nullptr) return;
+  std::vector<double> all;
+  for (const auto* list : lists) {
+    all.insert(all.end(), list->begin(), list->end());
+  }
+  parts->sum(all);
+  auto at = all.begin();
+  for (auto* list : lists) {
+    std::copy_n(at, list->size(), list->begin());
+    at += std::ssize(*list);
+  }
+}
+
 // Stands for a*z + b with a = gamma/sqrt(variance + epsilon) and
 // b = beta - mean*a. With the statistics of the batch the gradient of z is
 //   a * (g - mean(g) - zhat * mean(g*zhat)),  zhat = (z - mean) * rstd,
 // which is delivered deferred, as ca*g + cb*z + cc per channel.
 // Source: Ioffe and Szegedy, "Batch Normalization", ICML 2015, section 3.
+// Where the parts of a batch go side by side, statistics are those of the whole
+// batch, and so are the two means. Those of gamma and beta stay the part's own.
 struct BatchNormNode final : Node {
   using Node::Node;
 
   void backward(Engine& engine) override {
-    const autograd::ChannelSums s = autograd::channel_sums(*this, z.now());
+    autograd::ChannelSums s = autograd::channel_sums(*this, z.now());
     Gradient dx;
     Tensor dgamma;
     Tensor dbeta;
     if (!s.g.empty()) {
       if (batch_statistics || gamma != nullptr) (void)z.read();
       const Shape channels{static_cast<int64_t>(mean.size())};
-      const double count =
-          static_cast<double>(z.size()) / static_cast<double>(mean.size());
       Tensor ca(channels), cb(channels), cc(channels);
       dgamma = Tensor(channels);
       dbeta = Tensor(channels);
+      const auto normalized = [&](size_t k) {
+        return rstd[k] * (s.sum_z[k] - mean[k] * s.sum[k]);
+      };
       for (size_t k = 0; k < mean.size(); ++k) {
-        const double normalized = rstd[k] * (s.sum_z[k] - mean[k] * s.sum[k]);
+        dgamma.f32()[k] = static_cast<float>(normalized(k));
+        dbeta.f32()[k] = static_cast<float>(s.sum[k]);
+      }
+      if (batch_statistics) add_over_parts({&s.sum, &s.sum_z});
+      for (size_t k = 0; k < mean.size(); ++k) {
         const double a = scale[k] * rstd[k];
-        const double gz = rstd[k] * normalized / count;
+        const double gz = rstd[k] * normalized(k) / count;
         ca.f32()[k] = static_cast<float>(a);
         cb.f32()[k] = static_cast<float>(-a * gz);
         cc.f32()[k] = static_cast<float>(a * (mean[k] * gz - s.sum[k] / count));
-        dgamma.f32()[k] = static_cast<float>(normalized);
-        dbeta.f32()[k] = static_cast<float>(s.sum[k]);
       }
       dx = autograd::plain_gradient(s.g);
       dx.value.first.a = ca;
@@ -72,11 +94,13 @@ struct BatchNormNode final : Node {
   Node* beta = nullptr;
   autograd::Kept z;
   std::vector<double> mean, rstd, scale;
+  double count = 1;  // of elements of a channel, in the whole batch
   bool batch_statistics = false;
 };
 
 struct Moments {
   std::vector<double> mean, variance;
+  double count = 1;  // of elements of a channel; only of a batch
 };
 
 void check(const Variable& x, const Variable& gamma, const Variable& beta,
@@ -160,7 +184,7 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
   if (sums.empty()) return two_pass_moments(z);
   const size_t c = static_cast<size_t>(sums.shape()[2]);
   const double count = static_cast<double>(z.size()) / static_cast<double>(c);
-  Moments m{std::vector<double>(c), std::vector<double>(c)};
+  Moments m{.mean = std::vector<double>(c), .variance = std::vector<double>(c)};
   const float* at = sums.f32().data();
   for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
     for (size_t k = 0; k < c; ++k) {
@@ -177,6 +201,24 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
   return m;
 }
 
+// Of the whole batch, from those of a part. Doubles have room for the squares
+// of floats whose variance is of any meaning beside them.
+void merge_parts(Moments& m) {
+  if (batch_parts() == nullptr) return;
+  std::vector<double> count{m.count};
+  for (size_t k = 0; k < m.mean.size(); ++k) {
+    m.variance[k] = m.count * (m.variance[k] + m.mean[k] * m.mean[k]);
+    m.mean[k] *= m.count;
+  }
+  add_over_parts({&count, &m.mean, &m.variance});
+  m.count = count[0];
+  for (size_t k = 0; k < m.mean.size(); ++k) {
+    m.mean[k] /= m.count;
+    m.variance[k] =
+        std::max(0.0, m.variance[k] / m.count - m.mean[k] * m.mean[k]);
+  }
+}
+
 Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
                    const Variable& beta, const Moments& moments, float epsilon,
                    bool batch_statistics) {
@@ -186,6 +228,7 @@ Variable normalize(const Variable& x, const Tensor& z, const Variable& gamma,
   if (gamma) node->depend_on(gamma.node());
   if (beta) node->depend_on(beta.node());
   node->mean = moments.mean;
+  node->count = moments.count;
   node->rstd.resize(c);
   node->scale.assign(c, 1.0);
   node->batch_statistics = batch_statistics;
@@ -229,7 +272,8 @@ Variable batch_norm(const Variable& x, const Variable& gamma,
           fmt::format("batch_norm: expected a variance >= 0, got {}", value));
     }
   }
-  Moments moments{{m.begin(), m.end()}, {v.begin(), v.end()}};
+  Moments moments{.mean = {m.begin(), m.end()},
+                  .variance = {v.begin(), v.end()}};
   const Term input = input_of(x);
   if (!input.b.empty()) {  // t + b less the mean is t less (mean - b)
     const auto shift = input.b.f32();
@@ -253,10 +297,15 @@ Variable batch_norm_training(const Variable& x, const Variable& gamma,
   }
   const Term input = input_of(x);
   const Tensor& z = input.t.read();
-  const Moments moments = batch_moments(z, input.statistics);
+  Moments moments = batch_moments(z, input.statistics);
+  moments.count =
+      static_cast<double>(z.size()) / static_cast<double>(moments.mean.size());
+  merge_parts(moments);
   const auto shift = input.b.empty() ? std::span<const float>() : input.b.f32();
   const double keep = momentum;
-  for (size_t k = 0; k < moments.mean.size(); ++k) {
+  const BatchParts* const parts = batch_parts();
+  const bool moves = parts == nullptr || parts->first();
+  for (size_t k = 0; moves && k < moments.mean.size(); ++k) {
     // What is not finite is told by the loss; the statistics survive it.
     if (!std::isfinite(moments.mean[k] + moments.variance[k])) continue;
     const double batch_mean = moments.mean[k] + (shift.empty() ? 0 : shift[k]);

@@ -173,7 +173,6 @@ Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
 
 void ChannelGridNode::backward(Engine& engine) {
   Tensor g = Engine::total(*this);
-  gradients.clear();
   if (learned.node != nullptr) {
     engine.deliver(learned.node, autograd::plain_gradient(
                                      g.empty() ? Tensor() : scale_gradient(g)));

@@ -1,6 +1,7 @@
 // Ranks that mpirun starts end in the bits of one process with the same shards.
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -71,9 +72,10 @@ class Mpi : public testing::Test {
           << out << "/" << file;
     }
   }
-  void expect_ranks_to_agree(const std::string& network) const {
+  void expect_ranks_to_agree(const std::string& network,
+                             const std::vector<int>& counts = {1, 2, 4}) const {
     run_one(network);
-    for (const int ranks : {1, 2, 4}) {
+    for (const int ranks : counts) {
       const std::string out = fmt::format("{}", ranks);
       const CommandResult all =
           run_command(mpirun(ranks, training(network, out, "-", "mpi")));
@@ -93,6 +95,18 @@ TEST_F(Mpi, TrainsMobilenetToTheSameBits) {
 
 TEST_F(Mpi, TrainsAQuantizedNetworkToTheSameBits) {
   expect_ranks_to_agree("resnet8+qat");
+}
+
+TEST_F(Mpi, TrainsWithSynchronizedStatisticsToTheSameBits) {
+  expect_ranks_to_agree("resnet8+sync", {2, 4});
+}
+
+TEST_F(Mpi, TrainsAQuantizedNetworkWithSynchronizedStatistics) {
+  expect_ranks_to_agree("mobilenet_v1_025+qat+sync", {2});
+}
+
+TEST_F(Mpi, TrainsOnAsManyRanksAsShards) {
+  expect_ranks_to_agree("resnet8", {8});
 }
 
 TEST_F(Mpi, ResumesWithHalfTheRanksAfterOneWasKilled) {

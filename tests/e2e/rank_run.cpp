@@ -2,7 +2,8 @@
 //
 //   rank_run NETWORK OUT FOLDER HOW [RANK STEP]
 //
-// NETWORK is of the zoo, with "+qat" after its name quantized from the start.
+// NETWORK is of the zoo, with "+qat" after its name quantized from the start,
+// with "+sync" with statistics of the whole batch.
 // OUT gets the model and the history. FOLDER keeps the checkpoints ("-": none).
 // HOW is "mpi", or "one" for one process with the same shards. With RANK and
 // STEP that rank is killed there, as by kill -9, or with STEP < 0 throws; with
@@ -43,12 +44,10 @@ class Accident final : public train::Callback {
   int64_t step_;
 };
 
-Model model_of(std::string network, const Dataset& data) {
-  const size_t plus = network.find("+qat");
-  const bool qat = plus != std::string::npos;
-  if (qat) network.resize(plus);
+Model model_of(const std::string& network, const Dataset& data) {
+  const bool qat = network.find("+qat") != std::string::npos;
   Model model = zoo::make(
-      network,
+      network.substr(0, network.find('+')),
       {.input = data.input_shape(), .classes = 10, .l2 = 1e-4f, .seed = 1});
   if (!qat) return model;
   Model quantized = quant::quantize_model(model);
@@ -81,6 +80,9 @@ void run(const std::string& network, const fs::path& out,
       .augmentation = {train::random_flip(), train::random_crop()},
       .prefetch = 2,
       .shards = 8,
+      .batch_statistics = network.ends_with("+sync")
+                              ? train::BatchStatistics::synchronized
+                              : train::BatchStatistics::per_shard,
       .communicator = ranks};
   if (first) fs::create_directories(out);
   if (accident == 0) throw std::runtime_error("not this time");

@@ -92,6 +92,34 @@ TEST(Observer, TakesTheLargestAndSmallestMagnitudesThereAre) {
   }
 }
 
+/// Zeros first, growth by much and by little, shrinking, one value.
+TEST(Observer, IsMergedAsIfItHadSeenAll) {
+  const std::vector<Tensor> batches{Tensor::zeros({5}), uniform(0.3f, 40),
+                                    normal(300),        Tensor::full({1}, 1e6f),
+                                    uniform(2, 17),     Tensor::zeros({3})};
+  for (const Calibration method : kMethods) {
+    for (size_t first = 0; first <= batches.size(); ++first) {
+      for (size_t second = first; second <= batches.size(); ++second) {
+        const auto whole = observer(method);
+        std::vector<std::unique_ptr<RangeObserver>> parts;
+        for (int i = 0; i < 3; ++i) parts.push_back(observer(method));
+        for (size_t i = 0; i < batches.size(); ++i) {
+          whole->observe(batches[i]);
+          parts[i < first ? 0 : i < second ? 1 : 2]->observe(batches[i]);
+        }
+        parts[0]->merge(parts[1]->state());
+        parts[0]->merge(parts[2]->state());
+        EXPECT_EQ(parts[0]->range(), whole->range());
+        EXPECT_EQ(parts[0]->state(), whole->state());
+        const auto anew = observer(method);
+        anew->merge(whole->state());
+        EXPECT_EQ(anew->state(), whole->state());
+      }
+    }
+  }
+  EXPECT_THROW(observer(Calibration::max)->merge(Config()), Error);
+}
+
 TEST(Observer, RefusesNanAndInfinity) {
   for (const Calibration method : kMethods) {
     const auto o = observer(method);

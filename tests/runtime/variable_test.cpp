@@ -1,3 +1,7 @@
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
@@ -51,6 +55,45 @@ TEST(Variable, TakesAGradientThatWasMadeElsewhere) {
   EXPECT_THROW(Variable(Tensor::zeros({2})).set_grad(Tensor::zeros({2})),
                ValueError);
   EXPECT_THROW(add(x, x).set_grad(Tensor::zeros({2})), ValueError);
+}
+
+TEST(Variable, GivesGradientsToAReceiver) {
+  const Variable x = parameter({1, 2});
+  const Variable y = parameter({3, 4});
+  std::vector<std::pair<uint64_t, std::vector<float>>> received;
+  const GradientReceiver receive = [&](const Variable& leaf,
+                                       const Tensor& gradient) {
+    received.emplace_back(leaf.id(), values(gradient));
+  };
+  sum(add(multiply(x, y), multiply(x, x))).backward(receive);
+  using Pair = std::pair<uint64_t, std::vector<float>>;
+  EXPECT_THAT(received, testing::UnorderedElementsAre(Pair{x.id(), {5, 8}},
+                                                      Pair{y.id(), {1, 2}}));
+  EXPECT_TRUE(x.grad().empty());
+  sum(multiply(x, y)).backward();
+  EXPECT_EQ(received.size(), 2U);
+  EXPECT_THAT(values(x.grad()), testing::ElementsAre(3, 4));
+}
+
+/// A tape that is run while another one is on its way, with a leaf in common.
+TEST(Variable, RunsTapesWithinEachOther) {
+  const Variable w = parameter({1, 2});
+  std::vector<float> inner;
+  const Variable other = sum(multiply(w, Tensor::of<float>({2}, {10, 20})));
+  const auto run_other = [&](const Tensor& dy) {
+    other.backward([&](const Variable&, const Tensor& gradient) {
+      inner = values(gradient);
+    });
+    return std::vector{dy};
+  };
+  const Variable y = record("between", {w}, w.value().clone(), run_other);
+  std::vector<float> outer;
+  sum(add(y, multiply(w, w)))
+      .backward([&](const Variable&, const Tensor& gradient) {
+        outer = values(gradient);
+      });
+  EXPECT_THAT(inner, testing::ElementsAre(10, 20));
+  EXPECT_THAT(outer, testing::ElementsAre(3, 5));
 }
 
 TEST(Variable, FollowsTheProductRule) {

@@ -1,11 +1,13 @@
 // Sums and messages between ranks.
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
 #include <octet/train/communicator.h>
 
@@ -68,6 +70,32 @@ TEST(Communicator, SendsWhatASumNeeds) {
     ranks.sum(one);
     EXPECT_EQ(one[0], 1.5f);
     EXPECT_EQ(ranks.traffic().bytes, 0);
+  });
+}
+
+TEST(Communicator, ExchangesInTheBackground) {
+  on_ranks(3, [](Communicator& ranks) {
+    const auto own = static_cast<size_t>(ranks.rank());
+    const std::vector<int> sent{10 * ranks.rank(), 10 * ranks.rank() + 1,
+                                10 * ranks.rank() + 2};
+    std::vector<int> received(3, -1);
+    std::vector<std::span<const std::byte>> to;
+    std::vector<std::span<std::byte>> from;
+    for (size_t r = 0; r < 3; ++r) {
+      to.push_back(std::as_bytes(std::span(sent).subspan(r, 1)));
+      from.push_back(std::as_writable_bytes(std::span(received).subspan(r, 1)));
+    }
+    const auto exchange = ranks.begin_exchange(to, from);
+    EXPECT_EQ(received[own], sent[own]);
+    // Others may come in between.
+    EXPECT_THAT(ranks.gather("x"), ElementsAre("x", "x", "x"));
+    exchange->progress();
+    exchange->wait();
+    exchange->wait();
+    const int place = ranks.rank();
+    EXPECT_THAT(received, ElementsAre(place, 10 + place, 20 + place));
+    to.pop_back();
+    EXPECT_THROW((void)ranks.begin_exchange(to, from), ValueError);
   });
 }
 

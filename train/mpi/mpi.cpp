@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -50,6 +52,53 @@ void in_parts(Span bytes, const Body& body) {
   }
 }
 
+/// Tags, so that what goes on in the background meets its like alone.
+constexpr int kMove = 0;
+constexpr int kBegun = 1;
+
+/// Messages of an exchange that are under way.
+class Requests final : public train::Communicator::Exchange {
+ public:
+  Requests(int rank, int size, std::span<const std::span<const std::byte>> to,
+           std::span<const std::span<std::byte>> from, int tag) {
+    const auto add = [&] { return &requests_.emplace_back(MPI_REQUEST_NULL); };
+    // Each rank begins with its next one, so that not all send to the first.
+    for (int step = 1; step < size; ++step) {
+      const int source = (rank - step + size) % size;
+      in_parts(from[static_cast<size_t>(source)],
+               [&](std::byte* bytes, int count) {
+                 check(MPI_Irecv(bytes, count, MPI_BYTE, source, tag,
+                                 MPI_COMM_WORLD, add()),
+                       "receive");
+               });
+    }
+    for (int step = 1; step < size; ++step) {
+      const int target = (rank + step) % size;
+      in_parts(to[static_cast<size_t>(target)],
+               [&](const std::byte* bytes, int count) {
+                 check(MPI_Isend(bytes, count, MPI_BYTE, target, tag,
+                                 MPI_COMM_WORLD, add()),
+                       "send");
+               });
+    }
+  }
+
+  void progress() override {
+    int done = 0;
+    check(MPI_Testall(count(), requests_.data(), &done, MPI_STATUSES_IGNORE),
+          "exchange with other ranks");
+  }
+  void wait() override {
+    check(MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE),
+          "exchange with other ranks");
+  }
+
+ private:
+  int count() const { return static_cast<int>(requests_.size()); }
+
+  std::vector<MPI_Request> requests_;
+};
+
 }  // namespace
 
 Communicator::Communicator() : exceptions_(std::uncaught_exceptions()) {
@@ -80,31 +129,13 @@ Communicator::~Communicator() {
 
 void Communicator::move(std::span<const std::span<const std::byte>> to,
                         std::span<const std::span<std::byte>> from) {
-  constexpr int kTag = 0;
-  std::vector<MPI_Request> requests;
-  const auto add = [&] { return &requests.emplace_back(MPI_REQUEST_NULL); };
-  // Each rank begins with its next one, so that not all send to the first.
-  for (int step = 1; step < size_; ++step) {
-    const int source = (rank_ - step + size_) % size_;
-    in_parts(from[static_cast<size_t>(source)],
-             [&](std::byte* bytes, int count) {
-               check(MPI_Irecv(bytes, count, MPI_BYTE, source, kTag,
-                               MPI_COMM_WORLD, add()),
-                     "receive");
-             });
-  }
-  for (int step = 1; step < size_; ++step) {
-    const int target = (rank_ + step) % size_;
-    in_parts(to[static_cast<size_t>(target)],
-             [&](const std::byte* bytes, int count) {
-               check(MPI_Isend(bytes, count, MPI_BYTE, target, kTag,
-                               MPI_COMM_WORLD, add()),
-                     "send");
-             });
-  }
-  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(),
-                    MPI_STATUSES_IGNORE),
-        "exchange with other ranks");
+  Requests(rank_, size_, to, from, kMove).wait();
+}
+
+std::unique_ptr<Communicator::Exchange> Communicator::begin_move(
+    std::vector<std::span<const std::byte>> to,
+    std::vector<std::span<std::byte>> from) {
+  return std::make_unique<Requests>(rank_, size_, to, from, kBegun);
 }
 
 }  // namespace octet::mpi

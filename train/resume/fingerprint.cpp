@@ -110,6 +110,9 @@ Config fit_fingerprint(const Model& model, const FitOptions& options,
   // Files of fits that were not cut do not have it.
   if (const int64_t shards = shards_of(options); shards > 1) {
     config.set("shards", shards);
+    if (options.batch_statistics == BatchStatistics::synchronized) {
+      config.set("batch_statistics", "synchronized");
+    }
   }
   return config;
 }

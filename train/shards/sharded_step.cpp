@@ -2,23 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/parallel.h>
 
 #include "bytes.h"
 #include "cut.h"
+#include "float_tree.h"
 #include "gradient_squares.h"
 #include "together.h"
 
 namespace octet::train {
 namespace {
-
-constexpr int64_t kChunk = 1 << 16;  // elements that one task adds
 
 /// Runs of whole parameters, about as many elements each: where they begin.
 std::vector<size_t> cut(std::span<const int64_t> offsets, size_t ranks) {
@@ -62,6 +61,7 @@ void add_sums(BatchSums& to, const BatchSums& from) {
 }  // namespace
 
 ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
+                         BatchStatistics statistics,
                          std::vector<Variable> parameters)
     : model_(model),
       ranks_(ranks),
@@ -69,7 +69,7 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
       parameters_(std::move(parameters)),
       first_(shards / ranks.size() * ranks.rank()),
       last_(first_ + shards / ranks.size()),
-      tree_(add) {
+      shard_sums_(parameters_.size(), last_ - first_) {
   const auto count = static_cast<size_t>(ranks.size());
   if (parameters_.size() < count) {
     throw ValueError(
@@ -79,12 +79,16 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
   }
   offsets_.push_back(0);
   for (const Variable& parameter : parameters_) {
+    place_of_.emplace(parameter.id(), place_of_.size());
     offsets_.push_back(offsets_.back() + parameter.shape().size());
   }
   owners_ = cut(offsets_, count);
   for (const size_t owner : owners_) bounds_.push_back(offsets_[owner]);
   sums_.resize(owned().size());
-  if (count > 1) flat_.resize(static_cast<size_t>(offsets_.back()));
+  if (count > 1) exchange_.emplace(ranks_, offsets_, owners_);
+  if (statistics == BatchStatistics::synchronized && !whole()) {
+    side_by_side_.emplace(ranks_, last_ - first_);
+  }
 }
 
 std::span<const Variable> ShardedStep::owned() const {
@@ -92,75 +96,107 @@ std::span<const Variable> ShardedStep::owned() const {
   return std::span(parameters_).subspan(first_owned(), end - first_owned());
 }
 
-std::span<float> ShardedStep::flat_of(size_t parameter) {
-  return std::span(flat_).subspan(
-      static_cast<size_t>(offsets_[parameter]),
-      static_cast<size_t>(offsets_[parameter + 1] - offsets_[parameter]));
+BatchSums ShardedStep::add_batch(int64_t samples, const Compute& compute) {
+  return whole() ? compute(samples, nullptr) : add_shards(samples, compute);
 }
 
-void ShardedStep::add(Gradients& to, const Gradients& from) {
-  struct Part {
-    float* to;
-    const float* from;
-    int64_t size;
-  };
-  std::vector<Part> parts;
-  for (size_t i = 0; i < to.size(); ++i) {
-    if (from[i].empty()) continue;
-    if (to[i].empty()) {
-      to[i] = from[i];
-      continue;
-    }
-    float* const at = to[i].f32().data();
-    const float* const source = from[i].f32().data();
-    for (int64_t first = 0; first < to[i].size(); first += kChunk) {
-      parts.push_back(
-          {at + first, source + first, std::min(kChunk, to[i].size() - first)});
-    }
+void ShardedStep::put(size_t parameter, int64_t shard, Tensor gradient) {
+  const bool complete =
+      shard_sums_.put(parameter, shard - first_, std::move(gradient));
+  if (complete && exchange_) {
+    exchange_->put(parameter, shard_sums_.sum(parameter));
   }
-  parallel_for(std::ssize(parts), [&](int64_t p) {
-    const Part& part = parts[static_cast<size_t>(p)];
-    for (int64_t i = 0; i < part.size; ++i) part.to[i] += part.from[i];
+}
+
+void ShardedStep::end_shard(int64_t shard) {
+  shard_sums_.end_shard(shard - first_, [this](size_t parameter) {
+    if (exchange_) exchange_->put(parameter, shard_sums_.sum(parameter));
   });
 }
 
-void ShardedStep::take_gradients() {
-  Gradients gradients;
-  for (const Variable& parameter : parameters_) {
-    gradients.push_back(parameter.grad());
-    parameter.zero_grad();
+BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
+                                     const Compute& compute) {
+  // Random layers draw from streams that are numbered by the pass.
+  model_.set_training_passes(pass_ + static_cast<uint64_t>(shard));
+  const GradientReceiver receive = [&](const Variable& leaf,
+                                       const Tensor& gradient) {
+    const auto place = place_of_.find(leaf.id());
+    if (place == place_of_.end()) return;
+    // A copy: it may be shared, and others are added to it.
+    put(place->second, shard, gradient.clone());
+    if (exchange_ && !side_by_side_) exchange_->progress();
+  };
+  BatchSums sums = compute(size, size > 0 ? &receive : nullptr);
+  end_shard(shard);
+  return sums;
+}
+
+void ShardedStep::compute_in_turn(int64_t samples, const Compute& compute,
+                                  MovingState& moving,
+                                  std::vector<BatchSums>& sums) {
+  for (int64_t shard = first_; shard < last_; ++shard) {
+    const int64_t size = shard_size(samples, shards_, shard);
+    moving.rewind();
+    sums.push_back(compute_shard(shard, size, compute));
+    moving.take(size);
   }
-  tree_.push(std::move(gradients));
 }
 
-BatchSums ShardedStep::add_batch(
-    int64_t samples, const std::function<BatchSums(int64_t)>& compute) {
-  return whole() ? compute(samples) : add_shards(samples, compute);
+void ShardedStep::compute_side_by_side(int64_t samples, const Compute& compute,
+                                       MovingState& moving,
+                                       std::vector<BatchSums>& sums) {
+  // Shards without samples are the last ones.
+  const int64_t busy = std::clamp(samples - first_, int64_t{0}, last_ - first_);
+  const auto size_of = [&](int64_t i) {
+    return shard_size(samples, shards_, first_ + i);
+  };
+  sums.resize(static_cast<size_t>(last_ - first_));
+  side_by_side_->run(
+      busy,
+      [&](int64_t i) {
+        sums[static_cast<size_t>(i)] =
+            compute_shard(first_ + i, size_of(i), compute);
+      },
+      [this] {
+        if (exchange_) exchange_->progress();
+      });
+  int64_t own = 0;
+  for (int64_t i = 0; i < last_ - first_; ++i) {
+    if (i >= busy) (void)compute_shard(first_ + i, 0, compute);
+    own += size_of(i);
+  }
+  // The first part moved what all share.
+  moving.take(own);
 }
 
-BatchSums ShardedStep::add_shards(
-    int64_t samples, const std::function<BatchSums(int64_t)>& compute) {
+BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   MovingState moving(model_);
-  const uint64_t pass = model_.training_passes();
-  std::optional<Gradients> partial;
-  const std::vector<std::string> told = together(ranks_, [&] {
-    BytesWriter bytes;
-    for (int64_t shard = first_; shard < last_; ++shard) {
-      const int64_t size = shard_size(samples, shards_, shard);
-      moving.rewind();
-      // Random layers draw from streams that are numbered by the pass.
-      model_.set_training_passes(pass + static_cast<uint64_t>(shard));
-      write(bytes, compute(size));
-      moving.take(size);
-      if (size > 0) {
-        take_gradients();
-      } else {
-        tree_.push({});
-      }
+  pass_ = model_.training_passes();
+  shard_sums_.clear();
+  // Shards without samples are the last ones.
+  const int64_t own = shards_ / ranks_.size();
+  const auto busy = static_cast<int>(std::min<int64_t>(
+      (std::min(samples, shards_) + own - 1) / own, ranks_.size()));
+  if (exchange_) exchange_->begin(busy);
+  std::vector<BatchSums> of_shards;
+  std::exception_ptr failed;
+  try {
+    if (side_by_side_) {
+      compute_side_by_side(samples, compute, moving, of_shards);
+    } else {
+      compute_in_turn(samples, compute, moving, of_shards);
     }
-    model_.set_training_passes(pass + static_cast<uint64_t>(shards_));
-    partial = tree_.take();
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  model_.set_training_passes(pass_ + static_cast<uint64_t>(shards_));
+  if (exchange_) exchange_->finish();
+  const std::vector<std::string> told = together(ranks_, [&] {
+    if (failed) std::rethrow_exception(failed);
+    BytesWriter bytes;
+    for (const BatchSums& sums : of_shards) write(bytes, sums);
     moving.write(bytes);
+    bytes.add_text(gradients_there());
     return bytes.take();
   });
   BatchSums sums;
@@ -171,43 +207,34 @@ BatchSums ShardedStep::add_shards(
     }
   }
   moving.merge(readers, samples);
-  reduce(partial, samples);
+  // The first rank has samples.
+  add_sums_of_owned(readers[0].text());
   return sums;
 }
 
-void ShardedStep::reduce(const std::optional<Gradients>& partial,
-                         int64_t samples) {
-  if (ranks_.size() == 1) return add(sums_, *partial);
-  // Shards without samples are the last ones.
-  const int64_t own = shards_ / ranks_.size();
-  const auto busy = static_cast<int>(std::min<int64_t>(
-      (std::min(samples, shards_) + own - 1) / own, ranks_.size()));
-  if (partial) {
-    parallel_for(std::ssize(parameters_), [&](int64_t p) {
-      const auto i = static_cast<size_t>(p);
-      const Tensor& gradient = (*partial)[i];
-      if (gradient.empty()) {
-        std::ranges::fill(flat_of(i), 0.0f);
-      } else {
-        std::ranges::copy(gradient.f32(), flat_of(i).begin());
-      }
-    });
-  }
-  // Which parameters have a gradient: the same in all shards.
+std::string ShardedStep::gradients_there() const {
   std::string there;
-  if (partial) {
-    for (const Tensor& gradient : *partial) there += gradient.empty() ? 0 : 1;
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    there += shard_sums_.sum(p).empty() ? 0 : 1;
   }
-  if (busy < ranks_.size()) there = ranks_.broadcast(0, there);
-  ranks_.sum_slices(flat_, bounds_, busy);
-  Gradients total(sums_.size());
+  return there;
+}
+
+void ShardedStep::add_sums_of_owned(std::string_view there) {
   const size_t begin = first_owned();
-  for (size_t i = 0; i < total.size(); ++i) {
-    if (there[begin + i] == 0) continue;
-    total[i] = Tensor::of(owned()[i].shape(),
-                          std::span<const float>(flat_of(begin + i)));
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    const size_t p = begin + i;
+    if (there[p] == 0) continue;
+    const Tensor gradient =
+        exchange_ ? Tensor::of(owned()[i].shape(), exchange_->sum(p))
+                  : shard_sums_.sum(p);
+    if (sums_[i].empty()) {
+      sums_[i] = gradient;
+    } else {
+      add_floats(sums_[i].f32(), gradient.f32());
+    }
   }
-  add(sums_, total);
+  shard_sums_.clear();
 }
 
 void ShardedStep::deliver() {
@@ -219,16 +246,18 @@ void ShardedStep::deliver() {
 }
 
 void ShardedStep::share() {
-  if (ranks_.size() == 1) return;
+  if (!exchange_) return;
   const size_t begin = first_owned();
-  for (size_t i = 0; i < owned().size(); ++i) {
-    std::ranges::copy(owned()[i].value().f32(), flat_of(begin + i).begin());
+  const size_t end = begin + owned().size();
+  const std::span<float> flat = exchange_->flat();
+  for (size_t p = begin; p < end; ++p) {
+    std::ranges::copy(parameters_[p].value().f32(), flat.begin() + offsets_[p]);
   }
-  ranks_.share_slices(flat_, bounds_);
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (i >= begin && i < begin + owned().size()) continue;
-    const auto to = parameters_[i].mutable_value();
-    std::ranges::copy(flat_of(i), to.begin());
+  ranks_.share_slices(flat, bounds_);
+  for (size_t p = 0; p < parameters_.size(); ++p) {
+    if (p >= begin && p < end) continue;
+    const auto to = parameters_[p].mutable_value();
+    std::copy_n(flat.begin() + offsets_[p], to.size(), to.begin());
   }
 }
 

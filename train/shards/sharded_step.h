@@ -6,13 +6,19 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <octet/layers/model.h>
 #include <octet/train/communicator.h>
+#include <octet/train/fit.h>
 
-#include "fixed_tree.h"
+#include "gradient_exchange.h"
 #include "moving_state.h"
+#include "shard_sums.h"
+#include "side_by_side.h"
 
 namespace octet::train {
 
@@ -27,17 +33,23 @@ struct BatchSums {
   }
 };
 
-/// Each rank computes its share of the shards, one after another, and owns a
-/// run of the parameters: it has the sums of their gradients and moves them.
+/// Each rank computes its share of the shards, one after another, or side by
+/// side where statistics are those of the whole batch, and owns a run of the
+/// parameters: it has the sums of their gradients and moves them.
 /// What a batch does to the model depends on the shards alone, not on how many
 /// ranks there are. With one rank and one shard all is left as the model's
 /// forward and backward pass leave it.
 class ShardedStep {
  public:
+  /// Computes a shard or a whole batch of so many samples. Gradients go to the
+  /// receiver; null: to the parameters.
+  using Compute =
+      std::function<BatchSums(int64_t samples, const GradientReceiver*)>;
+
   /// `parameters` are what gradients move, in one order on all ranks.
   /// Throws: ValueError for more ranks than parameters.
   ShardedStep(Model& model, Communicator& ranks, int64_t shards,
-              std::vector<Variable> parameters);
+              BatchStatistics statistics, std::vector<Variable> parameters);
 
   bool whole() const { return shards_ == 1; }
   /// The shards of this rank: [first, last).
@@ -52,11 +64,10 @@ class ShardedStep {
   }
 
   /// Adds the gradient of a batch of so many samples. `compute` is called for
-  /// each shard of this rank in order, with its number of samples: it leaves
-  /// gradients in the parameters, or, for an empty shard, does nothing.
+  /// each shard of this rank in order, for an empty one with 0 samples and no
+  /// receiver.
   /// Throws: on all ranks, what `compute` threw on one.
-  BatchSums add_batch(int64_t samples,
-                      const std::function<BatchSums(int64_t)>& compute);
+  BatchSums add_batch(int64_t samples, const Compute& compute);
 
   /// Puts the gradient of all batches since the last call into owned().
   void deliver();
@@ -67,13 +78,17 @@ class ShardedStep {
 
  private:
   using Gradients = std::vector<Tensor>;
-  static void add(Gradients& to, const Gradients& from);
-
-  BatchSums add_shards(int64_t samples,
-                       const std::function<BatchSums(int64_t)>& compute);
-  void take_gradients();
-  void reduce(const std::optional<Gradients>& partial, int64_t samples);
-  std::span<float> flat_of(size_t parameter);
+  BatchSums add_shards(int64_t samples, const Compute& compute);
+  BatchSums compute_shard(int64_t shard, int64_t size, const Compute& compute);
+  void compute_in_turn(int64_t samples, const Compute& compute,
+                       MovingState& moving, std::vector<BatchSums>& sums);
+  void compute_side_by_side(int64_t samples, const Compute& compute,
+                            MovingState& moving, std::vector<BatchSums>& sums);
+  void put(size_t parameter, int64_t shard, Tensor gradient);
+  void end_shard(int64_t shard);
+  /// Whether a parameter has a gradient: the same in all shards.
+  std::string gradients_there() const;
+  void add_sums_of_owned(std::string_view there);
 
   Model& model_;
   Communicator& ranks_;
@@ -84,9 +99,12 @@ class ShardedStep {
   std::vector<int64_t> offsets_;  // of each parameter among all elements
   std::vector<size_t> owners_;    // rank r owns [owners_[r], owners_[r+1])
   std::vector<int64_t> bounds_;   // the same in elements
-  FixedTree<Gradients> tree_;
-  Gradients sums_;           // of owned(); empty: no gradient
-  std::vector<float> flat_;  // all parameters, for exchanges
+  uint64_t pass_ = 0;             // before the batch
+  std::unordered_map<uint64_t, size_t> place_of_;  // by a parameter's id
+  ShardSums shard_sums_;
+  std::optional<GradientExchange> exchange_;  // with other ranks
+  std::optional<SideBySide> side_by_side_;
+  Gradients sums_;  // of owned(), over batches; empty: no gradient
 };
 
 }  // namespace octet::train

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,5 +40,29 @@ std::vector<CalibratedRange> calibrate(
 /// Throws: ValueError where every value of every sample is the same.
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});
+
+// What calibrate() with a Dataset consists of, for those who spread it over
+// processes, as train::calibrate() does.
+
+/// Its samples, in order, with the warnings. Throws: as calibrate(), and
+/// ValueError for a batch size below 1.
+Dataset calibration_samples(const Model& model, const Dataset& data,
+                            const CalibrationOptions& options);
+
+/// Whether the values of an input are all the same.
+struct InputValues {
+  std::optional<float> first = {};  ///< nothing: there was no sample
+  bool varied = false;
+
+  void add(const Tensor& values);
+  void add(const InputValues& later);
+};
+
+/// Runs the model on samples, batch by batch, without gradients. Returns what
+/// its inputs were. Throws: ValueError for a batch size below 1.
+std::vector<InputValues> run_samples(const Model& model, const Dataset& samples,
+                                     int64_t batch_size);
+/// Throws: ValueError naming an input that did not vary.
+void expect_varied(const Model& model, std::span<const InputValues> inputs);
 
 }  // namespace octet::quant

@@ -71,6 +71,10 @@ class RangeObserver {
   /// state() does not give.
   virtual Config state() const;
   virtual void restore(const Config& state);
+  /// Adds what another one, made with the same options, saw after this one:
+  /// its state(). This is then the same as one that saw all.
+  /// Throws: as restore().
+  virtual void merge(const Config& later);
 };
 
 /// For values that are quantized to codes up to `high`, which `mse` and

@@ -180,6 +180,13 @@ class Quantizer {
   std::optional<float> finish_observing();
   /// Ends it and keeps the scale as it was.
   void cancel_observing();
+  /// What has been observed, for another quantizer like this one; null if
+  /// nothing has. Throws: UnsupportedError for a custom observer.
+  Config observations() const;
+  /// Replaces it by what several observed, one after another.
+  /// REQUIRES: ranges are being collected.
+  /// Throws: ValueError, NotFoundError for what observations() does not give.
+  void set_observations(std::span<const Config> parts);
   /// Whether ranges are being collected, and whether a tensor has been seen
   /// since that began.
   bool observing() const { return observer_ != nullptr && pauses_ == 0; }
@@ -225,7 +232,8 @@ class Quantizer {
   mutable Tensor floor_;  // of a scale that learns
   mutable bool frozen_ = false;
   mutable int64_t steps_ = 0;  // that the scale followed
-  mutable std::optional<std::pair<uint64_t, uint64_t>> followed_;
+  // What each part of a batch showed last; one, where it is whole.
+  mutable std::vector<std::pair<uint64_t, uint64_t>> followed_;
   bool enabled_ = true;
   std::shared_ptr<RangeObserver> observer_;
   CalibrationOptions observer_options_;

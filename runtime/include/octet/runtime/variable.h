@@ -61,6 +61,12 @@ class [[nodiscard]] WriteSpan {
   std::span<float> elements_;
 };
 
+class Variable;
+
+/// Takes the gradient of a leaf. The tensor may be shared: it is read only.
+using GradientReceiver =
+    std::function<void(const Variable& leaf, const Tensor& gradient)>;
+
 class [[nodiscard]] Variable {
  public:
   Variable() = default;
@@ -89,6 +95,11 @@ class [[nodiscard]] Variable {
   /// Throws: ShapeError if there is more than one element; ValueError if
   /// nothing requires a gradient or the tape was released.
   void backward() const;
+  /// The same, but the gradients of leaves go to `receive`, each once, as soon
+  /// as it is complete and while the tape runs on; grad() stays as it is.
+  /// Leaves whose gradient is zero may be left out. Tapes of several threads
+  /// may then have leaves in common, as long as one thread runs at a time.
+  void backward(const GradientReceiver& receive) const;
 
   /// A leaf's gradient; empty before the first backward().
   const Tensor& grad() const&;
@@ -128,6 +139,7 @@ class [[nodiscard]] Variable {
 
  private:
   Tensor& count_write() const;
+  void run_back(const GradientReceiver* receive) const;
 
   autograd::NodePtr node_;
 };

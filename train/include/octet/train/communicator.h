@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,17 +43,29 @@ class Communicator {
   void exchange(std::span<const std::span<const std::byte>> to,
                 std::span<const std::span<std::byte>> from);
 
+  /// An exchange that goes on while its ranks compute.
+  class Exchange {
+   public:
+    virtual ~Exchange() = default;
+    /// Moves it on, without waiting.
+    virtual void progress() = 0;
+    /// Until all has been sent and received. The first call counts.
+    virtual void wait() = 0;
+  };
+  /// Begins exchange(); the parts must stay until wait() has returned, and all
+  /// ranks begin the same ones in the same order. Others may come in between.
+  /// Where an implementation knows no such thing, wait() does it all.
+  std::unique_ptr<Exchange> begin_exchange(
+      std::vector<std::span<const std::byte>> to,
+      std::vector<std::span<std::byte>> from);
+
   /// Adds the values of all ranks, pairs of neighbours first and pairs of pairs
   /// then: (0+1)+(2+3). Every rank gets the same bits. Each sends
   /// 2 (size - 1) / size times the bytes of `values`.
   void sum(std::span<float> values);
 
-  /// The first half of sum(): rank r gets the sums of values [bounds[r],
-  /// bounds[r+1]), and the others there are left undefined. Only the first
-  /// `ranks` ranks have values to add. Shapes: bounds [size() + 1], rising.
-  void sum_slices(std::span<float> values, std::span<const int64_t> bounds,
-                  int ranks);
-  /// The second half: each rank gives its slice, and all have all values.
+  /// Each rank gives its slice of the values, [bounds[r], bounds[r+1]), and has
+  /// all of them then. Shapes: bounds [size() + 1], rising.
   void share_slices(std::span<float> values, std::span<const int64_t> bounds);
 
   /// What each rank gave, in their order, on every rank. Sizes may differ.
@@ -70,8 +83,18 @@ class Communicator {
   /// What exchange() does between different ranks; parts for itself are empty.
   virtual void move(std::span<const std::span<const std::byte>> to,
                     std::span<const std::span<std::byte>> from) = 0;
+  /// What begin_exchange() does. Its messages are not taken for those of
+  /// move().
+  virtual std::unique_ptr<Exchange> begin_move(
+      std::vector<std::span<const std::byte>> to,
+      std::vector<std::span<std::byte>> from);
 
  private:
+  class Counted;
+
+  /// Copies a rank's part for itself, and leaves what is for others.
+  void keep_own(std::span<std::span<const std::byte>> to,
+                std::span<std::span<std::byte>> from);
   std::vector<std::string> gather_from(const std::vector<bool>& receivers,
                                        std::string_view own);
 

@@ -31,6 +31,12 @@ struct EpochResult {
 };
 using History = std::vector<EpochResult>;
 
+/// Over what batch normalization takes its statistics in training.
+enum class BatchStatistics {
+  per_shard,     ///< each shard its own
+  synchronized,  ///< the whole batch, whatever shards and ranks compute it
+};
+
 struct FitOptions {
   int64_t epochs = 1;
   /// 64, or all samples if there are fewer, unless given.
@@ -73,11 +79,16 @@ struct FitOptions {
   /// model is as it was when the fit began.
   bool resume = false;
   /// Cut each batch in so many shards, a power of two that divides the batch
-  /// size. Each goes through the model alone, with statistics of batch
-  /// normalization and a random stream of its own, and the gradients are added
-  /// in a fixed order: the result depends on the shards, not on how many ranks
-  /// compute them. Not given: 1, the batch as a whole; with a communicator 8.
+  /// size. Each goes through the model alone, with a random stream of its own
+  /// and, by default, statistics of batch normalization, and the gradients are
+  /// added in a fixed order: the result depends on the shards, not on how many
+  /// ranks compute them. Not given: 1, the batch as a whole; with a
+  /// communicator 8.
   std::optional<int64_t> shards = {};
+  /// Of the whole batch: scales that follow are then those of all shards at
+  /// once, too. Shards go through the model side by side, and keep what their
+  /// backward passes need at the same time.
+  BatchStatistics batch_statistics = BatchStatistics::per_shard;
   /// The ranks that train together, if any: a power of two up to the shards.
   /// All call fit() with the same model, data and options.
   Communicator* communicator = nullptr;

@@ -3,6 +3,7 @@
 
 #include <octet/train/augment.h>
 #include <octet/train/batch_statistics.h>
+#include <octet/train/calibrate.h>
 #include <octet/train/callback.h>
 #include <octet/train/callbacks.h>
 #include <octet/train/checkpointer.h>

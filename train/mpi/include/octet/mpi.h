@@ -32,6 +32,9 @@ class Communicator final : public train::Communicator {
  private:
   void move(std::span<const std::span<const std::byte>> to,
             std::span<const std::span<std::byte>> from) override;
+  std::unique_ptr<Exchange> begin_move(
+      std::vector<std::span<const std::byte>> to,
+      std::vector<std::span<std::byte>> from) override;
 
   int rank_ = 0;
   int size_ = 1;

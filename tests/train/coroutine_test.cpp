@@ -1,0 +1,72 @@
+#include "shards/coroutine.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace octet::train {
+namespace {
+
+TEST(Coroutine, TakesTurnsWithItsCaller) {
+  Coroutine run;
+  std::string order;
+  for (int round = 0; round < 3; ++round) {
+    run.start([&] {
+      order += 'a';
+      run.wait();
+      order += 'b';
+      run.wait();
+      order += 'c';
+    });
+    EXPECT_TRUE(run.resume());
+    order += '1';
+    EXPECT_TRUE(run.resume());
+    order += '2';
+    EXPECT_FALSE(run.resume());
+  }
+  EXPECT_EQ(order, "a1b2ca1b2ca1b2c");
+}
+
+TEST(Coroutine, ThrowsInItsCaller) {
+  Coroutine run;
+  run.start([&] {
+    run.wait();
+    throw std::runtime_error("enough");
+  });
+  EXPECT_TRUE(run.resume());
+  EXPECT_THROW(run.resume(), std::runtime_error);
+  run.cancel();
+  run.start([] {});
+  EXPECT_FALSE(run.resume());
+}
+
+TEST(Coroutine, CleansUpWhereItIsCancelled) {
+  struct Guard {
+    explicit Guard(int& count) : alive(++count) {}
+    ~Guard() { --alive; }
+    int& alive;
+  };
+  int alive = 0;
+  {
+    Coroutine run;
+    const auto body = [&] {
+      const Guard guard(alive);
+      run.wait();
+      ADD_FAILURE() << "it was cancelled";
+    };
+    run.start(body);
+    EXPECT_TRUE(run.resume());
+    EXPECT_EQ(alive, 1);
+    run.cancel();
+    EXPECT_EQ(alive, 0);
+    run.start(body);
+    EXPECT_TRUE(run.resume());
+  }
+  EXPECT_EQ(alive, 0);
+  const Coroutine never;
+}
+
+}  // namespace
+}  // namespace octet::train

@@ -1,0 +1,151 @@
+#include "side_by_side.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/error.h>
+
+#include "bytes.h"
+#include "coroutine.h"
+#include "fixed_tree.h"
+#include "together.h"
+
+namespace octet::train {
+namespace {
+
+using Values = std::vector<double>;
+
+void add_values(Values& to, const Values& from) {
+  for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+void take_largest(Values& to, const Values& from) {
+  for (size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], from[i]);
+}
+
+FixedTree<Values> tree_of(Meeting meeting) {
+  return FixedTree<Values>(meeting == Meeting::max ? take_largest : add_values);
+}
+
+[[noreturn]] void refuse_difference() {
+  throw InternalError(
+      "synchronized statistics: expected all parts of a batch to meet at the "
+      "same places, got one elsewhere");
+}
+
+}  // namespace
+
+class SideBySide::Part final : public BatchParts {
+ public:
+  explicit Part(int64_t place) : place_(place) {}
+
+  void sum(std::span<double> values) override { meet(Meeting::sum, values); }
+  void max(std::span<double> values) override { meet(Meeting::max, values); }
+  int64_t part() const override { return place_; }
+
+  void start(const std::function<void(int64_t)>& body) {
+    run_.start([this, &body] { body(place_); });
+  }
+  /// Until it waits, for what meeting() says, or ends.
+  void resume() {
+    const BatchPartsGuard guard(*this);
+    meeting_ = Meeting::ended;
+    run_.resume();
+  }
+  void cancel() { run_.cancel(); }
+
+  Meeting meeting() const { return meeting_; }
+  std::span<double> values() const { return values_; }
+
+ private:
+  void meet(Meeting meeting, std::span<double> values) {
+    meeting_ = meeting;
+    values_ = values;
+    run_.wait();
+  }
+
+  int64_t place_;
+  Meeting meeting_ = Meeting::ended;
+  std::span<double> values_;
+  Coroutine run_;
+};
+
+SideBySide::SideBySide(Communicator& ranks, int64_t count) : ranks_(ranks) {
+  for (int64_t i = 0; i < count; ++i) {
+    parts_.push_back(std::make_unique<Part>(i));
+  }
+}
+
+SideBySide::~SideBySide() = default;
+
+void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
+                     const std::function<void()>& between) {
+  const std::span parts = std::span(parts_).first(static_cast<size_t>(busy));
+  for (const auto& part : parts) part->start(body);
+
+  // A turn of each part of this rank, and what they wait for then.
+  const auto turn = [&] {
+    for (const auto& part : parts) {
+      part->resume();
+      between();
+    }
+    const Meeting meeting = parts.empty() ? Meeting::idle : parts[0]->meeting();
+    BytesWriter bytes;
+    bytes.add_value(meeting);
+    FixedTree<Values> tree = tree_of(meeting);
+    for (const auto& part : parts) {
+      if (part->meeting() != meeting) refuse_difference();
+      if (meeting == Meeting::ended) continue;
+      if (part->values().size() != parts[0]->values().size()) {
+        refuse_difference();
+      }
+      tree.push(Values(part->values().begin(), part->values().end()));
+    }
+    if (meeting <= Meeting::ended) return bytes.take();
+    for (size_t i = parts.size(); i < parts_.size(); ++i) tree.push({});
+    const Values total = tree.take().value();
+    bytes.add_list(std::span<const double>(total));
+    return bytes.take();
+  };
+
+  // What the parts of all ranks wait for; false once all have ended.
+  const auto meet = [&](const std::vector<std::string>& told) {
+    // The first rank is never idle.
+    const auto meeting = BytesReader(told[0]).value<Meeting>();
+    FixedTree<Values> tree = tree_of(meeting);
+    std::optional<size_t> count;
+    for (const std::string& text : told) {
+      BytesReader bytes(text);
+      const auto own = bytes.value<Meeting>();
+      std::optional<Values> values;
+      if (own != Meeting::idle) {
+        if (own != meeting) refuse_difference();
+        if (own != Meeting::ended) values = bytes.list<double>();
+        const size_t size = values ? values->size() : 0;
+        if (count.value_or(size) != size) refuse_difference();
+        count = size;
+      }
+      tree.push(std::move(values));
+    }
+    if (meeting == Meeting::ended) return false;
+    const Values total = tree.take().value();
+    for (const auto& part : parts) {
+      std::ranges::copy(total, part->values().begin());
+    }
+    return true;
+  };
+
+  try {
+    while (meet(together(ranks_, turn))) {
+    }
+  } catch (...) {
+    for (const auto& part : parts) part->cancel();
+    throw;
+  }
+}
+
+}  // namespace octet::train
