@@ -10,11 +10,29 @@ namespace {
 std::atomic<int64_t> interrupts{0};
 static_assert(std::atomic<int64_t>::is_always_lock_free);
 
+// Ctrl-C; what schedulers of clusters and mpirun send before they kill.
+constexpr int kSignals[] = {SIGINT, SIGTERM};
+
+/// Whether a signal does `handler` now.
+bool handled_by(int signal, void (*handler)(int)) {
+  struct sigaction now = {};
+  sigaction(signal, nullptr, &now);
+  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler;
+}
+
+void replace_handler(void (*from)(int), void (*to)(int)) {
+  for (const int signal : kSignals) {
+    if (!handled_by(signal, from)) continue;
+    struct sigaction action = {};
+    action.sa_handler = to;
+    action.sa_flags = SA_RESTART;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
 extern "C" void on_interrupt(int) {
   ++interrupts;
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
-  sigaction(SIGINT, &standard, nullptr);
+  replace_handler(on_interrupt, SIG_DFL);
 }
 
 struct Guards {
@@ -27,31 +45,17 @@ Guards& guards() {
   return all;
 }
 
-/// Whether SIGINT does `handler` now.
-bool handled_by(void (*handler)(int)) {
-  struct sigaction now = {};
-  sigaction(SIGINT, nullptr, &now);
-  return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler;
-}
-
-void handle_by(void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, nullptr);
-}
-
 }  // namespace
 
 InterruptGuard::InterruptGuard() : before_(interrupts) {
   const std::lock_guard lock(guards().mutex);
   ++guards().count;
-  if (handled_by(SIG_DFL)) handle_by(on_interrupt);
+  replace_handler(SIG_DFL, on_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
   const std::lock_guard lock(guards().mutex);
-  if (--guards().count == 0 && handled_by(on_interrupt)) handle_by(SIG_DFL);
+  if (--guards().count == 0) replace_handler(on_interrupt, SIG_DFL);
 }
 
 bool InterruptGuard::requested() const { return interrupts != before_; }

@@ -1,13 +1,13 @@
-// Ctrl-C while a fit runs. Internal to train.
+// Ctrl-C and SIGTERM while a fit runs. Internal to train.
 #pragma once
 
 #include <cstdint>
 
 namespace octet::train {
 
-/// While one lives, the first SIGINT asks all fits that run for their end and
-/// the next one ends the process, as without it. A handler that the program
-/// has, or that it puts in place meanwhile, stays.
+/// While one lives, the first SIGINT or SIGTERM asks all fits that run for their
+/// end and the next one ends the process, as without it. A handler that the
+/// program has, or that it puts in place meanwhile, stays.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -124,6 +124,23 @@ TEST_F(Mpi, ResumesWithHalfTheRanksAfterOneWasKilled) {
   expect_same("out");
 }
 
+TEST_F(Mpi, ResumesAfterCtrlC) {
+  run_one("resnet8");
+  // mpirun sends SIGTERM after four seconds, and kills after four more.
+  const CommandResult pressed = run_command(
+      "OMPI_MCA_odls_base_sigkill_timeout=4 " +
+      mpirun(2, training("resnet8", "out", "states", "mpi 1 1042")));
+  EXPECT_NE(pressed.exit_code, 0);
+  EXPECT_NE(pressed.exit_code, 124) << "the ranks went on";
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "model.h5"));
+  EXPECT_THAT(pressed.output,
+              HasSubstr("error: fit: interrupted after step 12 of epoch 2"));
+  const CommandResult resumed =
+      run_command(mpirun(1, training("resnet8", "out", "states", "mpi")));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  expect_same("out");
+}
+
 TEST_F(Mpi, TellsOnAllRanksWhatOneThrows) {
   const CommandResult all = run_command(
       mpirun(2, with_code(training("resnet8", "out", "-", "mpi 1 -7"))));

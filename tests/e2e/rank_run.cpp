@@ -7,7 +7,9 @@
 // OUT gets the model and the history. FOLDER keeps the checkpoints ("-": none).
 // HOW is "mpi", or "one" for one process with the same shards. With RANK and
 // STEP that rank is killed there, as by kill -9, or with STEP < 0 throws; with
-// 0 it throws before the first step, alone.
+// 0 it throws before the first step, alone; with 1000 more it presses Ctrl-C,
+// which is for mpirun.
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +19,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -38,6 +41,10 @@ class Accident final : public train::Callback {
     const int64_t done = progress.epoch * progress.steps + progress.step;
     if (done == step_) ::kill(::getpid(), SIGKILL);
     if (done == -step_) throw std::runtime_error("no more of this");
+    if (done + 1000 == step_) {
+      ::kill(::getppid(), SIGINT);
+      std::this_thread::sleep_for(std::chrono::seconds(5));
+    }
   }
 
  private:

@@ -19,13 +19,14 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// Presses Ctrl-C while a step runs.
+/// Presses Ctrl-C, or does what the signal stands for, while a step runs.
 class Presser final : public Callback {
  public:
-  Presser(int64_t epoch, int64_t step) : epoch_(epoch), step_(step) {}
+  Presser(int64_t epoch, int64_t step, int signal = SIGINT)
+      : epoch_(epoch), step_(step), signal_(signal) {}
   void on_step(const Progress& progress) override {
     if (progress.epoch == epoch_ && progress.step == step_) {
-      std::raise(SIGINT);
+      std::raise(signal_);
     }
     ++steps;
   }
@@ -34,6 +35,7 @@ class Presser final : public Callback {
  private:
   int64_t epoch_;
   int64_t step_;
+  int signal_;
 };
 
 FitOptions options_with(std::shared_ptr<Callback> callback = nullptr) {
@@ -118,6 +120,16 @@ TEST(Interrupt, SaysWhereAStateCouldNotBeSaved) {
   EXPECT_THAT(interrupted(model, options),
               HasSubstr("could not be saved in 'memory'"));
   set_warning_sink(before);
+}
+
+TEST(Interrupt, EndsAFitThatAClusterTerminates) {
+  const auto own = std::signal(SIGINT, [](int) {});
+  Model model = small_network();
+  EXPECT_THAT(interrupted(model, options_with(
+                                     std::make_shared<Presser>(1, 2, SIGTERM))),
+              HasSubstr("after step 2 of epoch 2"));
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
+  EXPECT_NE(std::signal(SIGINT, own), SIG_DFL);
 }
 
 int handled = 0;

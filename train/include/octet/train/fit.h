@@ -103,8 +103,9 @@ struct FitOptions {
 /// data lacks classes of the training data.
 /// Ctrl-C (SIGINT) ends it after the step that runs, with a state in its
 /// checkpoints; calibration, validation and the last step of all run to their
-/// end. Pressed twice it ends the program at once. A handler that the program
-/// has stays, and fit knows nothing of the signal.
+/// end. Pressed twice it ends the program at once. So does SIGTERM, which
+/// clusters send before they kill. A handler that the program has stays, and
+/// fit knows nothing of the signal.
 /// Throws: ValueError for options out of range, a batch size above the number
 /// of samples, data or augmentation that does not fit the model or the loss, a
 /// quantized model that is not calibrated, or a loss that is not finite (naming
