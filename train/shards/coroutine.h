@@ -34,7 +34,7 @@ class Coroutine {
  private:
   struct Stacks;
 
-  [[noreturn]] void run();
+  void run();  // without end
 
   std::function<void()> body_;
   std::exception_ptr error_;
