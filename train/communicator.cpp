@@ -78,9 +78,9 @@ class Communicator::Counted final : public Exchange {
   Counted(std::unique_ptr<Exchange> exchange, double& seconds)
       : exchange_(std::move(exchange)), seconds_(seconds) {}
 
-  void progress() override {
+  bool progress() override {
     const Timer timer(seconds_);
-    exchange_->progress();
+    return exchange_->progress();
   }
   void wait() override {
     const Timer timer(seconds_);
@@ -105,7 +105,7 @@ std::unique_ptr<Communicator::Exchange> Communicator::begin_move(
   class Late final : public Exchange {
    public:
     explicit Late(std::function<void()> move) : move_(std::move(move)) {}
-    void progress() override {}
+    bool progress() override { return move_ == nullptr; }
     void wait() override {
       if (const auto move = std::exchange(move_, nullptr)) move();
     }

@@ -131,20 +131,14 @@ TEST(FitShards, WorkForQuantizedModels) {
        {quant::ScaleRule::fixed, quant::ScaleRule::ema,
         quant::ScaleRule::last_value, quant::ScaleRule::learned}) {
     SCOPED_TRACE(to_string(rule));
-    const bool learned = rule == quant::ScaleRule::learned;
-    ShardJob job;
-    job.model = [&] {
-      quant::QuantizerConfig weight = quant::weight_quantizer();
-      if (learned) weight.rule = rule;
-      return quant::quantize_model(
-          shard_network(),
-          {.activation = {.rule = rule, .freeze_step = 9}, .weight = weight});
-    };
-    job.change = [&](FitOptions& options) {
+    ShardJob plain;
+    plain.change = [&](FitOptions& options) {
       // So that scales fall to their floor.
-      if (learned) options.optimizer = SGD({.learning_rate = 5.0f});
-      options.calibrate = quant::CalibrationOptions{};
+      if (rule == quant::ScaleRule::learned) {
+        options.optimizer = SGD({.learning_rate = 5.0f});
+      }
     };
+    const ShardJob job = quantized_job(plain, rule);
     const Outcome expected = job.run();
     for (const int ranks : {2, 4}) job.expect_same_on(ranks, expected);
   }

@@ -96,21 +96,10 @@ TEST(FitSynchronized, WorksForQuantizedModels) {
        {quant::ScaleRule::fixed, quant::ScaleRule::ema,
         quant::ScaleRule::last_value, quant::ScaleRule::learned}) {
     SCOPED_TRACE(to_string(rule));
-    const bool learned = rule == quant::ScaleRule::learned;
-    ShardJob job = synchronized_job();
-    job.model = [&] {
-      quant::QuantizerConfig weight = quant::weight_quantizer();
-      if (learned) weight.rule = rule;
-      // Quantizers of a value that is read again behind a normalization.
-      return quant::quantize_model(
-          plain_network(),
-          {.activation = {.rule = rule, .freeze_step = 9}, .weight = weight});
-    };
-    const auto before = job.change;
-    job.change = [&](FitOptions& options) {
-      before(options);
-      options.calibrate = quant::CalibrationOptions{};
-    };
+    ShardJob plain = synchronized_job();
+    // With a value that is read again behind a normalization.
+    plain.model = plain_network;
+    const ShardJob job = quantized_job(plain, rule);
     const Outcome expected = job.run();
     for (const int ranks : {2, 4}) job.expect_same_on(ranks, expected);
   }

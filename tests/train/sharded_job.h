@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/layers/layers.h>
-#include <octet/quant/model_state.h>
+#include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 #include <octet/train/train.h>
 
@@ -82,6 +82,23 @@ struct ShardJob {
     });
   }
 };
+
+/// The same of a quantized network, calibrated where its scales do not follow.
+inline ShardJob quantized_job(const ShardJob& job, quant::ScaleRule rule) {
+  ShardJob result = job;
+  result.model = [model = job.model, rule] {
+    quant::QuantizerConfig weight = quant::weight_quantizer();
+    if (rule == quant::ScaleRule::learned) weight.rule = rule;
+    return quant::quantize_model(
+        model(),
+        {.activation = {.rule = rule, .freeze_step = 9}, .weight = weight});
+  };
+  result.change = [change = job.change](FitOptions& options) {
+    change(options);
+    options.calibrate = quant::CalibrationOptions{};
+  };
+  return result;
+}
 
 class Quiet {
  public:

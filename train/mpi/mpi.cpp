@@ -83,10 +83,11 @@ class Requests final : public train::Communicator::Exchange {
     }
   }
 
-  void progress() override {
+  bool progress() override {
     int done = 0;
     check(MPI_Testall(count(), requests_.data(), &done, MPI_STATUSES_IGNORE),
           "exchange with other ranks");
+    return done != 0;
   }
   void wait() override {
     check(MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE),

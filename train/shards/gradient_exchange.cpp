@@ -42,6 +42,7 @@ std::span<float> GradientExchange::elements(size_t first, size_t last) {
 void GradientExchange::begin(int busy) {
   busy_ = static_cast<size_t>(busy);
   sent_ = 0;
+  done_ = 0;
   for (Run& run : runs_) run.missing = run.last - run.first;
 }
 
@@ -59,7 +60,8 @@ void GradientExchange::progress() {
   for (; sent_ < runs_.size() && runs_[sent_].missing == 0; ++sent_) {
     send(runs_[sent_]);
   }
-  for (size_t i = 0; i < sent_; ++i) runs_[i].exchange->progress();
+  // One that waits moves the others on, too.
+  while (done_ < sent_ && runs_[done_].exchange->progress()) ++done_;
 }
 
 void GradientExchange::send(Run& run) {

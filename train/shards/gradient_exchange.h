@@ -58,6 +58,7 @@ class GradientExchange {
   std::vector<size_t> run_of_;
   std::vector<float> flat_;
   size_t sent_ = 0;  // runs
+  size_t done_ = 0;  // of these, that have come to their end
   size_t busy_ = 0;
 };
 

@@ -47,8 +47,8 @@ class Communicator {
   class Exchange {
    public:
     virtual ~Exchange() = default;
-    /// Moves it on, without waiting.
-    virtual void progress() = 0;
+    /// Moves it on, without waiting. Whether it has come to its end.
+    virtual bool progress() = 0;
     /// Until all has been sent and received. The first call counts.
     virtual void wait() = 0;
   };
