@@ -104,8 +104,10 @@ void FitRun::begin() {
     warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
   }
   parameters_ = trainable_parameters(model_);
-  step_.emplace(model_, ranks_, shards_of(options_), options_.batch_statistics,
-                parameters_);
+  run_on_all(ranks_, [this] {
+    step_.emplace(model_, ranks_, shards_of(options_),
+                  options_.batch_statistics, parameters_);
+  });
   warn_of_scale_steps(model_, options_);
   call(&Callback::on_train_begin);
   // A fit that was broken off may have left gradients behind.

@@ -144,6 +144,16 @@ void check_shards(const Model& model, const FitOptions& options) {
         "without shards",
         quantizer->name()));
   }
+  if (options.batch_statistics == BatchStatistics::per_shard) return;
+  for (const auto& layer : model.layers()) {
+    if (quant::float_layer(*layer).class_name() != "ActivityRegularization") {
+      continue;
+    }
+    throw UnsupportedError(fmt::format(
+        "fit: expected no ActivityRegularization with synchronized statistics, "
+        "got '{}'. Hint: statistics per shard, or one shard",
+        layer->name()));
+  }
 }
 
 void check_options(const Model& model, const FitOptions& options) {

@@ -95,7 +95,10 @@ class EmaObserver final : public RangeObserver {
   }
   static std::vector<float> tops_from(const Config& state) {
     std::vector<float> tops;
-    for (const Config& top : state.at("tops").as_list()) {
+    // Older files do not have them.
+    const Config* list = state.find("tops");
+    if (list == nullptr) return tops;
+    for (const Config& top : list->as_list()) {
       tops.push_back(magnitude_from(top));
     }
     return tops;

@@ -86,8 +86,6 @@ bool Quantizer::follow(const Variable& x) const {
   if (part < followed_.size() && followed_[part] == seen) {
     return !scale_;  // by another reader
   }
-  if (followed_.size() <= part) followed_.resize(part + 1);
-  followed_[part] = seen;
   float top = absmax(x.value());
   float scale =
       with_context([&] { return fmt::format("in quantizer '{}'", name_); },
@@ -95,6 +93,8 @@ bool Quantizer::follow(const Variable& x) const {
                      expect_sign(x.value());
                      return scale_of_range(top, config_.high());
                    });
+  if (followed_.size() <= part) followed_.resize(part + 1);
+  followed_[part] = seen;
   if (parts != nullptr) {
     double largest = top;
     parts->max(std::span(&largest, 1));

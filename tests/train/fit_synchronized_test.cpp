@@ -9,9 +9,11 @@
 
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 #include <octet/train/train.h>
 
 #include "../support.h"
+#include "blobs.h"
 #include "sharded_job.h"
 
 namespace octet::train {
@@ -160,6 +162,69 @@ TEST(FitSynchronized, ResumesOnAnotherNumberOfRanks) {
     EXPECT_THAT(error_of<ValueError>([&] { own.run(&rank); }),
                 HasSubstr("batch_statistics: "));
   });
+}
+
+TEST(FitSynchronized, RefusesActivityRegularization) {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y = ActivityRegularization({.l2 = 0.1f})(x);
+  y = Dense({.units = 2})(BatchNormalization()(y));
+  Model model(x, y);
+  EXPECT_THAT(error_of<UnsupportedError>([&] {
+                fit(model, blobs(16),
+                    {.batch_size = 16,
+                     .shards = 4,
+                     .batch_statistics = BatchStatistics::synchronized});
+              }),
+              HasSubstr("expected no ActivityRegularization"));
+}
+
+/// Reads its parameter for samples above a bound alone.
+class Routed final : public Layer {
+ public:
+  std::string class_name() const override { return "Routed"; }
+  Config config() const override { return Config(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+  void build(std::span<const Shape>) override {
+    expert_ = add_parameter("expert", {2}, {.initializer = ones()});
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    if (absmax(inputs[0].value()) < 50) return inputs[0];
+    return multiply(inputs[0], context.read(at(expert_)));
+  }
+
+ private:
+  size_t expert_ = 0;
+};
+
+/// The last shard alone has a gradient of it.
+TEST(FitShards, KeepAGradientThatOneShardHas) {
+  const Quiet quiet;
+  Tensor inputs({16, 2});
+  Rng(1).fill_normal(inputs, 0, 1);
+  inputs.f32()[31] = 99;
+  const Dataset data(inputs, Tensor::zeros({16}, DType::i64));
+  const auto trained = [&](Communicator* ranks) {
+    const SymbolicTensor x = input({2});
+    SymbolicTensor y = LayerHandle(std::make_shared<Routed>())(x);
+    y = Dense({.units = 3})(y);
+    Model model(x, Dense({.units = 2})(y), {.seed = 1});
+    fit(model, data,
+        {.epochs = 3,
+         .batch_size = 16,
+         .optimizer = SGD({.learning_rate = 1e-3f}),
+         .shards = 4,
+         .communicator = ranks});
+    return weights_of(model);
+  };
+  const std::vector<float> expected = trained(nullptr);
+  EXPECT_NE(expected[0], 1.0f);
+  for (const int count : {2, 4}) {
+    on_ranks(count,
+             [&](Communicator& rank) { EXPECT_EQ(trained(&rank), expected); });
+  }
 }
 
 /// Throws in the middle of the forward pass, for a shard that has the value.

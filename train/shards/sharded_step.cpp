@@ -207,8 +207,14 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
     }
   }
   moving.merge(readers, samples);
-  // The first rank has samples.
-  add_sums_of_owned(readers[0].text());
+  std::string there(parameters_.size(), 0);
+  for (BytesReader& bytes : readers) {
+    const std::string of_rank = bytes.text();
+    for (size_t p = 0; p < there.size(); ++p) {
+      if (of_rank[p] != 0) there[p] = 1;
+    }
+  }
+  add_sums_of_owned(there);
   return sums;
 }
 
