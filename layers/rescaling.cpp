@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -29,7 +28,8 @@ class RescalingLayer final : public Layer {
       : o_(options),
         scale_(vector("scale", o_.scale)),
         offset_(vector("offset", o_.offset)) {
-    if (std::ranges::all_of(o_.scale, [](float x) { return x == 0; })) {
+    // Factors of channels that are all 0 are what some networks begin with.
+    if (o_.scale.size() == 1 && o_.scale[0] == 0) {
       throw ValueError(
           "scale: expected a number that is not 0, got 0. Hint: 1 / 255 is 0 "
           "in C++; write 1 / 255.0f");

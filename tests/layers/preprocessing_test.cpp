@@ -29,6 +29,12 @@ TEST(Rescaling, TakesNumbersForEachChannel) {
   }
 }
 
+TEST(Rescaling, TakesChannelsThatBeginAtZero) {
+  EXPECT_EQ(values(infer(Rescaling({.scale = {0, 0}, .offset = {0, 3}}),
+                         tensor({1, 2}, {5, 7}))),
+            (std::vector<float>{0, 3}));
+}
+
 TEST(Rescaling, RefusesListsThatDoNotFit) {
   const SymbolicTensor x = input({4, 6, 3});
   EXPECT_THAT(error_of<ShapeError>([&] {

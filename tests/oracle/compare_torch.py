@@ -36,7 +36,8 @@ from compare_import import compare
 
 # The mean over pixels, which dynamo turns to a list of places that it counts
 # from the number of samples.
-REFUSED = {"convnext_tiny_dynamo_open": "Range", "swin_t_dynamo_open": "Range"}
+REFUSED = {"convnext_tiny_dynamo_open": "Range", "swin_t_dynamo_open": "Range",
+           "masked_script_open": "Where"}
 
 
 class Exported:

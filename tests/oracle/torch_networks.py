@@ -202,6 +202,59 @@ class Gated(nn.Module):
         return self.out(torch.tanh(F.glu(self.conv(x), dim=1))[:, :, -1])
 
 
+class ResponseNorm(nn.Module):
+    """Of ConvNeXt V2, whose factors begin as zeros."""
+
+    def __init__(self, channels, factor):
+        super().__init__()
+        self.gamma = nn.Parameter(factor * torch.randn(1, 1, 1, channels))
+        self.beta = nn.Parameter(factor * torch.randn(1, 1, 1, channels))
+
+    def forward(self, x):
+        g = torch.norm(x, p=2, dim=(1, 2), keepdim=True)
+        return self.gamma * (x * (g / (g.mean(-1, keepdim=True) + 1e-6))) \
+            + self.beta + x
+
+
+class ConvNextV2(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 12, 4, 4)
+        self.blocks = nn.ModuleList([nn.Sequential(
+            nn.LayerNorm(12, eps=1e-6), nn.Linear(12, 48), nn.GELU(),
+            ResponseNorm(48, factor), nn.Linear(48, 12))
+            for factor in (0, 1)])
+        self.near = nn.ModuleList([
+            nn.Conv2d(12, 12, 7, padding=3, groups=12) for _ in range(2)])
+        self.out = nn.Linear(12, 3)
+
+    def forward(self, x):
+        x = self.stem(x)
+        for near, block in zip(self.near, self.blocks):
+            y = block(near(x).permute(0, 2, 3, 1))
+            x = x + y.permute(0, 3, 1, 2)
+        return self.out(x.mean((-2, -1)))
+
+
+class Masked(nn.Module):
+    """Attention that looks back, as it is written by hand."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(24, 72)
+        self.out = nn.Linear(24, 24)
+        self.register_buffer("mask", torch.tril(torch.ones(10, 10)))
+
+    def forward(self, x):
+        n, t, c = x.shape
+        q, k, v = (y.view(n, t, 3, c // 3).transpose(1, 2)
+                   for y in self.qkv(x).split(c, dim=2))
+        scores = q @ k.transpose(-2, -1) / (c // 3) ** 0.5
+        scores = scores.masked_fill(self.mask[:t, :t] == 0, float("-inf"))
+        y = scores.softmax(-1) @ v
+        return self.out(y.transpose(1, 2).reshape(n, t, c))
+
+
 def tabular():
     return nn.Sequential(
         nn.BatchNorm1d(13), nn.Linear(13, 64), nn.ELU(), nn.LayerNorm(64),
@@ -211,11 +264,13 @@ def tabular():
 NETWORKS = {
     "all_tokens": (AllTokens, (9, 12)),
     "causal": (lambda: DotProductAttention(True), (10, 24)),
+    "convnext_v2": (ConvNextV2, (3, 32, 48)),
     "detector": (Detector, (3, 32, 48)),
     "digits": (Digits, (1, 28, 32)),
     "encoder": (lambda: Encoder(True), (20, 12)),
     "encoder_tokens_first": (lambda: Encoder(False), (20, 12)),
     "gated": (Gated, (4, 30)),
+    "masked": (Masked, (10, 24)),
     "mixer": (Mixer, (3, 32, 48)),
     "norms": (Norms, (3, 20)),
     "scaled_dot_product": (lambda: DotProductAttention(False), (10, 24)),

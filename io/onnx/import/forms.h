@@ -19,6 +19,9 @@ inline constexpr const char* kFromParts = "from_parts";
 ///   bias; x * tanh(softplus(x)): Mish;
 /// - Add of a constant to a convolution or product with a weight: its bias, the
 ///   third input, also of MatMul;
+/// - Where with a constant condition that chooses minus infinity, or a number
+/// so
+///   low that what is added to it is lost: Add of a mask;
 /// - Mul and Add of constants: one Add, the factor as third input;
 /// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also as Clip: HardSwish; Clip
 ///   of that kind alone: HardSigmoid;
@@ -65,5 +68,6 @@ bool match_hard_sigmoid(ImportGraph& graph, ImportNode& node);
 bool match_gelu(ImportGraph& graph, ImportNode& node);
 bool match_group_normalization(ImportGraph& graph, ImportNode& node);
 bool match_layer_normalization(ImportGraph& graph, ImportNode& node);
+bool match_mask(ImportGraph& graph, ImportNode& node);
 
 }  // namespace octet::io::importing
