@@ -136,11 +136,7 @@ void Communicator::sum(std::span<float> values) {
         std::span(terms).subspan(r * own.size(), own.size())));
   }
   exchange(to, from);
-  FixedTree<std::span<float>> tree = float_tree();
-  for (size_t r = 0; r < all; ++r) {
-    tree.push(std::span(terms).subspan(r * own.size(), own.size()));
-  }
-  std::ranges::copy(tree.take().value(), own.begin());
+  sum_terms(terms, own);
   share_slices(values, bounds);
 }
 

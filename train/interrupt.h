@@ -5,9 +5,9 @@
 
 namespace octet::train {
 
-/// While one lives, the first SIGINT or SIGTERM asks all fits that run for their
-/// end and the next one ends the process, as without it. A handler that the
-/// program has, or that it puts in place meanwhile, stays.
+/// While one lives, the first SIGINT or SIGTERM asks all fits that run for
+/// their end and the next one ends the process, as without it. A handler that
+/// the program has, or that it puts in place meanwhile, stays.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -1,6 +1,7 @@
 // Sums of many floats, in place. Internal to train.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +20,18 @@ inline void add_floats(std::span<float> to, std::span<const float> from) {
   });
 }
 
-/// Of runs of as many elements each, which it overwrites.
-inline FixedTree<std::span<float>> float_tree() {
-  return FixedTree<std::span<float>>(
-      [](std::span<float>& to, const std::span<float>& from) {
-        add_floats(to, from);
+/// The sum of terms that lie one behind another, each as long as `to`. It
+/// overwrites them. REQUIRES: at least one term, unless `to` is empty.
+inline void sum_terms(std::span<float> terms, std::span<float> to) {
+  if (to.empty()) return;
+  FixedTree<std::span<float>> tree(
+      [](std::span<float>& sum, const std::span<float>& term) {
+        add_floats(sum, term);
       });
+  for (; !terms.empty(); terms = terms.subspan(to.size())) {
+    tree.push(terms.first(to.size()));
+  }
+  std::ranges::copy(tree.take().value(), to.begin());
 }
 
 }  // namespace octet::train

@@ -1,7 +1,7 @@
 #include "gradient_exchange.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "float_tree.h"
 
@@ -81,33 +81,19 @@ void GradientExchange::send(Run& run) {
   run.exchange = ranks_.begin_exchange(std::move(to), std::move(from));
 }
 
-void GradientExchange::add_up(Run& run) {
-  if (static_cast<size_t>(ranks_.rank()) != run.owner) return;
-  const std::span<float> values = elements(run.first, run.last);
-  FixedTree<std::span<float>> tree = float_tree();
-  for (size_t r = 0; r < static_cast<size_t>(ranks_.size()); ++r) {
-    std::optional<std::span<float>> term;
-    if (r < busy_) {
-      term = std::span(run.terms).subspan(r * values.size(), values.size());
-    }
-    tree.push(term);
-  }
-  std::ranges::copy(tree.take().value(), values.begin());
-}
-
 void GradientExchange::finish() {
   for (; sent_ < runs_.size(); ++sent_) send(runs_[sent_]);
   for (Run& run : runs_) {
     run.exchange->wait();
     run.exchange.reset();
-    add_up(run);
+    if (static_cast<size_t>(ranks_.rank()) == run.owner) {
+      sum_terms(run.terms, elements(run.first, run.last));
+    }
   }
 }
 
-std::span<const float> GradientExchange::sum(size_t parameter) const {
-  return std::span(flat_).subspan(
-      static_cast<size_t>(offsets_[parameter]),
-      static_cast<size_t>(offsets_[parameter + 1] - offsets_[parameter]));
+std::span<const float> GradientExchange::sum(size_t parameter) {
+  return elements(parameter, parameter + 1);
 }
 
 }  // namespace octet::train

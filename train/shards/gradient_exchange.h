@@ -33,7 +33,7 @@ class GradientExchange {
   void finish();
 
   /// Of a parameter that this rank owns, once finished.
-  std::span<const float> sum(size_t parameter) const;
+  std::span<const float> sum(size_t parameter);
   /// Room for all parameters in their order, free between batches.
   std::span<float> flat() { return flat_; }
 
@@ -49,7 +49,6 @@ class GradientExchange {
   };
 
   void send(Run& run);
-  void add_up(Run& run);
   std::span<float> elements(size_t first, size_t last);
 
   Communicator& ranks_;

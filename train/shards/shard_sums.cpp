@@ -13,7 +13,8 @@ void add_tensors(Tensor& to, const Tensor& from) {
 
 }  // namespace
 
-ShardSums::ShardSums(size_t parameters, int64_t shards) : shards_(shards) {
+ShardSums::ShardSums(size_t parameters, int64_t shards, Complete complete)
+    : shards_(shards), complete_(std::move(complete)) {
   for (size_t p = 0; p < parameters; ++p) {
     sums_.push_back({.tree = FixedTree<Tensor>(add_tensors)});
   }
@@ -28,7 +29,7 @@ bool ShardSums::has(size_t parameter, int64_t shard) const {
   return shard < sum.next || sum.early.contains(shard);
 }
 
-bool ShardSums::put(size_t parameter, int64_t shard, Tensor gradient) {
+void ShardSums::put(size_t parameter, int64_t shard, Tensor gradient) {
   Sum& sum = sums_[parameter];
   sum.early.emplace(shard, std::move(gradient));
   for (auto at = sum.early.find(sum.next); at != sum.early.end();
@@ -38,9 +39,15 @@ bool ShardSums::put(size_t parameter, int64_t shard, Tensor gradient) {
     sum.tree.push(std::move(term));
     sum.early.erase(at);
   }
-  if (sum.next < shards_) return false;
+  if (sum.next < shards_) return;
   sum.total = sum.tree.take().value_or(Tensor());
-  return true;
+  complete_(parameter, sum.total);
+}
+
+void ShardSums::end_shard(int64_t shard) {
+  for (size_t p = 0; p < sums_.size(); ++p) {
+    if (!has(p, shard)) put(p, shard, {});
+  }
 }
 
 }  // namespace octet::train

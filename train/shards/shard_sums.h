@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -17,21 +18,17 @@ namespace octet::train {
 /// different moments, and where shards go side by side, in turns.
 class ShardSums {
  public:
-  ShardSums(size_t parameters, int64_t shards);
+  /// Gets the sum of a parameter, empty if it is zero, once all shards are in.
+  using Complete = std::function<void(size_t parameter, const Tensor& sum)>;
+  ShardSums(size_t parameters, int64_t shards, Complete complete);
 
   /// Before a batch, and after it, when nothing is to be kept.
   void clear();
   /// The gradient of a parameter in a shard, which is kept; an empty one is
-  /// zero. True for the last one that a parameter lacked: sum() has all then.
-  bool put(size_t parameter, int64_t shard, Tensor gradient);
-  /// Zero for the parameters that a shard has not put. `done(parameter)` for
-  /// each that lacked no more.
-  template <class Done>
-  void end_shard(int64_t shard, const Done& done) {
-    for (size_t p = 0; p < sums_.size(); ++p) {
-      if (!has(p, shard) && put(p, shard, {})) done(p);
-    }
-  }
+  /// zero.
+  void put(size_t parameter, int64_t shard, Tensor gradient);
+  /// Zero for the parameters that a shard has not put.
+  void end_shard(int64_t shard);
   /// Empty: zero.
   const Tensor& sum(size_t parameter) const { return sums_[parameter].total; }
 
@@ -45,6 +42,7 @@ class ShardSums {
   bool has(size_t parameter, int64_t shard) const;
 
   int64_t shards_;
+  Complete complete_;
   std::vector<Sum> sums_;
 };
 

@@ -69,7 +69,10 @@ ShardedStep::ShardedStep(Model& model, Communicator& ranks, int64_t shards,
       parameters_(std::move(parameters)),
       first_(shards / ranks.size() * ranks.rank()),
       last_(first_ + shards / ranks.size()),
-      shard_sums_(parameters_.size(), last_ - first_) {
+      shard_sums_(parameters_.size(), last_ - first_,
+                  [this](size_t parameter, const Tensor& sum) {
+                    if (exchange_) exchange_->put(parameter, sum);
+                  }) {
   const auto count = static_cast<size_t>(ranks.size());
   if (parameters_.size() < count) {
     throw ValueError(
@@ -100,20 +103,6 @@ BatchSums ShardedStep::add_batch(int64_t samples, const Compute& compute) {
   return whole() ? compute(samples, nullptr) : add_shards(samples, compute);
 }
 
-void ShardedStep::put(size_t parameter, int64_t shard, Tensor gradient) {
-  const bool complete =
-      shard_sums_.put(parameter, shard - first_, std::move(gradient));
-  if (complete && exchange_) {
-    exchange_->put(parameter, shard_sums_.sum(parameter));
-  }
-}
-
-void ShardedStep::end_shard(int64_t shard) {
-  shard_sums_.end_shard(shard - first_, [this](size_t parameter) {
-    if (exchange_) exchange_->put(parameter, shard_sums_.sum(parameter));
-  });
-}
-
 BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
                                      const Compute& compute) {
   // Random layers draw from streams that are numbered by the pass.
@@ -123,34 +112,35 @@ BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
     const auto place = place_of_.find(leaf.id());
     if (place == place_of_.end()) return;
     // A copy: it may be shared, and others are added to it.
-    put(place->second, shard, gradient.clone());
+    shard_sums_.put(place->second, shard - first_, gradient.clone());
     if (exchange_ && !side_by_side_) exchange_->progress();
   };
   BatchSums sums = compute(size, size > 0 ? &receive : nullptr);
-  end_shard(shard);
+  shard_sums_.end_shard(shard - first_);
   return sums;
 }
 
-void ShardedStep::compute_in_turn(int64_t samples, const Compute& compute,
-                                  MovingState& moving,
-                                  std::vector<BatchSums>& sums) {
+std::vector<BatchSums> ShardedStep::compute_in_turn(int64_t samples,
+                                                    const Compute& compute,
+                                                    MovingState& moving) {
+  std::vector<BatchSums> sums;
   for (int64_t shard = first_; shard < last_; ++shard) {
     const int64_t size = shard_size(samples, shards_, shard);
     moving.rewind();
     sums.push_back(compute_shard(shard, size, compute));
     moving.take(size);
   }
+  return sums;
 }
 
-void ShardedStep::compute_side_by_side(int64_t samples, const Compute& compute,
-                                       MovingState& moving,
-                                       std::vector<BatchSums>& sums) {
-  // Shards without samples are the last ones.
+std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
+                                                         const Compute& compute,
+                                                         MovingState& moving) {
   const int64_t busy = std::clamp(samples - first_, int64_t{0}, last_ - first_);
   const auto size_of = [&](int64_t i) {
     return shard_size(samples, shards_, first_ + i);
   };
-  sums.resize(static_cast<size_t>(last_ - first_));
+  std::vector<BatchSums> sums(static_cast<size_t>(last_ - first_));
   side_by_side_->run(
       busy,
       [&](int64_t i) {
@@ -167,6 +157,7 @@ void ShardedStep::compute_side_by_side(int64_t samples, const Compute& compute,
   }
   // The first part moved what all share.
   moving.take(own);
+  return sums;
 }
 
 BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
@@ -181,11 +172,8 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   std::vector<BatchSums> of_shards;
   std::exception_ptr failed;
   try {
-    if (side_by_side_) {
-      compute_side_by_side(samples, compute, moving, of_shards);
-    } else {
-      compute_in_turn(samples, compute, moving, of_shards);
-    }
+    of_shards = side_by_side_ ? compute_side_by_side(samples, compute, moving)
+                              : compute_in_turn(samples, compute, moving);
   } catch (...) {
     failed = std::current_exception();
   }
@@ -207,11 +195,11 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
     }
   }
   moving.merge(readers, samples);
-  std::string there(parameters_.size(), 0);
+  std::vector<bool> there(parameters_.size());
   for (BytesReader& bytes : readers) {
     const std::string of_rank = bytes.text();
     for (size_t p = 0; p < there.size(); ++p) {
-      if (of_rank[p] != 0) there[p] = 1;
+      if (of_rank[p] != 0) there[p] = true;
     }
   }
   add_sums_of_owned(there);
@@ -226,11 +214,11 @@ std::string ShardedStep::gradients_there() const {
   return there;
 }
 
-void ShardedStep::add_sums_of_owned(std::string_view there) {
+void ShardedStep::add_sums_of_owned(const std::vector<bool>& there) {
   const size_t begin = first_owned();
   for (size_t i = 0; i < sums_.size(); ++i) {
     const size_t p = begin + i;
-    if (there[p] == 0) continue;
+    if (!there[p]) continue;
     const Tensor gradient =
         exchange_ ? Tensor::of(owned()[i].shape(), exchange_->sum(p))
                   : shard_sums_.sum(p);

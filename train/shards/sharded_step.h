@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -78,17 +77,18 @@ class ShardedStep {
 
  private:
   using Gradients = std::vector<Tensor>;
+
   BatchSums add_shards(int64_t samples, const Compute& compute);
   BatchSums compute_shard(int64_t shard, int64_t size, const Compute& compute);
-  void compute_in_turn(int64_t samples, const Compute& compute,
-                       MovingState& moving, std::vector<BatchSums>& sums);
-  void compute_side_by_side(int64_t samples, const Compute& compute,
-                            MovingState& moving, std::vector<BatchSums>& sums);
-  void put(size_t parameter, int64_t shard, Tensor gradient);
-  void end_shard(int64_t shard);
-  /// Whether a parameter has a gradient: the same in all shards.
+  std::vector<BatchSums> compute_in_turn(int64_t samples,
+                                         const Compute& compute,
+                                         MovingState& moving);
+  std::vector<BatchSums> compute_side_by_side(int64_t samples,
+                                              const Compute& compute,
+                                              MovingState& moving);
+  /// A byte for each parameter: whether a shard of this rank has a gradient.
   std::string gradients_there() const;
-  void add_sums_of_owned(std::string_view there);
+  void add_sums_of_owned(const std::vector<bool>& there);
 
   Model& model_;
   Communicator& ranks_;

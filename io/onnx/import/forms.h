@@ -20,8 +20,7 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - Add of a constant to a convolution or product with a weight: its bias, the
 ///   third input, also of MatMul;
 /// - Where with a constant condition that chooses minus infinity, or a number
-/// so
-///   low that what is added to it is lost: Add of a mask;
+///   so low that what is added to it is lost: Add of a mask;
 /// - Mul and Add of constants: one Add, the factor as third input;
 /// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also as Clip: HardSwish; Clip
 ///   of that kind alone: HardSigmoid;
