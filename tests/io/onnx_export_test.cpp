@@ -2,8 +2,6 @@
 // they compute the same numbers is for ONNX Runtime to say (tests/oracle).
 
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,13 +14,11 @@
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
-#include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
-#include <octet/runtime/rng.h>
 #include <octet/runtime/version.h>
 
-#include "support.h"
+#include "exported_model.h"
 
 namespace octet::io {
 namespace {
@@ -32,23 +28,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-// Height, width and channels all differ, so that no two can be mixed up.
-constexpr int64_t kH = 6, kW = 4, kC = 3;
-
-Model small_cnn() {
-  const auto x = input({kH, kW, kC});
-  auto y = Conv2D({.filters = 5,
-                   .padding = Padding::same,
-                   .use_bias = false,
-                   .name = "conv"})(x);
-  y = BatchNormalization({.name = "bn"})(y);
-  y = ReLU({.name = "relu"})(y);
-  y = MaxPooling2D({.name = "pool"})(y);
-  y = Flatten({.name = "flatten"})(y);
-  y = Dense({.units = 2, .name = "dense"})(y);
-  return Model(x, y, {.name = "small"});
-}
-
 /// 0, 1, 2, ... so that every weight tells where it came from.
 void count_up(const Parameter& parameter) {
   Tensor value(parameter.variable.shape());
@@ -56,64 +35,6 @@ void count_up(const Parameter& parameter) {
   for (float& element : value.f32()) element = next++;
   parameter.variable.assign(value);
 }
-
-Dataset random_images(int64_t count) {
-  Rng rng(7);
-  Tensor images({count, kH, kW, kC});
-  rng.fill_normal(images, 0.0f, 1.0f);
-  return Dataset(images, Tensor::zeros({count}, DType::i64));
-}
-
-class ExportOnnx : public ::testing::Test {
- protected:
-  OnnxReport export_model(const Model& model, const OnnxOptions& options = {}) {
-    const OnnxReport report = export_onnx(model, path_, options);
-    proto_.ParseFromString(read_file(path_));
-    return report;
-  }
-  std::vector<std::string> ops() const {
-    std::vector<std::string> ops;
-    for (const auto& node : proto_.graph().node())
-      ops.push_back(node.op_type());
-    return ops;
-  }
-  const onnx::NodeProto& node(const std::string& op) const {
-    for (const auto& node : proto_.graph().node()) {
-      if (node.op_type() == op) return node;
-    }
-    throw std::runtime_error("no node " + op);
-  }
-  const onnx::TensorProto& initializer(const std::string& name) const {
-    for (const auto& tensor : proto_.graph().initializer()) {
-      if (tensor.name() == name) return tensor;
-    }
-    throw std::runtime_error("no initializer " + name);
-  }
-  std::map<std::string, std::string> metadata() const {
-    std::map<std::string, std::string> metadata;
-    for (const auto& entry : proto_.metadata_props()) {
-      metadata[entry.key()] = entry.value();
-    }
-    return metadata;
-  }
-  static float element(const onnx::TensorProto& tensor, int64_t index) {
-    float value = 0;
-    std::memcpy(&value, tensor.raw_data().data() + index * 4, sizeof value);
-    return value;
-  }
-  static std::vector<std::string> dims(const onnx::ValueInfoProto& value) {
-    std::vector<std::string> dims;
-    for (const auto& dim : value.type().tensor_type().shape().dim()) {
-      dims.push_back(dim.has_dim_value() ? std::to_string(dim.dim_value())
-                                         : dim.dim_param());
-    }
-    return dims;
-  }
-
-  TempFolder folder_;
-  const std::filesystem::path path_ = folder_ / "model.onnx";
-  onnx::ModelProto proto_;
-};
 
 TEST_F(ExportOnnx, WritesTheFactsOfTheFile) {
   const OnnxReport report =
@@ -399,94 +320,6 @@ TEST_F(ExportOnnx, ReportsAFolderThatIsNotThere) {
   EXPECT_NE(error_of<IoError>(
                 [&] { export_onnx(small_cnn(), folder_ / "none/model.onnx"); }),
             "");
-}
-
-class ExportQuantized : public ExportOnnx {
- protected:
-  static Model calibrated() {
-    Model model = quant::quantize_model(small_cnn());
-    quant::calibrate(model, random_images(32));
-    return model;
-  }
-};
-
-TEST_F(ExportQuantized, PutsPairsAtTheDataAndWeightsOfConvAndGemm) {
-  const OnnxReport report = export_model(calibrated());
-  EXPECT_EQ(report.qdq_pairs, 4);
-  EXPECT_EQ(metadata().count("quantization"), 1u);
-  const OnnxSummary summary = inspect_onnx(path_);
-  ASSERT_EQ(summary.qdq_pairs.size(), 4u);
-  int64_t weights = 0;
-  for (const OnnxQdqPair& pair : summary.qdq_pairs) {
-    EXPECT_EQ(pair.type, "int8");
-    const bool weight = pair.kind == "weight";
-    weights += weight;
-    EXPECT_EQ(pair.axis.has_value(), weight);
-    if (weight) {
-      EXPECT_EQ(pair.axis, 0);
-    }
-    EXPECT_EQ(pair.scales, !weight                               ? 1
-                           : pair.tensor == "quant_dense/kernel" ? 2
-                                                                 : 5);
-  }
-  EXPECT_EQ(weights, 2);
-  // The bias stays as it is.
-  EXPECT_EQ(node("Gemm").input(2), "quant_dense/bias");
-}
-
-TEST_F(ExportQuantized, WritesAxisOnPairsPerChannelOnly) {
-  export_model(calibrated());
-  for (const auto& node : proto_.graph().node()) {
-    if (node.op_type() != "QuantizeLinear" &&
-        node.op_type() != "DequantizeLinear") {
-      continue;
-    }
-    ASSERT_EQ(node.input_size(), 3);
-    const auto& scale = initializer(node.input(1));
-    const auto& zero_point = initializer(node.input(2));
-    EXPECT_EQ(node.attribute_size(), scale.dims_size());
-    EXPECT_EQ(zero_point.dims_size(), scale.dims_size());
-    EXPECT_EQ(zero_point.data_type(), onnx::TensorProto::INT8);
-    EXPECT_EQ(zero_point.raw_data().find_first_not_of('\0'), std::string::npos);
-  }
-}
-
-TEST_F(ExportQuantized, StoresWeightsOnTheirGrid) {
-  export_model(calibrated());
-  const auto& w = initializer("quant_conv/kernel");
-  for (const auto& node : proto_.graph().node()) {
-    if (node.op_type() != "QuantizeLinear" || node.input(0) != w.name()) {
-      continue;
-    }
-    const auto& scales = initializer(node.input(1));
-    for (int64_t i = 0; i < 5 * kC * 9; ++i) {
-      const float scale = element(scales, i / (kC * 9));
-      const float code = std::nearbyint(element(w, i) / scale);
-      EXPECT_LE(std::fabs(code), 127.0f);
-      EXPECT_EQ(element(w, i), code * scale);
-    }
-    return;
-  }
-  FAIL() << "the kernel is not quantized";
-}
-
-TEST_F(ExportQuantized, QuantizesTheWeightsOfASharedLayerOnce) {
-  const auto x = input({7});
-  const Dense dense({.units = 7, .name = "dense"});
-  Model model = quant::quantize_model(Model(x, dense(dense(x))));
-  Rng rng(7);
-  Tensor vectors({16, 7});
-  rng.fill_normal(vectors, 0.0f, 1.0f);
-  quant::calibrate(model, Dataset(vectors, Tensor::zeros({16}, DType::i64)));
-  // The weights, the input and what lies between the two calls.
-  EXPECT_EQ(export_model(model).qdq_pairs, 3);
-}
-
-TEST_F(ExportQuantized, NamesAQuantizerThatIsNotCalibrated) {
-  const Model model = quant::quantize_model(small_cnn());
-  EXPECT_THAT(error_of<ValueError>([&] { export_onnx(model, path_); }),
-              AllOf(HasSubstr("calibrate"), HasSubstr("conv")));
-  EXPECT_TRUE(folder_.empty());
 }
 
 }  // namespace

@@ -713,9 +713,8 @@ def values_beside_samples():
     return g
 
 
-@case
-def masked_attention():
-    """Causal: what comes later is taken out by an infinity."""
+def masked_attention_of(hide):
+    """Causal: what comes later is taken out."""
     g = Graph(17)
     x = g.input("tokens", [2, 5, 12])
     batch = g.size(x, 0)
@@ -725,12 +724,30 @@ def masked_attention():
     # dynamo turns the last two axes of a value of three.
     k = g.Transpose(g.Reshape(k, g.integers(-1, 5, 4)), perm=[0, 2, 1])
     k = g.Reshape(k, g.sizes(batch, 3, 4, 5))
-    mask = np.where(np.tri(5, dtype=bool), 0, -np.inf)
-    scores = g.Add(g.Mul(g.MatMul(q, k), g.floats(0.5)), g.floats(mask))
+    scores = hide(g, g.Mul(g.MatMul(q, k), g.floats(0.5)))
     y = g.MatMul(g.Softmax(scores, axis=-1), v)
     y = g.Reshape(g.Transpose(y, perm=[0, 2, 1, 3]), g.sizes(batch, 5, 12))
     g.output(g.linear(y, "out", 12, 4), 3)
     return g
+
+
+@case
+def masked_attention():
+    mask = np.where(np.tri(5, dtype=bool), 0, -np.inf)
+    return masked_attention_of(lambda g, scores: g.Add(scores, g.floats(mask)))
+
+
+@case
+def filled_attention():
+    """As masked_fill() is written, and torch.where() by a low number."""
+    later = ~np.tri(5, dtype=bool)
+
+    def hide(g, scores):
+        filled = g.Where(g.constant("later", later), g.floats(-np.inf), scores)
+        return g.Where(g.constant("now", np.tri(5, dtype=bool)[None]), filled,
+                       g.floats(-3e38))
+
+    return masked_attention_of(hide)
 
 
 @case
