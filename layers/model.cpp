@@ -242,12 +242,13 @@ std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
                                         Mode mode) {
   if (mode == Mode::inference) return run(inputs, {});
   expect_inputs(inputs.size());
-  regularization_losses_.clear();
+  // Into a list of this pass, since parts of a batch may take turns.
+  std::vector<Variable> losses;
   const Rng pass = Rng(options_.seed).child("pass").child(training_passes_++);
-  return run(
-      inputs,
-      {.training = true, .regularization_losses = &regularization_losses_},
-      &pass, {});
+  std::vector<Variable> outputs = run(
+      inputs, {.training = true, .regularization_losses = &losses}, &pass, {});
+  regularization_losses_ = std::move(losses);
+  return outputs;
 }
 
 Variable Model::operator()(const Variable& x, Mode mode) {

@@ -1,18 +1,14 @@
 #include <utility>
 
 #include <octet/runtime/batch_parts.h>
+#include <octet/runtime/thread_modes.h>
 
 namespace octet {
-namespace {
 
-thread_local BatchParts* current = nullptr;
+BatchParts* batch_parts() { return thread_modes().batch_parts; }
 
-}  // namespace
-
-BatchParts* batch_parts() { return current; }
-
-BatchPartsGuard::BatchPartsGuard(BatchParts& parts)
-    : before_(std::exchange(current, &parts)) {}
-BatchPartsGuard::~BatchPartsGuard() { current = before_; }
+BatchPartsGuard::BatchPartsGuard(BatchParts* parts)
+    : before_(std::exchange(thread_modes().batch_parts, parts)) {}
+BatchPartsGuard::~BatchPartsGuard() { thread_modes().batch_parts = before_; }
 
 }  // namespace octet

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <tbb/global_control.h>
@@ -10,6 +11,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/thread_modes.h>
 
 #ifdef OCTET_ANNOTATE_THREADS
 extern "C" void __tsan_acquire(void*);
@@ -34,8 +36,6 @@ class Fence {
  private:
   [[maybe_unused]] char address_ = 0;
 };
-
-thread_local bool serial = false;
 
 // The pool: TBB makes no more threads than cores unless it is told to.
 struct Workers {
@@ -73,10 +73,11 @@ void set_num_threads(int count) {
   workers() = std::make_unique<Workers>(count);
 }
 
-int available_threads() { return serial ? 1 : num_threads(); }
+int available_threads() { return thread_modes().serial ? 1 : num_threads(); }
 
-SerialGuard::SerialGuard() : before_(serial) { serial = true; }
-SerialGuard::~SerialGuard() { serial = before_; }
+SerialGuard::SerialGuard()
+    : before_(std::exchange(thread_modes().serial, true)) {}
+SerialGuard::~SerialGuard() { thread_modes().serial = before_; }
 
 void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                           const void* body) {

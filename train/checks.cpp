@@ -46,7 +46,12 @@ std::string first_bad_layer(const Model& model,
   return found;
 }
 
+bool not_finite(const Tensor& tensor) {
+  return !tensor.empty() && tensor.dtype() == DType::f32 && !all_finite(tensor);
+}
+
 constexpr std::string_view kLowerTheRate = "Hint: lower the learning rate";
+constexpr std::string_view kCheckTheData = "Hint: check the data";
 
 }  // namespace
 
@@ -138,20 +143,25 @@ std::string first_bad_parameter(const Model& model) {
   return first_bad(model, Among::trainable);
 }
 
+void expect_finite_inputs(const Batch& batch) {
+  if (std::ranges::any_of(batch.inputs, not_finite)) {
+    throw ValueError(
+        fmt::format("inputs: expected finite values, got others. "
+                    "{}",
+                    kCheckTheData));
+  }
+}
+
 std::string explain_bad_loss(const Model& model, const Batch& batch) {
   if (const std::string name = first_bad_parameter(model); !name.empty()) {
     return fmt::format("parameter '{}' is not finite. {}", name, kLowerTheRate);
   }
-  const auto bad = [](const Tensor& tensor) {
-    return !tensor.empty() && tensor.dtype() == DType::f32 &&
-           !all_finite(tensor);
-  };
   for (const auto& [name, tensors] :
        {std::pair("inputs", batch.inputs), std::pair("labels", batch.labels),
         std::pair("weights", std::vector{batch.weights})}) {
-    if (std::ranges::any_of(tensors, bad)) {
-      return fmt::format(
-          "the {} of the batch are not finite. Hint: check the data", name);
+    if (std::ranges::any_of(tensors, not_finite)) {
+      return fmt::format("the {} of the batch are not finite. {}", name,
+                         kCheckTheData);
     }
   }
   // Before the statistics: a layer that overflows also spoils those of the

@@ -44,6 +44,9 @@ bool all_finite(const Tensor& tensor);
 /// nothing.
 std::string first_bad_parameter(const Model& model);
 
+/// Throws: ValueError if an input of a batch has a value that is not finite.
+void expect_finite_inputs(const Batch& batch);
+
 /// Why the loss of a batch is not finite: a sentence naming the first
 /// parameter, part of the batch or layer that is not, with a hint.
 std::string explain_bad_loss(const Model& model, const Batch& batch);

@@ -8,6 +8,7 @@
 
 #include <octet/quant/qat.h>
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/batch_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/train/calibrate.h>
 #include <octet/train/fit.h>
@@ -306,6 +307,8 @@ History FitRun::run() {
 }
 
 History fit(Model& model, const Dataset& data, const FitOptions& options) {
+  // Within a part of another fit's batch, too.
+  const BatchPartsGuard whole(nullptr);
   const FitOptions shown = with_progress_bar(options);
   std::optional<FitRun> run;
   OneRank alone;

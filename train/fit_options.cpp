@@ -144,14 +144,12 @@ void check_shards(const Model& model, const FitOptions& options) {
         "without shards",
         quantizer->name()));
   }
-  if (options.batch_statistics == BatchStatistics::per_shard) return;
   for (const auto& layer : model.layers()) {
-    if (quant::float_layer(*layer).class_name() != "ActivityRegularization") {
-      continue;
-    }
-    throw UnsupportedError(fmt::format(
-        "fit: expected no ActivityRegularization with synchronized statistics, "
-        "got '{}'. Hint: statistics per shard, or one shard",
+    if (!layer->shared_statistics()->averaged) continue;
+    throw ValueError(fmt::format(
+        "fit: expected running statistics that move with their momentum, to "
+        "train in shards, got layer '{}', which averages them. Hint: "
+        "average_statistics(false)",
         layer->name()));
   }
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/batch_parts.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/train/clip.h>
@@ -50,6 +51,8 @@ BatchSums FitRun::compute_gradients(Batch batch, float share,
   with_context(frame, [&] {
     check_batch_labels("fit", model_, batch, trained_);
     weight_classes(batch);
+    // Through the statistics of a batch they would spoil every part's loss.
+    if (batch_parts() != nullptr) expect_finite_inputs(batch);
     const std::vector<Variable> inputs(batch.inputs.begin(),
                                        batch.inputs.end());
     const std::vector<Variable> outputs = model_(inputs, Mode::training);

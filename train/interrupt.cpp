@@ -20,19 +20,23 @@ bool handled_by(int signal, void (*handler)(int)) {
   return (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == handler;
 }
 
-void replace_handler(void (*from)(int), void (*to)(int)) {
-  for (const int signal : kSignals) {
-    if (!handled_by(signal, from)) continue;
-    struct sigaction action = {};
-    action.sa_handler = to;
-    action.sa_flags = SA_RESTART;
-    sigaction(signal, &action, nullptr);
-  }
+void replace_handler(int signal, void (*from)(int), void (*to)(int)) {
+  if (!handled_by(signal, from)) return;
+  struct sigaction action = {};
+  action.sa_handler = to;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
 }
 
+void replace_handlers(void (*from)(int), void (*to)(int)) {
+  for (const int signal : kSignals) replace_handler(signal, from, to);
+}
+
+// The next Ctrl-C ends the program. SIGTERM may come from several at once
+// (mpirun and the scheduler), who send SIGKILL when they lose patience.
 extern "C" void on_interrupt(int) {
   ++interrupts;
-  replace_handler(on_interrupt, SIG_DFL);
+  replace_handler(SIGINT, on_interrupt, SIG_DFL);
 }
 
 struct Guards {
@@ -50,12 +54,12 @@ Guards& guards() {
 InterruptGuard::InterruptGuard() : before_(interrupts) {
   const std::lock_guard lock(guards().mutex);
   ++guards().count;
-  replace_handler(SIG_DFL, on_interrupt);
+  replace_handlers(SIG_DFL, on_interrupt);
 }
 
 InterruptGuard::~InterruptGuard() {
   const std::lock_guard lock(guards().mutex);
-  if (--guards().count == 0) replace_handler(on_interrupt, SIG_DFL);
+  if (--guards().count == 0) replace_handlers(on_interrupt, SIG_DFL);
 }
 
 bool InterruptGuard::requested() const { return interrupts != before_; }

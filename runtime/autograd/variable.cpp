@@ -4,16 +4,13 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/thread_modes.h>
 #include <octet/runtime/variable.h>
 
 #include "node.h"
 
 namespace octet {
 namespace {
-
-thread_local bool recording = true;
-thread_local bool eager_mode = false;
-thread_local bool float_codes_mode = false;
 
 autograd::Node& checked(const autograd::NodePtr& node) {
   if (node == nullptr) throw ValueError("variable: expected a value, got none");
@@ -31,15 +28,16 @@ autograd::Leaf& leaf(const autograd::NodePtr& node, std::string_view action) {
 
 }  // namespace
 
-bool grad_enabled() { return recording; }
-NoGradGuard::NoGradGuard() : before_(std::exchange(recording, false)) {}
-NoGradGuard::~NoGradGuard() { recording = before_; }
-EagerGuard::EagerGuard() : before_(std::exchange(eager_mode, true)) {}
-EagerGuard::~EagerGuard() { eager_mode = before_; }
+bool grad_enabled() { return thread_modes().records; }
+NoGradGuard::NoGradGuard()
+    : before_(std::exchange(thread_modes().records, false)) {}
+NoGradGuard::~NoGradGuard() { thread_modes().records = before_; }
+EagerGuard::EagerGuard() : before_(std::exchange(thread_modes().eager, true)) {}
+EagerGuard::~EagerGuard() { thread_modes().eager = before_; }
 
 FloatCodesGuard::FloatCodesGuard()
-    : before_(std::exchange(float_codes_mode, true)) {}
-FloatCodesGuard::~FloatCodesGuard() { float_codes_mode = before_; }
+    : before_(std::exchange(thread_modes().float_codes, true)) {}
+FloatCodesGuard::~FloatCodesGuard() { thread_modes().float_codes = before_; }
 
 Variable::Variable(Tensor value, bool requires_grad) {
   if (value.empty()) throw ValueError("variable: expected a tensor, got none");
@@ -193,8 +191,8 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
 
 namespace autograd {
 
-bool eager() { return eager_mode; }
-bool float_codes() { return float_codes_mode; }
+bool eager() { return thread_modes().eager; }
+bool float_codes() { return thread_modes().float_codes; }
 
 const Tensor& value_of(Node& node) {
   if (node.value.empty()) {

@@ -49,6 +49,12 @@ struct BatchNormNode final : Node {
 
   void backward(Engine& engine) override {
     autograd::ChannelSums s = autograd::channel_sums(*this, z.now());
+    if (s.g.empty() && batch_statistics && batch_parts() != nullptr) {
+      // That of this part is zero; through the sums it gets one from others.
+      s = {.g = Tensor::zeros(shape),
+           .sum = std::vector<double>(mean.size()),
+           .sum_z = std::vector<double>(mean.size())};
+    }
     Gradient dx;
     Tensor dgamma;
     Tensor dbeta;

@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <octet/runtime/parallel.h>
+#include <octet/runtime/variable.h>
+
 namespace octet::train {
 namespace {
 
@@ -66,6 +69,45 @@ TEST(Coroutine, CleansUpWhereItIsCancelled) {
   }
   EXPECT_EQ(alive, 0);
   const Coroutine never;
+}
+
+TEST(Coroutine, DoesNotWaitOnceItIsCancelled) {
+  Coroutine run;
+  int caught = 0;
+  run.start([&] {
+    for (int i = 0; i < 3; ++i) {
+      try {
+        run.wait();
+      } catch (...) {
+        ++caught;
+      }
+    }
+  });
+  EXPECT_TRUE(run.resume());
+  run.cancel();
+  EXPECT_EQ(caught, 3);
+}
+
+TEST(Coroutine, KeepsWhatGuardsSwitchOnToItself) {
+  Coroutine run;
+  const auto body = [&] {
+    const NoGradGuard no_grad;
+    const SerialGuard serial;
+    run.wait();
+    EXPECT_FALSE(grad_enabled());
+    EXPECT_EQ(available_threads(), 1);
+  };
+  const int threads = available_threads();
+  run.start(body);
+  EXPECT_TRUE(run.resume());
+  EXPECT_TRUE(grad_enabled());
+  EXPECT_EQ(available_threads(), threads);
+  EXPECT_FALSE(run.resume());
+  EXPECT_TRUE(grad_enabled());
+  run.start(body);
+  EXPECT_TRUE(run.resume());
+  run.cancel();
+  EXPECT_TRUE(grad_enabled());
 }
 
 }  // namespace

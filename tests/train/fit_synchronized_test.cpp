@@ -164,20 +164,6 @@ TEST(FitSynchronized, ResumesOnAnotherNumberOfRanks) {
   });
 }
 
-TEST(FitSynchronized, RefusesActivityRegularization) {
-  const SymbolicTensor x = input({2});
-  SymbolicTensor y = ActivityRegularization({.l2 = 0.1f})(x);
-  y = Dense({.units = 2})(BatchNormalization()(y));
-  Model model(x, y);
-  EXPECT_THAT(error_of<UnsupportedError>([&] {
-                fit(model, blobs(16),
-                    {.batch_size = 16,
-                     .shards = 4,
-                     .batch_statistics = BatchStatistics::synchronized});
-              }),
-              HasSubstr("expected no ActivityRegularization"));
-}
-
 /// Reads its parameter for samples above a bound alone.
 class Routed final : public Layer {
  public:

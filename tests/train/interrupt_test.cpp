@@ -132,6 +132,20 @@ TEST(Interrupt, EndsAFitThatAClusterTerminates) {
   EXPECT_NE(std::signal(SIGINT, own), SIG_DFL);
 }
 
+/// As mpirun and a scheduler send it, each for itself.
+TEST(Interrupt, WaitsForTheStepHoweverOftenAClusterAsks) {
+  class Twice final : public Callback {
+    void on_step(const Progress&) override {
+      std::raise(SIGTERM);
+      std::raise(SIGTERM);
+    }
+  };
+  Model model = small_network();
+  EXPECT_THAT(interrupted(model, options_with(std::make_shared<Twice>())),
+              HasSubstr("after step 1 of epoch 1"));
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
+}
+
 int handled = 0;
 bool with_sender = false;
 

@@ -137,12 +137,19 @@ void Coroutine::run() {
 
 void Coroutine::start(std::function<void()> body) {
   body_ = std::move(body);
+  modes_ = thread_modes();
   cancelled_ = false;
+}
+
+void Coroutine::switch_to_own() {
+  std::swap(thread_modes(), modes_);
+  Stacks::switch_stack(stacks_->caller, stacks_->own);
+  std::swap(thread_modes(), modes_);
 }
 
 bool Coroutine::resume() {
   if (!stacks_->begun) stacks_->prepare(this);
-  Stacks::switch_stack(stacks_->caller, stacks_->own);
+  switch_to_own();
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   return waits_;
 }
@@ -150,13 +157,16 @@ bool Coroutine::resume() {
 void Coroutine::cancel() {
   if (!waits_) return;
   cancelled_ = true;
-  Stacks::switch_stack(stacks_->caller, stacks_->own);
+  switch_to_own();
   error_ = nullptr;
 }
 
 void Coroutine::wait() {
-  waits_ = true;
-  Stacks::switch_stack(stacks_->own, stacks_->caller);
+  // Once it is cancelled, what caught that does not wait again.
+  if (!cancelled_) {
+    waits_ = true;
+    Stacks::switch_stack(stacks_->own, stacks_->caller);
+  }
   if (cancelled_) throw Cancelled();
 }
 

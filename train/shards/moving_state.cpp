@@ -1,9 +1,13 @@
 #include "moving_state.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_set>
 
+#include <fmt/format.h>
+
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
 
 namespace octet::train {
 namespace {
@@ -12,9 +16,15 @@ void add_sums(std::vector<double>& to, const std::vector<double>& from) {
   for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
 }
 
+bool same_bits(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() &&
+         std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
 }  // namespace
 
-MovingState::MovingState(Model& model) : sums_(add_sums) {
+MovingState::MovingState(Model& model, BatchStatistics mode)
+    : mode_(mode), sums_(add_sums) {
   std::unordered_set<uint64_t> known;
   for (const auto& layer : model.layers()) {
     if (!layer->trainable() || layer->statistics_frozen()) continue;
@@ -23,7 +33,11 @@ MovingState::MovingState(Model& model) : sums_(add_sums) {
           !known.insert(p.variable.id()).second) {
         continue;
       }
-      statistics_.emplace_back(p.variable, p.variable.value().clone());
+      statistics_.push_back({.variable = p.variable,
+                             .before = p.variable.value().clone(),
+                             .owner = layer->describe(),
+                             .name = p.name,
+                             .version = p.variable.version()});
     }
   }
   for (const auto& quantizer : quant::quantizers(model)) {
@@ -37,16 +51,39 @@ MovingState::MovingState(Model& model) : sums_(add_sums) {
 }
 
 void MovingState::rewind() const {
-  for (const auto& [variable, before] : statistics_) variable.assign(before);
+  for (const Statistic& each : statistics_) each.variable.assign(each.before);
   for (const Following& each : following_) each.quantizer->restore(each.before);
+}
+
+void MovingState::refuse(const Statistic& moved) {
+  throw UnsupportedError(fmt::format(
+      "synchronized statistics: expected '{}' to move once with a batch, got "
+      "one that moves with each shard, {}. Hint: take it over the whole batch "
+      "(octet/runtime/batch_parts.h), or statistics per shard",
+      moved.name, moved.owner));
+}
+
+void MovingState::check_turn(bool first) {
+  for (Statistic& each : statistics_) {
+    const uint64_t version = each.variable.version();
+    if (version == each.version) continue;
+    each.version = version;
+    const Tensor& now = each.variable.value();
+    const Tensor& expected = each.first.empty() ? each.before : each.first;
+    if (same_bits(now.f32(), expected.f32())) continue;
+    if (!first) refuse(each);
+    each.first = now.clone();
+  }
 }
 
 void MovingState::take(int64_t samples) {
   if (samples == 0) return sums_.push({});
   std::vector<double> sums;
-  for (const auto& [variable, before] : statistics_) {
-    for (const float value : variable.value().f32()) {
-      sums.push_back(double{value} * static_cast<double>(samples));
+  const bool shard = mode_ == BatchStatistics::per_shard;
+  const double weight = shard ? static_cast<double>(samples) : 1;
+  for (const Statistic& each : statistics_) {
+    for (const float value : std::as_const(each.variable.value()).f32()) {
+      sums.push_back(double{value} * weight);
     }
   }
   sums_.push(std::move(sums));
@@ -74,13 +111,19 @@ void MovingState::write(BytesWriter& bytes) {
 void MovingState::merge(std::vector<BytesReader>& ranks,
                         int64_t samples) const {
   FixedTree<std::vector<double>> tree(add_sums);
+  std::optional<std::vector<double>> synchronized;
   std::vector<Config> first(following_.size());
   std::vector<double> largest(following_.size());
   std::vector<std::vector<float>> learned;
   for (BytesReader& bytes : ranks) {
-    std::optional<std::vector<double>> sums;
-    if (bytes.value<bool>()) sums = bytes.list<double>();
-    tree.push(std::move(sums));
+    std::optional<std::vector<double>> values;
+    if (bytes.value<bool>()) values = bytes.list<double>();
+    if (mode_ == BatchStatistics::per_shard) {
+      tree.push(std::move(values));
+    } else if (values) {
+      if (!synchronized) synchronized = values;
+      expect_same(*synchronized, *values);
+    }
     for (size_t i = 0; i < following_.size(); ++i) {
       Config state = bytes.config();
       if (first[i].is_null()) first[i] = std::move(state);
@@ -91,13 +134,10 @@ void MovingState::merge(std::vector<BytesReader>& ranks,
       if (learned.size() <= i) learned.push_back(std::move(scale));
     }
   }
-  const std::vector<double> total = tree.take().value();
-  size_t next = 0;
-  for (const auto& [variable, before] : statistics_) {
-    const auto to = variable.mutable_value();
-    for (float& value : to) {
-      value = static_cast<float>(total[next++] / static_cast<double>(samples));
-    }
+  if (synchronized) {
+    assign(*synchronized, 1);
+  } else {
+    assign(tree.take().value(), samples);
   }
   for (size_t i = 0; i < following_.size(); ++i) {
     if (largest[i] > 0) first[i].set("scale", largest[i]);
@@ -107,6 +147,28 @@ void MovingState::merge(std::vector<BytesReader>& ranks,
     const Variable& scale = learning_[i];
     if (std::ranges::equal(learned[i], scale.value().f32())) continue;
     scale.assign(Tensor::of(scale.shape(), std::span<const float>(learned[i])));
+  }
+}
+
+void MovingState::expect_same(std::span<const double> a,
+                              std::span<const double> b) const {
+  for (const Statistic& each : statistics_) {
+    const auto size = static_cast<size_t>(each.variable.shape().size());
+    if (std::memcmp(a.data(), b.data(), size * sizeof(double)) != 0) {
+      refuse(each);
+    }
+    a = a.subspan(size);
+    b = b.subspan(size);
+  }
+}
+
+void MovingState::assign(std::span<const double> sums, int64_t samples) const {
+  size_t next = 0;
+  for (const Statistic& each : statistics_) {
+    const auto to = each.variable.mutable_value();
+    for (float& value : to) {
+      value = static_cast<float>(sums[next++] / static_cast<double>(samples));
+    }
   }
 }
 

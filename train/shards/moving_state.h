@@ -1,16 +1,16 @@
 // What a forward pass in training changes in a model: running statistics and
-// scales that follow. Each shard of a batch begins with what there was before
-// the batch. Internal to train.
+// scales that follow. Internal to train.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <octet/layers/model.h>
 #include <octet/quant/quantizer.h>
+#include <octet/train/fit.h>
 
 #include "bytes.h"
 #include "fixed_tree.h"
@@ -20,22 +20,36 @@ namespace octet::train {
 class MovingState {
  public:
   /// Takes note of what `model` has now, before a batch.
-  explicit MovingState(Model& model);
+  MovingState(Model& model, BatchStatistics mode);
 
-  /// Puts it back, before a shard.
+  /// Puts it back, before a shard that is a batch by itself.
   void rewind() const;
-  /// Takes what a shard of so many samples made of it; 0: there is no shard.
+  /// After a turn of a shard that goes beside others: only the first one moves
+  /// statistics. Throws: UnsupportedError if another one did.
+  void check_turn(bool first);
+  /// Takes what a shard of so many samples, or shards side by side, made of it;
+  /// 0: there is none.
   void take(int64_t samples);
 
   /// What the shards of this rank made.
   void write(BytesWriter& bytes);
   /// Gives the model what the shards of all ranks made of it, in the order of
-  /// ranks: statistics are the means over the shards, by their samples; a
-  /// scale that follows is the largest; one that learns that of the first
-  /// shard, whose forward pass may have lifted it to its floor.
+  /// ranks. Statistics of shards are their means, by samples; synchronized ones
+  /// are the same on all ranks. A scale that follows is the largest; one that
+  /// learns that of the first shard, whose forward pass may have lifted it to
+  /// its floor.
+  /// Throws: UnsupportedError if synchronized statistics differ.
   void merge(std::vector<BytesReader>& ranks, int64_t samples) const;
 
  private:
+  struct Statistic {
+    Variable variable;
+    Tensor before;
+    std::string owner;  // "layer 'bn' (BatchNormalization)"
+    std::string name;
+    Tensor first = {};     // what the first shard left, empty: as before
+    uint64_t version = 0;  // that was seen
+  };
   struct Following {
     std::shared_ptr<quant::Quantizer> quantizer;
     Config before;
@@ -43,7 +57,13 @@ class MovingState {
     std::optional<double> largest;  // scale
   };
 
-  std::vector<std::pair<Variable, Tensor>> statistics_;
+  [[noreturn]] static void refuse(const Statistic& moved);
+  /// Throws: UnsupportedError if the statistics of two ranks differ.
+  void expect_same(std::span<const double> a, std::span<const double> b) const;
+  void assign(std::span<const double> sums, int64_t samples) const;
+
+  BatchStatistics mode_;
+  std::vector<Statistic> statistics_;
   std::vector<Following> following_;
   std::vector<Variable> learning_;
   FixedTree<std::vector<double>> sums_;

@@ -147,7 +147,8 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
         sums[static_cast<size_t>(i)] =
             compute_shard(first_ + i, size_of(i), compute);
       },
-      [this] {
+      [&](int64_t i) {
+        moving.check_turn(i == 0);
         if (exchange_) exchange_->progress();
       });
   int64_t own = 0;
@@ -161,7 +162,8 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
 }
 
 BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
-  MovingState moving(model_);
+  MovingState moving(model_, side_by_side_ ? BatchStatistics::synchronized
+                                           : BatchStatistics::per_shard);
   pass_ = model_.training_passes();
   shard_sums_.clear();
   // Shards without samples are the last ones.

@@ -32,9 +32,10 @@ FixedTree<Values> tree_of(Meeting meeting) {
 }
 
 [[noreturn]] void refuse_difference() {
-  throw InternalError(
-      "synchronized statistics: expected all parts of a batch to meet at the "
-      "same places, got one elsewhere");
+  throw ValueError(
+      "synchronized statistics: expected all shards of a batch to go through "
+      "the same batch normalizations in the same order, got one that does not. "
+      "Hint: statistics per shard, where layers choose by the values they see");
 }
 
 }  // namespace
@@ -48,11 +49,11 @@ class SideBySide::Part final : public BatchParts {
   int64_t part() const override { return place_; }
 
   void start(const std::function<void(int64_t)>& body) {
+    const BatchPartsGuard guard(this);
     run_.start([this, &body] { body(place_); });
   }
   /// Until it waits, for what meeting() says, or ends.
   void resume() {
-    const BatchPartsGuard guard(*this);
     meeting_ = Meeting::ended;
     run_.resume();
   }
@@ -83,7 +84,7 @@ SideBySide::SideBySide(Communicator& ranks, int64_t count) : ranks_(ranks) {
 SideBySide::~SideBySide() = default;
 
 void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
-                     const std::function<void()>& between) {
+                     const std::function<void(int64_t)>& after_turn) {
   const std::span parts = std::span(parts_).first(static_cast<size_t>(busy));
   for (const auto& part : parts) part->start(body);
 
@@ -91,7 +92,7 @@ void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
   const auto turn = [&] {
     for (const auto& part : parts) {
       part->resume();
-      between();
+      after_turn(part->part());
     }
     const Meeting meeting = parts.empty() ? Meeting::idle : parts[0]->meeting();
     BytesWriter bytes;

@@ -23,10 +23,10 @@ class SideBySide {
   ~SideBySide();
 
   /// Runs `body(i)` for the first `busy` of them, which are parts of a batch.
-  /// Between two turns calls `between`. Communicates.
+  /// After a turn of each calls `after_turn(i)`. Communicates.
   /// Throws: on all ranks, what a body threw on one.
   void run(int64_t busy, const std::function<void(int64_t)>& body,
-           const std::function<void()>& between);
+           const std::function<void(int64_t)>& after_turn);
 
  private:
   class Part;

@@ -1,6 +1,14 @@
 // BatchParts: what the parts of one batch do together, where a batch is cut and
 // its parts go through a model side by side, in turns. Without it each part is
 // a batch by itself.
+//
+// A layer of your own that moves statistics in training takes them over all
+// parts, and the first one moves them:
+//
+//   std::vector<double> sums = ...;  // of this part
+//   BatchParts* const parts = batch_parts();
+//   if (parts != nullptr) parts->sum(sums);
+//   if (parts == nullptr || parts->first()) at(mean_).variable.assign(...);
 #pragma once
 
 #include <cstdint>
@@ -18,8 +26,11 @@ class BatchParts {
   BatchParts& operator=(const BatchParts&) = delete;
 
   /// Adds the values of all parts, in an order that does not depend on where
-  /// parts are computed, or takes the largest. All parts call the same with as
-  /// many values, and wait for the others.
+  /// parts are computed, or takes the largest. All parts call the same, in the
+  /// same order, and wait for the others: what is called must not depend on the
+  /// samples of a part.
+  /// Throws: ValueError where parts call different ones, or with different
+  /// numbers of values.
   virtual void sum(std::span<double> values) = 0;
   virtual void max(std::span<double> values) = 0;
 
@@ -33,10 +44,10 @@ class BatchParts {
 /// Those of this thread; null where a batch is whole.
 BatchParts* batch_parts();
 
-/// Sets them for this thread while it lives.
+/// Sets them for this thread while it lives; null: batches are whole.
 class BatchPartsGuard {
  public:
-  explicit BatchPartsGuard(BatchParts& parts);
+  explicit BatchPartsGuard(BatchParts* parts);
   ~BatchPartsGuard();
   BatchPartsGuard(const BatchPartsGuard&) = delete;
   BatchPartsGuard& operator=(const BatchPartsGuard&) = delete;

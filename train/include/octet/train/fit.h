@@ -103,18 +103,17 @@ struct FitOptions {
 /// data lacks classes of the training data.
 /// Ctrl-C (SIGINT) ends it after the step that runs, with a state in its
 /// checkpoints; calibration, validation and the last step of all run to their
-/// end. Pressed twice it ends the program at once. So does SIGTERM, which
-/// clusters send before they kill. A handler that the program has stays, and
-/// fit knows nothing of the signal.
-/// Throws: ValueError for options out of range, a batch size above the number
-/// of samples, data or augmentation that does not fit the model or the loss, a
-/// quantized model that is not calibrated, or a loss that is not finite (naming
-/// the step and what else is not); several callbacks that set final weights;
-/// another number of shards or ranks, ranks whose models, data or options
-/// differ, saying how, and what throws on any of the ranks; checkpoints without
-/// `resume` where there are states, or states of another
-/// model, data or options, listing what differs. InterruptedError.
-/// IoError: see Checkpointer.
+/// end. Pressed twice it ends the program at once. SIGTERM, which clusters send
+/// before they kill, ends a fit in the same way. A handler that the program has
+/// stays, and fit knows nothing of the signal. Throws: ValueError for options
+/// out of range, a batch size above the number of samples, data or augmentation
+/// that does not fit the model or the loss, a quantized model that is not
+/// calibrated, or a loss that is not finite (naming the step and what else is
+/// not); several callbacks that set final weights; another number of shards or
+/// ranks, ranks whose models, data or options differ, saying how, and what
+/// throws on any of the ranks; checkpoints without `resume` where there are
+/// states, or states of another model, data or options, listing what differs.
+/// InterruptedError. IoError: see Checkpointer.
 History fit(Model& model, const Dataset& data, const FitOptions& options = {});
 
 }  // namespace octet::train

@@ -1,0 +1,20 @@
+// What guards have switched on a thread. Work that stops in its middle, and
+// goes on after its thread has done something else, takes its own along.
+#pragma once
+
+namespace octet {
+
+class BatchParts;
+
+struct ThreadModes {
+  bool records = true;                ///< false within a NoGradGuard
+  bool eager = false;                 ///< EagerGuard
+  bool float_codes = false;           ///< FloatCodesGuard
+  bool serial = false;                ///< SerialGuard
+  BatchParts* batch_parts = nullptr;  ///< BatchPartsGuard
+};
+
+/// Those of this thread, to read and to replace.
+ThreadModes& thread_modes();
+
+}  // namespace octet

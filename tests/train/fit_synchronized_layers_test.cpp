@@ -1,0 +1,264 @@
+// Layers of a user's own where the shards of a batch go side by side.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/train.h>
+
+#include "../support.h"
+#include "blobs.h"
+#include "sharded_job.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class OwnLayer : public Layer {
+ public:
+  Config config() const override { return Config(); }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    return inputs[0];
+  }
+};
+
+/// Subtracts the moving mean of all values, which it takes of each shard, or
+/// of the whole batch.
+class Centre final : public OwnLayer {
+ public:
+  explicit Centre(bool synchronized) : synchronized_(synchronized) {}
+  std::string class_name() const override { return "Centre"; }
+  void build(std::span<const Shape>) override {
+    mean_ = add_parameter("mean", {1}, {.trainable = false});
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable& mean = at(mean_).variable;
+    if (context.training) {
+      std::vector<double> sums{0, 0};
+      for (const float x : inputs[0].value().f32()) {
+        sums[0] += x;
+        ++sums[1];
+      }
+      BatchParts* const parts = synchronized_ ? batch_parts() : nullptr;
+      if (parts != nullptr) parts->sum(sums);
+      if (parts == nullptr || parts->first()) {
+        mean.mutable_value()[0] = static_cast<float>(sums[0] / sums[1]);
+      }
+    }
+    return subtract(inputs[0], mean);
+  }
+
+ private:
+  bool synchronized_;
+  size_t mean_ = 0;
+};
+
+/// Adds to the loss what its values say.
+class Penalty final : public OwnLayer {
+ public:
+  std::string class_name() const override { return "Penalty"; }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable& x = inputs[0];
+    if (context.training) {
+      const auto samples = static_cast<float>(x.shape()[0]);
+      context.regularization_losses->push_back(
+          scale_shift(sum(multiply(x, x)), 0.1f / samples));
+    }
+    return x;
+  }
+};
+
+/// Goes through a batch normalization without a gradient, and one without
+/// deferring: their guards live while a shard waits for the others.
+class Guarded final : public OwnLayer {
+ public:
+  std::string class_name() const override { return "Guarded"; }
+  void build(std::span<const Shape>) override {
+    mean_ = add_parameter("mean", {3}, {.trainable = false});
+    variance_ = add_parameter("variance", {3}, {.trainable = false});
+  }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable& x = inputs[0];
+    if (!context.training) return x;
+    const Variable fixed = [&] {
+      const NoGradGuard no_grad;
+      return normalized(x);
+    }();
+    EXPECT_TRUE(grad_enabled());
+    const EagerGuard eager;
+    return add(normalized(x), fixed);
+  }
+
+ private:
+  Variable normalized(const Variable& x) const {
+    const auto mean = at(mean_).variable.mutable_value();
+    const auto variance = at(variance_).variable.mutable_value();
+    return batch_norm_training(x, {}, {}, mean, variance, 0.9f, 1e-3f);
+  }
+
+  size_t mean_ = 0;
+  size_t variance_ = 0;
+};
+
+using MakeLayer = std::function<std::shared_ptr<Layer>()>;
+
+Model network_with(const MakeLayer& make) {
+  const SymbolicTensor x = input({2});
+  SymbolicTensor y = LayerHandle(make())(Dense({.units = 3})(x));
+  y = BatchNormalization()(y);
+  y = LayerHandle(make())(Dense({.units = 4})(y));
+  return Model(x, Dense({.units = 2})(y), {.seed = 1});
+}
+
+std::vector<float> trained(const MakeLayer& make, int64_t shards,
+                           Communicator* ranks = nullptr) {
+  Model model = network_with(make);
+  fit(model, blobs(16),
+      {.epochs = 2,
+       .batch_size = 16,
+       .optimizer = SGD({.learning_rate = 0.1f}),
+       .shards = shards,
+       .batch_statistics = BatchStatistics::synchronized,
+       .communicator = ranks});
+  return weights_of(model);
+}
+
+/// The batch as a whole is the judge, and ranks give the bits of one process.
+void expect_whole_batch(const MakeLayer& make) {
+  const std::vector<float> whole = trained(make, 1);
+  const std::vector<float> expected = trained(make, 4);
+  ASSERT_EQ(expected.size(), whole.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NEAR(expected[i], whole[i], 2e-5) << i;
+  }
+  for (const int count : {2, 4}) {
+    on_ranks(count, [&](Communicator& rank) {
+      EXPECT_EQ(trained(make, 4, &rank), expected);
+    });
+  }
+}
+
+TEST(FitSynchronizedLayers, TakeStatisticsOverTheWholeBatch) {
+  const Quiet quiet;
+  expect_whole_batch([] { return std::make_shared<Centre>(true); });
+}
+
+TEST(FitSynchronizedLayers, AreRefusedWhereStatisticsMoveWithEachShard) {
+  const Quiet quiet;
+  const MakeLayer make = [] { return std::make_shared<Centre>(false); };
+  for (const int count : {1, 2, 4}) {
+    on_ranks(count, [&](Communicator& rank) {
+      EXPECT_THAT(
+          error_of<UnsupportedError>([&] { (void)trained(make, 4, &rank); }),
+          AllOf(HasSubstr("expected 'mean' to move once with a batch"),
+                HasSubstr("(Centre)"), HasSubstr("statistics per shard")))
+          << count;
+    });
+  }
+}
+
+TEST(FitSynchronizedLayers, AddRegularizationLosses) {
+  const Quiet quiet;
+  expect_whole_batch([] { return std::make_shared<Penalty>(); });
+  expect_whole_batch(
+      [] { return ActivityRegularization({.l1 = 0.05f, .l2 = 0.1f}).layer(); });
+}
+
+TEST(FitSynchronizedLayers, KeepTheirGuardsToThemselves) {
+  const Quiet quiet;
+  // Of three channels, both.
+  const auto train = [](int64_t shards, Communicator* ranks = nullptr) {
+    const SymbolicTensor x = input({2});
+    SymbolicTensor y =
+        LayerHandle(std::make_shared<Guarded>())(Dense({.units = 3})(x));
+    y = Dense({.units = 2})(BatchNormalization()(y));
+    Model model(x, y, {.seed = 1});
+    fit(model, blobs(16),
+        {.epochs = 2,
+         .batch_size = 16,
+         .optimizer = SGD({.learning_rate = 0.1f}),
+         .shards = shards,
+         .batch_statistics = BatchStatistics::synchronized,
+         .communicator = ranks});
+    return weights_of(model);
+  };
+  const std::vector<float> whole = train(1);
+  const std::vector<float> expected = train(4);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_NEAR(expected[i], whole[i], 2e-5) << i;
+  }
+  EXPECT_TRUE(grad_enabled());
+  on_ranks(2,
+           [&](Communicator& rank) { EXPECT_EQ(train(4, &rank), expected); });
+}
+
+/// Chooses a normalization by what it sees.
+class Chooses final : public OwnLayer {
+ public:
+  std::string class_name() const override { return "Chooses"; }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    const Variable& x = inputs[0];
+    if (!context.training || absmax(x.value()) < 50) return x;
+    std::vector<float> mean(2);
+    std::vector<float> variance(2);
+    return batch_norm_training(x, {}, {}, mean, variance, 0.9f, 1e-3f);
+  }
+};
+
+std::string refusal(float value, const SymbolicTensor& x, SymbolicTensor y) {
+  Model model(x, Dense({.units = 2})(BatchNormalization()(y)), {.seed = 1});
+  Tensor inputs({16, 2});
+  Rng(1).fill_normal(inputs, 0, 1);
+  inputs.f32()[31] = value;
+  const Dataset data(inputs, Tensor::zeros({16}, DType::i64));
+  return error_of<ValueError>([&] {
+    fit(model, data,
+        {.batch_size = 16,
+         .shards = 4,
+         .batch_statistics = BatchStatistics::synchronized});
+  });
+}
+
+TEST(FitSynchronizedLayers, AreRefusedWhereShardsGoOtherWays) {
+  const Quiet quiet;
+  const SymbolicTensor x = input({2});
+  const SymbolicTensor y = LayerHandle(std::make_shared<Chooses>())(x);
+  EXPECT_THAT(refusal(99, x, Dense({.units = 3})(y)),
+              HasSubstr("the same batch normalizations in the same order"));
+}
+
+TEST(FitSynchronizedLayers, AreNotBlamedForTheInputsOfOneShard) {
+  const Quiet quiet;
+  const SymbolicTensor x = input({2});
+  EXPECT_THAT(refusal(std::numeric_limits<float>::quiet_NaN(), x, x),
+              HasSubstr("inputs: expected finite values"));
+}
+
+TEST(FitShards, RefuseStatisticsThatAreAveraged) {
+  const SymbolicTensor x = input({2});
+  Model model(x, Dense({.units = 2})(BatchNormalization({.name = "bn"})(x)));
+  model.layer("bn").average_statistics(true);
+  const FitOptions options{.batch_size = 16, .shards = 4};
+  EXPECT_THAT(error_of<ValueError>([&] { fit(model, blobs(16), options); }),
+              AllOf(HasSubstr("layer 'bn', which averages them"),
+                    HasSubstr("average_statistics(false)")));
+  model.layer("bn").average_statistics(false);
+  EXPECT_NO_THROW(fit(model, blobs(16), options));
+}
+
+}  // namespace
+}  // namespace octet::train
