@@ -24,6 +24,7 @@ struct Arguments {
   int64_t shards = 8;
   int64_t steps = 20;
   int threads = 1;
+  bool synchronized = false;
   double compute = 0;   // ms of a machine's step; 0: no table
   double latency = 20;  // us of a message
 };
@@ -118,20 +119,24 @@ void run(const Arguments& a) {
   const Dataset data = random_images(model, a.batch * a.steps);
   const auto times = std::make_shared<StepTimes>();
   const auto traffic = std::make_shared<StepTraffic>(ranks);
-  train::fit(model, data,
-             {.batch_size = a.batch,
-              .optimizer = train::SGD({.learning_rate = 1e-4f}),
-              .callbacks = {times, traffic},
-              .verbose = false,
-              .shards = a.shards,
-              .communicator = &ranks});
+  train::fit(
+      model, data,
+      {.batch_size = a.batch,
+       .optimizer = train::SGD({.learning_rate = 1e-4f}),
+       .callbacks = {times, traffic},
+       .verbose = false,
+       .shards = a.shards,
+       .batch_statistics = a.synchronized ? train::BatchStatistics::synchronized
+                                          : train::BatchStatistics::per_shard,
+       .communicator = &ranks});
   if (ranks.rank() != 0) return;
   const train::Traffic mean = traffic->mean();
   std::printf(
-      "%s b%lld: %d ranks, %d threads each: %.1f ms a step, sent %.1f kB in "
+      "%s b%lld%s: %d ranks, %d threads each: %.1f ms a step, sent %.1f kB in "
       "%lld messages, %.2f ms in exchanges\n",
-      a.network.c_str(), static_cast<long long>(a.batch), ranks.size(),
-      a.threads, times->median(), 1e-3 * static_cast<double>(mean.bytes),
+      a.network.c_str(), static_cast<long long>(a.batch),
+      a.synchronized ? ", synchronized" : "", ranks.size(), a.threads,
+      times->median(), 1e-3 * static_cast<double>(mean.bytes),
       static_cast<long long>(mean.messages), 1e3 * mean.seconds);
   if (a.compute == 0) return;
   if (ranks.size() == 1) {
@@ -155,6 +160,8 @@ int main(int argc, char** argv) {
   app.add_option("--shards", a.shards, "that a batch is cut in");
   app.add_option("--steps", a.steps)->check(CLI::Range(8, 10000));
   app.add_option("--threads", a.threads, "of each rank");
+  app.add_flag("--sync-batch-norm", a.synchronized,
+               "statistics of the whole batch");
   app.add_option("--compute", a.compute, "ms that a machine computes a step");
   app.add_option("--latency", a.latency, "us of a message");
   CLI11_PARSE(app, argc, argv);

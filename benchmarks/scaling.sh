@@ -28,3 +28,7 @@ whole=$(run 1 2)
 printf '%s\n' "$whole"
 compute=$(sed -n 's/.*: \([0-9.]*\) ms a step.*/\1/p' <<<"$whole")
 run 2 1 --compute "$compute"
+synchronized=$(run 1 2 --sync-batch-norm)
+printf '%s\n' "$synchronized"
+compute=$(sed -n 's/.*: \([0-9.]*\) ms a step.*/\1/p' <<<"$synchronized")
+run 2 1 --sync-batch-norm --compute "$compute"
