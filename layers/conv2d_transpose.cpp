@@ -109,13 +109,9 @@ class Conv2DTransposeLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const Shape shape = output_shape(std::array{inputs[0].shape});
-    std::vector<std::string> operands{inputs[0].name,
-                                      context.weight(
-                                          at(kernel_),
-                                          [](const Tensor& w) {
-                                            return w.transposed({3, 2, 0, 1});
-                                          },
-                                          1)};
+    std::vector<std::string> operands{
+        inputs[0].name,
+        context.weight(at(kernel_), {.order = {3, 2, 0, 1}}, 1)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
     const Shape& x = inputs[0].shape;
     const Pads p = pads(x);

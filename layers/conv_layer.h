@@ -99,7 +99,8 @@ class ConvLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue y = inputs[0];
     std::vector<std::string> operands{
-        y.name, context.weight(at(kernel_), onnx_convolution_weight, 0)};
+        y.name,
+        context.weight(at(kernel_), onnx_convolution_weight(at(kernel_)), 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
     y.name = context.node("Conv", operands, window_.onnx(y.shape, o_.groups));
     y.shape = output_shape(std::array{y.shape});

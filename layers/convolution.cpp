@@ -43,17 +43,17 @@ OnnxBuilder::Attributes ConvolutionWindow::onnx(const Shape& x,
 
 int64_t pixels(const Shape& x) { return x.slice(1, x.rank() - 1).size(); }
 
-Tensor onnx_convolution_weight(const Tensor& kernel) {
-  if (kernel.shape().rank() == 3) return kernel.transposed({2, 1, 0});
-  return kernel.transposed({3, 2, 0, 1});
+Arrangement onnx_convolution_weight(const Parameter& kernel) {
+  if (kernel.variable.shape().rank() == 3) return {.order = {2, 1, 0}};
+  return {.order = {3, 2, 0, 1}};
 }
 
-Tensor onnx_depthwise_weight(const Tensor& kernel) {
-  const Shape& k = kernel.shape();
+Arrangement onnx_depthwise_weight(const Parameter& kernel) {
+  const Shape& k = kernel.variable.shape();
   if (k.rank() == 3) {
-    return kernel.transposed({1, 2, 0}).reshaped({k[1] * k[2], 1, k[0]});
+    return {.order = {1, 2, 0}, .joined = {k[1] * k[2], 1, k[0]}};
   }
-  return kernel.transposed({2, 3, 0, 1}).reshaped({k[2] * k[3], 1, k[0], k[1]});
+  return {.order = {2, 3, 0, 1}, .joined = {k[2] * k[3], 1, k[0], k[1]}};
 }
 
 }  // namespace octet

@@ -28,10 +28,11 @@ class ConvolutionWindow : public Window {
 /// Of an image or a sequence: how many pixels, without the batch.
 int64_t pixels(const Shape& x);
 
-/// [kh,kw,c,k] or [k,c,k] to ONNX' weight of a Conv, with the outputs first.
-Tensor onnx_convolution_weight(const Tensor& kernel);
-/// [kh,kw,c,m] to ONNX' weight of a Conv with c groups, [c*m,1,kh,kw]; of
+/// A kernel [kh,kw,c,k] or [k,c,k] as ONNX' weight of a Conv, with the outputs
+/// first.
+Arrangement onnx_convolution_weight(const Parameter& kernel);
+/// [kh,kw,c,m] as ONNX' weight of a Conv with c groups, [c*m,1,kh,kw]; of
 /// sequences without kh.
-Tensor onnx_depthwise_weight(const Tensor& kernel);
+Arrangement onnx_depthwise_weight(const Parameter& kernel);
 
 }  // namespace octet

@@ -86,11 +86,7 @@ class DenseLayer final : public Layer {
  private:
   std::string emit_gemm(EmitContext& context, const OnnxValue& x) const {
     std::vector<std::string> operands{
-        x.name,
-        context.weight(
-            at(kernel_),
-            [&](const Tensor& w) { return gemm_weight(w, x.flattened_from); },
-            0)};
+        x.name, context.weight(at(kernel_), gemm_weight(x.flattened_from), 0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
     return context.node("Gemm", operands, {{"transB", int64_t{1}}});
   }
@@ -98,25 +94,22 @@ class DenseLayer final : public Layer {
   // Every pixel of an image or sequence, whose channels ONNX stores first.
   std::string emit_convolution(EmitContext& context, const OnnxValue& x) const {
     const std::vector<int64_t> cell(static_cast<size_t>(x.shape.rank() - 2), 1);
+    const Shape& kernel = at(kernel_).variable.shape();
+    std::vector<int64_t> dims{kernel[1], kernel[0]};
+    dims.insert(dims.end(), cell.begin(), cell.end());
     std::vector<std::string> operands{
-        x.name, context.weight(
-                    at(kernel_),
-                    [&](const Tensor& w) {
-                      std::vector<int64_t> dims{w.shape()[1], w.shape()[0]};
-                      dims.insert(dims.end(), cell.begin(), cell.end());
-                      return w.transposed({1, 0}).reshaped(
-                          Shape(std::span<const int64_t>(dims)));
-                    },
-                    0)};
+        x.name,
+        context.weight(
+            at(kernel_),
+            {.order = {1, 0}, .joined = Shape(std::span<const int64_t>(dims))},
+            0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
     return context.node("Conv", operands, {{"kernel_shape", cell}});
   }
 
   std::string emit_matmul(EmitContext& context, const OnnxValue& x) const {
     const std::string product = context.node(
-        "MatMul",
-        {x.name, context.weight(
-                     at(kernel_), [](const Tensor& w) { return w; }, 1)});
+        "MatMul", {x.name, context.weight(at(kernel_), Arrangement(), 1)});
     if (!o_.use_bias) return product;
     return context.builder().add_node("Add", context.layer() + "/bias_add",
                                       {product, context.weight(at(bias_))});
@@ -124,12 +117,12 @@ class DenseLayer final : public Layer {
 
   // [units, c]; where the features come from a flattened NCHW image, with
   // them in its order.
-  static Tensor gemm_weight(const Tensor& kernel, const Shape& image) {
-    if (image.rank() != 3) return kernel.transposed({1, 0});
-    const int64_t units = kernel.shape()[1];
-    return kernel.reshaped({image[0], image[1], image[2], units})
-        .transposed({3, 2, 0, 1})
-        .reshaped({units, Shape::kAnySize});
+  Arrangement gemm_weight(const Shape& image) const {
+    if (image.rank() != 3) return {.order = {1, 0}};
+    const Shape& kernel = at(kernel_).variable.shape();
+    return {.split = {image[0], image[1], image[2], kernel[1]},
+            .order = {3, 2, 0, 1},
+            .joined = {kernel[1], kernel[0]}};
   }
 
   DenseOptions o_;

@@ -18,7 +18,27 @@ Tensor repeated(const Tensor& scale, int64_t count) {
   return result;
 }
 
+std::optional<Grid> grid_of(const QuantizeHook* hook,
+                            const Parameter& parameter) {
+  return hook == nullptr ? std::nullopt : hook->grid(parameter);
+}
+
 }  // namespace
+
+Tensor Arrangement::apply(const Tensor& value) const {
+  Tensor result = split.rank() > 0 ? value.reshaped(split) : value;
+  if (!order.empty()) result = result.transposed(order);
+  return joined.rank() > 0 ? result.reshaped(joined) : result;
+}
+
+Shape Arrangement::shape_of(const Shape& value) const {
+  if (joined.rank() > 0) return joined;
+  const Shape& taken = split.rank() > 0 ? split : value;
+  if (order.empty()) return taken;
+  std::vector<int64_t> dims;
+  for (const int axis : order) dims.push_back(taken[axis]);
+  return Shape(std::span<const int64_t>(dims));
+}
 
 int64_t OnnxValue::onnx_axis(int64_t axis) const {
   const int rank = shape.rank();
@@ -44,24 +64,36 @@ std::string EmitContext::weight(
     const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {
   const std::string name = layer_ + "/" + parameter.name;
   const Tensor& value = parameter.variable.value();
-  if (hook_ == nullptr) {
-    return builder_.add_initializer(name, arrange(value));
-  }
-  std::optional<Grid> grid = hook_->grid(parameter);
+  const std::optional<Grid> grid = grid_of(hook_, parameter);
   if (!grid) return builder_.add_initializer(name, arrange(value));
   const Tensor on_grid = dequantize(quantize(value, *grid), *grid);
-  const Tensor arranged = arrange(on_grid);
-  const std::string initializer = builder_.add_initializer(name, arranged);
-  grid->axis = onnx_axis;
-  if (grid->per_channel()) {
-    grid->scale = repeated(grid->scale, arranged.shape()[onnx_axis]);
+  return quantized_weight(name, arrange(on_grid), *grid, onnx_axis);
+}
+
+std::string EmitContext::weight(const Parameter& parameter,
+                                const Arrangement& stored, int onnx_axis) {
+  if (grid_of(hook_, parameter)) {
+    return weight(
+        parameter, [&](const Tensor& value) { return stored.apply(value); },
+        onnx_axis);
   }
-  return builder_.add_qdq(initializer, name, *grid);
+  return builder_.add_initializer(layer_ + "/" + parameter.name,
+                                  parameter.variable.value(), stored);
+}
+
+std::string EmitContext::quantized_weight(const std::string& name,
+                                          const Tensor& arranged, Grid grid,
+                                          int onnx_axis) {
+  const std::string initializer = builder_.add_initializer(name, arranged);
+  grid.axis = onnx_axis;
+  if (grid.per_channel()) {
+    grid.scale = repeated(grid.scale, arranged.shape()[onnx_axis]);
+  }
+  return builder_.add_qdq(initializer, name, grid);
 }
 
 std::string EmitContext::weight(const Parameter& parameter) {
-  return weight(
-      parameter, [](const Tensor& value) { return value; }, 0);
+  return weight(parameter, Arrangement(), 0);
 }
 
 std::string EmitContext::inner(std::string_view name, const std::string& x) {

@@ -104,11 +104,13 @@ class SeparableConvLayer final : public Layer {
     OnnxValue y = inputs[0];
     const std::string each = context.node(
         "Conv",
-        {y.name, context.weight(at(depthwise_), onnx_depthwise_weight, 0)},
+        {y.name, context.weight(at(depthwise_),
+                                onnx_depthwise_weight(at(depthwise_)), 0)},
         window_.onnx(y.shape, y.shape[-1]));
     std::vector<std::string> operands{
         context.inner(kSeparableInner, each),
-        context.weight(at(pointwise_), onnx_convolution_weight, 0)};
+        context.weight(at(pointwise_), onnx_convolution_weight(at(pointwise_)),
+                       0)};
     if (o_.use_bias) operands.push_back(context.weight(at(bias_)));
     y.shape = output_shape(std::array{y.shape});
     y.name = context.node("Conv", operands, pointwise().onnx(y.shape, 1));

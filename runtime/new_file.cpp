@@ -121,10 +121,11 @@ void keep_rights(int fd, const Status& old) {
 
 }  // namespace
 
-NewFile::NewFile(const fs::path& path, std::string_view contents)
+NewFile::NewFile(const fs::path& path,
+                 const std::function<void(const PutBytes& put)>& write)
     : to_(destination_of(path)) {
   if (to_.is_stream) {
-    waiting_ = contents;
+    write([this](std::string_view bytes) { waiting_ += bytes; });
     return;
   }
   // Nobody else may read what nobody else could before.
@@ -132,7 +133,7 @@ NewFile::NewFile(const fs::path& path, std::string_view contents)
       [&] { return fmt::format("writing '{}'", path.string()); },
       [&] { temporary_.emplace(to_.path, to_.replaced ? 0600 : 0666); });
   const int fd = temporary_->descriptor();
-  write_all(fd, contents, path);
+  write([&](std::string_view bytes) { write_all(fd, bytes, path); });
   if (to_.replaced) keep_rights(fd, *to_.replaced);
   if (::fsync(fd) != 0) fail(path, "write", errno);
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <sys/stat.h>
+
+#include <octet/runtime/file.h>
 
 #include "temporary_file.h"
 
@@ -22,8 +24,9 @@ class NewFile {
     bool is_stream = false;  ///< a pipe, device or open file: not replaced
   };
 
-  /// Throws: IoError.
-  NewFile(const std::filesystem::path& path, std::string_view contents);
+  /// Throws: IoError; what `write` throws.
+  NewFile(const std::filesystem::path& path,
+          const std::function<void(const PutBytes& put)>& write);
 
   /// Throws: IoError.
   void put_in_place();

@@ -10,13 +10,14 @@ FileSet::FileSet() = default;
 FileSet::~FileSet() = default;
 
 void FileSet::add(const fs::path& path, std::string_view contents) {
-  files_.push_back(std::make_unique<NewFile>(path, contents));
+  files_.push_back(std::make_unique<NewFile>(
+      path, [&](const PutBytes& put) { put(contents); }));
 }
 
 // What is on the disk after a power failure, too, is what was there at some
 // moment: each step is durable before the next one begins.
 void FileSet::commit(const fs::path& manifest, std::string_view contents) {
-  NewFile last(manifest, contents);
+  NewFile last(manifest, [&](const PutBytes& put) { put(contents); });
   last.remove_old();
   last.sync_name();
   for (const auto& file : files_) file->put_in_place();
@@ -27,7 +28,12 @@ void FileSet::commit(const fs::path& manifest, std::string_view contents) {
 }
 
 void write_file(const fs::path& path, std::string_view contents) {
-  NewFile file(path, contents);
+  write_file(path, [&](const PutBytes& put) { put(contents); });
+}
+
+void write_file(const fs::path& path,
+                const std::function<void(const PutBytes& put)>& write) {
+  NewFile file(path, write);
   file.put_in_place();
   file.sync_name();
 }

@@ -95,6 +95,7 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
     form.fold_batch_norm = false;
   }
   ExportedGraph exported = build_onnx(model, form);
+  fill_in(*exported.model.mutable_graph(), exported.large);
   check_onnx(exported.model);
   const GraphView view(exported.model.graph());
   const lint::LintGraph graph(view);

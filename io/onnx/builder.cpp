@@ -258,40 +258,74 @@ std::string GraphBuilder::add_node(std::string_view op_type,
   return output;
 }
 
-std::string GraphBuilder::add_initializer(std::string_view name,
-                                          const Tensor& value) {
-  const std::string wanted(name);
+onnx::TensorProto GraphBuilder::header_of(const std::string& name,
+                                          const Tensor& value,
+                                          const Shape& shape) {
   onnx::TensorProto tensor;
-  tensor.set_data_type(onnx_type(value.dtype(), wanted));
-  if (value.dtype() == DType::f32) check_finite(wanted, value);
-  const auto dims = value.shape().dims();
+  tensor.set_data_type(onnx_type(value.dtype(), name));
+  if (value.dtype() == DType::f32) check_finite(name, value);
+  const auto dims = shape.dims();
   tensor.mutable_dims()->Assign(dims.begin(), dims.end());
   initializer_bytes_ += value.bytes();
   if (initializer_bytes_ > std::numeric_limits<int32_t>::max()) {
     throw UnsupportedError(
         fmt::format("initializer '{}': expected weights below 2 GiB in all, "
                     "got more; external data is not supported",
-                    wanted));
+                    name));
   }
+  return tensor;
+}
+
+std::string GraphBuilder::put(const std::string& name,
+                              onnx::TensorProto tensor) {
+  tensor.set_name(unique_value(name));
+  const int index = graph_.initializer_size();
+  initializers_[name].push_back(index);
+  constants_[tensor.name()] = index;
+  *graph_.add_initializer() = std::move(tensor);
+  return graph_.initializer(index).name();
+}
+
+std::string GraphBuilder::add_initializer(std::string_view name,
+                                          const Tensor& value) {
+  const std::string wanted(name);
+  onnx::TensorProto tensor = header_of(wanted, value, value.shape());
   // ONNX' raw data is little-endian, as are the machines Octet runs on.
   tensor.set_raw_data(value.raw(), static_cast<size_t>(value.bytes()));
-  std::vector<int>& namesakes = initializers_[wanted];
-  for (const int index : namesakes) {
+  for (const int index : initializers_[wanted]) {
     const onnx::TensorProto& other = graph_.initializer(index);
     if (other.data_type() == tensor.data_type() &&
-        std::equal(dims.begin(), dims.end(), other.dims().begin(),
-                   other.dims().end()) &&
+        std::ranges::equal(other.dims(), tensor.dims()) &&
         other.raw_data() == tensor.raw_data()) {
       initializer_bytes_ -= value.bytes();
       return other.name();
     }
   }
-  tensor.set_name(unique_value(wanted));
-  const int index = graph_.initializer_size();
-  namesakes.push_back(index);
-  constants_[tensor.name()] = index;
-  *graph_.add_initializer() = std::move(tensor);
-  return graph_.initializer(index).name();
+  return put(wanted, std::move(tensor));
+}
+
+std::string GraphBuilder::add_initializer(std::string_view name,
+                                          const Tensor& value,
+                                          const Arrangement& stored) {
+  // Scales are fitted to biases, which are vectors, in the graph.
+  if (large_ == nullptr || value.bytes() < kLargeConstant ||
+      value.shape().rank() < 2) {
+    return add_initializer(name, stored.apply(value));
+  }
+  const std::string wanted(name);
+  onnx::TensorProto tensor =
+      header_of(wanted, value, stored.shape_of(value.shape()));
+  for (const int index : initializers_[wanted]) {
+    const auto other = large_->find(graph_.initializer(index).name());
+    if (other != large_->end() && other->second.value.raw() == value.raw() &&
+        other->second.stored == stored) {
+      initializer_bytes_ -= value.bytes();
+      return other->first;
+    }
+  }
+  const std::string added = put(wanted, std::move(tensor));
+  large_->emplace(added, LargeConstant{value, stored});
+  return added;
 }
 
 // ONNX saturates at the ends of int8 only.

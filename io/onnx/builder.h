@@ -18,6 +18,7 @@
 #include <octet/runtime/grid.h>
 #include <octet/runtime/tensor.h>
 
+#include "large_constants.h"
 #include "opsets.h"
 
 namespace octet::io {
@@ -26,9 +27,10 @@ class GraphBuilder final : public OnnxBuilder {
  public:
   /// Appends to `graph`, which must be empty and outlive the builder.
   /// Inputs and outputs of any batch have `batch` samples, 0: as many as come.
+  /// Large weights, where that is given, are left in `large`.
   explicit GraphBuilder(onnx::GraphProto& graph, int opset = kFirstOpsetWritten,
-                        int64_t batch = 0)
-      : graph_(graph), opset_(opset), batch_(batch) {}
+                        int64_t batch = 0, LargeConstants* large = nullptr)
+      : graph_(graph), opset_(opset), batch_(batch), large_(large) {}
 
   /// Keeps a name for the node that asks for it: another one's "_1", "_2", ...
   /// will not be it.
@@ -56,6 +58,8 @@ class GraphBuilder final : public OnnxBuilder {
   /// UnsupportedError for other types or from 2 GiB on.
   std::string add_initializer(std::string_view name,
                               const Tensor& value) override;
+  std::string add_initializer(std::string_view name, const Tensor& value,
+                              const Arrangement& stored) override;
   /// Where the grid is narrower than int8, activations are clipped to it
   /// first; constants are stored on the grid already.
   /// Throws: ValueError for an empty grid, a scale that is not finite and
@@ -68,12 +72,17 @@ class GraphBuilder final : public OnnxBuilder {
  private:
   std::string unique_value(const std::string& name);
   std::string unique_node(const std::string& name);
+  /// Type and dimensions of a constant, whose bytes count.
+  onnx::TensorProto header_of(const std::string& name, const Tensor& value,
+                              const Shape& shape);
+  std::string put(const std::string& name, onnx::TensorProto tensor);
   std::string clip_to(const std::string& value, const std::string& name,
                       const Grid& grid);
 
   onnx::GraphProto& graph_;
   int opset_;
   int64_t batch_;
+  LargeConstants* large_;
   std::unordered_set<std::string> node_names_, kept_;
   std::unordered_set<std::string> values_;
   // By the name asked for: indices of the initializers that have it.

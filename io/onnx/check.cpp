@@ -137,14 +137,18 @@ void check_onnx(onnx::ModelProto& model) {
   check_qdq(GraphView(model.graph()));
 }
 
-std::string serialize_onnx(const onnx::ModelProto& model) {
-  const size_t size = model.ByteSizeLong();
-  if (size > std::numeric_limits<int32_t>::max()) {
+void expect_below_2_gib(size_t bytes) {
+  if (bytes > std::numeric_limits<int32_t>::max()) {
     throw UnsupportedError(
         fmt::format("ONNX export: expected a model below 2 GiB, got {} bytes; "
                     "external data is not supported",
-                    size));
+                    bytes));
   }
+}
+
+std::string serialize_onnx(const onnx::ModelProto& model) {
+  const size_t size = model.ByteSizeLong();
+  expect_below_2_gib(size);
   std::string bytes;
   bytes.reserve(size);
   google::protobuf::io::StringOutputStream stream(&bytes);

@@ -1,6 +1,7 @@
 // ONNX models from outside and on their way out: parse, check, write.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -30,6 +31,9 @@ void check_onnx(onnx::ModelProto& model);
 
 /// The same without the rules of Q/DQ, for those who report what breaks them.
 void check_onnx_but_qdq(onnx::ModelProto& model);
+
+/// Throws: UnsupportedError for a file of 2 GiB or more.
+void expect_below_2_gib(size_t bytes);
 
 /// The file's bytes, the same for the same model.
 /// Throws: UnsupportedError from 2 GiB on.

@@ -300,7 +300,9 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   onnx::GraphProto& graph = *proto.mutable_graph();
   graph.set_name(model.name().empty() ? "model" : model.name());
 
-  GraphBuilder builder(graph, options.opset, options.batch);
+  // What changes weights once they are in the graph needs them there.
+  GraphBuilder builder(graph, options.opset, options.batch,
+                       options.float16 ? nullptr : &result.large);
   const ValueNames names = reserve_names(given, options, builder);
   Values values;
   std::vector<OnnxValue> inputs;
@@ -340,34 +342,39 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   return result;
 }
 
-OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
+/// Writes and checks; what throws keeps the file from its place.
+static OnnxReport write_checked(const Model& model, const OnnxOptions& options,
+                                const PutBytes& put) {
   return with_context(
       [&] {
         return fmt::format("in the ONNX export of model '{}'", model.name());
       },
       [&] {
         options.check();
-        OnnxFile file;
-        OnnxReport& report = file.report;
-        {
-          const ExportedGraph graph = build_onnx(model, options);
-          report.qdq_pairs = graph.qdq_pairs;
-          file.bytes = serialize_onnx(graph.model);
-        }
-        report.bytes = static_cast<int64_t>(file.bytes.size());
-        // What is checked is what a reader will get.
-        onnx::ModelProto copy = parse_onnx(file.bytes);
-        report.nodes = copy.graph().node_size();
-        check_onnx(copy);
-        return file;
+        ExportedGraph graph = build_onnx(model, options);
+        OnnxReport report;
+        report.qdq_pairs = graph.qdq_pairs;
+        report.nodes = graph.model.graph().node_size();
+        report.bytes = write_onnx(graph.model, graph.large, put);
+        check_onnx(graph.model);
+        return report;
       });
+}
+
+OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
+  OnnxFile file;
+  file.report = write_checked(
+      model, options, [&](std::string_view bytes) { file.bytes += bytes; });
+  return file;
 }
 
 OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
                        const OnnxOptions& options) {
-  const OnnxFile file = to_onnx(model, options);
-  write_file(path, file.bytes);
-  return file.report;
+  OnnxReport report;
+  write_file(path, [&](const PutBytes& put) {
+    report = write_checked(model, options, put);
+  });
+  return report;
 }
 
 }  // namespace octet::io

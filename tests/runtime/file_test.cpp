@@ -81,6 +81,24 @@ TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
   EXPECT_EQ(entries(folder.path()), 1);
 }
 
+TEST(WriteFile, WritesPieces) {
+  const TempFolder folder;
+  write_file(folder / "f", [](const PutBytes& put) {
+    put("one ");
+    put("");
+    put("two");
+  });
+  EXPECT_EQ(read_file(folder / "f"), "one two");
+  EXPECT_THROW(write_file(folder / "f",
+                          [](const PutBytes& put) {
+                            put("three");
+                            throw ValueError("no more");
+                          }),
+               ValueError);
+  EXPECT_EQ(read_file(folder / "f"), "one two");
+  EXPECT_EQ(entries(folder.path()), 1);
+}
+
 TEST(WriteFile, DoesNotReplaceAFolder) {
   const TempFolder folder;
   fs::create_directory(folder / "f");

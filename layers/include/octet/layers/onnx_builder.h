@@ -33,6 +33,19 @@ struct OnnxValue {
 /// A constant for each channel in the shape in which it broadcasts over `x`.
 Tensor beside_channels(const Tensor& per_channel, const OnnxValue& x);
 
+/// The elements of a tensor in another order: its axes are taken apart, put in
+/// order and joined again.
+struct Arrangement {
+  Shape split = {};             ///< taken apart; rank 0: as they are
+  std::vector<int> order = {};  ///< as Tensor::transposed(); empty: as they are
+  Shape joined = {};            ///< rank 0: as they are then
+
+  Tensor apply(const Tensor& value) const;
+  /// That of what apply() gives for a value of this shape.
+  Shape shape_of(const Shape& value) const;
+  bool operator==(const Arrangement&) const = default;
+};
+
 class OnnxBuilder {
  public:
   using Attribute =
@@ -48,6 +61,13 @@ class OnnxBuilder {
   /// Adds a constant (f32, i8, i64) and returns its name.
   virtual std::string add_initializer(std::string_view name,
                                       const Tensor& value) = 0;
+  /// The same of `stored.apply(value)`, which may be made as late as when the
+  /// file is written: large weights then are in memory once.
+  virtual std::string add_initializer(std::string_view name,
+                                      const Tensor& value,
+                                      const Arrangement& stored) {
+    return add_initializer(name, stored.apply(value));
+  }
   /// Adds QuantizeLinear and DequantizeLinear after `value`, sharing one
   /// scale and one int8 zero point, and returns the DQ's output. The axis is
   /// written for per-channel grids. The same value with the same grid gets
@@ -83,6 +103,8 @@ class EmitContext {
   std::string weight(const Parameter& parameter,
                      const std::function<Tensor(const Tensor&)>& arrange,
                      int onnx_axis);
+  std::string weight(const Parameter& parameter, const Arrangement& stored,
+                     int onnx_axis);
   /// The same for a vector that needs no rearranging.
   std::string weight(const Parameter& parameter);
 
@@ -106,6 +128,10 @@ class EmitContext {
   OnnxValue keras_order(const OnnxValue& value);
 
  private:
+  /// A weight on the grid, with Q and DQ behind it.
+  std::string quantized_weight(const std::string& name, const Tensor& arranged,
+                               Grid grid, int onnx_axis);
+
   OnnxBuilder& builder_;
   std::string layer_;
   const QuantizeHook* hook_;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,6 +39,13 @@ std::string read_part(const std::filesystem::path& path, int64_t offset,
 /// are written to as they are.
 /// Throws: IoError, also for folders, sockets and devices of blocks.
 void write_file(const std::filesystem::path& path, std::string_view contents);
+
+/// Takes the next bytes of a file.
+using PutBytes = std::function<void(std::string_view bytes)>;
+/// The same piece by piece: `write` gives them one after another, and the old
+/// file stays if it throws.
+void write_file(const std::filesystem::path& path,
+                const std::function<void(const PutBytes& put)>& write);
 
 /// Files that belong together, of which one, the manifest, tells that the set
 /// is whole. add() writes each out, but to no name; commit() removes the old
