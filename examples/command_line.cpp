@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/isa.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/printable.h>
@@ -20,6 +21,7 @@
 
 #include "completion.h"
 #include "job.h"
+#include "man_page.h"
 #include "program.h"
 
 namespace octet::program {
@@ -245,6 +247,23 @@ void CommandLine::add_completion_command() {
   command.add("shell", *shell, "bash, zsh or fish").required();
   command.set_footer(kCompletionHelp);
   command.when_chosen([this, shell] { print(completion(*app_, *shell)); });
+}
+
+void CommandLine::add_man_command() {
+  const auto folder = std::make_shared<std::string>();
+  Command command =
+      add_command("man", "Write manual pages of the program and its commands");
+  command.add("folder", *folder, "an existing folder, as .../share/man/man1")
+      .required();
+  command.set_footer(kManHelp);
+  command.when_chosen([this, folder] {
+    const std::vector<ManPage> pages = man_pages(*app_);
+    for (const ManPage& page : pages) {
+      write_file(std::filesystem::path(*folder) / page.file, page.text);
+    }
+    print(fmt::format("{}: {} pages, {} to {}\n", *folder, pages.size(),
+                      pages.front().file, pages.back().file));
+  });
 }
 
 void CommandLine::run_job() {

@@ -83,6 +83,8 @@ class CommandLine : public Command {
   void add_job_command();
   /// Adds `completion SHELL`, which prints a script of what there is.
   void add_completion_command();
+  /// Adds `man DIR`, which writes manual pages of what there is.
+  void add_man_command();
 
   /// Parses the command line and runs `body` or the command that was chosen.
   /// Returns the exit code: 0 done (or help was asked for), 1 an error, told

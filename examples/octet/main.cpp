@@ -25,5 +25,6 @@ int main(int argc, char** argv) {
   octet::program::add_report(program);
   program.add_job_command();
   program.add_completion_command();
+  program.add_man_command();
   return program.run(argc, argv);
 }

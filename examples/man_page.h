@@ -1,0 +1,27 @@
+// `man DIR`: manual pages from the descriptions of commands and options.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace octet::program {
+
+inline constexpr const char* kManHelp = R"(
+Examples:
+  octet man ~/.local/share/man/man1
+  man octet-train
+)";
+
+struct ManPage {
+  std::string file;  ///< "octet-train.1"
+  std::string text;  ///< in the macros of man(7)
+};
+
+/// That of the program first, then one for each of its commands.
+std::vector<ManPage> man_pages(const CLI::App& app);
+
+}  // namespace octet::program
