@@ -28,8 +28,8 @@ std::vector<std::string> words_of(const std::string& type) {
     const size_t end = std::min(type.find('|', at), type.size());
     const std::string word = type.substr(at, end - at);
     // SHARE|PATH are no words but what is to be put there.
-    if (word.empty() || (word[0] >= 'A' && word[0] <= 'Z')) return {};
-    words.push_back(word);
+    const bool upper = !word.empty() && word[0] >= 'A' && word[0] <= 'Z';
+    if (!upper) words.push_back(word);
     at = end + 1;
   }
   return words;

@@ -96,7 +96,9 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
   command
       .add("--preprocess", o.preprocess,
            "what bytes become: unit [0,1], none [0,255], and Keras' tf "
-           "[-1,1], torch and caffe [as the model was trained; else unit, "
+           "[-1,1], torch and caffe; MEAN/STD as PyTorch's Normalize, "
+           "0.1307/0.3081 or three of each [as the model was trained; else "
+           "unit, "
            "or none where it divides by itself]")
       .type("MODE");
   command.add_flag("--skip-corrupt", o.skip_corrupt,

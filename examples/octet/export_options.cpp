@@ -45,7 +45,7 @@ void add_export_options(Command& command, ExportOptions& o) {
            "the file takes bytes, [0,255], and makes of them what the model "
            "takes, by this mode; trained: the one in the model's own file "
            "[the file takes what the model takes]")
-      .type("trained|unit|tf|torch|caffe");
+      .type("trained|unit|tf|torch|caffe|MEAN/STD");
   command
       .add("--input-layout", o.input_layout,
            "nhwc: images with their channels last, as cameras give them, and a "

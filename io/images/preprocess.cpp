@@ -1,6 +1,7 @@
 #include "preprocess.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
+#include <octet/runtime/printable.h>
 
 namespace octet::io {
 namespace {
@@ -47,6 +49,48 @@ void apply(const Number* from, float* to, int64_t pixels, size_t channels,
   }
 }
 
+/// "0.485,0.456,0.406" in [least, most].
+std::vector<float> numbers_of(std::string_view list, std::string_view what,
+                              float least, float most) {
+  std::vector<float> numbers;
+  for (bool more = true; more;) {
+    const size_t end = std::min(list.find(','), list.size());
+    const std::string_view word = list.substr(0, end);
+    float number = 0;
+    const char* last = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), last, number);
+    // Written so that NaN is refused.
+    if (error != std::errc() || rest != last ||
+        !(number >= least && number <= most)) {
+      throw ValueError(fmt::format(
+          "preprocess: expected numbers from {:g} to 1 as {}, got '{}'. Hint: "
+          "MEAN/STD are of values in [0,1]; divide those of bytes by 255",
+          least, what, printable(word, 40)));
+    }
+    numbers.push_back(number);
+    more = end < list.size();
+    list.remove_prefix(more ? end + 1 : end);
+  }
+  return numbers;
+}
+
+Preprocess mean_and_deviation(std::string_view name, size_t slash) {
+  constexpr float kSmallest = 1e-3f;  // 1/255 makes bytes of them
+  Preprocess result;
+  result.mean = numbers_of(name.substr(0, slash), "mean", 0, 1);
+  result.scale = numbers_of(name.substr(slash + 1), "deviation", kSmallest, 1);
+  if (result.mean.size() != result.scale.size() && result.mean.size() != 1 &&
+      result.scale.size() != 1) {
+    throw ValueError(fmt::format(
+        "preprocess: expected as many numbers before '/' as behind it, got "
+        "'{}'",
+        printable(name, 80)));
+  }
+  for (float& mean : result.mean) mean *= 255;
+  for (float& scale : result.scale) scale = 1 / (255 * scale);
+  return result;
+}
+
 }  // namespace
 
 void check_preprocess(const Preprocess& preprocess, int64_t channels) {
@@ -71,9 +115,12 @@ Preprocess preprocess_mode(std::string_view name) {
   if (name == "caffe") {
     return {.mean = {103.939f, 116.779f, 123.68f}, .scale = {1}, .bgr = true};
   }
+  const size_t slash = name.find('/');
+  if (slash != std::string_view::npos) return mean_and_deviation(name, slash);
   const std::vector<std::string> names{"unit", "none", "tf", "torch", "caffe"};
-  throw ValueError(fmt::format("preprocess: expected a mode, got '{}'{}", name,
-                               suggest_names(name, names)));
+  throw ValueError(
+      fmt::format("preprocess: expected a mode, or MEAN/STD, got '{}'{}",
+                  printable(name, 80), suggest_names(name, names)));
 }
 
 Tensor preprocess_input(const Tensor& images, const Preprocess& preprocess) {

@@ -71,9 +71,34 @@ TEST(PreprocessInput, HasNumbersForEachChannelInTheOrderOfTheResult) {
             (std::vector<float>{2540, 126, -1.5f, 2020, 97, 7}));
 }
 
+TEST(PreprocessInput, TakesMeanAndDeviationAsTorchvisionDoes) {
+  const Tensor image = bytes_of_image();
+  EXPECT_EQ(
+      values(preprocess_input(image, "0.485,0.456,0.406/0.229,0.224,0.225")),
+      values(preprocess_input(image, "torch")));
+  const std::vector<float> halves = values(preprocess_input(image, "0.5/0.5"));
+  const std::vector<float> tf = values(preprocess_input(image, "tf"));
+  for (size_t i = 0; i < tf.size(); ++i) EXPECT_FLOAT_EQ(halves[i], tf[i]);
+  // (100 / 255 - 0.1307) / 0.3081
+  const Tensor grey = Tensor::full({1, 1, 1}, 100);
+  EXPECT_NEAR(values(preprocess_input(grey, "0.1307/0.3081"))[0], 0.8486104,
+              1e-6);
+  EXPECT_NO_THROW(preprocess_input(image, "0.5/0.2,0.3,0.4"));
+  EXPECT_NO_THROW(preprocess_input(image, "0.1,0.2,0.3/0.5"));
+  for (const char* refused :
+       {"/", "0.5/", "/0.5", "0.5/0", "0.5,/0.5", "123.675/58.395", "a/b",
+        "0.5/0.5/0.5", "0.5 /0.5", "-0.1/0.5", "nan/0.5", "0.5/inf",
+        "0.1,0.2/0.1,0.2,0.3"}) {
+    EXPECT_THROW(preprocess_mode(refused), ValueError) << refused;
+  }
+  EXPECT_THAT(error_of<ValueError>([] { preprocess_mode("123.675/58.395"); }),
+              HasSubstr("divide those of bytes by 255"));
+  EXPECT_THROW(preprocess_input(grey, "0.1,0.2,0.3/0.5"), ValueError);
+}
+
 TEST(PreprocessInput, RefusesWhatDoesNotFit) {
   EXPECT_THAT(error_of<ValueError>([] { preprocess_mode("imagenet"); }),
-              HasSubstr("expected a mode, got 'imagenet'"));
+              HasSubstr("expected a mode, or MEAN/STD, got 'imagenet'"));
   EXPECT_THAT(error_of<ValueError>([] { preprocess_mode("Caffe"); }),
               HasSubstr("'caffe'"));
   const Tensor grey = Tensor::zeros({2, 2, 1});

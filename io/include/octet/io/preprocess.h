@@ -21,9 +21,12 @@ struct Preprocess {
 
 /// Keras' modes: "tf" gives [-1,1]; "torch" what ImageNet's mean and deviation
 /// make of [0,1]; "caffe" blue, green, red less their mean. Besides "unit",
-/// [0,1], and "none", the numbers of the bytes.
+/// [0,1], and "none", the numbers of the bytes. "0.485,0.456,0.406/0.229,0.224,
+/// 0.225" (or "0.5/0.5", for all channels), without spaces, is what
+/// Normalize(mean, std) of torchvision makes of [0,1].
 /// Source: keras/src/applications/imagenet_utils.py, preprocess_input.
-/// Throws: ValueError for another name, with those there are.
+/// Throws: ValueError for another name, with those there are; for a mean
+/// outside of [0,1] or a deviation outside of [0.001,1].
 Preprocess preprocess_mode(std::string_view name);
 
 /// Shapes: u8 or f32 [...,c], of values in [0,255] -> f32 [...,c].
