@@ -14,6 +14,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/shape_hint.h>
+#include <octet/runtime/thread_modes.h>
 
 #include "input.h"
 #include "names.h"
@@ -242,13 +243,26 @@ std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
                                         Mode mode) {
   if (mode == Mode::inference) return run(inputs, {});
   expect_inputs(inputs.size());
+  expect_fitted_model();
   // Into a list of this pass, since parts of a batch may take turns.
   std::vector<Variable> losses;
-  const Rng pass = Rng(options_.seed).child("pass").child(training_passes_++);
+  const Rng pass = Rng(options_.seed).child("pass").child(training_.passes++);
   std::vector<Variable> outputs = run(
       inputs, {.training = true, .regularization_losses = &losses}, &pass, {});
-  regularization_losses_ = std::move(losses);
+  training_.regularization_losses = std::move(losses);
   return outputs;
+}
+
+// What passes in training move is known of the model that is cut in shards
+// alone.
+void Model::expect_fitted_model() const {
+  const void* fitted = thread_modes().model_in_shards;
+  if (fitted == nullptr || fitted == this) return;
+  throw UnsupportedError(fmt::format(
+      "model '{}': expected passes in training of the model that trains in "
+      "shards alone, got one of another. Hint: nest it in the graph, "
+      "model(tensor), or run it in inference",
+      name()));
 }
 
 Variable Model::operator()(const Variable& x, Mode mode) {
@@ -311,7 +325,7 @@ Variable Model::regularization_loss() const {
     include(octet::regularization_loss(p.variable, p.regularizer.l1,
                                        p.regularizer.l2));
   }
-  for (const Variable& part : regularization_losses_) include(part);
+  for (const Variable& part : training_.regularization_losses) include(part);
   return sum;
 }
 

@@ -52,6 +52,7 @@ FitRun::FitRun(Model& model, const Dataset& data, const FitOptions& options)
                           options.gradient_norm)),
       sums_(trained_),
       ranks_(options.communicator != nullptr ? *options.communicator : alone_) {
+  check_shard_sizes(model, options, batch_size_, data_.training.size());
   progress_.epochs = options.epochs;
   progress_.steps = (data_.training.size() - 1) / batch_size_ + 1;
   (void)loader(0);  // checks its options

@@ -215,6 +215,7 @@ bool begins(const Layer& layer) {
 
 void warn_of_scale_steps(const Model& model, const FitOptions& options) {
   const Config config = options.optimizer.config();
+  if (config.is_null()) return;  // a rule that does not say what it is
   const Config* found = config.find("class_name");
   if (found == nullptr) return;
   const std::string& name = found->as_string();
@@ -251,6 +252,44 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options) {
       "about that much whatever its gradient. Hint: SGD, "
       "ScaleRule::learned_log2, or a rate up to {:.1g}",
       number_text(rate), scale, smallest, name, kLargestShare * scale));
+}
+
+void check_shard_sizes(const Model& model, const FitOptions& options,
+                       int64_t batch, int64_t samples) {
+  const int64_t shards = shards_of(options);
+  if (shards == 1 ||
+      options.batch_statistics == BatchStatistics::synchronized) {
+    return;
+  }
+  const auto one_value = [](const auto& node) {
+    if (quant::float_layer(*node->layer).class_name() != "BatchNormalization" ||
+        !node->layer->trainable() || node->layer->statistics_frozen()) {
+      return false;
+    }
+    const Shape& x = node->shape;
+    return x.slice(1, x.rank() - 1).size() == 1;
+  };
+  const auto nodes = model.nodes();
+  const auto found = std::ranges::find_if(nodes, one_value);
+  if (found == nodes.end()) return;
+  constexpr std::string_view kHint =
+      "Hint: .batch_statistics = BatchStatistics::synchronized, fewer shards, "
+      "or larger batches";
+  if (batch < 2 * shards) {
+    throw ValueError(fmt::format(
+        "fit: expected shards of two samples or more, got {} shards of batches "
+        "of {}: '{}' takes each shard's mean and variance, of one value a "
+        "channel. {}",
+        shards, batch, (*found)->layer->name(), kHint));
+  }
+  const int64_t last = samples % batch;
+  if (last > 0 && last < 2 * shards) {
+    warn(fmt::format(
+        "fit: expected shards of two samples or more, got {} shards of the "
+        "last batch, which has {}: '{}' takes each shard's mean and variance, "
+        "of one value a channel. {}",
+        shards, last, (*found)->layer->name(), kHint));
+  }
 }
 
 void warn_of_slow_statistics(const Model& model, int64_t steps) {

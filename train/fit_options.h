@@ -34,6 +34,11 @@ int64_t shards_of(const FitOptions& options);
 /// Of batches of `data`. Throws: ValueError for one out of range.
 int64_t batch_size_of(const Dataset& data, const FitOptions& options);
 
+/// Throws: ValueError where batch normalization has one value of each channel
+/// in a shard, from which nothing is learned. Warns of it in the last batch.
+void check_shard_sizes(const Model& model, const FitOptions& options,
+                       int64_t batch, int64_t samples);
+
 /// What Progress::logs() names at the end of an epoch.
 std::vector<std::string> log_names(const TrainedOutputs& trained,
                                    bool validation, bool gradient_norm);

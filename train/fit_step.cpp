@@ -14,6 +14,7 @@
 #include "fit_run.h"
 #include "label_check.h"
 #include "shards/gradient_squares.h"
+#include "shards/together.h"
 
 namespace octet::train {
 
@@ -124,7 +125,9 @@ void FitRun::move_parameters() {
   if (options_.clip_norm > 0) {
     limit_gradients(owned, step_->gradient_norm(), options_.clip_norm);
   }
-  training_.optimizer().step(rate_factor_);
+  // An update rule of a user's own may throw, on the ranks whose parameters it
+  // does not like.
+  run_on_all(ranks_, [this] { training_.optimizer().step(rate_factor_); });
   step_->share();
 }
 

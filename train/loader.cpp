@@ -99,11 +99,12 @@ class Loader::Epoch {
     return augment(options_.augmentation, batch, stream_, first);
   }
 
- private:
+  /// Of each batch.
   int64_t own_shards() const {
     return last_shard(options_) - options_.first_shard;
   }
 
+ private:
   Dataset data_;
   LoaderOptions options_;
   std::vector<int64_t> order_;
@@ -151,7 +152,7 @@ Loader::Iterator Loader::from(int64_t batch) const {
   if (options.prefetch > 0 && batch < batches()) {
     prefetcher = std::make_shared<Prefetcher>(
         [epoch = epoch_](int64_t index) { return epoch->batch(index); }, batch,
-        batches(), options.prefetch, options.workers);
+        batches(), options.prefetch * epoch_->own_shards(), options.workers);
   }
   return {epoch_, std::move(prefetcher), batch};
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -16,7 +17,7 @@
 
 #include "../support.h"
 #include "blobs.h"
-#include "sharded_job.h"
+#include "custom_job.h"
 
 namespace octet::train {
 namespace {
@@ -36,10 +37,11 @@ class OwnLayer : public Layer {
 /// of the whole batch.
 class Centre final : public OwnLayer {
  public:
-  explicit Centre(bool synchronized) : synchronized_(synchronized) {}
+  explicit Centre(bool synchronized, bool trainable = false)
+      : synchronized_(synchronized), trainable_(trainable) {}
   std::string class_name() const override { return "Centre"; }
   void build(std::span<const Shape>) override {
-    mean_ = add_parameter("mean", {1}, {.trainable = false});
+    mean_ = add_parameter("mean", {1}, {.trainable = trainable_});
   }
   Variable forward(const ForwardContext& context,
                    std::span<const Variable> inputs) const override {
@@ -56,11 +58,12 @@ class Centre final : public OwnLayer {
         mean.mutable_value()[0] = static_cast<float>(sums[0] / sums[1]);
       }
     }
-    return subtract(inputs[0], mean);
+    return subtract(inputs[0], mean.detach());
   }
 
  private:
   bool synchronized_;
+  bool trainable_;
   size_t mean_ = 0;
 };
 
@@ -113,29 +116,6 @@ class Guarded final : public OwnLayer {
   size_t variance_ = 0;
 };
 
-using MakeLayer = std::function<std::shared_ptr<Layer>()>;
-
-Model network_with(const MakeLayer& make) {
-  const SymbolicTensor x = input({2});
-  SymbolicTensor y = LayerHandle(make())(Dense({.units = 3})(x));
-  y = BatchNormalization()(y);
-  y = LayerHandle(make())(Dense({.units = 4})(y));
-  return Model(x, Dense({.units = 2})(y), {.seed = 1});
-}
-
-std::vector<float> trained(const MakeLayer& make, int64_t shards,
-                           Communicator* ranks = nullptr) {
-  Model model = network_with(make);
-  fit(model, blobs(16),
-      {.epochs = 2,
-       .batch_size = 16,
-       .optimizer = SGD({.learning_rate = 0.1f}),
-       .shards = shards,
-       .batch_statistics = BatchStatistics::synchronized,
-       .communicator = ranks});
-  return weights_of(model);
-}
-
 /// The batch as a whole is the judge, and ranks give the bits of one process.
 void expect_whole_batch(const MakeLayer& make) {
   const std::vector<float> whole = trained(make, 1);
@@ -144,11 +124,7 @@ void expect_whole_batch(const MakeLayer& make) {
   for (size_t i = 0; i < whole.size(); ++i) {
     EXPECT_NEAR(expected[i], whole[i], 2e-5) << i;
   }
-  for (const int count : {2, 4}) {
-    on_ranks(count, [&](Communicator& rank) {
-      EXPECT_EQ(trained(make, 4, &rank), expected);
-    });
-  }
+  expect_equal_ranks(make, [](FitOptions&, Model&) {});
 }
 
 TEST(FitSynchronizedLayers, TakeStatisticsOverTheWholeBatch) {
@@ -167,6 +143,62 @@ TEST(FitSynchronizedLayers, AreRefusedWhereStatisticsMoveWithEachShard) {
                 HasSubstr("(Centre)"), HasSubstr("statistics per shard")))
           << count;
     });
+  }
+}
+
+/// A frozen layer, too, moves what it wants.
+TEST(FitSynchronizedLayers, MayMoveStatisticsWhereTheyAreFrozen) {
+  const Quiet quiet;
+  for (const bool synchronized : {false, true}) {
+    const MakeLayer make = [=] {
+      const auto layer = std::make_shared<Centre>(synchronized);
+      layer->set_trainable(false);
+      return layer;
+    };
+    expect_equal_ranks(make, per_shard);
+    if (synchronized) {
+      expect_whole_batch(make);
+      continue;
+    }
+    EXPECT_THAT(error_of<UnsupportedError>([&] { (void)trained(make, 4); }),
+                HasSubstr("to move once with a batch"));
+  }
+}
+
+TEST(FitShardsLayers, AreRefusedWhereAForwardPassMovesAParameter) {
+  const Quiet quiet;
+  const MakeLayer make = [] { return std::make_shared<Centre>(true, true); };
+  for (const Change& change :
+       {Change(per_shard), Change([](auto&, auto&) {})}) {
+    expect_refusal<UnsupportedError>(
+        "expected 'mean' to be moved by the optimizer", make, change);
+  }
+}
+
+/// Runs a model of its own in training, as Keras' self.bn = ... would be.
+class Inside final : public OwnLayer {
+ public:
+  Inside() {
+    const SymbolicTensor x = input({3});
+    inner_.emplace(x, BatchNormalization()(Dense({.units = 3})(x)));
+  }
+  std::string class_name() const override { return "Inside"; }
+  Variable forward(const ForwardContext& context,
+                   std::span<const Variable> inputs) const override {
+    if (inputs[0].shape()[-1] != 3 || !context.training) return inputs[0];
+    return (*inner_)(inputs[0], Mode::training);
+  }
+
+ private:
+  mutable std::optional<Model> inner_;
+};
+
+TEST(FitShardsLayers, AreRefusedWhereTheyTrainAnotherModel) {
+  const Quiet quiet;
+  const MakeLayer make = [] { return std::make_shared<Inside>(); };
+  for (const Change& change :
+       {Change(per_shard), Change([](auto&, auto&) {})}) {
+    expect_refusal<UnsupportedError>("got one of another", make, change);
   }
 }
 
@@ -246,18 +278,6 @@ TEST(FitSynchronizedLayers, AreNotBlamedForTheInputsOfOneShard) {
   const SymbolicTensor x = input({2});
   EXPECT_THAT(refusal(std::numeric_limits<float>::quiet_NaN(), x, x),
               HasSubstr("inputs: expected finite values"));
-}
-
-TEST(FitShards, RefuseStatisticsThatAreAveraged) {
-  const SymbolicTensor x = input({2});
-  Model model(x, Dense({.units = 2})(BatchNormalization({.name = "bn"})(x)));
-  model.layer("bn").average_statistics(true);
-  const FitOptions options{.batch_size = 16, .shards = 4};
-  EXPECT_THAT(error_of<ValueError>([&] { fit(model, blobs(16), options); }),
-              AllOf(HasSubstr("layer 'bn', which averages them"),
-                    HasSubstr("average_statistics(false)")));
-  model.layer("bn").average_statistics(false);
-  EXPECT_NO_THROW(fit(model, blobs(16), options));
 }
 
 }  // namespace

@@ -8,8 +8,10 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
+#include <octet/train/fit.h>
 #include <octet/train/optimizer.h>
 
+#include "blobs.h"
 #include "gradients.h"
 
 namespace octet::train {
@@ -312,6 +314,30 @@ TEST(AdamW, IsAdamWithDecay) {
   EXPECT_NE(run(AdamW()), run(Adam()));
   EXPECT_THROW(AdamW({.weight_decay = -1}), ValueError);
   EXPECT_THROW(AdamW({.beta1 = 1}), ValueError);
+}
+
+/// As train/README.md has it: it says nothing of itself.
+class SignRule final : public UpdateRule {
+ public:
+  int slots() const override { return 0; }
+  float learning_rate() const override { return 1e-3f; }
+  void update(std::span<float> value, std::span<const float> gradient,
+              std::span<Tensor>, float learning_rate,
+              int64_t /*step*/) const override {
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (gradient[i] != 0) {
+        value[i] -= std::copysign(learning_rate, gradient[i]);
+      }
+    }
+  }
+};
+
+TEST(CustomOptimizer, TrainsInAFit) {
+  Model model = small_network();
+  const History history =
+      fit(model, blobs(64),
+          {.epochs = 20, .optimizer = Optimizer(std::make_shared<SignRule>())});
+  EXPECT_LT(history.back().loss, history.front().loss);
 }
 
 }  // namespace

@@ -26,11 +26,16 @@ bool same_bits(std::span<const float> a, std::span<const float> b) {
 MovingState::MovingState(Model& model, BatchStatistics mode)
     : mode_(mode), sums_(add_sums) {
   std::unordered_set<uint64_t> known;
+  // Of frozen layers, too: those of a user's own may move them all the same.
   for (const auto& layer : model.layers()) {
-    if (!layer->trainable() || layer->statistics_frozen()) continue;
     for (const Parameter& p : layer->parameters()) {
-      if (p.trainable || p.variable.value().dtype() != DType::f32 ||
+      if (p.variable.value().dtype() != DType::f32 ||
           !known.insert(p.variable.id()).second) {
+        continue;
+      }
+      if (p.trainable) {
+        fixed_.push_back(
+            {p.variable, layer->describe(), p.name, p.variable.version()});
         continue;
       }
       statistics_.push_back({.variable = p.variable,
@@ -45,7 +50,7 @@ MovingState::MovingState(Model& model, BatchStatistics mode)
       const Variable scale = quantizer->moving_scale();
       if (scale && scale.requires_grad()) learning_.push_back(scale);
     } else if (quantizer->config().follows() && !quantizer->frozen()) {
-      following_.push_back({quantizer, quantizer->state(), {}, {}});
+      following_.push_back({quantizer, quantizer->state()});
     }
   }
 }
@@ -76,6 +81,24 @@ void MovingState::check_turn(bool first) {
   }
 }
 
+void MovingState::check_parameters() const {
+  for (const Fixed& each : fixed_) {
+    if (each.variable.version() != each.version) {
+      throw UnsupportedError(fmt::format(
+          "shards: expected '{}' to be moved by the optimizer alone, got a "
+          "forward pass that moves it, {}. Hint: `.trainable = false` for "
+          "statistics",
+          each.name, each.owner));
+    }
+    if (!each.variable.grad().empty()) {
+      throw UnsupportedError(fmt::format(
+          "shards: expected gradients of the loss alone, got one of '{}' from "
+          "another backward() in the pass, {}. Hint: one shard",
+          each.name, each.owner));
+    }
+  }
+}
+
 void MovingState::take(int64_t samples) {
   if (samples == 0) return sums_.push({});
   std::vector<double> sums;
@@ -88,7 +111,10 @@ void MovingState::take(int64_t samples) {
   }
   sums_.push(std::move(sums));
   for (Following& each : following_) {
-    if (each.first.is_null()) each.first = each.quantizer->state();
+    // A shard of zeros leaves the scale as it was.
+    const Config state = each.quantizer->state();
+    if (state == each.before) continue;
+    if (each.first.is_null()) each.first = state;
     if (const std::optional<float> scale = each.quantizer->scale()) {
       each.largest = std::max(each.largest.value_or(0), double{*scale});
     }
@@ -140,6 +166,7 @@ void MovingState::merge(std::vector<BytesReader>& ranks,
     assign(tree.take().value(), samples);
   }
   for (size_t i = 0; i < following_.size(); ++i) {
+    if (first[i].is_null()) first[i] = following_[i].before;
     if (largest[i] > 0) first[i].set("scale", largest[i]);
     following_[i].quantizer->restore(first[i]);
   }

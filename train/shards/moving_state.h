@@ -19,7 +19,8 @@ namespace octet::train {
 
 class MovingState {
  public:
-  /// Takes note of what `model` has now, before a batch.
+  /// Takes note of what `model` has now, before a batch, in which the optimizer
+  /// moves no parameter.
   MovingState(Model& model, BatchStatistics mode);
 
   /// Puts it back, before a shard that is a batch by itself.
@@ -27,6 +28,9 @@ class MovingState {
   /// After a turn of a shard that goes beside others: only the first one moves
   /// statistics. Throws: UnsupportedError if another one did.
   void check_turn(bool first);
+  /// After all shards of this rank: gradients went to their receiver, and no
+  /// parameter moved. Throws: UnsupportedError if it did.
+  void check_parameters() const;
   /// Takes what a shard of so many samples, or shards side by side, made of it;
   /// 0: there is none.
   void take(int64_t samples);
@@ -50,11 +54,17 @@ class MovingState {
     Tensor first = {};     // what the first shard left, empty: as before
     uint64_t version = 0;  // that was seen
   };
+  struct Fixed {
+    Variable variable;
+    std::string owner;
+    std::string name;
+    uint64_t version;
+  };
   struct Following {
     std::shared_ptr<quant::Quantizer> quantizer;
     Config before;
-    Config first;                   // after the first shard
-    std::optional<double> largest;  // scale
+    Config first = {};                   // after the first that it followed
+    std::optional<double> largest = {};  // scale
   };
 
   [[noreturn]] static void refuse(const Statistic& moved);
@@ -66,6 +76,7 @@ class MovingState {
   std::vector<Statistic> statistics_;
   std::vector<Following> following_;
   std::vector<Variable> learning_;
+  std::vector<Fixed> fixed_;  // parameters, which the optimizer moves
   FixedTree<std::vector<double>> sums_;
 };
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/thread_modes.h>
 
 #include "bytes.h"
 #include "cut.h"
@@ -34,6 +35,23 @@ std::vector<size_t> cut(std::span<const int64_t> offsets, size_t ranks) {
   begins.push_back(count);
   return begins;
 }
+
+/// Numbers of passes that a shard has for itself: a loss may run the model
+/// again.
+constexpr uint64_t kPasses = 1 << 16;
+
+/// While it lives, other models than this one take no passes in training.
+class InShards {
+ public:
+  explicit InShards(const Model& model)
+      : before_(std::exchange(thread_modes().model_in_shards, &model)) {}
+  ~InShards() { thread_modes().model_in_shards = before_; }
+  InShards(const InShards&) = delete;
+  InShards& operator=(const InShards&) = delete;
+
+ private:
+  const void* before_;
+};
 
 void write(BytesWriter& bytes, const BatchSums& sums) {
   bytes.add_value(sums.loss);
@@ -106,7 +124,8 @@ BatchSums ShardedStep::add_batch(int64_t samples, const Compute& compute) {
 BatchSums ShardedStep::compute_shard(int64_t shard, int64_t size,
                                      const Compute& compute) {
   // Random layers draw from streams that are numbered by the pass.
-  model_.set_training_passes(pass_ + static_cast<uint64_t>(shard));
+  model_.set_training_passes(pass_ + static_cast<uint64_t>(shard) * kPasses);
+  const InShards guard(model_);
   const GradientReceiver receive = [&](const Variable& leaf,
                                        const Tensor& gradient) {
     const auto place = place_of_.find(leaf.id());
@@ -141,6 +160,7 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
     return shard_size(samples, shards_, first_ + i);
   };
   std::vector<BatchSums> sums(static_cast<size_t>(last_ - first_));
+  std::vector<Model::TrainingState> training(static_cast<size_t>(busy));
   side_by_side_->run(
       busy,
       [&](int64_t i) {
@@ -148,6 +168,10 @@ std::vector<BatchSums> ShardedStep::compute_side_by_side(int64_t samples,
             compute_shard(first_ + i, size_of(i), compute);
       },
       [&](int64_t i) {
+        model_.swap_training_state(training[static_cast<size_t>(i)]);
+      },
+      [&](int64_t i) {
+        model_.swap_training_state(training[static_cast<size_t>(i)]);
         moving.check_turn(i == 0);
         if (exchange_) exchange_->progress();
       });
@@ -179,10 +203,11 @@ BatchSums ShardedStep::add_shards(int64_t samples, const Compute& compute) {
   } catch (...) {
     failed = std::current_exception();
   }
-  model_.set_training_passes(pass_ + static_cast<uint64_t>(shards_));
+  model_.set_training_passes(pass_ + static_cast<uint64_t>(shards_) * kPasses);
   if (exchange_) exchange_->finish();
   const std::vector<std::string> told = together(ranks_, [&] {
     if (failed) std::rethrow_exception(failed);
+    moving.check_parameters();
     BytesWriter bytes;
     for (const BatchSums& sums : of_shards) write(bytes, sums);
     moving.write(bytes);

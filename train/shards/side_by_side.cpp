@@ -84,6 +84,7 @@ SideBySide::SideBySide(Communicator& ranks, int64_t count) : ranks_(ranks) {
 SideBySide::~SideBySide() = default;
 
 void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
+                     const std::function<void(int64_t)>& before_turn,
                      const std::function<void(int64_t)>& after_turn) {
   const std::span parts = std::span(parts_).first(static_cast<size_t>(busy));
   for (const auto& part : parts) part->start(body);
@@ -91,6 +92,7 @@ void SideBySide::run(int64_t busy, const std::function<void(int64_t)>& body,
   // A turn of each part of this rank, and what they wait for then.
   const auto turn = [&] {
     for (const auto& part : parts) {
+      before_turn(part->part());
       part->resume();
       after_turn(part->part());
     }

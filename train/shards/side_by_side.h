@@ -23,9 +23,11 @@ class SideBySide {
   ~SideBySide();
 
   /// Runs `body(i)` for the first `busy` of them, which are parts of a batch.
-  /// After a turn of each calls `after_turn(i)`. Communicates.
+  /// Before a turn of each calls `before_turn(i)`, and `after_turn(i)` after
+  /// it, if that has not thrown. Communicates.
   /// Throws: on all ranks, what a body threw on one.
   void run(int64_t busy, const std::function<void(int64_t)>& body,
+           const std::function<void(int64_t)>& before_turn,
            const std::function<void(int64_t)>& after_turn);
 
  private:

@@ -151,8 +151,18 @@ class [[nodiscard]] Model {
 
   /// How many passes in training there were. Random layers draw from streams
   /// that are numbered by it: setting it back repeats them.
-  uint64_t training_passes() const { return training_passes_; }
-  void set_training_passes(uint64_t passes) { training_passes_ = passes; }
+  uint64_t training_passes() const { return training_.passes; }
+  void set_training_passes(uint64_t passes) { training_.passes = passes; }
+
+  /// What passes in training leave behind beside the layers.
+  struct TrainingState {
+    uint64_t passes = 0;
+    std::vector<Variable> regularization_losses = {};  ///< of the latest one
+  };
+  /// For parts of a batch that take turns, each with its own.
+  void swap_training_state(TrainingState& other) {
+    std::swap(training_, other);
+  }
 
   /// A table: name, class with its activation, output shape, parameters,
   /// multiply-adds; what is frozen, if something is; what each node reads,
@@ -185,6 +195,7 @@ class [[nodiscard]] Model {
   const std::shared_ptr<Layer>& find(std::string_view layer) const;
   void expect_one_output() const;
   void expect_inputs(size_t count) const;
+  void expect_fitted_model() const;
   /// `pass`: of the random streams of a pass in training, or null.
   std::vector<Variable> run(std::span<const Variable> inputs,
                             ForwardContext context, const Rng* pass,
@@ -202,9 +213,7 @@ class [[nodiscard]] Model {
   std::vector<Step> steps_;
   std::vector<size_t> input_slots_;
   std::vector<size_t> output_slots_;
-  uint64_t training_passes_ = 0;
-  // Of outputs, in the latest pass in training.
-  std::vector<Variable> regularization_losses_;
+  TrainingState training_;
   // The layers as they are called in other graphs.
   std::map<const Layer*, std::shared_ptr<Layer>> nested_;
 };

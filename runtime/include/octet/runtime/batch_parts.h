@@ -2,13 +2,15 @@
 // its parts go through a model side by side, in turns. Without it each part is
 // a batch by itself.
 //
-// A layer of your own that moves statistics in training takes them over all
-// parts, and the first one moves them:
+// A layer of your own that moves statistics in training, unless it is frozen,
+// takes them over all parts, and the first one moves them:
 //
 //   std::vector<double> sums = ...;  // of this part
 //   BatchParts* const parts = batch_parts();
 //   if (parts != nullptr) parts->sum(sums);
-//   if (parts == nullptr || parts->first()) at(mean_).variable.assign(...);
+//   if (trainable() && (parts == nullptr || parts->first())) {
+//     at(mean_).variable.assign(...);
+//   }
 #pragma once
 
 #include <cstdint>

@@ -7,11 +7,12 @@ namespace octet {
 class BatchParts;
 
 struct ThreadModes {
-  bool records = true;                ///< false within a NoGradGuard
-  bool eager = false;                 ///< EagerGuard
-  bool float_codes = false;           ///< FloatCodesGuard
-  bool serial = false;                ///< SerialGuard
-  BatchParts* batch_parts = nullptr;  ///< BatchPartsGuard
+  bool records = true;                    ///< false within a NoGradGuard
+  bool eager = false;                     ///< EagerGuard
+  bool float_codes = false;               ///< FloatCodesGuard
+  bool serial = false;                    ///< SerialGuard
+  BatchParts* batch_parts = nullptr;      ///< BatchPartsGuard
+  const void* model_in_shards = nullptr;  ///< that a fit computes shards of
 };
 
 /// Those of this thread, to read and to replace.

@@ -71,7 +71,7 @@ struct FitOptions {
   int64_t accumulate = 1;
   /// Random changes of the training batches; validation sees none.
   Augmentation augmentation = {};
-  int64_t prefetch = 0;  ///< batches made ahead; see LoaderOptions
+  int64_t prefetch = 0;  ///< whole batches made ahead; see LoaderOptions
   int64_t workers = 1;   ///< threads that make them ahead
   /// Where states of the fit are kept; io::checkpoint_folder makes one.
   std::shared_ptr<Checkpointer> checkpoints = {};

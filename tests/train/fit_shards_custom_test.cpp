@@ -1,0 +1,155 @@
+// Losses and update rules of a user's own in shards, and what shards refuse.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/quant.h>
+#include <octet/runtime/batch_parts.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+#include <octet/train/train.h>
+
+#include "blobs.h"
+#include "custom_job.h"
+
+namespace octet::train {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Variable class_loss(const Variable& y, const Batch& batch) {
+  return softmax_cross_entropy(y, batch.label(), {},
+                               {.reduction = Reduction::none});
+}
+
+MakeLayer dropout() {
+  return [] { return Dropout({.rate = 0.3f}).layer(); };
+}
+
+/// As R-Drop does: two passes with different masks.
+TEST(FitShardsLosses, MayRunTheModelAgain) {
+  const Quiet quiet;
+  const auto twice = [](FitOptions& options, Model& model) {
+    options.loss = Loss("twice", [&](const Variable& y, const Batch& batch) {
+      const Variable again = model(batch.input(), Mode::training);
+      return add(class_loss(y, batch), class_loss(again, batch));
+    });
+  };
+  expect_equal_ranks(dropout(), twice);
+  expect_equal_ranks(dropout(), [&](FitOptions& options, Model& model) {
+    twice(options, model);
+    per_shard(options, model);
+  });
+}
+
+/// A loss that waits for the others after the forward pass.
+TEST(FitShardsLosses, MayTakeSumsOverTheWholeBatch) {
+  const Quiet quiet;
+  const MakeLayer make = [] {
+    return ActivityRegularization({.l2 = 0.1f}).layer();
+  };
+  expect_equal_ranks(make, [](FitOptions& options, Model&) {
+    options.loss = Loss("met", [](const Variable& y, const Batch& batch) {
+      std::vector<double> samples{static_cast<double>(batch.size())};
+      if (BatchParts* parts = batch_parts()) parts->sum(samples);
+      return scale_shift(class_loss(y, batch),
+                         1 + 1 / static_cast<float>(samples[0]));
+    });
+  });
+}
+
+TEST(FitShardsLosses, AreRefusedWhereTheyRunBackward) {
+  const Quiet quiet;
+  const auto penalty = [](FitOptions& options, Model& model) {
+    per_shard(options, model);
+    options.loss = Loss("penalty", [&](const Variable& y, const Batch& batch) {
+      mean(square(model(batch.input(), Mode::training))).backward();
+      return class_loss(y, batch);
+    });
+  };
+  expect_refusal<UnsupportedError>(
+      "got one of 'kernel' from another backward()", dropout(), penalty);
+}
+
+/// Has something against small tensors.
+class Choosy final : public UpdateRule {
+ public:
+  int slots() const override { return 0; }
+  float learning_rate() const override { return 1e-3f; }
+  void update(std::span<float> value, std::span<const float> gradient,
+              std::span<Tensor>, float rate, int64_t) const override {
+    if (value.size() == 2) throw ValueError("update rule: expected a matrix");
+    for (size_t i = 0; i < value.size(); ++i) value[i] -= rate * gradient[i];
+  }
+};
+
+TEST(FitShardsOptimizer, ThrowsOnAllRanks) {
+  const Quiet quiet;
+  expect_refusal<ValueError>(
+      "expected a matrix", dropout(), [](FitOptions& options, Model&) {
+        options.optimizer = Optimizer(std::make_shared<Choosy>());
+      });
+}
+
+TEST(FitShards, NeedTwoValuesForTheirStatistics) {
+  const auto with_shards = [](int64_t batch, int64_t shards) {
+    Model model = network_with(dropout());
+    fit(model, blobs(18),
+        {.batch_size = batch, .verbose = false, .shards = shards});
+  };
+  EXPECT_THAT(error_of<ValueError>([&] { with_shards(8, 8); }),
+              AllOf(HasSubstr("expected shards of two samples or more"),
+                    HasSubstr("BatchStatistics::synchronized")));
+  std::string warned;
+  const WarningSink before =
+      set_warning_sink([&](std::string_view text) { warned += text; });
+  with_shards(16, 4);
+  set_warning_sink(before);
+  EXPECT_THAT(warned, HasSubstr("4 shards of the last batch, which has 2"));
+}
+
+/// Of a shard that is all zeros nothing is to be learned of the range.
+TEST(FitShards, LetScalesFollowTheShardsThatHaveValues) {
+  const Quiet quiet;
+  Tensor inputs = Tensor::zeros({16, 2});
+  for (size_t i = 0; i < 8; ++i) inputs.f32()[i] = 1;
+  const Dataset data(inputs, Tensor::zeros({16}, DType::i64));
+  const auto scale_of = [&](int64_t shards, Communicator* ranks = nullptr) {
+    const SymbolicTensor x = input({2});
+    Model model = quant::quantize_model(
+        Model(x, Dense({.units = 2})(x), {.seed = 1}),
+        {.activation = {.rule = quant::ScaleRule::last_value}});
+    const auto scales = quant::quantizers(model);
+    const auto found = std::ranges::find_if(
+        scales, [](const auto& each) { return each->config().follows(); });
+    (*found)->set_scale(5);
+    fit(model, data,
+        {.batch_size = 16, .shards = shards, .communicator = ranks});
+    return (*found)->scale().value();
+  };
+  const float whole = scale_of(1);
+  EXPECT_NEAR(whole, 1.0 / 127, 1e-6);
+  EXPECT_EQ(scale_of(8), whole);
+  on_ranks(2,
+           [&](Communicator& rank) { EXPECT_EQ(scale_of(8, &rank), whole); });
+}
+
+TEST(FitShards, RefuseStatisticsThatAreAveraged) {
+  const SymbolicTensor x = input({2});
+  Model model(x, Dense({.units = 2})(BatchNormalization({.name = "bn"})(x)));
+  model.layer("bn").average_statistics(true);
+  const FitOptions options{.batch_size = 16, .shards = 4};
+  EXPECT_THAT(error_of<ValueError>([&] { fit(model, blobs(16), options); }),
+              AllOf(HasSubstr("layer 'bn', which averages them"),
+                    HasSubstr("average_statistics(false)")));
+  model.layer("bn").average_statistics(false);
+  EXPECT_NO_THROW(fit(model, blobs(16), options));
+}
+
+}  // namespace
+}  // namespace octet::train
