@@ -269,7 +269,11 @@ void FitRun::run_epoch() {
     const int64_t last = first + std::min(options_.accumulate, steps - first);
     const int64_t together =
         std::min(last * batch_size_, size) - first * batch_size_;
-    if (i == first) choose_rate();
+    if (i == first) {
+      choose_rate();
+      // A callback may have run a backward pass of its own.
+      clear_gradients();
+    }
     const double loss = add_batch(next, samples, together);
     if (i + 1 == last) move_parameters();
 

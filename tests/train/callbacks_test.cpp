@@ -3,6 +3,7 @@
 #include <fstream>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,12 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/ops.h>
 #include <octet/train/callbacks.h>
 #include <octet/train/fit.h>
 
 #include "blobs.h"
+#include "weights.h"
 
 namespace octet::train {
 namespace {
@@ -270,6 +273,30 @@ TEST(CsvLog, RefusesAPathItCannotWriteBeforeTheTraining) {
   const Tensor& after =
       model.layer("hidden").parameter("kernel").variable.value();
   EXPECT_TRUE(std::ranges::equal(before.f32(), after.f32()));
+}
+
+/// As one that draws gradients would.
+class Differentiates final : public Callback {
+  void on_step(const Progress& progress) override {
+    Model& model = progress.training->model();
+    sum(model(Tensor::full({1, 2}, 3))).backward();
+  }
+};
+
+TEST(Callbacks, LeaveNoGradientInTheNextStep) {
+  const auto trained = [](Callbacks callbacks, std::optional<int64_t> shards) {
+    Model model = small_network();
+    fit(model, blobs(40),
+        {.epochs = 2,
+         .batch_size = 8,
+         .callbacks = std::move(callbacks),
+         .shards = shards});
+    return weights_of(model);
+  };
+  for (const int64_t shards : {1, 4}) {
+    EXPECT_EQ(trained({std::make_shared<Differentiates>()}, shards),
+              trained({}, shards));
+  }
 }
 
 }  // namespace
