@@ -2,6 +2,8 @@
 // goes on after its thread has done something else, takes its own along.
 #pragma once
 
+#include <octet/runtime/language.h>
+
 namespace octet {
 
 class BatchParts;

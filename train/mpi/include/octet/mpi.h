@@ -17,7 +17,9 @@ namespace octet::mpi {
 ///
 /// If an exception leaves its scope on this rank alone, the others would wait
 /// for it forever. So it waits for them for two seconds and then leaves MPI
-/// unfinished, whereupon mpirun ends them.
+/// unfinished, whereupon mpirun ends them. Make it inside of the try block that
+/// catches: an exception that is caught while it lives leaves the others
+/// waiting.
 class Communicator final : public train::Communicator {
  public:
   /// Throws: IoError if MPI cannot be begun; ValueError for a second one.
