@@ -145,10 +145,8 @@ std::string first_bad_parameter(const Model& model) {
 
 void expect_finite_inputs(const Batch& batch) {
   if (std::ranges::any_of(batch.inputs, not_finite)) {
-    throw ValueError(
-        fmt::format("inputs: expected finite values, got others. "
-                    "{}",
-                    kCheckTheData));
+    throw ValueError(fmt::format(
+        "inputs: expected finite values, got others. {}", kCheckTheData));
   }
 }
 
