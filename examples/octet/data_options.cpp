@@ -9,9 +9,10 @@
 #include <octet/io/checkpoint.h>
 #include <octet/io/npy.h>
 #include <octet/layers/model_data.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
-#include "named_files.h"
+#include "named_values.h"
 
 namespace octet::program {
 namespace {
@@ -50,7 +51,31 @@ bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
          opened.kind.find(".npy") != std::string::npos;
 }
 
-/// Of a model with several inputs: a file for each.
+io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
+  return {.image = target.image,
+          .preprocess =
+              o.preprocess.empty() ? std::nullopt : std::optional(o.preprocess),
+          .usual = target.usual,
+          // Of several inputs the others would move by a sample.
+          .corrupt = o.skip_corrupt && target.inputs.size() == 1
+                         ? io::CorruptFiles::skip
+                         : io::CorruptFiles::refuse};
+}
+
+/// Of a model with several outputs: those that --labels has a file for.
+std::vector<NamedTensor> named_labels(const DataOptions& o,
+                                      const DataTarget& target, int64_t count) {
+  const std::vector<std::string> files =
+      paths_for("--labels", o.labels, target.outputs);
+  std::vector<NamedTensor> labels;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (files[i].empty()) continue;
+    labels.emplace_back(target.outputs[i], io::read_labels(files[i], count));
+  }
+  return labels;
+}
+
+/// Of a model with several inputs or outputs: a file for each.
 io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
   const std::vector<std::string> files =
       paths_for("--data", o.paths, target.inputs);
@@ -61,20 +86,23 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
           "--data: expected a file for each of '{}', got none for '{}'",
           fmt::join(target.inputs, "', '"), target.inputs[i]));
     }
-    const Dataset one =
-        io::open_data(
-            files[i],
-            {.preprocess = o.preprocess.empty() ? std::nullopt
-                                                : std::optional(o.preprocess)})
-            .train;
+    const io::OpenedData opened =
+        io::open_data(files[i], open_options(o, target));
+    const Dataset& one = opened.train;
+    if (!o.labels.empty() && !one.label_specs().empty()) {
+      throw ValueError(
+          fmt::format("--labels: expected none beside the labels of {}, got "
+                      "'{}'",
+                      opened.kind, fmt::join(o.labels, "', '")));
+    }
     inputs.emplace_back(target.inputs[i], one.batch(0, one.size()).input());
   }
   const int64_t count = inputs[0].tensor.shape()[0];
-  return {.kind = ".npy files",
-          .train = o.labels.empty()
+  std::vector<NamedTensor> labels = named_labels(o, target, count);
+  return {.kind = files.size() == 1 ? "a .npy file" : ".npy files",
+          .train = labels.empty()
                        ? Dataset::unlabelled(std::move(inputs))
-                       : Dataset(std::move(inputs),
-                                 io::read_labels(o.labels, count))};
+                       : Dataset(std::move(inputs), std::move(labels))};
 }
 
 }  // namespace
@@ -89,9 +117,11 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
   command
       .add("--labels", o.labels,
            labels == LabelKinds::classes
-               ? "int64 [N], or [N,H,W] for each pixel: the classes of an x.npy"
+               ? "int64 [N], or [N,H,W] for each pixel: the classes of an "
+                 "x.npy; NAME=Y.npy for each of several outputs"
                : "int64 [N], or [N,H,W] for each pixel: the classes of an "
-                 "x.npy; float32 [N,...], its targets")
+                 "x.npy; float32 [N,...], its targets; NAME=Y.npy for each of "
+                 "several outputs")
       .type("Y.npy");
   command
       .add("--preprocess", o.preprocess,
@@ -113,6 +143,7 @@ std::string mode_of(const Model& model, const ModelSource& source) {
 DataTarget target_of(const Model& model, const ModelSource& source) {
   DataTarget target;
   target.inputs = input_names(model);
+  target.outputs = quant::output_names(model);
   target.trained = trained_mode(source);
   target.takes = mode_of(model, source);
   target.usual = target.takes.empty() ? "unit" : target.takes;
@@ -123,15 +154,18 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   return target;
 }
 
+std::vector<std::string> files_of(const ModelSource& model,
+                                  const DataOptions& options) {
+  std::vector<std::string> files = {model.what};
+  for (const std::string& value : options.labels) {
+    files.push_back(value);
+    const size_t end = value.find('=');
+    if (end != std::string::npos) files.push_back(value.substr(end + 1));
+  }
+  return files;
+}
+
 io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
-  if (target.inputs.size() != 1) return open_named(o, target);
-  const std::string path = paths_for("--data", o.paths, target.inputs)[0];
-  io::OpenOptions options{.labels = o.labels,
-                          .image = target.image,
-                          .usual = target.usual,
-                          .corrupt = o.skip_corrupt ? io::CorruptFiles::skip
-                                                    : io::CorruptFiles::refuse};
-  if (!o.preprocess.empty()) options.preprocess = o.preprocess;
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {
     warn(fmt::format(
@@ -139,7 +173,15 @@ io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
         "'{}'. Without the option it is as in training",
         target.trained, o.preprocess));
   }
-  return io::open_data(path, options);
+  if (target.inputs.size() != 1 ||
+      (target.outputs.size() != 1 && !o.labels.empty())) {
+    return open_named(o, target);
+  }
+  io::OpenOptions options = open_options(o, target);
+  if (!o.labels.empty()) {
+    options.labels = paths_for("--labels", o.labels, target.outputs)[0];
+  }
+  return io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
 }
 
 void check_classes(const Model& model, const ModelSource& source,

@@ -17,7 +17,8 @@ namespace octet::program {
 /// What data may be, for the ends of helps.
 inline constexpr const char* kDataHelp = R"(Data:
   x.npy           float32 [N,...] as the model sees it in use, images NHWC; with
-                  --labels y.npy, int64 [N]. Of several inputs NAME=x.npy each
+                  --labels y.npy, int64 [N]. Of several inputs NAME=x.npy each,
+                  of several outputs NAME=y.npy
   a folder with   a sub-folder of PNG or JPEG images for each class; or such
                   folders train and test (or validation, valid, val); the IDX
                   files of MNIST; CIFAR in its binary version; x_train.npy,
@@ -28,8 +29,8 @@ inline constexpr const char* kDataHelp = R"(Data:
 )";
 
 struct DataOptions {
-  std::vector<std::string> paths;  // one, or NAME=path
-  std::string labels;
+  std::vector<std::string> paths;   // one, or NAME=path
+  std::vector<std::string> labels;  // the same of the outputs
   std::string preprocess;
   bool skip_corrupt = false;
 };
@@ -43,6 +44,7 @@ void add_data_options(Command& command, DataOptions& options,
 /// What the data is to be for: the inputs of a model, by their names.
 struct DataTarget {
   std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
   Shape image;          ///< of the only one, a sample; else empty
   std::string trained;  ///< what its file says that bytes were, or ""
   std::string takes;    ///< as mode_of()
@@ -54,9 +56,13 @@ struct DataTarget {
 std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
 
-/// The data, checked against no model. Warns of another --preprocess than the
-/// model was trained with.
-/// Throws: as io::open_data(); ValueError as paths_for().
+/// The files of the model and of labels, which nothing may be written over.
+std::vector<std::string> files_of(const ModelSource& model,
+                                  const DataOptions& options);
+
+/// The data, checked against no model. Labels of several outputs have names.
+/// Warns of another --preprocess than the model was trained with. Throws: as
+/// io::open_data(); ValueError as paths_for().
 io::OpenedData open_data(const DataOptions& options, const DataTarget& target);
 
 /// The mode for the file of a model that saw the data: what bytes became; of

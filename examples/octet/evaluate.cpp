@@ -30,7 +30,7 @@ struct Options {
   ModelSource model;
   DataOptions data;
   std::string part = "auto";
-  std::string loss = "auto";
+  std::vector<std::string> loss;
   int64_t batch = 256;
   bool json = false;
 };
@@ -84,12 +84,12 @@ void evaluate(const Options& o) {
   const train::Evaluation result = train::evaluate(model, data, options);
   warn_of_guessing(o, model, result);
   if (o.json) {
-    Config config = to_config(result, by.loss.name());
+    Config config = to_config(result, by.name);
     config.set("model", o.model.what).set("data", opened.kind);
     print(io::to_json(config) + "\n");
     return;
   }
-  print(to_text(result, by.loss.name()));
+  print(to_text(result, by.name));
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "loss_options.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -8,90 +13,169 @@
 
 #include "../program.h"
 #include "choice.h"
+#include "named_values.h"
 
 namespace octet::program {
 namespace {
 
 enum class LossWord { automatic, classes, shares, binary, squared, absolute };
 
-train::Metrics class_metrics(const Model& model) {
-  constexpr int64_t kTop = 5;
-  train::Metrics metrics = {train::metrics::accuracy()};
-  if (model.outputs()[0].shape()[-1] > kTop) {
-    metrics.push_back(train::metrics::top_k_accuracy(kTop));
+constexpr std::array<std::pair<std::string_view, LossWord>, 6> kLossWords = {
+    {{"auto", LossWord::automatic},
+     {"cross_entropy", LossWord::classes},
+     {"categorical_cross_entropy", LossWord::shares},
+     {"binary_cross_entropy", LossWord::binary},
+     {"mean_squared_error", LossWord::squared},
+     {"mean_absolute_error", LossWord::absolute}}};
+
+LossWord word_of(const std::string& text) {
+  return text.empty() ? LossWord::automatic
+                      : choice<LossWord, 6>("--loss", text, kLossWords);
+}
+
+/// Of an output with so many numbers a sample, or a place of one.
+LossWord usual(int64_t width, const TensorSpec& labels) {
+  if (labels.dtype == DType::i64) {
+    return width == 1 ? LossWord::binary : LossWord::classes;
   }
+  throw ValueError(fmt::format(
+      "--loss: expected one for labels{} that are no classes but numbers "
+      "(float32), got none. Hint: --loss {}mean_squared_error, or "
+      "categorical_cross_entropy for shares of classes",
+      labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
+      labels.name.empty() ? "" : labels.name + "="));
+}
+
+train::Loss make_loss(LossWord word) {
+  using namespace train::losses;
+  switch (word) {
+    case LossWord::shares:
+      return categorical_cross_entropy();
+    case LossWord::binary:
+      return binary_cross_entropy();
+    case LossWord::squared:
+      return mean_squared_error();
+    case LossWord::absolute:
+      return mean_absolute_error();
+    default:
+      return sparse_categorical_cross_entropy();
+  }
+}
+
+/// Beside those of the loss.
+train::Metrics metrics_of(LossWord word, int64_t width) {
+  constexpr int64_t kTop = 5;
+  if (word != LossWord::classes && word != LossWord::shares) return {};
+  train::Metrics metrics = {train::metrics::accuracy()};
+  if (width > kTop) metrics.push_back(train::metrics::top_k_accuracy(kTop));
   return metrics;
 }
 
-LossWord usual(const Model& model, const Dataset& data) {
-  if (data.label_type() == DType::i64) {
-    return model.outputs()[0].shape()[-1] == 1 ? LossWord::binary
-                                               : LossWord::classes;
+/// For each output the place of its labels, if it has any.
+std::vector<std::optional<size_t>> label_places(
+    const std::vector<TensorSpec>& labels,
+    const std::vector<std::string>& outputs,
+    const std::vector<std::string>& words) {
+  std::vector<std::optional<size_t>> places(outputs.size());
+  if (outputs.size() == 1) {
+    places[0] = 0;
+    return places;
   }
-  throw ValueError(
-      "--loss: expected one for labels that are no classes but numbers "
-      "(float32), got none. Hint: --loss mean_squared_error, or "
-      "categorical_cross_entropy for shares of classes");
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto found = std::ranges::find(outputs, labels[i].name);
+    if (found != outputs.end()) {
+      places[static_cast<size_t>(found - outputs.begin())] = i;
+    }
+  }
+  if (labels.size() == 1 && labels[0].name.empty() &&
+      std::ranges::count(words, "") == std::ssize(words) - 1) {
+    const auto named = std::ranges::find_if_not(words, &std::string::empty);
+    places[static_cast<size_t>(named - words.begin())] = 0;
+  } else if (std::ranges::none_of(
+                 places, [](const auto& place) { return place.has_value(); })) {
+    throw ValueError(fmt::format(
+        "--loss: expected NAME=LOSS with one of '{}', to say of which output "
+        "the labels are, got none",
+        fmt::join(outputs, "', '")));
+  }
+  return places;
 }
 
 }  // namespace
 
-void add_loss_option(Command& command, std::string& loss) {
+void add_loss_option(Command& command, std::vector<std::string>& loss) {
   command
       .add("--loss", loss,
-           "auto, for labels that are classes: cross_entropy, or "
-           "binary_cross_entropy of a single output; for others "
+           "for labels that are classes cross_entropy, or "
+           "binary_cross_entropy of a single number; for others "
            "categorical_cross_entropy, binary_cross_entropy, "
-           "mean_squared_error or mean_absolute_error")
-      .type("NAME")
-      .show_default();
+           "mean_squared_error or mean_absolute_error; NAME=LOSS for each of "
+           "several outputs, whose losses are added [auto: what classes take]")
+      .type("LOSS");
 }
 
-Measured measured_by(const std::string& loss, const Model& model,
+Measured measured_by(const std::vector<std::string>& loss, const Model& model,
                      const Dataset& data) {
-  LossWord word =
-      choice<LossWord, 6>("--loss", loss,
-                          {{{"auto", LossWord::automatic},
-                            {"cross_entropy", LossWord::classes},
-                            {"categorical_cross_entropy", LossWord::shares},
-                            {"binary_cross_entropy", LossWord::binary},
-                            {"mean_squared_error", LossWord::squared},
-                            {"mean_absolute_error", LossWord::absolute}}});
-  if (model.outputs().size() != 1) {
-    throw ValueError(fmt::format(
-        "expected a model with one output, got '{}'. Hint: octet predict "
-        "--labels NAME=y.npy gives the accuracy of each",
-        fmt::join(quant::output_names(model), "', '")));
-  }
-  if (data.label_specs().empty()) {
+  const std::vector<std::string> outputs = quant::output_names(model);
+  const bool several = outputs.size() > 1;
+  const std::vector<std::string> words =
+      loss == std::vector<std::string>{"auto"}
+          ? std::vector<std::string>(outputs.size())
+          : values_for("--loss", "loss", loss, outputs);
+  for (const std::string& word : words) (void)word_of(word);
+  const std::vector<TensorSpec> labels = data.label_specs();
+  if (labels.empty()) {
     throw ValueError(
-        "--labels: expected a file for data without labels, got none");
+        several ? "--labels: expected NAME=FILE for data without labels, got "
+                  "none"
+                : "--labels: expected a file for data without labels, got "
+                  "none");
   }
-  if (word == LossWord::automatic) word = usual(model, data);
-  using namespace train::losses;
-  switch (word) {
-    case LossWord::classes:
-      return {sparse_categorical_cross_entropy(), class_metrics(model)};
-    case LossWord::shares:
-      return {categorical_cross_entropy(), class_metrics(model)};
-    case LossWord::binary:
-      return {binary_cross_entropy(), {}};
-    case LossWord::squared:
-      return {mean_squared_error(), {}};
-    default:
-      return {mean_absolute_error(), {}};
+  const auto places = label_places(labels, outputs, words);
+  std::vector<train::OutputLoss> losses;
+  std::vector<std::string> names;
+  train::Metrics metrics;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!places[i]) {
+      if (!words[i].empty()) {
+        throw ValueError(fmt::format(
+            "--loss: expected labels for output '{}', got none. Hint: --labels "
+            "{}=Y.npy",
+            outputs[i], outputs[i]));
+      }
+      warn(fmt::format("--labels: output '{}' has none and is left out",
+                       outputs[i]));
+      continue;
+    }
+    const int64_t width = model.outputs()[i].shape()[-1];
+    LossWord word = word_of(words[i]);
+    if (word == LossWord::automatic) word = usual(width, labels[*places[i]]);
+    const train::Loss made = make_loss(word);
+    metrics = metrics_of(word, width);
+    names.push_back(several ? fmt::format("{}: {}", outputs[i], made.name())
+                            : made.name());
+    if (!several) return {made, metrics, names[0]};
+    losses.emplace_back(outputs[i], made, 1.0f, metrics);
   }
+  return {std::move(losses), {}, fmt::format("{}", fmt::join(names, ", "))};
+}
+
+bool is_share(const std::string& metric) {
+  return metric.find("accuracy") != std::string::npos;
 }
 
 std::string to_text(const train::Evaluation& evaluation,
                     const std::string& loss) {
-  std::string text =
-      fmt::format("{:<18} {:.4f}  ({})\n", "loss", evaluation.loss, loss);
+  size_t width = std::string_view("top_5_accuracy").size();
   for (const train::MetricValue& metric : evaluation.metrics) {
-    const bool share = metric.name.find("accuracy") != std::string::npos;
-    text += share ? fmt::format("{:<18} {:.2f} %\n", metric.name,
-                                percent(metric.value))
-                  : fmt::format("{:<18} {:.4f}\n", metric.name, metric.value);
+    width = std::max(width, metric.name.size());
+  }
+  std::string text = fmt::format("{:<{}}  {:.4f}  ({})\n", "loss", width,
+                                 evaluation.loss, loss);
+  for (const auto& [name, value] : evaluation.metrics) {
+    text += is_share(name)
+                ? fmt::format("{:<{}}  {:.2f} %\n", name, width, percent(value))
+                : fmt::format("{:<{}}  {:.4f}\n", name, width, value);
   }
   return text;
 }
@@ -109,6 +193,10 @@ Config to_config(const train::Evaluation& evaluation, const std::string& loss) {
 
 std::function<double(const Model&, const Dataset&)> score_of(
     const Measured& by) {
+  if (by.loss.outputs().size() != 1) {
+    throw ValueError(
+        "expected a model with one output to judge by, got several");
+  }
   return [by](const Model& model, const Dataset& samples) {
     return train::evaluate(
                model, samples,

@@ -18,7 +18,7 @@
 
 #include "../program.h"
 #include "commands.h"
-#include "named_files.h"
+#include "named_values.h"
 #include "runnable.h"
 
 namespace octet::program {

@@ -72,9 +72,9 @@ std::string figures_text(const std::vector<Figures>& figures) {
     std::vector<std::string> cells = {
         row.what, fmt::format("{:.4f}", row.evaluation.loss)};
     for (const auto& metric : row.evaluation.metrics) {
-      cells.push_back(metric.name.find("accuracy") == std::string::npos
-                          ? fmt::format("{:.4f}", metric.value)
-                          : fmt::format("{:.2f} %", percent(metric.value)));
+      cells.push_back(is_share(metric.name)
+                          ? fmt::format("{:.2f} %", percent(metric.value))
+                          : fmt::format("{:.4f}", metric.value));
     }
     table.add_row(cells);
   }
@@ -139,7 +139,7 @@ void run_qat(Options o) {
   choose_policy(o.placement, o.file.target);
   if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
   check_output(o.output);
-  check_not_read(o.output, {o.model.what, o.data.labels});
+  check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   const train::QatPreset& preset = train::qat_preset(o.preset);
   if (o.training.threads > 0) {
@@ -199,7 +199,7 @@ void run_qat(Options o) {
   if (o.json) {
     Config config;
     for (const Figures& row : figures) {
-      config.set(row.what, to_config(row.evaluation, by.loss.name()));
+      config.set(row.what, to_config(row.evaluation, by.name));
     }
     config.set("judged_by", parts.validation ? "validation" : "training")
         .set("preset", std::string(preset.name))

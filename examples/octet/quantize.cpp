@@ -24,7 +24,7 @@
 #include "engine_files.h"
 #include "export_options.h"
 #include "loss_options.h"
-#include "named_files.h"
+#include "named_values.h"
 #include "placement_options.h"
 #include "read_model.h"
 #include "same_order.h"
@@ -117,9 +117,9 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
   if (o.calibration.samples > 0)
     options.methods.samples = o.calibration.samples;
   options.below_float = o.target < 0;
-  if (data.label_type() == DType::i64 && model.outputs().size() == 1 &&
+  if (model.outputs().size() == 1 && data.label_type() == DType::i64 &&
       model.outputs()[0].shape()[-1] == 1) {
-    options.score = score_of(measured_by("auto", model, data));
+    options.score = score_of(measured_by({}, model, data));
   }
   quant::Ladder ladder = quant::ptq_ladder(
       model, data, options.below_float ? kMayLose : o.target, options);
@@ -161,8 +161,11 @@ Compared compare(const Model& model, const Model& int8,
     }
   }
   result.sqnr = 10 * std::log10(signal / noise);
-  if (!result.samples.label_specs().empty() && model.outputs().size() == 1) {
-    const Measured by = measured_by("auto", model, result.samples);
+  const std::vector<TensorSpec> labels = result.samples.label_specs();
+  // Of a folder of images nobody knows which output they are of.
+  if (!labels.empty() &&
+      (model.outputs().size() == 1 || !labels[0].name.empty())) {
+    const Measured by = measured_by({}, model, result.samples);
     const train::EvaluateOptions options{
         .loss = by.loss, .metrics = by.metrics, .verbose = false};
     result.before = train::evaluate(model, result.samples, options);
@@ -176,13 +179,18 @@ std::string to_text(const Compared& c) {
       fmt::format("\non {} {} samples:  SQNR of the outputs {:.1f} dB\n",
                   c.samples.size(), c.others ? "other" : "of the", c.sqnr);
   if (!c.before) return text;
-  const auto row = [](const char* name, double before, double after) {
-    return fmt::format("  {:<16} float {:.2f} %, quantized {:.2f} %\n", name,
-                       percent(before), percent(after));
-  };
+  size_t width = std::string_view("top_5_accuracy").size();
+  for (const train::MetricValue& metric : c.before->metrics) {
+    width = std::max(width, metric.name.size());
+  }
   for (size_t i = 0; i < c.before->metrics.size(); ++i) {
-    text += row(c.before->metrics[i].name.c_str(), c.before->metrics[i].value,
-                c.after->metrics[i].value);
+    const auto& [name, before] = c.before->metrics[i];
+    const double after = c.after->metrics[i].value;
+    text += is_share(name)
+                ? fmt::format("  {:<{}}  float {:.2f} %, quantized {:.2f} %\n",
+                              name, width, percent(before), percent(after))
+                : fmt::format("  {:<{}}  float {:.4f}, quantized {:.4f}\n",
+                              name, width, before, after);
   }
   return text;
 }
@@ -205,18 +213,20 @@ Config to_config(const Compared& c) {
 /// Labels are there to judge by: classes alone can.
 void check_labels(const Options& o, const Dataset& data) {
   if (o.data.labels.empty() || data.label_specs().empty()) return;
-  const TensorSpec label = data.label_specs()[0];
-  if (label.dtype == DType::i64) return;
-  throw FormatError(fmt::format(
-      "'{}': expected int64 [N], the classes, got {} {}. Hint: leave --labels "
-      "out where the model is no classifier",
-      o.data.labels, to_string(label.dtype), label.shape.to_string()));
+  for (const TensorSpec& label : data.label_specs()) {
+    if (label.dtype == DType::i64) continue;
+    throw FormatError(fmt::format(
+        "'{}': expected int64 [N], the classes, got {} {}. Hint: leave "
+        "--labels out where the model is no classifier",
+        fmt::join(o.data.labels, "', '"), to_string(label.dtype),
+        label.shape.to_string()));
+  }
 }
 
 void quantize(Options o) {
   constexpr int64_t kUsual = 1024;
   check_output(o.output);
-  check_not_read(o.output, {o.model.what, o.data.labels});
+  check_not_read(o.output, files_of(o.model, o.data));
   check_method(o.calibration);
   (void)onnx_options(o.file, {});
   choose_policy(o.placement, o.file.target);

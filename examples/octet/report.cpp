@@ -49,7 +49,7 @@ struct Options {
   DataOptions data;
   std::string output;
   std::string target = "tensorrt10";
-  std::string loss = "auto";
+  std::vector<std::string> loss;
   std::string log;
   std::vector<std::string> commands;
   int64_t samples = 64;
@@ -135,8 +135,11 @@ void add_accuracy(const Options& o, const Model& model,
     report.notes.emplace_back("No accuracy: the data has no labels.");
     return;
   }
-  if (model.outputs().size() != 1) {
-    report.notes.emplace_back("No accuracy: the model has several outputs.");
+  if (model.outputs().size() != 1 && data.label_specs()[0].name.empty() &&
+      o.loss.empty()) {
+    report.notes.emplace_back(
+        "No accuracy: the labels could be of each of several outputs; --loss "
+        "NAME=LOSS says of which.");
     return;
   }
   const Measured by = measured_by(o.loss, model, data);
@@ -148,16 +151,17 @@ void add_accuracy(const Options& o, const Model& model,
     expected = train::evaluate(*reference, data_for("report", *reference, data),
                                options);
   }
-  const auto score = [&](const std::string& name, bool is_share) {
+  const auto score = [&](const std::string& name) {
     report.scores.push_back(
         {name, found.value(name),
          expected ? std::optional(expected->value(name)) : std::nullopt,
-         is_share});
+         is_share(name)});
   };
   for (const train::MetricValue& metric : found.metrics) {
-    score(metric.name, metric.name.find("accuracy") != std::string::npos);
+    score(metric.name);
   }
-  score("loss", false);
+  score("loss");
+  if (model.outputs().size() != 1) return;
   const int64_t classes = model.outputs()[0].shape()[-1];
   if (data.label_type() == DType::i64 && data.label_shape().rank() == 0 &&
       classes > 1) {
@@ -239,7 +243,8 @@ void add_noise(const Options& o, const Model& model,
 
 void make_report(const Options& o) {
   check_output(o.output);
-  check_not_read(o.output, {o.model.what, o.reference, o.data.labels, o.log});
+  check_not_read(o.output, files_of(o.model, o.data));
+  check_not_read(o.output, {o.reference, o.log});
   (void)io::lint_target(o.target);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);

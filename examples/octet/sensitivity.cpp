@@ -16,7 +16,7 @@
 #include "commands.h"
 #include "data_options.h"
 #include "loss_options.h"
-#include "named_files.h"
+#include "named_values.h"
 #include "placement_options.h"
 #include "read_model.h"
 
@@ -107,9 +107,9 @@ void sensitivity(Options o) {
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
   quant::SensitivityOptions options{.samples = o.measured};
-  if (judged.label_type() == DType::i64 && model.outputs().size() == 1 &&
+  if (model.outputs().size() == 1 && judged.label_type() == DType::i64 &&
       model.outputs()[0].shape()[-1] == 1) {
-    options.score = score_of(measured_by("auto", model, judged));
+    options.score = score_of(measured_by({}, model, judged));
   }
   const quant::Sensitivity result = quant::sensitivity(model, judged, options);
   print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());

@@ -159,7 +159,7 @@ std::string write_model(const Options& o, const Model& model,
 
 void train_model(const Options& o) {
   check_output(o.output);
-  check_not_read(o.output, {o.model.what, o.data.labels});
+  check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
@@ -197,7 +197,7 @@ void train_model(const Options& o) {
   if (o.json) {
     double seconds = 0;
     for (const auto& epoch : history) seconds += epoch.seconds;
-    Config config = to_config(result, by.loss.name());
+    Config config = to_config(result, by.name);
     config.set("judged_by", parts.validation ? "validation" : "training")
         .set("training_samples", parts.training.size())
         .set("epochs", o.training.epochs)
@@ -219,7 +219,7 @@ void train_model(const Options& o) {
                     parts.validation
                         ? std::to_string(judged.size())
                         : "training data itself, as there is no other,"));
-  print(to_text(result, by.loss.name()));
+  print(to_text(result, by.name));
   print(written + "\n");
 }
 

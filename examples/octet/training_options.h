@@ -26,7 +26,7 @@ struct TrainingOptions {
   std::string augment = "";     // "flip,crop"
   std::string validation = "";  // a share, or a path; "": what the data has
   std::string log = "";         // a CSV file
-  std::string loss = "auto";
+  std::vector<std::string> loss = {};  // see add_loss_option()
   int64_t seed = 1;
   int64_t threads = 0;  // 0: all cores
   CheckpointOptions checkpoint = {};

@@ -115,12 +115,69 @@ TEST_F(OctetEvaluate, RefusesWhatHasNoAnswer) {
               HasSubstr("[28,28,1]"));
   EXPECT_THAT(refusal("same.h5", "--data x.npy --labels y.npy --part test"),
               HasSubstr("data in two parts"));
-  const auto x = input({7}, "x");
-  io::save_model(
-      Model({x}, {Flatten({.name = "a"})(x), Flatten({.name = "b"})(x)}),
-      folder_ / "two.h5");
+}
+
+/// The logits twice, as outputs a and b.
+class OctetEvaluateTwo : public OctetEvaluate {
+ protected:
+  OctetEvaluateTwo() {
+    const auto x = input({7}, "x");
+    const Model two({x},
+                    {Flatten({.name = "a"})(x), Flatten({.name = "b"})(x)});
+    io::save_model(two, folder_ / "two.h5");
+    io::write_npy(folder_ / "t.npy", Tensor::zeros({3, 7}));
+  }
+};
+
+TEST_F(OctetEvaluateTwo, AddsTheLossesOfOutputsByTheirNames) {
+  double sum = 0;
+  for (int i = 0; i < 7; ++i) sum += std::exp(i / 2.0);
+  const double loss = std::log(sum) - (3.0 + 2.5 + 0.5) / 3;
+  // Names in an order of their own.
+  const CommandResult r =
+      run("two.h5",
+          "--data x.npy --labels b=t.npy --labels a=y.npy --json --loss "
+          "b=mean_squared_error");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output);
+  EXPECT_NEAR(result.at("a_loss").as_number(), loss, 1e-6);
+  EXPECT_NEAR(result.at("b_loss").as_number(), 3.25, 1e-6);
+  EXPECT_NEAR(result.at("loss").as_number(), loss + 3.25, 1e-6);
+  EXPECT_NEAR(result.at("a_accuracy").as_number(), 1.0 / 3, 1e-9);
+  EXPECT_NEAR(result.at("a_top_5_accuracy").as_number(), 2.0 / 3, 1e-9);
+  EXPECT_THAT(result.at("loss_name").as_string(),
+              AllOf(HasSubstr("a: "), HasSubstr("b: mean_squared_error")));
+}
+
+TEST_F(OctetEvaluateTwo, SaysWhichOutputIsLeftOut) {
+  const CommandResult r = run("two.h5", "--data x.npy --labels b=y.npy");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("output 'a' has none"),
+                              HasSubstr("accuracy"), HasSubstr("33.33 %")));
+}
+
+TEST_F(OctetEvaluateTwo, RefusesLabelsThatCouldBeOfEither) {
   EXPECT_THAT(refusal("two.h5", "--data x.npy --labels y.npy"),
-              AllOf(HasSubstr("one output"), HasSubstr("octet predict")));
+              AllOf(HasSubstr("NAME=FILE"), HasSubstr("'a', 'b'")));
+  EXPECT_THAT(refusal("two.h5", "--data x.npy --labels c=y.npy"),
+              HasSubstr("'a', 'b'"));
+  EXPECT_THAT(
+      refusal("two.h5", "--data x.npy --labels a=y.npy --labels a=y.npy"),
+      HasSubstr("one file for 'a', got two"));
+  EXPECT_THAT(refusal("two.h5", "--data x.npy"), HasSubstr("NAME=FILE"));
+  EXPECT_THAT(refusal("two.h5", "--data x.npy --labels b=t.npy"),
+              HasSubstr("--loss b=mean_squared_error"));
+  EXPECT_THAT(refusal("two.h5",
+                      "--data x.npy --labels a=y.npy --loss "
+                      "b=mean_squared_error"),
+              HasSubstr("--labels b=Y.npy"));
+  EXPECT_THAT(refusal("two.h5",
+                      "--data x.npy --labels a=y.npy --loss "
+                      "mean_squared_error"),
+              HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(refusal("two.h5",
+                      "--data x.npy --labels a=y.npy --loss a=cross_entropie"),
+              HasSubstr("cross_entropy"));
 }
 
 }  // namespace

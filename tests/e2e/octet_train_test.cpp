@@ -63,6 +63,46 @@ class OctetTrain : public ::testing::Test {
   TempFolder folder_;
 };
 
+/// A second output that gives the first coordinate back.
+TEST_F(OctetTrain, TrainsQuantizesAndFineTunesSeveralOutputs) {
+  const auto x = input({2}, "x");
+  const auto h = Dense({.units = 8, .name = "h"})(x);
+  io::save_model(Model({x}, {Dense({.units = 3, .name = "kind"})(h),
+                             Dense({.units = 1, .name = "left"})(x)}),
+                 folder_ / "two.h5");
+  const Tensor points = io::read_npy(folder_ / "x_train.npy");
+  Tensor left({90, 1});
+  for (size_t i = 0; i < 90; ++i) left.f32()[i] = points.f32()[2 * i];
+  io::write_npy(folder_ / "left.npy", left);
+  const std::string data =
+      "--data x_train.npy --labels left=left.npy --labels kind=y_train.npy "
+      "--loss left=mean_squared_error --batch 16 --json ";
+  const CommandResult trained =
+      run("two.h5 -o out.h5 --epochs 80 --rate 0.05 --validation 0 " + data);
+  ASSERT_EQ(trained.exit_code, 0) << trained.output;
+  const Config result = io::from_json(trained.output);
+  EXPECT_GT(result.at("kind_accuracy").as_number(), 0.95);
+  EXPECT_LT(result.at("left_loss").as_number(), 0.05);
+  const auto octet = [&](const std::string& command) {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, command));
+  };
+  const CommandResult tuned =
+      octet("qat out.h5 -o int8.onnx --epochs 1 --validation 0 " + data);
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.output;
+  EXPECT_GT(io::from_json(tuned.output)
+                .at("fine-tuned")
+                .at("kind_accuracy")
+                .as_number(),
+            0.9);
+  const CommandResult quantized = octet(
+      "quantize out.h5 -o ptq.onnx --data x_train.npy --labels "
+      "kind=y_train.npy");
+  ASSERT_EQ(quantized.exit_code, 0) << quantized.output;
+  EXPECT_THAT(quantized.output, AllOf(HasSubstr("output 'left' has none"),
+                                      HasSubstr("accuracy")));
+}
+
 TEST_F(OctetTrain, LearnsAndSaysHowWell) {
   const CommandResult r =
       run("in.h5 --data . --epochs 40 --rate 0.05 --batch 16 -o out.h5 --json");

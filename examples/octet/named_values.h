@@ -1,5 +1,5 @@
-// Files for the inputs and outputs of a model, as options give them: a path, or
-// NAME=path where a model has several.
+// Values of options for the inputs and outputs of a model: files as a path, or
+// NAME=path where a model has several, and other words the same way.
 #pragma once
 
 #include <string>
@@ -15,5 +15,11 @@ namespace octet::program {
 std::vector<std::string> paths_for(std::string_view option,
                                    const std::vector<std::string>& values,
                                    const std::vector<std::string>& names);
+
+/// The same for values that are not files, called `what` in messages.
+std::vector<std::string> values_for(std::string_view option,
+                                    std::string_view what,
+                                    const std::vector<std::string>& values,
+                                    const std::vector<std::string>& names);
 
 }  // namespace octet::program

@@ -1,4 +1,4 @@
-#include "named_files.h"
+#include "named_values.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -27,6 +27,13 @@ size_t name_of(const std::string& value,
 std::vector<std::string> paths_for(std::string_view option,
                                    const std::vector<std::string>& values,
                                    const std::vector<std::string>& names) {
+  return values_for(option, "file", values, names);
+}
+
+std::vector<std::string> values_for(std::string_view option,
+                                    std::string_view what,
+                                    const std::vector<std::string>& values,
+                                    const std::vector<std::string>& names) {
   std::vector<std::string> paths(names.size());
   for (const std::string& value : values) {
     size_t which = name_of(value, names);
@@ -39,17 +46,17 @@ std::vector<std::string> paths_for(std::string_view option,
                        value.substr(0, end).find('/') != std::string::npos ||
                        std::filesystem::exists(value, ignored));
     if (!named && !path) {
-      throw ValueError(
-          fmt::format("{}: expected NAME=FILE with one of '{}', got '{}'{}",
-                      option, fmt::join(names, "', '"), value,
-                      end == std::string::npos
-                          ? ""
-                          : suggest_names(value.substr(0, end), names)));
+      throw ValueError(fmt::format(
+          "{}: expected NAME={} with one of '{}', got '{}'{}", option,
+          what == "file" ? "FILE" : "VALUE", fmt::join(names, "', '"), value,
+          end == std::string::npos
+              ? ""
+              : suggest_names(value.substr(0, end), names)));
     }
     if (!named) which = 0;
     if (!paths[which].empty()) {
-      throw ValueError(fmt::format("{}: expected one file for '{}', got two",
-                                   option, names[which]));
+      throw ValueError(fmt::format("{}: expected one {} for '{}', got two",
+                                   option, what, names[which]));
     }
     paths[which] = named ? value.substr(names[which].size() + 1) : value;
   }
