@@ -225,6 +225,7 @@ OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
     p.b = c.weights + k * c.panel_rows + c.first_row * width;
     p.b_step = width;
     p.b_segment = c.steps * width;
+    p.b_ahead = kWeightsAhead<CodeWord>;
     p.segments = c.segment_count;
     p.steps = c.steps;
     p.start = c.start + k;

@@ -176,6 +176,7 @@ OCTET_INLINE Tile tile_of(const Product& c, int64_t k, int width) {
   p.b = c.weights + k * c.panel_rows + c.first_row * width;
   p.b_step = width;
   p.b_segment = c.steps * width;
+  p.b_ahead = kWeightsAhead<float>;
   p.segments = c.segment_count;
   p.steps = c.steps;
   return p;

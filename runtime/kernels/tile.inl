@@ -15,9 +15,15 @@ struct Factors {
   const Element* b;
   int64_t b_step;
   int64_t b_segment;
+  int64_t b_ahead;  // elements from those that are fetched early, or 0
   int64_t segments;
   int64_t steps;
 };
+
+// Weights of large layers come from memory, page after page of 4 KiB: what is
+// 16 KiB ahead is fetched into the second-level cache.
+template <class Element>
+constexpr int64_t kWeightsAhead = 16384 / sizeof(Element);
 
 OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
   sum += x * weights;
@@ -68,9 +74,12 @@ template <class Vector, int T, int V, class Element>
 OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
                                   Accumulators<Vector, T, V>& acc) {
   constexpr int kPointers = (T + 3) / 4;
+  constexpr int kLine = 64 / sizeof(Element);
+  constexpr int kLines = (V * kLanes + kLine - 1) / kLine;
   const int64_t row = p.a_row;
   const int64_t a_step = p.a_step;
   const int64_t b_step = p.b_step;
+  const int64_t b_ahead = p.b_ahead;
   const int64_t steps = p.steps;
   for (int64_t s = 0; s < p.segments; ++s) {
     const Element* a =
@@ -84,6 +93,9 @@ OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
       Vector weights[V];
       unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
         weights[v] = load<Vector>(b + v * kLanes);
+      });
+      unroll<kLines>([&](auto i) OCTET_INLINE_LAMBDA {
+        __builtin_prefetch(b + b_ahead + i * kLine, 0, 2);
       });
       unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
         const Element x = at[t / 4][(t % 4) * row];
