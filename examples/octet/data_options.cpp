@@ -222,8 +222,8 @@ std::string describe(std::string_view part, const Dataset& data,
                      const DataTarget& target) {
   const std::vector<TensorSpec> specs = data.input_specs();
   return fmt::format(
-      "{} {} {} of {}{}\n", data.size(), part,
-      specs.size() == 1 ? specs[0].shape.to_string() : "samples", opened.kind,
+      "{} {}{} of {}{}\n", data.size(), part,
+      specs.size() == 1 ? " " + specs[0].shape.to_string() : "", opened.kind,
       has_floats(opened, options)
           ? ""
           : fmt::format(", bytes as '{}'",
