@@ -78,8 +78,7 @@ void evaluate(const Options& o) {
   const Measured by = measured_by(o.loss, model, samples);
   const Dataset data = data_for("evaluate", model, samples);
   if (!o.json) print(describe(name, data, opened, o.data, target));
-  train::EvaluateOptions options{
-      .batch_size = o.batch, .loss = by.loss, .metrics = by.metrics};
+  train::EvaluateOptions options{.batch_size = o.batch, .loss = by.loss};
   if (o.json) options.verbose = false;
   const train::Evaluation result = train::evaluate(model, data, options);
   warn_of_guessing(o, model, result);

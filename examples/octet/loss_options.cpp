@@ -134,7 +134,6 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
   const auto places = label_places(labels, outputs, words);
   std::vector<train::OutputLoss> losses;
   std::vector<std::string> names;
-  train::Metrics metrics;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!places[i]) {
       if (!words[i].empty()) {
@@ -151,25 +150,29 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
     LossWord word = word_of(words[i]);
     if (word == LossWord::automatic) word = usual(width, labels[*places[i]]);
     const train::Loss made = make_loss(word);
-    metrics = metrics_of(word, width);
     names.push_back(several ? fmt::format("{}: {}", outputs[i], made.name())
                             : made.name());
-    if (!several) return {made, metrics, names[0]};
-    losses.emplace_back(outputs[i], made, 1.0f, metrics);
+    losses.emplace_back(several ? outputs[i] : "", made, 1.0f,
+                        metrics_of(word, width));
   }
-  return {std::move(losses), {}, fmt::format("{}", fmt::join(names, ", "))};
+  return {std::move(losses), fmt::format("{}", fmt::join(names, ", "))};
 }
 
 bool is_share(const std::string& metric) {
   return metric.find("accuracy") != std::string::npos;
 }
 
-std::string to_text(const train::Evaluation& evaluation,
-                    const std::string& loss) {
+size_t name_width(const std::vector<train::MetricValue>& metrics) {
   size_t width = std::string_view("top_5_accuracy").size();
-  for (const train::MetricValue& metric : evaluation.metrics) {
+  for (const train::MetricValue& metric : metrics) {
     width = std::max(width, metric.name.size());
   }
+  return width;
+}
+
+std::string to_text(const train::Evaluation& evaluation,
+                    const std::string& loss) {
+  const size_t width = name_width(evaluation.metrics);
   std::string text = fmt::format("{:<{}}  {:.4f}  ({})\n", "loss", width,
                                  evaluation.loss, loss);
   for (const auto& [name, value] : evaluation.metrics) {
@@ -198,9 +201,7 @@ std::function<double(const Model&, const Dataset&)> score_of(
         "expected a model with one output to judge by, got several");
   }
   return [by](const Model& model, const Dataset& samples) {
-    return train::evaluate(
-               model, samples,
-               {.loss = by.loss, .metrics = by.metrics, .verbose = false})
+    return train::evaluate(model, samples, {.loss = by.loss, .verbose = false})
         .metrics[0]
         .value;
   };

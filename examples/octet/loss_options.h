@@ -18,9 +18,8 @@ void add_loss_option(Command& command, std::vector<std::string>& loss);
 
 /// A loss, of each output that has one, and what is measured beside it.
 struct Measured {
-  train::Losses loss;
-  train::Metrics metrics;  ///< of the only output
-  std::string name;        ///< of the loss
+  train::Losses loss;  ///< with its metrics
+  std::string name;    ///< of the loss
 };
 
 /// What --loss says, or what labels of classes ask for. Of several outputs
@@ -32,6 +31,8 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
 
 /// Whether a metric is a share, which is shown as percent.
 bool is_share(const std::string& metric);
+/// Of a column of their names.
+size_t name_width(const std::vector<train::MetricValue>& metrics);
 
 /// Loss and metrics as lines of text, and as what JSON takes.
 std::string to_text(const train::Evaluation& evaluation,

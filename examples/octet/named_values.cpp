@@ -34,7 +34,7 @@ std::vector<std::string> values_for(std::string_view option,
                                     std::string_view what,
                                     const std::vector<std::string>& values,
                                     const std::vector<std::string>& names) {
-  std::vector<std::string> paths(names.size());
+  std::vector<std::string> found(names.size());
   for (const std::string& value : values) {
     size_t which = name_of(value, names);
     const bool named = which < names.size();
@@ -54,13 +54,13 @@ std::vector<std::string> values_for(std::string_view option,
               : suggest_names(value.substr(0, end), names)));
     }
     if (!named) which = 0;
-    if (!paths[which].empty()) {
+    if (!found[which].empty()) {
       throw ValueError(fmt::format("{}: expected one {} for '{}', got two",
                                    option, what, names[which]));
     }
-    paths[which] = named ? value.substr(names[which].size() + 1) : value;
+    found[which] = named ? value.substr(names[which].size() + 1) : value;
   }
-  return paths;
+  return found;
 }
 
 }  // namespace octet::program

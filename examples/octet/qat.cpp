@@ -162,7 +162,6 @@ void run_qat(Options o) {
                         });
   train::FitOptions options = tuning(o, preset, parts);
   options.loss = by.loss;
-  options.metrics = by.metrics;
   if (!o.json) {
     print(describe("training samples", training, opened, o.data, target));
     print(fmt::format("{} for validation: {}\n",
@@ -176,9 +175,7 @@ void run_qat(Options o) {
   }
   const auto measure = [&](const char* what, const Model& m) {
     return Figures{
-        what, train::evaluate(
-                  m, judged,
-                  {.loss = by.loss, .metrics = by.metrics, .verbose = false})};
+        what, train::evaluate(m, judged, {.loss = by.loss, .verbose = false})};
   };
   std::vector<Figures> figures = {measure("float", model)};
   quant::calibrate(qat, training, preset.calibration());

@@ -24,7 +24,6 @@
 #include "engine_files.h"
 #include "export_options.h"
 #include "loss_options.h"
-#include "named_values.h"
 #include "placement_options.h"
 #include "read_model.h"
 #include "same_order.h"
@@ -166,8 +165,7 @@ Compared compare(const Model& model, const Model& int8,
   if (!labels.empty() &&
       (model.outputs().size() == 1 || !labels[0].name.empty())) {
     const Measured by = measured_by({}, model, result.samples);
-    const train::EvaluateOptions options{
-        .loss = by.loss, .metrics = by.metrics, .verbose = false};
+    const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
     result.before = train::evaluate(model, result.samples, options);
     result.after = train::evaluate(int8, result.samples, options);
   }
@@ -179,10 +177,7 @@ std::string to_text(const Compared& c) {
       fmt::format("\non {} {} samples:  SQNR of the outputs {:.1f} dB\n",
                   c.samples.size(), c.others ? "other" : "of the", c.sqnr);
   if (!c.before) return text;
-  size_t width = std::string_view("top_5_accuracy").size();
-  for (const train::MetricValue& metric : c.before->metrics) {
-    width = std::max(width, metric.name.size());
-  }
+  const size_t width = name_width(c.before->metrics);
   for (size_t i = 0; i < c.before->metrics.size(); ++i) {
     const auto& [name, before] = c.before->metrics[i];
     const double after = c.after->metrics[i].value;

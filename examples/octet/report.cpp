@@ -143,8 +143,7 @@ void add_accuracy(const Options& o, const Model& model,
     return;
   }
   const Measured by = measured_by(o.loss, model, data);
-  const train::EvaluateOptions options{
-      .loss = by.loss, .metrics = by.metrics, .verbose = false};
+  const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
   const train::Evaluation found = train::evaluate(model, data, options);
   std::optional<train::Evaluation> expected;
   if (reference) {

@@ -16,7 +16,6 @@
 #include "commands.h"
 #include "data_options.h"
 #include "loss_options.h"
-#include "named_values.h"
 #include "placement_options.h"
 #include "read_model.h"
 

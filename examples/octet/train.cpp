@@ -174,7 +174,6 @@ void train_model(const Options& o) {
   options.optimizer = make_optimizer(o.training.optimizer, o.training.rate);
   options.schedule = make_schedule(o.training);
   options.loss = by.loss;
-  options.metrics = by.metrics;
   if (!o.json) {
     print(describe("training samples", parts.training, job.data, o.data,
                    job.target));
@@ -188,9 +187,8 @@ void train_model(const Options& o) {
   const train::History history = train::fit(model, parts.training, options);
   const bool renewed = renew_statistics(model, parts.training, options);
   const Dataset judged = parts.validation ? *parts.validation : parts.training;
-  const train::Evaluation result = train::evaluate(
-      model, judged,
-      {.loss = by.loss, .metrics = by.metrics, .verbose = false});
+  const train::Evaluation result =
+      train::evaluate(model, judged, {.loss = by.loss, .verbose = false});
   const std::string written =
       write_model(o, model, job.data.classes,
                   preprocess_to_keep(job.data, o.data, job.target));
