@@ -49,6 +49,7 @@ struct Options {
   std::string preset = "int8";
   int64_t trained_epochs = 30;
   double trained_rate = 0.1;
+  int64_t freeze_batch_norm = -1;  // -1: as the preset
   std::string output;
   bool json = false;
 };
@@ -180,8 +181,11 @@ void run_qat(Options o) {
   std::vector<Figures> figures = {measure("float", model)};
   quant::calibrate(qat, training, preset.calibration());
   figures.push_back(measure("calibrated", qat));
-  // Frozen statistics bear the rates of presets alone.
-  if (follows_preset(o.training)) {
+  // Statistics that are frozen from the start bear the rates of presets alone.
+  if (o.freeze_batch_norm >= 0) {
+    quant::prepare_qat(qat);
+    options.callbacks.push_back(train::freeze_batch_norm(o.freeze_batch_norm));
+  } else if (follows_preset(o.training)) {
     preset.prepare(qat);
   } else {
     quant::prepare_qat(qat);
@@ -253,6 +257,11 @@ void add_qat(CommandLine& program) {
        .rate = "learning rate [as the preset says; with --optimizer its own]",
        .optimizer = "how weights move [sgd with momentum 0.9]",
        .schedule = "of the rate [cosine]"});
+  command
+      .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
+           "epoch, from 0, from which statistics of batch normalization stay "
+           "as they are [0; never with int4, --rate or --optimizer]")
+      .type("EPOCH");
   add_placement_options(command, o.placement);
   add_target_option(command, o.file);
   command.add_flag("--json", o.json, "print JSON instead");

@@ -20,17 +20,11 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::string kOctet = quoted(OCTET_BIN "/octet");
-
-CommandResult octet(const std::string& arguments) {
-  return run_command(kOctet + " " + arguments);
-}
-
 std::string golden(const char* name) { return quoted(io::keras_golden(name)); }
 
 TEST(OctetInspect, ShowsKerasModels) {
   for (const char* name : {"k2_functional.h5", "k3_functional.keras"}) {
-    const CommandResult r = octet("inspect " + golden(name));
+    const CommandResult r = run_octet("inspect " + golden(name));
     EXPECT_EQ(r.exit_code, 0);
     EXPECT_THAT(r.output, AllOf(HasSubstr("middle/encoder/conv1"),
                                 HasSubstr("ScaledDotProductAttention"),
@@ -38,7 +32,7 @@ TEST(OctetInspect, ShowsKerasModels) {
         << name;
   }
   const CommandResult json =
-      octet("inspect --json " + golden("k2_functional.h5"));
+      run_octet("inspect --json " + golden("k2_functional.h5"));
   ASSERT_EQ(json.exit_code, 0);
   const Config model = io::from_json(json.output);
   EXPECT_EQ(model.at("name"), Config("outer"));
@@ -50,7 +44,7 @@ TEST(OctetInspect, KnowsAFileByItsContents) {
   const TempFolder folder;
   write_file(folder / "model.onnx",
              read_file(io::keras_golden("k3_bfloat16.keras")));
-  EXPECT_EQ(octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
+  EXPECT_EQ(run_octet("inspect " + quoted(folder / "model.onnx")).exit_code, 0);
 }
 
 TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
@@ -58,25 +52,25 @@ TEST(OctetInspect, ShowsModelsInOctetsOwnFiles) {
   const Model model = quant::quantize_model(zoo::lenet());
   io::save_model(model, folder / "lenet.h5");
   const std::string file = quoted(folder / "lenet.h5");
-  const CommandResult r = octet("inspect " + file);
+  const CommandResult r = run_octet("inspect " + file);
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, StartsWith(model.summary()));
   EXPECT_THAT(r.output, HasSubstr("5 weights and 5 activations are quantized"));
   std::string bytes = read_file(folder / "lenet.h5");
   bytes[bytes.size() / 2] ^= 1;
   write_file(folder / "lenet.h5", bytes);
-  const CommandResult damaged = octet("inspect " + file);
+  const CommandResult damaged = run_octet("inspect " + file);
   EXPECT_EQ(damaged.exit_code, 1);
   EXPECT_THAT(damaged.output, HasSubstr("they are damaged"));
 }
 
 TEST(OctetInspect, ShowsTheScalesOfAQuantizedModel) {
   const std::string file = golden("toolkit_sequence.h5");
-  const CommandResult r = octet("inspect " + file);
+  const CommandResult r = run_octet("inspect " + file);
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, ContainsRegex("dense +input 0 +0\\.0[0-9]+ +int8"));
   EXPECT_THAT(r.output, ContainsRegex("conv +kernel .* \\.\\. .* \\(3\\)"));
-  const Config json = io::from_json(octet("inspect --json " + file).output);
+  const Config json = io::from_json(run_octet("inspect --json " + file).output);
   EXPECT_EQ(json.at("qdq").as_list().size(), 4u);
   EXPECT_EQ(json.at("qdq").as_list()[1].at("scales").as_list().size(), 3u);
 }
@@ -84,16 +78,16 @@ TEST(OctetInspect, ShowsTheScalesOfAQuantizedModel) {
 TEST(OctetInspect, TakesTheArchitectureFromAnotherFile) {
   const std::string weights =
       "inspect " + golden("k2_functional.legacy_weights.h5");
-  const CommandResult alone = octet(weights);
+  const CommandResult alone = run_octet(weights);
   EXPECT_EQ(alone.exit_code, 1);
   EXPECT_THAT(alone.output, HasSubstr("got weights alone"));
-  const CommandResult r = octet(weights + " --architecture " +
-                                golden("k2_functional.architecture.json"));
+  const CommandResult r = run_octet(weights + " --architecture " +
+                                    golden("k2_functional.architecture.json"));
   EXPECT_EQ(r.exit_code, 0) << r.output;
   EXPECT_THAT(r.output, HasSubstr("middle/encoder/conv1"));
   for (const char* other : {"zoo:", "zoo:lenet"}) {
     const CommandResult refused =
-        octet(fmt::format("inspect {} --architecture a.json", other));
+        run_octet(fmt::format("inspect {} --architecture a.json", other));
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_THAT(refused.output, HasSubstr("--architecture: expected weights"));
   }
@@ -112,7 +106,7 @@ TEST(OctetInspect, ReadsTheWeightsToo) {
   bytes.replace(at, 4, reinterpret_cast<const char*>(&nan), 4);
   const TempFolder folder;
   write_file(folder / "nan.h5", bytes);
-  const CommandResult r = octet("inspect " + quoted(folder / "nan.h5"));
+  const CommandResult r = run_octet("inspect " + quoted(folder / "nan.h5"));
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.output, AllOf(HasSubstr("error: "), HasSubstr("nan.h5"),
                               HasSubstr("'kernel' of layer 'dense' (Dense)"),
@@ -122,8 +116,8 @@ TEST(OctetInspect, ReadsTheWeightsToo) {
 TEST(OctetInspect, GivesTheReasonOnStandardErrorOnly) {
   const TempFolder folder;
   write_file(folder / "empty.h5", "");
-  const std::string command =
-      fmt::format("{} inspect {}", kOctet, quoted(folder / "empty.h5"));
+  const std::string command = fmt::format(
+      "{} inspect {}", quoted(OCTET_BIN "/octet"), quoted(folder / "empty.h5"));
   const CommandResult errors = run_command("(" + command + " >/dev/null)");
   EXPECT_EQ(errors.exit_code, 1);
   EXPECT_THAT(errors.output, HasSubstr("an empty file"));
@@ -139,9 +133,9 @@ Predicted predicted(const std::string& model, const Tensor& x,
                     const std::string& options = "") {
   const TempFolder folder;
   io::write_npy(folder / "x.npy", x);
-  Predicted p{octet(fmt::format("predict {} --input {} --output {} {}", model,
-                                quoted(folder / "x.npy"),
-                                quoted(folder / "y.npy"), options)),
+  Predicted p{run_octet(fmt::format("predict {} --input {} --output {} {}",
+                                    model, quoted(folder / "x.npy"),
+                                    quoted(folder / "y.npy"), options)),
               {}};
   if (p.result.exit_code == 0) p.y = io::read_npy(folder / "y.npy");
   return p;
@@ -172,7 +166,7 @@ TEST(OctetPredict, GivesThePublishedAccuracyInBothFormats) {
   EXPECT_THAT(float_model.result.output,
               HasSubstr("accuracy: 91.30 % (913 of 1000)"));
   const std::string onnx = quoted(folder / "kws.onnx");
-  ASSERT_EQ(octet("convert " + keras + " " + onnx).exit_code, 0);
+  ASSERT_EQ(run_octet("convert " + keras + " " + onnx).exit_code, 0);
   const Predicted file =
       predicted(onnx, words.x.transposed({0, 3, 1, 2}), labels);
   EXPECT_THAT(file.result.output, HasSubstr("accuracy: 91.30 % (913 of 1000)"));
@@ -230,8 +224,8 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsInput) {
 TEST(OctetPredict, OfAnOutputThatCannotBeWrittenSaysSoFirst) {
   const TempFolder folder;
   const CommandResult r =
-      octet(fmt::format("predict none.h5 --input none.npy --output {}",
-                        quoted(folder / "none/y.npy")));
+      run_octet(fmt::format("predict none.h5 --input none.npy --output {}",
+                            quoted(folder / "none/y.npy")));
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.output, HasSubstr("none' to write into, got none"));
 }
@@ -247,16 +241,17 @@ TEST(OctetInspect, OfAFileThatIsNoModelSaysWhatItIs) {
   const TempFolder folder;
   write_file(folder / "notes", "words");
   io::write_npy(folder / "x.npy", Tensor::zeros({2}));
-  EXPECT_THAT(octet("inspect " + quoted(folder / "notes")).output,
+  EXPECT_THAT(run_octet("inspect " + quoted(folder / "notes")).output,
               AllOf(HasSubstr("expected a file of Keras or Octet"),
                     HasSubstr("got a text file")));
-  EXPECT_THAT(octet("inspect " + quoted(folder / "x.npy")).output,
+  EXPECT_THAT(run_octet("inspect " + quoted(folder / "x.npy")).output,
               HasSubstr("got a NumPy array (.npy)"));
   std::filesystem::create_directory(folder / "saved");
   write_file(folder / "saved/saved_model.pb", "\x08\x01");
   for (const char* command : {"inspect", "plan"}) {
     EXPECT_THAT(
-        octet(fmt::format("{} {}", command, quoted(folder / "saved"))).output,
+        run_octet(fmt::format("{} {}", command, quoted(folder / "saved")))
+            .output,
         AllOf(HasSubstr("got a TensorFlow SavedModel"), HasSubstr("tf2onnx")));
   }
 }
@@ -267,9 +262,9 @@ TEST(OctetPredict, RefusesModelsThatItCannotRun) {
   EXPECT_EQ(several.result.exit_code, 1);
   EXPECT_THAT(several.result.output,
               HasSubstr("--input: expected NAME=FILE with one of"));
-  EXPECT_EQ(octet("predict " + golden("k2_sequence.h5")).exit_code, 2);
-  EXPECT_EQ(octet(fmt::format("predict {} --input x --output y --batch 0",
-                              golden("k2_sequence.h5")))
+  EXPECT_EQ(run_octet("predict " + golden("k2_sequence.h5")).exit_code, 2);
+  EXPECT_EQ(run_octet(fmt::format("predict {} --input x --output y --batch 0",
+                                  golden("k2_sequence.h5")))
                 .exit_code,
             2);
 }
@@ -278,16 +273,16 @@ TEST(OctetConvert, WritesOnnx) {
   const TempFolder folder;
   const std::string out = quoted(folder / "m.onnx");
   const CommandResult r =
-      octet(fmt::format("convert {} {}", golden("k2_sequence.h5"), out));
+      run_octet(fmt::format("convert {} {}", golden("k2_sequence.h5"), out));
   EXPECT_EQ(r.exit_code, 0) << r.output;
-  EXPECT_EQ(octet("inspect " + out).exit_code, 0);
-  EXPECT_EQ(octet(fmt::format("convert {} {}", golden("k2_sequence.h5"),
-                              quoted(folder / "m.txt")))
+  EXPECT_EQ(run_octet("inspect " + out).exit_code, 0);
+  EXPECT_EQ(run_octet(fmt::format("convert {} {}", golden("k2_sequence.h5"),
+                                  quoted(folder / "m.txt")))
                 .exit_code,
             2);
   write_file(folder / "bad.h5", "no model");
   const CommandResult bad =
-      octet(fmt::format("convert {} {}", quoted(folder / "bad.h5"), out));
+      run_octet(fmt::format("convert {} {}", quoted(folder / "bad.h5"), out));
   EXPECT_EQ(bad.exit_code, 1);
   EXPECT_THAT(bad.output, HasSubstr("bad.h5"));
 }
@@ -300,7 +295,7 @@ TEST(OctetInspect, ReadsOrRefusesTheCorpusOfBadFiles) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".h5")) continue;
-    const CommandResult r = octet("inspect " + quoted(entry.path()));
+    const CommandResult r = run_octet("inspect " + quoted(entry.path()));
     EXPECT_LE(r.exit_code, 1) << name;
     if (!name.starts_with("fuzz_")) {
       EXPECT_EQ(r.exit_code, name.starts_with("ok_") ? 0 : 1) << name;

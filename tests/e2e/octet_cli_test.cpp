@@ -10,8 +10,6 @@
 namespace octet {
 namespace {
 
-const std::string kOctet = quoted(OCTET_BIN "/octet");
-
 // A small quantized model with H != W != C.
 void export_small(const std::filesystem::path& path) {
   const auto image = input({6, 4, 3}, "image");
@@ -31,12 +29,12 @@ void export_small(const std::filesystem::path& path) {
 CommandResult inspect_small(const std::string& option = "") {
   const TempFolder folder;
   export_small(folder / "small.onnx");
-  return run_command(fmt::format("{} inspect {} {}", kOctet, option,
-                                 quoted(folder / "small.onnx")));
+  return run_octet(
+      fmt::format("inspect {} {}", option, quoted(folder / "small.onnx")));
 }
 
 TEST(OctetProgram, TellsItsVersion) {
-  const CommandResult r = run_command(kOctet + " --version");
+  const CommandResult r = run_octet("--version");
   EXPECT_EQ(r.exit_code, 0);
   EXPECT_NE(r.output.find(version()), std::string::npos) << r.output;
 }
@@ -61,7 +59,7 @@ TEST(OctetProgram, ShowsAModelAsJson) {
 }
 
 TEST(OctetProgram, ShowsANetworkOfTheZooAsATable) {
-  const CommandResult r = run_command(kOctet + " inspect zoo:resnet8");
+  const CommandResult r = run_octet("inspect zoo:resnet8");
   EXPECT_EQ(r.exit_code, 0);
   for (const char* word : {"conv2d_8", "Conv2D", "[N,32,32,3]", "[N,10]",
                            "78,666", "12,501,632"}) {
@@ -70,7 +68,7 @@ TEST(OctetProgram, ShowsANetworkOfTheZooAsATable) {
 }
 
 TEST(OctetProgram, ShowsANetworkOfTheZooAsJson) {
-  const CommandResult r = run_command(kOctet + " inspect zoo:lenet --json");
+  const CommandResult r = run_octet("inspect zoo:lenet --json");
   ASSERT_EQ(r.exit_code, 0);
   const Config network = io::from_json(r.output);
   EXPECT_EQ(network.at("name").as_string(), "lenet");
@@ -89,9 +87,9 @@ TEST(OctetProgram, ShowsANetworkOfTheZooAsJson) {
 }
 
 TEST(OctetProgram, ListsTheZoo) {
-  const CommandResult table = run_command(kOctet + " inspect zoo:");
+  const CommandResult table = run_octet("inspect zoo:");
   EXPECT_EQ(table.exit_code, 0);
-  const CommandResult json = run_command(kOctet + " inspect zoo: --json");
+  const CommandResult json = run_octet("inspect zoo: --json");
   ASSERT_EQ(json.exit_code, 0);
   const Config networks = io::from_json(json.output);
   EXPECT_EQ(networks.as_list().size(), zoo::entries().size());
@@ -106,8 +104,7 @@ TEST(OctetProgram, ListsTheZoo) {
 }
 
 TEST(OctetProgram, ShowsWhatASessionFuses) {
-  const CommandResult r =
-      run_command(kOctet + " inspect zoo:resnet8 --fused --json");
+  const CommandResult r = run_octet("inspect zoo:resnet8 --fused --json");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   int convolutions = 0;
   int64_t multiply_adds = 0;
@@ -118,17 +115,15 @@ TEST(OctetProgram, ShowsWhatASessionFuses) {
   EXPECT_EQ(convolutions, 9);
   // Banbury et al., arXiv 2106.07597: 12.5 million.
   EXPECT_EQ(multiply_adds, 12501632);
-  const CommandResult table =
-      run_command(kOctet + " inspect zoo:resnet8 --fused");
+  const CommandResult table = run_octet("inspect zoo:resnet8 --fused");
   EXPECT_NE(table.output.find("scale, add, clip"), std::string::npos)
       << table.output;
 }
 
 TEST(OctetProgram, MeasuresAModel) {
-  const CommandResult r =
-      run_command(kOctet +
-                  " bench zoo:resnet8 --int8 --batch 3 --threads 1 --seconds 0 "
-                  "--json 2>/dev/null");
+  const CommandResult r = run_octet(
+      "bench zoo:resnet8 --int8 --batch 3 --threads 1 --seconds 0 "
+      "--json 2>/dev/null");
   ASSERT_EQ(r.exit_code, 0) << r.output;
   const Config result = io::from_json(r.output);
   EXPECT_EQ(result.at("batch").as_int(), 3);
@@ -142,16 +137,15 @@ TEST(OctetProgram, MeasuresAModel) {
   // The bytes of 9 convolutions and a dense layer, and what fills their panels.
   EXPECT_GT(result.at("weight_bytes").as_int(), 77360);
   EXPECT_LT(result.at("weight_bytes").as_int(), 120000);
-  const CommandResult table =
-      run_command(kOctet + " bench zoo:lobelia --seconds 0");
+  const CommandResult table = run_octet("bench zoo:lobelia --seconds 0");
   EXPECT_EQ(table.exit_code, 0);
   EXPECT_NE(table.output.find("median"), std::string::npos) << table.output;
-  EXPECT_EQ(run_command(kOctet + " bench zoo:lobelia --batch 0").exit_code, 2);
-  EXPECT_EQ(run_command(kOctet + " bench").exit_code, 2);
+  EXPECT_EQ(run_octet("bench zoo:lobelia --batch 0").exit_code, 2);
+  EXPECT_EQ(run_octet("bench").exit_code, 2);
 }
 
 TEST(OctetProgram, SuggestsNetworksOfTheZoo) {
-  const CommandResult r = run_command(kOctet + " inspect zoo:resnet9");
+  const CommandResult r = run_octet("inspect zoo:resnet9");
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_NE(r.output.find("did you mean"), std::string::npos) << r.output;
   EXPECT_NE(r.output.find("'resnet8'"), std::string::npos) << r.output;
@@ -162,8 +156,7 @@ TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
   write_file(folder / "text.onnx", "this is not a model");
   write_file(folder / "empty.onnx", "");
   for (const char* name : {"text.onnx", "empty.onnx", "missing.onnx"}) {
-    const CommandResult r =
-        run_command(kOctet + " inspect " + quoted(folder / name));
+    const CommandResult r = run_octet("inspect " + quoted(folder / name));
     EXPECT_EQ(r.exit_code, 1) << name;
     EXPECT_NE(r.output.find("error: "), std::string::npos) << r.output;
     EXPECT_NE(r.output.find(name), std::string::npos) << r.output;
@@ -172,7 +165,7 @@ TEST(OctetProgram, SaysWhatIsWrongWithAFile) {
 
 TEST(OctetProgram, ReportsUsageErrorsWithCodeTwo) {
   for (const char* arguments : {"inspect", "--nonsense", "unknown x"}) {
-    const CommandResult r = run_command(kOctet + " " + arguments);
+    const CommandResult r = run_octet(arguments);
     EXPECT_EQ(r.exit_code, 2) << arguments << "\n" << r.output;
     EXPECT_FALSE(r.output.empty());
   }

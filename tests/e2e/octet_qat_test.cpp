@@ -77,6 +77,36 @@ TEST_F(OctetQat, TakesItsEpochsAndRateFromThePreset) {
   EXPECT_EQ(io::class_names(folder_ / "out.h5").size(), 3u);
 }
 
+TEST_F(OctetQat, FreezesStatisticsFromAnEpochOn) {
+  io::save_model(zoo::make("resnet8", {.classes = 3}), folder_ / "in.h5");
+  Tensor x({30, 32, 32, 3});
+  Rng(1).fill_uniform(x, 0, 1);
+  io::write_npy(folder_ / "x.npy", x);
+  const auto statistics = [&](const std::string& options) {
+    const CommandResult r =
+        run("-o out.h5 --epochs 2 --batch 9 --optimizer sgd --rate 0.001 " +
+            options);
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    const Model model = io::load_model(folder_ / "out.h5");
+    std::vector<float> all;
+    for (const Parameter& p : model.parameters()) {
+      if (p.name.ends_with("moving_mean")) {
+        const auto own = p.variable.value().f32();
+        all.insert(all.end(), own.begin(), own.end());
+      }
+    }
+    EXPECT_FALSE(all.empty());
+    return all;
+  };
+  const auto never = statistics(""), late = statistics("--freeze-batch-norm 1"),
+             always = statistics("--freeze-batch-norm 0");
+  EXPECT_THAT(always, ::testing::Each(0.0f));
+  EXPECT_NE(late, always);
+  EXPECT_NE(late, never);
+  EXPECT_THAT(refusal("-o out.onnx --epochs 2 --freeze-batch-norm 2"),
+              HasSubstr("expected an epoch of this fit, [0,2), got 2"));
+}
+
 TEST_F(OctetQat, RefusesBeforeItTrains) {
   EXPECT_THAT(refusal("-o out.onnx --preset int_8"),
               HasSubstr("did you mean 'int8'"));

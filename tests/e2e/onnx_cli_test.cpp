@@ -15,10 +15,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-CommandResult octet(const std::string& arguments) {
-  return run_command(quoted(OCTET_BIN "/octet") + " " + arguments);
-}
-
 // A convolution and a Dense layer, with H != W != C.
 Model small() {
   const auto image = input({6, 4, 3}, "image");
@@ -33,7 +29,7 @@ class PredictOnnx : public ::testing::Test {
   CommandResult predict(const std::string& model, const Tensor& x,
                         const std::string& options = "") {
     io::write_npy(folder_ / "x.npy", x);
-    const CommandResult result = octet(fmt::format(
+    const CommandResult result = run_octet(fmt::format(
         "predict {} --input {} --output {} {}", quoted(folder_ / model),
         quoted(folder_ / "x.npy"), quoted(folder_ / "y.npy"), options));
     if (result.exit_code == 0) y_ = io::read_npy(folder_ / "y.npy");
@@ -223,19 +219,19 @@ TEST_F(PredictOnnx, NamesTheNodeWhereAModelFails) {
 TEST_F(PredictOnnx, OtherCommandsTakeTheFileAsAModel) {
   io::export_onnx(small(), folder_ / "m.onnx");
   const std::string file = quoted(folder_ / "m.onnx");
-  const CommandResult plan = octet("plan " + file);
+  const CommandResult plan = run_octet("plan " + file);
   EXPECT_EQ(plan.exit_code, 0) << plan.output;
   EXPECT_THAT(plan.output, HasSubstr("kernel"));
   const CommandResult converted =
-      octet("convert " + file + " " + quoted(folder_ / "n.onnx"));
+      run_octet("convert " + file + " " + quoted(folder_ / "n.onnx"));
   EXPECT_EQ(converted.exit_code, 0) << converted.output;
   EXPECT_EQ(io::inspect_onnx(folder_ / "n.onnx").parameters,
             io::inspect_onnx(folder_ / "m.onnx").parameters);
-  const CommandResult layers = octet("inspect --layers " + file);
+  const CommandResult layers = run_octet("inspect --layers " + file);
   EXPECT_EQ(layers.exit_code, 0) << layers.output;
   EXPECT_THAT(layers.output, AllOf(HasSubstr("[N,6,4,3]"), HasSubstr("Gemm")));
   // Its nodes, as before.
-  EXPECT_THAT(octet("inspect " + file).output, HasSubstr("[N,3,6,4]"));
+  EXPECT_THAT(run_octet("inspect " + file).output, HasSubstr("[N,3,6,4]"));
 }
 
 TEST_F(PredictOnnx, OtherCommandsTakeSizesThatAFileLeavesOpen) {
@@ -244,20 +240,21 @@ TEST_F(PredictOnnx, OtherCommandsTakeSizesThatAFileLeavesOpen) {
        "  y = MaxPool <kernel_shape = [2,2], strides = [2,2]> (x)\n"
        "}");
   const std::string file = quoted(folder_ / "m.onnx");
-  EXPECT_THAT(octet("plan " + file).output, HasSubstr("expected known sizes"));
+  EXPECT_THAT(run_octet("plan " + file).output,
+              HasSubstr("expected known sizes"));
   const std::string out = quoted(folder_ / "n.onnx");
-  EXPECT_EQ(
-      octet("convert " + file + " " + out + " --input-shape 8,6,3").exit_code,
-      0);
+  EXPECT_EQ(run_octet("convert " + file + " " + out + " --input-shape 8,6,3")
+                .exit_code,
+            0);
   EXPECT_EQ(io::to_text(io::inspect_onnx(folder_ / "n.onnx").outputs[0].shape),
             "[N,3,4,3]");
   for (const char* wrong : {"8,6", "8,,3", "a", "8,6,3,", "0,6,3"}) {
     const CommandResult r =
-        octet(fmt::format("plan {} --input-shape {}", file, wrong));
+        run_octet(fmt::format("plan {} --input-shape {}", file, wrong));
     EXPECT_EQ(r.exit_code, 1) << wrong;
     EXPECT_THAT(r.output, HasSubstr("input")) << wrong;
   }
-  EXPECT_THAT(octet("plan zoo:lenet --input-shape 8,6,3").output,
+  EXPECT_THAT(run_octet("plan zoo:lenet --input-shape 8,6,3").output,
               HasSubstr("--input-shape: expected a file of Keras or ONNX"));
 }
 
@@ -267,7 +264,7 @@ TEST_F(PredictOnnx, OtherCommandsNameTheNodesThatAreNoLayers) {
        "  a = Sin (x)\n"
        "  y = Relu (a)\n"
        "}");
-  const CommandResult r = octet("plan " + quoted(folder_ / "m.onnx"));
+  const CommandResult r = run_octet("plan " + quoted(folder_ / "m.onnx"));
   EXPECT_EQ(r.exit_code, 1);
   EXPECT_THAT(r.output, AllOf(HasSubstr("m.onnx"), HasSubstr("'a' (Sin)"),
                               HasSubstr("octet predict")));

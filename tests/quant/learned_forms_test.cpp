@@ -163,6 +163,25 @@ TEST(ClippedScale, IsMovedByWhatIsClipped) {
               ::testing::ElementsAre(1, 2, 0, 8, 0, 32));
 }
 
+// With a sign the lower end is one code further out: it moves by low/high of a
+// step of alpha, and values between -alpha and it are not clipped.
+TEST(ClippedScale, IsMovedByBothEndsOfSignedCodes) {
+  Quantizer q("q",
+              {.bits = 4, .rule = ScaleRule::learned_clip, .scale_rate = 1});
+  q.set_scale(0.5f);  // [-4, 3.5]
+  const Variable x(Tensor::of({2, 3}, {-9.0f, -4.0f, -3.8f, 3.4f, 3.5f, 7.0f}),
+                   true);
+  const Tensor weights =
+      Tensor::of({2, 3}, {1.0f, 2.0f, 4.0f, 8.0f, 16.0f, 32.0f});
+  const Variable y = q(x, Mode::training);
+  EXPECT_FLOAT_EQ(y.value().f32()[0], -4.0f);
+  sum(y * Variable(weights)).backward();
+  EXPECT_NEAR(q.moving_scale().grad().item(),
+              ((16.0 + 32) - 8.0 / 7 * (1 + 2)) / 7, 1e-5);
+  EXPECT_THAT(std::vector<float>(x.grad().f32().begin(), x.grad().f32().end()),
+              ::testing::ElementsAre(0, 2, 4, 8, 16, 0));
+}
+
 // Two layers read the tensor, and its range is drawn to zero once.
 TEST(ClippedScale, IsDrawnToZeroOnceHoweverManyRead) {
   const SymbolicTensor x = input({3}, "x");

@@ -1,5 +1,7 @@
 // Codes [0, 2^bits - 1] of tensors that cannot be negative.
+#include <cmath>
 #include <map>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -152,9 +154,8 @@ TEST(UnsignedCodes, ArePartOfPlans) {
   EXPECT_THAT(plan.to_string(), HasSubstr("uint4 [0,15] per tensor fixed"));
 }
 
-// Padding, odd channels and one sample; the integer kernels against floats that
-// hold the codes.
-TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
+// Padding, odd channels, a depthwise layer, a residual.
+Model small_residual_network() {
   const SymbolicTensor image = input({7, 5, 3}, "image");
   SymbolicTensor x =
       ReLU()(Conv2D({.filters = 5, .padding = Padding::same})(image));
@@ -165,13 +166,30 @@ TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
   x = Dense({.units = 4})(GlobalAveragePooling2D()(x));
   Model plain(image, x);
   shake(plain);
-  for (const int width : {7, 4, 2}) {
-    Model model = quantize_model(plain, {.activation = {.bits = width},
-                                         .weight = {.bits = width,
-                                                    .narrow_range = true,
-                                                    .per_channel = true,
-                                                    .rule = ScaleRule::live}});
-    calibrate(model, samples(20, {7, 5, 3}), {.method = Calibration::mse});
+  return plain;
+}
+
+Model with_unsigned_codes(const Model& plain, int width) {
+  Model model =
+      quantize_model(plain, {.activation = {.bits = width, .is_signed = false},
+                             .weight = {.bits = width,
+                                        .narrow_range = true,
+                                        .per_channel = true,
+                                        .rule = ScaleRule::live}});
+  calibrate(model, samples(20, {7, 5, 3}), {.method = Calibration::mse});
+  int64_t unsigned_codes = 0;
+  for (const PlacedQuantizer& placed : activation_quantizers(model)) {
+    unsigned_codes += !placed.quantizer->config().is_signed;
+  }
+  EXPECT_GE(unsigned_codes, 3);
+  return model;
+}
+
+// The integer kernels against floats that hold the codes; one sample and nine.
+TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
+  const Model plain = small_residual_network();
+  for (const int width : {8, 7, 4, 2}) {
+    const Model model = with_unsigned_codes(plain, width);
     for (const int64_t n : {int64_t{1}, int64_t{9}}) {
       const Tensor in = noise({n, 7, 5, 3}, 4);
       const std::vector<uint32_t> expected = bits(model(Variable(in)));
@@ -183,6 +201,44 @@ TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
       }
       const EagerGuard eager;
       EXPECT_EQ(bits(model(Variable(in))), expected);
+    }
+  }
+}
+
+// Gradients of integer products, of floats that hold the codes, and op by op.
+TEST(UnsignedCodes, TrainByTheSameGradientsInEveryWay) {
+  for (const int width : {8, 4}) {
+    const Model calibrated =
+        with_unsigned_codes(small_residual_network(), width);
+    const auto gradients = [&] {
+      Model model = calibrated.clone();
+      prepare_qat(model);
+      freeze_bn_stats(model);
+      const Variable y =
+          model(Variable(noise({5, 7, 5, 3}, 4)), Mode::training);
+      sum(y * y).backward();
+      std::vector<std::vector<float>> all;
+      for (const Parameter& p : model.parameters()) {
+        if (!p.trainable) continue;
+        const auto own = p.variable.grad().f32();
+        all.emplace_back(own.begin(), own.end());
+      }
+      return all;
+    };
+    const auto expected = gradients();
+    EXPECT_EQ(expected.size(), 8u);  // a kernel and a bias each
+    {
+      const FloatCodesGuard float_codes;
+      EXPECT_EQ(gradients(), expected) << width;
+    }
+    const EagerGuard eager;
+    const auto by_ops = gradients();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      for (size_t k = 0; k < expected[i].size(); ++k) {
+        EXPECT_NEAR(by_ops[i][k], expected[i][k],
+                    1e-4f * (1 + std::abs(expected[i][k])))
+            << width << ", parameter " << i;
+      }
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/ops.h>
@@ -17,6 +18,7 @@
 #include <octet/train/fit.h>
 
 #include "blobs.h"
+#include "checkpoints.h"
 #include "weights.h"
 
 namespace octet::train {
@@ -205,6 +207,55 @@ TEST(ReduceOnPlateau, RefusesOptionsOutOfRange) {
   EXPECT_THROW(reduce_on_plateau({.patience = 0}), ValueError);
   EXPECT_THROW(reduce_on_plateau({.cooldown = -1}), ValueError);
   EXPECT_THROW(reduce_on_plateau({.min_rate = -1.0f}), ValueError);
+}
+
+/// The mean that "norm" keeps, after each epoch.
+class StatisticsWatcher final : public Callback {
+ public:
+  std::vector<std::vector<float>> means = {};
+  void on_epoch_end(const Progress& progress) override {
+    const auto mean = progress.training->model()
+                          .layer("norm")
+                          .parameter("moving_mean")
+                          .variable.value()
+                          .f32();
+    means.emplace_back(mean.begin(), mean.end());
+  }
+};
+
+TEST(FreezeBatchNorm, KeepsTheStatisticsFromThatEpochOn) {
+  Model model = image_network();
+  const auto watcher = std::make_shared<StatisticsWatcher>();
+  fit(model, images(32, 1),
+      {.epochs = 4,
+       .batch_size = 8,
+       .callbacks = {freeze_batch_norm(2), watcher}});
+  ASSERT_EQ(watcher->means.size(), 4u);
+  EXPECT_NE(watcher->means[0], watcher->means[1]);
+  EXPECT_EQ(watcher->means[1], watcher->means[2]);
+  EXPECT_EQ(watcher->means[2], watcher->means[3]);
+  EXPECT_TRUE(model.layer("norm").statistics_frozen());
+}
+
+TEST(FreezeBatchNorm, FromTheFirstEpochIsAsFreezingBefore) {
+  Model by_callback = image_network(), by_hand = image_network();
+  fit(by_callback, images(32, 1), {.callbacks = {freeze_batch_norm(0)}});
+  quant::freeze_bn_stats(by_hand);
+  fit(by_hand, images(32, 1));
+  EXPECT_EQ(weights_of(by_callback), weights_of(by_hand));
+}
+
+TEST(FreezeBatchNorm, RefusesEpochsThatNeverCome) {
+  EXPECT_THAT(error_of<ValueError>([] { (void)freeze_batch_norm(-1); }),
+              HasSubstr("expected an epoch >= 0, got -1"));
+  Model model = image_network();
+  const auto before = weights_of(model);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                fit(model, images(32, 1),
+                    {.epochs = 3, .callbacks = {freeze_batch_norm(3)}});
+              }),
+              HasSubstr("expected an epoch of this fit, [0,3), got 3"));
+  EXPECT_EQ(weights_of(model), before);
 }
 
 TEST(CsvLog, WritesARowPerEpoch) {

@@ -23,7 +23,6 @@ class Freezer final : public Callback {
  public:
   void on_epoch_end(const Progress& progress) override {
     Model& model = progress.training->model();
-    if (progress.epoch == 0) quant::freeze_bn_stats(model);
     for (const auto& layer : model.layers()) {
       if (progress.epoch == 1 && layer->name().ends_with("conv")) {
         layer->set_trainable(false);
@@ -65,7 +64,8 @@ class Job {
                                          .factor = 0.5f,
                                          .patience = 1,
                                          .min_delta = 0.05}),
-                      csv_log(log), std::make_shared<Freezer>()},
+                      csv_log(log), freeze_batch_norm(1),
+                      std::make_shared<Freezer>()},
         .clip_norm = 1.0f,
         .gradient_norm = true,
         .accumulate = 2,

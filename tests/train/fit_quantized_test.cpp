@@ -72,6 +72,32 @@ TEST(FitQuantized, TrainsFromScratchWithScalesThatFollow) {
   }
 }
 
+// [0,255] behind the ReLU, for ONNX Runtime and Octet's session.
+TEST(FitQuantized, LearnsInEightBitsWithoutASign) {
+  for (const quant::ScaleRule rule :
+       {quant::ScaleRule::fixed, quant::ScaleRule::ema,
+        quant::ScaleRule::learned, quant::ScaleRule::learned_clip}) {
+    Model model = quant::quantize_model(
+        small_network(), {.activation = {.rule = rule, .is_signed = false}});
+    quant::calibrate(model, blobs(256));
+    quant::prepare_qat(model);
+    const History history =
+        fit(model, blobs(256),
+            {.epochs = 10, .optimizer = SGD({.learning_rate = 0.02f})});
+    EXPECT_LT(history.back().loss, 0.5 * history.front().loss);
+    EXPECT_GT(evaluate(model, blobs(256)).accuracy, 0.9);
+    int64_t wide = 0;
+    for (const auto& q : quant::quantizers(model)) {
+      wide += q->config().high() == 255;
+    }
+    EXPECT_EQ(wide, 1);
+    // What was trained is what runs.
+    const Tensor x = noise({32, 2}, 2);
+    EXPECT_EQ(bits(InferenceSession(model).run(x)),
+              bits(model(Variable(x)).value()));
+  }
+}
+
 TEST(FitQuantized, MovesScalesThatLearn) {
   Model model = quant::quantize_model(
       small_network(), {.activation = kLearned, .weight = kLearnedWeight});

@@ -48,8 +48,9 @@ enum class ScaleRule {
   learned_log2,
   /// of activations: likewise, moved by what is clipped alone, and drawn
   /// towards zero (PACT). The range alpha = scale * high is what the optimizer
-  /// sees: dL/dalpha = sum of dy where x >= alpha, less that where
-  /// x <= -alpha, plus 2 * clip_decay * alpha, which is part of
+  /// sees: dL/dalpha = sum of dy where x >= alpha, plus low/high times that
+  /// where x <= low * scale (-8/7 with 4 bits and a sign: the lower end is one
+  /// code further out), plus 2 * clip_decay * alpha, which is part of
   /// Model::regularization_loss().
   /// Source: Choi et al., arXiv 1805.06085, section 3.
   learned_clip,

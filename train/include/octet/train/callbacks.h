@@ -68,6 +68,15 @@ struct MovingAverageOptions {
 std::shared_ptr<Callback> exponential_moving_average(
     const MovingAverageOptions& options = {});
 
+/// From the beginning of that epoch, which counts from 0, the statistics of
+/// batch normalization stay as they are, in training, too, and also after the
+/// fit: as quant::freeze_bn_stats(). Until then they follow the weights.
+/// Quantization-aware training at large rates needs both: statistics that
+/// follow at first, and none that move the ranges in the end.
+/// Throws: ValueError for an epoch < 0; as the fit begins, for one that it does
+/// not come to.
+std::shared_ptr<Callback> freeze_batch_norm(int64_t from_epoch);
+
 /// Warns of what quant::check_quantizers() finds on `samples` before training
 /// and at the end of each epoch, once of each fault of a quantizer: dead
 /// channels, scales that collapse, values beyond the range, NaN. Costs an

@@ -34,7 +34,8 @@ struct QatPreset {
   double rate = 0.01;   ///< share of the largest rate of that, with SGD
   float floor = 0.01f;  ///< where the cosine ends, as a share of its start
   /// Statistics of batch normalization stay those of the float model. At larger
-  /// rates than these they have to follow the weights, or training diverges.
+  /// rates than these they have to follow the weights, or training diverges;
+  /// the callback freeze_batch_norm() freezes them later.
   bool freeze_batch_norm = true;
 
   /// Adds widths, and the rule of scales, to what `options` say.
