@@ -67,9 +67,10 @@ Tensor images(const Shape& sample, int64_t n) {
   return x;
 }
 
-Model quantized(const std::string& network) {
+Model quantized(const std::string& network,
+                const quant::QuantizeOptions& options) {
   // The float network goes before anything is packed.
-  Model result = quant::quantize_model(zoo::make(network));
+  Model result = quant::quantize_model(zoo::make(network), options);
   const Shape in = result.inputs()[0].shape();
   const Tensor x = images(in.slice(1, in.rank()), 8);
   quant::calibrate(result, [&](const Model& m) {

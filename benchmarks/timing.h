@@ -30,7 +30,8 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
 Tensor images(const Shape& sample, int64_t n);
 /// A network of the zoo with Q/DQ as policy = tensorrt places it, calibrated on
 /// 8 random images.
-Model quantized(const std::string& network);
+Model quantized(const std::string& network,
+                const quant::QuantizeOptions& options = {});
 
 /// Runs `body` twice without a clock, then with one, and prints the median and
 /// the best time: for people, or with --json as one line of JSON.

@@ -1,5 +1,6 @@
 // Training steps of a network of the zoo, in images a second: forward,
-// backward and SGD. qat_float multiplies the codes as floats.
+// backward and SGD. qat_float multiplies the codes as floats, qat_learned has
+// scales that learn (LSQ).
 #include <cstdio>
 #include <exception>
 #include <optional>
@@ -12,7 +13,13 @@ namespace {
 void run(const Arguments& a) {
   Model model = zoo::make(a.model);
   const double forward = operations(model) * static_cast<double>(a.batch);
-  if (a.mode != "fp32") model = quantized(a.model);
+  if (a.mode != "fp32") {
+    quant::QuantizeOptions options;
+    if (a.mode == "qat_learned") {
+      options.activation.rule = options.weight.rule = quant::ScaleRule::learned;
+    }
+    model = quantized(a.model, options);
+  }
   const Tensor data = images(zoo::entry(a.model).input, a.batch);
   const int64_t classes = model.outputs()[0].shape()[-1];
   Tensor labels({a.batch}, DType::i64);
@@ -41,7 +48,7 @@ int main(int argc, char** argv) {
   try {
     octet::bench::run(octet::bench::read_arguments(
         argc, argv, "Training steps of a network of the zoo.",
-        {"fp32", "qat", "qat_float"}, false));
+        {"fp32", "qat", "qat_float", "qat_learned"}, false));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_step: %s\n", error.what());
     return 1;

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <ranges>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -97,6 +98,17 @@ void check(const MixedOptions& options) {
   if (options.narrow < 2 || options.narrow >= kWide) {
     throw ValueError(fmt::format("auto_mixed: expected narrow in [2,7], got {}",
                                  options.narrow));
+  }
+  if (options.narrow_activations < 2 || options.narrow_activations > kWide) {
+    throw ValueError(
+        fmt::format("auto_mixed: expected narrow_activations in [2,8], got {}",
+                    options.narrow_activations));
+  }
+  if (options.quantize.activation.bits != kWide) {
+    throw ValueError(
+        fmt::format("auto_mixed: expected quantize.activation of 8 bits, some "
+                    "of which become narrow, got {}",
+                    options.quantize.activation.bits));
   }
   if (options.quantize.weight.bits != kWide) {
     throw ValueError(fmt::format(
@@ -233,14 +245,48 @@ Model calibrated(const Model& model, const Dataset& data,
     fixed.weight.rule = ScaleRule::fixed;
   Model result = quantize_model(model, fixed);
   calibrate(result, data,
-            {.weights = WeightRange::mse,
+            {.method = options.narrow_activations < kWide ? Calibration::mse
+                                                          : Calibration::max,
+             .weights = WeightRange::mse,
              .samples = options.judge.samples,
              .seed = options.judge.seed});
   return result;
 }
 
+// A tensor is as wide as its widest reader: narrow where all are narrow layers.
+void settle_activations(const Model& placed, int narrow,
+                        std::vector<MixedLayer>& layers) {
+  std::set<const Quantizer*> wide;
+  const auto found = [&](const BaseQuantizeWrapper& wrapper) {
+    return std::ranges::find(layers, wrapper.inner().name(),
+                             &MixedLayer::layer);
+  };
+  const auto for_each = [&](const auto& call) {
+    for (const auto& layer : placed.layers()) {
+      if (const BaseQuantizeWrapper* wrapper = as_wrapper(*layer)) {
+        call(*wrapper, found(*wrapper));
+      }
+    }
+  };
+  for_each([&](const BaseQuantizeWrapper& wrapper, auto layer) {
+    if (layer != layers.end() && layer->bits < kWide) return;
+    for (const PlacedQuantizer& placed_at : wrapper.activations()) {
+      wide.insert(placed_at.quantizer.get());
+    }
+  });
+  for_each([&](const BaseQuantizeWrapper& wrapper, auto layer) {
+    if (layer == layers.end()) return;
+    const bool all =
+        !wrapper.activations().empty() && layer->bits < kWide &&
+        std::ranges::none_of(wrapper.activations(), [&](const auto& each) {
+          return wide.contains(each.quantizer.get());
+        });
+    layer->activation_bits = all ? narrow : kWide;
+  });
+}
+
 // The longest beginning of the order that keeps the score, by bisection.
-void keep_score(const Model& model, const Dataset& data,
+void keep_score(const Model& model, const Dataset& data, const Model& placed,
                 const MixedOptions& options, MixedPrecision& result) {
   const Budget bits{"mean_bits", 0, mean_bits};
   const std::vector<MixedLayer*> order =
@@ -251,6 +297,7 @@ void keep_score(const Model& model, const Dataset& data,
     for (size_t i = 0; i < order.size(); ++i) {
       order[i]->bits = i < narrowed ? options.narrow : kWide;
     }
+    settle_activations(placed, options.narrow_activations, result.layers);
     QuantizeOptions quantize = options.quantize;
     quantize.bits = result.bits();
     return score_samples("auto_mixed",
@@ -284,6 +331,8 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
   check(options);
   QuantizeOptions all = options.quantize;
   all.bits = {{.layer = "*", .weight = options.narrow}};
+  const bool weights_only = options.narrow_activations == kWide;
+  if (!weights_only) all.bits[0].activation = options.narrow_activations;
   const Model narrow = calibrated(model, data, all, options);
   const Sensitivity found = sensitivity(narrow, data, options.judge);
   MixedPrecision result;
@@ -293,19 +342,20 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
     const std::string& name = wrapper->inner().name();
     const auto loss =
         std::ranges::find(found.layers, name, &LayerSensitivity::layer);
-    result.layers.push_back({.layer = name,
-                             .weights = weights_of(*wrapper),
-                             .bits = kWide,
-                             .sqnr = loss->weights.value_or(0)});
+    result.layers.push_back(
+        {.layer = name,
+         .weights = weights_of(*wrapper),
+         .sqnr = weights_only ? loss->weights.value_or(0) : loss->alone.sqnr});
   }
   if (!options.latencies.empty()) {
     check_latencies(options.latencies, result.layers);
   }
   if (options.score_loss) {
-    keep_score(model, data, options, result);
+    keep_score(model, data, narrow, options, result);
   } else {
     keep_to(budget_of(options), result.layers, options.narrow);
   }
+  settle_activations(narrow, options.narrow_activations, result.layers);
   result.mean_bits = mean_bits(result.layers);
   result.bytes = bytes_of(result.layers);
   if (!options.latencies.empty()) {
@@ -317,20 +367,24 @@ MixedPrecision auto_mixed(const Model& model, const Dataset& data,
 std::vector<LayerBits> MixedPrecision::bits() const {
   std::vector<LayerBits> result;
   for (const MixedLayer& layer : layers) {
-    if (layer.bits < kWide) {
-      result.push_back({.layer = layer.layer, .weight = layer.bits});
+    if (layer.bits == kWide) continue;
+    result.push_back({.layer = layer.layer, .weight = layer.bits});
+    if (layer.activation_bits < kWide) {
+      result.back().activation = layer.activation_bits;
     }
   }
   return result;
 }
 
 std::string MixedPrecision::to_string() const {
-  TextTable table({Align::left, Align::right, Align::right, Align::right});
-  table.add_row({"layer", "weights", "bits", "SQNR if narrow"});
+  TextTable table(
+      {Align::left, Align::right, Align::right, Align::right, Align::right});
+  table.add_row({"layer", "weights", "bits", "reads", "SQNR if narrow"});
   table.add_rule();
   for (const MixedLayer& layer : layers) {
-    table.add_row({layer.layer, group_digits(layer.weights),
-                   std::to_string(layer.bits), decibels_text(layer.sqnr)});
+    table.add_row(
+        {layer.layer, group_digits(layer.weights), std::to_string(layer.bits),
+         std::to_string(layer.activation_bits), decibels_text(layer.sqnr)});
   }
   std::string text = fmt::format("{:.2f} bits a weight, {} bytes", mean_bits,
                                  group_digits(bytes));

@@ -122,6 +122,54 @@ TEST(AutoMixed, KeepsToALatencyThatWasMeasured) {
               HasSubstr("expected finite latencies >= 0"));
 }
 
+// What a narrow layer reads is narrow, too, unless others need it.
+TEST(AutoMixed, NarrowsWhatNarrowLayersRead) {
+  const Model model = three_layers();
+  const MixedOptions options{.bytes = 192 + 512 + 96, .narrow_activations = 5};
+  const MixedPrecision mixed = auto_mixed(model, inputs(64), options);
+  ASSERT_EQ(mixed.bits().size(), 1u);
+  EXPECT_EQ(mixed.bits()[0].layer, "second");
+  EXPECT_EQ(mixed.bits()[0].activation, 5);
+  EXPECT_EQ(mixed.layers[0].activation_bits, 8);
+  EXPECT_EQ(mixed.layers[1].activation_bits, 5);
+  // More is lost than by the weights alone.
+  const MixedPrecision weights =
+      auto_mixed(model, inputs(64), {.bytes = 192 + 512 + 96});
+  EXPECT_LT(mixed.layers[1].sqnr, weights.layers[1].sqnr);
+  QuantizeOptions quantize;
+  quantize.bits = mixed.bits();
+  int64_t narrow = 0;
+  for (const auto& q : quantizers(quantize_model(model, quantize))) {
+    narrow += q->config().bits == 5;
+  }
+  EXPECT_EQ(narrow, 1);
+}
+
+// A wide layer and an addition read what narrow layers do.
+TEST(AutoMixed, LeavesTensorsAsWideAsTheirWidestReader) {
+  const SymbolicTensor x = input({6}, "x");
+  const SymbolicTensor h = ReLU()(Dense({.units = 32, .name = "first"})(x));
+  const SymbolicTensor a = Dense({.units = 64, .name = "large"})(h);
+  const SymbolicTensor b = Dense({.units = 2, .name = "small"})(h);
+  const Model model({x}, {a, b});
+  const Dataset data = inputs(64);
+  const MixedPrecision one = auto_mixed(
+      model, data, {.bytes = 192 + 1024 + 64, .narrow_activations = 4});
+  ASSERT_EQ(one.bits().size(), 1u);
+  EXPECT_EQ(one.bits()[0].layer, "large");
+  EXPECT_FALSE(one.bits()[0].activation.has_value());
+  const MixedPrecision all =
+      auto_mixed(model, data, {.mean_bits = 4, .narrow_activations = 4});
+  ASSERT_EQ(all.bits().size(), 3u);
+  for (const LayerBits& each : all.bits()) EXPECT_EQ(each.activation, 4);
+  for (const int bits : {1, 9}) {
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)auto_mixed(model, data, {.narrow_activations = bits});
+                }),
+                HasSubstr("narrow_activations in [2,8]"));
+  }
+}
+
 /// Minus the mean square of what a model's outputs are off those of another.
 std::function<double(const Model&, const Dataset&)> closeness(const Model& to) {
   return [&to](const Model& model, const Dataset& data) {

@@ -1,4 +1,4 @@
-// auto_mixed: which layers' weights may have fewer bits.
+// auto_mixed: which layers may have fewer bits.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +37,10 @@ struct MixedOptions {
 
   std::vector<LayerLatency> latencies = {};
   int narrow = 4;  ///< bits of the layers that lose least by them, [2, 7]
+  /// Bits of what those layers read, [2, 8]: devices whose kernels have few
+  /// bits on both sides need it. A tensor that a wide layer or one without
+  /// weights reads, too, keeps 8. Budgets are of weights, or latencies.
+  int narrow_activations = 8;
   /// Where Q/DQ goes. Its `bits` are what is looked for; live scales of weights
   /// become fixed, of least square error.
   QuantizeOptions quantize = {};
@@ -48,7 +52,9 @@ struct MixedLayer {
   std::string layer;
   int64_t weights = 0;  ///< how many
   int bits = 8;
-  /// Of the outputs where its weights alone have `narrow` bits: as in
+  int activation_bits = 8;  ///< of what it reads
+  /// Of the outputs where its weights alone have `narrow` bits, and what it
+  /// reads `narrow_activations` if these are fewer than 8: as in
   /// QuantizationLoss.
   double sqnr = 0;
 };
@@ -80,6 +86,8 @@ struct MixedPrecision {
 ///   options.weight.rule = ScaleRule::fixed;
 ///   Model int8 = quantize_model(model, options);
 ///   calibrate(int8, data, {.weights = WeightRange::mse});
+///
+/// With `narrow_activations` add `.method = Calibration::mse`, as it does.
 ///
 /// Throws: ValueError for several budgets, for one that cannot be met, saying
 /// how near all narrow layers come to it, and for a latency that is not finite
