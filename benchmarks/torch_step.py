@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Training steps of PyTorch on the topologies of Octet's zoo, as one line of JSON.
 
-    torch_step.py resnet8|resnet20|mobilenet_v1_025|resnet50 BATCH THREADS SECONDS MODE
+    torch_step.py NETWORK BATCH THREADS SECONDS MODE
+
+NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50; quickstart,
+that of examples/quickstart.sh and of step_benchmark.
 
 MODE: fp32; qdq, convolutions and dense layers behind fake-quantization with frozen
 scales; fx, QAT as torch.ao prepares it, with moving averages. Channels last, SGD
@@ -66,6 +69,37 @@ def mobilenet_v1_025():
     return classifier(layers, 256, 2)
 
 
+def resnet18():
+    layers, ins = [convolution(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
+    for outs, first in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        for stride in (first, 1):
+            body = nn.Sequential(convolution(ins, outs, 3, stride),
+                                 convolution(outs, outs, 3, relu=False))
+            same = ins == outs and stride == 1
+            layers.append(Residual(body, nn.Identity() if same else
+                                   convolution(ins, outs, 1, stride, relu=False)))
+            ins = outs
+    return classifier(layers, 512, 1000)
+
+
+def lenet():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(),
+        nn.Linear(84, 10))
+
+
+def quickstart():
+    layers, ins = [], 1
+    for outs in (16, 32, 64):
+        layers += [nn.Conv2d(ins, outs, 3, padding=1, bias=False),
+                   nn.BatchNorm2d(outs), nn.ReLU()]
+        layers += [nn.MaxPool2d(2)] if outs < 64 else []
+        ins = outs
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(7 * 7 * 64, 10))
+
+
 def resnet50():
     layers, ins = [convolution(3, 64, 7, 2), nn.MaxPool2d(3, 2, 1)], 64
     for width, blocks, first in ((64, 3, 1), (128, 4, 2), (256, 6, 2),
@@ -82,10 +116,14 @@ def resnet50():
     return classifier(layers, 2048, 1000)
 
 
-NETWORKS = {"resnet8": (lambda: resnet_cifar(1), 32, 10),
-            "resnet20": (lambda: resnet_cifar(3), 32, 10),
-            "mobilenet_v1_025": (mobilenet_v1_025, 96, 2),
-            "resnet50": (resnet50, 224, 1000)}
+# How it is made, channels and side of its images, classes.
+NETWORKS = {"lenet": (lenet, 1, 28, 10),
+            "quickstart": (quickstart, 1, 28, 10),
+            "resnet8": (lambda: resnet_cifar(1), 3, 32, 10),
+            "resnet20": (lambda: resnet_cifar(3), 3, 32, 10),
+            "mobilenet_v1_025": (mobilenet_v1_025, 3, 96, 2),
+            "resnet18": (resnet18, 3, 224, 1000),
+            "resnet50": (resnet50, 3, 224, 1000)}
 
 
 class FakeQuantized(nn.Module):
@@ -127,8 +165,8 @@ def prepared_by_fx(model, x):
 def main(network, batch, threads, seconds, mode):
     torch.set_num_threads(threads)
     torch.manual_seed(0)
-    make, side, classes = NETWORKS[network]
-    x = torch.rand(batch, 3, side, side).to(memory_format=torch.channels_last)
+    make, channels, side, classes = NETWORKS[network]
+    x = torch.rand(batch, channels, side, side).to(memory_format=torch.channels_last)
     labels = torch.arange(batch) % classes
     model = make().to(memory_format=torch.channels_last).train()
     if mode == "qdq":

@@ -51,6 +51,10 @@ inline const std::vector<std::string> kFull = {"resnet20", "mobilenet_v1_025",
 inline const std::vector<std::string> kQuick = {"resnet8", "mobilenet_v1_025"};
 inline constexpr std::string_view kDepthwise = "mobilenet_v1_025";  // of scales
 
+// Of models that are as they were published.
+inline constexpr Gates kPublishedGates = {std::nullopt, 0.3, std::nullopt, 1.3};
+inline constexpr Gates kKeywordGates = {91.3, 0.3, std::nullopt, 1.3};
+
 // How long and how fast a quantized model is fine-tuned, as shares of the float
 // training.
 struct Tuning {

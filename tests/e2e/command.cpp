@@ -32,10 +32,6 @@ CommandResult run_command(const std::string& command) {
   return result;
 }
 
-CommandResult run_octet(const std::string& arguments) {
-  return run_command(quoted(OCTET_BIN "/octet") + " " + arguments);
-}
-
 std::string quoted(const std::filesystem::path& word) {
   std::string text = "'";
   for (const char c : word.string()) {

@@ -16,9 +16,6 @@ struct CommandResult {
 /// Through the shell, so that `command` may redirect and limit.
 CommandResult run_command(const std::string& command);
 
-/// octet with these arguments, likewise.
-CommandResult run_octet(const std::string& arguments);
-
 /// A path or word as the shell takes it, whatever it contains.
 std::string quoted(const std::filesystem::path& word);
 

@@ -10,7 +10,7 @@
 #include <octet/octet.h>
 
 #include "../io/keras_files.h"
-#include "command.h"
+#include "octet_command.h"
 
 namespace octet {
 namespace {

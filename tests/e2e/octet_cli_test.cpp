@@ -5,7 +5,7 @@
 #include <octet/io/json.h>
 #include <octet/octet.h>
 
-#include "command.h"
+#include "octet_command.h"
 
 namespace octet {
 namespace {

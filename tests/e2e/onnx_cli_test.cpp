@@ -7,7 +7,7 @@
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
-#include "command.h"
+#include "octet_command.h"
 
 namespace octet {
 namespace {

@@ -96,6 +96,37 @@ TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
   }
 }
 
+/// Of all layers, in their order.
+std::vector<std::string> names_of_layers(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& layer : model.layers()) names.push_back(layer->name());
+  return names;
+}
+
+// Not "quant_quant_conv", however often a file goes and comes back.
+TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
+  const Model model = zoo::make("lenet", {});
+  const Model int8 = quantized(model, quant::Policy::tensorrt);
+  const OnnxFile file = to_onnx(int8);
+  const Model once = from_onnx(file.bytes);
+  EXPECT_THAT(
+      names_of_layers(once),
+      ::testing::IsSupersetOf({"quant_conv1", "quant_conv2", "quant_fc1",
+                               "quant_fc2", "quant_predictions"}));
+  EXPECT_EQ(names_of_layers(from_onnx(to_onnx(once).bytes)),
+            names_of_layers(once));
+  EXPECT_THAT(names_of_layers(from_onnx(file.bytes, {.drop_quantizers = true})),
+              ::testing::IsSupersetOf({"conv1", "conv2", "fc1", "fc2"}));
+}
+
+// A layer of somebody's in a float file is called as it is.
+TEST(OnnxImportQdq, LeavesNamesOfFloatFiles) {
+  const SymbolicTensor x = input({3}, "x");
+  const Model model(x, Dense({.units = 2, .name = "quant_mine"})(x));
+  EXPECT_THAT(names_of_layers(from_onnx(to_onnx(model).bytes)),
+              ::testing::Contains("quant_mine"));
+}
+
 TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
   const Model model = zoo::make("merry", {});
   for (const quant::QuantizerConfig config :

@@ -62,6 +62,26 @@ void expect_returns(const Model& model) {
   expect_near(twice.predict(x)[0], expected[0]);
 }
 
+// Losses and labels go by them.
+TEST(OnnxImport, KeepsTheNamesOfSeveralOutputs) {
+  const SymbolicTensor x = input({6, 5, 3}, "x");
+  const SymbolicTensor y = Flatten()(Conv2D({.filters = 4})(x));
+  const SymbolicTensor a = Dense({.units = 4, .name = "a/Gemm"})(y);
+  const SymbolicTensor b =
+      Softmax({.name = "b/Softmax"})(Dense({.units = 3})(y));
+  const Model model({x}, {a, b});
+  const auto names = [&](std::vector<std::string> outputs) {
+    OnnxOptions options;
+    options.output_names = std::move(outputs);
+    return quant::output_names(from_onnx(to_onnx(model, options).bytes));
+  };
+  EXPECT_THAT(names({"boxes", "scores"}), ElementsAre("boxes", "scores"));
+  // Those that exporters number are nobody's.
+  EXPECT_THAT(names({"12", "/b/Softmax_output_0"}),
+              ElementsAre("a/Gemm", "b/Softmax"));
+  EXPECT_THAT(names({"scores", "a/Gemm"}), ElementsAre("scores", "a/Gemm"));
+}
+
 struct Network {
   std::string name;
   zoo::Options options = {};

@@ -13,6 +13,7 @@
 #include "forms.h"
 #include "graph.h"
 #include "importer.h"
+#include "layer_names.h"
 #include "limit_checks.h"
 #include "qoperators.h"
 #include "quantizers.h"
@@ -26,6 +27,7 @@ OnnxImport import_model(onnx::ModelProto model,
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);
+  importing::name_layers(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // what depends on weights behind Q/DQ
   importing::recognise_forms(graph);

@@ -1,0 +1,84 @@
+#include "published_models.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <octet/io/keras.h>
+#include <octet/io/open_data.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
+#include <octet/train/evaluate.h>
+
+namespace octet::program {
+namespace {
+
+Tensor answers(const Model& model, const Tensor& x) {
+  const Tensor y = model.predict(x);
+  const auto classes = static_cast<size_t>(y.shape()[-1]);
+  Tensor labels({x.shape()[0]}, DType::i64);
+  for (size_t i = 0; i < labels.data<int64_t>().size(); ++i) {
+    const auto scores = y.f32().subspan(i * classes, classes);
+    labels.data<int64_t>()[i] =
+        std::ranges::max_element(scores) - scores.begin();
+  }
+  return labels;
+}
+
+}  // namespace
+
+PublishedModel keywords(const std::filesystem::path& folder) {
+  const auto inputs = folder / "kws01" / "features_int8_1000x49x10.bin";
+  const std::string codes = read_file(inputs);
+  const std::string classes =
+      read_file(folder / "kws01" / "labels_u8_1000.bin");
+  Tensor x({1000, 49, 10, 1}), labels({1000}, DType::i64);
+  if (static_cast<int64_t>(codes.size()) != x.size() ||
+      static_cast<int64_t>(classes.size()) != labels.size()) {
+    throw FormatError(fmt::format(
+        "{}: expected 1000 inputs of 49x10 bytes and as many labels",
+        inputs.string()));
+  }
+  // Zero point and scale of the published TFLite model's input.
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<float>(static_cast<int8_t>(codes[i]));
+    x.f32()[i] = (code - 83) * 0.5847029f;
+  }
+  for (size_t i = 0; i < classes.size(); ++i) {
+    labels.data<int64_t>()[i] = static_cast<uint8_t>(classes[i]);
+  }
+  return {"keywords",
+          io::load_keras(folder / "models" / "kws_ref_model_converted.h5"),
+          Dataset(x, labels)};
+}
+
+PublishedModel pretrained_resnet(const std::filesystem::path& folder,
+                                 const std::filesystem::path& images,
+                                 const std::filesystem::path& labels) {
+  Model model = io::load_keras(folder / "models" / "pretrainedResnet.h5");
+  const io::OpenedData opened =
+      io::open_data(images, {.labels = labels,
+                             .image = Shape{32, 32, 3},
+                             .preprocess = "none",
+                             .usual = "none"});
+  const Dataset& data = opened.test ? *opened.test : opened.train;
+  const Batch all = data.batch(0, data.size());
+  const Tensor& x = all.inputs[0];
+  if (data.input_shape() != Shape{32, 32, 3}) {
+    throw ShapeError(fmt::format("{}: expected images [32,32,3], got {}",
+                                 images.string(),
+                                 data.input_shape().to_string()));
+  }
+  if (std::ranges::max(x.f32()) <= 1) {
+    throw ValueError(fmt::format(
+        "{}: expected values from 0 to 255, which the model was trained on, "
+        "got none above 1. Hint: multiply them by 255",
+        images.string()));
+  }
+  const Dataset judged(x,
+                       all.labels.empty() ? answers(model, x) : all.labels[0]);
+  return {"pretrained_resnet", std::move(model), judged};
+}
+
+}  // namespace octet::program
