@@ -12,7 +12,7 @@ namespace octet::program::recipes {
 // The forms that a network takes, in the order of the columns.
 enum Form { fp32, ptq_int8, qat_int8, ptq_w4a8, qat_w4a4, kForms };
 inline const std::vector<std::string> kColumns = {
-    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4 (LSQ)"};
+    "FP32", "PTQ INT8", "QAT INT8", "PTQ W4A8 (ladder)", "QAT W4A4"};
 // The forms of the second table, where a tensor of weights has one scale.
 enum Scales { per_tensor, equalized, tuned, per_channel, kScales };
 inline const std::vector<std::string> kScaleColumns = {

@@ -61,15 +61,38 @@ const Recipe& recipe_of(const std::string& network) {
                   suggest_names(network, names)));
 }
 
+const quant::QuantizerConfig kWeight4{.bits = 4,
+                                      .narrow_range = true,
+                                      .per_channel = true,
+                                      .rule = quant::ScaleRule::fixed};
+
+Model placed_by_patterns(const Model& model,
+                         const quant::QuantizeOptions& options) {
+  const quant::TransformResult found =
+      quant::transform(model, quant::tensorrt_patterns());
+  const quant::QdqPlan plan = quant::plan_of_matches(
+      found.model, found.matches,
+      {.activation = options.activation, .weight = options.weight});
+  // Patterns may leave the last layer in float, which has no width then.
+  std::vector<quant::LayerBits> bits = options.bits;
+  std::erase_if(bits, [&](const quant::LayerBits& entry) {
+    return entry.layer != "*" &&
+           std::ranges::find(plan.points, entry.layer,
+                             &quant::QdqPoint::layer) == plan.points.end();
+  });
+  return quant::apply(quant::with_bits(plan, found.model, bits), found.model);
+}
+
 // With weights of 4 bits, as well as the ladder's methods can.
-Model climbed(const Model& model, const Dataset& data) {
-  quant::Ladder ladder = quant::ptq_ladder(
-      model, data, 0.0,
-      {.quantize = {.weight = {.bits = 4,
-                               .narrow_range = true,
-                               .per_channel = true,
-                               .rule = quant::ScaleRule::fixed}},
-       .below_float = true});
+Model climbed(const Model& model, const Dataset& data, bool patterns = false) {
+  quant::LadderOptions options{.quantize = {.weight = kWeight4},
+                               .below_float = true};
+  if (patterns) {
+    options.place = [&](const Model& m) {
+      return placed_by_patterns(m, options.quantize);
+    };
+  }
+  quant::Ladder ladder = quant::ptq_ladder(model, data, 0.0, options);
   print(ladder.to_string());
   return std::move(ladder.model);
 }
@@ -98,11 +121,11 @@ class Job {
     result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
     fine_tune(int8, kTuning8, "qat_int8");
     result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
-    if (recipe_.patterns) return accuracies;
-    result[ptq_w4a8] =
-        accuracy("PTQ W4A8", climbed(model, calibration_data()), "ptq_w4a8");
+    result[ptq_w4a8] = accuracy(
+        "PTQ W4A8", climbed(model, calibration_data(), recipe_.patterns),
+        "ptq_w4a8");
     const train::QatPreset& four = train::qat_preset("int4");
-    Model int4 = quantized(model, four.quantize(model));
+    Model int4 = quantized(model, learned(four.quantize(model)));
     quant::calibrate(int4, calibration_data(), four.calibration());
     fine_tune(int4, kTuning4, "qat_w4a4");
     result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
@@ -134,15 +157,19 @@ class Job {
     return model;
   }
 
+  // Adam does not see the factors on LSQ's gradients; TQT is made for it.
+  quant::QuantizeOptions learned(quant::QuantizeOptions options) const {
+    if (recipe_.adamw) {
+      options.activation.rule = quant::ScaleRule::learned_log2;
+      options.weight.rule = quant::ScaleRule::learned_log2;
+    }
+    return options;
+  }
+
   Model quantized(const Model& model,
                   const quant::QuantizeOptions& options) const {
-    if (!recipe_.patterns) return quant::quantize_model(model, options);
-    const quant::TransformResult found =
-        quant::transform(model, quant::tensorrt_patterns());
-    return quant::insert_qdq(found.model, found.matches,
-                             {.activation = options.activation,
-                              .weight = options.weight,
-                              .bits = options.bits});
+    return recipe_.patterns ? placed_by_patterns(model, options)
+                            : quant::quantize_model(model, options);
   }
 
   // Statistics of batch normalization follow the weights: at this rate frozen

@@ -93,26 +93,19 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
 Model climb(const Model& model, const Dataset& data, const Options& o,
             std::string& report, Config& figures) {
   constexpr double kMayLose = 0.005;
-  const std::optional<quant::Policy> policy =
-      policy_of("--policy", o.placement.policy);
-  if (!policy) {
-    throw UnsupportedError(
-        "--ladder: expected --policy tensorrt or toolkit, got " +
-        o.placement.policy);
-  }
   if (data.label_specs().empty()) {
     throw ValueError(
         "--ladder: expected samples with labels to judge by, got none. Hint: "
         "--labels, or a folder for each class");
   }
-  quant::LadderOptions options{.quantize = quantize_options(o.placement)};
-  options.quantize.policy = *policy;
-  add_widths(model, o.placement, options.quantize);
-  if (!o.placement.bits.empty() && !o.placement.excluded.empty()) {
-    throw UnsupportedError(
-        "--ladder: expected --bits or --exclude, got both. Hint: --method, "
-        "without --ladder, takes both");
-  }
+  quant::LadderOptions options;
+  options.place = [&](const Model& m) {
+    return quantized(m, o.placement,
+                     [](const Model&, quant::QuantizeOptions fixed) {
+                       fixed.weight.rule = quant::ScaleRule::fixed;
+                       return fixed;
+                     });
+  };
   if (o.calibration.samples > 0)
     options.methods.samples = o.calibration.samples;
   options.below_float = o.target < 0;

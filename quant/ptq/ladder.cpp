@@ -78,7 +78,7 @@ class Climb {
   }
 
   Model quantized(const Model& model) const {
-    Model result = quantize_model(model, options_.quantize);
+    Model result = placed(model);
     const bool narrow = std::ranges::any_of(
         weight_quantizers(result), [](const PlacedQuantizer& placed) {
           return placed.quantizer->config().bits < 8;
@@ -88,6 +88,21 @@ class Climb {
                     .weights = narrow ? WeightRange::mse : WeightRange::max,
                     .batch_size = options_.methods.batch_size,
                     .seed = options_.methods.seed});
+    return result;
+  }
+
+  Model placed(const Model& model) const {
+    if (!options_.place) return quantize_model(model, options_.quantize);
+    Model result = options_.place(model);
+    for (const PlacedQuantizer& weight : weight_quantizers(result)) {
+      if (weight.quantizer->config().rule != ScaleRule::live) continue;
+      throw ValueError(fmt::format(
+          "ptq_ladder: expected fixed scales of weights, got live ones of "
+          "'{}', "
+          "which would undo what the methods round. Hint: ScaleRule::fixed in "
+          "what `place` inserts",
+          weight.quantizer->name()));
+    }
     return result;
   }
 

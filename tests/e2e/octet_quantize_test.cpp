@@ -247,6 +247,11 @@ TEST_F(OctetQuantize, ClimbsTheLadder) {
   const CommandResult met = run(data + " --ladder --accuracy 0 --bits 4,8");
   ASSERT_EQ(met.exit_code, 0) << met.output;
   EXPECT_THAT(met.output, HasSubstr("met"));
+  // Wherever Q/DQ goes, and whatever stays float.
+  const CommandResult placed = run(
+      data +
+      " --ladder --accuracy 0 --policy patterns --bits 4,8 --exclude conv1");
+  EXPECT_EQ(placed.exit_code, 0) << placed.output;
   const CommandResult missed = run(data + " --ladder --accuracy 1");
   EXPECT_EQ(missed.exit_code, 1);
   EXPECT_THAT(missed.output,

@@ -15,7 +15,7 @@ from fashion_mnist import accuracy, test_set
 
 # The file of each column of the table.
 FILES = {"PTQ INT8": "ptq_int8.onnx", "QAT INT8": "qat_int8.onnx",
-         "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4 (LSQ)": "qat_w4a4.onnx"}
+         "PTQ W4A8 (ladder)": "ptq_w4a8.onnx", "QAT W4A4": "qat_w4a4.onnx"}
 # Percent: codes that the two round to different sides, one in thousands.
 MOST_APART = 0.1
 

@@ -282,6 +282,36 @@ TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
               HasSubstr("less than the 1000000.0000 asked"));
 }
 
+TEST(PtqLadder, PutsQdqWhereItIsTold) {
+  double score = 0;
+  const auto next = [&](const Model&, const Dataset&) { return score -= 1; };
+  const auto by_patterns = [](ScaleRule rule) {
+    return [rule](const Model& model) {
+      const TransformResult found = transform(model, tensorrt_patterns());
+      QuantizerConfig weight = weight_quantizer();
+      weight.rule = rule;
+      return insert_qdq(found.model, found.matches, {.weight = weight});
+    };
+  };
+  const Ladder ladder =
+      ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1e6,
+                 {.place = by_patterns(ScaleRule::fixed), .score = next});
+  EXPECT_EQ(ladder.kept, "nearest rounding");
+  const Model same =
+      by_patterns(ScaleRule::fixed)(fold_batch_norm(all_kinds()));
+  EXPECT_EQ(quantizers(ladder.model).size(), quantizers(same).size());
+  EXPECT_NE(quantizers(same).size(),
+            quantizers(quantize_model(fold_batch_norm(all_kinds()))).size());
+  EXPECT_THAT(
+      [&] {
+        (void)ptq_ladder(
+            all_kinds(), samples(40, {4, 5, 3}), 1e6,
+            {.place = by_patterns(ScaleRule::live), .score = next});
+      },
+      ::testing::ThrowsMessage<ValueError>(
+          HasSubstr("expected fixed scales of weights, got live ones")));
+}
+
 TEST(PtqLadder, IsJudgedBesideTheFloatModelOnTheSameSamples) {
   std::vector<int64_t> judged;
   const auto next = [&](const Model&, const Dataset& samples) {

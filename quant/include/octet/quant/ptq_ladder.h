@@ -14,6 +14,13 @@ namespace octet::quant {
 struct LadderOptions {
   /// Where Q/DQ goes, and its widths. Live scales of weights become fixed.
   QuantizeOptions quantize = {};
+  /// Likewise, in place of `quantize`: a model with Q/DQ, not calibrated, whose
+  /// weights have fixed scales. By patterns, say:
+  ///   .place = [](const Model& m) {
+  ///     const TransformResult found = transform(m, tensorrt_patterns());
+  ///     return insert_qdq(found.model, found.matches, {.weight = fixed});
+  ///   }
+  std::function<Model(const Model&)> place = {};
   /// How good a model is on samples; more is better. Unless given: top-1
   /// accuracy, where labels are classes and the model ends in [n,classes].
   std::function<double(const Model&, const Dataset&)> score = {};
@@ -51,8 +58,8 @@ struct Ladder {
 /// the second on, on the better of the models with and without equalisation.
 /// The model given stays as it is. A target that is not met is no error: `met`
 /// says so, and the best model is returned. Throws: as quantize_model() and
-/// calibrate_auto(); ValueError for a target or score that is NaN, and where
-/// there is neither a score nor labels to have one.
+/// calibrate_auto(); ValueError for a target or score that is NaN, where there
+/// is neither a score nor labels to have one, and for live scales of `place`.
 Ladder ptq_ladder(const Model& model, const Dataset& data, double target,
                   const LadderOptions& options = {});
 
