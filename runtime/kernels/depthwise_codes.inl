@@ -48,11 +48,13 @@ OCTET_INLINE typename IntsOf<V>::Type joined_lines(
   return words;
 }
 
-// Sums of R lines of outputs and `count` columns, of channels [c, c + lanes).
+// Sums of R lines of outputs, `sums_line` apart, and `count` columns, of
+// channels [c, c + lanes). `first` is where their codes begin in the lines.
 template <class V, int R>
 OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
-                                        const Code* const* lines, int64_t c,
-                                        int64_t count, int32_t* sums) {
+                                        const Code* const* lines, int64_t first,
+                                        int64_t c, int64_t count, int32_t* sums,
+                                        int64_t sums_line) {
   using Ints = typename IntsOf<V>::Type;
   constexpr int T = CodeDepthwise::kCols;
   Ints columns[CodeDepthwise::kMostColumns];
@@ -66,8 +68,8 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
   const int64_t reach = (T - 1) * stride + (taps - 1) * dilation + 1;
   for (int64_t g = 0; g < p.groups[R - 1]; ++g, lines += kCodesPerWord) {
     const Code* at[kCodesPerWord];
-    unroll<kCodesPerWord>([&](auto i)
-                              OCTET_INLINE_LAMBDA { at[i] = lines[i] + c; });
+    unroll<kCodesPerWord>(
+        [&](auto i) OCTET_INLINE_LAMBDA { at[i] = lines[i] + first + c; });
     int64_t x = 0;
 #pragma GCC unroll 1
     for (; x < read; ++x) columns[x] = joined_lines<V>(at, x * pixel, most);
@@ -89,8 +91,8 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
     }
   }
   unroll<R * T>([&](auto i) OCTET_INLINE_LAMBDA {
-    __builtin_memcpy(sums + i * lanes_of<V>(), &acc[i / T][i % T],
-                     sizeof(Ints));
+    __builtin_memcpy(sums + (i / T) * sums_line + (i % T) * lanes_of<V>(),
+                     &acc[i / T][i % T], sizeof(Ints));
   });
 }
 
@@ -99,17 +101,20 @@ template <int R, bool Fuse>
 OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
                                       int64_t row) {
   constexpr int T = CodeDepthwise::kCols;
-  alignas(64) int32_t sums[R * T * kLanes];
+  // As many tiles as the expression that follows takes at once.
+  constexpr int kTiles = kMaxRows1 / T;
+  static_assert(kTiles > 0);
+  alignas(64) int32_t sums[R * kTiles * T * kLanes];
   const Code* image = static_cast<const Code*>(p.image);
   const Code* lines[CodeDepthwise::kMostLines];
-  for (int64_t col = 0; col < p.cols; col += T) {
-    const int64_t count = p.cols - col < T ? p.cols - col : T;
-    for (int64_t i = 0; i < p.groups[R - 1] * kCodesPerWord; ++i) {
-      // Lines beyond the last one have weights of zero.
-      const int64_t line = row * p.stride_h + i * p.dilation_h;
-      lines[i] = image + (line < p.lines ? line : p.lines - 1) * p.line +
-                 col * p.stride_w * p.pixel;
-    }
+  for (int64_t i = 0; i < p.groups[R - 1] * kCodesPerWord; ++i) {
+    // Lines beyond the last one have weights of zero.
+    const int64_t line = row * p.stride_h + i * p.dilation_h;
+    lines[i] = image + (line < p.lines ? line : p.lines - 1) * p.line;
+  }
+  for (int64_t col = 0; col < p.cols; col += kTiles * T) {
+    const int64_t left = p.cols - col;
+    const int64_t count = left < kTiles * T ? left : kTiles * T;
     int64_t c = 0;
     const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
       using V = decltype(v);
@@ -117,12 +122,16 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
       // The last vector of all may be of fewer channels.
       for (; c + kStep <= p.channels || (kStep == 4 && c < p.channels);
            c += kStep) {
-        const int64_t left = p.channels - c;
-        depthwise_code_tile<V, R>(p, lines, c, count, sums);
+        for (int64_t t = 0; t < count; t += T) {
+          depthwise_code_tile<V, R>(p, lines, (col + t) * p.stride_w * p.pixel,
+                                    c, count - t < T ? count - t : T,
+                                    sums + t * kStep, kTiles * T * kStep);
+        }
+        const int64_t channels = p.channels - c;
         for (int r = 0; r < R; ++r) {
-          finish_tile<Fuse>(sums + r * T * kStep, {row + r, col, count, kStep},
-                            c, static_cast<int>(left < kStep ? left : kStep),
-                            e);
+          finish_tile<Fuse>(
+              sums + r * kTiles * T * kStep, {row + r, col, count, kStep}, c,
+              static_cast<int>(channels < kStep ? channels : kStep), e);
         }
       }
     };
