@@ -38,7 +38,7 @@ def measure(column, model, batch, folder, options):
     if engine == "octet":
         out = run(PROGRAM, "--model", model, "--mode", form, "--batch", batch,
                   "--threads", options.threads, "--seconds", options.seconds,
-                  "--json")
+                  "--load", folder / f"{model}.{form}.h5", "--json")
     else:
         out = run(sys.executable, HERE / "peer.py", engine,
                   folder / f"{model}.{form}.onnx", batch, options.threads,
@@ -48,8 +48,9 @@ def measure(column, model, batch, folder, options):
 
 def write_files(model, folder):
     for form in ("fp32", "int8"):
-        run(PROGRAM, "--model", model, "--mode", form, "--seconds", 0,
-            "--batch", 1, "--write", folder / f"{model}.{form}.onnx")
+        for kind in ("onnx", "h5"):
+            run(PROGRAM, "--model", model, "--mode", form, "--seconds", 0,
+                "--batch", 1, "--write", folder / f"{model}.{form}.{kind}")
     run(sys.executable, HERE / "peer.py", "quantize",
         folder / f"{model}.fp32.onnx", folder / f"{model}.u8s8.onnx")
 

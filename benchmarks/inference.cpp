@@ -9,9 +9,15 @@ namespace {
 
 // The network itself is gone once the session is there.
 InferenceSession session_of(const Arguments& a, double& operations_of_one) {
-  const Model net = a.mode == "int8" ? quantized(a.model) : zoo::make(a.model);
+  const Model net = !a.load.empty()    ? io::load_model(a.load)
+                    : a.mode == "int8" ? quantized(a.model)
+                                       : zoo::make(a.model);
   operations_of_one = operations(net);
-  if (!a.write.empty()) (void)io::export_onnx(net, a.write);
+  if (a.write.ends_with(".h5")) {
+    io::save_model(net, a.write);
+  } else if (!a.write.empty()) {
+    (void)io::export_onnx(net, a.write);
+  }
   return InferenceSession(net);
 }
 

@@ -29,7 +29,7 @@ double peak_rss_mb() {
 }  // namespace
 
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::vector<std::string>& modes, bool writes) {
+                         const std::vector<std::string>& modes, bool files) {
   Arguments a;
   CLI::App app(description);
   app.add_option("--model", a.model, "Name in the zoo")->capture_default_str();
@@ -45,8 +45,12 @@ Arguments read_arguments(int argc, char** argv, const std::string& description,
   app.add_option("--seconds", a.seconds, "To measure for, at least")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
-  if (writes) {
-    app.add_option("--write", a.write, "ONNX file to write the network to");
+  if (files) {
+    app.add_option("--write", a.write,
+                   "File to write the network to, .onnx or .h5");
+    app.add_option("--load", a.load,
+                   "The .h5 file of the network, made earlier: peak memory is "
+                   "that of a program which has it");
   }
   app.add_flag("--json", a.json, "One line of JSON at the end");
   try {

@@ -18,13 +18,14 @@ struct Arguments {
   int threads = 0;     // 0: all cores
   double seconds = 3;  // measured for at least so long, and five times
   bool json = false;
-  std::string write = "";  // ONNX file for the network
+  std::string write = "";  // .onnx or .h5 file for the network
+  std::string load = "";   // .h5 file that it comes from
 };
 
 /// Reads the command line and sets the number of threads; the help and its
-/// errors end the program. `writes` is whether there is a --write.
+/// errors end the program. `files` is whether there are --write and --load.
 Arguments read_arguments(int argc, char** argv, const std::string& description,
-                         const std::vector<std::string>& modes, bool writes);
+                         const std::vector<std::string>& modes, bool files);
 
 /// Random images, [n, ...sample].
 Tensor images(const Shape& sample, int64_t n);

@@ -2,6 +2,7 @@
 
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/memory.h>
 #include <octet/runtime/rng.h>
 
 #include "model_program.h"
@@ -12,7 +13,10 @@ InferenceSession::InferenceSession(const Model& model)
     : name_(model.name()),
       program_(with_context(
           [&] { return fmt::format("in a session of '{}'", model.name()); },
-          [&] { return make_program(model, CalledLayers::copies); })) {
+          [&] {
+            release_memory();  // what reading the model took
+            return make_program(model, CalledLayers::copies);
+          })) {
   for (const SymbolicTensor& input : model.inputs()) {
     input_names_.push_back(input.node->layer->name());
     input_shapes_.push_back(input.shape());
@@ -32,6 +36,8 @@ InferenceSession::InferenceSession(const Model& model)
         "cannot be part of a session; use predict()",
         name_));
   }
+  // What the model took to answer: more than the session takes.
+  release_memory();
 }
 
 std::vector<Tensor> InferenceSession::outputs_for(

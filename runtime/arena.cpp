@@ -5,16 +5,19 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
 #ifdef __linux__
+#include <malloc.h>
 #include <sys/mman.h>
 #endif
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/memory.h>
 
 namespace octet::arena {
 namespace {
@@ -71,10 +74,12 @@ Buffer* pop(FreeLists& lists, int64_t capacity) {
 
 // What threads have left over: where one allocates and another frees, buffers
 // come back through here. Never destroyed, since tensors may outlive statics.
+struct Cache;
 struct Shared {
   std::mutex mutex;
   FreeLists free;
   int64_t bytes = 0;
+  std::set<Cache*> caches;  // of all threads
 };
 Shared& shared() {
   static Shared* const instance = new Shared;
@@ -85,37 +90,57 @@ Shared& shared() {
 // the same classes again and again, and never comes here.
 constexpr int64_t kMostIdle = int64_t{1} << 30;
 
-void free_idle() {
+void free_all(FreeLists& lists) {
+  for (auto& [capacity, buffers] : lists) {
+    for (Buffer* buffer : buffers) system_free(buffer);
+  }
+  lists.clear();
+}
+
+// What lies idle for all, if it is more than `most` bytes.
+void free_idle(int64_t most) {
   FreeLists idle;
   {
     const std::lock_guard lock(shared().mutex);
-    if (shared().bytes <= kMostIdle) return;
+    if (shared().bytes <= most) return;
     idle.swap(shared().free);
     shared().bytes = 0;
   }
-  for (auto& [capacity, buffers] : idle) {
-    for (Buffer* buffer : buffers) system_free(buffer);
-  }
+  free_all(idle);
 }
 
 // A thread keeps this much to itself.
 constexpr int64_t kMostCached = int64_t{64} << 20;
 
 struct Cache {
+  std::mutex mutex;  // others take it in release_memory() alone
   FreeLists free;
   int64_t bytes = 0;
+
+  Cache();
   ~Cache();
+  void clear() {
+    const std::lock_guard lock(mutex);
+    free_all(free);
+    bytes = 0;
+  }
 };
 
 // Null before the first use and after the thread's cache is gone: a static
 // Tensor may outlive it.
 thread_local Cache* mine = nullptr;
 
+Cache::Cache() {
+  const std::lock_guard lock(shared().mutex);
+  shared().caches.insert(this);
+}
 Cache::~Cache() {
   mine = nullptr;
-  for (auto& [capacity, buffers] : free) {
-    for (Buffer* buffer : buffers) system_free(buffer);
+  {
+    const std::lock_guard lock(shared().mutex);
+    shared().caches.erase(this);
   }
+  clear();
 }
 
 Cache* cache() {
@@ -132,6 +157,7 @@ Cache* cache() {
 Buffer* reuse(int64_t capacity) {
   if (!kCaching) return nullptr;
   if (Cache* own = cache()) {
+    const std::lock_guard lock(own->mutex);
     if (Buffer* buffer = pop(own->free, capacity)) {
       own->bytes -= capacity;
       return buffer;
@@ -144,11 +170,13 @@ Buffer* reuse(int64_t capacity) {
 }
 
 void keep(Buffer* buffer) {
-  Cache* own = cache();
-  if (own != nullptr && own->bytes + buffer->capacity <= kMostCached) {
-    own->free[buffer->capacity].push_back(buffer);
-    own->bytes += buffer->capacity;
-    return;
+  if (Cache* own = cache()) {
+    const std::lock_guard lock(own->mutex);
+    if (own->bytes + buffer->capacity <= kMostCached) {
+      own->free[buffer->capacity].push_back(buffer);
+      own->bytes += buffer->capacity;
+      return;
+    }
   }
   const std::lock_guard lock(shared().mutex);
   shared().free[buffer->capacity].push_back(buffer);
@@ -165,7 +193,7 @@ Buffer* take(int64_t bytes) {
     buffer->writers = 0;
     return buffer;
   }
-  free_idle();
+  free_idle(kMostIdle);
   ++system_count;
   const int64_t align = capacity >= kHugePage ? kHugePage : 64;
   auto buffer = std::make_unique<Buffer>();
@@ -210,3 +238,19 @@ float* scratch(int slot, int64_t floats) {
 }
 
 }  // namespace octet::arena
+
+namespace octet {
+
+void release_memory() {
+  arena::free_idle(0);
+  {
+    arena::Shared& shared = arena::shared();
+    const std::lock_guard lock(shared.mutex);
+    for (arena::Cache* cache : shared.caches) cache->clear();
+  }
+#ifdef __GLIBC__
+  malloc_trim(0);  // which large buffers may have become part of
+#endif
+}
+
+}  // namespace octet

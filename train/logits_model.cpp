@@ -102,9 +102,7 @@ Model logits_model(const Model& model) {
     layer.set("config", config.set("activation", "linear"));
   }
   state.graph.set("layers", std::move(layers));
-  Model result = quant::rebuild(state);
-  quant::restore(result, state);
-  return result;
+  return quant::restored(std::move(state));
 }
 
 Model probability_model(const Model& model) {

@@ -130,10 +130,9 @@ std::string file_with(const Write& write) {
 /// nothing in it is compressed.
 class File {
  public:
-  File(std::string_view image, const std::string& name,
-       const FileLimits& limits)
+  File(std::string image, const std::string& name, const FileLimits& limits)
       : left_(static_cast<int64_t>(image.size())),
-        reader_(std::string(image), name, limits) {
+        reader_(std::move(image), name, limits) {
     if (reader_.kind(kOctet) != Hdf5Kind::group) {
       throw FormatError(
           "file: expected a group 'octet', got none; it is not one of Octet's. "
@@ -257,7 +256,7 @@ train::NamedTensors read_tensors(File& file) {
 }
 
 template <class Read>
-auto read_file_with(const std::string& contents, const std::string& name,
+auto read_file_with(std::string contents, const std::string& name,
                     const FileLimits& limits, const Read& read) {
   return in_file([&] { return fmt::format("in file '{}'", name); },
                  [&] {
@@ -265,7 +264,8 @@ auto read_file_with(const std::string& contents, const std::string& name,
                      refuse_other_kind(kOctetFile, contents,
                                        {FileKind::octet_model});
                    }
-                   File file(verify_checksum(contents), name, limits);
+                   contents.resize(verify_checksum(contents).size());
+                   File file(std::move(contents), name, limits);
                    return read(file);
                  });
 }
@@ -297,15 +297,15 @@ std::string file_of(const train::TrainingState& state) {
   });
 }
 
-quant::ModelState model_in(const std::string& contents, const std::string& name,
+quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits) {
-  return read_file_with(contents, name, limits,
+  return read_file_with(std::move(contents), name, limits,
                         [](File& file) { return read_model(file); });
 }
 
-SaveOptions options_in(const std::string& contents, const std::string& name,
+SaveOptions options_in(std::string contents, const std::string& name,
                        const FileLimits& limits) {
-  return read_file_with(contents, name, limits, [](File& file) {
+  return read_file_with(std::move(contents), name, limits, [](File& file) {
     SaveOptions options;
     if (file.has(kOctet, kClasses)) {
       const Config list = file.text(kOctet, kClasses);
@@ -325,10 +325,9 @@ SaveOptions options_in(const std::string& contents, const std::string& name,
   });
 }
 
-train::TrainingState state_in(const std::string& contents,
-                              const std::string& name,
+train::TrainingState state_in(std::string contents, const std::string& name,
                               const FileLimits& limits) {
-  return read_file_with(contents, name, limits, [](File& file) {
+  return read_file_with(std::move(contents), name, limits, [](File& file) {
     if (!file.has_group(kTraining)) {
       throw FormatError(
           "file: expected the state of a training, got a model alone. Hint: "

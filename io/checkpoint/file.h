@@ -23,14 +23,14 @@ std::string file_of(const quant::ModelState& model,
                     const SaveOptions& options = {});
 std::string file_of(const train::TrainingState& state);
 
-/// What is in the contents of a file; `name` is for messages.
+/// What is in the contents of a file, which are given away: they may be as large
+/// as all that is read. `name` is for messages.
 /// Throws: FormatError, UnsupportedError.
-quant::ModelState model_in(const std::string& contents, const std::string& name,
+quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits);
-SaveOptions options_in(const std::string& contents, const std::string& name,
+SaveOptions options_in(std::string contents, const std::string& name,
                        const FileLimits& limits);
-train::TrainingState state_in(const std::string& contents,
-                              const std::string& name,
+train::TrainingState state_in(std::string contents, const std::string& name,
                               const FileLimits& limits);
 
 }  // namespace octet::io

@@ -1,5 +1,6 @@
 // Models and states in files.
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -32,14 +33,14 @@ std::string frame_of(const std::filesystem::path& path) {
 }
 
 /// A model whose layers ask for no more weights than the file has.
-Model build(const quant::ModelState& state) {
+Model build(quant::ModelState state) {
   int64_t elements = 0;
   for (const quant::Weight& weight : state.weights) {
     elements += weight.value.size();
   }
   // apply() builds each layer again.
   const ParameterLimit limit(elements * (state.plan.is_null() ? 1 : 2));
-  return quant::rebuild(state);
+  return quant::restored(std::move(state));
 }
 
 SaveOptions options_of(const std::filesystem::path& path,
@@ -78,13 +79,9 @@ bool is_octet_file(const std::filesystem::path& path) {
 }
 
 Model load_model(const std::filesystem::path& path, const FileLimits& limits) {
-  const quant::ModelState state = read_model(path, limits);
+  quant::ModelState state = read_model(path, limits);
   return in_file([&] { return frame_of(path); },
-                 [&] {
-                   Model model = build(state);
-                   quant::restore(model, state);
-                   return model;
-                 });
+                 [&] { return build(std::move(state)); });
 }
 
 void load_weights(Model& model, const std::filesystem::path& path,

@@ -210,6 +210,17 @@ Model rebuild(const ModelState& state) {
   return apply(plan_from_config(state.plan), model);
 }
 
+Model restored(ModelState state) {
+  Model model = model_from_config(state.graph);
+  Assignment(model, state.weights).put_in_place();
+  state.weights.clear();
+  if (!state.plan.is_null()) {
+    model = apply(plan_from_config(state.plan), model);
+  }
+  Status(model, state.status).put_back();
+  return model;
+}
+
 void restore(Model& model, const ModelState& state) {
   const Assignment weights(model, state.weights);
   const Status status(model, state.status);

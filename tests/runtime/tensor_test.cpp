@@ -1,11 +1,14 @@
 #include <cstdint>
 #include <fstream>
+#include <latch>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/memory.h>
 #include <octet/runtime/tensor.h>
 
 #include "../support.h"
@@ -152,6 +155,38 @@ TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   for (int k = 0; k < 3; ++k) round();
   // A thread that ends frees the 64 MB it kept: 60 of the 300 buffers.
   EXPECT_LE(arena::system_allocations() - before, 3 * 80);
+}
+
+/// What the process has in memory.
+int64_t resident_bytes() {
+  int64_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+// Of this thread, of another one, and of all.
+TEST(Arena, GivesBackWhatItKeepsWhenAsked) {
+  const Shape large{12 << 20};  // 48 MiB
+  release_memory();
+  const int64_t before = resident_bytes();
+  std::latch used(1), over(1);
+  std::thread other([&] {
+    (void)Tensor::zeros(large);
+    used.count_down();
+    over.wait();
+  });
+  used.wait();
+  {
+    std::vector<Tensor> many;
+    for (int i = 0; i < 4; ++i) many.push_back(Tensor::zeros(large));
+  }
+  EXPECT_GT(resident_bytes(), before + (200 << 20));
+  const Tensor kept = Tensor::full({3}, 7.0f);
+  release_memory();
+  EXPECT_LT(resident_bytes(), before + (20 << 20));
+  EXPECT_EQ(kept.f32()[2], 7.0f);
+  over.count_down();
+  other.join();
 }
 #endif
 

@@ -7,6 +7,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/isa.h>
+#include <octet/runtime/memory.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/version.h>

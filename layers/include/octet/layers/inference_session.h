@@ -19,6 +19,9 @@ namespace octet {
 ///   const Tensor y = session.run(x);
 class InferenceSession {
  public:
+  /// Takes copies of what it needs. What reading and trying the model left for
+  /// reuse goes back to the system; release_memory() does so with the model
+  /// itself, once it is gone.
   /// Throws: ValueError for a model whose quantizers are being calibrated;
   /// UnsupportedError for one with a layer whose output's first axis is not the
   /// batch, and for one that answers otherwise than the session, which is tried
