@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/keras.h>
+#include <octet/io/npy.h>
 #include <octet/io/open_data.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
@@ -24,6 +25,59 @@ Tensor answers(const Model& model, const Tensor& x) {
         std::ranges::max_element(scores) - scores.begin();
   }
   return labels;
+}
+
+Tensor as_floats(const Tensor& stored) {
+  if (stored.dtype() == DType::f32) return stored;
+  Tensor x(stored.shape());
+  const auto copy = [&](auto from) {
+    std::ranges::transform(from, x.f32().begin(),
+                           [](auto v) { return static_cast<float>(v); });
+  };
+  switch (stored.dtype()) {
+    case DType::i8:
+      copy(stored.data<int8_t>());
+      break;
+    case DType::u8:
+      copy(stored.data<uint8_t>());
+      break;
+    case DType::i32:
+      copy(stored.data<int32_t>());
+      break;
+    case DType::i64:
+      copy(stored.data<int64_t>());
+      break;
+    default:
+      throw FormatError(fmt::format("expected images as numbers, got {}",
+                                    to_string(stored.dtype())));
+  }
+  return x;
+}
+
+struct Opened {
+  Tensor x;  // as it is stored
+  Tensor y;  // classes; empty: unknown
+};
+
+Opened open_images(const std::filesystem::path& images,
+                   const std::filesystem::path& labels) {
+  if (images.extension() == ".npy") {
+    const Tensor stored = io::read_npy(images);
+    const Tensor x = as_floats(stored);
+    return {x,
+            labels.empty() ? Tensor() : io::read_labels(labels, x.shape()[0])};
+  }
+  const io::OpenedData opened = io::open_data(
+      images, {.labels = labels, .image = Shape{32, 32, 3}, .usual = "none"});
+  constexpr size_t kClasses = 10;
+  if (!opened.classes.empty() && opened.classes.size() != kClasses) {
+    throw ValueError(
+        fmt::format("{}: expected the {} classes of CIFAR-10, got {}",
+                    images.string(), kClasses, opened.classes.size()));
+  }
+  const Dataset& data = opened.test ? *opened.test : opened.train;
+  const Batch all = data.batch(0, data.size());
+  return {all.inputs[0], all.labels.empty() ? Tensor() : all.labels[0]};
 }
 
 }  // namespace
@@ -57,27 +111,20 @@ PublishedModel pretrained_resnet(const std::filesystem::path& folder,
                                  const std::filesystem::path& images,
                                  const std::filesystem::path& labels) {
   Model model = io::load_keras(folder / "models" / "pretrainedResnet.h5");
-  const io::OpenedData opened =
-      io::open_data(images, {.labels = labels,
-                             .image = Shape{32, 32, 3},
-                             .preprocess = "none",
-                             .usual = "none"});
-  const Dataset& data = opened.test ? *opened.test : opened.train;
-  const Batch all = data.batch(0, data.size());
-  const Tensor& x = all.inputs[0];
-  if (data.input_shape() != Shape{32, 32, 3}) {
-    throw ShapeError(fmt::format("{}: expected images [32,32,3], got {}",
-                                 images.string(),
-                                 data.input_shape().to_string()));
+  const Opened opened = open_images(images, labels);
+  const Tensor& x = opened.x;
+  if (x.shape().rank() != 4 || x.shape().slice(1, 4) != Shape{32, 32, 3}) {
+    throw ShapeError(fmt::format("{}: expected images [n,32,32,3], got {}",
+                                 images.string(), x.shape().to_string()));
   }
-  if (std::ranges::max(x.f32()) <= 1) {
+  const auto [least, most] = std::ranges::minmax(x.f32());
+  if (!(least >= 0 && most <= 255 && most > 1)) {
     throw ValueError(fmt::format(
         "{}: expected values from 0 to 255, which the model was trained on, "
-        "got none above 1. Hint: multiply them by 255",
-        images.string()));
+        "got {} to {}",
+        images.string(), least, most));
   }
-  const Dataset judged(x,
-                       all.labels.empty() ? answers(model, x) : all.labels[0]);
+  const Dataset judged(x, opened.y.empty() ? answers(model, x) : opened.y);
   return {"pretrained_resnet", std::move(model), judged};
 }
 

@@ -340,10 +340,15 @@ std::vector<std::string> chosen(const Options& o) {
         "--images: expected pretrained_resnet among the networks, whose images "
         "they are");
   }
+  if (!o.labels.empty() && o.images.empty()) {
+    throw ValueError("--labels: expected --images, whose labels they are");
+  }
+  std::vector<std::string> once;
   for (const std::string& name : names) {
     if (!is_published(name)) (void)recipe_of(name);
+    if (std::ranges::find(once, name) == once.end()) once.push_back(name);
   }
-  return names;
+  return once;
 }
 
 // Trained and quantized with each seed.

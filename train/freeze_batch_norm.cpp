@@ -1,5 +1,6 @@
 // The callback freeze_batch_norm().
 #include <memory>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -26,7 +27,18 @@ class FreezeBatchNorm final : public Callback {
         progress.epochs, from_epoch_));
   }
   // What is frozen belongs to the model's state: a fit that goes on within an
-  // epoch has it already.
+  // epoch has it already. Which epoch it was has to be the same.
+  std::string state_name() const override { return "freeze_batch_norm"; }
+  State state() const override {
+    return {Config().set("from_epoch", from_epoch_), {}};
+  }
+  void restore(const State& state, const Progress&) override {
+    const int64_t before = state.values.at("from_epoch").as_int();
+    if (before == from_epoch_) return;
+    throw ValueError(fmt::format(
+        "freeze_batch_norm: expected a state of epoch {}, got one of {}",
+        from_epoch_, before));
+  }
   void on_epoch_begin(const Progress& progress) override {
     if (progress.epoch < from_epoch_) return;
     quant::freeze_bn_stats(progress.training->model());

@@ -97,11 +97,15 @@ bool follows_preset(const TrainingOptions& training) {
   return training.optimizer.empty() && training.rate == 0;
 }
 
+int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
+  return o.training.epochs > 0 ? o.training.epochs
+                               : preset.epochs_of(o.trained_epochs);
+}
+
 train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
                          const TrainingParts& parts) {
   TrainingOptions training = o.training;
-  if (training.epochs == 0)
-    training.epochs = preset.epochs_of(o.trained_epochs);
+  training.epochs = epochs_of(o, preset);
   train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
   options.optimizer =
       follows_preset(training)
@@ -143,6 +147,11 @@ void run_qat(Options o) {
   check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   const train::QatPreset& preset = train::qat_preset(o.preset);
+  if (o.freeze_batch_norm >= epochs_of(o, preset)) {
+    throw ValueError(fmt::format(
+        "--freeze-batch-norm: expected an epoch from 0 to {}, got {}",
+        epochs_of(o, preset) - 1, o.freeze_batch_norm));
+  }
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
   }

@@ -99,12 +99,16 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
         "--labels, or a folder for each class");
   }
   quant::LadderOptions options;
-  options.place = [&](const Model& m) {
-    return quantized(m, o.placement,
-                     [](const Model&, quant::QuantizeOptions fixed) {
-                       fixed.weight.rule = quant::ScaleRule::fixed;
-                       return fixed;
-                     });
+  options.place = [&](const Model& folded) {
+    return with_context(
+        [] { return "with batch normalization folded, as --ladder does"; },
+        [&] {
+          return quantized(folded, o.placement,
+                           [](const Model&, quant::QuantizeOptions fixed) {
+                             fixed.weight.rule = quant::ScaleRule::fixed;
+                             return fixed;
+                           });
+        });
   };
   if (o.calibration.samples > 0)
     options.methods.samples = o.calibration.samples;

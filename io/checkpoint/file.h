@@ -23,9 +23,9 @@ std::string file_of(const quant::ModelState& model,
                     const SaveOptions& options = {});
 std::string file_of(const train::TrainingState& state);
 
-/// What is in the contents of a file, which are given away: they may be as large
-/// as all that is read. `name` is for messages.
-/// Throws: FormatError, UnsupportedError.
+/// What is in the contents of a file, which are given away: they may be as
+/// large as all that is read. `name` is for messages. Throws: FormatError,
+/// UnsupportedError.
 quant::ModelState model_in(std::string contents, const std::string& name,
                            const FileLimits& limits);
 SaveOptions options_in(std::string contents, const std::string& name,

@@ -57,8 +57,9 @@ double score_samples(
   const auto classes = classes_of(subject, model, samples);
   if (classes.empty()) {
     throw ValueError(fmt::format(
-        "{}: expected labels that are classes of [n,classes], got none. Hint: "
-        "a score of your own",
+        "{}: expected labels that are classes of [n,classes], of two at least "
+        "among the samples that judge, got none such. Hint: more samples, or a "
+        "score of your own",
         subject));
   }
   std::vector<Tensor> outputs;

@@ -98,8 +98,8 @@ class Climb {
       if (weight.quantizer->config().rule != ScaleRule::live) continue;
       throw ValueError(fmt::format(
           "ptq_ladder: expected fixed scales of weights, got live ones of "
-          "'{}', "
-          "which would undo what the methods round. Hint: ScaleRule::fixed in "
+          "'{}', which would undo what the methods round. Hint: "
+          "ScaleRule::fixed in "
           "what `place` inserts",
           weight.quantizer->name()));
     }

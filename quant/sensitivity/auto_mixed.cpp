@@ -104,7 +104,8 @@ void check(const MixedOptions& options) {
         fmt::format("auto_mixed: expected narrow_activations in [2,8], got {}",
                     options.narrow_activations));
   }
-  if (options.quantize.activation.bits != kWide) {
+  if (options.narrow_activations < kWide &&
+      options.quantize.activation.bits != kWide) {
     throw ValueError(
         fmt::format("auto_mixed: expected quantize.activation of 8 bits, some "
                     "of which become narrow, got {}",

@@ -104,7 +104,8 @@ TEST_F(OctetQat, FreezesStatisticsFromAnEpochOn) {
   EXPECT_NE(late, always);
   EXPECT_NE(late, never);
   EXPECT_THAT(refusal("-o out.onnx --epochs 2 --freeze-batch-norm 2"),
-              HasSubstr("expected an epoch of this fit, [0,2), got 2"));
+              HasSubstr("--freeze-batch-norm: expected an epoch from 0 to 1, "
+                        "got 2"));
 }
 
 TEST_F(OctetQat, RefusesBeforeItTrains) {

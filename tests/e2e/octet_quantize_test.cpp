@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -252,6 +253,12 @@ TEST_F(OctetQuantize, ClimbsTheLadder) {
       data +
       " --ladder --accuracy 0 --policy patterns --bits 4,8 --exclude conv1");
   EXPECT_EQ(placed.exit_code, 0) << placed.output;
+  std::set<std::string> readers;
+  for (const auto& pair : io::inspect_onnx(folder_ / "int8.onnx").qdq_pairs) {
+    if (pair.kind == "weight") readers.insert(pair.reader);
+  }
+  EXPECT_FALSE(readers.contains("quant_conv1"));
+  EXPECT_TRUE(readers.contains("quant_conv2"));
   const CommandResult missed = run(data + " --ladder --accuracy 1");
   EXPECT_EQ(missed.exit_code, 1);
   EXPECT_THAT(missed.output,

@@ -119,6 +119,44 @@ TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
               ::testing::IsSupersetOf({"conv1", "conv2", "fc1", "fc2"}));
 }
 
+// Where several nodes are one layer, too.
+TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
+  const Model model =
+      zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10});
+  const Model int8 = quantized(model, quant::Policy::tensorrt);
+  const Model once = from_onnx(to_onnx(int8).bytes);
+  for (const std::string& name : names_of_layers(once)) {
+    EXPECT_EQ(name.find("quant_quant"), std::string::npos) << name;
+  }
+  for (const auto& q : quant::quantizers(once)) {
+    EXPECT_EQ(q->name().find("quant_"), std::string::npos) << q->name();
+  }
+}
+
+// Scales stay with layers that are called like outputs.
+TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
+  const SymbolicTensor x = input({6}, "x");
+  const SymbolicTensor h = ReLU()(Dense({.units = 5, .name = "body"})(x));
+  const SymbolicTensor a = Dense({.units = 4, .name = "scores"})(h);
+  const SymbolicTensor b = Dense({.units = 3, .name = "other"})(h);
+  const Model net({x}, {a, b});
+  Model int8 = quant::quantize_model(net);
+  Tensor samples({20, 6});
+  Rng(3).fill_uniform(samples, -1, 1);
+  quant::calibrate(int8, [&](const Model& m) {
+    (void)m.predict(std::vector<Tensor>{samples});
+  });
+  OnnxOptions options;
+  options.output_names = {"boxes", "scores"};  // the second was "other"
+  const Model read = from_onnx(to_onnx(int8, options).bytes);
+  EXPECT_EQ(quant::output_names(read),
+            (std::vector<std::string>{"boxes", "scores"}));
+  const std::vector<Tensor> in{samples};
+  const auto expected = int8.predict(in), got = read.predict(in);
+  for (size_t i = 0; i < 2; ++i) expect_equal(got[i], expected[i]);
+  EXPECT_EQ(activation_scales(read), activation_scales(int8));
+}
+
 // A layer of somebody's in a float file is called as it is.
 TEST(OnnxImportQdq, LeavesNamesOfFloatFiles) {
   const SymbolicTensor x = input({3}, "x");

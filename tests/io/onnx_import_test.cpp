@@ -62,24 +62,50 @@ void expect_returns(const Model& model) {
   expect_near(twice.predict(x)[0], expected[0]);
 }
 
-// Losses and labels go by them.
+/// What the outputs of a file with these names are called when it is read.
+std::vector<std::string> read_names(const Model& model,
+                                    std::vector<std::string> outputs) {
+  OnnxOptions options;
+  options.output_names = std::move(outputs);
+  const Model read = from_onnx(to_onnx(model, options).bytes);
+  const std::vector<Tensor> x = noise_for(model);
+  const std::vector<Tensor> expected = model.predict(x);
+  const std::vector<Tensor> got = read.predict(x);
+  for (size_t i = 0; i < got.size(); ++i) expect_near(got[i], expected[i]);
+  return quant::output_names(read);
+}
+
+// Losses and labels go by them, whatever layer or form of several nodes makes
+// the output.
 TEST(OnnxImport, KeepsTheNamesOfSeveralOutputs) {
-  const SymbolicTensor x = input({6, 5, 3}, "x");
-  const SymbolicTensor y = Flatten()(Conv2D({.filters = 4})(x));
-  const SymbolicTensor a = Dense({.units = 4, .name = "a/Gemm"})(y);
-  const SymbolicTensor b =
-      Softmax({.name = "b/Softmax"})(Dense({.units = 3})(y));
-  const Model model({x}, {a, b});
-  const auto names = [&](std::vector<std::string> outputs) {
-    OnnxOptions options;
-    options.output_names = std::move(outputs);
-    return quant::output_names(from_onnx(to_onnx(model, options).bytes));
-  };
-  EXPECT_THAT(names({"boxes", "scores"}), ElementsAre("boxes", "scores"));
+  const SymbolicTensor x = input({6, 5, 4}, "x");
+  const SymbolicTensor conv = Conv2D({.filters = 4})(x);
+  const SymbolicTensor flat = Flatten()(conv);
+  const SymbolicTensor dense = Dense({.units = 6})(flat);
+  const Model model(
+      {x}, {conv, flat, Activation({.activation = "gelu"})(dense),
+            LayerNormalization()(dense), GlobalAveragePooling2D()(conv),
+            Softmax()(dense), dense.index({Slice(), Slice(0, 2)}),
+            dense.index({Slice(), Slice(2, 6)})});
+  const std::vector<std::string> names = {"maps",   "flat",   "gated", "normed",
+                                          "pooled", "scores", "left",  "right"};
+  EXPECT_EQ(read_names(model, names), names);
+}
+
+TEST(OnnxImport, GivesOutputsTheirNamesBeforeOtherLayers) {
+  const SymbolicTensor x = input({5}, "x");
+  const SymbolicTensor a = Dense({.units = 4, .name = "a"})(x);
+  const SymbolicTensor b = Dense({.units = 3, .name = "scores"})(x);
+  const SymbolicTensor c = Softmax({.name = "probs"})(b);
+  const Model model({x}, {a, c});
+  EXPECT_THAT(read_names(model, {"boxes", "scores"}),
+              ElementsAre("boxes", "scores"));
+  EXPECT_THAT(read_names(model, {"probs", "a"}), ElementsAre("probs", "a"));
   // Those that exporters number are nobody's.
-  EXPECT_THAT(names({"12", "/b/Softmax_output_0"}),
-              ElementsAre("a/Gemm", "b/Softmax"));
-  EXPECT_THAT(names({"scores", "a/Gemm"}), ElementsAre("scores", "a/Gemm"));
+  EXPECT_THAT(read_names(model, {"12", "/b/Softmax_output_0"}),
+              ElementsAre("a", "probs"));
+  EXPECT_THAT(read_names(model, {"onnx::Gemm_17", "a"}),
+              ElementsAre("a_1", "a"));
 }
 
 struct Network {

@@ -145,7 +145,7 @@ TEST(AutoMixed, NarrowsWhatNarrowLayersRead) {
   EXPECT_EQ(narrow, 1);
 }
 
-// A wide layer and an addition read what narrow layers do.
+// A wide layer reads what a narrow one does, or an addition does.
 TEST(AutoMixed, LeavesTensorsAsWideAsTheirWidestReader) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor h = ReLU()(Dense({.units = 32, .name = "first"})(x));
@@ -162,6 +162,15 @@ TEST(AutoMixed, LeavesTensorsAsWideAsTheirWidestReader) {
       auto_mixed(model, data, {.mean_bits = 4, .narrow_activations = 4});
   ASSERT_EQ(all.bits().size(), 3u);
   for (const LayerBits& each : all.bits()) EXPECT_EQ(each.activation, 4);
+  const SymbolicTensor c = Dense({.units = 32, .name = "inner"})(h);
+  const Model residual(x, Dense({.units = 2, .name = "last"})(Add()({h, c})));
+  const MixedPrecision added =
+      auto_mixed(residual, data, {.mean_bits = 4, .narrow_activations = 4});
+  // The tensor that "inner" reads goes around it, too.
+  EXPECT_EQ(added.layers[1].layer, "inner");
+  EXPECT_EQ(added.layers[1].bits, 4);
+  EXPECT_EQ(added.layers[1].activation_bits, 8);
+  EXPECT_EQ(added.layers[2].activation_bits, 4);
   for (const int bits : {1, 9}) {
     EXPECT_THAT(error_of<ValueError>([&] {
                   (void)auto_mixed(model, data, {.narrow_activations = bits});

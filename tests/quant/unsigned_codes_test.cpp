@@ -154,9 +154,10 @@ TEST(UnsignedCodes, ArePartOfPlans) {
   EXPECT_THAT(plan.to_string(), HasSubstr("uint4 [0,15] per tensor fixed"));
 }
 
-// Padding, odd channels, a depthwise layer, a residual.
+// Padding, odd channels, lines of more than one tile, a depthwise layer, a
+// residual.
 Model small_residual_network() {
-  const SymbolicTensor image = input({7, 5, 3}, "image");
+  const SymbolicTensor image = input({3, 45, 3}, "image");
   SymbolicTensor x =
       ReLU()(Conv2D({.filters = 5, .padding = Padding::same})(image));
   x = ReLU()(DepthwiseConv2D({.padding = Padding::same})(x));
@@ -176,7 +177,7 @@ Model with_unsigned_codes(const Model& plain, int width) {
                                         .narrow_range = true,
                                         .per_channel = true,
                                         .rule = ScaleRule::live}});
-  calibrate(model, samples(20, {7, 5, 3}), {.method = Calibration::mse});
+  calibrate(model, samples(20, {3, 45, 3}), {.method = Calibration::mse});
   int64_t unsigned_codes = 0;
   for (const PlacedQuantizer& placed : activation_quantizers(model)) {
     unsigned_codes += !placed.quantizer->config().is_signed;
@@ -191,7 +192,7 @@ TEST(UnsignedCodes, GiveTheSameBitsInEveryWayToRunAModel) {
   for (const int width : {8, 7, 4, 2}) {
     const Model model = with_unsigned_codes(plain, width);
     for (const int64_t n : {int64_t{1}, int64_t{9}}) {
-      const Tensor in = noise({n, 7, 5, 3}, 4);
+      const Tensor in = noise({n, 3, 45, 3}, 4);
       const std::vector<uint32_t> expected = bits(model(Variable(in)));
       EXPECT_EQ(bits(InferenceSession(model).run(in)), expected);
       EXPECT_EQ(bits(model.predict(in)), expected);
@@ -215,7 +216,7 @@ TEST(UnsignedCodes, TrainByTheSameGradientsInEveryWay) {
       prepare_qat(model);
       freeze_bn_stats(model);
       const Variable y =
-          model(Variable(noise({5, 7, 5, 3}, 4)), Mode::training);
+          model(Variable(noise({5, 3, 45, 3}, 4)), Mode::training);
       sum(y * y).backward();
       std::vector<std::vector<float>> all;
       for (const Parameter& p : model.parameters()) {

@@ -258,6 +258,27 @@ TEST(FreezeBatchNorm, RefusesEpochsThatNeverCome) {
   EXPECT_EQ(weights_of(model), before);
 }
 
+// A fit that goes on has the same epoch.
+TEST(FreezeBatchNorm, GoesOnWithTheSameEpochAlone) {
+  const auto checkpoints = std::make_shared<MemoryCheckpoints>();
+  const auto options = [&](Callbacks callbacks, bool resume) {
+    return FitOptions{.epochs = 3,
+                      .batch_size = 8,
+                      .callbacks = std::move(callbacks),
+                      .checkpoints = checkpoints,
+                      .resume = resume};
+  };
+  Model model = image_network();
+  fit(model, images(32, 1), options({freeze_batch_norm(1)}, false));
+  for (Callbacks other : {Callbacks{freeze_batch_norm(2)}, Callbacks{}}) {
+    Model again = image_network();
+    EXPECT_THROW(fit(again, images(32, 1), options(other, true)), ValueError);
+  }
+  Model again = image_network();
+  fit(again, images(32, 1), options({freeze_batch_norm(1)}, true));
+  EXPECT_EQ(weights_of(again), weights_of(model));
+}
+
 TEST(CsvLog, WritesARowPerEpoch) {
   const Folder folder;
   const Dataset data = blobs(10);

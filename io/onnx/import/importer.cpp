@@ -1,7 +1,11 @@
 #include "importer.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -144,9 +148,62 @@ Model Importer::model() {
     }
     outputs.push_back(y);
   }
+  if (outputs.size() > 1) name_by_outputs(outputs);
   ModelOptions options;
   if (!graph_.name().empty()) options.name = graph_.name();
   return Model(inputs_, std::move(outputs), options);
+}
+
+// Losses and labels go by the names of outputs where there are several: the
+// layer that makes one, and nothing else, is called like it.
+void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
+  std::map<const Layer*, int> calls, made;
+  std::map<std::string, const GraphNode*> named;
+  std::vector<const GraphNode*> open;
+  std::set<const GraphNode*> seen;
+  for (const SymbolicTensor& y : outputs) {
+    ++made[y.node->layer.get()];
+    open.push_back(y.node.get());
+  }
+  while (!open.empty()) {
+    const GraphNode* node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    ++calls[node->layer.get()];
+    named[node->layer->name()] = node;
+    for (const SymbolicTensor& x : node->inputs) open.push_back(x.node.get());
+  }
+  const auto rename = [&](const GraphNode& node, const std::string& name) {
+    const std::string before = node.layer->name();
+    // No model has it yet.
+    std::const_pointer_cast<Layer>(node.layer)->set_name(name);
+    named.erase(before);
+    named[name] = &node;
+    names_.insert(name);
+    for (SitePlan& site : sites_) {
+      if (site.layer == before) site.layer = name;
+    }
+    for (auto& node_report : graph_.report().nodes) {
+      if (node_report.layer == before) node_report.layer = name;
+    }
+  };
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GraphNode& node = *outputs[i].node;
+    const std::string& given = graph_.outputs()[i].name;
+    const std::string name = layer_name_of(printable(given));
+    const bool own =
+        made[node.layer.get()] == 1 && calls[node.layer.get()] == 1;
+    if (node.inputs.empty() || !own || !is_given_name(given) ||
+        node.layer->name() == name) {
+      continue;
+    }
+    const auto other = named.find(name);
+    if (other != named.end()) {
+      if (other->second->inputs.empty()) continue;  // an input of that name
+      rename(*other->second, unique(name));
+    }
+    rename(node, name);
+  }
 }
 
 OnnxImport Importer::run() {

@@ -81,6 +81,7 @@ class Importer {
   void convert(ImportNode& node);
   void check_stated(const ImportNode& node) const;
   Model model();
+  void name_by_outputs(std::span<const SymbolicTensor> outputs);
   std::string unique(std::string name);
   void refuse(const ImportNode& node, const std::string& reason);
 

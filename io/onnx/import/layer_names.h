@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "graph.h"
 
@@ -11,9 +12,15 @@ namespace octet::io::importing {
 /// no empty part, "." or ".." between slashes.
 std::string layer_name_of(const std::string& name);
 
-/// Names nodes as their layers are to be called, where that is not what the
-/// file calls them: without "quant_" in a file with Q/DQ pairs, and by the
-/// outputs that they make, of several that somebody named.
-void name_layers(ImportGraph& graph);
+/// Whether somebody gave a value that name. What exporters call others is "12",
+/// "/head/Gemm_output_0" or "onnx::Gemm_17".
+bool is_given_name(std::string_view value);
+
+/// Whether nodes quantize or dequantize.
+bool has_pairs(ImportGraph& graph);
+
+/// Takes "quant_" from the names of nodes in a graph that had pairs: they
+/// become wrappers, whose names have it by themselves.
+void leave_out_prefixes(ImportGraph& graph);
 
 }  // namespace octet::io::importing

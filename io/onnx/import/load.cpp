@@ -27,10 +27,11 @@ OnnxImport import_model(onnx::ModelProto model,
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);
-  importing::name_layers(graph);
+  const bool quantized = importing::has_pairs(graph);
   importing::find_quantizers(graph, options.drop_quantizers);
   importing::fold_constants(graph);  // what depends on weights behind Q/DQ
   importing::recognise_forms(graph);
+  if (quantized) importing::leave_out_prefixes(graph);
   return importing::Importer(graph, options).run();
 }
 

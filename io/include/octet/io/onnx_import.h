@@ -57,7 +57,9 @@ struct [[nodiscard]] OnnxImport {
 /// Permute layers. A fixed batch is left open. Constants are computed, and what
 /// exporters take apart (Gelu, HardSwish, LayerNormalization, attention, a bias
 /// that is an Add, a Flatten that is a Reshape) is one layer again. Layers have
-/// the names of nodes, without a slash in front. Nodes with the same weights
+/// the names of nodes, without a slash in front, and without "quant_" in a file
+/// with Q/DQ pairs; those that make one of several outputs have the output's,
+/// if somebody gave it one. Nodes with the same weights
 /// and options are one layer, called several times.
 /// Q/DQ pairs become quantizers with the file's scales, also those of weights,
 /// which are fixed; zero points must be 0, or 128 of uint8, which is the same,

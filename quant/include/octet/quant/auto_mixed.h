@@ -89,7 +89,9 @@ struct MixedPrecision {
 ///
 /// With `narrow_activations` add `.method = Calibration::mse`, as it does.
 ///
-/// Throws: ValueError for several budgets, for one that cannot be met, saying
+/// Throws: ValueError for several budgets, for widths out of range, for
+/// `quantize.weight` (with `narrow_activations`, `quantize.activation`, too)
+/// that has not 8 bits, for a budget that cannot be met, saying
 /// how near all narrow layers come to it, and for a latency that is not finite
 /// or below 0; NotFoundError for a layer without a latency, or a latency of no
 /// layer with quantized weights; as quantize_model(), calibrate() and

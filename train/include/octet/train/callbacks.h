@@ -70,7 +70,9 @@ std::shared_ptr<Callback> exponential_moving_average(
 
 /// From the beginning of that epoch, which counts from 0, the statistics of
 /// batch normalization stay as they are, in training, too, and also after the
-/// fit: as quant::freeze_bn_stats(). Until then they follow the weights.
+/// fit: as quant::freeze_bn_stats(). Until then they follow the weights, but
+/// for those that are frozen already, by an earlier fit, say
+/// (quant::freeze_bn_stats(model, false) ends that).
 /// Quantization-aware training at large rates needs both: statistics that
 /// follow at first, and none that move the ranges in the end.
 /// Throws: ValueError for an epoch < 0; as the fit begins, for one that it does
