@@ -5,8 +5,6 @@
 // bits. Each accuracy has a least value; the exit code is 1 where one is
 // missed.
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -22,6 +20,7 @@
 #include <octet/octet.h>
 #include <octet/runtime/near_names.h>
 
+#include "accuracy_job.h"
 #include "accuracy_recipes.h"
 #include "accuracy_table.h"
 #include "checkpoint_options.h"
@@ -60,207 +59,6 @@ const Recipe& recipe_of(const std::string& network) {
       fmt::format("expected a network with a recipe, got '{}'{}", network,
                   suggest_names(network, names)));
 }
-
-const quant::QuantizerConfig kWeight4{.bits = 4,
-                                      .narrow_range = true,
-                                      .per_channel = true,
-                                      .rule = quant::ScaleRule::fixed};
-
-Model placed_by_patterns(const Model& model,
-                         const quant::QuantizeOptions& options) {
-  const quant::TransformResult found =
-      quant::transform(model, quant::tensorrt_patterns());
-  const quant::QdqPlan plan = quant::plan_of_matches(
-      found.model, found.matches,
-      {.activation = options.activation, .weight = options.weight});
-  // Patterns may leave the last layer in float, which has no width then.
-  std::vector<quant::LayerBits> bits = options.bits;
-  std::erase_if(bits, [&](const quant::LayerBits& entry) {
-    return entry.layer != "*" &&
-           std::ranges::find(plan.points, entry.layer,
-                             &quant::QdqPoint::layer) == plan.points.end();
-  });
-  return quant::apply(quant::with_bits(plan, found.model, bits), found.model);
-}
-
-// With weights of 4 bits, as well as the ladder's methods can.
-Model climbed(const Model& model, const Dataset& data, bool patterns = false) {
-  quant::LadderOptions options{.quantize = {.weight = kWeight4},
-                               .below_float = true};
-  if (patterns) {
-    options.place = [&](const Model& m) {
-      return placed_by_patterns(m, options.quantize);
-    };
-  }
-  quant::Ladder ladder = quant::ptq_ladder(model, data, 0.0, options);
-  print(ladder.to_string());
-  return std::move(ladder.model);
-}
-
-// In percent of the test images; nothing where it was not measured.
-using ScaleAccuracies = std::array<std::optional<double>, kScales>;
-struct Accuracies {
-  std::array<std::optional<double>, kForms> forms;
-  ScaleAccuracies scales;
-};
-
-// One network with one seed.
-class Job {
- public:
-  Job(const Options& options, const Recipe& recipe, const io::TrainTest& data,
-      uint64_t seed)
-      : options_(options), recipe_(recipe), data_(data), seed_(seed) {}
-
-  Accuracies run() const {
-    Accuracies accuracies;
-    auto& result = accuracies.forms;
-    const Model model = trained();
-    result[fp32] = accuracy("FP32", model);
-    Model int8 = quantized(model, {});
-    quant::calibrate_auto(int8, calibration_data(), {.seed = seed_});
-    result[ptq_int8] = accuracy("PTQ INT8", int8, "ptq_int8");
-    fine_tune(int8, kTuning8, "qat_int8");
-    result[qat_int8] = accuracy("QAT INT8", int8, "qat_int8");
-    result[ptq_w4a8] = accuracy(
-        "PTQ W4A8", climbed(model, calibration_data(), recipe_.patterns),
-        "ptq_w4a8");
-    const train::QatPreset& four = train::qat_preset("int4");
-    Model int4 = quantized(model, learned(four.quantize(model)));
-    quant::calibrate(int4, calibration_data(), four.calibration());
-    fine_tune(int4, kTuning4, "qat_w4a4");
-    result[qat_w4a4] = accuracy("QAT W4A4", int4, "qat_w4a4");
-    if (recipe_.network == kDepthwise) {
-      accuracies.scales = compared_scales(model);
-    }
-    return accuracies;
-  }
-
- private:
-  Model trained() const {
-    Model model =
-        zoo::make(recipe_.network, {.input = data_.train.input_shape(),
-                                    .classes = 10,
-                                    .alpha = recipe_.alpha,
-                                    .patch_size = recipe_.patch_size,
-                                    .l2 = 1e-4f,
-                                    .seed = seed_});
-    train::FitOptions fit = fit_options("fp32", epochs());
-    fit.optimizer = optimizer(1);
-    fit.schedule = train::warmup(
-        {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
-    train::fit(model, data_.train, fit);
-    // Those of a short training lag behind its weights.
-    train::update_batch_statistics(
-        model, data_.train,
-        {.batch_size = fit.batch_size.value(), .samples = 8192});
-    io::save_model(model, file("fp32.h5"));
-    return model;
-  }
-
-  // Adam does not see the factors on LSQ's gradients; TQT is made for it.
-  quant::QuantizeOptions learned(quant::QuantizeOptions options) const {
-    if (recipe_.adamw) {
-      options.activation.rule = quant::ScaleRule::learned_log2;
-      options.weight.rule = quant::ScaleRule::learned_log2;
-    }
-    return options;
-  }
-
-  Model quantized(const Model& model,
-                  const quant::QuantizeOptions& options) const {
-    return recipe_.patterns ? placed_by_patterns(model, options)
-                            : quant::quantize_model(model, options);
-  }
-
-  // Statistics of batch normalization follow the weights: at this rate frozen
-  // ones cost mobilenet_v1_025 half a percent.
-  void fine_tune(Model& model, const Tuning& tuning, const char* form) const {
-    quant::prepare_qat(model);
-    const double wanted = tuning.epochs * static_cast<double>(epochs());
-    train::FitOptions fit =
-        fit_options(form, std::max<int64_t>(1, std::lround(wanted)));
-    fit.optimizer = optimizer(tuning.rate, tuning.weight_decay);
-    fit.schedule = train::cosine();
-    fit.seed += 1;
-    train::fit(model, data_.train, fit);
-  }
-
-  // INT8 with one scale for all of a layer's weights, and what helps.
-  ScaleAccuracies compared_scales(const Model& model) const {
-    ScaleAccuracies result;
-    quant::QuantizeOptions one;
-    one.weight.per_channel = false;
-    const Model folded = quant::fold_batch_norm(model);
-    result[per_tensor] =
-        accuracy("one scale a tensor", calibrated(folded, one));
-    result[per_channel] =
-        accuracy("one scale a channel", calibrated(folded, {}));
-    Model equal = folded.clone();
-    quant::equalize(equal);
-    result[equalized] = accuracy("equalised", calibrated(equal, one));
-    Model live = calibrated(model, one);
-    fine_tune(live, kTuning8, "qat_per_tensor");
-    result[tuned] = accuracy("one scale a tensor, fine-tuned", live);
-    return result;
-  }
-  Model calibrated(const Model& model,
-                   const quant::QuantizeOptions& options) const {
-    Model result = quant::quantize_model(model, options);
-    quant::calibrate(result, calibration_data());
-    return result;
-  }
-
-  // Of the test images. A name: exported, too.
-  double accuracy(const char* what, const Model& model,
-                  const char* form = nullptr) const {
-    const double result =
-        program::percent(train::evaluate(model, data_.test).accuracy);
-    print(fmt::format("{}, seed {}, {}: {:.2f} %\n", recipe_.network, seed_,
-                      what, result));
-    if (form != nullptr) {
-      io::export_onnx(model, file(fmt::format("{}.onnx", form)));
-    }
-    return result;
-  }
-
-  Dataset calibration_data() const {
-    return data_.train.take(std::min<int64_t>(2048, data_.train.size()));
-  }
-  int64_t epochs() const { return options_.quick ? 3 : 12; }
-  // With a share of the rate of the float training.
-  train::Optimizer optimizer(double rate, float weight_decay = 0) const {
-    if (recipe_.adamw) {
-      return train::AdamW({.learning_rate = static_cast<float>(1e-3 * rate)});
-    }
-    return train::SGD({.learning_rate = static_cast<float>(0.1 * rate),
-                       .momentum = 0.9f,
-                       .nesterov = true,
-                       .weight_decay = weight_decay});
-  }
-  std::filesystem::path file(const std::string& name) const {
-    const auto folder = std::filesystem::path(options_.out) /
-                        fmt::format("{}_{}", recipe_.network, seed_);
-    ensure_writable_folder(folder);
-    return folder / name;
-  }
-  train::FitOptions fit_options(const std::string& form, int64_t count) const {
-    const std::string phase =
-        fmt::format("{}_{}_{}", recipe_.network, seed_, form);
-    return {.epochs = count,
-            .batch_size = 128,
-            .seed = seed_,
-            .callbacks = {train::progress_bar(phase)},
-            .augmentation = {train::random_flip(),
-                             train::random_crop({.padding = 2})},
-            .checkpoints = program::checkpoints_of(options_.checkpoint, phase),
-            .resume = options_.checkpoint.resume};
-  }
-
-  const Options& options_;
-  const Recipe& recipe_;
-  const io::TrainTest& data_;
-  uint64_t seed_;
-};
 
 void set_gates(program::AccuracyRow& row, const Gates& gates) {
   for (size_t i = 0; i < gates.size(); ++i) {
@@ -317,7 +115,7 @@ program::AccuracyRow judged(const Options& o,
   Model int8 = quant::quantize_model(found.model);
   quant::calibrate_auto(int8, calibration);
   judge(ptq_int8, int8, "ptq_int8.onnx");
-  judge(ptq_w4a8, climbed(found.model, calibration), "ptq_w4a8.onnx");
+  judge(ptq_w4a8, program::climbed(found.model, calibration), "ptq_w4a8.onnx");
   set_gates(row, found.name == kKeywords ? kKeywordGates : kPublishedGates);
   return row;
 }
@@ -358,8 +156,13 @@ void add_trained(const Options& o, const Recipe& recipe,
   const std::string network(recipe.network);
   program::AccuracyRow row{network, {}}, scales_row{network, {}};
   for (int64_t seed = 1; seed <= o.seeds; ++seed) {
-    const Accuracies found =
-        Job(o, recipe, data, static_cast<uint64_t>(seed)).run();
+    const program::FormAccuracies found =
+        program::run({.recipe = recipe,
+                      .data = data,
+                      .seed = static_cast<uint64_t>(seed),
+                      .quick = o.quick,
+                      .out = o.out,
+                      .checkpoint = o.checkpoint});
     row.add_seed(found.forms);
     scales_row.add_seed(found.scales);
   }

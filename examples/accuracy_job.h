@@ -1,0 +1,39 @@
+// A network of qat_accuracy, trained and quantized in all its forms.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include <octet/io/fashion_mnist.h>
+#include <octet/layers/model.h>
+#include <octet/runtime/dataset.h>
+
+#include "accuracy_recipes.h"
+#include "checkpoint_options.h"
+
+namespace octet::program {
+
+struct AccuracyJob {
+  const recipes::Recipe& recipe;
+  const io::TrainTest& data;
+  uint64_t seed = 1;
+  bool quick = false;         // 3 epochs
+  std::filesystem::path out;  // folder for the files
+  CheckpointOptions checkpoint;
+};
+
+// In percent of the test images; nothing where it was not measured.
+using ScaleAccuracies = std::array<std::optional<double>, recipes::kScales>;
+struct FormAccuracies {
+  std::array<std::optional<double>, recipes::kForms> forms;
+  ScaleAccuracies scales;
+};
+
+FormAccuracies run(const AccuracyJob& job);
+
+// With weights of 4 bits, as well as the ladder's methods can.
+Model climbed(const Model& model, const Dataset& data, bool patterns = false);
+
+}  // namespace octet::program
