@@ -27,48 +27,17 @@ Tensor answers(const Model& model, const Tensor& x) {
   return labels;
 }
 
-Tensor as_floats(const Tensor& stored) {
-  if (stored.dtype() == DType::f32) return stored;
-  Tensor x(stored.shape());
-  const auto copy = [&](auto from) {
-    std::ranges::transform(from, x.f32().begin(),
-                           [](auto v) { return static_cast<float>(v); });
-  };
-  switch (stored.dtype()) {
-    case DType::i8:
-      copy(stored.data<int8_t>());
-      break;
-    case DType::u8:
-      copy(stored.data<uint8_t>());
-      break;
-    case DType::i32:
-      copy(stored.data<int32_t>());
-      break;
-    case DType::i64:
-      copy(stored.data<int64_t>());
-      break;
-    default:
-      throw FormatError(fmt::format("expected images as numbers, got {}",
-                                    to_string(stored.dtype())));
+// All of them, or those of the test part, with values as they are stored.
+Batch read_images(const std::filesystem::path& images,
+                  const std::filesystem::path& labels) {
+  io::OpenOptions options{
+      .labels = labels, .image = Shape{32, 32, 3}, .usual = "none"};
+  // Bytes of an array have to be asked for.
+  if (images.extension() == ".npy" &&
+      io::read_npy(images).dtype() == DType::u8) {
+    options.preprocess = "none";
   }
-  return x;
-}
-
-struct Opened {
-  Tensor x;  // as it is stored
-  Tensor y;  // classes; empty: unknown
-};
-
-Opened open_images(const std::filesystem::path& images,
-                   const std::filesystem::path& labels) {
-  if (images.extension() == ".npy") {
-    const Tensor stored = io::read_npy(images);
-    const Tensor x = as_floats(stored);
-    return {x,
-            labels.empty() ? Tensor() : io::read_labels(labels, x.shape()[0])};
-  }
-  const io::OpenedData opened = io::open_data(
-      images, {.labels = labels, .image = Shape{32, 32, 3}, .usual = "none"});
+  const io::OpenedData opened = io::open_data(images, options);
   constexpr size_t kClasses = 10;
   if (!opened.classes.empty() && opened.classes.size() != kClasses) {
     throw ValueError(
@@ -76,8 +45,7 @@ Opened open_images(const std::filesystem::path& images,
                     images.string(), kClasses, opened.classes.size()));
   }
   const Dataset& data = opened.test ? *opened.test : opened.train;
-  const Batch all = data.batch(0, data.size());
-  return {all.inputs[0], all.labels.empty() ? Tensor() : all.labels[0]};
+  return data.batch(0, data.size());
 }
 
 }  // namespace
@@ -111,8 +79,8 @@ PublishedModel pretrained_resnet(const std::filesystem::path& folder,
                                  const std::filesystem::path& images,
                                  const std::filesystem::path& labels) {
   Model model = io::load_keras(folder / "models" / "pretrainedResnet.h5");
-  const Opened opened = open_images(images, labels);
-  const Tensor& x = opened.x;
+  const Batch all = read_images(images, labels);
+  const Tensor& x = all.inputs[0];
   if (x.shape().rank() != 4 || x.shape().slice(1, 4) != Shape{32, 32, 3}) {
     throw ShapeError(fmt::format("{}: expected images [n,32,32,3], got {}",
                                  images.string(), x.shape().to_string()));
@@ -124,7 +92,8 @@ PublishedModel pretrained_resnet(const std::filesystem::path& folder,
         "got {} to {}",
         images.string(), least, most));
   }
-  const Dataset judged(x, opened.y.empty() ? answers(model, x) : opened.y);
+  const Dataset judged(x,
+                       all.labels.empty() ? answers(model, x) : all.labels[0]);
   return {"pretrained_resnet", std::move(model), judged};
 }
 

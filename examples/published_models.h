@@ -23,11 +23,11 @@ PublishedModel keywords(const std::filesystem::path& folder);
 
 /// Image classification, models/pretrainedResnet.h5 of a folder, and images of
 /// the user's, [32,32,3] with values in [0,255], as the model was trained on: a
-/// .npy file of any numbers, or what io::open_data() takes, of which the test
-/// part. Without labels the classes are its own answers.
-/// Throws: as open_data() and read_npy(); ShapeError for images of another
-/// size; ValueError for values out of range, or none above 1, and for other
-/// classes than ten.
+/// .npy file of floats or bytes, or what io::open_data() takes, of which the
+/// test part. Without labels the classes are its own answers. Throws: as
+/// open_data() and read_npy(); ShapeError for images of another size;
+/// ValueError for values out of range, or none above 1, and for other classes
+/// than ten.
 PublishedModel pretrained_resnet(const std::filesystem::path& folder,
                                  const std::filesystem::path& images,
                                  const std::filesystem::path& labels);

@@ -72,9 +72,10 @@ Buffer* pop(FreeLists& lists, int64_t capacity) {
   return buffer;
 }
 
+struct Cache;
+
 // What threads have left over: where one allocates and another frees, buffers
 // come back through here. Never destroyed, since tensors may outlive statics.
-struct Cache;
 struct Shared {
   std::mutex mutex;
   FreeLists free;
