@@ -17,11 +17,6 @@ namespace {
 
 using namespace recipes;
 
-const quant::QuantizerConfig kWeight4{.bits = 4,
-                                      .narrow_range = true,
-                                      .per_channel = true,
-                                      .rule = quant::ScaleRule::fixed};
-
 Model placed_by_patterns(const Model& model,
                          const quant::QuantizeOptions& options) {
   const quant::TransformResult found =
@@ -29,13 +24,8 @@ Model placed_by_patterns(const Model& model,
   const quant::QdqPlan plan = quant::plan_of_matches(
       found.model, found.matches,
       {.activation = options.activation, .weight = options.weight});
-  // Patterns may leave the last layer in float, which has no width then.
-  std::vector<quant::LayerBits> bits = options.bits;
-  std::erase_if(bits, [&](const quant::LayerBits& entry) {
-    return entry.layer != "*" &&
-           std::ranges::find(plan.points, entry.layer,
-                             &quant::QdqPoint::layer) == plan.points.end();
-  });
+  // Patterns may leave the last layer in float.
+  const auto bits = quant::bits_of_quantized(options.bits, plan);
   return quant::apply(quant::with_bits(plan, found.model, bits), found.model);
 }
 
@@ -196,8 +186,9 @@ class Job {
 }  // namespace
 
 Model climbed(const Model& model, const Dataset& data, bool patterns) {
-  quant::LadderOptions options{.quantize = {.weight = kWeight4},
-                               .below_float = true};
+  quant::LadderOptions options{.below_float = true};
+  options.quantize.weight.bits = 4;
+  options.quantize.weight.rule = quant::ScaleRule::fixed;
   if (patterns) {
     options.place = [&](const Model& m) {
       return placed_by_patterns(m, options.quantize);

@@ -18,28 +18,6 @@
 namespace octet::program {
 namespace {
 
-/// The entries for single layers that have weights, or read something, with
-/// Q/DQ: a first or last layer that stays float has no width.
-std::vector<quant::LayerBits> of_quantized(std::vector<quant::LayerBits> bits,
-                                           const quant::QdqPlan& plan) {
-  const auto has = [&](const std::string& layer, bool weight) {
-    return std::ranges::any_of(plan.points, [&](const quant::QdqPoint& point) {
-      return point.layer == layer &&
-             (point.site.kind == quant::SiteKind::weight) == weight &&
-             point.site.kind != quant::SiteKind::output;
-    });
-  };
-  for (quant::LayerBits& entry : bits) {
-    if (entry.layer == "*") continue;
-    if (!has(entry.layer, true)) entry.weight.reset();
-    if (!has(entry.layer, false)) entry.activation.reset();
-  }
-  std::erase_if(bits, [](const quant::LayerBits& entry) {
-    return !entry.weight && !entry.activation;
-  });
-  return bits;
-}
-
 Model with_widths(const quant::QdqPlan& plan, const Model& model,
                   const std::vector<quant::LayerBits>& bits) {
   if (plan.points.empty()) {
@@ -54,7 +32,7 @@ Model with_widths(const quant::QdqPlan& plan, const Model& model,
 quant::QdqPlan narrowed(const quant::QdqPlan& plan, const Model& model,
                         const std::vector<quant::LayerBits>& bits) {
   if (bits.empty() || plan.points.empty()) return plan;
-  return quant::with_bits(plan, model, of_quantized(bits, plan));
+  return quant::with_bits(plan, model, quant::bits_of_quantized(bits, plan));
 }
 
 void add_placement_options(Command& command, PlacementOptions& o) {

@@ -103,6 +103,25 @@ void settle(QdqPlan& plan, const std::vector<bool>& asked) {
 
 }  // namespace
 
+std::vector<LayerBits> bits_of_quantized(std::vector<LayerBits> layers,
+                                         const QdqPlan& plan) {
+  const auto has = [&](const std::string& layer, bool weight) {
+    return std::ranges::any_of(plan.points, [&](const QdqPoint& point) {
+      return point.layer == layer && is_weight(point) == weight &&
+             point.site.kind != SiteKind::output;
+    });
+  };
+  for (LayerBits& entry : layers) {
+    if (entry.layer == "*") continue;
+    if (!has(entry.layer, true)) entry.weight.reset();
+    if (!has(entry.layer, false)) entry.activation.reset();
+  }
+  std::erase_if(layers, [](const LayerBits& entry) {
+    return !entry.weight && !entry.activation;
+  });
+  return layers;
+}
+
 QdqPlan with_bits(const QdqPlan& plan, const Model& model,
                   const std::vector<LayerBits>& layers) {
   if (layers.empty()) return plan;

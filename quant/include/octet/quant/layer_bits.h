@@ -25,4 +25,9 @@ struct LayerBits {
 QdqPlan with_bits(const QdqPlan& plan, const Model& model,
                   const std::vector<LayerBits>& layers);
 
+/// The entries for single layers, without the widths of what has no Q/DQ in the
+/// plan: a first or last layer that stays float has none. "*" stays as it is.
+std::vector<LayerBits> bits_of_quantized(std::vector<LayerBits> layers,
+                                         const QdqPlan& plan);
+
 }  // namespace octet::quant
