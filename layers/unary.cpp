@@ -32,6 +32,7 @@ struct UnaryOperation {
 
 constexpr UnaryOperation kUnaryOperations[] = {
     {"abs", absolute, "Abs", false, true},
+    {"erf", [](const Variable& x) { return octet::erf(x); }, "Erf"},
     {"log", [](const Variable& x) { return log(x); }, "Log"},
     {"reciprocal", [](const Variable& x) { return 1 / x; }, "Reciprocal"},
     {"sqrt", [](const Variable& x) { return octet::sqrt(x); }, "Sqrt", false,

@@ -71,6 +71,7 @@ Config Settings::positional() const {
 }
 
 Step absolute_step(const Settings&, const Shape&) { return unary("abs"); }
+Step erf_step(const Settings&, const Shape&) { return unary("erf"); }
 Step log_step(const Settings&, const Shape&) { return unary("log"); }
 Step sqrt_step(const Settings&, const Shape&) { return unary("sqrt"); }
 Step square_step(const Settings&, const Shape&) { return unary("square"); }

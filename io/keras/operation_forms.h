@@ -37,6 +37,7 @@ class Settings {
 // All throw: UnsupportedError saying what of it is no layer.
 Step absolute_step(const Settings& settings, const Shape& x);
 Step clip_step(const Settings& settings, const Shape& x);
+Step erf_step(const Settings& settings, const Shape& x);
 Step log_step(const Settings& settings, const Shape& x);
 Step sqrt_step(const Settings& settings, const Shape& x);
 Step square_step(const Settings& settings, const Shape& x);

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include <octet/runtime/ops.h>
@@ -173,6 +174,17 @@ Variable log(const Variable& x) {
   return unary(
       "log", x, [](float v) { return std::log(v); },
       [](float g, float v) { return g / v; });
+}
+
+// In doubles, whose last bits, other on other CPUs, a float does not have.
+Variable erf(const Variable& x) {
+  return unary(
+      "erf", x, [](float v) { return static_cast<float>(std::erf(double{v})); },
+      [](float g, float v) {
+        const double slope =
+            2 * std::numbers::inv_sqrtpi * std::exp(-double{v} * double{v});
+        return static_cast<float>(g * slope);
+      });
 }
 
 }  // namespace octet

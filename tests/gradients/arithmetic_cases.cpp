@@ -120,6 +120,7 @@ constexpr Unary kUnary[] = {
     {"log",
      [](const Variable& x) { return log(scale_shift(square(x), 1, 0.5f)); },
      [](double x) { return std::log(x * x + 0.5); }},
+    {"erf", erf, [](double x) { return std::erf(x); }},
 };
 
 void add_unary(std::vector<GradientCase>& cases) {

@@ -138,7 +138,7 @@ TEST(Dot, RefusesInputsThatDoNotFitTogether) {
 
 TEST(TensorLayers, RefuseWhatTheyHaveNot) {
   EXPECT_THAT(error_of<ValueError>([] { (void)Unary("sqr"); }),
-              HasSubstr("operation: expected abs, log, reciprocal, sqrt, "
+              HasSubstr("operation: expected abs, erf, log, reciprocal, sqrt, "
                         "square, got 'sqr'"));
   EXPECT_THROW(ClipByValue({.min = 1, .max = 0}), ValueError);
   EXPECT_THROW(ClipByValue({.max = INFINITY}), ValueError);

@@ -175,6 +175,18 @@ TEST(Unary, ComputesHandCheckedValues) {
   EXPECT_EQ(values(log(x))[2], 0);
 }
 
+TEST(Unary, HasTheTableValuesOfTheErrorFunction) {
+  // Abramowitz and Stegun, table 7.1.
+  const Variable x = leaf({5}, {0, 0.5f, -1, 2, 30});
+  const auto y = values(erf(x));
+  EXPECT_EQ(y[0], 0);
+  EXPECT_NEAR(y[1], 0.5204998778f, 1e-7f);
+  EXPECT_NEAR(y[2], -0.8427007929f, 1e-7f);
+  EXPECT_NEAR(y[3], 0.9953222650f, 1e-7f);
+  EXPECT_EQ(y[4], 1);
+  EXPECT_TRUE(std::isnan(values(erf(leaf({1}, {NAN})))[0]));
+}
+
 TEST(Unary, HasNoGradientAtTheKinkOfTheMagnitude) {
   const Variable x = leaf({3}, {-2, 0, 2});
   sum(absolute(x)).backward();

@@ -187,7 +187,8 @@ void convert_unary(Conversion& c) {
     const char* op;
     const char* operation;
   };
-  constexpr std::array<Name, 4> kNames{{{"Abs", "abs"},
+  constexpr std::array<Name, 5> kNames{{{"Abs", "abs"},
+                                        {"Erf", "erf"},
                                         {"Log", "log"},
                                         {"Reciprocal", "reciprocal"},
                                         {"Sqrt", "sqrt"}}};

@@ -24,6 +24,7 @@ Converter find_converter(const std::string& op) {
       {"Einsum", convert_einsum},
       {"Elu", convert_elu},
       {"Exp", convert_activation},
+      {"Erf", convert_unary},
       {"Expand", convert_expand},
       {"Flatten", convert_flatten},
       {"Gather", convert_gather},

@@ -8,7 +8,7 @@
 namespace octet {
 
 struct UnaryOptions {
-  /// "abs", "log", "reciprocal", "sqrt" or "square".
+  /// "abs", "erf", "log", "reciprocal", "sqrt" or "square".
   std::string operation = "";
   std::string name = "";
 };

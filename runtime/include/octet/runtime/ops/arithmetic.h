@@ -35,5 +35,8 @@ Variable square(const Variable& x);
 Variable sqrt(const Variable& x);
 /// The natural logarithm; NaN below 0, -infinity at 0.
 Variable log(const Variable& x);
+/// The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+/// Range: [-1, 1].
+Variable erf(const Variable& x);
 
 }  // namespace octet
