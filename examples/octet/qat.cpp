@@ -1,4 +1,5 @@
-// octet qat: from a float model to one that was fine-tuned in few bits.
+// octet qat: from a float model, or one with Q/DQ, to one that was fine-tuned
+// in few bits.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/qat.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/text_table.h>
@@ -38,6 +40,7 @@ Examples:
     -o int8.onnx
   octet qat model.keras --data x.npy --labels y.npy --preset int4 \
     --trained-epochs 60 --trained-rate 0.05 -o int4.onnx
+  octet qat calibrated.onnx --data photos/ --target onnxruntime -o tuned.onnx
 )";
 
 struct Options {
@@ -54,7 +57,7 @@ struct Options {
   bool json = false;
 };
 
-/// What is measured three times.
+/// What is measured before and after.
 struct Figures {
   std::string what;
   train::Evaluation evaluation;
@@ -87,8 +90,9 @@ void warn_of_loss(const Figures& before, const Figures& after) {
   if (after.evaluation.loss <= before.evaluation.loss) return;
   warn(fmt::format(
       "qat: fine-tuning raised the loss from {:.4f} to {:.4f}. Hint: a smaller "
-      "--rate, more --epochs, --preset int8_mobile; or octet quantize, which "
-      "calibrates alone",
+      "--rate, more --epochs, --preset int8_mobile; or no fine-tuning, as "
+      "octet "
+      "quantize",
       before.evaluation.loss, after.evaluation.loss));
 }
 
@@ -118,29 +122,50 @@ train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
   return options;
 }
 
-std::string write_model(const Options& o, const Model& float_model,
-                        const Model& model,
+io::OnnxOptions form_of(const Options& o, const Model& given,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess) {
-  io::OnnxOptions names = names_of(o.model, float_model);
+  io::OnnxOptions names = names_of(o.model, given);
   names.preprocess = preprocess;
-  if (std::ssize(classes) == model.outputs()[0].shape()[-1]) {
+  if (std::ssize(classes) == given.outputs()[0].shape()[-1]) {
     names.classes = classes;
   }
+  return onnx_options(o.file, names);
+}
+
+/// What could not be written is told before it is trained.
+void check_form(const Options& o, const Model& model,
+                const io::OnnxOptions& form) {
+  if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
+}
+
+std::string write_model(const Options& o, const Model& given,
+                        const Model& model, const io::OnnxOptions& form) {
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
-                   {.classes = names.classes, .preprocess = names.preprocess});
+                   {.classes = form.classes, .preprocess = form.preprocess});
     return o.output + "\n";
   }
-  const io::OnnxOptions form = onnx_options(o.file, names);
   const io::OnnxReport report = io::export_onnx(model, o.output, form);
-  warn_of_other_axes(o.model, float_model, form);
+  warn_of_other_axes(o.model, given, form);
   return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                      report.nodes, report.qdq_pairs, report.bytes);
 }
 
+std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
+                          bool has_qdq) {
+  if (has_qdq) {
+    return fmt::format("Q/DQ and scales of {}, preset {}", o.model.what,
+                       preset.name);
+  }
+  return fmt::format(
+      "preset {}: {}{}", preset.name, preset.description,
+      o.placement.bits.empty() ? "" : ", but --bits " + o.placement.bits);
+}
+
 void run_qat(Options o) {
   (void)onnx_options(o.file, {});
+  const PlacementOptions asked = o.placement;
   choose_policy(o.placement, o.file.target);
   if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
   check_output(o.output);
@@ -157,6 +182,11 @@ void run_qat(Options o) {
   }
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
+  const bool has_qdq = !quant::quantizers(model).empty();
+  if (has_qdq) {
+    check_no_placement(asked,
+                       fmt::format("and '{}' has its own", o.model.what));
+  }
   const DataTarget target = target_of(model, o.model);
   const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
@@ -166,10 +196,12 @@ void run_qat(Options o) {
   const Dataset judged =
       data_for("qat", model, parts.validation ? *parts.validation : training);
 
-  Model qat = quantized(model, o.placement,
-                        [&](const Model& m, quant::QuantizeOptions options) {
-                          return preset.quantize(m, std::move(options));
-                        });
+  Model qat =
+      has_qdq ? model.clone()
+              : quantized(model, o.placement,
+                          [&](const Model& m, quant::QuantizeOptions options) {
+                            return preset.quantize(m, std::move(options));
+                          });
   train::FitOptions options = tuning(o, preset, parts);
   options.loss = by.loss;
   if (!o.json) {
@@ -177,19 +209,22 @@ void run_qat(Options o) {
     print(fmt::format("{} for validation: {}\n",
                       parts.validation ? judged.size() : 0,
                       parts.validation_is));
-    print(fmt::format(
-        "preset {}: {}{}; {} epochs at a rate of {:g}\n", preset.name,
-        preset.description,
-        o.placement.bits.empty() ? "" : ", but --bits " + o.placement.bits,
-        options.epochs, options.optimizer.learning_rate()));
+    print(fmt::format("{}; {} epochs at a rate of {:g}\n",
+                      what_is_tuned(o, preset, has_qdq), options.epochs,
+                      options.optimizer.learning_rate()));
   }
   const auto measure = [&](const char* what, const Model& m) {
     return Figures{
         what, train::evaluate(m, judged, {.loss = by.loss, .verbose = false})};
   };
-  std::vector<Figures> figures = {measure("float", model)};
-  quant::calibrate(qat, training, preset.calibration());
-  figures.push_back(measure("calibrated", qat));
+  std::vector<Figures> figures = {measure(has_qdq ? "given" : "float", model)};
+  if (!has_qdq) {
+    quant::calibrate(qat, training, preset.calibration());
+    figures.push_back(measure("calibrated", qat));
+  }
+  const io::OnnxOptions form = form_of(
+      o, model, opened.classes, preprocess_to_keep(opened, o.data, target));
+  check_form(o, qat, form);
   // Statistics that are frozen from the start bear the rates of presets alone.
   if (o.freeze_batch_norm >= 0) {
     quant::prepare_qat(qat);
@@ -202,10 +237,8 @@ void run_qat(Options o) {
   options.callbacks.push_back(train::quantizer_guard(training));
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));
-  warn_of_loss(figures[1], figures[2]);
-  const std::string written =
-      write_model(o, model, qat, opened.classes,
-                  preprocess_to_keep(opened, o.data, target));
+  warn_of_loss(figures[figures.size() - 2], figures.back());
+  const std::string written = write_model(o, model, qat, form);
   if (o.json) {
     Config config;
     for (const Figures& row : figures) {
@@ -213,10 +246,12 @@ void run_qat(Options o) {
     }
     config.set("judged_by", parts.validation ? "validation" : "training")
         .set("preset", std::string(preset.name))
-        .set("bits", int64_t{preset.bits})
         .set("epochs", options.epochs)
         .set("rate", double{options.optimizer.learning_rate()})
         .set("output", o.output);
+    if (!has_qdq && o.placement.bits.empty()) {
+      config.set("bits", int64_t{preset.bits});
+    }
     print(io::to_json(config) + "\n");
     return;
   }
@@ -232,7 +267,8 @@ void add_qat(CommandLine& program) {
   Command command = program.add_command(
       "qat",
       "Quantize a float model, calibrate it and fine-tune it on samples "
-      "(quantization-aware training)");
+      "(quantization-aware training); a model with Q/DQ keeps them and their "
+      "scales");
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
   command

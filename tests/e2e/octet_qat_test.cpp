@@ -1,6 +1,8 @@
 // octet qat: three accuracies and a file.
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,7 +12,9 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
 #include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
 #include <octet/runtime/rng.h>
 
 #include "command.h"
@@ -20,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class OctetQat : public ::testing::Test {
  protected:
@@ -34,11 +39,15 @@ class OctetQat : public ::testing::Test {
     io::write_npy(folder_ / "x.npy", x);
     io::write_npy(folder_ / "y.npy", labels);
   }
-  CommandResult run(const std::string& options) const {
-    return run_command(
-        fmt::format("cd {} && {}/octet qat in.h5 --data x.npy --labels y.npy "
-                    "{} 2>&1",
-                    quoted(folder_.path()), OCTET_BIN, options));
+  CommandResult run(const std::string& options,
+                    const std::string& model = "in.h5") const {
+    return run_octet(
+        fmt::format("qat {} --data x.npy --labels y.npy {}", model, options));
+  }
+  CommandResult run_octet(const std::string& arguments) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN,
+                                   arguments));
   }
   std::string refusal(const std::string& options, int code = 1) const {
     const CommandResult r = run(options);
@@ -65,6 +74,50 @@ TEST_F(OctetQat, GivesThreeAccuraciesAndAFileWithTheClasses) {
     EXPECT_THAT(file.classes, ElementsAre("a", "b", "c"));
     EXPECT_FALSE(file.qdq_pairs.empty());
   }
+}
+
+TEST_F(OctetQat, KeepsQdqAndScalesOfAModelThatHasThem) {
+  const CommandResult made = run_octet(
+      "quantize in.h5 --data x.npy --target onnxruntime -o given.onnx");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const CommandResult r =
+      run("-o out.onnx --json --epochs 1 --batch 8 --target onnxruntime",
+          "given.onnx");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config result = io::from_json(r.output);
+  EXPECT_NE(result.find("given"), nullptr);
+  EXPECT_NE(result.find("fine-tuned"), nullptr);
+  EXPECT_EQ(result.find("calibrated"), nullptr);
+  const auto quantizers_of = [&](const char* name) {
+    std::map<std::string, std::pair<std::string, float>> quantizers;
+    for (const auto& placed :
+         quant::activation_quantizers(io::load_onnx(folder_ / name))) {
+      quantizers[placed.quantizer->name()] = {
+          to_string(placed.quantizer->config()),
+          placed.quantizer->scale().value()};
+    }
+    return quantizers;
+  };
+  EXPECT_FALSE(quantizers_of("given.onnx").empty());
+  EXPECT_EQ(quantizers_of("out.onnx"), quantizers_of("given.onnx"));
+}
+
+TEST_F(OctetQat, SaysBeforeTrainingWhatCannotBePlacedOrWritten) {
+  const CommandResult made = run_octet(
+      "quantize in.h5 --data x.npy --target onnxruntime -o given.onnx");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const auto said = [&](const std::string& options) {
+    const CommandResult r = run("-o out.onnx " + options, "given.onnx");
+    EXPECT_EQ(r.exit_code, 1) << r.output;
+    EXPECT_THAT(r.output, Not(HasSubstr("epoch 1/")));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "out.onnx"));
+    return r.output;
+  };
+  EXPECT_THAT(said("--policy toolkit"),
+              HasSubstr("--policy: places Q/DQ in a float model, and "
+                        "'given.onnx' has its own"));
+  EXPECT_THAT(said("--bits 4,8"), HasSubstr("--bits: places Q/DQ"));
+  EXPECT_THAT(said(""), HasSubstr("expected codes with a sign"));
 }
 
 TEST_F(OctetQat, TakesItsEpochsAndRateFromThePreset) {
@@ -116,13 +169,6 @@ TEST_F(OctetQat, RefusesBeforeItTrains) {
   EXPECT_THAT(refusal("-o no/out.onnx"), HasSubstr("Hint: create it"));
   EXPECT_THAT(refusal("-o out.onnx --policy tensort"),
               HasSubstr("did you mean 'tensorrt'"));
-  ASSERT_EQ(run("-o q.h5 --epochs 1").exit_code, 0);
-  const CommandResult again = run_command(
-      fmt::format("cd {} && {}/octet qat q.h5 --data x.npy --labels y.npy -o "
-                  "out.onnx 2>&1",
-                  quoted(folder_.path()), OCTET_BIN));
-  EXPECT_EQ(again.exit_code, 1);
-  EXPECT_THAT(again.output, HasSubstr("quantize"));
 }
 
 }  // namespace
