@@ -101,8 +101,10 @@ std::string unique(std::unordered_set<std::string>& taken,
   return result;
 }
 
+// All codes of uint8, around a zero point of -low.
 bool fills_uint8(const Grid& grid) {
-  return grid.low == 0 && grid.high == 255 && !grid.per_channel();
+  return grid.low >= -255 && grid.low <= 0 && grid.low != -128 &&
+         grid.high == 255 + grid.low && !grid.per_channel();
 }
 
 void check_grid(const std::string& name, const Grid& grid) {
@@ -124,8 +126,8 @@ void check_grid(const std::string& name, const Grid& grid) {
   const bool fits_int8 = grid.low >= -128 && grid.high <= 127;
   if (grid.low >= grid.high || (!fits_int8 && !fills_uint8(grid))) {
     throw ValueError(fmt::format(
-        "quantizer '{}': expected codes within [-128,127], or [0,255], got "
-        "[{},{}]",
+        "quantizer '{}': expected codes within [-128,127], or the 256 of uint8 "
+        "around a zero point, got [{},{}]",
         name, grid.low, grid.high));
   }
   for (const float scale : grid.scale.f32()) {
@@ -366,12 +368,14 @@ std::string GraphBuilder::add_qdq(const std::string& value,
   const std::string source = full_range || constant != constants_.end()
                                  ? value
                                  : clip_to(value, base, grid);
+  Tensor zero_point = Tensor::zeros(grid.scale.shape(),
+                                    fills_uint8(grid) ? DType::u8 : DType::i8);
+  if (fills_uint8(grid)) {
+    zero_point.data<uint8_t>()[0] = static_cast<uint8_t>(-grid.low);
+  }
   const std::vector<std::string> parameters = {
       add_initializer(base + "/scale", grid.scale),
-      add_initializer(
-          base + "/zero_point",
-          Tensor::zeros(grid.scale.shape(),
-                        fills_uint8(grid) ? DType::u8 : DType::i8))};
+      add_initializer(base + "/zero_point", zero_point)};
   Attributes attributes;
   if (grid.per_channel()) attributes.emplace_back("axis", int64_t{grid.axis});
   const std::string codes =

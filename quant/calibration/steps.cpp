@@ -72,6 +72,15 @@ void check_calibration(const Model& model) {
         "first",
         model.name()));
   }
+  for (const auto& quantizer : quantizers(model)) {
+    if (quantizer->config().zero_point == 0) continue;
+    throw UnsupportedError(fmt::format(
+        "calibrate: expected codes around zero, or from zero on, got {} in "
+        "quantizer '{}', whose scale came with a file: ranges are magnitudes. "
+        "Hint: OnnxImportOptions::drop_quantizers reads the float model of an "
+        "ONNX file, to be quantized anew",
+        to_string(quantizer->config()), quantizer->name()));
+  }
   warn_of_switched_off(model);
   warn_of_untrained_statistics(model);
 }

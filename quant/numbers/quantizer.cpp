@@ -25,6 +25,25 @@ std::pair<uint64_t, uint64_t> identity(const Variable& x) {
   return {x.id(), x.is_leaf() ? x.version() : 0};
 }
 
+void check_zero_point(std::string_view name, const QuantizerConfig& config) {
+  if (config.zero_point == 0) return;
+  if (config.is_signed || config.low() > 0 || config.high() < 0) {
+    throw ValueError(fmt::format(
+        "quantizer '{}': expected a zero point in [0,{}], and codes without a "
+        "sign, got {} and codes {}",
+        name, (1 << config.bits) - 1, config.zero_point,
+        config.is_signed ? "with one" : "without"));
+  }
+  const bool takes_it = config.rule == ScaleRule::fixed ||
+                        config.rule == ScaleRule::learned ||
+                        config.rule == ScaleRule::learned_log2;
+  if (takes_it) return;
+  throw ValueError(fmt::format(
+      "quantizer '{}': expected a fixed or learned scale beside zero point {}, "
+      "got {}, which knows magnitudes alone",
+      name, config.zero_point, to_string(config.rule)));
+}
+
 }  // namespace
 
 Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
@@ -53,10 +72,11 @@ Quantizer::Quantizer(std::string name, const QuantizerConfig& config)
         fmt::format("quantizer '{}': expected freeze_step >= 0, got {}", name_,
                     config.freeze_step));
   }
+  check_zero_point(name_, config);
 }
 
 void Quantizer::expect_sign(const Tensor& x) const {
-  if (config_.is_signed) return;
+  if (config_.low() < 0) return;
   for (const float v : x.f32()) {
     if (!(v < 0)) continue;
     throw ValueError(
@@ -161,9 +181,10 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
             .slope = ScaleSlope::none};
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
+  // Around a zero point it is the longer side that counts.
+  const double codes = std::max(config_.high(), -config_.low() - 1);
   return {.scale = scale_,
-          .gradient_factor =
-              static_cast<float>(rate / std::sqrt(n * double{high}))};
+          .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes))};
 }
 
 Grid Quantizer::grid(const Tensor& x, int axis) const {

@@ -41,10 +41,18 @@ ScaleRule scale_rule_from(std::string_view name) {
       name));
 }
 
+std::string codes_text(const QuantizerConfig& c) {
+  const std::string codes =
+      fmt::format("{}int{} [{},{}]", c.is_signed ? "" : "u", c.bits,
+                  c.low() + c.zero_point, c.high() + c.zero_point);
+  return c.zero_point == 0 ? codes
+                           : fmt::format("{} around {}", codes, c.zero_point);
+}
+
 std::string to_string(const QuantizerConfig& c) {
   return fmt::format(
-      "{}int{} [{},{}] {} {}{}", c.is_signed ? "" : "u", c.bits, c.low(),
-      c.high(), c.per_channel ? "per channel" : "per tensor", to_string(c.rule),
+      "{} {} {}{}", codes_text(c), c.per_channel ? "per channel" : "per tensor",
+      to_string(c.rule),
       c.straight_through == StraightThrough::pass_through ? " pass_through"
                                                           : "");
 }

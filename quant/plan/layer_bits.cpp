@@ -43,9 +43,12 @@ void check_width(const LayerBits& entry, const char* which,
                                entry.layer, which, *bits));
 }
 
-// Fewer bits may have lost their sign, which eight have unless asked not to.
+// Fewer bits may have lost their sign, which eight have unless asked not to. A
+// zero point is one of so many bits.
 void set_width(QuantizerConfig& config, int bits) {
-  if (bits == 8 && config.bits < 8) config.is_signed = true;
+  const bool moved = config.zero_point != 0 && bits != config.bits;
+  if (moved || (bits == 8 && config.bits < 8)) config.is_signed = true;
+  if (moved) config.zero_point = 0;
   config.bits = bits;
 }
 

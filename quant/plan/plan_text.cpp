@@ -60,6 +60,9 @@ Config to_config(const QdqPoint& point) {
       .set("per_channel", point.config.per_channel)
       .set("scale", to_string(point.config.rule));
   if (!point.config.is_signed) config.set("signed", false);
+  if (point.config.zero_point != 0) {
+    config.set("zero_point", point.config.zero_point);
+  }
   if (point.config.rule == ScaleRule::ema) {
     config.set("ema_rate", point.config.ema_rate);
   }
@@ -117,6 +120,10 @@ ScaleRule scale_rule(const Config& value) {
 void read_options(const Config& config, QuantizerConfig& to) {
   if (config.find("signed") != nullptr)
     to.is_signed = flag_at(config, "signed");
+  if (config.find("zero_point") != nullptr) {
+    const int last = to.is_signed ? 0 : (1 << to.bits) - 1;
+    to.zero_point = int_at(config, "zero_point", 0, last);
+  }
   const auto read_rate = [&](std::string_view key, float& rate) {
     if (config.find(key) == nullptr) return;
     rate = entry(config, key, [](const Config& value) {

@@ -39,8 +39,12 @@ bool is_non_negative(const QdqPoint& point, const GraphIndex& graph,
 }  // namespace
 
 void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
-  const auto may_lack_sign = [](const QdqPoint& point) {
-    return point.site.kind != SiteKind::weight &&
+  // Codes around a zero point have what signs there are.
+  const auto has_choice = [](const QdqPoint& point) {
+    return point.site.kind != SiteKind::weight && point.config.zero_point == 0;
+  };
+  const auto may_lack_sign = [&](const QdqPoint& point) {
+    return has_choice(point) &&
            (point.config.bits < 8 || !point.config.is_signed);
   };
   Tensors tensors;
@@ -49,14 +53,14 @@ void choose_signs(QdqPlan& plan, const GraphIndex& graph) {
   }
   std::map<std::string, bool> groups;  // all of their points
   for (const QdqPoint& point : plan.points) {
-    if (point.site.kind == SiteKind::weight) continue;
+    if (!has_choice(point)) continue;
     const bool here =
         may_lack_sign(point) && is_non_negative(point, graph, tensors);
     const auto [group, added] = groups.emplace(point.group, here);
     if (!added) group->second = group->second && here;
   }
   for (QdqPoint& point : plan.points) {
-    if (point.site.kind == SiteKind::weight) continue;
+    if (!has_choice(point)) continue;
     point.config.is_signed = !groups.at(point.group);
   }
 }

@@ -62,6 +62,7 @@ Config to_config(const Quantizer& quantizer) {
       .set("per_channel", c.per_channel)
       .set("rule", to_string(c.rule));
   if (!c.is_signed) config.set("signed", false);
+  if (c.zero_point != 0) config.set("zero_point", c.zero_point);
   if (quantizer.scale()) {
     config.set("scale", *quantizer.scale());
   } else if (const auto scales = quantizer.scales(); !scales.empty()) {

@@ -1,8 +1,8 @@
 // import_check FOLDER: reads every FOLDER/<name>.onnx as a model, with the
 // inputs of FOLDER/<name>.x0.npy, .x1.npy, ..., and writes its outputs
-// (<name>.y0.npy, ...), the model exported again (<name>.again.onnx) and,
-// unless the file has quantizers, quantized and trained for a step
-// (<name>.int8.onnx) with that one's outputs (<name>.int8.y0.npy, ...).
+// (<name>.y0.npy, ...), the model exported again (<name>.again.onnx) and
+// trained for a step (<name>.int8.onnx), quantized first unless the file has
+// quantizers, with that one's outputs (<name>.int8.y0.npy, ...).
 // Refusals are the lines of <name>.refused.txt. tests/oracle/compare_import.py
 // makes the files and judges what comes of them.
 #include <algorithm>
@@ -57,11 +57,36 @@ void train_one_step(Model& model, const std::vector<Tensor>& inputs) {
   if (variables.empty()) return;
   optimizer.attach(variables);
   const std::vector<Variable> x(inputs.begin(), inputs.end());
-  const Variable y = model(x, Mode::training)[0];
+  const std::vector<Variable> outputs = model(x, Mode::training);
+  const auto moved = std::ranges::find_if(
+      outputs, [](const Variable& y) { return y.requires_grad(); });
+  if (moved == outputs.end()) return;
+  const Variable& y = *moved;
   scale_shift(regularization_loss(y, 0, 1),
               1 / static_cast<float>(y.shape().size()))
       .backward();
   optimizer.step();
+}
+
+/// Quantized as the model of a file with Q/DQ pairs is; the same model where
+/// there is nothing to quantize.
+Model quantized(const Model& model, const std::vector<Tensor>& x) {
+  try {
+    Model result = quant::quantize_model(model);
+    quant::calibrate(result, [&](const Model& m) { (void)m.predict(x); });
+    return result;
+  } catch (const ValueError&) {
+    return model.clone();
+  }
+}
+
+/// For the reader that takes the codes of its quantizers.
+void export_model(const Model& model, const std::string& path) {
+  const bool int8 = std::ranges::all_of(
+      quant::quantizers(model),
+      [](const auto& quantizer) { return quantizer->config().is_signed; });
+  const auto target = int8 ? io::OnnxTarget::any : io::OnnxTarget::onnxruntime;
+  io::export_onnx(model, path, {.target = target});
 }
 
 void check(const fs::path& file) {
@@ -72,21 +97,15 @@ void check(const fs::path& file) {
   const std::vector<Tensor> x = inputs_of(imported.model, base);
   write_outputs(imported.model.predict(x), name);
   write_file(name + ".report.txt", imported.report.to_string());
-  io::export_onnx(imported.model, name + ".again.onnx");
-  if (!quant::quantizers(imported.model).empty()) return;
-  Model quantized = [&] {
-    try {
-      return quant::quantize_model(imported.model);
-    } catch (const ValueError&) {  // nothing to quantize
-      return imported.model.clone();
-    }
-  }();
-  if (quant::quantizers(quantized).empty()) return;
-  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
-  quant::prepare_qat(quantized);
-  train_one_step(quantized, x);
-  io::export_onnx(quantized, name + ".int8.onnx");
-  write_outputs(quantized.predict(x), name + ".int8");
+  export_model(imported.model, name + ".again.onnx");
+  Model trained = quant::quantizers(imported.model).empty()
+                      ? quantized(imported.model, x)
+                      : imported.model.clone();
+  if (quant::quantizers(trained).empty()) return;
+  quant::prepare_qat(trained);
+  train_one_step(trained, x);
+  export_model(trained, name + ".int8.onnx");
+  write_outputs(trained.predict(x), name + ".int8");
 }
 
 void check_all(const fs::path& folder) {

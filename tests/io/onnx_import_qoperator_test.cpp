@@ -106,19 +106,13 @@ Tensor images() {
   return x;
 }
 
-TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndCodes) {
-  const Model model = from_onnx(network());
-  std::set<float> scales;
-  for (const auto& placed : quant::activation_quantizers(model)) {
-    scales.insert(placed.quantizer->scale().value());
-  }
-  EXPECT_EQ(scales, (std::set<float>{0.011f, 0.013f, 0.027f, 0.017f, 0.021f}));
+/// The same codes, times the same scale; not all of them 0 or at an end.
+void expect_the_same(const Model& model, const std::string& file) {
   const Tensor x = images();
   const Tensor y = model.predict(x);
   const Tensor expected =
-      onnx_from_bytes(network()).predict(x.transposed({0, 3, 1, 2}));
+      onnx_from_bytes(file).predict(x.transposed({0, 3, 1, 2}));
   ASSERT_EQ(y.shape(), expected.shape());
-  // The same codes, times the same scale; not all of them 0 or at an end.
   std::set<float> seen;
   for (size_t i = 0; i < y.f32().size(); ++i) {
     EXPECT_NEAR(y.f32()[i], expected.f32()[i], 1e-6f);
@@ -127,15 +121,57 @@ TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndCodes) {
   EXPECT_GE(seen.size(), 5u);
 }
 
-TEST(OnnxImportQoperator, OtherZeroPointsAreRefusedOrDropped) {
-  EXPECT_THAT(error_of<UnsupportedError>([] { (void)from_onnx(network(9)); }),
-              AllOf(HasSubstr("'q_DequantizeLinear' (DequantizeLinear)"),
-                    HasSubstr("expected a zero point of 0"),
-                    HasSubstr("drop_quantizers")));
+TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndCodes) {
+  const Model model = from_onnx(network());
+  std::set<float> scales;
+  for (const auto& placed : quant::activation_quantizers(model)) {
+    scales.insert(placed.quantizer->scale().value());
+  }
+  EXPECT_EQ(scales, (std::set<float>{0.011f, 0.013f, 0.027f, 0.017f, 0.021f}));
+  expect_the_same(model, network());
+}
+
+TEST(OnnxImportQoperator, OtherZeroPointsAreKeptOrDropped) {
+  const Model model = from_onnx(network(9));
+  EXPECT_EQ(quant::quantizers(model)[0]->config().zero_point, 137);
+  expect_the_same(model, network(9));
   const Model dropped = from_onnx(network(9), {.drop_quantizers = true});
   EXPECT_TRUE(quant::quantizers(dropped).empty());
   const Tensor y = dropped.predict(images());
   EXPECT_EQ(y.shape(), (Shape{3, 5}));
+}
+
+// A border has the code that it stands for.
+TEST(OnnxImportQoperator, CodesAreCutTurnedAndPadded) {
+  onnx::ModelProto model = model_of(
+      "g (float[N,3,8,8] x) => (float[N,5,6,2] y) {\n"
+      "  q = QuantizeLinear (x, s, z)\n"
+      "  p = Pad (q, around, border)\n"
+      "  a, b = Split <axis = 1> (p, parts)\n"
+      "  c = Slice (b, first, last, axes)\n"
+      "  t = Transpose <perm = [0,2,3,1]> (c)\n"
+      "  y = DequantizeLinear (t, s, z)\n"
+      "}");
+  model.mutable_opset_import(0)->set_version(17);
+  auto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("s", {}, {0.013f});
+  add_zero(graph, "z", onnx::TensorProto::UINT8, 100);
+  add_zero(graph, "border", onnx::TensorProto::UINT8, 100);
+  const auto add_integers = [&](const std::string& name,
+                                const std::vector<int64_t>& values) {
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(static_cast<int64_t>(values.size()));
+    tensor.mutable_int64_data()->Assign(values.begin(), values.end());
+  };
+  add_integers("around", {0, 0, 1, 1, 0, 0, 1, 1});
+  add_integers("parts", {1, 2});
+  add_integers("first", {0, 2});
+  add_integers("last", {5, 8});
+  add_integers("axes", {2, 3});
+  const std::string file = model.SerializeAsString();
+  expect_the_same(from_onnx(file), file);
 }
 
 TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRefused) {

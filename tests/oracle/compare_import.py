@@ -122,14 +122,12 @@ def compare(folder, name, graph):
             if not isinstance(found, float) or not found <= tolerance:
                 problems.append(f"{what}, output {i}: {found}")
 
-    # Sums in another order move codes here as well.
-    tolerance = TOLERANCE if hasattr(graph, "nodes") else INT8_TOLERANCE
     theirs = run(folder / f"{name}.onnx", graph.samples)
     count = len(theirs)
     turned = [other_order(x) for x in graph.samples]
-    check("model", outputs_of(folder, name, count), theirs, tolerance)
+    check("model", outputs_of(folder, name, count), theirs, TOLERANCE)
     again = run(folder / f"{name}.again.onnx", graph.samples, turned)
-    check("exported again", again, theirs, tolerance)
+    check("exported again", again, theirs, TOLERANCE)
     int8 = folder / f"{name}.int8.onnx"
     if int8.exists():
         check("quantized", run(int8, graph.samples, turned),

@@ -4,11 +4,8 @@ Forms are those of torch.onnx.export (TorchScript-based and dynamo), tf2onnx and
 scikit-learn's converters; weights are random. Sizes differ from one another.
 """
 
-import tempfile
-
 import numpy as np
 import onnx
-from onnxruntime import quantization
 from onnx import TensorProto, helper, numpy_helper
 
 RANDOM = np.random.default_rng(7)
@@ -961,56 +958,3 @@ def chosen_entries():
         g.output(g.Resize(pixels, "", g.floats(scales), mode="nearest",
                           **attributes), 4)
     return g
-
-
-# --- with Q/DQ pairs ----------------------------------------------------------
-
-
-class Quantized:
-    """What onnxruntime.quantization makes of another graph, symmetric."""
-
-    def __init__(self, graph):
-        self.graph, self.samples = graph, graph.samples
-
-    def model(self):
-        with tempfile.TemporaryDirectory() as folder:
-            source, target = f"{folder}/float.onnx", f"{folder}/int8.onnx"
-            onnx.save(self.graph.model(), source)
-            quantization.quantize_static(
-                source, target, Samples(self.graph),
-                quant_format=quantization.QuantFormat.QDQ,
-                activation_type=quantization.QuantType.QInt8,
-                weight_type=quantization.QuantType.QInt8,
-                per_channel=True,
-                extra_options={"ActivationSymmetric": True,
-                               "WeightSymmetric": True})
-            return onnx.load(target)
-
-
-class Samples(quantization.CalibrationDataReader):
-    def __init__(self, graph):
-        names = [entry.name for entry in graph.inputs]
-        self.feeds = iter([dict(zip(names, graph.samples, strict=True))])
-
-    def get_next(self):
-        return next(self.feeds, None)
-
-
-@case
-def static_resnet():
-    return Quantized(resnet_of(False))
-
-
-@case
-def static_mobilenet_v2():
-    return Quantized(mobilenet_v2())
-
-
-@case
-def static_mlp():
-    return Quantized(mlp())
-
-
-@case
-def static_mobilenet_v3():
-    return Quantized(mobilenet_v3())

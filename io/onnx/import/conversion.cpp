@@ -1,5 +1,8 @@
 // What a converter sees of its node, and how it makes layers.
 #include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +10,7 @@
 #include <octet/io/json.h>
 #include <octet/layers/activation.h>
 #include <octet/layers/flatten.h>
+#include <octet/layers/relu.h>
 #include <octet/runtime/error.h>
 
 #include "../bounds.h"
@@ -117,6 +121,7 @@ Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
   if (constant.repeated) refuse("expected a weight, got one for each sample");
+  if (!constant.refusal.empty()) refuse(constant.refusal);
   weight.grid = constant.grid;
   weight.source = constant.source;
   return weight;
@@ -296,9 +301,67 @@ SymbolicTensor Conversion::part_of_layer(const GraphNode& whole,
   return y;
 }
 
+namespace {
+
+// As far as layers tell; what the model is given is not, where a file says so.
+bool may_be_negative(const GraphNode& node) {
+  std::vector<const GraphNode*> open{&node};
+  std::unordered_set<const GraphNode*> seen;
+  while (!open.empty()) {
+    const GraphNode* next = open.back();
+    open.pop_back();
+    if (next->inputs.empty() || next->layer->is_non_negative(false)) continue;
+    if (!next->layer->is_non_negative(true)) return true;
+    for (const SymbolicTensor& input : next->inputs) {
+      if (seen.insert(input.node.get()).second) {
+        open.push_back(input.node.get());
+      }
+    }
+  }
+  return false;
+}
+
+// "relu" of "relu/output", "/relu/Relu" of "/relu/Relu_output_0".
+std::string maker_of(const std::string& value) {
+  for (const std::string_view suffix : {"/output", "_output_0"}) {
+    if (value.ends_with(suffix)) {
+      return value.substr(0, value.size() - suffix.size());
+    }
+  }
+  return value;
+}
+
+// A ReLU6, too, is left out: its codes end at 6.
+bool ends_at_six(const ActivationGrid& grid) {
+  const float end = grid.scale * static_cast<float>((1 << grid.bits) - 1);
+  return std::abs(end - 6) < 1e-5f;
+}
+
+}  // namespace
+
+View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
+  ReLU relu;
+  if (ends_at_six(grid)) relu = ReLU({.max_value = 6});
+  const std::string name = importer_.unique(layer_name_of(maker_of(grid.name)));
+  relu->set_name(name);
+  View y = x.view;
+  y.tensor = call(relu.layer(), {x.view.tensor});
+  if (x.grid != nullptr) importer_.sites_.push_back(site_of(name, 0, *x.grid));
+  for (const size_t index : node_.origin) {
+    graph().report().nodes[index].layer = name;
+  }
+  return y;
+}
+
 // A pair behind another one that rounds alike does nothing.
 void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
-  const Value& x = value(0);
+  Value x = value(0);
+  if (grid != nullptr && grid->rectifies() &&
+      (x.grid == nullptr || !x.grid->rectifies()) &&
+      may_be_negative(*x.view.tensor.node)) {
+    x = {rectified(x, *grid), {}};
+  }
+  if (options().drop_quantizers) grid = nullptr;
   if (grid == nullptr || x.grid == nullptr) {
     importer_.values_[output()] = {x.view, grid == nullptr ? x.grid : grid};
     return;

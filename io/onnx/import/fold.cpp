@@ -129,7 +129,11 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   const Constant* first =
       proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
   std::optional<WeightGrid> grid;
-  if (first != nullptr) grid = moved_grid(*first, proto);
+  std::string refusal;
+  if (first != nullptr) {
+    grid = moved_grid(*first, proto);
+    refusal = first->refusal;
+  }
   if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
   // What is calculated in many steps would double with each of them.
   constexpr size_t kLongest = 1000;
@@ -140,7 +144,10 @@ bool fold(ImportGraph& graph, ImportNode& node) {
     const Tensor& value = values[static_cast<size_t>(i)];
     graph.budget().hold(value);
     graph.set_constant(proto.output(i),
-                       {value, grid, i == 0 ? source : proto.output(i)});
+                       {.value = value,
+                        .grid = grid,
+                        .source = i == 0 ? source : proto.output(i),
+                        .refusal = refusal});
   }
   graph.budget().settle();
   graph.remove(node, "constant");

@@ -165,7 +165,9 @@ class Conversion {
                                const std::vector<Weight>& weights,
                                const PartOfScales& scales,
                                const std::string& suffix);
-  /// Of a DequantizeLinear: what its input is behind the pair.
+  /// Of a DequantizeLinear: what its input is behind the pair. Codes from zero
+  /// on are a ReLU as well, which ONNX Runtime's quantizer then leaves out: it
+  /// is a layer again, where the input may be negative.
   void quantize(std::shared_ptr<const ActivationGrid> grid);
   std::shared_ptr<const ActivationGrid> grid() const {
     return grid_of(importer_.graph_, node_);
@@ -188,6 +190,7 @@ class Conversion {
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
+  View rectified(const Value& x, const ActivationGrid& grid);
   std::shared_ptr<Layer> known_layer(const LayerHandle& layer,
                                      const std::vector<Operand>& operands,
                                      const std::vector<Weight>& weights);

@@ -17,6 +17,7 @@ namespace octet::io::importing {
 namespace {
 
 constexpr int64_t kSoftmaxAxis = 13;  // the opset since it is one axis only
+constexpr int kPadValue = 2;          // an input of Pad
 
 /// Where codes are among the inputs: before their scale and zero point.
 struct CodesAt {
@@ -67,12 +68,28 @@ std::optional<FloatForm> form_of(const onnx::NodeProto& node) {
   return {};
 }
 
+/// Whether what it makes are codes of its first input's grid.
 bool moves_codes(const onnx::NodeProto& node) {
-  constexpr const char* kMoves[] = {"Flatten",  "Identity", "MaxPool",
-                                    "Reshape",  "Squeeze",  "Transpose",
-                                    "Unsqueeze"};
-  return is_standard_domain(node.domain()) && node.output_size() == 1 &&
-         std::ranges::find(kMoves, node.op_type()) != std::end(kMoves);
+  constexpr const char* kMoves[] = {
+      "Expand",  "Flatten", "Gather",    "Identity", "MaxPool",
+      "Pad",     "Resize",  "Reshape",   "Slice",    "Split",
+      "Squeeze", "Tile",    "Transpose", "Unsqueeze"};
+  if (!is_standard_domain(node.domain()) ||
+      std::ranges::find(kMoves, node.op_type()) == std::end(kMoves)) {
+    return false;
+  }
+  const auto mode = [&](const char* usual) {
+    const auto* attribute = find_attribute(node, "mode");
+    return attribute == nullptr ? std::string(usual) : attribute->s();
+  };
+  if (node.op_type() == "MaxPool") return node.output_size() == 1;
+  if (node.op_type() == "Resize") return mode("nearest") == "nearest";
+  // A border of code 0 stands for another number than the float form's.
+  if (node.op_type() == "Pad") {
+    return mode("constant") != "constant" ||
+           (node.input_size() > kPadValue && !node.input(kPadValue).empty());
+  }
+  return true;
 }
 
 void set_axis(onnx::NodeProto& node, int64_t axis) {
@@ -187,8 +204,7 @@ class Expansion {
     if (!bias.empty()) {
       by.add_input(dequantized(bias, {bias_scale(node), ""}, 0));
     }
-    add(by, {input(node, form.result), input(node, form.result + 1)},
-        node.output(0));
+    add(by, {input(node, form.result), input(node, form.result + 1)}, node);
   }
 
   /// What steps a bias has: one for all channels or one for each.
@@ -231,8 +247,11 @@ class Expansion {
     const Grid grid = grids_.at(node.input(0));
     onnx::NodeProto by = node;
     by.set_input(0, dequantized(node.input(0), grid, {}));
+    if (node.op_type() == "Pad" && !input(node, kPadValue).empty()) {
+      by.set_input(kPadValue, dequantized(node.input(kPadValue), grid, {}));
+    }
     by.clear_output();
-    add(by, grid, node.output(0));
+    add(by, grid, node);
   }
 
   void keep(onnx::NodeProto& node) {
@@ -247,16 +266,29 @@ class Expansion {
     graph_.add_node()->Swap(&node);
   }
 
-  /// Adds the node, which makes `codes` of a grid, or floats without one.
-  void add(onnx::NodeProto& node, const Grid& grid, const std::string& codes) {
+  /// Adds the node in place of `old`, whose outputs are codes of a grid, or
+  /// floats without one.
+  void add(onnx::NodeProto& node, const Grid& grid,
+           const onnx::NodeProto& old) {
     if (grid.scale.empty()) {
-      node.add_output(codes);
+      *node.mutable_output() = old.output();
       graph_.add_node()->Swap(&node);
       return;
     }
-    const std::string floats = unused(codes + "/float");
-    node.add_output(floats);
-    graph_.add_node()->Swap(&node);
+    for (const std::string& codes : old.output()) {
+      node.add_output(codes.empty() ? "" : unused(codes + "/float"));
+    }
+    onnx::NodeProto& added = *graph_.add_node();
+    added.Swap(&node);
+    for (int i = 0; i < old.output_size(); ++i) {
+      if (!old.output(i).empty()) {
+        quantize(std::string(added.output(i)), grid, old.output(i));
+      }
+    }
+  }
+
+  void quantize(const std::string& floats, const Grid& grid,
+                const std::string& codes) {
     auto& quantize = *graph_.add_node();
     quantize.set_op_type("QuantizeLinear");
     quantize.set_name(codes + "_QuantizeLinear");
@@ -304,7 +336,8 @@ class Expansion {
 
 void expand_qoperators(onnx::GraphProto& graph, int64_t opset) {
   if (std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
-        return form_of(node).has_value() || is_own_pair(node);
+        return node.op_type() == "QuantizeLinear" || is_own_pair(node) ||
+               form_of(node).has_value();
       })) {
     Expansion(graph, opset).run();
   }

@@ -21,10 +21,12 @@ constexpr const char* kDropHint =
     "Hint: OnnxImportOptions::drop_quantizers reads the float model, to be "
     "quantized anew";
 
-// Attributes that a DequantizeLinear gets here: see narrowing().
+// Attributes that a DequantizeLinear gets here.
 constexpr const char* kBits = "bits";
 constexpr const char* kNarrow = "narrow_range";
 constexpr const char* kUnsigned = "unsigned";
+constexpr const char* kZeroPoint = "zero_point";
+constexpr const char* kDropped = "dropped";
 
 void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
   auto* attribute = node.add_attribute();
@@ -49,12 +51,13 @@ bool is_symmetric(const Tensor& zero_point) {
   }
 }
 
-/// Whether the lowest code stands for 0.
-bool has_no_sign(const Tensor& zero_point) {
-  return (zero_point.dtype() == DType::u8 &&
-          zero_point.data<uint8_t>()[0] == 0) ||
-         (zero_point.dtype() == DType::i8 &&
-          zero_point.data<int8_t>()[0] == -128);
+/// Which code stands for 0, counted from the lowest.
+std::optional<int> place_of_zero(const Tensor& zero_point) {
+  if (zero_point.dtype() == DType::u8) return zero_point.data<uint8_t>()[0];
+  if (zero_point.dtype() == DType::i8) {
+    return 128 + zero_point.data<int8_t>()[0];
+  }
+  return {};
 }
 
 /// Whether int8 codes, or uint8 codes around 128, have -128 among them.
@@ -82,22 +85,25 @@ std::string refusal_of(const ImportNode& node, const std::string& reason) {
   return fmt::format("{}: {}", describe(node.proto), reason);
 }
 
-/// The grid of a weight behind a DequantizeLinear, if it has one. `reason` says
-/// what is wrong with it otherwise.
+/// The grid of a constant behind a DequantizeLinear, if a weight may have it.
+/// `refusal` says what is wrong with it otherwise.
 std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
                                       const onnx::NodeProto& node,
                                       const Tensor& codes,
-                                      std::string& reason) {
+                                      std::string& refusal) {
   const Shape& shape = codes.shape();
   const Tensor zero_point = zero_point_of(graph, node, codes.dtype());
   if (zero_point.empty() || !is_symmetric(zero_point)) {
-    reason =
-        "expected zero points of 0 (128 of uint8) for a weight, got others";
+    refusal = fmt::format(
+        "expected zero points of 0 (128 of uint8) for a weight, got others. {}",
+        kDropHint);
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
   if (scale.size() > 1 && scale.shape().rank() != 1) {
-    reason = "expected one scale, or one a channel, got blocks";
+    refusal = fmt::format(
+        "expected one scale for a weight, or one a channel, got blocks. {}",
+        kDropHint);
     return {};
   }
   WeightGrid grid;
@@ -201,50 +207,54 @@ class Pass {
     }
     const Constant codes = *graph_.constant(proto.input(0));
     Constant weight{compute(graph_, proto), {}, codes.source};
-    std::string reason;
     if (!drop_ && codes.value.dtype() != DType::i32) {
-      weight.grid = weight_grid(graph_, proto, codes.value, reason);
+      weight.grid = weight_grid(graph_, proto, codes.value, weight.refusal);
     }
-    if (!reason.empty()) return refuse(node, reason);
     graph_.set_constant(proto.output(0), std::move(weight));
     graph_.remove(node, "quantizer of a weight");
   }
 
   void take_activation(ImportNode& node, ImportNode& quantize) {
-    bool without_sign = false;
-    if (!drop_) {
-      if (!same_grid(quantize.proto, node.proto)) {
-        return refuse(
-            node, "expected the scale and zero point of its QuantizeLinear");
-      }
-      const Constant* scale = graph_.constant(node.proto.input(1));
+    const std::string refusal = refusal_of_pair(node.proto, quantize.proto);
+    if (!drop_ && !refusal.empty()) return refuse(node, refusal);
+    std::optional<int> without_sign;  // its zero point
+    if (refusal.empty()) {
       const Tensor zero_point = zero_point_of(graph_, node.proto, DType::u8);
-      if (scale == nullptr || zero_point.empty()) {
-        return refuse(node, "expected a constant scale and zero point");
-      }
-      if (scale->value.size() != 1) {
-        return refuse(node,
-                      "expected one scale for an activation, got one a "
-                      "channel");
-      }
-      without_sign = has_no_sign(zero_point);
-      if (!without_sign && !is_symmetric(zero_point)) {
-        return refuse(
-            node,
-            "expected a zero point of 0 (of uint8 also 128), got another; "
-            "Octet's codes are around zero, or from zero on");
-      }
+      if (!is_symmetric(zero_point)) without_sign = place_of_zero(zero_point);
     }
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
     std::vector<ImportNode*> parts;
     if (without_sign) {
       set_integer(direct, kUnsigned, 1);
-    } else if (ImportNode* clip = drop_ ? nullptr : narrowing(direct)) {
+      set_integer(direct, kZeroPoint, *without_sign);
+    } else if (drop_) {
+      set_integer(direct, kDropped, 1);
+    } else if (ImportNode* clip = narrowing(direct)) {
       direct.set_input(0, clip->proto.input(0));
       parts.push_back(clip);
     }
     graph_.replace(node, direct, parts);
+  }
+
+  /// Why no quantizer is like the pair; empty if one is.
+  std::string refusal_of_pair(const onnx::NodeProto& dequantize,
+                              const onnx::NodeProto& quantize) const {
+    if (!same_grid(quantize, dequantize)) {
+      return "expected the scale and zero point of its QuantizeLinear";
+    }
+    const Constant* scale = graph_.constant(dequantize.input(1));
+    const Tensor zero_point = zero_point_of(graph_, dequantize, DType::u8);
+    if (scale == nullptr || zero_point.empty()) {
+      return "expected a constant scale and zero point";
+    }
+    if (scale->value.size() != 1) {
+      return "expected one scale for an activation, got one a channel";
+    }
+    if (!is_symmetric(zero_point) && !place_of_zero(zero_point)) {
+      return "expected codes of 8 bits for an activation";
+    }
+    return {};
   }
 
   /// The Clip that leaves a grid fewer codes than int8 has, as Octet writes it;
@@ -306,8 +316,10 @@ class Pass {
                  static_cast<const char*>(p->value.raw()) + p->value.bytes(),
                  static_cast<const char*>(q->value.raw()));
     };
+    const Constant* scale = graph_.constant(a.input(1));
+    const bool one = scale != nullptr && scale->value.size() == 1;
     return equal(1) && equal(2) &&
-           integer_of(a, "axis", 1) == integer_of(b, "axis", 1);
+           (one || integer_of(a, "axis", 1) == integer_of(b, "axis", 1));
   }
 
   ImportGraph& graph_;
@@ -332,12 +344,14 @@ void find_quantizers(ImportGraph& graph, bool drop) { Pass(graph, drop).run(); }
 
 std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
                                               const ImportNode& node) {
+  if (integer_of(node.proto, kDropped, 0) != 0) return nullptr;
   return std::make_shared<const ActivationGrid>(ActivationGrid{
       .name = quantizer_name(node),
       .scale = graph.constant(node.proto.input(1))->value.f32()[0],
       .bits = static_cast<int>(integer_of(node.proto, kBits, 8)),
       .narrow = integer_of(node.proto, kNarrow, 0) != 0,
-      .is_signed = integer_of(node.proto, kUnsigned, 0) == 0});
+      .is_signed = integer_of(node.proto, kUnsigned, 0) == 0,
+      .zero_point = static_cast<int>(integer_of(node.proto, kZeroPoint, 0))});
 }
 
 }  // namespace octet::io::importing

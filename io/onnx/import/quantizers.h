@@ -20,6 +20,9 @@ struct ActivationGrid {
   int bits = 8;
   bool narrow = false;
   bool is_signed = true;
+  int zero_point = 0;  ///< without a sign, in uint8
+  /// Whether its pair does what a ReLU does: the lowest code is zero's.
+  bool rectifies() const { return !is_signed && zero_point == 0; }
   bool operator==(const ActivationGrid&) const = default;
 };
 
@@ -34,11 +37,11 @@ struct SitePlan {
 
 /// Weights behind Q/DQ become constants with a grid, and pairs on activations
 /// stay as DequantizeLinear nodes that read what their QuantizeLinear did; with
-/// `drop` the weights have no grid.
+/// `drop` the weights have no grid, and of activations only those that rectify.
 /// Throws: UnsupportedError listing pairs that no quantizer is like.
 void find_quantizers(ImportGraph& graph, bool drop);
 
-/// The grid of such a DequantizeLinear.
+/// The grid of such a DequantizeLinear; null for one that is dropped.
 std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
                                               const ImportNode& node);
 

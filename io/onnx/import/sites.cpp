@@ -9,19 +9,33 @@
 #include <fmt/format.h>
 
 #include <octet/quant/wrapper.h>
+#include <octet/runtime/grid.h>
 
 #include "converters.h"
 #include "quantizers.h"
 
 namespace octet::io::importing {
 
-SitePlan site_of(const std::string& layer, int input,
-                 const ActivationGrid& grid) {
+namespace {
+
+quant::QuantizerConfig config_of(const ActivationGrid& grid) {
   quant::QuantizerConfig config = quant::activation_quantizer();
   config.bits = grid.bits;
   config.narrow_range = grid.narrow;
   config.is_signed = grid.is_signed;
-  return {layer, quant::QdqSite::input(input), config, grid.name, {grid.scale}};
+  config.zero_point = grid.zero_point;
+  return config;
+}
+
+}  // namespace
+
+SitePlan site_of(const std::string& layer, int input,
+                 const ActivationGrid& grid) {
+  return {layer,
+          quant::QdqSite::input(input),
+          config_of(grid),
+          grid.name,
+          {grid.scale}};
 }
 
 SitePlan site_of(const std::string& layer, const std::string& parameter,
@@ -35,11 +49,12 @@ SitePlan site_of(const std::string& layer, const std::string& parameter,
 
 namespace {
 
-/// Names of quantizers: sites that read one tensor at one scale share one.
+/// Names of quantizers: sites that read one tensor on one grid share one.
 class Groups {
  public:
   std::string of(const SitePlan& site, const GraphNode* read) {
-    std::string& name = names_[{site.group, read, site.scales[0]}];
+    std::string& name = names_[{site.group, read, site.scales[0],
+                                site.config.low(), site.config.high()}];
     if (name.empty()) name = unique(site.group);
     return name;
   }
@@ -52,7 +67,8 @@ class Groups {
   }
 
  private:
-  std::map<std::tuple<std::string, const GraphNode*, float>, std::string>
+  std::map<std::tuple<std::string, const GraphNode*, float, int, int>,
+           std::string>
       names_;
   std::unordered_set<std::string> taken_;
 };
@@ -102,7 +118,18 @@ void convert_dequantize(Conversion& c) {
     c.refuse("expected attention without Q/DQ between its products");
   }
   c.note("quantizer");
-  c.quantize(c.options().drop_quantizers ? nullptr : c.grid());
+  const auto grid = c.grid();
+  if (!c.is_constant(0)) return c.quantize(grid);
+  // One for each sample: a class token. It is rounded once and for all.
+  Constant rounded = *c.graph().constant(c.proto().input(0));
+  if (grid != nullptr && !c.options().drop_quantizers) {
+    const quant::QuantizerConfig config = config_of(*grid);
+    rounded.value = rounded.value.clone();
+    for (float& x : rounded.value.f32()) {
+      x = grid->scale * quantize(x, grid->scale, config.low(), config.high());
+    }
+  }
+  c.graph().set_constant(c.output(), std::move(rounded));
 }
 
 }  // namespace octet::io::importing

@@ -62,8 +62,9 @@ struct [[nodiscard]] OnnxImport {
 /// if somebody gave it one. Nodes with the same weights
 /// and options are one layer, called several times.
 /// Q/DQ pairs become quantizers with the file's scales, also those of weights,
-/// which are fixed; zero points must be 0, or 128 of uint8, which is the same,
-/// or the lowest code. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...)
+/// which are fixed. Codes of activations may lie around any zero point
+/// (QuantizerConfig::zero_point), those of weights around 0, or 128 of uint8,
+/// which is the same. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...)
 /// is read as the pairs and operators that it stands for, which the report
 /// lists; the codes are the same but for ties.
 /// Nothing is approximated: outputs are those of the file but for the order of

@@ -65,6 +65,11 @@ struct QuantizerConfig {
   /// where a tensor cannot be negative: below 8 bits always, with 8 bits where
   /// false is asked for. TensorRT takes no uint8: io::OnnxTarget says who does.
   bool is_signed = true;
+  /// Of codes without a sign: the one that stands for zero, [0, 2^bits - 1].
+  /// Files of ONNX Runtime's quantizer have others than 0, and placement
+  /// chooses none. Scales beside them are fixed or learn; calibration, whose
+  /// ranges are magnitudes, refuses them.
+  int zero_point = 0;
   float ema_rate = 0.01f;  ///< of ScaleRule::ema: of a new pass, (0, 1]
   /// Of ScaleRule::ema and last_value: the scale is frozen after it followed so
   /// many tensors, one a pass for most; 0: never.
@@ -77,9 +82,13 @@ struct QuantizerConfig {
   /// Whether values beyond the range get a gradient.
   StraightThrough straight_through = StraightThrough::clipped;
 
-  int high() const { return (1 << (is_signed ? bits - 1 : bits)) - 1; }
+  /// The largest and the smallest code, less the zero point: what times the
+  /// scale are the ends of the range.
+  int high() const {
+    return is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1 - zero_point;
+  }
   int low() const {
-    return !is_signed ? 0 : narrow_range ? -high() : -high() - 1;
+    return !is_signed ? -zero_point : narrow_range ? -high() : -high() - 1;
   }
   /// Whether the scale is set from what passes in training see.
   bool follows() const {
@@ -99,6 +108,8 @@ std::string_view to_string(ScaleRule rule);
 /// Throws: ValueError for another name.
 ScaleRule scale_rule_from(std::string_view name);
 
+/// "int8 [-127,127]", "uint8 [0,255] around 113".
+std::string codes_text(const QuantizerConfig& config);
 /// "int8 [-127,127] per channel live", "uint4 [0,15] per tensor learned".
 std::string to_string(const QuantizerConfig& config);
 
@@ -117,7 +128,8 @@ QuantizerConfig weight_quantizer();
 
 class Quantizer {
  public:
-  /// Throws: ValueError for bits outside [2,8], and other options out of range.
+  /// Throws: ValueError for bits outside [2,8], and other options out of range
+  /// or at odds with each other.
   Quantizer(std::string name, const QuantizerConfig& config);
 
   const std::string& name() const { return name_; }

@@ -1,0 +1,143 @@
+// Codes around a zero point, as files of ONNX Runtime's quantizer have them.
+#include <cmath>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+QuantizerConfig around(int zero_point, ScaleRule rule = ScaleRule::fixed) {
+  return {.rule = rule, .is_signed = false, .zero_point = zero_point};
+}
+
+TEST(ZeroPoint, MovesTheRange) {
+  for (const int zero_point : {0, 1, 113, 128, 255}) {
+    SCOPED_TRACE(zero_point);
+    Quantizer q("q", around(zero_point));
+    EXPECT_EQ(q.config().low(), -zero_point);
+    EXPECT_EQ(q.config().high(), 255 - zero_point);
+    q.set_scale(0.5f);
+    const std::vector<float> x{-500, -0.75f, -0.25f, 0, 0.25f, 0.75f, 500};
+    std::vector<float> expected;
+    for (const float v : x) {  // ONNX QuantizeLinear and DequantizeLinear
+      const float code =
+          std::clamp(std::nearbyint(v / 0.5f) + static_cast<float>(zero_point),
+                     0.0f, 255.0f);
+      expected.push_back((code - static_cast<float>(zero_point)) * 0.5f);
+    }
+    EXPECT_EQ(values(q(Variable(tensor({7}, x)))), expected);
+  }
+}
+
+TEST(ZeroPoint, IsWithinTheCodesAndBesideScalesThatFit) {
+  const auto expect = [](const QuantizerConfig& config, const char* text) {
+    EXPECT_THAT(error_of<ValueError>([&] { Quantizer("q", config); }),
+                AllOf(HasSubstr("quantizer 'q'"), HasSubstr(text)));
+  };
+  expect(around(256), "expected a zero point in [0,255]");
+  expect(around(-1), "expected a zero point in [0,255]");
+  expect({.bits = 4, .is_signed = false, .zero_point = 16}, "[0,15]");
+  expect({.zero_point = 3}, "codes without a sign");
+  for (const ScaleRule rule : {ScaleRule::ema, ScaleRule::last_value,
+                               ScaleRule::learned_clip, ScaleRule::live}) {
+    expect(around(3, rule), "expected a fixed or learned scale");
+  }
+  EXPECT_EQ(to_string(around(113)),
+            "uint8 [0,255] around 113 per tensor fixed");
+  EXPECT_EQ(to_string(QuantizerConfig{}), "int8 [-128,127] per tensor fixed");
+}
+
+Model plain_network() {
+  const SymbolicTensor image = input({5, 7, 3}, "image");
+  SymbolicTensor x = ReLU()(
+      Conv2D({.filters = 17, .padding = Padding::same, .name = "conv"})(image));
+  x = ReLU()(DepthwiseConv2D({.padding = Padding::same})(x));
+  Model plain(image, Dense({.units = 4})(GlobalAveragePooling2D()(x)));
+  shake(plain);
+  return plain;
+}
+
+/// The image's codes lie around 40, the others around zero.
+QdqPlan moved_plan(const Model& plain) {
+  QdqPlan plan = plan_for(plain);
+  for (QdqPoint& point : plan.points) {
+    if (point.group == "image") point.config = around(40);
+  }
+  return plan;
+}
+
+Model moved_network() {
+  const Model plain = plain_network();
+  Model model = apply(moved_plan(plain), plain);
+  for (const auto& each : quantizers(model)) {
+    if (each->config().rule != ScaleRule::live) each->set_scale(0.02f);
+  }
+  return model;
+}
+
+TEST(ZeroPoint, GivesTheSameBitsInEveryWayToRunAModel) {
+  const Model model = moved_network();
+  ASSERT_EQ(quantizer(model, "image")->config().zero_point, 40);
+  for (const int64_t n : {int64_t{1}, int64_t{9}}) {
+    const Tensor in = noise({n, 5, 7, 3}, 4);
+    const std::vector<uint32_t> expected = bits(model(Variable(in)));
+    EXPECT_EQ(bits(InferenceSession(model).run(in)), expected);
+    const FloatCodesGuard float_codes;
+    EXPECT_EQ(bits(model(Variable(in))), expected);
+  }
+}
+
+TEST(ZeroPoint, LeavesTheScaleToLearn) {
+  Quantizer q("q", {.rule = ScaleRule::learned,
+                    .is_signed = false,
+                    .zero_point = 40,
+                    .scale_rate = 1});
+  q.set_scale(0.5f);
+  const Variable x = Variable(tensor({1, 4}, {-100, -1.1f, 1.4f, 300}), true);
+  sum(q(x, Mode::training)).backward();
+  EXPECT_EQ(values(x.grad()), (std::vector<float>{0, 1, 1, 0}));
+  // The ends are codes -40 and 215; in between it is code - x/s.
+  const double slope = -40 + (-2 + 2.2) + (3 - 2.8) + 215;
+  EXPECT_NEAR(q.moving_scale().grad().item(), slope / std::sqrt(4 * 215.0),
+              1e-5);
+}
+
+TEST(ZeroPoint, IsNotCalibrated) {
+  Model model = moved_network();
+  const auto told = [&](auto calibrate) {
+    EXPECT_THAT(
+        error_of<UnsupportedError>(calibrate),
+        AllOf(HasSubstr("uint8 [0,255] around 40"),
+              HasSubstr("quantizer 'image'"), HasSubstr("drop_quantizers")));
+  };
+  told([&] { (void)calibrate(model, samples(4, {5, 7, 3})); });
+  told([&] { (void)calibrate_auto(model, samples(4, {5, 7, 3})); });
+  EXPECT_EQ(quantizer(model, "image")->scale(), 0.02f);
+}
+
+TEST(ZeroPoint, IsPartOfPlansAndGoesWithTheWidth) {
+  Model model = moved_network();
+  const Model again = restored(state_of(model));
+  EXPECT_EQ(quantizer(again, "image")->config().zero_point, 40);
+  const Tensor in = noise({2, 5, 7, 3}, 4);
+  EXPECT_EQ(bits(again.predict(in)), bits(model.predict(in)));
+
+  const Model plain = plain_network();
+  const auto image_at = [&](int width) {
+    const QdqPlan changed = with_bits(moved_plan(plain), plain,
+                                      {{.layer = "conv", .activation = width}});
+    return std::ranges::find(changed.points, "image", &QdqPoint::group)->config;
+  };
+  EXPECT_EQ(image_at(8), around(40));
+  EXPECT_EQ(image_at(4).low(), -8);
+}
+
+}  // namespace
+}  // namespace octet::quant
