@@ -49,6 +49,12 @@ REFUSED = {
     "masked_attention": "got inf",
     # The quantizer states shapes that its own output does not have.
     "resized": "Inferred shape and existing shape differ",
+    # On the left of a product it rounds a weight as it does activations, or
+    # with a scale for each of the numbers that are summed.
+    "mixer.default": "for a weight, got others",
+    "mixer.symmetric": "expected the scales of the weight on axis 0",
+    "mixer.uint8": "expected the scales of the weight on axis 0",
+    "mixer.qoperator": "for a weight, got others",
     # It writes an axis that opset 11 does not know.
     "flatten_by_sizes.symmetric": "Unrecognized attribute: axis",
     "flatten_by_sizes.uint8": "Unrecognized attribute: axis",

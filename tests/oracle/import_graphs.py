@@ -182,6 +182,22 @@ def mlp_of_products():
     return g
 
 
+@case
+def mixer():
+    """Weights on the left: of tokens, of pixels behind a convolution."""
+    g = Graph(17)
+    x = g.input("tokens", [3, 7, 5])
+    y = g.Add(g.MatMul(g.weight("mix", 4, 7), x), g.weight("mix.bias", 4, 1))
+    y = g.MatMul(g.Relu(y), g.weight("features", 5, 6))
+    g.output(g.MatMul(g.weight("again", 9, 4), y), 3)
+    image = g.input("image", [3, 3, 5, 8])
+    z = g.conv(image, "conv", 3, 4)
+    z = g.MatMul(g.weight("rows", 6, 5), z)
+    g.output(z, 4)
+    g.output(g.Flatten(g.MatMul(g.weight("rows2", 2, 6), g.Relu(z))))
+    return g
+
+
 def basic_block(g, x, name, c, k, stride, batch_norm):
     def conv(y, part, c, k, stride=1, size=3):
         y = g.conv(y, f"{name}.{part}", c, k, size, stride,

@@ -73,6 +73,28 @@ void convert_tokens(Conversion& c, const Weight& kernel, int64_t outputs_axis,
   c.give(rows.back(c.add(dense_for(weights), {x}, weights)));
 }
 
+/// A weight on the left, W x: of the last axis but one, as MLPs that mix tokens
+/// have it.
+void convert_mixing(Conversion& c) {
+  Weight kernel = c.weight(0, "kernel");
+  const View& view = c.view(1);
+  const int axis = view.rank() - 2;
+  if (kernel.value.shape().rank() != 2 || axis < 0) {
+    c.refuse(
+        fmt::format("expected a matrix as the weight on the left, and "
+                    "matrices to multiply, got {} and {}",
+                    kernel.value.shape().to_string(), text_of(view)));
+  }
+  if (static_cast<size_t>(axis) == view.batch()) {
+    c.refuse("expected features on the last axis but one, got samples");
+  }
+  kernel.value = kernel.value.transposed({1, 0});
+  const Rows rows(view, axis);
+  const Operand x = c.operand(1, rows);
+  check_kernel(c, kernel, x.tensor.shape()[-1], 0);
+  c.give(rows.back(c.add(dense_for({kernel}), {x}, {kernel})));
+}
+
 /// Features in any order.
 void convert_features(Conversion& c, Weight kernel, int64_t outputs_axis,
                       float beta) {
@@ -109,6 +131,7 @@ void convert_gemm(Conversion& c) {
 }
 
 void convert_matmul(Conversion& c) {
+  if (c.is_constant(0)) return convert_mixing(c);
   if (!c.is_constant(1)) return convert_product(c);
   Weight kernel = c.weight(1, "kernel");
   if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
