@@ -51,7 +51,6 @@ REFUSED = {
     "resized": "Inferred shape and existing shape differ",
     # On the left of a product it rounds a weight as it does activations, or
     # with a scale for each of the numbers that are summed.
-    "mixer.default": "for a weight, got others",
     "mixer.symmetric": "expected the scales of the weight on axis 0",
     "mixer.uint8": "expected the scales of the weight on axis 0",
     "mixer.qoperator": "for a weight, got others",
