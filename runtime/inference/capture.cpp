@@ -191,8 +191,12 @@ void Capture::fuse(Pointwise& p) {
   Expression other = expression_of(rest, p.e.shape);
   p.other_plain = other.plain();
   p.other = value_of(other);
+  // What is read there is stored as bytes, where it has a grid.
+  const auto fits = [](const Grid& grid) {
+    return grid.empty() || (grid.low >= -128 && grid.high <= 127);
+  };
   p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
-              (other.grid.empty() || on_activation_grid(other));
+              fits(other.grid) && fits(at(graph_.values, p.other).grid);
 }
 
 // The value whose windows are read, and zeros around it: its grid holds zero.
