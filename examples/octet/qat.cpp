@@ -90,9 +90,8 @@ void warn_of_loss(const Figures& before, const Figures& after) {
   if (after.evaluation.loss <= before.evaluation.loss) return;
   warn(fmt::format(
       "qat: fine-tuning raised the loss from {:.4f} to {:.4f}. Hint: a smaller "
-      "--rate, more --epochs, --preset int8_mobile; or no fine-tuning, as "
-      "octet "
-      "quantize",
+      "--rate, more --epochs, --preset int8_mobile; or a model that is "
+      "calibrated alone",
       before.evaluation.loss, after.evaluation.loss));
 }
 
@@ -155,8 +154,8 @@ std::string write_model(const Options& o, const Model& given,
 std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
                           bool has_qdq) {
   if (has_qdq) {
-    return fmt::format("Q/DQ and scales of {}, preset {}", o.model.what,
-                       preset.name);
+    return fmt::format("Q/DQ and scales of {}, rates of preset {}",
+                       o.model.what, preset.name);
   }
   return fmt::format(
       "preset {}: {}{}", preset.name, preset.description,
@@ -267,8 +266,8 @@ void add_qat(CommandLine& program) {
   Command command = program.add_command(
       "qat",
       "Quantize a float model, calibrate it and fine-tune it on samples "
-      "(quantization-aware training); a model with Q/DQ keeps them and their "
-      "scales");
+      "(quantization-aware training); a model with Q/DQ keeps them and goes "
+      "on from their scales");
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
   command

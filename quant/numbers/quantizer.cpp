@@ -182,7 +182,9 @@ LearnedScale Quantizer::learned_scale(int64_t values) const {
   }
   const double n = static_cast<double>(std::max<int64_t>(values, 1));
   // Around a zero point it is the longer side that counts.
-  const double codes = std::max(config_.high(), -config_.low() - 1);
+  const double codes = config_.zero_point == 0
+                           ? config_.high()
+                           : std::max(config_.high(), -config_.low());
   return {.scale = scale_,
           .gradient_factor = static_cast<float>(rate / std::sqrt(n * codes))};
 }

@@ -100,7 +100,9 @@ void settle(QdqPlan& plan, const std::vector<bool>& asked) {
           "they share a quantizer, which has the larger width",
           point.layer, point.config.bits, best.layer, best.config.bits));
     }
-    set_width(point.config, best.config.bits);
+    point.config.bits = best.config.bits;
+    point.config.is_signed = best.config.is_signed;
+    point.config.zero_point = best.config.zero_point;
   }
 }
 

@@ -1,4 +1,4 @@
-// octet qat: three accuracies and a file.
+// octet qat: accuracies before and after, and a file.
 #include <filesystem>
 #include <map>
 #include <string>

@@ -309,6 +309,57 @@ TEST(OnnxImportQdq, TakesCodesAroundAnyZeroPoint) {
   EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 codes
 }
 
+// One weight, read at one scale around two zero points.
+TEST(OnnxImportQdq, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
+  onnx::ModelProto model = model_of(
+      "g (float[N,3] x) => (float[N,2] y) {\n"
+      "  a = QuantizeLinear (x, s, z)\n"
+      "  b = DequantizeLinear (a, s, z)\n"
+      "  c = QuantizeLinear (x, s, t)\n"
+      "  d = DequantizeLinear (c, s, t)\n"
+      "  e = MatMul (b, w)\n"
+      "  f = MatMul (d, w)\n"
+      "  y = Sub (e, f)\n"
+      "}");
+  auto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+  *graph.add_initializer() = int8_tensor("z", {}, {100});
+  *graph.add_initializer() = int8_tensor("t", {}, {-100});
+  *graph.add_initializer() =
+      float_tensor("w", {3, 2}, {3, -4, 0.5f, 1, -1, 0.25f});
+  const std::string bytes = model.SerializeAsString();
+  const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, -3, 0.1f});
+  const WarningsKept warnings;
+  expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
+}
+
+TEST(OnnxImportQdq, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
+  for (const bool moved : {false, true}) {
+    onnx::ModelProto model = model_of(
+        std::string("g (float[N,3] x) => (float[N,3] y) {\n"
+                    "  a = QuantizeLinear <output_dtype = 3> (x, s)\n") +
+        (moved ? "  b = Identity (a)\n" : "") + "  c = DequantizeLinear (" +
+        (moved ? "b" : "a") +
+        ", s)\n"
+        "  y = Relu (c)\n"
+        "}");
+    model.mutable_opset_import(0)->set_version(21);
+    model.set_ir_version(10);
+    model.mutable_graph()->mutable_node(moved ? 3 : 2)->set_op_type("Neg");
+    *model.mutable_graph()->add_initializer() = float_tensor("s", {}, {0.02f});
+    const std::string bytes = model.SerializeAsString();
+    const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.3f, 9});
+    if (moved) {  // DequantizeLinear has no such attribute
+      EXPECT_THAT(error_of<UnsupportedError>([&] { (void)from_onnx(bytes); }),
+                  HasSubstr("expected codes of a QuantizeLinear"));
+      continue;
+    }
+    const Model read = from_onnx(bytes);
+    expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+    EXPECT_TRUE(quant::quantizers(read)[0]->config().is_signed);
+  }
+}
+
 // ONNX Runtime's quantizer leaves out a ReLU in front of such a pair.
 TEST(OnnxImportQdq, PutsBackAReluThatCodesFromZeroOnStandFor) {
   const auto file = [](const std::string& function, float scale) {
@@ -353,6 +404,7 @@ TEST(OnnxImportQdq, PutsBackAReluThatCodesFromZeroOnStandFor) {
   using ::testing::IsEmpty;
   const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, 0, 0.1f});
   for (const bool drop : {false, true}) {
+    const WarningsKept warnings;  // of what drop_quantizers cannot tell
     const OnnxImportOptions options{.drop_quantizers = drop};
     EXPECT_THAT(relus(from_onnx(file("Identity", 0.05f), options)),
                 ElementsAre("relu open"));

@@ -33,8 +33,9 @@ std::vector<std::string> grids_of(const std::vector<Operand>& operands,
   for (const Operand& x : operands) {
     grids.push_back(x.grid == nullptr
                         ? ""
-                        : fmt::format("{} {} {}", x.grid->scale, x.grid->bits,
-                                      x.grid->narrow));
+                        : fmt::format("{} {} {} {} {}", x.grid->scale,
+                                      x.grid->bits, x.grid->narrow,
+                                      x.grid->is_signed, x.grid->zero_point));
   }
   for (const Weight& weight : weights) {
     if (!weight.grid) continue;
@@ -303,7 +304,8 @@ SymbolicTensor Conversion::part_of_layer(const GraphNode& whole,
 
 namespace {
 
-// As far as layers tell; what the model is given is not, where a file says so.
+// As far as layers tell. Inputs of the model are taken for what a file's codes
+// say of them.
 bool may_be_negative(const GraphNode& node) {
   std::vector<const GraphNode*> open{&node};
   std::unordered_set<const GraphNode*> seen;
@@ -344,6 +346,7 @@ View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
   if (ends_at_six(grid)) relu = ReLU({.max_value = 6});
   const std::string name = importer_.unique(layer_name_of(maker_of(grid.name)));
   relu->set_name(name);
+  ++importer_.rectified_;
   View y = x.view;
   y.tensor = call(relu.layer(), {x.view.tensor});
   if (x.grid != nullptr) importer_.sites_.push_back(site_of(name, 0, *x.grid));

@@ -227,6 +227,13 @@ OnnxImport Importer::run() {
         refused_.size(), refused_.size() == 1 ? "is" : "are",
         fmt::join(refused_, "\n  ")));
   }
+  if (options_.drop_quantizers && rectified_ > 0) {
+    warn(fmt::format(
+        "ONNX model: {} ReLU layers that the quantizer had left out are put "
+        "back; other clips that it left out cannot be told. Hint: compare with "
+        "the float model, if there is one",
+        rectified_));
+  }
   Model result = model();
   if (!sites_.empty()) result = with_quantizers(result, sites_);
   return {std::move(result), std::move(graph_.report())};

@@ -94,6 +94,7 @@ class Importer {
   std::unordered_set<std::string> names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
   std::vector<SitePlan> sites_;
+  int64_t rectified_ = 0;  // ReLU layers in front of pairs
   std::vector<std::string> refused_;
 };
 

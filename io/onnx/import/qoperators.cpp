@@ -131,14 +131,14 @@ class Expansion {
     for (const auto& input : graph.input()) names_.insert(input.name());
     for (const auto& tensor : graph.initializer()) {
       names_.insert(tensor.name());
-      if (tensor.data_type() == onnx::TensorProto::FLOAT) {
-        numbers_[tensor.name()] = float_values(tensor);
-      } else if (const auto zero = zero_of(tensor)) {
-        zeros_[tensor.name()] = *zero;
-      }
+      note_constant(tensor.name(), tensor);
     }
     for (const auto& node : old_) {
       names_.insert(node.output().begin(), node.output().end());
+      const auto* value = find_attribute(node, "value");
+      if (node.op_type() == "Constant" && value != nullptr) {
+        note_constant(node.output(0), value->t());
+      }
     }
   }
 
@@ -159,6 +159,14 @@ class Expansion {
   struct Grid {
     std::string scale, zero;
   };
+
+  void note_constant(const std::string& name, const onnx::TensorProto& tensor) {
+    if (tensor.data_type() == onnx::TensorProto::FLOAT) {
+      numbers_[name] = float_values(tensor);
+    } else if (const auto zero = zero_of(tensor)) {
+      zeros_[name] = *zero;
+    }
+  }
 
   static std::string input(const onnx::NodeProto& node, int i) {
     return i >= 0 && i < node.input_size() ? node.input(i) : std::string();
@@ -256,11 +264,13 @@ class Expansion {
 
   void keep(onnx::NodeProto& node) {
     if (is_own_pair(node)) node.clear_domain();
-    // Codes that are moved keep a grid of one scale: others have an axis.
+    // Codes that are moved keep a grid of one scale: others have an axis. The
+    // zero point tells their type, unless an attribute does.
     const auto scales = numbers_.find(input(node, 1));
-    const bool one = scales == numbers_.end() || scales->second.size() == 1;
+    const bool one = scales != numbers_.end() && scales->second.size() == 1;
     if (one && node.op_type() == "QuantizeLinear" &&
-        is_standard_domain(node.domain())) {
+        is_standard_domain(node.domain()) &&
+        find_attribute(node, "output_dtype") == nullptr) {
       grids_[node.output(0)] = {input(node, 1), input(node, 2)};
     }
     graph_.add_node()->Swap(&node);
@@ -335,6 +345,7 @@ class Expansion {
 }  // namespace
 
 void expand_qoperators(onnx::GraphProto& graph, int64_t opset) {
+  // Files of pairs, too, may move codes between Q and DQ.
   if (std::ranges::any_of(graph.node(), [](const onnx::NodeProto& node) {
         return node.op_type() == "QuantizeLinear" || is_own_pair(node) ||
                form_of(node).has_value();

@@ -81,6 +81,15 @@ Tensor zero_point_of(const ImportGraph& graph, const onnx::NodeProto& node,
   return constant == nullptr ? Tensor() : constant->value;
 }
 
+/// Of the codes of a pair. The attribute is of opset 21.
+Tensor zero_point_of_pair(const ImportGraph& graph,
+                          const onnx::NodeProto& quantize) {
+  const auto type = static_cast<int32_t>(
+      integer_of(quantize, "output_dtype", onnx::TensorProto::UINT8));
+  return zero_point_of(graph, quantize,
+                       run::dtype_of(type).value_or(DType::i64));
+}
+
 std::string refusal_of(const ImportNode& node, const std::string& reason) {
   return fmt::format("{}: {}", describe(node.proto), reason);
 }
@@ -219,7 +228,7 @@ class Pass {
     if (!drop_ && !refusal.empty()) return refuse(node, refusal);
     std::optional<int> without_sign;  // its zero point
     if (refusal.empty()) {
-      const Tensor zero_point = zero_point_of(graph_, node.proto, DType::u8);
+      const Tensor zero_point = zero_point_of_pair(graph_, quantize.proto);
       if (!is_symmetric(zero_point)) without_sign = place_of_zero(zero_point);
     }
     onnx::NodeProto direct = node.proto;
@@ -244,7 +253,7 @@ class Pass {
       return "expected the scale and zero point of its QuantizeLinear";
     }
     const Constant* scale = graph_.constant(dequantize.input(1));
-    const Tensor zero_point = zero_point_of(graph_, dequantize, DType::u8);
+    const Tensor zero_point = zero_point_of_pair(graph_, quantize);
     if (scale == nullptr || zero_point.empty()) {
       return "expected a constant scale and zero point";
     }
@@ -262,7 +271,9 @@ class Pass {
   ImportNode* narrowing(onnx::NodeProto& dequantize) {
     ImportNode* clip = graph_.maker(dequantize.input(0));
     if (clip == nullptr || !is_op(*clip, "Clip") ||
-        clip->proto.input_size() != 3 || !all_constant_but_first(clip->proto)) {
+        clip->proto.input_size() != 3 ||
+        graph_.uses(clip->proto.output(0)) != 1 ||
+        !all_constant_but_first(clip->proto)) {
       return nullptr;
     }
     const float scale = graph_.constant(dequantize.input(1))->value.f32()[0];
@@ -310,7 +321,8 @@ class Pass {
       const Constant* q = graph_.constant(y);
       return p != nullptr && q != nullptr &&
              p->value.dtype() == q->value.dtype() &&
-             p->value.shape() == q->value.shape() &&
+             (p->value.shape() == q->value.shape() ||
+              (p->value.size() == 1 && q->value.size() == 1)) &&
              std::equal(
                  static_cast<const char*>(p->value.raw()),
                  static_cast<const char*>(p->value.raw()) + p->value.bytes(),

@@ -23,7 +23,10 @@ struct OnnxImportOptions {
   /// [l,c], where a file leaves sizes open.
   std::vector<Shape> input_shapes = {};
   /// The float model alone: Q/DQ pairs of activations are left out and weights
-  /// are those that the pairs make, to be calibrated anew.
+  /// are those that the pairs make, to be calibrated anew. A ReLU or ReLU6 that
+  /// ONNX Runtime's quantizer left out, since codes from zero on do its work,
+  /// is put back, which is warned of: a Clip to other bounds that it left out
+  /// as well cannot be told from a range.
   bool drop_quantizers = false;
   /// Memory is for the weights and for constants that are computed. The file
   /// is read in this process whatever they say.
