@@ -451,6 +451,7 @@ void Planner::emit_evaluations(int after) {
       step.e = p.e;
       step.function = p.function;
       step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
+      step.e.on_grid = false;  // bytes are made of what is there, too
       step.first = find(p.first, floats_of(p.first), true);
       if (p.second >= 0) {
         step.second = find(p.second, floats_of(p.second), true);

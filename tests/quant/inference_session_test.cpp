@@ -263,6 +263,29 @@ TEST(InferenceSession, TakesCodesWithoutASign) {
             bits(forward(model, data)));
 }
 
+// Padded codes that are quantized again by the same grid.
+TEST(InferenceSession, TakesQdqOnBothSidesOfPadding) {
+  const SymbolicTensor x = input({6, 9, 3}, "image");
+  const SymbolicTensor y = ZeroPadding2D({.padding = 1, .name = "pad"})(x);
+  const Model net(x, Conv2D({.filters = 5, .name = "conv"})(y));
+  quant::QdqPlan plan = quant::place(net).plan;
+  quant::QdqPoint at_conv = plan.points[0];
+  for (const quant::QdqPoint& point : plan.points) {
+    if (point.site.kind == quant::SiteKind::input) at_conv = point;
+  }
+  ASSERT_EQ(at_conv.layer, "pad");
+  at_conv.layer = "conv";
+  at_conv.group = "padded";
+  plan.points.push_back(at_conv);
+  Model model = quant::apply(plan, net);
+  for (const auto& each : quant::quantizers(model)) {
+    if (each->config().rule == quant::ScaleRule::fixed) each->set_scale(0.02f);
+  }
+  const Tensor data = noise({20, 6, 9, 3});
+  EXPECT_EQ(bits(InferenceSession(model).run(data)),
+            bits(forward(model, data)));
+}
+
 // They would be constants of the program; predict() is the model then.
 TEST(InferenceSession, RefusesLayersThatLookAtValues) {
   const std::vector<Body> bodies{
