@@ -8,6 +8,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "pool_codes.h"
+
 namespace octet::inference {
 namespace {
 
@@ -20,7 +22,7 @@ class Planner {
   explicit Planner(Graph graph) : graph_(std::move(graph)) {}
 
   Program::Plan run() {
-    pool_codes();
+    pool_codes(graph_);
     do {
       collect();
     } while (unfuse());
@@ -32,14 +34,6 @@ class Planner {
   }
 
  private:
-  // Where nothing but codes of the largest values are read, those of codes are
-  // taken: rounding keeps the order.
-  void pool_codes();
-  // What a call's output is on a grid, if codes of that are all that is read.
-  int only_codes_of(const Call& call) const;
-  bool reads_codes(const Call& call) const {
-    return call.linear && call.linear->factor == Factor::codes;
-  }
   // Which values are stored, in which forms.
   void collect();
   // Calls whose outputs are read.
@@ -97,67 +91,6 @@ int Planner::plain_of(int value) {
   outputs_.resize(graph_.pointwise.size());
   others_.resize(graph_.pointwise.size(), -1);
   return i;
-}
-
-int Planner::only_codes_of(const Call& call) const {
-  if (std::ranges::find(graph_.outputs, call.output) != graph_.outputs.end()) {
-    return -1;
-  }
-  for (const Call& reader : graph_.calls) {
-    if (std::ranges::find(reader.inputs, call.output) != reader.inputs.end()) {
-      return -1;
-    }
-  }
-  int of = -1;  // its own expression
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    const Pointwise& p = graph_.pointwise[i];
-    const int reads[] = {p.first, p.second, p.multiplier, p.other};
-    if (std::ranges::find(reads, call.output) == std::end(reads)) continue;
-    if (of >= 0 || !p.plain()) return -1;
-    of = static_cast<int>(i);
-  }
-  int codes = -1;
-  for (size_t i = 0; i < graph_.values.size(); ++i) {
-    if (of < 0 || graph_.values[i].pointwise != of) continue;
-    if (codes >= 0 || graph_.values[i].grid.empty()) return -1;
-    codes = static_cast<int>(i);
-  }
-  if (codes < 0) return -1;
-  for (const Pointwise& p : graph_.pointwise) {
-    const int reads[] = {p.first, p.second, p.multiplier, p.other};
-    if (std::ranges::find(reads, codes) != std::end(reads)) return -1;
-  }
-  for (const Call& reader : graph_.calls) {
-    const bool reads =
-        std::ranges::find(reader.inputs, codes) != reader.inputs.end();
-    if (reads && !reads_codes(reader)) return -1;
-  }
-  return std::ranges::find(graph_.outputs, codes) == graph_.outputs.end()
-             ? codes
-             : -1;
-}
-
-void Planner::pool_codes() {
-  for (size_t i = 0; i < graph_.calls.size(); ++i) {
-    Call& call = graph_.calls[i];
-    if (!call.pool) continue;
-    const int codes = only_codes_of(call);
-    const Value x = at(graph_.values, call.pool->value);
-    if (codes < 0 || !x.grid.empty()) {
-      call.pool.reset();
-      continue;
-    }
-    const Grid grid = at(graph_.values, codes).grid;
-    const int of =
-        x.pointwise < 0 ? graph_.plain(call.pool->value) : x.pointwise;
-    call.inputs = {graph_.evaluation(of, x.shape, grid)};
-    call.pads = call.pool->pads;
-    call.output = codes;
-    Value& stored = at(graph_.values, codes);
-    stored.pointwise = -1;
-    stored.call = static_cast<int>(i);
-    stored.codes = true;
-  }
 }
 
 std::vector<bool> Planner::find_read() const {

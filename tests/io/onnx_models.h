@@ -1,11 +1,13 @@
 // ONNX models made by hand for the tests: from text, changed, saved.
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
 #include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
@@ -114,6 +116,14 @@ inline void add_noise(onnx::ModelProto& model, const std::string& name,
   const auto all = values.f32();
   *model.mutable_graph()->add_initializer() =
       float_tensor(name, dims, {all.begin(), all.end()});
+}
+
+/// But for the order of float sums.
+inline void expect_equal(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.shape(), b.shape());
+  for (size_t i = 0; i < a.f32().size(); ++i) {
+    ASSERT_NEAR(a.f32()[i], b.f32()[i], 1e-5f * (1 + std::abs(a.f32()[i])));
+  }
 }
 
 }  // namespace octet::io

@@ -356,14 +356,18 @@ void find_quantizers(ImportGraph& graph, bool drop) { Pass(graph, drop).run(); }
 
 std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
                                               const ImportNode& node) {
-  if (integer_of(node.proto, kDropped, 0) != 0) return nullptr;
-  return std::make_shared<const ActivationGrid>(ActivationGrid{
+  const auto number = [&](const char* name, int otherwise) {
+    return static_cast<int>(integer_of(node.proto, name, otherwise));
+  };
+  if (number(kDropped, 0) != 0) return nullptr;
+  ActivationGrid grid{
       .name = quantizer_name(node),
-      .scale = graph.constant(node.proto.input(1))->value.f32()[0],
-      .bits = static_cast<int>(integer_of(node.proto, kBits, 8)),
-      .narrow = integer_of(node.proto, kNarrow, 0) != 0,
-      .is_signed = integer_of(node.proto, kUnsigned, 0) == 0,
-      .zero_point = static_cast<int>(integer_of(node.proto, kZeroPoint, 0))});
+      .scale = graph.constant(node.proto.input(1))->value.f32()[0]};
+  grid.config.bits = number(kBits, 8);
+  grid.config.narrow_range = number(kNarrow, 0) != 0;
+  grid.config.is_signed = number(kUnsigned, 0) == 0;
+  grid.config.zero_point = number(kZeroPoint, 0);
+  return std::make_shared<const ActivationGrid>(std::move(grid));
 }
 
 }  // namespace octet::io::importing

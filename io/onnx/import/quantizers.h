@@ -17,12 +17,9 @@ namespace octet::io::importing {
 struct ActivationGrid {
   std::string name;  ///< that of its quantizer
   float scale = 1;
-  int bits = 8;
-  bool narrow = false;
-  bool is_signed = true;
-  int zero_point = 0;  ///< without a sign, in uint8
+  quant::QuantizerConfig config = quant::activation_quantizer();
   /// Whether its pair does what a ReLU does: the lowest code is zero's.
-  bool rectifies() const { return !is_signed && zero_point == 0; }
+  bool rectifies() const { return config.low() == 0; }
   bool operator==(const ActivationGrid&) const = default;
 };
 

@@ -9,31 +9,17 @@
 #include <fmt/format.h>
 
 #include <octet/quant/wrapper.h>
-#include <octet/runtime/grid.h>
 
-#include "converters.h"
+#include "importer.h"
 #include "quantizers.h"
 
 namespace octet::io::importing {
-
-namespace {
-
-quant::QuantizerConfig config_of(const ActivationGrid& grid) {
-  quant::QuantizerConfig config = quant::activation_quantizer();
-  config.bits = grid.bits;
-  config.narrow_range = grid.narrow;
-  config.is_signed = grid.is_signed;
-  config.zero_point = grid.zero_point;
-  return config;
-}
-
-}  // namespace
 
 SitePlan site_of(const std::string& layer, int input,
                  const ActivationGrid& grid) {
   return {layer,
           quant::QdqSite::input(input),
-          config_of(grid),
+          grid.config,
           grid.name,
           {grid.scale}};
 }
@@ -111,25 +97,6 @@ Model with_quantizers(const Model& model, const std::vector<SitePlan>& sites) {
     }
   }
   return result;
-}
-
-void convert_dequantize(Conversion& c) {
-  if (c.scores(0) != nullptr) {
-    c.refuse("expected attention without Q/DQ between its products");
-  }
-  c.note("quantizer");
-  const auto grid = c.grid();
-  if (!c.is_constant(0)) return c.quantize(grid);
-  // One for each sample: a class token. It is rounded once and for all.
-  Constant rounded = *c.graph().constant(c.proto().input(0));
-  if (grid != nullptr && !c.options().drop_quantizers) {
-    const quant::QuantizerConfig config = config_of(*grid);
-    rounded.value = rounded.value.clone();
-    for (float& x : rounded.value.f32()) {
-      x = grid->scale * quantize(x, grid->scale, config.low(), config.high());
-    }
-  }
-  c.graph().set_constant(c.output(), std::move(rounded));
 }
 
 }  // namespace octet::io::importing

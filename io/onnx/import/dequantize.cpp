@@ -1,0 +1,114 @@
+// DequantizeLinear: what a value is behind a pair, and the ReLU that the pair
+// stands for.
+#include <cmath>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <octet/layers/activation.h>
+#include <octet/layers/relu.h>
+#include <octet/runtime/grid.h>
+
+#include "converters.h"
+#include "importer.h"
+#include "layer_names.h"
+#include "quantizers.h"
+
+namespace octet::io::importing {
+
+namespace {
+
+// As far as layers tell. Inputs of the model are taken for what a file's codes
+// say of them.
+bool may_be_negative(const GraphNode& node) {
+  std::vector<const GraphNode*> open{&node};
+  std::unordered_set<const GraphNode*> seen;
+  while (!open.empty()) {
+    const GraphNode* next = open.back();
+    open.pop_back();
+    if (next->inputs.empty() || next->layer->is_non_negative(false)) continue;
+    if (!next->layer->is_non_negative(true)) return true;
+    for (const SymbolicTensor& input : next->inputs) {
+      if (seen.insert(input.node.get()).second) {
+        open.push_back(input.node.get());
+      }
+    }
+  }
+  return false;
+}
+
+// "relu" of "relu/output", "/relu/Relu" of "/relu/Relu_output_0".
+std::string maker_of(const std::string& value) {
+  for (const std::string_view suffix : {"/output", "_output_0"}) {
+    if (value.ends_with(suffix)) {
+      return value.substr(0, value.size() - suffix.size());
+    }
+  }
+  return value;
+}
+
+// A ReLU6, too, is left out: its codes end at 6.
+bool ends_at_six(const ActivationGrid& grid) {
+  const float end = grid.scale * static_cast<float>(grid.config.high());
+  return std::abs(end - 6) < 1e-5f;
+}
+
+}  // namespace
+
+View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
+  ReLU relu;
+  if (ends_at_six(grid)) relu = ReLU({.max_value = 6});
+  const std::string name = importer_.unique(layer_name_of(maker_of(grid.name)));
+  relu->set_name(name);
+  ++importer_.rectified_;
+  View y = x.view;
+  y.tensor = call(relu.layer(), {x.view.tensor});
+  if (x.grid != nullptr) importer_.sites_.push_back(site_of(name, 0, *x.grid));
+  for (const size_t index : node_.origin) {
+    graph().report().nodes[index].layer = name;
+  }
+  return y;
+}
+
+// A pair behind another one that rounds alike does nothing.
+void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
+  Value x = value(0);
+  if (grid != nullptr && grid->rectifies() &&
+      (x.grid == nullptr || !x.grid->rectifies()) &&
+      may_be_negative(*x.view.tensor.node)) {
+    x = {rectified(x, *grid), {}};
+  }
+  if (options().drop_quantizers) grid = nullptr;
+  if (grid == nullptr || x.grid == nullptr) {
+    importer_.values_[output()] = {x.view, grid == nullptr ? x.grid : grid};
+    return;
+  }
+  ActivationGrid same = *grid;
+  same.name = x.grid->name;
+  if (same == *x.grid) return pass(x.view);
+  View y = x.view;
+  y.tensor = add(Activation({.activation = "linear"}), {as_it_lies(0)});
+  importer_.values_[output()] = {std::move(y), std::move(grid)};
+}
+
+void convert_dequantize(Conversion& c) {
+  if (c.scores(0) != nullptr) {
+    c.refuse("expected attention without Q/DQ between its products");
+  }
+  c.note("quantizer");
+  const auto grid = c.grid();
+  if (!c.is_constant(0)) return c.quantize(grid);
+  // One for each sample: a class token. It is rounded once and for all.
+  Constant rounded = *c.graph().constant(c.proto().input(0));
+  if (grid != nullptr && !c.options().drop_quantizers) {
+    rounded.value = rounded.value.clone();
+    for (float& x : rounded.value.f32()) {
+      x = grid->scale *
+          quantize(x, grid->scale, grid->config.low(), grid->config.high());
+    }
+  }
+  c.graph().set_constant(c.output(), std::move(rounded));
+}
+
+}  // namespace octet::io::importing

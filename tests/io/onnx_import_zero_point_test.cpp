@@ -1,0 +1,219 @@
+// Q/DQ pairs around a zero point, and codes from zero on, which are a ReLU too.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+
+#include "onnx_models.h"
+#include "support.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(OnnxImportZeroPoint, TakesCodesAroundAnyZeroPoint) {
+  const auto bytes_with = [](int32_t zero_point, bool sign = false) {
+    onnx::ModelProto model = model_of(
+        "g (float[N,3] x) => (float[N,3] y) {\n"
+        "  q = QuantizeLinear (x, s, z)\n"
+        "  d = DequantizeLinear (q, s, z)\n"
+        "  y = Relu (d)\n"
+        "}");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+    onnx::TensorProto zero = int8_tensor("z", {}, {zero_point});
+    if (!sign) zero.set_data_type(onnx::TensorProto::UINT8);
+    *graph.add_initializer() = zero;
+    return model.SerializeAsString();
+  };
+  const auto read = [&](int32_t zero_point, bool drop) {
+    return from_onnx(bytes_with(zero_point), {.drop_quantizers = drop});
+  };
+  const Model dropped = read(17, true);
+  EXPECT_TRUE(quant::quantizers(dropped).empty());
+  // Around any zero point; int8 is uint8 with one 128 further up.
+  const Tensor wide = Tensor::of<float>({1, 3}, {90, 0.33f, -1});
+  for (const auto& [zero_point, sign] :
+       {std::pair(17, false), {255, false}, {-111, true}, {90, true}}) {
+    SCOPED_TRACE(zero_point);
+    const std::string bytes = bytes_with(zero_point, sign);
+    const Model moved = from_onnx(bytes);
+    EXPECT_EQ(quant::quantizers(moved)[0]->config().zero_point,
+              sign ? zero_point + 128 : zero_point);
+    expect_equal(moved.predict(wide), onnx_from_bytes(bytes).predict(wide));
+    EXPECT_THAT(error_of<UnsupportedError>([&] { (void)to_onnx(moved); }),
+                HasSubstr("targets onnxruntime and openvino take uint8"));
+    const std::string again =
+        to_onnx(moved, {.target = OnnxTarget::onnxruntime}).bytes;
+    expect_equal(onnx_from_bytes(again).predict(wide), moved.predict(wide));
+    EXPECT_EQ(quant::quantizers(from_onnx(again))[0]->config(),
+              quant::quantizers(moved)[0]->config());
+  }
+  const Model same = read(128, false);
+  EXPECT_EQ(quant::activation_quantizers(same).size(), 1u);
+  const Tensor x = Tensor::of<float>({1, 3}, {2.7f, 0.011f, -1});
+  const Tensor y = same.predict(x);
+  EXPECT_NEAR(y.f32()[0], 2.54f, 1e-6f);  // 127 codes
+  EXPECT_NEAR(y.f32()[1], 0.02f, 1e-6f);
+  const Model from_zero = read(0, false);
+  EXPECT_FALSE(quant::quantizers(from_zero)[0]->config().is_signed);
+  const Tensor z = from_zero.predict(x);
+  EXPECT_NEAR(z.f32()[0], 2.7f, 1e-6f);  // 135 codes
+}
+
+// One weight, read at one scale around two zero points.
+TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
+  onnx::ModelProto model = model_of(
+      "g (float[N,3] x) => (float[N,2] y) {\n"
+      "  a = QuantizeLinear (x, s, z)\n"
+      "  b = DequantizeLinear (a, s, z)\n"
+      "  c = QuantizeLinear (x, s, t)\n"
+      "  d = DequantizeLinear (c, s, t)\n"
+      "  e = MatMul (b, w)\n"
+      "  f = MatMul (d, w)\n"
+      "  y = Sub (e, f)\n"
+      "}");
+  auto& graph = *model.mutable_graph();
+  *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+  *graph.add_initializer() = int8_tensor("z", {}, {100});
+  *graph.add_initializer() = int8_tensor("t", {}, {-100});
+  *graph.add_initializer() =
+      float_tensor("w", {3, 2}, {3, -4, 0.5f, 1, -1, 0.25f});
+  const std::string bytes = model.SerializeAsString();
+  const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, -3, 0.1f});
+  const WarningsKept warnings;
+  expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
+}
+
+TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
+  for (const bool moved : {false, true}) {
+    onnx::ModelProto model = model_of(
+        std::string("g (float[N,3] x) => (float[N,3] y) {\n"
+                    "  a = QuantizeLinear <output_dtype = 3> (x, s)\n") +
+        (moved ? "  b = Identity (a)\n" : "") + "  c = DequantizeLinear (" +
+        (moved ? "b" : "a") +
+        ", s)\n"
+        "  y = Relu (c)\n"
+        "}");
+    model.mutable_opset_import(0)->set_version(21);
+    model.set_ir_version(10);
+    model.mutable_graph()->mutable_node(moved ? 3 : 2)->set_op_type("Neg");
+    *model.mutable_graph()->add_initializer() = float_tensor("s", {}, {0.02f});
+    const std::string bytes = model.SerializeAsString();
+    const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.3f, 9});
+    if (moved) {  // DequantizeLinear has no such attribute
+      EXPECT_THAT(error_of<UnsupportedError>([&] { (void)from_onnx(bytes); }),
+                  HasSubstr("expected codes of a QuantizeLinear"));
+      continue;
+    }
+    const Model read = from_onnx(bytes);
+    expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
+    EXPECT_TRUE(quant::quantizers(read)[0]->config().is_signed);
+  }
+}
+
+// ONNX Runtime's quantizer leaves out a ReLU in front of such a pair.
+TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
+  const auto file = [](const std::string& function, float scale) {
+    onnx::ModelProto model = model_of(
+        "g (float[N,3] x) => (float[N,2] y) {\n"
+        "  a = QuantizeLinear (x, s, z)\n"
+        "  b = DequantizeLinear (a, s, z)\n"
+        "  c = MatMul (b, w)\n"
+        "  d = " +
+        function +
+        " (c)\n"
+        "  e = QuantizeLinear (d, t, z)\n"
+        "  f = DequantizeLinear (e, t, z)\n"
+        "  g = QuantizeLinear (f, t, z)\n"
+        "  h = DequantizeLinear (g, t, z)\n"
+        "  y = MatMul (h, v)\n"
+        "}");
+    auto& graph = *model.mutable_graph();
+    graph.mutable_node(5)->set_name("relu/output_DequantizeLinear");
+    *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+    *graph.add_initializer() = float_tensor("t", {}, {scale});
+    onnx::TensorProto zero = int8_tensor("z", {}, {0});
+    zero.set_data_type(onnx::TensorProto::UINT8);
+    *graph.add_initializer() = zero;
+    *graph.add_initializer() =
+        float_tensor("w", {3, 2}, {3, -4, 0.5f, 1, -1, 0.25f});
+    *graph.add_initializer() = float_tensor("v", {2, 2}, {1, 2, 3, 4});
+    return model.SerializeAsString();
+  };
+  const auto relus = [](const Model& model) {
+    std::vector<std::string> names;
+    for (const auto& layer : model.layers()) {
+      const Layer& inside = quant::float_layer(*layer);
+      if (inside.class_name() != "ReLU") continue;
+      names.push_back(fmt::format(
+          "{} {}", quant::float_name(inside.name()),
+          inside.config().at("max_value").is_null() ? "open" : "bounded"));
+    }
+    return names;
+  };
+  using ::testing::ElementsAre;
+  using ::testing::IsEmpty;
+  const Tensor x = Tensor::of<float>({2, 3}, {0.4f, 1.3f, 2, 4.9f, 0, 0.1f});
+  for (const bool drop : {false, true}) {
+    const WarningsKept warnings;  // of what drop_quantizers cannot tell
+    const OnnxImportOptions options{.drop_quantizers = drop};
+    EXPECT_THAT(relus(from_onnx(file("Identity", 0.05f), options)),
+                ElementsAre("relu open"));
+    EXPECT_THAT(relus(from_onnx(file("Identity", 6 / 255.0f), options)),
+                ElementsAre("relu bounded"));
+    EXPECT_THAT(relus(from_onnx(file("Sigmoid", 0.05f), options)), IsEmpty());
+    const std::string bytes = file("Identity", 6 / 255.0f);
+    const Tensor y = from_onnx(bytes, options).predict(x);
+    const Tensor expected = onnx_from_bytes(bytes).predict(x);
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      EXPECT_NEAR(y.f32()[i], expected.f32()[i], drop ? 0.3f : 1e-5f);
+    }
+  }
+}
+
+TEST(OnnxImportZeroPoint,
+     OfConstantsMayLieAroundAnyZeroPointUnlessTheyAreWeights) {
+  const auto bytes_of = [](const std::string& op) {
+    onnx::ModelProto model = model_of(
+        "g (float[N,2] x) => (float[N,2] y) {\n"
+        "  q = QuantizeLinear (x, s, z)\n"
+        "  d = DequantizeLinear (q, s, z)\n"
+        "  c = DequantizeLinear (k, s, z)\n"
+        "  y = " +
+        op +
+        " (d, c)\n"
+        "}");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("s", {}, {0.02f});
+    *graph.add_initializer() = int8_tensor("z", {}, {17});
+    const bool product = op == "MatMul";
+    *graph.add_initializer() = int8_tensor(
+        "k", product ? std::vector<int64_t>{2, 2} : std::vector<int64_t>{2},
+        product ? std::vector<int32_t>{1, 2, 3, 4}
+                : std::vector<int32_t>{30, 4});
+    return model.SerializeAsString();
+  };
+  const std::string bytes = bytes_of("Add");
+  const Tensor x = Tensor::of<float>({1, 2}, {0.33f, -1});
+  expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
+  EXPECT_THAT(
+      error_of<UnsupportedError>([&] { (void)from_onnx(bytes_of("MatMul")); }),
+      AllOf(HasSubstr("'y' (MatMul)"),
+            HasSubstr("expected zero points of 0 (128 of uint8) for a weight"),
+            HasSubstr("drop_quantizers")));
+}
+
+}  // namespace
+}  // namespace octet::io
