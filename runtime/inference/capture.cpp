@@ -81,7 +81,9 @@ int Graph::evaluation(int pointwise_of, const Shape& shape, const Grid& grid) {
 }
 
 Variable Capture::input(const Shape& shape) {
-  const Tensor x(shape.with(0, 1));
+  // Not what was in memory, which might be what a layer that looks at values is
+  // checked with later.
+  const Tensor x = Tensor::zeros(shape.with(0, 1));
   graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
   return Variable(x);
 }
@@ -380,7 +382,7 @@ Variable Capture::call(const std::string& name,
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
   const Grid grid = known.grid;
-  const Tensor result(y.shape());
+  const Tensor result = Tensor::zeros(y.shape());
   if (!noted.affine) known = autograd::expression_of(result, nullptr);
   known.first.t = result;
   known.first.statistics = {};
