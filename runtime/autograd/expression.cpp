@@ -6,6 +6,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
+#include "../byte_codes.h"
 #include "../inference/recorder.h"
 
 namespace octet::autograd {
@@ -106,6 +107,7 @@ Reader::Reader(const Expression& expression, Form form)
     call_.code_low = static_cast<float>(e.grid.low);
     call_.code_high = static_cast<float>(e.grid.high);
     call_.factor = form == Form::real ? call_.scale : 1.0f;
+    call_.zero_byte = zero_byte(e.grid);
   }
 }
 

@@ -96,7 +96,8 @@ struct Leaf final : Node {
     uint64_t writes;    // of the value that was packed
     Factor factor;
     std::vector<int64_t> layout;
-    Grid grid;  // or an empty one
+    int zero_byte;  // of the codes that these are multiplied with
+    Grid grid;      // or an empty one
     std::vector<Tensor> panels;
     Tensor real;
   };

@@ -7,6 +7,8 @@
 
 #include <octet/runtime/error.h>
 
+#include "../byte_codes.h"
+
 namespace octet::inference {
 namespace {
 
@@ -195,7 +197,7 @@ void Capture::fuse(Pointwise& p) {
   p.other = value_of(other);
   // What is read there is stored as bytes, where it has a grid.
   const auto fits = [](const Grid& grid) {
-    return grid.empty() || (grid.low >= -128 && grid.high <= 127);
+    return grid.empty() || fits_bytes(grid);
   };
   p.fusable = graph_.after(p.other) < graph_.after(p.sums) &&
               fits(other.grid) && fits(at(graph_.values, p.other).grid);

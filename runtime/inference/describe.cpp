@@ -10,14 +10,13 @@ namespace {
 using kernels::Stored;
 
 std::string size_text(const Storage& s) {
-  std::string text;
+  std::string text = s.zero_byte == 128 ? "int8" : "uint8";
   switch (s.form) {
     case Stored::bytes:
     case Stored::shorts:
-      text = "int8";
       break;
     case Stored::float_codes:
-      text = "int8 as f32";
+      text += " as f32";
       break;
     default:
       text = "f32";

@@ -8,6 +8,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "../byte_codes.h"
 #include "pool_codes.h"
 
 namespace octet::inference {
@@ -187,6 +188,7 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
                             .form = form,
                             .pads = pads,
                             .tensor = tensor,
+                            .zero_byte = zero_byte(v.grid),
                             .shape = v.shape});
   if ((whole && tensor) || v.codes) return storage;
   const int i = v.pointwise >= 0 ? v.pointwise : plain_of(value);
@@ -329,6 +331,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     f.other_pixel = other.pixel;
     f.other_line = other.row;
     if (!grid.empty()) f.other_scale = grid.scale.item();
+    f.other_zero_byte = other.zero_byte;
     f.other_zero = p.other_plain ? 0.0f : -0.0f;
     contiguous &= !other.padded();
   }
@@ -343,6 +346,7 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     o.form = s.form;
     o.pixel = s.pixel;
     o.line = s.row;
+    o.zero_byte = s.zero_byte;
     const Grid& grid = at(graph_.values, s.value).grid;
     if (!grid.empty()) {
       o.scale = grid.scale.item();

@@ -55,14 +55,19 @@ void pool_codes(Graph& graph) {
     if (!call.pool) continue;
     const int codes = only_codes_of(graph, call);
     const Value x = at(graph.values, call.pool->value);
-    if (codes < 0 || !x.grid.empty()) {
+    const Grid grid = codes < 0 ? Grid{} : at(graph.values, codes).grid;
+    const bool there = same_grid(x.grid, grid);  // the pooled value, already
+    if (codes < 0 || !(x.grid.empty() || there)) {
       call.pool.reset();
       continue;
     }
-    const Grid grid = at(graph.values, codes).grid;
-    const int of =
-        x.pointwise < 0 ? graph.plain(call.pool->value) : x.pointwise;
-    call.inputs = {graph.evaluation(of, x.shape, grid)};
+    if (there) {
+      call.inputs = {call.pool->value};
+    } else {
+      const int of =
+          x.pointwise < 0 ? graph.plain(call.pool->value) : x.pointwise;
+      call.inputs = {graph.evaluation(of, x.shape, grid)};
+    }
     call.pads = call.pool->pads;
     call.output = codes;
     Value& stored = at(graph.values, codes);

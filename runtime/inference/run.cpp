@@ -104,8 +104,7 @@ class Run {
 void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
   const Storage& s = storage(id);
   if (!s.padded()) return;
-  // Codes are bytes of 128, all else is zero.
-  const int zero = s.form == Stored::bytes ? 128 : 0;
+  const int zero = s.form == Stored::bytes ? s.zero_byte : 0;
   const auto clear = [&](char* from, int64_t elements) {
     std::memset(from, zero, static_cast<size_t>(elements * s.element));
   };

@@ -1,5 +1,5 @@
-// Vectors of integers of at most 8 bits, in memory as bytes of code + 128 or in
-// 16 bits (see Stored).
+// Vectors of integers of at most 8 bits, in memory as bytes or in 16
+// bits (see Stored).
 
 template <int Bytes, int N>
 struct CodeVector {
@@ -49,7 +49,7 @@ OCTET_INLINE Codes narrowed(Ints bits) {
   return codes;
 }
 
-// Of shifted_codes() by to_code(sizeof(Code)).
+// Of shifted_codes() by to_code<Code>().
 template <class V, class Code>
 OCTET_INLINE void store_codes(Code* out, V shifted) {
   if constexpr (lanes_of<V>() == 1) {
@@ -85,14 +85,14 @@ OCTET_INLINE Ints widened(Codes codes) {
 
 // The codes, as floats.
 template <class V, class Code>
-OCTET_INLINE V load_codes(const Code* from) {
-  constexpr int kBias = code_bias(sizeof(Code));
+OCTET_INLINE V load_codes(const Code* from, int zero_byte) {
+  const int zero = zero_code<Code>(zero_byte);
   if constexpr (lanes_of<V>() == 1) {
-    return static_cast<float>(*from - kBias);
+    return static_cast<float>(*from - zero);
   } else {
     using Ints = typename IntsOf<V>::Type;
     typename CodeVector<sizeof(Code), lanes_of<V>()>::Type codes;
     __builtin_memcpy(&codes, from, sizeof(codes));
-    return __builtin_convertvector(widened<Ints>(codes) - kBias, V);
+    return __builtin_convertvector(widened<Ints>(codes) - zero, V);
   }
 }

@@ -1,7 +1,7 @@
 // Integers of at most 8 bits: expressions evaluated to codes, and products of
 // codes. A word of 32 bits holds those of neighbouring channels: four bytes of
-// code + 128 and four signed bytes of weights for vpdpbusd, two of 16 bits for
-// all other instructions. Sums are 32 bits wide and exact.
+// code + zero_byte and four signed bytes of weights for vpdpbusd, two of 16
+// bits for all other instructions. Sums are 32 bits wide and exact.
 
 #include "code_sums.inl"
 
@@ -10,11 +10,10 @@ typedef CodeByte Code;
 #else
 typedef CodeShort Code;
 #endif
-constexpr int kCodeBias = code_bias(sizeof(Code));
 constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
 
-OCTET_INLINE void clear_codes(Code* p, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) p[i] = kCodeBias;
+OCTET_INLINE void fill_codes(Code* p, int64_t n, Code zero) {
+  for (int64_t i = 0; i < n; ++i) p[i] = zero;
 }
 
 // Channels [c, run) in whole vectors V; returns where they end.
@@ -24,6 +23,7 @@ OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
                               bool& nan) {
   constexpr int kStep = lanes_of<V>();
   constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
+  const float shift = to_code<Code>(e.zero_byte);
   while (c + kStep <= run) {
     const int64_t begin = c;
     const int64_t end = run - begin < kBlock ? run : begin + kBlock;
@@ -31,14 +31,12 @@ OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
     for (; c + kStep <= end; c += kStep) {
       const V v = value_at<V, Terms>(e, k, at + c, c);
       if constexpr (Keep) store(e.keep + at + c, v);
-      store_codes<V>(out + c,
-                     shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), off));
+      store_codes<V>(out + c, shifted_codes<V>(v, k.grid, shift, off));
     }
     if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
     for (int64_t i = begin; i < c; i += kStep) {
       const V v = value_at<V, Terms>(e, k, at + i, i);
-      store_codes<V>(out + i,
-                     shifted_codes<V>(v, k.grid, to_code(sizeof(Code)), nan));
+      store_codes<V>(out + i, shifted_codes<V>(v, k.grid, shift, nan));
     }
   }
   return c;
@@ -67,7 +65,7 @@ OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
 // calls of memcpy.
 template <int C>
 OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
-                             int64_t c, Code* out) {
+                             int64_t c, Code zero, Code* out) {
   constexpr int kFilled =
       (C + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
   int64_t p = 0;
@@ -75,7 +73,8 @@ OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
   if constexpr (C == 3 && sizeof(Code) == 1) {
     const __m128i apart =
         _mm_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
-    const __m128i filler = _mm_set1_epi32(static_cast<int>(kCodeBias << 24));
+    const __m128i filler =
+        _mm_set1_epi32(static_cast<int>(static_cast<uint32_t>(zero) << 24));
     for (; p + 4 <= count; p += 4, out += 16) {
       __m128i four;
       __builtin_memcpy(&four, row + 3 * p, sizeof(four));
@@ -88,12 +87,12 @@ OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
     if constexpr (C > 0) {
       Code word[kFilled];
       unroll<kFilled>([&](auto i) OCTET_INLINE_LAMBDA {
-        word[i] = i < C ? row[p * C + i] : static_cast<Code>(kCodeBias);
+        word[i] = i < C ? row[p * C + i] : zero;
       });
       __builtin_memcpy(out, word, sizeof(word));
     } else {
       for (int64_t i = 0; i < c; ++i) out[i] = row[p * c + i];
-      clear_codes(out + c, pixel - c);
+      fill_codes(out + c, pixel - c, zero);
     }
   }
 }
@@ -106,19 +105,20 @@ OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
                                       const RunConstants& k, Code* out,
                                       int64_t at, int64_t pixel, bool& nan) {
   Code row[kRowCodes + 4];
+  const Code zero = static_cast<Code>(zero_code<Code>(e.zero_byte));
   const int64_t most = kRowCodes / e.c;
   for (int64_t w = 0; w < e.w; w += most) {
     const int64_t count = e.w - w < most ? e.w - w : most;
     codes_of_run<0, Keep>(e, k, row, at + w * e.c, count * e.c, nan);
     switch (e.c) {
       case 1:
-        move_apart<1>(row, count, pixel, e.c, out);
+        move_apart<1>(row, count, pixel, e.c, zero, out);
         break;
       case 3:
-        move_apart<3>(row, count, pixel, e.c, out);
+        move_apart<3>(row, count, pixel, e.c, zero, out);
         break;
       default:
-        move_apart<0>(row, count, pixel, e.c, out);
+        move_apart<0>(row, count, pixel, e.c, zero, out);
     }
     out += count * pixel;
   }
@@ -130,14 +130,15 @@ OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
   const RunConstants k{constants<Lanes>(e), constants<FourLanes>(e),
                        constants<float>(e)};
   bool nan = false;
+  const Code zero = static_cast<Code>(zero_code<Code>(e.zero_byte));
   const int64_t pixel =
       (e.c + kCodesPerWord - 1) / kCodesPerWord * kCodesPerWord;
   const int64_t row = (e.left + e.w + e.right) * pixel;
-  clear_codes(out, e.top * row);
+  fill_codes(out, e.top * row, zero);
   out += e.top * row;
   int64_t at = 0;
   for (int64_t h = 0; h < e.h; ++h, at += e.w * e.c) {
-    clear_codes(out, e.left * pixel);
+    fill_codes(out, e.left * pixel, zero);
     out += e.left * pixel;
     // Without per-channel coefficients a row is one run of values.
     if (Terms == 0 && pixel == e.c) {
@@ -148,14 +149,14 @@ OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
       for (int64_t w = 0; w < e.w; ++w) {
         codes_of_run<Terms, Keep>(e, k, out + w * pixel, at + w * e.c, e.c,
                                   nan);
-        clear_codes(out + w * pixel + e.c, pixel - e.c);
+        fill_codes(out + w * pixel + e.c, pixel - e.c, zero);
       }
     }
     out += e.w * pixel;
-    clear_codes(out, e.right * pixel);
+    fill_codes(out, e.right * pixel, zero);
     out += e.right * pixel;
   }
-  clear_codes(out, e.bottom * row);
+  fill_codes(out, e.bottom * row, zero);
   return !nan;
 }
 
@@ -308,7 +309,7 @@ bool pack_codes(const CodePanels& p) {
           __builtin_memcpy(to, &packed, sizeof(packed));
         }
       }
-      const IntLanes start = sum * -kCodeBias;
+      const IntLanes start = sum * -zero_code<Code>(p.zero_byte);
       __builtin_memcpy(p.start + k + v, &start, sizeof(start));
     }
     out += width * p.taps * words;
@@ -316,6 +317,8 @@ bool pack_codes(const CodePanels& p) {
   }
   return !nan;
 }
+
+constexpr Code kLowest = sizeof(Code) == 1 ? 0 : -0x8000;
 
 // N codes of each window of a row.
 template <int N>
@@ -326,15 +329,13 @@ OCTET_INLINE void pool_codes_at(const CodePool& p, const Code* image, Code* out,
   const int64_t h = row * s.stride_h - s.top;
   for (int64_t ow = 0; ow < s.ow; ++ow) {
     const int64_t w = ow * s.stride_w - s.left;
-    Vector best{};
-    bool begun = false;
+    Vector best = Vector{} + kLowest;
     for (int64_t kh = h < 0 ? -h : 0; kh < s.kh && h + kh < s.h; ++kh) {
       const Code* from = image + (h + kh) * p.line + w * s.c;
       for (int64_t kw = w < 0 ? -w : 0; kw < s.kw && w + kw < s.w; ++kw) {
         Vector v;
         __builtin_memcpy(&v, from + kw * s.c, sizeof(v));
-        best = begun && best > v ? best : v;
-        begun = true;
+        best = best > v ? best : v;
       }
     }
     __builtin_memcpy(out + ow * s.c, &best, sizeof(best));
@@ -346,12 +347,22 @@ void max_pool_codes(const CodePool& arguments) {
   const Code* image = static_cast<const Code*>(p.image);
   Code* out = static_cast<Code*>(p.out);
   constexpr int kWide = 4 * kLanes / static_cast<int>(sizeof(Code));
+  constexpr int kNarrow = 16 / static_cast<int>(sizeof(Code));
+  const int64_t channels = p.sizes.c;
   for (int64_t row = p.first; row < p.last; ++row, out += p.out_line) {
     int64_t c = 0;
-    for (; c + kWide <= p.sizes.c; c += kWide) {
+    for (; c + kWide <= channels; c += kWide) {
       pool_codes_at<kWide>(p, image + c, out + c, row);
     }
-    for (; c < p.sizes.c; c += kCodesPerWord) {
+    for (; c + kNarrow <= channels; c += kNarrow) {
+      pool_codes_at<kNarrow>(p, image + c, out + c, row);
+    }
+    if (c < channels && channels >= kNarrow) {  // some of them once more
+      c = channels - kNarrow;
+      pool_codes_at<kNarrow>(p, image + c, out + c, row);
+      continue;
+    }
+    for (; c < channels; c += kCodesPerWord) {
       pool_codes_at<kCodesPerWord>(p, image + c, out + c, row);
     }
   }

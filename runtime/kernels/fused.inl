@@ -41,21 +41,22 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
       store(static_cast<float*>(o.to) + at, codes<V>(v, grid));
       return;
     case Stored::bytes:
-      store_codes<V>(static_cast<CodeByte*>(o.to) + at,
-                     shifted_codes<V>(v, grid, to_code(sizeof(CodeByte)), nan));
+      store_codes<V>(
+          static_cast<CodeByte*>(o.to) + at,
+          shifted_codes<V>(v, grid, to_code<CodeByte>(o.zero_byte), nan));
       return;
     case Stored::shorts:
       store_codes<V>(
           static_cast<CodeShort*>(o.to) + at,
-          shifted_codes<V>(v, grid, to_code(sizeof(CodeShort)), nan));
+          shifted_codes<V>(v, grid, to_code<CodeShort>(o.zero_byte), nan));
       return;
   }
 }
 
 // What most outputs are, without dividing.
 template <class V, FusedOutputs Outputs>
-OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
-                             LargestMagnitude<V>& off) {
+OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
+                             int64_t at, V v, LargestMagnitude<V>& off) {
   if constexpr (Outputs == FusedOutputs::values) {
     store(static_cast<float*>(to) + at, v);
   } else if constexpr (Outputs == FusedOutputs::float_codes ||
@@ -64,11 +65,13 @@ OCTET_INLINE void store_fast(void* to, const Rounding<V>& grid, int64_t at, V v,
     if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
-    store_codes<V>(static_cast<CodeByte*>(to) + at,
-                   shifted_codes<V>(v, grid, to_code(sizeof(CodeByte)), off));
+    store_codes<V>(
+        static_cast<CodeByte*>(to) + at,
+        shifted_codes<V>(v, grid, to_code<CodeByte>(zero_byte), off));
   } else {
-    store_codes<V>(static_cast<CodeShort*>(to) + at,
-                   shifted_codes<V>(v, grid, to_code(sizeof(CodeShort)), off));
+    store_codes<V>(
+        static_cast<CodeShort*>(to) + at,
+        shifted_codes<V>(v, grid, to_code<CodeShort>(zero_byte), off));
   }
 }
 
@@ -107,10 +110,12 @@ struct FusedValue {
   V a{}, b{}, low{}, high{}, low2{}, high2{}, other_scale{}, other_zero{};
   Rounding<V> grid2{};
   const void* other;
+  int other_zero_byte;
   bool clips, clips2, quantize2;
 
   OCTET_INLINE FusedValue(const Fused& f, int64_t channel)
       : other(f.other),
+        other_zero_byte(f.other_zero_byte),
         clips(f.clips),
         clips2(f.clips2),
         quantize2(f.quantize2) {
@@ -140,10 +145,12 @@ struct FusedValue {
       if constexpr (Other == OtherTerm::floats) {
         u = load<V>(static_cast<const float*>(other) + other_at) + other_zero;
       } else if constexpr (Other == OtherTerm::bytes) {
-        u = load_codes<V>(static_cast<const CodeByte*>(other) + other_at) *
+        u = load_codes<V>(static_cast<const CodeByte*>(other) + other_at,
+                          other_zero_byte) *
             other_scale;
       } else {
-        u = load_codes<V>(static_cast<const CodeShort*>(other) + other_at) *
+        u = load_codes<V>(static_cast<const CodeShort*>(other) + other_at,
+                          other_zero_byte) *
             other_scale;
       }
       v = v + rounded<V>(u);
@@ -211,19 +218,20 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
   int64_t other = t.row * f.other_line + t.col * other_pixel + at;
   int64_t place = t.row * output.line + t.col * pixel + at;
   void* to = output.to;
+  const int zero_byte = output.zero_byte;
   LargestMagnitude<V> off;
   if (f.activate != nullptr) {
     alignas(64) float values[kMaxRows1 * lanes_of<V>()];
     values_of(values, sums, t, at, rescale, f, value);
     for (int64_t i = 0; i < count; ++i, place += pixel) {
       const V v = load<V>(values + i * lanes_of<V>());
-      store_fast<V, Outputs>(to, grid, place, v, off);
+      store_fast<V, Outputs>(to, zero_byte, grid, place, v, off);
     }
     return Outputs == FusedOutputs::values || !off.above(grid.sure);
   }
   for (int64_t i = 0; i < count; ++i, sums += width) {
     const V v = value.at(sum_at(sums, rescale, V{}), other);
-    store_fast<V, Outputs>(to, grid, place, v, off);
+    store_fast<V, Outputs>(to, zero_byte, grid, place, v, off);
     other += other_pixel;
     place += pixel;
   }

@@ -29,6 +29,7 @@ struct Evaluation {
   bool quantize = false;
   float scale = 1, code_low = 0, code_high = 0;
   float factor = 1;       // y = code * factor: the scale, or 1 for codes
+  int zero_byte = 128;    // of code 0, where codes are bytes
   float* keep = nullptr;  // [h][w][c]: the value before Q, if wanted
   float* out = nullptr;   // [top+h+bottom][left+w+right][c]
   int64_t h = 0, w = 0, c = 0;
@@ -79,7 +80,7 @@ enum class Stored {
   values,
   real,         ///< scale * code
   float_codes,  ///< codes as floats
-  bytes,        ///< code + 128 in 8 bits: four a word
+  bytes,        ///< code + zero_byte in 8 bits: four a word
   shorts,       ///< codes in 16 bits: two a word
 };
 
@@ -90,6 +91,7 @@ struct FusedOutput {
   void* to = nullptr;
   int64_t pixel = 0, line = 0;
   float scale = 1, code_low = 0, code_high = 0;
+  int zero_byte = 128;
   float inverse = 1, sure = 0;  // by Table::prepare()
 };
 inline constexpr int kMostFusedOutputs = 8;
@@ -110,6 +112,7 @@ struct Fused {
   const void* other = nullptr;
   int64_t other_pixel = 0, other_line = 0;  // elements
   float other_scale = 1;
+  int other_zero_byte = 128;
   float other_zero = -0.0f;  // is added to it: +0 makes +0 of -0
   float low = 0, high = 0;
   bool clips = true;   // else [low, high] holds all values, or outputs clip
@@ -177,6 +180,7 @@ struct CodePanels {
   const float* codes = nullptr;
   int64_t taps = 0, c = 0, channels = 0;
   int64_t row = 0;           // floats between neighbouring c
+  int zero_byte = 128;       // of what they are multiplied with
   CodeWord* out = nullptr;   // packed_size(taps * words(c), channels)
   int32_t* start = nullptr;  // packed_size(1, channels)
 };
@@ -309,8 +313,9 @@ struct ColumnSlopes {
   double* sums = nullptr;  // [channels]
 };
 
-/// Arithmetic on codes from -128 to 127: sums are exact as long as they fit in
-/// 32 bits.
+/// Arithmetic on codes, of weights from -128 to 127 and of what they are
+/// multiplied with in any 256 integers that hold zero (see zero_byte()): sums
+/// are exact as long as they fit in 32 bits.
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
   Stored form;             // bytes or shorts

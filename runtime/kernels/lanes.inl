@@ -222,12 +222,15 @@ struct LargestMagnitude<float> {
   }
 };
 
-// Codes in memory: bytes of code + 128, or 16 bits.
+// Codes in memory: bytes of code + zero_byte, or 16 bits.
 typedef uint8_t CodeByte;
 typedef int16_t __attribute__((may_alias)) CodeShort;  // bytes always may
 
-// Of codes that are `bytes` wide.
-constexpr int code_bias(int bytes) { return bytes == 1 ? 128 : 0; }
+// Code 0.
+template <class Code>
+constexpr int zero_code(int zero_byte) {
+  return sizeof(Code) == 1 ? zero_byte : 0;
+}
 
 // A grid of integers, for codes(). `sure` is how far from an integer v*inverse
 // may lie for v/scale to have the same neighbour: a little less than a half,
@@ -251,8 +254,9 @@ OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
 constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23
 
 // What is added for the low bits of the sum to be those of a code in memory.
-constexpr float to_code(int bytes) {
-  return kToInteger + static_cast<float>(code_bias(bytes));
+template <class Code>
+constexpr float to_code(int zero_byte) {
+  return kToInteger + static_cast<float>(zero_code<Code>(zero_byte));
 }
 
 // clip(round_half_even(v / scale), low, high) + shift: the bounds are

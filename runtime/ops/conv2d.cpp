@@ -25,8 +25,9 @@ class Conv2DKernels final : public LinearKernels {
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     return pack_phases(s, weight);
   }
-  std::vector<Tensor> pack_codes(const Tensor& codes) const override {
-    return pack_code_panels(codes, s.groups);
+  std::vector<Tensor> pack_codes(const Tensor& codes,
+                                 int zero_byte) const override {
+    return pack_code_panels(codes, zero_byte, s.groups);
   }
   bool multiplies_codes() const override { return words.possible; }
   std::vector<int64_t> layout() const override { return {s.groups}; }

@@ -105,11 +105,12 @@ Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
 }
 
 bool codes_fit(int64_t count) {
-  constexpr int64_t kLargestProduct = 128 * 128;
+  constexpr int64_t kLargestProduct = 255 * 128;
   return count <= std::numeric_limits<int32_t>::max() / kLargestProduct;
 }
 
-std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups) {
+std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
+                                     int64_t groups) {
   const auto& table = kernels::table();
   const int rank = codes.shape().rank();
   const int64_t channels = codes.shape()[-1] / groups;
@@ -140,6 +141,7 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups) {
                           .c = c,
                           .channels = std::min(width, channels - first),
                           .row = channels,
+                          .zero_byte = zero_byte,
                           .out = to + group * size + first * rows,
                           .start = sums + group * starts + first});
     if (!done) packed = false;

@@ -37,8 +37,10 @@ struct CodeGeometry {
 };
 
 /// The codes of a weight [taps...][c/groups][k] as {words, what the sums start
-/// with}; empty if there is a NaN, which has no code.
-std::vector<Tensor> pack_code_panels(const Tensor& codes, int64_t groups = 1);
+/// with}, for images whose code 0 is that byte; empty if there is a NaN, which
+/// has no code.
+std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
+                                     int64_t groups = 1);
 
 /// The kernel of each phase of the input's gradient, group by group: rows
 /// (tap, k), columns c.

@@ -33,8 +33,9 @@ class DenseKernels final : public LinearKernels {
   std::vector<Tensor> pack_transposed(const Tensor& weight) const override {
     return {pack_panels(weight.transposed({1, 0}))};
   }
-  std::vector<Tensor> pack_codes(const Tensor& codes) const override {
-    return pack_code_panels(codes);
+  std::vector<Tensor> pack_codes(const Tensor& codes,
+                                 int zero_byte) const override {
+    return pack_code_panels(codes, zero_byte);
   }
   bool multiplies_codes() const override { return codes_fit(depth); }
   std::vector<int64_t> layout() const override { return {1}; }

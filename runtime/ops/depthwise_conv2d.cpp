@@ -105,7 +105,8 @@ class DepthwiseKernels final : public LinearKernels {
   }
   std::vector<int64_t> layout() const override { return {codes.lines_packed}; }
 
-  std::vector<Tensor> pack_codes(const Tensor& weight) const override {
+  std::vector<Tensor> pack_codes(const Tensor& weight,
+                                 int zero_byte) const override {
     const int64_t in_word = kernels::table().codes.codes_per_word;
     const int64_t size = codes.lines_packed * s.kw * codes.row;
     Tensor words({codes.groups * size}, DType::i32);
@@ -121,7 +122,7 @@ class DepthwiseKernels final : public LinearKernels {
       if (std::isnan(from[i])) return {};
       const int64_t c = i % s.c, j = i / s.c % s.kw;
       const auto code = static_cast<int32_t>(from[i]);
-      if (in_word == 4) sums[static_cast<size_t>(c)] -= 128 * code;
+      if (in_word == 4) sums[static_cast<size_t>(c)] -= zero_byte * code;
       for (int64_t line = 0; line < codes.lines_packed; ++line) {
         const int64_t read = i / s.c / s.kw + line;
         const int64_t at =

@@ -6,6 +6,7 @@
 
 #include <octet/runtime/parallel.h>
 
+#include "../byte_codes.h"
 #include "../inference/recorder.h"
 #include "../partitions.h"
 #include "weights.h"
@@ -189,11 +190,12 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
                  ? Factor::codes
                  : Factor::float_codes;
   }
-  PackedWeight packed = pack_weight(weight, factor, k);
+  const int zero = factor == Factor::codes ? zero_byte(input.grid) : 0;
+  PackedWeight packed = pack_weight(weight, factor, k, zero);
   if (inference::Recorder* recorder = inference::recorder()) {
     if (packed.panels.empty()) {
       factor = Factor::float_codes;
-      packed = pack_weight(weight, factor, k);
+      packed = pack_weight(weight, factor, k, 0);
     }
     const int64_t taps = weight.shape().size() / k.output[-1];
     if (recorder->linear({.op = node->op,
@@ -209,7 +211,7 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   // NaN has no code; floats carry it on.
   if (packed.panels.empty() || !node->forward(input, packed, factor)) {
     factor = Factor::float_codes;
-    packed = pack_weight(weight, factor, k);
+    packed = pack_weight(weight, factor, k, 0);
     node->forward(input, packed, factor);
   }
   if (node->needs_grad) {

@@ -46,9 +46,10 @@ class LinearKernels {
   virtual std::vector<Tensor> pack(const Tensor& weight) const = 0;
   /// The weight as the input's gradient reads it.
   virtual std::vector<Tensor> pack_transposed(const Tensor& weight) const = 0;
-  /// Of the weight's codes as forward_codes() reads them; empty if there is a
-  /// NaN among them.
-  virtual std::vector<Tensor> pack_codes(const Tensor& /*codes*/) const {
+  /// Of the weight's codes as forward_codes() reads them, for x whose code 0 is
+  /// that byte; empty if there is a NaN among them.
+  virtual std::vector<Tensor> pack_codes(const Tensor& /*codes*/,
+                                         int /*zero_byte*/) const {
     return {};
   }
   /// Whether pack_codes() and forward_codes() are there.

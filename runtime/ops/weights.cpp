@@ -10,6 +10,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "../autograd/scale_gradient.h"
+#include "../byte_codes.h"
 
 namespace octet {
 
@@ -94,15 +95,17 @@ std::optional<WeightGrid> weight_grid(const Variable& w, int axis) {
 }
 
 PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
-                        Factor factor, const LinearKernels& kernels) {
+                        Factor factor, const LinearKernels& kernels,
+                        int zero_byte) {
   if (factor == Factor::values) {
     const Tensor& real = autograd::value_of(*w.node());
     return {kernels.pack(real), real, {}};
   }
   const QuantizedWeight quantized =
       quantize_weight(on->source, on->grid, grad_enabled());
-  return {factor == Factor::codes ? kernels.pack_codes(quantized.codes)
-                                  : kernels.pack(quantized.codes),
+  return {factor == Factor::codes
+              ? kernels.pack_codes(quantized.codes, zero_byte)
+              : kernels.pack(quantized.codes),
           quantized.real, on->grid.scale};
 }
 
@@ -211,30 +214,27 @@ bool on_weight_grid(const Variable& w, int axis) {
   return on && on->grid.low >= -128 && on->grid.high <= 127;
 }
 
-bool on_activation_grid(const Expression& x) {
-  return !x.grid.empty() && x.grid.low >= -128 && x.grid.high <= 127;
-}
+bool on_activation_grid(const Expression& x) { return fits_bytes(x.grid); }
 
 PackedWeight pack_weight(const Variable& w, Factor factor,
-                         const LinearKernels& kernels) {
+                         const LinearKernels& kernels, int zero_byte) {
   const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
   if (leaf == nullptr || grad_enabled() || leaf->value.being_written()) {
-    return pack_fresh(w, on, factor, kernels);
+    return pack_fresh(w, on, factor, kernels, zero_byte);
   }
 
   const Grid grid = on ? on->grid : Grid{};
   const void* table = &kernels::table();
   const std::vector<int64_t> layout = kernels.layout();
-  const auto find = [&] {
-    return std::ranges::find_if(leaf->packed, [&](const Leaf::Packed& p) {
-      return p.table == table && p.factor == factor && p.layout == layout;
-    });
+  const auto is_this = [&](const Leaf::Packed& p) {
+    return p.table == table && p.factor == factor && p.layout == layout &&
+           p.zero_byte == zero_byte;
   };
   const uint64_t writes = leaf->value.writes();
   std::unique_lock lock(leaf->mutex);
-  auto kept = find();
+  const auto kept = std::ranges::find_if(leaf->packed, is_this);
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
     const bool codes = factor != Factor::values;
@@ -243,13 +243,15 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   // Packing waits for threads, which may be waiting for this lock. Those that
   // pack the same make the same bits.
   lock.unlock();
-  PackedWeight fresh = pack_fresh(w, on, factor, kernels);
-  const Leaf::Packed entry{table, writes,       factor,    layout,
-                           grid,  fresh.panels, fresh.real};
+  PackedWeight fresh = pack_fresh(w, on, factor, kernels, zero_byte);
+  const Leaf::Packed entry{table,     writes, factor,       layout,
+                           zero_byte, grid,   fresh.panels, fresh.real};
   lock.lock();
-  // One form of each layout: a model runs on values, or on codes.
+  // A model runs on values, or on codes.
   std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {
-    return p.table == table && p.layout == layout;
+    const bool other_factor = p.factor != factor;
+    return is_this(p) ||
+           (p.table == table && p.layout == layout && other_factor);
   });
   leaf->packed.push_back(entry);
   return fresh;

@@ -49,9 +49,10 @@ bool same_grid(const Grid& a, const Grid& b);
 bool on_weight_grid(const Variable& w, int axis);
 
 /// Codes need on_weight_grid(w, kernels.axis). Without recording, the panels
-/// of a leaf are kept until its value changes.
+/// of a leaf are kept until its value changes. `zero_byte`: of the codes that
+/// those of the weight are multiplied with.
 PackedWeight pack_weight(const Variable& w, autograd::Factor factor,
-                         const LinearKernels& kernels);
+                         const LinearKernels& kernels, int zero_byte);
 
 /// An input expression ends on a grid that codes can be multiplied on.
 bool on_activation_grid(const autograd::Expression& x);

@@ -26,19 +26,41 @@ class Codes : public testing::TestWithParam<Isa> {
   Isa before_;
 };
 
-Grid bytes() { return {.scale = Tensor::scalar(0.5f)}; }
+Grid codes_from(int low, int high) {
+  return {.scale = Tensor::scalar(0.5f), .low = low, .high = high};
+}
+Grid bytes() { return codes_from(-128, 127); }
 
-// Whole numbers from -128 to 127, halved: on the grid of bytes().
-Tensor random_codes(const Shape& shape, uint64_t seed) {
+// Of activations: with a sign, without, and around zero points of uint8 (or of
+// int8, which are the same grids).
+std::vector<Grid> activation_grids() {
+  return {bytes(),
+          codes_from(0, 255),
+          codes_from(0, 15),
+          codes_from(-255, 0),
+          codes_from(-129, 126),
+          codes_from(-77, 178)};
+}
+
+std::string to_string(const Grid& grid) {
+  return " codes " + std::to_string(grid.low) + ".." +
+         std::to_string(grid.high);
+}
+
+// Codes of the grid, halved: on it.
+Tensor random_codes(const Shape& shape, uint64_t seed,
+                    const Grid& grid = bytes()) {
   Rng rng(seed);
   Tensor t(shape);
-  rng.fill_uniform(t, -128.49f, 127.49f);
+  rng.fill_uniform(t, static_cast<float>(grid.low) - 0.49f,
+                   static_cast<float>(grid.high) + 0.49f);
   for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
   return t;
 }
 
-Variable on_grid(const Tensor& t, bool trained = false) {
-  return fake_quantize(Variable(t, trained), bytes());
+Variable on_grid(const Tensor& t, bool trained = false,
+                 const Grid& grid = bytes()) {
+  return fake_quantize(Variable(t, trained), grid);
 }
 
 // Code sums in whole numbers, scaled once.
@@ -110,17 +132,22 @@ const Case kCases[] = {
 };
 
 TEST_P(Codes, ConvolveAsWholeNumbersDo) {
-  for (const Case& c : kCases) {
-    const std::string what = c.x.to_string() + " * " + c.w.to_string();
-    const Tensor x = random_codes(c.x, 1);
-    const Tensor w = random_codes(c.w, 2);
-    const Tensor y =
-        conv2d(on_grid(x), on_grid(w), c.options, c.groups).value();
-    expect_same_bits(y, convolution_of_codes(x, w, c.options, c.groups), what);
-    const FloatCodesGuard guard;
-    expect_same_bits(
-        y, conv2d(on_grid(x), on_grid(w), c.options, c.groups).value(), what);
-  }
+  for (const Grid& grid : activation_grids())
+    for (const Case& c : kCases) {
+      const std::string what =
+          c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
+      const Tensor x = random_codes(c.x, 1, grid);
+      const Tensor w = random_codes(c.w, 2);
+      const auto run = [&] {
+        return conv2d(on_grid(x, false, grid), on_grid(w), c.options, c.groups)
+            .value();
+      };
+      const Tensor y = run();
+      expect_same_bits(y, convolution_of_codes(x, w, c.options, c.groups),
+                       what);
+      const FloatCodesGuard guard;
+      expect_same_bits(y, run(), what);
+    }
 }
 
 // A kernel [kh,kw,c,1] seen as one group a channel is a depthwise one.
@@ -141,36 +168,41 @@ const Case kDepthwiseCases[] = {
 };
 
 TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
-  for (const Case& c : kDepthwiseCases) {
-    const std::string what = c.x.to_string() + " * " + c.w.to_string();
-    const Tensor x = random_codes(c.x, 1);
-    const Tensor w = random_codes(c.w, 2);
-    const int64_t channels = c.x[3];
-    const Tensor as_kernel = w.reshaped({c.w[0], c.w[1], channels, 1});
-    // Statistics of the values are taken where gradients are recorded.
-    for (const bool trained : {false, true}) {
-      const auto run = [&] {
-        return depthwise_conv2d(on_grid(x, trained), on_grid(as_kernel),
-                                c.options);
-      };
-      const Variable y = run();
-      expect_same_bits(y.value(),
-                       convolution_of_codes(x, w, c.options, channels), what);
-      const FloatCodesGuard guard;
-      const Variable in_floats = run();
-      expect_same_bits(y.value(), in_floats.value(), what);
+  for (const Grid& grid : activation_grids())
+    for (const Case& c : kDepthwiseCases) {
+      const std::string what =
+          c.x.to_string() + " * " + c.w.to_string() + to_string(grid);
+      const Tensor x = random_codes(c.x, 1, grid);
+      const Tensor w = random_codes(c.w, 2);
+      const int64_t channels = c.x[3];
+      const Tensor as_kernel = w.reshaped({c.w[0], c.w[1], channels, 1});
+      // Statistics of the values are taken where gradients are recorded.
+      for (const bool trained : {false, true}) {
+        const auto run = [&] {
+          return depthwise_conv2d(on_grid(x, trained, grid), on_grid(as_kernel),
+                                  c.options);
+        };
+        const Variable y = run();
+        expect_same_bits(y.value(),
+                         convolution_of_codes(x, w, c.options, channels), what);
+        const FloatCodesGuard guard;
+        const Variable in_floats = run();
+        expect_same_bits(y.value(), in_floats.value(), what);
+      }
     }
-  }
 }
 
 TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
-  for (const float a : {-64.0f, 63.5f})
-    for (const float b : {-64.0f, 63.5f}) {
-      const Tensor x = Tensor::full({1, 9, 9, 21}, a);
-      const Tensor w = Tensor::full({9, 9, 21, 1}, b);
-      const Tensor y = depthwise_conv2d(on_grid(x), on_grid(w)).value();
-      for (const float v : y.f32()) EXPECT_EQ(v, 81 * 4 * a * b * 0.25f);
-    }
+  for (const Grid& grid : activation_grids())
+    for (const int code : {grid.low, grid.high})
+      for (const float b : {-64.0f, 63.5f}) {
+        const float a = static_cast<float>(code) * 0.5f;
+        const Tensor x = Tensor::full({1, 9, 9, 21}, a);
+        const Tensor w = Tensor::full({9, 9, 21, 1}, b);
+        const Tensor y =
+            depthwise_conv2d(on_grid(x, false, grid), on_grid(w)).value();
+        for (const float v : y.f32()) EXPECT_EQ(v, 81 * 4 * a * b * 0.25f);
+      }
 }
 
 // A scale that floats round: sums of its multiples are not those of codes.
@@ -197,14 +229,16 @@ TEST_P(Codes, StayCodesBetweenZeros) {
 
 // Pairs and fours of products of the largest codes go beyond 16 bits.
 TEST_P(Codes, DoNotSaturate) {
-  for (const float a : {-64.0f, 63.5f})
-    for (const float b : {-64.0f, 63.5f}) {
-      const Tensor x = Tensor::full({3, 700}, a);
-      const Tensor w = Tensor::full({700, 35}, b);
-      const Tensor y = dense(on_grid(x), on_grid(w)).value();
-      const float sum = static_cast<float>(4 * a * b * 700) * 0.25f;
-      for (const float v : y.f32()) EXPECT_EQ(v, sum);
-    }
+  for (const Grid& grid : activation_grids())
+    for (const int code : {grid.low, grid.high})
+      for (const float b : {-64.0f, 63.5f}) {
+        const float a = static_cast<float>(code) * 0.5f;
+        const Tensor x = Tensor::full({3, 700}, a);
+        const Tensor w = Tensor::full({700, 35}, b);
+        const Tensor y = dense(on_grid(x, false, grid), on_grid(w)).value();
+        const float sum = static_cast<float>(4 * a * b * 700) * 0.25f;
+        for (const float v : y.f32()) EXPECT_EQ(v, sum);
+      }
 }
 
 TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
@@ -225,6 +259,22 @@ TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
     expect_same_bits(y.reshaped({rows, 1, 1, 19}),
                      convolution_of_codes(x, w, {}, 1),
                      std::to_string(rows) + " rows");
+  }
+}
+
+// What a leaf's codes are packed for is part of what is kept.
+TEST_P(Codes, OfOneWeightFollowSeveralGrids) {
+  const NoGradGuard no_grad;
+  const Variable w(random_codes({3, 3, 5, 20}, 16));
+  const auto both = [&](const Grid& grid) {
+    const Tensor x = random_codes({1, 6, 7, 5}, 17, grid);
+    const Variable kernel = fake_quantize(w, bytes());
+    expect_same_bits(conv2d(on_grid(x, false, grid), kernel).value(),
+                     convolution_of_codes(x, w.value(), {}, 1),
+                     to_string(grid));
+  };
+  for (int round = 0; round < 2; ++round) {
+    for (const Grid& grid : activation_grids()) both(grid);
   }
 }
 

@@ -50,30 +50,34 @@ TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
 }
 
 TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
-  const Variable first = weight({3, 3, 5, 18});
-  const Variable second = weight({3, 3, 18, 7}, 3);
-  const Variable depthwise = weight({3, 3, 7, 1}, 4);
-  const Variable last = weight({4, 7, 7, 10}, 5);
-  const Net net = [=](const Variable& x) {
-    const WindowOptions same{.pads = 1};
-    Variable y = conv2d(fake_quantize(x, grid(0.02f)),
-                        fake_quantize(first, channel_grid(18)), same);
-    y = fake_quantize(relu(norm(y)), grid(0.05f));
-    y = conv2d(y, fake_quantize(second, channel_grid(7)), same);
-    y = fake_quantize(relu(y, 6), grid(0.05f));
-    y = depthwise_conv2d(y, fake_quantize(depthwise, channel_grid(7, 2)), same);
-    y = fake_quantize(norm(y), grid(0.05f));
-    return conv2d(y, fake_quantize(last, channel_grid(10)));
-  };
-  expect_same(net, {1, 4, 7, 5}, 1);
-  const Program program = capture(net, {1, 4, 7, 5});
-  std::vector<std::string> stores;
-  for (const ProgramStep& step : program.steps()) {
-    stores.push_back(step.stores);
+  for (const auto& [low, high] : kRanges) {
+    const Variable first = weight({3, 3, 5, 18});
+    const Variable second = weight({3, 3, 18, 7}, 3);
+    const Variable depthwise = weight({3, 3, 7, 1}, 4);
+    const Variable last = weight({4, 7, 7, 10}, 5);
+    const Net net = [=](const Variable& x) {
+      const WindowOptions same{.pads = 1};
+      Variable y = conv2d(fake_quantize(x, grid(0.02f, low, high)),
+                          fake_quantize(first, channel_grid(18)), same);
+      y = fake_quantize(relu(norm(y)), grid(0.05f, low, high));
+      y = conv2d(y, fake_quantize(second, channel_grid(7)), same);
+      y = fake_quantize(relu(y, 6), grid(0.05f, low, high));
+      y = depthwise_conv2d(y, fake_quantize(depthwise, channel_grid(7, 2)),
+                           same);
+      y = fake_quantize(norm(y), grid(0.05f, low, high));
+      return conv2d(y, fake_quantize(last, channel_grid(10)));
+    };
+    expect_same(net, {1, 4, 7, 5}, 1);
+    const Program program = capture(net, {1, 4, 7, 5});
+    std::vector<std::string> stores;
+    for (const ProgramStep& step : program.steps()) {
+      stores.push_back(step.stores);
+    }
+    const std::string codes = low == -128 ? "int8" : "uint8";
+    EXPECT_EQ(stores, (std::vector<std::string>{
+                          codes + " 4x7x5", codes + " 4x7x18", codes + " 4x7x7",
+                          codes + " 4x7x7", "f32 1x1x10"}));
   }
-  EXPECT_EQ(stores,
-            (std::vector<std::string>{"int8 4x7x5", "int8 4x7x18", "int8 4x7x7",
-                                      "int8 4x7x7", "f32 1x1x10"}));
 }
 
 // Whichever of both the sums are that are complete last, and however the other
@@ -104,13 +108,16 @@ TEST_P(Programs, AddWhatWasStored) {
         return fake_quantize(add(left(x), y), grid(0.04f));
       },
       sample, 1);
-  expect_same(
-      [=](const Variable& x) {
-        const Variable y = fake_quantize(relu(right(x)), grid(0.03f));
-        const Variable z = conv2d(y, fake_quantize(c, channel_grid(19)), same);
-        return relu(add(norm(z), y));
-      },
-      sample, 0);
+  for (const auto& [low, high] : kRanges) {
+    expect_same(
+        [=, from = low, to = high](const Variable& x) {
+          const Variable y = fake_quantize(right(x), grid(0.03f, from, to));
+          const Variable z =
+              conv2d(y, fake_quantize(c, channel_grid(19)), same);
+          return relu(add(norm(z), y));
+        },
+        sample, 0);
+  }
   // Of the input: nothing to fuse it with but the sums.
   const Variable square = weight({3, 3, 6, 6}, 6);
   expect_same(

@@ -31,38 +31,40 @@ Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
 
 TEST_P(Programs, PoolCodes) {
   const NoGradGuard no_grad;
-  for (const PoolCase& c : kPoolCases) {
-    for (const int64_t channels : {1, 3, 17, 70}) {
-      SCOPED_TRACE(channels);
-      const Variable w = weight({3, 3, 3, channels});
-      const Variable v = weight({3, 3, channels, 5}, 4);
-      const Net first = [=](const Variable& x) {
-        return add(conv2d(x, w, {.pads = 1}), Variable(Tensor::scalar(0.2f)));
-      };
-      const Net zeros = [=](const Variable& x) { return pad2d(x, c.zeros); };
-      const Net pool = [=](const Variable& x) {
-        return max_pool2d(x, c.window, c.options);
-      };
-      const Net last = [=](const Variable& x) {
-        return conv2d(fake_quantize(x, grid(0.02f)),
-                      fake_quantize(v, channel_grid(5)), {.pads = 1});
-      };
-      const Net scaled = [=](const Variable& x) {
-        return norm(conv2d(x, w, {.pads = 1}));
-      };
-      for (const Net& before : {scaled, first}) {
-        const Program program = pooling_program(before, zeros, pool, last);
-        EXPECT_EQ(count(program, "max_pool"), 1);
-        for (const int64_t n : {1, 3, 21}) {
-          const Tensor images = noise({n, 9, 8, 3}, 7);
-          const Variable expected = last(pool(zeros(before(Variable(images)))));
-          Tensor got(expected.shape());
-          ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
-          EXPECT_EQ(bits(got), bits(expected));
+  for (const PoolCase& c : kPoolCases)
+    for (const Range& range : kRanges) {
+      for (const int64_t channels : {1, 3, 17, 70}) {
+        SCOPED_TRACE(channels);
+        const Variable w = weight({3, 3, 3, channels});
+        const Variable v = weight({3, 3, channels, 5}, 4);
+        const Net first = [=](const Variable& x) {
+          return add(conv2d(x, w, {.pads = 1}), Variable(Tensor::scalar(0.2f)));
+        };
+        const Net zeros = [=](const Variable& x) { return pad2d(x, c.zeros); };
+        const Net pool = [=](const Variable& x) {
+          return max_pool2d(x, c.window, c.options);
+        };
+        const Net last = [=](const Variable& x) {
+          return conv2d(fake_quantize(x, grid(0.02f, range.low, range.high)),
+                        fake_quantize(v, channel_grid(5)), {.pads = 1});
+        };
+        const Net scaled = [=](const Variable& x) {
+          return norm(conv2d(x, w, {.pads = 1}));
+        };
+        for (const Net& before : {scaled, first}) {
+          const Program program = pooling_program(before, zeros, pool, last);
+          EXPECT_EQ(count(program, "max_pool"), 1);
+          for (const int64_t n : {1, 3, 21}) {
+            const Tensor images = noise({n, 9, 8, 3}, 7);
+            const Variable expected =
+                last(pool(zeros(before(Variable(images)))));
+            Tensor got(expected.shape());
+            ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+            EXPECT_EQ(bits(got), bits(expected));
+          }
         }
       }
     }
-  }
 }
 
 TEST_P(Programs, PoolCodesOfOneGrid) {
@@ -102,6 +104,35 @@ TEST_P(Programs, PoolCodesOfOneGrid) {
     EXPECT_EQ(bits(got), bits(expected));
   }
   EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0));
+}
+
+// Q/DQ around the pool, as ONNX Runtime's quantizer has it.
+TEST_P(Programs, PoolCodesThatAreThere) {
+  const NoGradGuard no_grad;
+  const Variable w = weight({3, 3, 3, 8});
+  const Variable v = weight({3, 3, 8, 5}, 4);
+  const Net zeros = [=](const Variable& x) { return pad2d(x, Pads(1)); };
+  const Net pool = [](const Variable& x) {
+    return max_pool2d(x, 2, {.strides = 2});
+  };
+  for (const auto& [low, high] : kRanges) {
+    for (const float scale : {0.02f, 0.03f}) {
+      const Net first = [=, from = low, to = high](const Variable& x) {
+        return fake_quantize(conv2d(x, w), grid(0.03f, from, to));
+      };
+      const Net last = [=, from = low, to = high](const Variable& x) {
+        return conv2d(fake_quantize(x, grid(scale, from, to)),
+                      fake_quantize(v, channel_grid(5)));
+      };
+      const Program program = pooling_program(first, zeros, pool, last);
+      EXPECT_EQ(count(program, "max_pool"), scale == 0.03f ? 1 : 0);
+      const Tensor images = noise({5, 9, 8, 3}, 7);
+      const Variable expected = last(pool(zeros(first(Variable(images)))));
+      Tensor got(expected.shape());
+      ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+      EXPECT_EQ(bits(got), bits(expected));
+    }
+  }
 }
 
 // NaN is the largest value of its window, and has no code.

@@ -64,7 +64,16 @@ inline void expect_same(const Net& net, const Shape& sample, int evaluations) {
   }
 }
 
-inline Grid grid(float scale) { return {.scale = Tensor::scalar(scale)}; }
+inline Grid grid(float scale, int low = -128, int high = 127) {
+  return {.scale = Tensor::scalar(scale), .low = low, .high = high};
+}
+
+// Codes with a sign, without, and around zero points.
+struct Range {
+  int low, high;
+};
+inline constexpr Range kRanges[] = {
+    {-128, 127}, {0, 255}, {-200, 55}, {-255, 0}, {-60, 195}};
 
 inline Grid channel_grid(int64_t channels, int axis = 3) {
   Tensor scale = noise({channels}, 5);

@@ -10,7 +10,8 @@ namespace octet {
 /// parts of the outputs sees its own part of the channels.
 /// Shapes: x [n,h,w,c], kernel [kh,kw,c/groups,k] -> [n,oh,ow,k].
 /// Where x and the kernel both lie on an integer grid, the codes themselves
-/// are multiplied, exactly, while 128 * sum|q_w| <= 2^24.
+/// are multiplied, exactly, while the largest code of x times sum|q_w| is at
+/// most 2^24.
 /// Throws: ShapeError, ValueError.
 Variable conv2d(const Variable& x, const Variable& kernel,
                 const WindowOptions& options = {}, int64_t groups = 1);
