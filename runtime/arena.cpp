@@ -9,15 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
-#ifdef __linux__
+#ifdef __GLIBC__
 #include <malloc.h>
-#include <sys/mman.h>
 #endif
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
 #include <octet/runtime/memory.h>
+
+#include "region_heap.h"
 
 namespace octet::arena {
 namespace {
@@ -29,36 +27,32 @@ constexpr bool kCaching = false;
 constexpr bool kCaching = true;
 #endif
 
-constexpr int64_t kPage = 4096;
-constexpr int64_t kHugePage = int64_t{2} << 20;
-
 std::atomic<int64_t> system_count{0};
+
+// Larger buffers are blocks of the heap.
+constexpr int64_t kLargestOfLists = int64_t{2} << 20;
+// Never destroyed, since tensors may outlive statics.
+RegionHeap& heap() {
+  static RegionHeap* const instance = new RegionHeap;
+  return *instance;
+}
+bool of_heap(int64_t capacity) {
+  return kCaching && capacity > kLargestOfLists;
+}
 
 // Eight classes per power of two: at most 12 % more than asked for.
 int64_t size_class(int64_t bytes) {
-  int64_t step = kPage;
+  int64_t step = 4096;
   while (step * 16 < bytes) step *= 2;
   return (bytes + step - 1) / step * step;
 }
 
-char* system_allocate(int64_t bytes, int64_t align) {
-  const int64_t room = (bytes + align - 1) / align * align;
-  void* memory =
-      std::aligned_alloc(static_cast<size_t>(align), static_cast<size_t>(room));
-  if (memory == nullptr) {
-    throw ValueError(
-        fmt::format("memory: expected {} bytes to be available", bytes));
+void free_buffer(Buffer* buffer) noexcept {
+  if (of_heap(buffer->capacity)) {
+    heap().give(buffer->data, buffer->capacity);
+  } else {
+    std::free(buffer->data);
   }
-#ifdef __linux__
-  if (align == kHugePage) {
-    madvise(memory, static_cast<size_t>(room), MADV_HUGEPAGE);
-  }
-#endif
-  return static_cast<char*>(memory);
-}
-
-void system_free(Buffer* buffer) noexcept {
-  std::free(buffer->data);
   delete buffer;
 }
 
@@ -75,7 +69,7 @@ Buffer* pop(FreeLists& lists, int64_t capacity) {
 struct Cache;
 
 // What threads have left over: where one allocates and another frees, buffers
-// come back through here. Never destroyed, since tensors may outlive statics.
+// come back through here. Never destroyed, as the heap.
 struct Shared {
   std::mutex mutex;
   FreeLists free;
@@ -93,7 +87,7 @@ constexpr int64_t kMostIdle = int64_t{1} << 30;
 
 void free_all(FreeLists& lists) {
   for (auto& [capacity, buffers] : lists) {
-    for (Buffer* buffer : buffers) system_free(buffer);
+    for (Buffer* buffer : buffers) free_buffer(buffer);
   }
   lists.clear();
 }
@@ -156,7 +150,7 @@ Cache* cache() {
 
 // A buffer of that class which was freed before, or null.
 Buffer* reuse(int64_t capacity) {
-  if (!kCaching) return nullptr;
+  if (!kCaching || of_heap(capacity)) return nullptr;
   if (Cache* own = cache()) {
     const std::lock_guard lock(own->mutex);
     if (Buffer* buffer = pop(own->free, capacity)) {
@@ -187,18 +181,22 @@ void keep(Buffer* buffer) {
 }  // namespace
 
 Buffer* take(int64_t bytes) {
-  const int64_t capacity = size_class(bytes + kSlack);
+  const bool large = of_heap(bytes + kSlack);
+  const int64_t capacity = large ? bytes + kSlack : size_class(bytes + kSlack);
   if (Buffer* buffer = reuse(capacity)) {
     buffer->references = 1;
     buffer->writes = 0;
     buffer->writers = 0;
     return buffer;
   }
-  free_idle(kMostIdle);
-  ++system_count;
-  const int64_t align = capacity >= kHugePage ? kHugePage : 64;
   auto buffer = std::make_unique<Buffer>();
-  buffer->data = system_allocate(capacity, align);
+  if (large) {
+    buffer->data = heap().take(capacity);
+  } else {
+    free_idle(kMostIdle);
+    ++system_count;
+    buffer->data = system_allocate(capacity);
+  }
   buffer->capacity = capacity;
   buffer->references = 1;
   buffer->writes = 0;
@@ -207,7 +205,7 @@ Buffer* take(int64_t bytes) {
 }
 
 void give(Buffer* buffer) noexcept {
-  if (kCaching) {
+  if (kCaching && !of_heap(buffer->capacity)) {
     try {
       keep(buffer);
       return;
@@ -215,16 +213,16 @@ void give(Buffer* buffer) noexcept {
       // No memory to remember it by: then it goes.
     }
   }
-  system_free(buffer);
+  free_buffer(buffer);
 }
 
-int64_t system_allocations() { return system_count; }
+int64_t system_allocations() { return system_count + heap().regions_taken(); }
 
 float* scratch(int slot, int64_t floats) {
   struct Region {
     Buffer* buffer = nullptr;
     ~Region() {
-      if (buffer != nullptr) system_free(buffer);
+      if (buffer != nullptr) free_buffer(buffer);
     }
   };
   thread_local std::array<Region, kScratchSlots> regions;
@@ -232,7 +230,7 @@ float* scratch(int slot, int64_t floats) {
   const int64_t bytes = floats * static_cast<int64_t>(sizeof(float)) + kSlack;
   if (region.buffer == nullptr || region.buffer->capacity < bytes) {
     Buffer* larger = take(bytes);
-    if (region.buffer != nullptr) system_free(region.buffer);
+    if (region.buffer != nullptr) free_buffer(region.buffer);
     region.buffer = larger;
   }
   return reinterpret_cast<float*>(region.buffer->data);
@@ -244,6 +242,7 @@ namespace octet {
 
 void release_memory() {
   arena::free_idle(0);
+  arena::heap().trim();
   {
     arena::Shared& shared = arena::shared();
     const std::lock_guard lock(shared.mutex);

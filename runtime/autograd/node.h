@@ -99,7 +99,7 @@ struct Leaf final : Node {
     int zero_byte;  // of the codes that these are multiplied with
     Grid grid;      // or an empty one
     std::vector<Tensor> panels;
-    Tensor real;
+    Tensor values;  // if they are what was packed
   };
   void forget_packed();
 

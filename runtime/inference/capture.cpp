@@ -309,10 +309,11 @@ bool Capture::linear(const LinearCall& call) {
   noted.linear = call;
   noted.rescale = rescale_of(call.x, call.weight.scale, call.y.shape()[-1]);
   noted.linear->x = {};
-  noted.linear->weight.real = {};
+  noted.linear->weight.multiplied = {};
   // A kernel may read the weight where it is, which may change.
   for (Tensor& panel : noted.linear->weight.panels) {
-    if (panel.raw() == call.weight.real.raw()) panel = panel.clone();
+    const Tensor& weight = call.weight.multiplied.source.now();
+    if (panel.raw() == weight.raw()) panel = panel.clone();
   }
   noted.linear->y = {};
   noted.inputs = {x};

@@ -19,22 +19,38 @@ void absmax_columns(float* top, const float* x, int64_t rows,
   });
 }
 
-template <class V>
-OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t c) {
+template <class V, bool Real>
+OCTET_INLINE void quantize_block(const ColumnGrid& g, int64_t first,
+                                 int64_t last, int64_t c) {
   const V scale = load<V>(g.scale + c);
   const Rounding<V> grid = rounding<V>(scale, g.low, g.high);
-  for (int64_t row = 0, at = c; row < g.rows; ++row, at += g.channels) {
-    const V q = codes<V>(load<V>(g.x + at), grid);
-    store(g.codes + at, q);
-    if (g.real != nullptr) store(g.real + at, q * scale);
+  for (int64_t row = first; row < last; ++row) {
+    const int64_t at = row * g.channels + c;
+    V q = codes<V>(load<V>(g.x + at), grid);
+    if constexpr (Real) q = q * scale;
+    store(g.out + at, q);
+  }
+}
+
+// A few rows at a time: neighbouring columns share pages.
+template <bool Real>
+OCTET_INLINE void quantize_rows(const ColumnGrid& g) {
+  constexpr int64_t kRows = 32;
+  for (int64_t row = 0; row < g.rows; row += kRows) {
+    const int64_t end = row + kRows < g.rows ? row + kRows : g.rows;
+    for_channel_blocks(g.channels, [&](auto v, int64_t c) {
+      quantize_block<decltype(v), Real>(g, row, end, c);
+    });
   }
 }
 
 void quantize_columns(const ColumnGrid& arguments) {
   const ColumnGrid g = arguments;
-  for_channel_blocks(g.channels, [&](auto v, int64_t c) {
-    quantize_block<decltype(v)>(g, c);
-  });
+  if (g.real) {
+    quantize_rows<true>(g);
+  } else {
+    quantize_rows<false>(g);
+  }
 }
 
 // out = g where low < x < high, with bounds for each column, else 0.

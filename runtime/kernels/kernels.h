@@ -283,8 +283,8 @@ struct ColumnGrid {
   const float* scale = nullptr;  // [channels]
   int64_t rows = 0, channels = 0;
   float low = 0, high = 0;
-  float* codes = nullptr;  // the integers
-  float* real = nullptr;   // scale * code, if wanted
+  bool real = false;     // scale * code, else the integers
+  float* out = nullptr;  // [rows][channels]
 };
 
 /// A matrix [rows][channels] of gradients, of which those pass whose value lies

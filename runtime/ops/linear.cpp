@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include <octet/runtime/parallel.h>
@@ -30,20 +31,30 @@ int64_t gradient_chunks(int64_t blocks, int64_t weights) {
   return std::clamp<int64_t>(blocks, 1, most);
 }
 
-// The sum of the partial gradients [chunks][...], as `shape`.
-Tensor sum_of_chunks(const Tensor& partial, const Shape& shape) {
-  Tensor total = partial.slice(0, 1).reshaped(shape);
-  const int64_t size = total.size();
-  const float* from = partial.f32().data();
-  float* to = total.f32().data();
-  parallel_chunks(size, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t chunk = 1; chunk < partial.shape()[0]; ++chunk) {
-      kernels::table().accumulate(to + first, from + chunk * size + first,
-                                  last - first);
-    }
-  });
-  return total;
-}
+// A gradient that is summed in chunks: the first in its own place, those of the
+// others until they are added to it.
+struct ChunkSums {
+  ChunkSums(const Shape& shape, int64_t chunks)
+      : total(shape), others({chunks - 1, shape.size()}) {}
+
+  float* of(int64_t chunk) {
+    return chunk == 0 ? total.f32().data()
+                      : others.f32().data() + (chunk - 1) * total.size();
+  }
+  void add_up() {
+    float* to = total.f32().data();
+    const float* from = std::as_const(others).f32().data();
+    const int64_t size = total.size();
+    parallel_chunks(size, [&](int64_t first, int64_t last, int64_t) {
+      for (int64_t i = 0; i < others.shape()[0]; ++i) {
+        kernels::table().accumulate(to + first, from + i * size + first,
+                                    last - first);
+      }
+    });
+  }
+
+  Tensor total, others;
+};
 
 struct LinearNode final : Node {
   LinearNode(std::string_view name, std::shared_ptr<const LinearKernels> k)
@@ -72,9 +83,9 @@ struct LinearNode final : Node {
   std::shared_ptr<const LinearKernels> kernels;
   Node* x = nullptr;
   Node* w = nullptr;
-  Expression input;       // evaluated again for the weight's gradient
-  autograd::Kept weight;  // the values that were multiplied
-  Tensor statistics;      // of the value
+  Expression input;  // evaluated again for the weight's gradient
+  MultipliedWeight weight;
+  Tensor statistics;  // of the value
 };
 
 bool LinearNode::forward(const Expression& from, const PackedWeight& by,
@@ -137,39 +148,39 @@ void LinearNode::backward(Engine& engine) {
   std::vector<Tensor> panels;
   GradientSink sink;
   if (x != nullptr) {
-    panels = kernels->pack_transposed(weight.read());
+    panels = kernels->pack_transposed(weight.values());
     sink = engine.sink(x, kernels->blocks);
   }
-  const int64_t size = weight.size();
   int64_t chunks = chunk_count(kernels->blocks);
   Tensor dw;
-  Tensor partial;
-  float* sums = nullptr;
+  std::optional<ChunkSums> sums;
   if (w != nullptr) dw = kernels->weight_gradient(input, dy);
   if (w != nullptr && dw.empty()) {
-    chunks = gradient_chunks(kernels->blocks, size);
-    partial = Tensor({chunks, size});
-    sums = partial.f32().data();
+    chunks = gradient_chunks(kernels->blocks, w->shape.size());
+    sums.emplace(w->shape, chunks);
   }
   parallel_for(chunks, [&](int64_t chunk) {
-    if (sums != nullptr) std::fill_n(sums + chunk * size, size, 0.0f);
+    float* const own = sums ? sums->of(chunk) : nullptr;
+    if (own != nullptr) std::fill_n(own, w->shape.size(), 0.0f);
     const int64_t last = kernels->blocks * (chunk + 1) / chunks;
     for (int64_t i = kernels->blocks * chunk / chunks; i < last; ++i) {
       kernels::Epilogue dx;
       kernels::GradientMask mask;
       if (x != nullptr) sink.epilogue(offset(x->shape, i), i, dx, mask);
-      kernels->backward(
-          {.block = i,
-           .x = x_reader,
-           .dy = dy_reader,
-           .panels = panels,
-           .dx = x != nullptr ? &dx : nullptr,
-           .dw = sums != nullptr ? sums + chunk * size : nullptr});
+      kernels->backward({.block = i,
+                         .x = x_reader,
+                         .dy = dy_reader,
+                         .panels = panels,
+                         .dx = x != nullptr ? &dx : nullptr,
+                         .dw = own});
     }
   });
   if (x != nullptr) engine.close(x, sink);
   if (w == nullptr) return;
-  if (dw.empty()) dw = sum_of_chunks(partial, weight.shape());
+  if (sums) {
+    sums->add_up();
+    dw = sums->total;
+  }
   engine.deliver(w, autograd::plain_gradient(dw));
 }
 
@@ -218,7 +229,7 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
     node->x = x.requires_grad() ? x.node().get() : nullptr;
     node->w = weight.requires_grad() ? weight.node().get() : nullptr;
     if (node->w != nullptr) node->input = input;
-    node->weight = packed.real;
+    node->weight = packed.multiplied;
   }
   return Variable(std::move(node));
 }

@@ -17,6 +17,7 @@ namespace octet {
 using autograd::Engine;
 using autograd::Expression;
 using autograd::Factor;
+using autograd::Form;
 using autograd::Leaf;
 
 namespace {
@@ -45,29 +46,21 @@ struct Columns {
   Tensor scale;
 };
 
-struct QuantizedWeight {
-  Tensor codes;  // as floats
-  Tensor real;   // scale * code, if wanted
-};
-
-QuantizedWeight quantize_weight(const Tensor& x, const Grid& grid, bool real) {
+Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
   const Columns columns(x.shape(), grid);
-  QuantizedWeight result{Tensor(x.shape()), {}};
-  if (real) result.real = Tensor(x.shape());
+  Tensor result(x.shape());
   const float* from = x.f32().data();
-  float* codes = result.codes.f32().data();
-  float* values = real ? result.real.f32().data() : nullptr;
+  float* to = result.f32().data();
   parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
     const int64_t offset = first * columns.count;
-    kernels::table().quantize_columns(
-        {.x = from + offset,
-         .scale = columns.scale.f32().data(),
-         .rows = last - first,
-         .channels = columns.count,
-         .low = static_cast<float>(grid.low),
-         .high = static_cast<float>(grid.high),
-         .codes = codes + offset,
-         .real = real ? values + offset : nullptr});
+    kernels::table().quantize_columns({.x = from + offset,
+                                       .scale = columns.scale.f32().data(),
+                                       .rows = last - first,
+                                       .channels = columns.count,
+                                       .low = static_cast<float>(grid.low),
+                                       .high = static_cast<float>(grid.high),
+                                       .real = form == Form::real,
+                                       .out = to + offset});
   });
   return result;
 }
@@ -98,15 +91,16 @@ PackedWeight pack_fresh(const Variable& w, const std::optional<WeightGrid>& on,
                         Factor factor, const LinearKernels& kernels,
                         int zero_byte) {
   if (factor == Factor::values) {
-    const Tensor& real = autograd::value_of(*w.node());
-    return {kernels.pack(real), real, {}};
+    const Tensor& values = autograd::value_of(*w.node());
+    return {kernels.pack(values), {values, {}}, {}};
   }
-  const QuantizedWeight quantized =
-      quantize_weight(on->source, on->grid, grad_enabled());
-  return {factor == Factor::codes
-              ? kernels.pack_codes(quantized.codes, zero_byte)
-              : kernels.pack(quantized.codes),
-          quantized.real, on->grid.scale};
+  const Tensor codes = weight_on_grid(on->source, on->grid, Form::codes);
+  PackedWeight result;
+  result.panels = factor == Factor::codes ? kernels.pack_codes(codes, zero_byte)
+                                          : kernels.pack(codes);
+  if (grad_enabled()) result.multiplied = {on->source, on->grid};
+  result.scale = on->grid.scale;
+  return result;
 }
 
 }  // namespace
@@ -135,7 +129,7 @@ const Tensor& ChannelGridNode::source_value() const {
 }
 
 Tensor ChannelGridNode::compute() {
-  return quantize_weight(source_value(), grid, true).real;
+  return weight_on_grid(source_value(), grid, Form::real);
 }
 
 // One a channel: [c].
@@ -209,6 +203,11 @@ void ChannelGridNode::backward(Engine& engine) {
   engine.deliver(source.get(), autograd::plain_gradient(g));
 }
 
+Tensor MultipliedWeight::values() const {
+  return grid.empty() ? source.read()
+                      : weight_on_grid(source.read(), grid, Form::real);
+}
+
 bool on_weight_grid(const Variable& w, int axis) {
   const auto on = weight_grid(w, axis);
   return on && on->grid.low >= -128 && on->grid.high <= 127;
@@ -221,6 +220,10 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const auto on = weight_grid(w, kernels.axis);
   autograd::Node* owner = on ? on->leaf : w.node().get();
   auto* leaf = dynamic_cast<Leaf*>(owner);
+  // A step writes it: what was packed of it is of no use any more.
+  if (leaf != nullptr && grad_enabled() && leaf->needs_grad) {
+    leaf->forget_packed();
+  }
   if (leaf == nullptr || grad_enabled() || leaf->value.being_written()) {
     return pack_fresh(w, on, factor, kernels, zero_byte);
   }
@@ -238,14 +241,15 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   if (kept != leaf->packed.end() && kept->writes == writes &&
       same_grid(kept->grid, grid)) {
     const bool codes = factor != Factor::values;
-    return {kept->panels, kept->real, codes ? grid.scale : Tensor()};
+    return {kept->panels, {kept->values, {}}, codes ? grid.scale : Tensor()};
   }
   // Packing waits for threads, which may be waiting for this lock. Those that
   // pack the same make the same bits.
   lock.unlock();
   PackedWeight fresh = pack_fresh(w, on, factor, kernels, zero_byte);
-  const Leaf::Packed entry{table,     writes, factor,       layout,
-                           zero_byte, grid,   fresh.panels, fresh.real};
+  const Leaf::Packed entry{
+      table,     writes, factor,       layout,
+      zero_byte, grid,   fresh.panels, fresh.multiplied.source.now()};
   lock.lock();
   // A model runs on values, or on codes.
   std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {

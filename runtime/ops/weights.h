@@ -35,9 +35,19 @@ struct ChannelGridNode final : autograd::Node {
   autograd::Kept before;  // the source's value, where there was one
 };
 
+/// A weight as it was multiplied. Codes are found again when it is read: else a
+/// model had its weights twice between the forward and the backward pass.
+struct MultipliedWeight {
+  autograd::Kept source;
+  Grid grid;  // that it was rounded to, or none
+
+  /// Throws: ValueError if the source was written since.
+  Tensor values() const;
+};
+
 struct PackedWeight {
-  std::vector<Tensor> panels;  // of LinearKernels, for the factor asked for
-  Tensor real;                 // the values; of codes, if there is recording
+  std::vector<Tensor> panels;   // of LinearKernels, for the factor asked for
+  MultipliedWeight multiplied;  // of codes, if there is recording
   Tensor scale;  // of each slice of the axis, if the panels hold codes
 };
 

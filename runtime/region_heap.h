@@ -1,0 +1,50 @@
+// Memory in large blocks, cut from regions of the system's: blocks that are
+// freed join their neighbours, so what was two may serve one that is larger.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace octet::arena {
+
+class RegionHeap {
+ public:
+  /// Blocks begin at multiples of it, and are as long as multiples of it.
+  static constexpr int64_t kPage = 4096;
+
+  /// The lowest place of the first region with room. Throws: ValueError if the
+  /// system has no memory left.
+  char* take(int64_t bytes);
+  /// Of a block from take(), its size as it was asked for.
+  void give(char* block, int64_t bytes) noexcept;
+  /// Gives the memory of all that is free back to the system.
+  void trim() noexcept;
+  /// Regions asked of the system so far.
+  int64_t regions_taken() const;
+
+ private:
+  struct Region {
+    char* base;
+    int64_t size;
+    std::map<int64_t, int64_t> free;  // sizes by offset; no two are neighbours
+    bool all_free() const {
+      return free.size() == 1 && free.begin()->second == size;
+    }
+  };
+  char* fit(int64_t bytes);
+  void add_region(int64_t bytes);
+  void trim_locked() noexcept;
+
+  mutable std::mutex mutex_;
+  std::vector<Region> regions_;
+  int64_t size_ = 0, free_ = 0;  // bytes of all regions
+  int64_t taken_ = 0;
+};
+
+/// Bytes of the system at that alignment, in huge pages where they are worth
+/// it; free them by std::free(). Throws: ValueError if there are none left.
+char* system_allocate(int64_t bytes);
+
+}  // namespace octet::arena

@@ -1,0 +1,91 @@
+#include "../../runtime/region_heap.h"
+
+#include <cstring>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include <octet/runtime/rng.h>
+
+namespace octet::arena {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+TEST(RegionHeap, JoinsWhatIsFreed) {
+  RegionHeap heap;
+  char* const a = heap.take(3 * kMiB);
+  char* const b = heap.take(5 * kMiB + 1);
+  char* const c = heap.take(kMiB);
+  EXPECT_EQ(b, a + 3 * kMiB);
+  EXPECT_EQ(c, b + 5 * kMiB + RegionHeap::kPage);
+  // In the middle, then what was before it, then behind it.
+  heap.give(b, 5 * kMiB + 1);
+  heap.give(a, 3 * kMiB);
+  EXPECT_EQ(heap.take(8 * kMiB), a);
+  heap.give(a, 8 * kMiB);
+  heap.give(c, kMiB);
+  EXPECT_EQ(heap.take(40 * kMiB), a);
+  EXPECT_EQ(heap.regions_taken(), 1);
+}
+
+TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
+  RegionHeap heap;
+  char* const a = heap.take(4 * kMiB);
+  char* const between = heap.take(kMiB);
+  char* const b = heap.take(2 * kMiB);
+  (void)heap.take(kMiB);
+  heap.give(a, 4 * kMiB);
+  heap.give(b, 2 * kMiB);
+  EXPECT_EQ(heap.take(2 * kMiB), a);
+  EXPECT_EQ(heap.take(3 * kMiB), between + 4 * kMiB);  // after the last one
+  EXPECT_EQ(heap.take(2 * kMiB), a + 2 * kMiB);
+  EXPECT_EQ(heap.take(2 * kMiB), b);
+}
+
+TEST(RegionHeap, GivesBackWhatIsFree) {
+  RegionHeap heap;
+  char* const large = heap.take(200 * kMiB);
+  char* const small = heap.take(kMiB);
+  EXPECT_EQ(heap.regions_taken(), 2);
+  std::memset(small, 7, kMiB);
+  heap.give(large, 200 * kMiB);
+  heap.trim();  // all of the first region
+  EXPECT_EQ(small[kMiB - 1], 7);
+  (void)heap.take(150 * kMiB);
+  EXPECT_EQ(heap.regions_taken(), 2);  // the second is as large
+  (void)heap.take(150 * kMiB);
+  EXPECT_EQ(heap.regions_taken(), 3);
+}
+
+TEST(RegionHeap, NeverGivesOneByteTwice) {
+  RegionHeap heap;
+  Rng rng(3);
+  std::map<char*, int64_t> live;
+  for (int step = 0; step < 4000; ++step) {
+    if (!live.empty() && rng.next() % 2 == 0) {
+      auto at = live.begin();
+      std::advance(at, static_cast<int64_t>(rng.next() % live.size()));
+      heap.give(at->first, at->second);
+      live.erase(at);
+    } else {
+      const auto size = static_cast<int64_t>(rng.next() % (9 * kMiB)) + 1;
+      char* const block = heap.take(size);
+      const auto after = live.lower_bound(block);
+      if (after != live.end()) {
+        ASSERT_LE(block + size, after->first);
+      }
+      if (after != live.begin()) {
+        const auto before = std::prev(after);
+        ASSERT_LE(before->first + before->second, block);
+      }
+      live.emplace(block, size);
+    }
+    if (step % 500 == 499) heap.trim();
+  }
+  for (const auto& [block, size] : live) heap.give(block, size);
+  heap.trim();
+}
+
+}  // namespace
+}  // namespace octet::arena
