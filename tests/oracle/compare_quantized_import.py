@@ -4,9 +4,10 @@
     compare_quantized_import.py PROGRAM [NAME...]
 
 PROGRAM is tests/e2e/import_check. Each graph of import_graphs.py goes through
-onnxruntime.quantization.quantize_static in four forms: as it is without options
+onnxruntime.quantization.quantize_static in five forms: as it is without options
 (int8 activations around any zero point), symmetric int8 with weights per
-channel, uint8 with weights per channel, and QOperator. ONNX Runtime judges the
+channel, uint8 with weights per channel, uint8 for weights, too, around any zero
+point (which become floats), and QOperator. ONNX Runtime judges the
 model's outputs, the model exported again, and the model after a step of
 training at the file's scales.
 
@@ -38,6 +39,8 @@ FORMS = {
         "extra_options": {"ActivationSymmetric": True,
                           "WeightSymmetric": True}},
     "uint8": {"activation_type": QuantType.QUInt8, "per_channel": True},
+    "weights": {"activation_type": QuantType.QUInt8,
+                "weight_type": QuantType.QUInt8},
     "qoperator": {"activation_type": QuantType.QUInt8,
                   "quant_format": QuantFormat.QOperator},
 }
@@ -49,11 +52,6 @@ REFUSED = {
     "masked_attention": "got inf",
     # The quantizer states shapes that its own output does not have.
     "resized": "Inferred shape and existing shape differ",
-    # On the left of a product it rounds a weight as it does activations, or
-    # with a scale for each of the numbers that are summed.
-    "mixer.symmetric": "expected the scales of the weight on axis 0",
-    "mixer.uint8": "expected the scales of the weight on axis 0",
-    "mixer.qoperator": "for a weight, got others",
     # It writes an axis that opset 11 does not know.
     "flatten_by_sizes.symmetric": "Unrecognized attribute: axis",
     "flatten_by_sizes.uint8": "Unrecognized attribute: axis",

@@ -115,10 +115,16 @@ Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
   if (constant.repeated) refuse("expected a weight, got one for each sample");
-  if (!constant.refusal.empty()) refuse(constant.refusal);
   weight.grid = constant.grid;
   weight.source = constant.source;
+  if (!constant.no_grid.empty()) drop_codes(weight, constant.no_grid);
   return weight;
+}
+
+void Conversion::drop_codes(Weight& weight, const std::string& reason) const {
+  weight.grid.reset();
+  importer_.without_codes_.push_back(
+      fmt::format("{}: {}", describe(node_.proto), reason));
 }
 
 const Value& Conversion::value(int input) const {

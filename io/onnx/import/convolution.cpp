@@ -50,11 +50,12 @@ bool share_scales(Weight& weight, int64_t channels) {
   return true;
 }
 
-void check_scales_axis(const Conversion& c, const Weight& weight,
-                       int64_t axis) {
+void check_scales_axis(const Conversion& c, Weight& weight, int64_t axis) {
   if (weight.grid && weight.grid->per_channel && weight.grid->axis != axis) {
-    c.refuse(fmt::format("expected the scales of the weight on axis {}, got {}",
-                         axis, weight.grid->axis));
+    c.drop_codes(weight,
+                 fmt::format("expected the scales of the weight on axis {}, "
+                             "got {}",
+                             axis, weight.grid->axis));
   }
 }
 

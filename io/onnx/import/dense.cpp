@@ -12,13 +12,15 @@ namespace {
 
 void multiply_by(const Conversion& c, Weight& weight, float factor) {
   if (factor == 1) return;
-  if (weight.grid) c.refuse("alpha: expected 1 with a quantized weight");
+  if (weight.grid) {
+    c.drop_codes(weight, "alpha: expected 1 with a quantized weight");
+  }
   weight.value = weight.value.clone();
   for (float& v : weight.value.f32()) v *= factor;
 }
 
 /// [in,out], and the scales for the outputs.
-void check_kernel(const Conversion& c, const Weight& kernel, int64_t in,
+void check_kernel(const Conversion& c, Weight& kernel, int64_t in,
                   int64_t outputs_axis) {
   const Shape& shape = kernel.value.shape();
   if (shape.rank() != 2 || shape[0] != in) {
@@ -27,10 +29,10 @@ void check_kernel(const Conversion& c, const Weight& kernel, int64_t in,
   }
   if (kernel.grid && kernel.grid->per_channel &&
       kernel.grid->axis != outputs_axis) {
-    c.refuse(fmt::format(
-        "expected the scales of the weight on axis {}, that of its outputs, "
-        "got {}",
-        outputs_axis, kernel.grid->axis));
+    c.drop_codes(kernel,
+                 fmt::format("expected the scales of the weight on axis {}, "
+                             "that of its outputs, got {}",
+                             outputs_axis, kernel.grid->axis));
   }
 }
 
@@ -56,7 +58,7 @@ LayerHandle dense_for(const std::vector<Weight>& weights) {
 }
 
 /// Of the last axis, whatever is before it.
-void convert_tokens(Conversion& c, const Weight& kernel, int64_t outputs_axis,
+void convert_tokens(Conversion& c, Weight kernel, int64_t outputs_axis,
                     float beta) {
   const View& view = c.view(0);
   if (view.batch() + 1 == view.axes.size()) {
@@ -127,7 +129,7 @@ void convert_gemm(Conversion& c) {
   if (c.view(0).samples_lead()) {
     return convert_features(c, std::move(kernel), outputs_axis, beta);
   }
-  convert_tokens(c, kernel, outputs_axis, beta);
+  convert_tokens(c, std::move(kernel), outputs_axis, beta);
 }
 
 void convert_matmul(Conversion& c) {

@@ -129,10 +129,10 @@ bool fold(ImportGraph& graph, ImportNode& node) {
   const Constant* first =
       proto.input(0).empty() ? nullptr : graph.constant(proto.input(0));
   std::optional<WeightGrid> grid;
-  std::string refusal;
+  std::string no_grid;
   if (first != nullptr) {
     grid = moved_grid(*first, proto);
-    refusal = first->refusal;
+    no_grid = first->no_grid;
   }
   if (proto.op_type() != "Identity") source = proto.op_type() + "(" + source;
   // What is calculated in many steps would double with each of them.
@@ -147,7 +147,7 @@ bool fold(ImportGraph& graph, ImportNode& node) {
                        {.value = value,
                         .grid = grid,
                         .source = i == 0 ? source : proto.output(i),
-                        .refusal = refusal});
+                        .no_grid = no_grid});
   }
   graph.budget().settle();
   graph.remove(node, "constant");

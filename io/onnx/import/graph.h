@@ -37,8 +37,8 @@ struct Constant {
   std::string source = {};
   /// Stands for as many as there are samples, with 1 of them: see Expand.
   bool repeated = false;
-  /// Why its codes are not those of a layer's weight; empty if they may be.
-  std::string refusal = {};
+  /// Why a layer's weight cannot keep its codes; empty if it may.
+  std::string no_grid = {};
 };
 
 struct ImportNode {

@@ -16,6 +16,7 @@
 #include "../tensors.h"
 #include "inputs.h"
 #include "layer_names.h"
+#include "quantizers.h"
 
 namespace octet::io::importing {
 namespace {
@@ -206,6 +207,21 @@ void Importer::name_by_outputs(std::span<const SymbolicTensor> outputs) {
   }
 }
 
+void Importer::warn_of_floats() const {
+  constexpr size_t kMost = 5;
+  const size_t count = without_codes_.size();
+  if (count == 0) return;
+  std::vector<std::string> lines(
+      without_codes_.begin(),
+      without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
+  if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
+  warn(fmt::format(
+      "ONNX model: {} quantized weight{} kept as floats, in which the device "
+      "runs their layers, too:\n  {}\n{}",
+      count, count == 1 ? " is" : "s are", fmt::join(lines, "\n  "),
+      kDropHint));
+}
+
 OnnxImport Importer::run() {
   const ParameterLimit limit(options_.limits.memory_limit /
                              static_cast<int64_t>(sizeof(float)));
@@ -234,6 +250,7 @@ OnnxImport Importer::run() {
         "the float model, if there is one",
         rectified_));
   }
+  warn_of_floats();
   Model result = model();
   if (!sites_.empty()) result = with_quantizers(result, sites_);
   return {std::move(result), std::move(graph_.report())};

@@ -83,6 +83,7 @@ class Importer {
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
   std::string unique(std::string name);
+  void warn_of_floats() const;
   void refuse(const ImportNode& node, const std::string& reason);
 
   ImportGraph& graph_;
@@ -96,6 +97,7 @@ class Importer {
   std::vector<SitePlan> sites_;
   int64_t rectified_ = 0;  // ReLU layers in front of pairs
   std::vector<std::string> refused_;
+  std::vector<std::string> without_codes_;  // weights, and why
 };
 
 /// One node. Input numbers are those of the operator.
@@ -137,6 +139,9 @@ class Conversion {
   Sizes sizes(int input) const;
   /// A constant to be the parameter `name`, still in ONNX' order.
   Weight weight(int input, const char* name) const;
+  /// Where no layer can keep the codes of a weight: it stays as floats, and a
+  /// warning says so.
+  void drop_codes(Weight& weight, const std::string& reason) const;
 
   /// Throws: UnsupportedError for a constant.
   const Value& value(int input) const;

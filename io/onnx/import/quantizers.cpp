@@ -17,10 +17,6 @@ namespace {
 
 constexpr const char* kQuantize = "QuantizeLinear";
 constexpr const char* kDequantize = "DequantizeLinear";
-constexpr const char* kDropHint =
-    "Hint: OnnxImportOptions::drop_quantizers reads the float model, to be "
-    "quantized anew";
-
 // Attributes that a DequantizeLinear gets here.
 constexpr const char* kBits = "bits";
 constexpr const char* kNarrow = "narrow_range";
@@ -95,24 +91,21 @@ std::string refusal_of(const ImportNode& node, const std::string& reason) {
 }
 
 /// The grid of a constant behind a DequantizeLinear, if a weight may have it.
-/// `refusal` says what is wrong with it otherwise.
+/// `no_grid` says why not, otherwise.
 std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
                                       const onnx::NodeProto& node,
                                       const Tensor& codes,
-                                      std::string& refusal) {
+                                      std::string& no_grid) {
   const Shape& shape = codes.shape();
   const Tensor zero_point = zero_point_of(graph, node, codes.dtype());
   if (zero_point.empty() || !is_symmetric(zero_point)) {
-    refusal = fmt::format(
-        "expected zero points of 0 (128 of uint8) for a weight, got others. {}",
-        kDropHint);
+    no_grid =
+        "expected zero points of 0 (128 of uint8) for a weight, got others";
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
   if (scale.size() > 1 && scale.shape().rank() != 1) {
-    refusal = fmt::format(
-        "expected one scale for a weight, or one a channel, got blocks. {}",
-        kDropHint);
+    no_grid = "expected one scale for a weight, or one a channel, got blocks";
     return {};
   }
   WeightGrid grid;
@@ -217,7 +210,7 @@ class Pass {
     const Constant codes = *graph_.constant(proto.input(0));
     Constant weight{compute(graph_, proto), {}, codes.source};
     if (!drop_ && codes.value.dtype() != DType::i32) {
-      weight.grid = weight_grid(graph_, proto, codes.value, weight.refusal);
+      weight.grid = weight_grid(graph_, proto, codes.value, weight.no_grid);
     }
     graph_.set_constant(proto.output(0), std::move(weight));
     graph_.remove(node, "quantizer of a weight");

@@ -13,6 +13,10 @@
 
 namespace octet::io::importing {
 
+inline constexpr const char* kDropHint =
+    "Hint: OnnxImportOptions::drop_quantizers reads the float model, to be "
+    "quantized anew";
+
 /// Of an activation.
 struct ActivationGrid {
   std::string name;  ///< that of its quantizer
