@@ -71,6 +71,8 @@ std::optional<CodeGrid> grid_of(const LintGraph& graph,
     } else if (type != onnx::TensorProto::INT8) {
       continue;
     }
+    grid.rectifies =
+        grid.zero_point == grid.lowest && graph.is_quantized(value);
     return grid;
   }
   return std::nullopt;

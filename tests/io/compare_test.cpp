@@ -154,6 +154,39 @@ TEST(Compare, CodesThatFlipAreCounted) {
   EXPECT_DOUBLE_EQ(result.flip_share(), 0.25);
 }
 
+// ONNX Runtime's quantizer leaves out a ReLU in front of such codes, and the
+// tensor with its name is the one before.
+TEST(Compare, CodesFromZeroOnAreComparedBehindTheirReLU) {
+  const auto file = [](const std::string& function, float scale) {
+    onnx::ModelProto model =
+        graph_model("(float[N,4] x) => (float[N,4] y)",
+                    "a = Add (x, k)\n r = " + function + " (a)\n" +
+                        "q = QuantizeLinear (r, s, z)\n"
+                        "d = DequantizeLinear (q, s, z)\n y = Neg (d)");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("k", {}, {0.5f});
+    *graph.add_initializer() = float_tensor("s", {}, {scale});
+    auto& zero = *graph.add_initializer();
+    zero.set_name("z");
+    zero.set_data_type(onnx::TensorProto::UINT8);
+    zero.add_int32_data(0);
+    return TracedModel::from_onnx_bytes(model.SerializeAsString());
+  };
+  const Tensor x = Tensor::of<float>(Shape{1, 4}, {-3, 0.25f, -0.1f, 8});
+  const auto noise = [&](const TracedModel& a, const TracedModel& b) {
+    return value_of(compare_models(a, b, x), "r").noise;
+  };
+  EXPECT_EQ(noise(file("Relu", 0.1f), file("Identity", 0.1f)), 0);
+  EXPECT_GT(noise(file("Relu", 0.1f), file("Abs", 0.1f)), 0);
+  // Codes that end at 6 stand for a ReLU6.
+  EXPECT_EQ(noise(file("Relu", 6.0f / 255), file("Identity", 6.0f / 255)), 0);
+  EXPECT_LT(value_of(compare_models(file("Relu", 6.0f / 255),
+                                    file("Identity", 6.0f / 255), x),
+                     "r")
+                .largest,
+            6.001);
+}
+
 TEST(Compare, AccuracyOfBothWithLabels) {
   const TracedModel model(small_model());
   const Tensor x = noise_samples({6, 6, 5, 3});

@@ -27,6 +27,10 @@ struct CodeGrid {
   float zero_point = 0;
   float lowest = -128;
   float highest = 127;
+  /// Nothing reads the value but these codes, the lowest of which is zero's: a
+  /// quantizer may have left out a ReLU in front, so values are compared behind
+  /// one (behind ReLU6, where the codes end at 6).
+  bool rectifies = false;
 };
 
 /// A value on the way from the input to the outputs.
