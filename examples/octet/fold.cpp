@@ -9,9 +9,11 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/quant/fold_batch_norm.h>
+#include <octet/runtime/error.h>
 
 #include "../program.h"
 #include "commands.h"
+#include "export_options.h"
 #include "read_model.h"
 #include "same_order.h"
 
@@ -21,12 +23,13 @@ namespace {
 constexpr const char* kFoldExamples = R"(
 Examples:
   octet fold model.keras -o folded.h5
-  octet fold int8.onnx -o folded.onnx
+  octet fold int8.onnx -o folded.onnx --target tensorrt10
 )";
 
 struct Options {
   ModelSource model;
   std::string output;
+  ExportOptions file;
   bool json = false;
 };
 
@@ -45,6 +48,11 @@ std::string folds_json(const std::vector<quant::BatchNormFold>& folds,
 
 void fold(const Options& o) {
   check_output(o.output);
+  const bool onnx = o.output.ends_with(".onnx");
+  if (o.file.target && !onnx) {
+    throw ValueError("--target: expected an .onnx file to write, got '" +
+                     o.output + "'");
+  }
   check_not_read(o.output, {o.model.what});
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
@@ -52,9 +60,10 @@ void fold(const Options& o) {
       quant::batch_norm_folds(model);
   const Model folded = quant::fold_batch_norm(model);
   const io::OnnxOptions names = names_of(o.model, model);
-  if (o.output.ends_with(".onnx")) {
-    io::export_onnx(folded, o.output, names);
-    warn_of_other_axes(o.model, model, names);
+  if (onnx) {
+    const io::OnnxOptions file = onnx_options(o.file, names);
+    io::export_onnx(folded, o.output, file);
+    warn_of_other_axes(o.model, model, file);
   } else {
     io::save_model(folded, o.output,
                    {.classes = names.classes, .preprocess = names.preprocess});
@@ -86,6 +95,7 @@ void add_fold(CommandLine& program) {
         if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
         return "expected the name of an .h5 or .onnx file, got '" + path + "'";
       });
+  add_target_option(command, o.file, "who reads the ONNX file [any]");
   command.add_flag("--json", o.json, "print JSON instead");
   command.set_footer(kFoldExamples);
   command.when_chosen([options] { fold(*options); });

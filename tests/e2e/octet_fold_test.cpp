@@ -9,6 +9,7 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/layers/zoo.h>
+#include <octet/quant/quant.h>
 #include <octet/runtime/rng.h>
 
 #include "command.h"
@@ -66,6 +67,26 @@ TEST_F(OctetFold, SaysWhereThereIsNothingAndRefusesItsInput) {
   EXPECT_EQ(same.exit_code, 1);
   EXPECT_THAT(same.output, HasSubstr("which is read"));
   EXPECT_EQ(run("fold in.h5 -o out.txt").exit_code, 2);
+}
+
+// uint8 codes are for those who read them.
+TEST_F(OctetFold, WritesForTheTargetThatIsNamed) {
+  Model model = quant::quantize_model(
+      zoo::make("resnet8", {.classes = 4, .seed = 3}),
+      {.policy = quant::Policy::toolkit, .activation = {.is_signed = false}});
+  quant::calibrate(model, [](const Model& m) {
+    (void)m.predict(Tensor::full({2, 32, 32, 3}, 0.5f));
+  });
+  io::save_model(model, folder_ / "in.h5");
+  const CommandResult any = run("fold in.h5 -o out.onnx");
+  EXPECT_EQ(any.exit_code, 1);
+  EXPECT_THAT(any.output, HasSubstr("onnxruntime"));
+  const CommandResult named =
+      run("fold in.h5 -o out.onnx --target onnxruntime");
+  EXPECT_EQ(named.exit_code, 0) << named.output;
+  const CommandResult other = run("fold in.h5 -o out.h5 --target onnxruntime");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.output, HasSubstr("--target: expected an .onnx file"));
 }
 
 TEST_F(OctetFold, DoctorFindsThisBuild) {
