@@ -41,11 +41,16 @@ struct Constant {
   std::string no_grid = {};
 };
 
+struct ActivationGrid;
+
 struct ImportNode {
   onnx::NodeProto proto;
   std::string name;            ///< or the first output's, where it has none
   std::vector<size_t> origin;  ///< nodes of the report
   bool gone = false;           ///< another node does its work
+  /// Of a DequantizeLinear that stands for a pair: what its quantizer is like,
+  /// or null for a pair that is dropped.
+  std::shared_ptr<const ActivationGrid> grid = {};
 };
 
 class ImportGraph {

@@ -175,8 +175,8 @@ class Conversion {
   /// on are a ReLU as well, which ONNX Runtime's quantizer then leaves out: it
   /// is a layer again, where the input may be negative.
   void quantize(std::shared_ptr<const ActivationGrid> grid);
-  std::shared_ptr<const ActivationGrid> grid() const {
-    return grid_of(importer_.graph_, node_);
+  const std::shared_ptr<const ActivationGrid>& grid() const {
+    return node_.grid;
   }
   /// Whether what the layer reads is behind Q/DQ.
   bool reads_codes(const Layer& layer) const;

@@ -17,19 +17,6 @@ namespace {
 
 constexpr const char* kQuantize = "QuantizeLinear";
 constexpr const char* kDequantize = "DequantizeLinear";
-// Attributes that a DequantizeLinear gets here.
-constexpr const char* kBits = "bits";
-constexpr const char* kNarrow = "narrow_range";
-constexpr const char* kUnsigned = "unsigned";
-constexpr const char* kZeroPoint = "zero_point";
-constexpr const char* kDropped = "dropped";
-
-void set_integer(onnx::NodeProto& node, const char* name, int64_t value) {
-  auto* attribute = node.add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::INT);
-  attribute->set_i(value);
-}
 
 /// Whether codes at this zero point stand for what int8 codes do at 0.
 bool is_symmetric(const Tensor& zero_point) {
@@ -140,6 +127,17 @@ bool all_constant(const ImportGraph& graph, const onnx::NodeProto& node) {
   });
 }
 
+/// "conv1/input" of "conv1/input/dequantize/output".
+std::string quantizer_name(const ImportNode& node) {
+  const std::string& name = node.name;
+  for (const std::string_view suffix : {"/dequantize", "_DequantizeLinear"}) {
+    if (name.ends_with(suffix)) {
+      return name.substr(0, name.size() - suffix.size());
+    }
+  }
+  return name;
+}
+
 /// Codes, or a float constant through both.
 class Pass {
  public:
@@ -219,24 +217,27 @@ class Pass {
   void take_activation(ImportNode& node, ImportNode& quantize) {
     const std::string refusal = refusal_of_pair(node.proto, quantize.proto);
     if (!drop_ && !refusal.empty()) return refuse(node, refusal);
-    std::optional<int> without_sign;  // its zero point
-    if (refusal.empty()) {
-      const Tensor zero_point = zero_point_of_pair(graph_, quantize.proto);
-      if (!is_symmetric(zero_point)) without_sign = place_of_zero(zero_point);
-    }
     onnx::NodeProto direct = node.proto;
     direct.set_input(0, quantize.proto.input(0));
     std::vector<ImportNode*> parts;
-    if (without_sign) {
-      set_integer(direct, kUnsigned, 1);
-      set_integer(direct, kZeroPoint, *without_sign);
-    } else if (drop_) {
-      set_integer(direct, kDropped, 1);
-    } else if (ImportNode* clip = narrowing(direct)) {
-      direct.set_input(0, clip->proto.input(0));
-      parts.push_back(clip);
+    std::optional<ActivationGrid> grid;
+    if (refusal.empty()) {
+      grid = ActivationGrid{
+          .name = quantizer_name(node),
+          .scale = graph_.constant(node.proto.input(1))->value.f32()[0]};
+      const Tensor zero_point = zero_point_of_pair(graph_, quantize.proto);
+      if (!is_symmetric(zero_point)) {
+        grid->config.is_signed = false;
+        grid->config.zero_point = *place_of_zero(zero_point);
+      } else if (drop_) {
+        grid.reset();
+      } else if (ImportNode* clip = narrowing(direct, *grid)) {
+        direct.set_input(0, clip->proto.input(0));
+        parts.push_back(clip);
+      }
     }
     graph_.replace(node, direct, parts);
+    if (grid) node.grid = std::make_shared<const ActivationGrid>(*grid);
   }
 
   /// Why no quantizer is like the pair; empty if one is.
@@ -260,8 +261,9 @@ class Pass {
   }
 
   /// The Clip that leaves a grid fewer codes than int8 has, as Octet writes it;
-  /// `dequantize` then says how many bits there are.
-  ImportNode* narrowing(onnx::NodeProto& dequantize) {
+  /// `grid` then says how many bits there are.
+  ImportNode* narrowing(const onnx::NodeProto& dequantize,
+                        ActivationGrid& grid) const {
     ImportNode* clip = graph_.maker(dequantize.input(0));
     if (clip == nullptr || !is_op(*clip, "Clip") ||
         clip->proto.input_size() != 3 ||
@@ -269,25 +271,27 @@ class Pass {
         !all_constant_but_first(clip->proto)) {
       return nullptr;
     }
-    const float scale = graph_.constant(dequantize.input(1))->value.f32()[0];
     const float low = graph_.constant(clip->proto.input(1))->value.f32()[0];
     const float high = graph_.constant(clip->proto.input(2))->value.f32()[0];
-    const auto fits = [&](const quant::QuantizerConfig& config) {
-      return low == scale * static_cast<float>(config.low()) &&
-             high == scale * static_cast<float>(config.high());
+    const auto fits = [&](int bits, bool narrow, bool is_signed) {
+      quant::QuantizerConfig config = grid.config;
+      config.bits = bits;
+      config.narrow_range = narrow;
+      config.is_signed = is_signed;
+      if (low != grid.scale * static_cast<float>(config.low()) ||
+          high != grid.scale * static_cast<float>(config.high())) {
+        return false;
+      }
+      grid.config = config;
+      return true;
     };
     for (int bits = 2; bits <= 8; ++bits) {
       for (const bool narrow : {false, true}) {
-        if (!fits({.bits = bits, .narrow_range = narrow})) continue;
-        set_integer(dequantize, kBits, bits);
-        set_integer(dequantize, kNarrow, narrow ? 1 : 0);
-        return clip;
+        if (fits(bits, narrow, true)) return clip;
       }
       // A ReLU6 in front of 8 bits may have these bounds, too; the name tells.
       if (bits < 8 && clip->name.ends_with("/clip") &&
-          fits({.bits = bits, .is_signed = false})) {
-        set_integer(dequantize, kBits, bits);
-        set_integer(dequantize, kUnsigned, 1);
+          fits(bits, false, false)) {
         return clip;
       }
     }
@@ -332,35 +336,8 @@ class Pass {
   std::vector<std::string> refused_;
 };
 
-/// "conv1/input" of "conv1/input/dequantize/output".
-std::string quantizer_name(const ImportNode& node) {
-  const std::string& name = node.name;
-  for (const std::string_view suffix : {"/dequantize", "_DequantizeLinear"}) {
-    if (name.ends_with(suffix)) {
-      return name.substr(0, name.size() - suffix.size());
-    }
-  }
-  return name;
-}
-
 }  // namespace
 
 void find_quantizers(ImportGraph& graph, bool drop) { Pass(graph, drop).run(); }
-
-std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
-                                              const ImportNode& node) {
-  const auto number = [&](const char* name, int otherwise) {
-    return static_cast<int>(integer_of(node.proto, name, otherwise));
-  };
-  if (number(kDropped, 0) != 0) return nullptr;
-  ActivationGrid grid{
-      .name = quantizer_name(node),
-      .scale = graph.constant(node.proto.input(1))->value.f32()[0]};
-  grid.config.bits = number(kBits, 8);
-  grid.config.narrow_range = number(kNarrow, 0) != 0;
-  grid.config.is_signed = number(kUnsigned, 0) == 0;
-  grid.config.zero_point = number(kZeroPoint, 0);
-  return std::make_shared<const ActivationGrid>(std::move(grid));
-}
 
 }  // namespace octet::io::importing

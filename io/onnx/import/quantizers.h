@@ -42,10 +42,6 @@ struct SitePlan {
 /// Throws: UnsupportedError listing pairs that no quantizer is like.
 void find_quantizers(ImportGraph& graph, bool drop);
 
-/// The grid of such a DequantizeLinear; null for one that is dropped.
-std::shared_ptr<const ActivationGrid> grid_of(const ImportGraph& graph,
-                                              const ImportNode& node);
-
 /// Input `input` of a layer behind a pair.
 SitePlan site_of(const std::string& layer, int input,
                  const ActivationGrid& grid);
