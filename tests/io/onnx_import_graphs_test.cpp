@@ -1,5 +1,7 @@
 // Graphs written by hand: what becomes of their operators and names, and what
 // is refused.
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
 
@@ -272,6 +275,41 @@ TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
                         "[3,9,7]"));
   EXPECT_THAT(wrong({.input_shapes = {{9, 7, 3}, {1}}}),
               HasSubstr("expected at most 1"));
+}
+
+// F.normalize of PyTorch. A sample of zeros has no direction, and no gradient.
+TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
+  const auto file = [](const std::string& least, const std::string& axis) {
+    return graph_model(
+        "(float[N,3,4] x) => (float[N,A,4] y)",
+        "e = Constant <value_float = " + least +
+            "> ()\n l = ReduceL2 <axes = [" + axis +
+            "]> (x)\n c = Clip (l, e)\n s = Shape (x)\n o = Expand (c, s)\n"
+            "y = Div (x, o)");
+  };
+  const auto normalizes = [](const Model& model) {
+    return std::ranges::any_of(model.layers(), [](const auto& layer) {
+      return layer->class_name() == "UnitNormalization";
+    });
+  };
+  const Tensor x =
+      Tensor::of<float>({2, 3, 4}, {3, 4, 0, 0, -1, 1, 1, 1, 0, 0, 0, 0,  //
+                                    0, 2, 0, 0, 5,  0, 0, 5, 0, 0, 0, 0});
+  for (const std::string axis : {"-1", "1"}) {
+    const std::string bytes = file("1e-12", axis).SerializeAsString();
+    const Model model = from_onnx(bytes);
+    EXPECT_TRUE(normalizes(model));
+    Tensor y = model.predict(x);
+    if (axis == "1") y = y.transposed({0, 2, 1});  // as a sequence of Octet's
+    const Tensor expected = onnx_from_bytes(bytes).predict(x);
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      EXPECT_NEAR(y.f32()[i], expected.f32()[i], 1e-6f);
+    }
+    const Variable v(x, true);
+    sum(square(model(v))).backward();
+    for (const float g : v.grad().f32()) EXPECT_TRUE(std::isfinite(g));
+  }
+  EXPECT_FALSE(normalizes(from_onnx(file("0.5", "-1").SerializeAsString())));
 }
 
 TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {

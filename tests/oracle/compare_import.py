@@ -131,7 +131,8 @@ def compare(folder, name, graph):
     int8 = folder / f"{name}.int8.onnx"
     if int8.exists():
         check("quantized", run(int8, graph.samples, turned),
-              outputs_of(folder, f"{name}.int8", count), INT8_TOLERANCE)
+              outputs_of(folder, f"{name}.int8", count),
+              vars(graph).get("int8_tolerance", INT8_TOLERANCE))
     return problems
 
 

@@ -31,21 +31,26 @@ except ImportError as error:
     print(f"skipped: {error}", file=sys.stderr)
     sys.exit(77)
 
-from compare_import import compare
+from compare_import import INT8_TOLERANCE, compare
 
 
 # The mean over pixels, which dynamo turns to a list of places that it counts
 # from the number of samples.
 REFUSED = {"convnext_tiny_dynamo_open": "Range", "swin_t_dynamo_open": "Range",
-           "masked_script_open": "Where"}
+           "swin_v2_t_dynamo_open": "Range", "masked_script_open": "Where"}
+
+# Scores that are ten times those of unit vectors: ONNX Runtime and `octet
+# predict`, node by node, differ by 0.14 on one and the same file.
+NOISY = {"swin_v2_t": 0.2}
 
 
 class Exported:
     """What compare() needs of a graph."""
 
-    def __init__(self, samples):
+    def __init__(self, name, samples):
         self.samples = [samples]
         self.nodes = ()
+        self.int8_tolerance = NOISY.get(name, INT8_TOLERANCE)
 
 
 def network(name):
@@ -107,7 +112,7 @@ def main():
                     export(module, x, folder / f"{form}.onnx", dynamo,
                            open_batch)
                     np.save(folder / f"{form}.x0.npy", x.numpy())
-                    graphs[form] = Exported(x.numpy())
+                    graphs[form] = Exported(name, x.numpy())
             subprocess.run([sys.argv[1], str(folder)], check=True,
                            stdout=subprocess.DEVNULL)
             for form, graph in graphs.items():

@@ -289,5 +289,6 @@ TORCHVISION = {
     "googlenet": 64, "inception_v3": 299, "maxvit_t": 224, "mnasnet0_5": 64,
     "mobilenet_v2": 64, "mobilenet_v3_small": 64, "regnet_y_400mf": 64,
     "resnet18": 64, "resnext50_32x4d": 64, "shufflenet_v2_x0_5": 64,
-    "squeezenet1_1": 64, "swin_t": 64, "vit_b_16": 224,
+    "squeezenet1_1": 64, "swin_t": 64, "swin_v2_t": 64,
+    "vit_b_16": 224,
 }

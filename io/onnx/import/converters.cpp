@@ -82,6 +82,7 @@ Converter find_converter(const std::string& op) {
       {"ThresholdedRelu", convert_thresholded_relu},
       {"Tile", convert_tile},
       {"Transpose", convert_transpose},
+      {"UnitNormalization", convert_unit_normalization},
       {"Unsqueeze", convert_unsqueeze},
       {"Upsample", convert_resize},
   };

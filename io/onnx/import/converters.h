@@ -85,6 +85,7 @@ void convert_shape(Conversion& c);
 void convert_space_to_depth(Conversion& c);
 void convert_squeeze(Conversion& c);
 void convert_transpose(Conversion& c);
+void convert_unit_normalization(Conversion& c);
 void convert_unsqueeze(Conversion& c);
 
 // movement.cpp

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/printable.h>
+
 #include "attention.h"
 #include "converters.h"
 

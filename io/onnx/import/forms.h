@@ -25,6 +25,8 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also as Clip: HardSwish; Clip
 ///   of that kind alone: HardSigmoid;
 /// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu;
+/// - x / max(|x|, 1e-12): UnitNormalization, with the sizes that the length was
+///   expanded to as second input;
 /// - the mean taken off and the deviation divided by: LayerNormalization, with
 ///   kOverOneAxis.
 /// REQUIRES: constants are folded.
@@ -68,5 +70,6 @@ bool match_gelu(ImportGraph& graph, ImportNode& node);
 bool match_group_normalization(ImportGraph& graph, ImportNode& node);
 bool match_layer_normalization(ImportGraph& graph, ImportNode& node);
 bool match_mask(ImportGraph& graph, ImportNode& node);
+bool match_unit_normalization(ImportGraph& graph, ImportNode& node);
 
 }  // namespace octet::io::importing

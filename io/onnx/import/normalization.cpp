@@ -8,6 +8,7 @@
 #include <octet/layers/group_normalization.h>
 #include <octet/layers/layer_normalization.h>
 #include <octet/layers/local_response_normalization.h>
+#include <octet/layers/unit_normalization.h>
 #include <octet/runtime/error.h>
 
 #include "converters.h"
@@ -103,6 +104,27 @@ void convert_layer_normalization(Conversion& c) {
                                 .scale = c.has(1)}),
             {x}, weights);
   c.give(rows.back(y));
+}
+
+// To a length of 1 along one axis; the length may have been expanded to the
+// sizes that x has.
+void convert_unit_normalization(Conversion& c) {
+  const View& view = c.view(0);
+  const int axis = c.axis_of(c.integer("axis", -1), view.rank());
+  if (std::cmp_equal(axis, view.batch())) {
+    c.refuse("axis: expected one of a sample, got that of samples");
+  }
+  if (c.has(1)) {
+    const Sizes own = sizes_of(view), wanted = c.sizes(1);
+    bool same = wanted.size() <= own.size();
+    for (size_t i = 0; same && i < wanted.size(); ++i) {
+      const int64_t size = own[own.size() - wanted.size() + i];
+      same = wanted[i] == size || wanted[i] == 1 || has_batch(size);
+    }
+    if (!same) c.refuse("expected a length that is expanded to its value");
+  }
+  const Rows rows(view, axis);
+  c.give(rows.back(c.add(UnitNormalization(), {c.operand(0, rows)})));
 }
 
 // Each channel by itself.

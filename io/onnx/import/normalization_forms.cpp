@@ -1,4 +1,5 @@
-// (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis.
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis, and
+// x / max(|x|, epsilon).
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -9,9 +10,9 @@
 namespace octet::io::importing {
 namespace {
 
-/// A mean over one axis that stays, and which.
-std::optional<int64_t> mean_axis(const ImportGraph& graph,
-                                 const ImportNode& node) {
+/// The axis of a reduction over one that stays.
+std::optional<int64_t> one_axis(const ImportGraph& graph,
+                                const ImportNode& node) {
   if (integer_of(node.proto, "keepdims", 1) == 0) return std::nullopt;
   std::vector<int64_t> axes = integers_of(node.proto, "axes");
   if (node.proto.input_size() > 1) {
@@ -52,8 +53,8 @@ std::optional<Normalized> squares_of(FormMatch& form, const ImportNode& mean,
   if (first == nullptr || FormMatch::input(*first, 0) != value) {
     return std::nullopt;
   }
-  const auto axis = mean_axis(form.graph(), *first);
-  if (!axis || axis != mean_axis(form.graph(), mean)) return std::nullopt;
+  const auto axis = one_axis(form.graph(), *first);
+  if (!axis || axis != one_axis(form.graph(), mean)) return std::nullopt;
   return Normalized{value, centred, *axis};
 }
 
@@ -136,6 +137,57 @@ bool match_layer_normalization(ImportGraph& graph, ImportNode& node) {
     return true;
   }
   return false;
+}
+
+namespace {
+
+/// What max(y, 1e-12) is of; null for something else. It is read once.
+const std::string* least(FormMatch& form, const std::string& value) {
+  for (const char* op : {"Clip", "Max"}) {
+    const ImportNode* node = form.part(value, op);
+    if (node == nullptr || node->proto.input_size() < 2) continue;
+    const bool open =
+        node->proto.input_size() == 2 || FormMatch::input(*node, 2).empty();
+    for (const int at : {1, 0}) {
+      if (at == 0 && is_op(*node, "Clip")) break;
+      if (open && form.is_number(FormMatch::input(*node, at), 1e-12)) {
+        return &node->proto.input(1 - at);
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// F.normalize of PyTorch: Div(x, Expand(Clip(ReduceL2(x)))).
+bool match_unit_normalization(ImportGraph& graph, ImportNode& node) {
+  if (!is_op(node, "Div")) return false;
+  FormMatch form(graph, node);
+  const std::string& x = FormMatch::input(node, 0);
+  const std::string* value = &FormMatch::input(node, 1);
+  std::string sizes;  // that are expanded to
+  if (const ImportNode* expand = form.part(*value, "Expand")) {
+    sizes = FormMatch::input(*expand, 1);
+    value = &expand->proto.input(0);
+  }
+  const std::string* length = least(form, *value);
+  const ImportNode* norm =
+      length == nullptr ? nullptr : form.part(*length, "ReduceL2");
+  if (norm == nullptr || FormMatch::input(*norm, 0) != x) return false;
+  const std::optional<int64_t> axis = one_axis(graph, *norm);
+  if (!axis) return false;
+  onnx::NodeProto by;
+  by.set_name(node.proto.name());
+  by.set_op_type("UnitNormalization");
+  by.add_input(x);
+  if (!sizes.empty()) by.add_input(sizes);
+  auto* attribute = by.add_attribute();
+  attribute->set_name("axis");
+  attribute->set_type(onnx::AttributeProto::INT);
+  attribute->set_i(*axis);
+  form.replace_by(by);
+  return true;
 }
 
 }  // namespace octet::io::importing

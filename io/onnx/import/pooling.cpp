@@ -76,17 +76,20 @@ Sizes reduced_axes(const Conversion& c, int rank) {
 /// Over any axes of a sample: one of a sequence, in front of all others.
 /// `first` is done to every value before, if there is one.
 template <class Over1D>
-View reduced(Conversion& c, const Sizes& axes, bool keepdims,
+View reduced(Conversion& c, Sizes axes, bool keepdims,
              const LayerHandle* first = nullptr) {
-  const View& view = c.view(0);
+  const View& given = c.view(0);
+  const View view = apart(given);
+  const int shared = view.rank() - given.rank();  // axes beside the samples
   const Sizes sizes = sizes_of(view);
   std::vector<int> order{0};
   Sizes sample(2, 1);  // what is reduced, and what stays
   Sizes kept{kBatch};
-  for (const int64_t axis : axes) {
+  for (int64_t& axis : axes) {
     if (axis == 0 || !view.samples_lead()) {
       c.refuse("axes: expected those of a sample");
     }
+    axis += shared;
     order.push_back(static_cast<int>(axis));
     sample[0] *= sizes[static_cast<size_t>(axis)];
   }
@@ -97,7 +100,7 @@ View reduced(Conversion& c, const Sizes& axes, bool keepdims,
     if (!gone) sample[1] *= size;
     if (!gone || keepdims) kept.push_back(gone ? 1 : size);
   }
-  Operand x = c.operand(0, order);
+  Operand x{arranged(view, order, c.namer()), c.value(0).grid};
   if (first != nullptr) x = {c.add(*first, {x}, {}, "/values")};
   if (x.tensor.shape().slice(1, x.tensor.shape().rank()) !=
       Shape(std::span<const int64_t>(sample))) {
@@ -105,7 +108,7 @@ View reduced(Conversion& c, const Sizes& axes, bool keepdims,
         x.tensor);
   }
   const View y = view_of(c.add(Over1D(), {x}), file_order(2));
-  return *reshaped(y, kept);
+  return joined(*reshaped(y, kept), 0, static_cast<size_t>(shared) + 1);
 }
 
 /// The sum of values, or of what `first` makes of them.

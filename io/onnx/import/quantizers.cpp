@@ -1,8 +1,9 @@
 #include "quantizers.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <octet/runtime/error.h>
 
 #include "../bounds.h"
+#include "../run/constants.h"
 #include "../run/operators.h"
 
 namespace octet::io::importing {

@@ -143,24 +143,23 @@ std::optional<int> varying_axis(const View& view, const Affine& affine) {
   return axis;
 }
 
-}  // namespace
-
-void rescale(Conversion& c, int input, const Affine& affine) {
+View rescaled(Conversion& c, const Value& x, const Affine& affine,
+              const char* suffix = "") {
   if (affine.scale.size() == 1 && affine.offset.size() == 1) {
-    View y = c.view(input);
+    View y = x.view;
     y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
                                 .offset = numbers_of(affine.offset)}),
-                     {c.as_it_lies(input)});
-    return c.give(std::move(y));
+                     {{x.view.tensor, x.grid}}, {}, suffix);
+    return y;
   }
-  const View given = c.view(input);
+  const View& given = x.view;
   const View view = apart(given);
-  const auto give = [&](const View& y) {
+  const auto as_given = [&](const View& y) {
     const auto more = static_cast<size_t>(view.rank() - given.rank());
-    c.give(joined(y, given.batch(), 1 + more));
+    return joined(y, given.batch(), 1 + more);
   };
   const auto operand = [&](std::span<const int> order) {
-    return Operand{arranged(view, order, c.namer()), c.value(input).grid};
+    return Operand{arranged(view, order, c.namer()), x.grid};
   };
   const std::vector<int> order = natural_order(view);
   const Affine beside_view{beside_apart(c, affine.scale, given),
@@ -170,8 +169,8 @@ void rescale(Conversion& c, int input, const Affine& affine) {
   if (is_per_channel(scale) && is_per_channel(offset)) {
     const SymbolicTensor y = c.add(
         Rescaling({.scale = numbers_of(scale), .offset = numbers_of(offset)}),
-        {operand(order)});
-    return give(view_of(y, order));
+        {operand(order)}, {}, suffix);
+    return as_given(view_of(y, order));
   }
   const auto axis = varying_axis(view, beside_view);
   if (axis && affine.scale.size() > 1) {
@@ -180,16 +179,21 @@ void rescale(Conversion& c, int input, const Affine& affine) {
         {.scale = numbers_of(beside(c, beside_view.scale, view, rows.order)),
          .offset =
              numbers_of(beside(c, beside_view.offset, view, rows.order))});
-    return give(rows.back(c.add(layer, {operand(rows.order)})));
+    return as_given(rows.back(c.add(layer, {operand(rows.order)}, {}, suffix)));
   }
   if (affine.scale.size() == 1 && view.rank() > 2) {
     const std::vector<int> tokens = view.rank() == 3 ? file_order(3) : order;
-    Operand x = operand(tokens);
+    Operand y = operand(tokens);
     const float factor = affine.scale.f32()[0];
     if (factor != 1) {
-      x = {c.add(Rescaling({.scale = {factor}}), {x}, {}, "/scale")};
+      y = {c.add(Rescaling({.scale = {factor}}), {y}, {}, "/scale")};
     }
-    return give(plus_tokens(c, x, view, tokens, beside_view.offset));
+    return as_given(plus_tokens(c, y, view, tokens, beside_view.offset));
+  }
+  if (affine.offset.size() > 1 && affine.scale.size() > 1) {
+    const Affine product{affine.scale, Tensor::scalar(0)};
+    const Affine sum{Tensor::scalar(1), affine.offset};
+    return rescaled(c, {rescaled(c, x, product, "/scale")}, sum, suffix);
   }
   c.refuse(
       fmt::format("expected one number, or one a channel, beside {}, got {}",
@@ -197,6 +201,12 @@ void rescale(Conversion& c, int input, const Affine& affine) {
                   (affine.scale.size() == 1 ? affine.offset : affine.scale)
                       .shape()
                       .to_string()));
+}
+
+}  // namespace
+
+void rescale(Conversion& c, int input, const Affine& affine) {
+  c.give(rescaled(c, c.value(input), affine));
 }
 
 }  // namespace octet::io::importing
