@@ -1,5 +1,5 @@
-// Vectors of integers of at most 8 bits, in memory as bytes or in 16
-// bits (see Stored).
+// Vectors of integers of at most 8 bits, in memory as bytes or in 16 bits (see
+// Stored).
 
 template <int Bytes, int N>
 struct CodeVector {
@@ -49,14 +49,16 @@ OCTET_INLINE Codes narrowed(Ints bits) {
   return codes;
 }
 
-// Of shifted_codes() by to_code<Code>().
+// Of shifted_codes(), whose low bits are those of the codes. What code 0 is in
+// memory is added behind the rounding: in front, an odd number would turn ties.
 template <class V, class Code>
-OCTET_INLINE void store_codes(Code* out, V shifted) {
+OCTET_INLINE void store_codes(Code* out, V shifted, int zero_byte) {
+  const int zero = zero_code<Code>(zero_byte);
   if constexpr (lanes_of<V>() == 1) {
-    *out = static_cast<Code>(static_cast<int>(shifted - kToInteger));
+    *out = static_cast<Code>(static_cast<int>(shifted - kToInteger) + zero);
   } else {
     using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
-    const auto bits = (typename IntsOf<V>::Type)shifted;
+    const auto bits = (typename IntsOf<V>::Type)shifted + zero;
     const auto codes = narrowed<Codes>(bits);
     __builtin_memcpy(out, &codes, sizeof(codes));
   }

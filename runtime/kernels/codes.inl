@@ -23,7 +23,6 @@ OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
                               bool& nan) {
   constexpr int kStep = lanes_of<V>();
   constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
-  const float shift = to_code<Code>(e.zero_byte);
   while (c + kStep <= run) {
     const int64_t begin = c;
     const int64_t end = run - begin < kBlock ? run : begin + kBlock;
@@ -31,12 +30,12 @@ OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
     for (; c + kStep <= end; c += kStep) {
       const V v = value_at<V, Terms>(e, k, at + c, c);
       if constexpr (Keep) store(e.keep + at + c, v);
-      store_codes<V>(out + c, shifted_codes<V>(v, k.grid, shift, off));
+      store_codes<V>(out + c, shifted_codes<V>(v, k.grid, off), e.zero_byte);
     }
     if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
     for (int64_t i = begin; i < c; i += kStep) {
       const V v = value_at<V, Terms>(e, k, at + i, i);
-      store_codes<V>(out + i, shifted_codes<V>(v, k.grid, shift, nan));
+      store_codes<V>(out + i, shifted_codes<V>(v, k.grid, nan), e.zero_byte);
     }
   }
   return c;

@@ -41,14 +41,12 @@ OCTET_INLINE void store_fused(const FusedOutput& o, const Rounding<V>& grid,
       store(static_cast<float*>(o.to) + at, codes<V>(v, grid));
       return;
     case Stored::bytes:
-      store_codes<V>(
-          static_cast<CodeByte*>(o.to) + at,
-          shifted_codes<V>(v, grid, to_code<CodeByte>(o.zero_byte), nan));
+      store_codes<V>(static_cast<CodeByte*>(o.to) + at,
+                     shifted_codes<V>(v, grid, nan), o.zero_byte);
       return;
     case Stored::shorts:
-      store_codes<V>(
-          static_cast<CodeShort*>(o.to) + at,
-          shifted_codes<V>(v, grid, to_code<CodeShort>(o.zero_byte), nan));
+      store_codes<V>(static_cast<CodeShort*>(o.to) + at,
+                     shifted_codes<V>(v, grid, nan), o.zero_byte);
       return;
   }
 }
@@ -61,17 +59,15 @@ OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
     store(static_cast<float*>(to) + at, v);
   } else if constexpr (Outputs == FusedOutputs::float_codes ||
                        Outputs == FusedOutputs::real) {
-    V code = shifted_codes<V>(v, grid, kToInteger, off) - splat<V>(kToInteger);
+    V code = shifted_codes<V>(v, grid, off) - splat<V>(kToInteger);
     if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
-    store_codes<V>(
-        static_cast<CodeByte*>(to) + at,
-        shifted_codes<V>(v, grid, to_code<CodeByte>(zero_byte), off));
+    store_codes<V>(static_cast<CodeByte*>(to) + at,
+                   shifted_codes<V>(v, grid, off), zero_byte);
   } else {
-    store_codes<V>(
-        static_cast<CodeShort*>(to) + at,
-        shifted_codes<V>(v, grid, to_code<CodeShort>(zero_byte), off));
+    store_codes<V>(static_cast<CodeShort*>(to) + at,
+                   shifted_codes<V>(v, grid, off), zero_byte);
   }
 }
 

@@ -253,20 +253,13 @@ OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
 // are the low bits of the sum.
 constexpr float kToInteger = 12582912.0f;  // 1.5 * 2^23
 
-// What is added for the low bits of the sum to be those of a code in memory.
-template <class Code>
-constexpr float to_code(int zero_byte) {
-  return kToInteger + static_cast<float>(zero_code<Code>(zero_byte));
-}
-
-// clip(round_half_even(v / scale), low, high) + shift: the bounds are
+// clip(round_half_even(v / scale), low, high) + kToInteger: the bounds are
 // integers, so clipping may come first. Dividing takes an order of magnitude
 // longer than multiplying, so it is done near ties only. `nan` is set if there
 // is one, and NaN is its sum.
 template <class V>
-OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
-                             bool& nan) {
-  const V magic = splat<V>(shift);
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
+  const V magic = splat<V>(kToInteger);
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;
   if (__builtin_expect(
@@ -280,9 +273,9 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
 // The same without the division, right where all are within g.sure of an
 // integer.
 template <class V>
-OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
+OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g,
                              LargestMagnitude<V>& off) {
-  const V magic = splat<V>(shift);
+  const V magic = splat<V>(kToInteger);
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;
   off.add(quotient - (sum - magic));
@@ -291,7 +284,7 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, float shift,
 template <class V>
 OCTET_INLINE V codes(V v, const Rounding<V>& g) {
   bool nan = false;  // passes through
-  return shifted_codes<V>(v, g, kToInteger, nan) - splat<V>(kToInteger);
+  return shifted_codes<V>(v, g, nan) - splat<V>(kToInteger);
 }
 
 // g where low < y < high, else 0.

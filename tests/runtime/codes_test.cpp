@@ -400,6 +400,42 @@ TEST_P(Codes, RoundAsADivisionDoes) {
   }
 }
 
+// Halves, to the even code, whatever byte code 0 is; once by evaluation, once
+// behind sums.
+TEST_P(Codes, RoundTiesToEvenOnEveryGrid) {
+  const NoGradGuard no_grad;
+  const auto ones = [](const Shape& shape) {
+    return on_grid(Tensor::full(shape, 0.5f));
+  };
+  for (int zero_point = 0; zero_point <= 255; ++zero_point) {
+    const Grid grid = codes_from(-zero_point, 255 - zero_point);
+    const std::string what = to_string(grid);
+    Tensor x({1, 5, 41, 3});
+    for (int64_t i = 0; i < x.size(); ++i) {
+      x.f32()[static_cast<size_t>(i)] =
+          0.25f * static_cast<float>(i - 2 * zero_point - 10);
+    }
+    const Tensor y = fake_quantize(Variable(x), grid).value();
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      const float code = std::nearbyint(
+          std::clamp(x.f32()[i] / 0.5f, static_cast<float>(grid.low),
+                     static_cast<float>(grid.high)));
+      ASSERT_EQ(y.f32()[i], code * 0.5f) << x.f32()[i] << what;
+    }
+    // Kernels of code 1 (0.5), which are halves of what they multiply.
+    const Variable codes = fake_quantize(Variable(x), grid);
+    const Tensor copied = depthwise_conv2d(codes, ones({1, 1, 3, 1})).value();
+    Tensor unit = Tensor::zeros({3, 3});
+    for (const size_t i : {0, 4, 8}) unit.f32()[i] = 0.5f;
+    const Tensor dense_copy =
+        dense(reshape(codes, {205, 3}), on_grid(unit)).value();
+    for (size_t i = 0; i < y.f32().size(); ++i) {
+      ASSERT_EQ(copied.f32()[i], 0.5f * y.f32()[i]) << x.f32()[i] << what;
+      ASSERT_EQ(dense_copy.f32()[i], 0.5f * y.f32()[i]) << x.f32()[i] << what;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, Codes,
                          testing::ValuesIn(supported_isas()),
                          [](const auto& test) {

@@ -80,6 +80,28 @@ TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
   }
 }
 
+// Sums that are halves of a scale, stored as codes behind them and as values.
+TEST_P(Programs, RoundTiesAsOpsDo) {
+  Tensor few({3, 3, 4, 24});
+  for (size_t i = 0; i < few.f32().size(); ++i) {
+    few.f32()[i] = 0.5f * static_cast<float>(static_cast<int>(i * 7 % 5) - 2);
+  }
+  const Variable w(few);
+  const Variable last = weight({3, 3, 24, 5}, 4);
+  for (int low = -255; low <= 0; low += 15) {
+    expect_same(
+        [=](const Variable& x) {
+          const Variable y =
+              conv2d(fake_quantize(x, grid(0.5f, low, low + 255)),
+                     fake_quantize(w, grid(0.5f)), {.pads = 1});
+          const Variable z = relu(y, 90);
+          return conv2d(fake_quantize(z, grid(0.5f, low, low + 255)),
+                        fake_quantize(last, channel_grid(5)));
+        },
+        {1, 6, 7, 4}, 1);
+  }
+}
+
 // Whichever of both the sums are that are complete last, and however the other
 // one was stored.
 TEST_P(Programs, AddWhatWasStored) {
