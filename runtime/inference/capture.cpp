@@ -214,8 +214,8 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
   const auto& [base, pads] = found->second;
   if (e.grid.empty()) return {base, pads};
   const Value v = at(graph_.values, base);
-  if (same_grid(v.grid, e.grid)) return {base, pads};
   const bool holds_zero = e.grid.low <= 0 && e.grid.high >= 0;
+  if (holds_zero && same_grid(v.grid, e.grid)) return {base, pads};
   if (!v.grid.empty() || !holds_zero) return {value, {}};
   const int pointwise = v.pointwise < 0 ? graph_.plain(base) : v.pointwise;
   return {graph_.evaluation(pointwise, v.shape, e.grid), pads};

@@ -29,7 +29,9 @@ class Conv2DKernels final : public LinearKernels {
                                  int zero_byte) const override {
     return pack_code_panels(codes, zero_byte, s.groups);
   }
-  bool multiplies_codes() const override { return words.possible; }
+  int64_t code_products() const override {
+    return words.possible ? s.weight_rows() : 0;
+  }
   std::vector<int64_t> layout() const override { return {s.groups}; }
 
   void forward(const Band& band, const Reader& x,

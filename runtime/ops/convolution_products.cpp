@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <utility>
 
 #include <octet/runtime/parallel.h>
@@ -86,8 +85,7 @@ Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel) {
 
 CodeGeometry::CodeGeometry(const ConvolutionGeometry& s) {
   const kernels::CodeTable& codes = kernels::table().codes;
-  possible = codes_fit(s.weight_rows()) &&
-             (s.groups == 1 || s.group_c() % codes.codes_per_word == 0);
+  possible = s.groups == 1 || s.group_c() % codes.codes_per_word == 0;
   pixel = codes.words(s.c);
   row = s.padded_width() * pixel;
   panel_rows = s.kh * s.kw * codes.words(s.group_c());
@@ -102,11 +100,6 @@ Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
   result.line = s.strides.h * words_a_row;
   for (int64_t& segment : result.segments) segment = segment / s.c * pixel;
   return result;
-}
-
-bool codes_fit(int64_t count) {
-  constexpr int64_t kLargestProduct = 255 * 128;
-  return count <= std::numeric_limits<int32_t>::max() / kLargestProduct;
 }
 
 std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,

@@ -19,9 +19,6 @@ kernels::Epilogue shifted(const kernels::Epilogue& e, kernels::GradientMask& m,
 /// of `groups` equal groups of the columns by itself.
 Tensor pack_panels(const Tensor& weight, int64_t groups = 1);
 
-/// Whether sums of so many products of codes fit in 32 bits, whatever they are.
-bool codes_fit(int64_t count);
-
 /// Of a padded image whose rows and pixels are so many floats apart.
 Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel);
 
@@ -30,7 +27,7 @@ struct CodeGeometry {
   explicit CodeGeometry(const ConvolutionGeometry& s);
   Windows windows_of(const ConvolutionGeometry& s, int64_t words_a_row) const;
 
-  bool possible;       // groups are whole words, and sums fit
+  bool possible;       // groups are whole words
   int64_t pixel;       // words of one
   int64_t row;         // and of a padded row
   int64_t panel_rows;  // words of weights of one output channel

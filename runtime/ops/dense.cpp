@@ -37,7 +37,7 @@ class DenseKernels final : public LinearKernels {
                                  int zero_byte) const override {
     return pack_code_panels(codes, zero_byte);
   }
-  bool multiplies_codes() const override { return codes_fit(depth); }
+  int64_t code_products() const override { return depth; }
   std::vector<int64_t> layout() const override { return {1}; }
 
   void forward(const Band& band, const Reader& x,

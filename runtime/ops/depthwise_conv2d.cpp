@@ -56,7 +56,6 @@ struct DepthwiseCodes {
     lines_packed = s.strides.h == 1 && s.dilation.h == 1 && s.oh > 1 ? 2 : 1;
     groups = codes.words(s.kh + lines_packed - 1);
     possible =
-        codes_fit(s.kh * s.kw) &&
         groups * codes.codes_per_word <= kernels::CodeDepthwise::kMostLines &&
         (kernels::CodeDepthwise::kCols - 1) * s.strides.w +
                 (s.kw - 1) * s.dilation.w <
@@ -100,8 +99,8 @@ class DepthwiseKernels final : public LinearKernels {
     return result;
   }
 
-  bool multiplies_codes() const override {
-    return multiplier == 1 && codes.possible;
+  int64_t code_products() const override {
+    return multiplier == 1 && codes.possible ? s.kh * s.kw : 0;
   }
   std::vector<int64_t> layout() const override { return {codes.lines_packed}; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,14 @@ int64_t gradient_chunks(int64_t blocks, int64_t weights) {
   return std::clamp<int64_t>(blocks, 1, most);
 }
 
+// Whether there are products of codes, and sums of so many fit in 32 bits. What
+// is added on the way may wrap around.
+bool sums_fit(int64_t products, const Grid& grid) {
+  const int64_t largest = int64_t{128} * std::max({-grid.low, grid.high, 1});
+  return products > 0 &&
+         products <= std::numeric_limits<int32_t>::max() / largest;
+}
+
 // A gradient that is summed in chunks: the first in its own place, those of the
 // others until they are added to it.
 struct ChunkSums {
@@ -41,7 +50,8 @@ struct ChunkSums {
     return chunk == 0 ? total.f32().data()
                       : others.f32().data() + (chunk - 1) * total.size();
   }
-  void add_up() {
+  // The gradient, complete; the others are gone.
+  Tensor add_up() {
     float* to = total.f32().data();
     const float* from = std::as_const(others).f32().data();
     const int64_t size = total.size();
@@ -51,6 +61,8 @@ struct ChunkSums {
                                     last - first);
       }
     });
+    others = {};
+    return std::move(total);
   }
 
   Tensor total, others;
@@ -177,10 +189,7 @@ void LinearNode::backward(Engine& engine) {
   });
   if (x != nullptr) engine.close(x, sink);
   if (w == nullptr) return;
-  if (sums) {
-    sums->add_up();
-    dw = sums->total;
-  }
+  if (sums) dw = sums->add_up();
   engine.deliver(w, autograd::plain_gradient(dw));
 }
 
@@ -197,7 +206,7 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
   node->value = Tensor(k.output);
   Factor factor = Factor::values;
   if (on_activation_grid(input) && on_weight_grid(weight, k.axis)) {
-    factor = k.multiplies_codes() && !autograd::float_codes()
+    factor = sums_fit(k.code_products(), input.grid) && !autograd::float_codes()
                  ? Factor::codes
                  : Factor::float_codes;
   }

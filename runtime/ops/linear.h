@@ -52,8 +52,9 @@ class LinearKernels {
                                          int /*zero_byte*/) const {
     return {};
   }
-  /// Whether pack_codes() and forward_codes() are there.
-  virtual bool multiplies_codes() const { return false; }
+  /// Of how many products of codes a sum is; 0: there are no pack_codes() and
+  /// forward_codes().
+  virtual int64_t code_products() const { return 0; }
   /// Ops with equal layouts pack() a weight to the same bits.
   virtual std::vector<int64_t> layout() const { return {}; }
 

@@ -257,6 +257,9 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
     return is_this(p) ||
            (p.table == table && p.layout == layout && other_factor);
   });
+  // Nor does it read one weight on many grids.
+  constexpr size_t kMost = 8;
+  if (leaf->packed.size() >= kMost) leaf->packed.erase(leaf->packed.begin());
   leaf->packed.push_back(entry);
   return fresh;
 }

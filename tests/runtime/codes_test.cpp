@@ -242,11 +242,12 @@ TEST_P(Codes, DoNotSaturate) {
 }
 
 TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
-  constexpr int64_t kDepth = 2001;
-  Tensor x = Tensor::full({1, kDepth}, 63.5f);
-  Tensor w = Tensor::full({kDepth, 2}, 63.5f);
-  const Tensor y = dense(on_grid(x), on_grid(w)).value();
-  EXPECT_EQ(y.f32()[1], static_cast<float>(127 * 127 * kDepth) * 0.25f);
+  for (const int64_t depth : {2'001, 100'001}) {
+    const Tensor x = Tensor::full({1, depth}, 63.5f);
+    const Tensor w = Tensor::full({depth, 2}, 63.5f);
+    const Tensor y = dense(on_grid(x), on_grid(w)).value();
+    EXPECT_EQ(y.f32()[1], static_cast<float>(127 * 127 * depth) * 0.25f);
+  }
 }
 
 TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {

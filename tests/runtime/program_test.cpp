@@ -67,6 +67,31 @@ TEST_P(Programs, StorePaddingWhereItIsRead) {
   EXPECT_THAT(calls, testing::ElementsAre(0, 2, 0, 0, 0, 0, 0));
 }
 
+// Zeros are no codes of a grid without zero: Q makes others of them.
+TEST_P(Programs, RoundZerosAroundImages) {
+  const Variable first = weight({1, 1, 3, 18});
+  const Variable second = weight({3, 3, 18, 4}, 4);
+  const Net quantized = [=](const Variable& v) {
+    return fake_quantize(conv2d(v, first), grid(0.05f, 5, 200));
+  };
+  const Net padded = [](const Variable& v) { return pad2d(v, Pads(1)); };
+  const Net last = [=](const Variable& v) {
+    return conv2d(fake_quantize(v, grid(0.05f, 5, 200)), second);
+  };
+  const NoGradGuard no_grad;
+  ProgramCapture capture;
+  const Variable x = capture.input({1, 6, 7, 3});
+  Variable y = call(capture, "quantized", x, quantized);
+  y = call(capture, "padded", y, padded);
+  y = call(capture, "last", y, last);
+  const Program program = capture.finish({&y, 1});
+  const Tensor images = noise({5, 6, 7, 3});
+  const Variable expected = last(padded(quantized(Variable(images))));
+  Tensor got(expected.shape());
+  ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+  EXPECT_EQ(bits(got), bits(expected));
+}
+
 // Sequences are images of one row: what follows is fused, bytes stay between
 // quantized ops, and zeros around a sequence are part of where it is stored.
 TEST_P(Programs, CallWhatTheyCannotSeeInto) {
