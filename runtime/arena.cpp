@@ -13,6 +13,9 @@
 #include <malloc.h>
 #endif
 
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
 #include <octet/runtime/memory.h>
 
 #include "region_heap.h"
@@ -49,7 +52,7 @@ int64_t size_class(int64_t bytes) {
 
 void free_buffer(Buffer* buffer) noexcept {
   if (of_heap(buffer->capacity)) {
-    heap().give(buffer->data, buffer->capacity);
+    heap().give(buffer->data);
   } else {
     std::free(buffer->data);
   }
@@ -190,12 +193,16 @@ Buffer* take(int64_t bytes) {
     return buffer;
   }
   auto buffer = std::make_unique<Buffer>();
+  free_idle(kMostIdle);
   if (large) {
     buffer->data = heap().take(capacity);
   } else {
-    free_idle(kMostIdle);
     ++system_count;
     buffer->data = system_allocate(capacity);
+    if (buffer->data == nullptr) {
+      throw ValueError(
+          fmt::format("memory: expected {} bytes to be available", bytes));
+    }
   }
   buffer->capacity = capacity;
   buffer->references = 1;

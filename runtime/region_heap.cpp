@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -16,19 +18,18 @@ namespace {
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// The system is not asked for more while more than this is free in pieces that
-// are too small.
-constexpr int64_t kMostFree = int64_t{1} << 30;
-
-// Pages that nobody has written take no memory: regions may be larger than what
-// is asked for, and the fewer there are, the more blocks can join.
+// Pages that nobody has written take no memory, only addresses: regions may be
+// larger than what is asked for, and the fewer there are, the more can join.
 constexpr int64_t kSmallestRegion = int64_t{64} << 20;
+constexpr int64_t kLargestRoom = int64_t{1} << 30;
 
 int64_t rounded_up(int64_t bytes, int64_t multiple) {
   return (bytes + multiple - 1) / multiple * multiple;
 }
 
-char* allocate(int64_t bytes) noexcept {
+}  // namespace
+
+char* system_allocate(int64_t bytes) noexcept {
   const int64_t align = bytes >= kHugePage ? kHugePage : 64;
   const int64_t room = rounded_up(bytes, align);
   void* memory =
@@ -41,33 +42,30 @@ char* allocate(int64_t bytes) noexcept {
   return static_cast<char*>(memory);
 }
 
-}  // namespace
-
-char* system_allocate(int64_t bytes) {
-  char* memory = allocate(bytes);
-  if (memory == nullptr) {
-    throw ValueError(
-        fmt::format("memory: expected {} bytes to be available", bytes));
-  }
-  return memory;
-}
-
 char* RegionHeap::take(int64_t bytes) {
   const int64_t size = rounded_up(bytes, kPage);
   const std::lock_guard lock(mutex_);
   if (char* block = fit(size)) return block;
-  if (free_ > kMostFree) trim_locked();
-  add_region(size);
-  return fit(size);
+  // As much may be free in pieces that are too small: whoever grows gives them
+  // back first.
+  if (free_ >= size) trim_locked();
+  const int64_t room = std::clamp(size_ / 4, kSmallestRegion, kLargestRoom);
+  for (const int64_t region : {std::max(size, room), size}) {
+    if (add_region(rounded_up(region, kHugePage))) return fit(size);
+  }
+  throw ValueError(
+      fmt::format("memory: expected {} bytes to be available", bytes));
 }
 
 char* RegionHeap::fit(int64_t bytes) {
   for (Region& region : regions_) {
-    for (auto at = region.free.begin(); at != region.free.end(); ++at) {
-      const auto [offset, size] = *at;
-      if (size < bytes) continue;
-      region.free.erase(at);
-      if (size > bytes) region.free.emplace(offset + bytes, size - bytes);
+    for (auto& [offset, block] : region.blocks) {
+      if (!block.free || block.size < bytes) continue;
+      if (block.size > bytes) {
+        region.blocks.emplace(offset + bytes, Block{block.size - bytes, true});
+        block.size = bytes;
+      }
+      block.free = false;
       free_ -= bytes;
       return region.base + offset;
     }
@@ -75,41 +73,38 @@ char* RegionHeap::fit(int64_t bytes) {
   return nullptr;
 }
 
-void RegionHeap::add_region(int64_t bytes) {
-  int64_t size =
-      rounded_up(std::max({bytes, kSmallestRegion, size_}), kHugePage);
-  char* base = allocate(size);
-  if (base == nullptr) {  // no more than what is needed, then
-    size = rounded_up(bytes, kHugePage);
-    base = system_allocate(size);
-  }
-  regions_.push_back({base, size, {{0, size}}});
-  size_ += size;
-  free_ += size;
+// False if the system has no memory left.
+bool RegionHeap::add_region(int64_t bytes) {
+  Region region{nullptr, bytes, {{0, Block{bytes, true}}}};
+  regions_.reserve(regions_.size() + 1);
+  region.base = system_allocate(bytes);
+  if (region.base == nullptr) return false;
+  regions_.push_back(std::move(region));
+  size_ += bytes;
+  free_ += bytes;
   ++taken_;
+  return true;
 }
 
-void RegionHeap::give(char* block, int64_t bytes) noexcept {
-  int64_t size = rounded_up(bytes, kPage);
+// Allocates nothing.
+void RegionHeap::give(char* memory) noexcept {
   const std::lock_guard lock(mutex_);
   const auto region = std::ranges::find_if(regions_, [&](const Region& r) {
-    return r.base <= block && block < r.base + r.size;
+    return r.base <= memory && memory < r.base + r.size;
   });
-  free_ += size;
-  int64_t offset = block - region->base;
-  auto next = region->free.lower_bound(offset);
-  if (next != region->free.end() && next->first == offset + size) {
-    size += next->second;
-    next = region->free.erase(next);
-  }
-  if (next != region->free.begin()) {
-    const auto before = std::prev(next);
-    if (before->first + before->second == offset) {
-      before->second += size;
-      return;
-    }
-  }
-  region->free.emplace_hint(next, offset, size);
+  auto& blocks = region->blocks;
+  const auto block = blocks.find(memory - region->base);
+  block->second.free = true;
+  free_ += block->second.size;
+  const auto join = [&](auto first, auto second) {
+    first->second.size += second->second.size;
+    blocks.erase(second);
+  };
+  const auto next = std::next(block);
+  if (next != blocks.end() && next->second.free) join(block, next);
+  if (block == blocks.begin()) return;
+  const auto before = std::prev(block);
+  if (before->second.free) join(before, block);
 }
 
 void RegionHeap::trim() noexcept {
@@ -127,8 +122,10 @@ void RegionHeap::trim_locked() noexcept {
   });
 #ifdef __linux__
   for (const Region& region : regions_) {
-    for (const auto& [offset, size] : region.free) {
-      madvise(region.base + offset, static_cast<size_t>(size), MADV_DONTNEED);
+    for (const auto& [offset, block] : region.blocks) {
+      if (!block.free) continue;
+      madvise(region.base + offset, static_cast<size_t>(block.size),
+              MADV_DONTNEED);
     }
   }
 #endif

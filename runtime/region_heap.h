@@ -17,24 +17,28 @@ class RegionHeap {
   /// The lowest place of the first region with room. Throws: ValueError if the
   /// system has no memory left.
   char* take(int64_t bytes);
-  /// Of a block from take(), its size as it was asked for.
-  void give(char* block, int64_t bytes) noexcept;
+  /// Of a block from take().
+  void give(char* block) noexcept;
   /// Gives the memory of all that is free back to the system.
   void trim() noexcept;
   /// Regions asked of the system so far.
   int64_t regions_taken() const;
 
  private:
+  struct Block {
+    int64_t size;
+    bool free;
+  };
   struct Region {
     char* base;
     int64_t size;
-    std::map<int64_t, int64_t> free;  // sizes by offset; no two are neighbours
+    std::map<int64_t, Block> blocks;  // by offset, one after another
     bool all_free() const {
-      return free.size() == 1 && free.begin()->second == size;
+      return blocks.size() == 1 && blocks.begin()->second.free;
     }
   };
   char* fit(int64_t bytes);
-  void add_region(int64_t bytes);
+  bool add_region(int64_t bytes);
   void trim_locked() noexcept;
 
   mutable std::mutex mutex_;
@@ -43,8 +47,8 @@ class RegionHeap {
   int64_t taken_ = 0;
 };
 
-/// Bytes of the system at that alignment, in huge pages where they are worth
-/// it; free them by std::free(). Throws: ValueError if there are none left.
-char* system_allocate(int64_t bytes);
+/// Bytes of the system, in huge pages where they are worth it, or null; free
+/// them by std::free().
+char* system_allocate(int64_t bytes) noexcept;
 
 }  // namespace octet::arena
