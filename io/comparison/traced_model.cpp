@@ -52,30 +52,40 @@ std::string plain_name(std::string_view name) {
   return std::string(plain);
 }
 
+std::optional<CodeGrid> grid_by(const LintGraph& graph,
+                                const onnx::NodeProto& quantize) {
+  const auto scale = graph.scales(quantize);
+  if (!scale || scale->size() != 1) return std::nullopt;
+  CodeGrid grid{.scale = static_cast<float>(scale->front())};
+  if (quantize.input_size() > 2 && !quantize.input(2).empty()) {
+    const auto zero = graph.numbers(quantize.input(2));
+    if (!zero || zero->size() != 1) return std::nullopt;
+    grid.zero_point = static_cast<float>(zero->front());
+  }
+  const int32_t type = graph.view().element_type(quantize.output(0));
+  if (type == onnx::TensorProto::UINT8) {
+    grid.lowest = 0;
+    grid.highest = 255;
+  } else if (type != onnx::TensorProto::INT8) {
+    return std::nullopt;
+  }
+  return grid;
+}
+
 /// A grid that a value is rounded to where others read it.
 std::optional<CodeGrid> grid_of(const LintGraph& graph,
                                 const std::string& value) {
-  for (const auto* quantize : graph.quantizers_of(value)) {
-    const auto scale = graph.scales(*quantize);
-    if (!scale || scale->size() != 1) continue;
-    CodeGrid grid{.scale = static_cast<float>(scale->front())};
-    if (quantize->input_size() > 2 && !quantize->input(2).empty()) {
-      const auto zero = graph.numbers(quantize->input(2));
-      if (!zero || zero->size() != 1) continue;
-      grid.zero_point = static_cast<float>(zero->front());
-    }
-    const int32_t type = graph.view().element_type(quantize->output(0));
-    if (type == onnx::TensorProto::UINT8) {
-      grid.lowest = 0;
-      grid.highest = 255;
-    } else if (type != onnx::TensorProto::INT8) {
-      continue;
-    }
-    grid.rectifies =
-        grid.zero_point == grid.lowest && graph.is_quantized(value);
-    return grid;
+  std::optional<CodeGrid> grid;
+  bool only = !graph.is_output(value);  // this grid reads it
+  const auto& readers = graph.view().readers(value);
+  for (const onnx::NodeProto* reader : readers) {
+    const auto by =
+        is_quantize(*reader) ? grid_by(graph, *reader) : std::nullopt;
+    if (!grid) grid = by;
+    only = only && by && *by == *grid;
   }
-  return std::nullopt;
+  if (grid) grid->rectifies = only && grid->zero_point == grid->lowest;
+  return grid;
 }
 
 Shape open_shape_of(const OnnxTensorInfo& input) {

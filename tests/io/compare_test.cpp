@@ -178,6 +178,22 @@ TEST(Compare, CodesFromZeroOnAreComparedBehindTheirReLU) {
   };
   EXPECT_EQ(noise(file("Relu", 0.1f), file("Identity", 0.1f)), 0);
   EXPECT_GT(noise(file("Relu", 0.1f), file("Abs", 0.1f)), 0);
+  // Another reader sees what is below zero.
+  const auto read_twice = [](const std::string& function) {
+    onnx::ModelProto model = graph_model(
+        "(float[N,4] x) => (float[N,4] y)",
+        "r = " + function +
+            " (x)\n q = QuantizeLinear (r, s, z)\n"
+            "d = DequantizeLinear (q, s, z)\n e = Neg (r)\n y = Add (d, e)");
+    auto& graph = *model.mutable_graph();
+    *graph.add_initializer() = float_tensor("s", {}, {0.1f});
+    auto& zero = *graph.add_initializer();
+    zero.set_name("z");
+    zero.set_data_type(onnx::TensorProto::UINT8);
+    zero.add_int32_data(0);
+    return TracedModel::from_onnx_bytes(model.SerializeAsString());
+  };
+  EXPECT_GT(noise(read_twice("Relu"), read_twice("Identity")), 0);
   // Codes that end at 6 stand for a ReLU6.
   EXPECT_EQ(noise(file("Relu", 6.0f / 255), file("Identity", 6.0f / 255)), 0);
   EXPECT_LT(value_of(compare_models(file("Relu", 6.0f / 255),

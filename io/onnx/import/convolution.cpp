@@ -52,10 +52,9 @@ bool share_scales(Weight& weight, int64_t channels) {
 
 void check_scales_axis(const Conversion& c, Weight& weight, int64_t axis) {
   if (weight.grid && weight.grid->per_channel && weight.grid->axis != axis) {
-    c.drop_codes(weight,
-                 fmt::format("expected the scales of the weight on axis {}, "
-                             "got {}",
-                             axis, weight.grid->axis));
+    c.drop_codes(weight, fmt::format("its scales are on axis {}, those of a "
+                                     "layer on axis {}",
+                                     weight.grid->axis, axis));
   }
 }
 

@@ -13,7 +13,7 @@ namespace {
 void multiply_by(const Conversion& c, Weight& weight, float factor) {
   if (factor == 1) return;
   if (weight.grid) {
-    c.drop_codes(weight, "alpha: expected 1 with a quantized weight");
+    c.drop_codes(weight, "it is multiplied by an alpha other than 1");
   }
   weight.value = weight.value.clone();
   for (float& v : weight.value.f32()) v *= factor;
@@ -29,10 +29,9 @@ void check_kernel(const Conversion& c, Weight& kernel, int64_t in,
   }
   if (kernel.grid && kernel.grid->per_channel &&
       kernel.grid->axis != outputs_axis) {
-    c.drop_codes(kernel,
-                 fmt::format("expected the scales of the weight on axis {}, "
-                             "that of its outputs, got {}",
-                             outputs_axis, kernel.grid->axis));
+    c.drop_codes(kernel, fmt::format("its scales are on axis {}, those of a "
+                                     "layer on axis {}, that of its outputs",
+                                     kernel.grid->axis, outputs_axis));
   }
 }
 

@@ -216,10 +216,9 @@ void Importer::warn_of_floats() const {
       without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
   warn(fmt::format(
-      "ONNX model: {} quantized weight{} kept as floats, in which the device "
-      "runs their layers, too:\n  {}\n{}",
-      count, count == 1 ? " is" : "s are", fmt::join(lines, "\n  "),
-      kDropHint));
+      "ONNX model: quantized weights that stay floats, in which a device runs "
+      "their layers, too: {}\n  {}\n{}",
+      count, fmt::join(lines, "\n  "), kDropHint));
 }
 
 OnnxImport Importer::run() {

@@ -88,13 +88,12 @@ std::optional<WeightGrid> weight_grid(const ImportGraph& graph,
   const Shape& shape = codes.shape();
   const Tensor zero_point = zero_point_of(graph, node, codes.dtype());
   if (zero_point.empty() || !is_symmetric(zero_point)) {
-    no_grid =
-        "expected zero points of 0 (128 of uint8) for a weight, got others";
+    no_grid = "its zero points are not 0 (128 of uint8)";
     return {};
   }
   const Tensor& scale = graph.constant(node.input(1))->value;
   if (scale.size() > 1 && scale.shape().rank() != 1) {
-    no_grid = "expected one scale for a weight, or one a channel, got blocks";
+    no_grid = "its scales are of blocks";
     return {};
   }
   WeightGrid grid;

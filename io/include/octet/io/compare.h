@@ -31,6 +31,8 @@ struct CodeGrid {
   /// quantizer may have left out a ReLU in front, so values are compared behind
   /// one (behind ReLU6, where the codes end at 6).
   bool rectifies = false;
+
+  bool operator==(const CodeGrid&) const = default;
 };
 
 /// A value on the way from the input to the outputs.
