@@ -42,6 +42,10 @@ char* system_allocate(int64_t bytes) noexcept {
   return static_cast<char*>(memory);
 }
 
+RegionHeap::~RegionHeap() {
+  for (const Region& region : regions_) std::free(region.base);
+}
+
 char* RegionHeap::take(int64_t bytes) {
   const int64_t size = rounded_up(bytes, kPage);
   const std::lock_guard lock(mutex_);

@@ -14,6 +14,12 @@ class RegionHeap {
   /// Blocks begin at multiples of it, and are as long as multiples of it.
   static constexpr int64_t kPage = 4096;
 
+  RegionHeap() = default;
+  /// REQUIRES: nobody uses a block any more.
+  ~RegionHeap();
+  RegionHeap(const RegionHeap&) = delete;
+  RegionHeap& operator=(const RegionHeap&) = delete;
+
   /// The lowest place of the first region with room. Throws: ValueError if the
   /// system has no memory left.
   char* take(int64_t bytes);
