@@ -50,7 +50,8 @@ void run_steps(benchmark::State& state, Model model) {
       if (p.trainable) parameters.push_back(p.variable);
     }
   }
-  train::Optimizer optimizer = train::SGD({.learning_rate = 1e-4f});
+  train::Optimizer optimizer =
+      train::SGD({.learning_rate = 1e-4f, .momentum = 0.9f});
   optimizer.attach(parameters);
   for (auto _ : state) {
     softmax_cross_entropy(model(x, Mode::training), labels).backward();

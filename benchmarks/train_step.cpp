@@ -30,7 +30,8 @@ void run(const Arguments& a) {
   for (const Parameter& p : model.parameters()) {
     if (p.trainable) trained.push_back(p.variable);
   }
-  train::Optimizer optimizer = train::SGD({.learning_rate = 1e-4f});
+  train::Optimizer optimizer =
+      train::SGD({.learning_rate = 1e-4f, .momentum = 0.9f});
   optimizer.attach(trained);
   std::optional<FloatCodesGuard> floats;
   if (a.mode == "qat_float") floats.emplace();

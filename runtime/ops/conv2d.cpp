@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <iterator>
+
 #include <octet/runtime/ops.h>
+#include <octet/runtime/parallel.h>
 
 #include "../arena.h"
 #include "convolution_products.h"
@@ -8,6 +12,8 @@
 namespace octet {
 namespace {
 
+using autograd::Expression;
+using autograd::Form;
 using autograd::Reader;
 
 class Conv2DKernels final : public LinearKernels {
@@ -74,6 +80,37 @@ class Conv2DKernels final : public LinearKernels {
     convolve_codes(s, words, at, x, outputs, panels, y);
   }
 
+  // Large weights of small images: the rows of the weight are cut, not the
+  // images. Every part of the gradient then stays in a cache, and is there
+  // once.
+  Tensor weight_gradient(const Expression& x,
+                         const Expression& dy) const override {
+    if (!has_large_weights()) return {};
+    Tensor images({s.n, s.padded_size()}), gradients({s.n, s.dy_size()});
+    Tensor dw = Tensor::zeros({s.weight_rows(), s.k});
+    float* const padded = images.f32().data();
+    float* const dys = gradients.f32().data();
+    float* const to = dw.f32().data();
+    const Reader x_reader(x, Form::real), dy_reader(dy, Form::real);
+    parallel_for(s.n, [&](int64_t i) {
+      x_reader.read(i, s.padding, padded + i * s.padded_size());
+      dy_reader.read(i, s.dy_padding, dys + i * s.dy_size());
+    });
+    constexpr int64_t kRows = 112;
+    const int64_t parts = (s.steps + kRows - 1) / kRows;
+    parallel_for(std::ssize(s.segments) * parts, [&](int64_t task) {
+      const int64_t first = task % parts * kRows;
+      const WindowRows rows{task / parts, first,
+                            std::min(first + kRows, s.steps)};
+      for (int64_t i = 0; i < s.n; ++i) {
+        add_weight_gradient(s, rows, padded + i * s.padded_size(),
+                            dys + i * s.dy_size() + s.dy_start(), s.dy_width(),
+                            to);
+      }
+    });
+    return dw;
+  }
+
   void backward(const BlockGradient& g) const override {
     float* dy = arena::scratch(0, s.dy_size());
     g.dy.read(g.block, s.dy_padding, dy);
@@ -86,6 +123,14 @@ class Conv2DKernels final : public LinearKernels {
   }
 
  private:
+  // What of the images is in memory at once is less than other sums of weights
+  // would be.
+  bool has_large_weights() const {
+    const int64_t weights = s.weight_rows() * s.k;
+    return weights >= kLargeWeights &&
+           s.n * (s.padded_size() + s.dy_size()) <= 3 * weights;
+  }
+
   Outputs all(const Band& band) const {
     return {band.last - band.first, s.ow, 0, s.k};
   }

@@ -266,12 +266,11 @@ void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
   }
 }
 
-void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
-                         const float* dy, int64_t dy_width, float* dw) {
-  kernels::WeightGradient g;
-  g.segments = s.segments.data();
-  g.segment_count = static_cast<int64_t>(s.segments.size());
-  g.steps = s.steps;
+namespace {
+
+void add_gradients(const ConvolutionGeometry& s, kernels::WeightGradient g,
+                   const float* padded, const float* dy, int64_t dy_width,
+                   float* dw) {
   g.pixel = s.strides.w * s.c;
   g.line = s.strides.h * s.padded_width() * s.c;
   g.dz_pixel = s.k;
@@ -286,6 +285,28 @@ void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
     g.out = dw + group * s.group_k();
     kernels::table().weight_gradient(g);
   }
+}
+
+}  // namespace
+
+void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
+                         const float* dy, int64_t dy_width, float* dw) {
+  add_gradients(s,
+                {.segments = s.segments.data(),
+                 .segment_count = static_cast<int64_t>(s.segments.size()),
+                 .steps = s.steps},
+                padded, dy, dy_width, dw);
+}
+
+void add_weight_gradient(const ConvolutionGeometry& s, const WindowRows& rows,
+                         const float* padded, const float* dy, int64_t dy_width,
+                         float* dw) {
+  add_gradients(s,
+                {.segments = s.segments.data() + rows.segment,
+                 .segment_count = 1,
+                 .steps = rows.last - rows.first},
+                padded + rows.first, dy, dy_width,
+                dw + (rows.segment * s.steps + rows.first) * s.k);
 }
 
 }  // namespace octet

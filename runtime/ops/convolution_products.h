@@ -65,6 +65,13 @@ void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
 /// `dy_width` pixels apart.
 void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
                          const float* dy, int64_t dy_width, float* dw);
+/// The same for rows [first, last) of one segment of the windows.
+struct WindowRows {
+  int64_t segment, first, last;
+};
+void add_weight_gradient(const ConvolutionGeometry& s, const WindowRows& rows,
+                         const float* padded, const float* dy, int64_t dy_width,
+                         float* dw);
 
 /// A convolution with a window for each of c channels and `multiplier`
 /// outputs of each.

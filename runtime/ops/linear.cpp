@@ -28,7 +28,7 @@ using autograd::Reader;
 // Weights' gradients are summed in so many partial copies, which are added in
 // order. Large weights get fewer, to bound the memory.
 int64_t gradient_chunks(int64_t blocks, int64_t weights) {
-  const int64_t most = weights > (int64_t{1} << 18) ? 4 : 16;
+  const int64_t most = weights > kLargeWeights ? 4 : 16;
   return std::clamp<int64_t>(blocks, 1, most);
 }
 
@@ -189,7 +189,7 @@ void LinearNode::backward(Engine& engine) {
   });
   if (x != nullptr) engine.close(x, sink);
   if (w == nullptr) return;
-  if (sums) dw = sums->add_up();
+  dw = sums ? sums->add_up() : dw.reshaped(w->shape);
   engine.deliver(w, autograd::plain_gradient(dw));
 }
 

@@ -12,6 +12,9 @@
 
 namespace octet {
 
+/// So many weights that partial sums of their gradient are worth avoiding.
+inline constexpr int64_t kLargeWeights = int64_t{1} << 18;
+
 /// What is computed at a time: rows [first, last) of a block of the output.
 struct Band {
   int64_t block, first, last;
@@ -105,8 +108,8 @@ class LinearKernels {
     float* dw;                          // is added to; null: not wanted
   };
   virtual void backward(const BlockGradient& gradient) const = 0;
-  /// The weight's gradient where it is one sum over all blocks; empty where
-  /// backward() adds it up.
+  /// The weight's gradient where it is one sum over all blocks, in the weight's
+  /// order; empty where backward() adds it up.
   virtual Tensor weight_gradient(const autograd::Expression& /*x*/,
                                  const autograd::Expression& /*dy*/) const {
     return {};

@@ -299,5 +299,62 @@ TEST(Convolutions, RefuseSizesThatOverflow) {
               HasSubstr("conv2d: expected padded images that fit in memory"));
 }
 
+// Of many weights it is summed row by row of the weight over all images.
+TEST(Convolutions, GradientsOfLargeWeightsAreSumsOverAllImages) {
+  struct Case {
+    Shape x, w;
+    WindowOptions options;
+    int64_t groups;
+  };
+  const Case cases[] = {
+      {{3, 5, 4, 130},
+       {3, 3, 130, 240},
+       {.strides{1, 2}, .pads{1, 0, 2, 1}},
+       1},
+      {{2, 6, 5, 260}, {3, 2, 130, 350}, {.dilation{2, 1}, .pads = 1}, 2},
+      {{1, 3, 2, 600}, {1, 1, 600, 450}, {}, 1},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.w.to_string());
+    ASSERT_GE(c.w.size(), 1 << 18);
+    const Tensor x = noise(c.x, 1);
+    const Variable w(noise(c.w, 2), true);
+    const Variable y = conv2d(Variable(x, true), w, c.options, c.groups);
+    const Tensor g = noise(y.shape(), 3);
+    sum(multiply(y, Variable(g))).backward();
+    const int64_t k = c.w[3] / c.groups;
+    int64_t at = 0;
+    for (int64_t a = 0; a < c.w[0]; ++a)
+      for (int64_t b = 0; b < c.w[1]; ++b)
+        for (int64_t i = 0; i < c.w[2]; ++i)
+          for (int64_t q = 0; q < c.w[3]; ++q, ++at) {
+            if (at % 37 != 0) continue;
+            const int64_t channel = q / k * c.w[2] + i;
+            double expected = 0;
+            for (int64_t n = 0; n < c.x[0]; ++n)
+              for (int64_t h = 0; h < y.shape()[1]; ++h)
+                for (int64_t v = 0; v < y.shape()[2]; ++v) {
+                  const int64_t row = h * c.options.strides.h +
+                                      a * c.options.dilation.h -
+                                      c.options.pads.top;
+                  const int64_t col = v * c.options.strides.w +
+                                      b * c.options.dilation.w -
+                                      c.options.pads.left;
+                  if (row < 0 || row >= c.x[1] || col < 0 || col >= c.x[2]) {
+                    continue;
+                  }
+                  const int64_t from =
+                      ((n * c.x[1] + row) * c.x[2] + col) * c.x[3] + channel;
+                  const int64_t to =
+                      ((n * y.shape()[1] + h) * y.shape()[2] + v) * c.w[3] + q;
+                  expected += double{x.f32()[static_cast<size_t>(from)]} *
+                              double{g.f32()[static_cast<size_t>(to)]};
+                }
+            ASSERT_NEAR(w.grad().f32()[static_cast<size_t>(at)], expected, 1e-4)
+                << at;
+          }
+  }
+}
+
 }  // namespace
 }  // namespace octet
