@@ -171,6 +171,7 @@ void LinearNode::backward(Engine& engine) {
     chunks = gradient_chunks(kernels->blocks, w->shape.size());
     sums.emplace(w->shape, chunks);
   }
+  if (x == nullptr && !sums) chunks = 0;  // nothing is left to be done
   parallel_for(chunks, [&](int64_t chunk) {
     float* const own = sums ? sums->of(chunk) : nullptr;
     if (own != nullptr) std::fill_n(own, w->shape.size(), 0.0f);
