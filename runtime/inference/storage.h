@@ -18,7 +18,7 @@ struct Storage {
   kernels::Stored form = kernels::Stored::values;
   Pads pads{};
   bool tensor = false;
-  int zero_byte = 0;  // of code 0, where codes are bytes
+  int zero_byte = 128;  // of code 0, where codes are bytes
 
   Shape shape;  // [1, ...]
   int64_t h = 0, w = 0, c = 0;
