@@ -33,7 +33,7 @@ constexpr bool kCaching = true;
 std::atomic<int64_t> system_count{0};
 
 // Larger buffers are blocks of the heap.
-constexpr int64_t kLargestOfLists = int64_t{2} << 20;
+constexpr int64_t kLargestOfLists = int64_t{1} << 18;
 // Never destroyed, since tensors may outlive statics.
 RegionHeap& heap() {
   static RegionHeap* const instance = new RegionHeap;

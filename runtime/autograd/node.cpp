@@ -44,6 +44,10 @@ Node::~Node() {
   dying = nullptr;
 }
 
+void Node::let_go() {
+  if (--variables_ == 0 && !inputs.empty()) value = {};
+}
+
 void Node::depend_on(const NodePtr& input) {
   if (!grad_enabled() || input == nullptr || !input->needs_grad) return;
   inputs.push_back(input);

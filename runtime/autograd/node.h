@@ -66,6 +66,11 @@ struct Node : std::enable_shared_from_this<Node> {
   virtual void backward(Engine& engine);
   /// Drops what only backward needs, and pointers to inputs.
   virtual void release() {}
+  /// Counts the Variables of this node. When the last of them goes, only the
+  /// tape holds the node on, which does not read its value: rules keep the
+  /// tensors that they read themselves.
+  void hold() { ++variables_; }
+  void let_go();
 
   const uint64_t id;
   std::string op;
@@ -76,6 +81,9 @@ struct Node : std::enable_shared_from_this<Node> {
   Arrivals arrivals;  // during backward; of a leaf the engine has them
   Tensor value;
   std::weak_ptr<Node> quantized;  // what fake_quantize() made of it last
+
+ private:
+  std::atomic<int> variables_ = 0;
 };
 
 /// What a linear op multiplies.

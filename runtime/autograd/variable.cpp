@@ -49,6 +49,17 @@ Variable::Variable(Tensor value, bool requires_grad) {
   }
   node_ = std::make_shared<autograd::Leaf>(std::move(value));
   node_->needs_grad = requires_grad;
+  node_->hold();
+}
+
+Variable::Variable(autograd::NodePtr node) : node_(std::move(node)) {
+  if (node_ != nullptr) node_->hold();
+}
+
+Variable::Variable(const Variable& other) : Variable(other.node_) {}
+
+Variable::~Variable() {
+  if (node_ != nullptr) node_->let_go();
 }
 
 const Shape& Variable::shape() const& { return checked(node_).shape; }

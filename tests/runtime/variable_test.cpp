@@ -8,6 +8,7 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/rng.h>
 
+#include "../../runtime/autograd/node.h"
 #include "../support.h"
 
 namespace octet {
@@ -172,6 +173,34 @@ TEST(Variable, ChecksWhatAGradientRuleReturns) {
   EXPECT_THROW(with({Tensor({3})}).backward(), ShapeError);
   with({Tensor()}).backward();  // empty: zero
   EXPECT_TRUE(x.grad().empty());
+}
+
+// Of the networks that pad in front of a pooling layer, that is the largest
+// tensor of all.
+TEST(Variable, TakesItsValueAlongWhereTheTapeDoesNotReadIt) {
+  const Variable x(Tensor::full({1, 2, 3, 1}, 2), true);
+  Variable padded = pad2d(x, {1, 1, 1, 1}, 0);
+  const Variable pooled = max_pool2d(padded, {2, 2}, {.strides = {2, 2}});
+  const autograd::NodePtr node = padded.node();
+  {
+    const Variable another = padded;
+    padded = {};
+    EXPECT_FALSE(node->value.empty());
+    EXPECT_EQ(another.value().shape(), (Shape{1, 4, 5, 1}));
+  }
+  EXPECT_TRUE(node->value.empty());
+  sum(pooled).backward();
+  EXPECT_THAT(values(x.grad()), testing::ElementsAre(1, 1, 0, 1, 1, 0));
+}
+
+TEST(Variable, LeavesItsValueToTheRuleThatReadsIt) {
+  const Variable x(Tensor::full({2}, 3), true);
+  Variable y = add(x, x);
+  Variable z = multiply(y, y);
+  y = {};
+  z = sum(z);
+  z.backward();
+  EXPECT_THAT(values(x.grad()), testing::Each(24.0f));
 }
 
 TEST(NoGradGuardTest, StopsRecording) {

@@ -70,6 +70,13 @@ using GradientReceiver =
 class [[nodiscard]] Variable {
  public:
   Variable() = default;
+  Variable(const Variable& other);
+  Variable(Variable&& other) noexcept = default;
+  Variable& operator=(Variable other) noexcept {
+    node_.swap(other.node_);
+    return *this;
+  }
+  ~Variable();
   /// A leaf: a constant, or with `requires_grad` a parameter.
   /// Throws: ValueError if a parameter is not f32.
   Variable(Tensor value, bool requires_grad = false);
@@ -134,7 +141,7 @@ class [[nodiscard]] Variable {
   Variable index(const std::vector<Index>& indices) const;
 
   // For ops.
-  explicit Variable(autograd::NodePtr node) : node_(std::move(node)) {}
+  explicit Variable(autograd::NodePtr node);
   const autograd::NodePtr& node() const { return node_; }
 
  private:
