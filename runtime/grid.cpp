@@ -6,6 +6,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/grid.h>
+#include <octet/runtime/parallel.h>
 
 #include "kernels/kernels.h"
 
@@ -110,8 +111,19 @@ Tensor absmax_per_channel(const Tensor& x, int axis) {
   const auto top = result.f32();
   const auto values = x.f32();
   if (channels.inner == 1) {  // every weight, every step: worth a kernel
-    kernels::table().absmax_columns(top.data(), values.data(), channels.outer,
-                                    channels.count);
+    const int64_t count = channels.count;
+    const int64_t chunks =
+        x.size() < kFewValues ? 1 : chunk_count(channels.outer);
+    Tensor tops = Tensor::zeros({chunks, count});
+    float* of_chunks = tops.f32().data();
+    parallel_for(chunks, [&](int64_t chunk) {
+      const int64_t first = channels.outer * chunk / chunks;
+      const int64_t last = channels.outer * (chunk + 1) / chunks;
+      kernels::table().absmax_columns(of_chunks + chunk * count,
+                                      values.data() + first * count,
+                                      last - first, count);
+    });
+    kernels::table().absmax_columns(top.data(), of_chunks, chunks, count);
     return result;
   }
   for_each_run(channels, [&](size_t channel, size_t first, size_t last) {

@@ -75,8 +75,9 @@ void set_num_threads(int count) {
 
 int available_threads() { return thread_modes().serial ? 1 : num_threads(); }
 
-SerialGuard::SerialGuard()
-    : before_(std::exchange(thread_modes().serial, true)) {}
+SerialGuard::SerialGuard(bool serial)
+    : before_(std::exchange(thread_modes().serial,
+                            thread_modes().serial || serial)) {}
 SerialGuard::~SerialGuard() { thread_modes().serial = before_; }
 
 void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),

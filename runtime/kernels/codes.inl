@@ -16,29 +16,15 @@ OCTET_INLINE void fill_codes(Code* p, int64_t n, Code zero) {
   for (int64_t i = 0; i < n; ++i) p[i] = zero;
 }
 
-// Channels [c, run) in whole vectors V; returns where they end.
 template <class V, int Terms, bool Keep>
-OCTET_INLINE int64_t code_run(const Evaluation& e, const Constants<V>& k,
-                              Code* out, int64_t at, int64_t c, int64_t run,
+OCTET_INLINE int64_t code_run(const Runs<Terms>& runs, const Constants<V>& k,
+                              Code* out, int64_t at, int64_t i, int64_t run,
                               bool& nan) {
-  constexpr int kStep = lanes_of<V>();
-  constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
-  while (c + kStep <= run) {
-    const int64_t begin = c;
-    const int64_t end = run - begin < kBlock ? run : begin + kBlock;
-    LargestMagnitude<V> off;
-    for (; c + kStep <= end; c += kStep) {
-      const V v = value_at<V, Terms>(e, k, at + c, c);
-      if constexpr (Keep) store(e.keep + at + c, v);
-      store_codes<V>(out + c, shifted_codes<V>(v, k.grid, off), e.zero_byte);
-    }
-    if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
-    for (int64_t i = begin; i < c; i += kStep) {
-      const V v = value_at<V, Terms>(e, k, at + i, i);
-      store_codes<V>(out + i, shifted_codes<V>(v, k.grid, nan), e.zero_byte);
-    }
-  }
-  return c;
+  const int zero_byte = runs.e.zero_byte;
+  return rounded_run<V, Terms, Keep>(
+      runs, k, at, i, run, nan, [&](int64_t to, V shifted) OCTET_INLINE_LAMBDA {
+        store_codes<V>(out + to, shifted, zero_byte);
+      });
 }
 
 // Constants of all widths of vectors.
@@ -49,14 +35,14 @@ struct RunConstants {
 };
 
 template <int Terms, bool Keep>
-OCTET_INLINE void codes_of_run(const Evaluation& e, const RunConstants& k,
+OCTET_INLINE void codes_of_run(const Runs<Terms>& runs, const RunConstants& k,
                                Code* out, int64_t at, int64_t run, bool& nan) {
-  int64_t c = 0;
-  c = code_run<Lanes, Terms, Keep>(e, k.whole, out, at, c, run, nan);
+  int64_t i = 0;
+  i = code_run<Lanes, Terms, Keep>(runs, k.whole, out, at, i, run, nan);
   if constexpr (kLanes > 4) {
-    c = code_run<FourLanes, Terms, Keep>(e, k.four, out, at, c, run, nan);
+    i = code_run<FourLanes, Terms, Keep>(runs, k.four, out, at, i, run, nan);
   }
-  code_run<float, Terms, Keep>(e, k.one, out, at, c, run, nan);
+  code_run<float, Terms, Keep>(runs, k.one, out, at, i, run, nan);
 }
 
 // Pixels of c channels to words of their own. Bytes up to four codes after the
@@ -96,19 +82,20 @@ OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
   }
 }
 
-// A row of few channels that do not fill their words, without coefficients:
-// many pixels at once, which are then moved apart.
+// A row of few channels that do not fill their words: many pixels at once,
+// which are then moved apart.
 constexpr int kRowCodes = 256;
-template <bool Keep>
-OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
+template <int Terms, bool Keep>
+OCTET_INLINE void codes_of_narrow_row(const Runs<Terms>& runs,
                                       const RunConstants& k, Code* out,
                                       int64_t at, int64_t pixel, bool& nan) {
+  const Evaluation& e = runs.e;
   Code row[kRowCodes + 4];
   const Code zero = static_cast<Code>(zero_code<Code>(e.zero_byte));
   const int64_t most = kRowCodes / e.c;
   for (int64_t w = 0; w < e.w; w += most) {
     const int64_t count = e.w - w < most ? e.w - w : most;
-    codes_of_run<0, Keep>(e, k, row, at + w * e.c, count * e.c, nan);
+    codes_of_run<Terms, Keep>(runs, k, row, at + w * e.c, count * e.c, nan);
     switch (e.c) {
       case 1:
         move_apart<1>(row, count, pixel, e.c, zero, out);
@@ -125,7 +112,8 @@ OCTET_INLINE void codes_of_narrow_row(const Evaluation& e,
 
 template <int Terms, bool Keep>
 OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
-  const Evaluation e = arguments;  // a copy: stores cannot alias it
+  const Runs<Terms> runs(arguments);
+  const Evaluation& e = runs.e;
   const RunConstants k{constants<Lanes>(e), constants<FourLanes>(e),
                        constants<float>(e)};
   bool nan = false;
@@ -139,14 +127,13 @@ OCTET_NOINLINE bool codes_of_image(const Evaluation& arguments, Code* out) {
   for (int64_t h = 0; h < e.h; ++h, at += e.w * e.c) {
     fill_codes(out, e.left * pixel, zero);
     out += e.left * pixel;
-    // Without per-channel coefficients a row is one run of values.
-    if (Terms == 0 && pixel == e.c) {
-      codes_of_run<Terms, Keep>(e, k, out, at, e.w * e.c, nan);
-    } else if (Terms == 0 && e.c <= kRowCodes / 16) {
-      codes_of_narrow_row<Keep>(e, k, out, at, pixel, nan);
+    if (runs.whole && pixel == e.c) {
+      codes_of_run<Terms, Keep>(runs, k, out, at, e.w * e.c, nan);
+    } else if (runs.whole && e.c <= kRowCodes / 16) {
+      codes_of_narrow_row<Terms, Keep>(runs, k, out, at, pixel, nan);
     } else {
       for (int64_t w = 0; w < e.w; ++w) {
-        codes_of_run<Terms, Keep>(e, k, out + w * pixel, at + w * e.c, e.c,
+        codes_of_run<Terms, Keep>(runs, k, out + w * pixel, at + w * e.c, e.c,
                                   nan);
         fill_codes(out + w * pixel + e.c, pixel - e.c, zero);
       }

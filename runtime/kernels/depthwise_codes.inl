@@ -96,15 +96,16 @@ OCTET_NOINLINE void depthwise_code_tile(const CodeDepthwise& p,
   });
 }
 
+// Columns whose sums are in memory at once.
+constexpr int kColumnsAtOnce = 64;
+
 // R lines of outputs from `row` on.
 template <int R, bool Fuse>
 OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
                                       int64_t row) {
   constexpr int T = CodeDepthwise::kCols;
-  // As many tiles as the expression that follows takes at once.
-  constexpr int kTiles = kMaxRows1 / T;
-  static_assert(kTiles > 0);
-  alignas(64) int32_t sums[R * kTiles * T * kLanes];
+  static_assert(kColumnsAtOnce % T == 0);
+  alignas(64) int32_t sums[R * kColumnsAtOnce * kLanes];
   const Code* image = static_cast<const Code*>(p.image);
   const Code* lines[CodeDepthwise::kMostLines];
   for (int64_t i = 0; i < p.groups[R - 1] * kCodesPerWord; ++i) {
@@ -112,9 +113,9 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
     const int64_t line = row * p.stride_h + i * p.dilation_h;
     lines[i] = image + (line < p.lines ? line : p.lines - 1) * p.line;
   }
-  for (int64_t col = 0; col < p.cols; col += kTiles * T) {
+  for (int64_t col = 0; col < p.cols; col += kColumnsAtOnce) {
     const int64_t left = p.cols - col;
-    const int64_t count = left < kTiles * T ? left : kTiles * T;
+    const int64_t count = left < kColumnsAtOnce ? left : kColumnsAtOnce;
     int64_t c = 0;
     const auto run = [&](auto v) OCTET_INLINE_LAMBDA {
       using V = decltype(v);
@@ -125,13 +126,17 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
         for (int64_t t = 0; t < count; t += T) {
           depthwise_code_tile<V, R>(p, lines, (col + t) * p.stride_w * p.pixel,
                                     c, count - t < T ? count - t : T,
-                                    sums + t * kStep, kTiles * T * kStep);
+                                    sums + t * kStep, kColumnsAtOnce * kStep);
         }
         const int64_t channels = p.channels - c;
         for (int r = 0; r < R; ++r) {
-          finish_tile<Fuse>(
-              sums + r * kTiles * T * kStep, {row + r, col, count, kStep}, c,
-              static_cast<int>(channels < kStep ? channels : kStep), e);
+          const int32_t* line = sums + r * kColumnsAtOnce * kStep;
+          for (int64_t t = 0; t < count; t += kMaxRows1) {
+            const int64_t some = count - t < kMaxRows1 ? count - t : kMaxRows1;
+            finish_tile<Fuse>(
+                line + t * kStep, {row + r, col + t, some, kStep}, c,
+                static_cast<int>(channels < kStep ? channels : kStep), e);
+          }
         }
       }
     };
@@ -141,11 +146,13 @@ OCTET_INLINE void depthwise_code_rows(const CodeDepthwise& p, const Epilogue& e,
   }
 }
 
-// Statistics are sums over pixels in their order, line after line.
+// Statistics are sums over pixels in their order, line after line: of two lines
+// at once where these are there as a whole.
 template <bool Fuse>
 OCTET_INLINE void depthwise_codes_with(const CodeDepthwise& p,
                                        const Epilogue& e) {
-  const bool pairs = p.lines_packed == 2 && e.statistics == nullptr;
+  const bool in_order = e.statistics == nullptr || p.cols <= kColumnsAtOnce;
+  const bool pairs = p.lines_packed == 2 && in_order;
   int64_t row = 0;
   for (; pairs && row + 2 <= p.rows; row += 2) {
     depthwise_code_rows<2, Fuse>(p, e, row);

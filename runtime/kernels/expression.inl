@@ -38,3 +38,56 @@ OCTET_INLINE V value_at(const Evaluation& e, const Constants<V>& k, int64_t at,
   if constexpr (Terms >= 1) v = clip<V>(v, k.low, k.high);
   return v;
 }
+
+// How the rows of an image are gone through: where the low bits of a position
+// in a row name its channel, as one run, else pixel by pixel. Few channels are
+// repeated until they fill a vector.
+template <int Terms>
+struct Runs {
+  explicit Runs(const Evaluation& arguments) : e(arguments) {
+    whole = Terms == 0 || (e.c & (e.c - 1)) == 0;
+    if (Terms == 0 || !whole) return;
+    mask = (e.c > kLanes ? e.c : kLanes) - 1;
+    if (e.c >= kLanes) return;
+    const float** const all[] = {&e.a, &e.b, &e.a2, &e.b2};
+    for (int i = 0; i < (Terms == 1 ? 2 : 4); ++i) {
+      for (int64_t c = 0; c < kLanes; ++c) {
+        repeated[i][c] = (*all[i])[c & (e.c - 1)];
+      }
+      *all[i] = repeated[i];
+    }
+  }
+  Runs(const Runs&) = delete;
+
+  Evaluation e;  // a copy: stores cannot alias it
+  bool whole;
+  int64_t mask = -1;  // of a position in a run, for its channel
+  float repeated[4][kLanes];
+};
+
+// Values [i, run) of a run in whole vectors V, rounded; `put(i, codes)` takes
+// them as kToInteger + code. Returns where they end.
+template <class V, int Terms, bool Keep, class Put>
+OCTET_INLINE int64_t rounded_run(const Runs<Terms>& runs, const Constants<V>& k,
+                                 int64_t at, int64_t i, int64_t run, bool& nan,
+                                 Put put) {
+  const Evaluation& e = runs.e;
+  constexpr int kStep = lanes_of<V>();
+  constexpr int64_t kBlock = 16 * kStep;  // that seldom hold a near tie
+  while (i + kStep <= run) {
+    const int64_t begin = i;
+    const int64_t end = run - begin < kBlock ? run : begin + kBlock;
+    LargestMagnitude<V> off;
+    for (; i + kStep <= end; i += kStep) {
+      const V v = value_at<V, Terms>(e, k, at + i, i & runs.mask);
+      if constexpr (Keep) store(e.keep + at + i, v);
+      put(i, shifted_codes<V>(v, k.grid, off));
+    }
+    if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
+    for (int64_t j = begin; j < i; j += kStep) {
+      const V v = value_at<V, Terms>(e, k, at + j, j & runs.mask);
+      put(j, shifted_codes<V>(v, k.grid, nan));
+    }
+  }
+  return i;
+}

@@ -4,29 +4,37 @@ OCTET_INLINE void clear(float* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
 }
 
-// Channels [c, run) in whole vectors V; returns where they end.
+// Values [i, run) of a run in whole vectors V; returns where they end.
 template <class V, int Terms, bool Quantize, bool Keep>
-OCTET_INLINE int64_t evaluate_run(const Evaluation& e, const Constants<V>& k,
-                                  float* out, int64_t at, int64_t c,
-                                  int64_t run) {
-  for (; c + lanes_of<V>() <= run; c += lanes_of<V>()) {
-    V v = value_at<V, Terms>(e, k, at + c, c);
-    if constexpr (Keep) store(e.keep + at + c, v);
-    if constexpr (Quantize) v = codes<V>(v, k.grid) * k.factor;
-    store(out + c, v);
+OCTET_INLINE int64_t evaluate_run(const Runs<Terms>& runs,
+                                  const Constants<V>& k, float* out, int64_t at,
+                                  int64_t i, int64_t run) {
+  if constexpr (Quantize) {
+    bool nan = false;  // passes through
+    return rounded_run<V, Terms, Keep>(
+        runs, k, at, i, run, nan,
+        [&](int64_t to, V shifted) OCTET_INLINE_LAMBDA {
+          store(out + to, (shifted - splat<V>(kToInteger)) * k.factor);
+        });
   }
-  return c;
+  const Evaluation& e = runs.e;
+  for (; i + lanes_of<V>() <= run; i += lanes_of<V>()) {
+    const V v = value_at<V, Terms>(e, k, at + i, i & runs.mask);
+    if constexpr (Keep) store(e.keep + at + i, v);
+    store(out + i, v);
+  }
+  return i;
 }
 
 template <int Terms, bool Quantize, bool Keep>
 OCTET_NOINLINE void evaluate_image(const Evaluation& arguments) {
-  const Evaluation e = arguments;  // a copy: stores cannot alias it
+  const Runs<Terms> runs(arguments);
+  const Evaluation& e = runs.e;
   const auto whole = constants<Lanes>(e);
   const auto four = constants<FourLanes>(e);
   const auto one = constants<float>(e);
-  // Without per-channel coefficients a row is one run of values.
-  const int64_t run = Terms == 0 ? e.w * e.c : e.c;
-  const int64_t runs = Terms == 0 ? 1 : e.w;
+  const int64_t run = runs.whole ? e.w * e.c : e.c;
+  const int64_t count = runs.whole ? 1 : e.w;
   const int64_t row = (e.left + e.w + e.right) * e.c;
   clear(e.out, e.top * row);
   for (int64_t h = 0; h < e.h; ++h) {
@@ -34,14 +42,15 @@ OCTET_NOINLINE void evaluate_image(const Evaluation& arguments) {
     clear(out, e.left * e.c);
     out += e.left * e.c;
     int64_t at = h * e.w * e.c;
-    for (int64_t r = 0; r < runs; ++r, at += run, out += run) {
-      int64_t c = 0;
-      c = evaluate_run<Lanes, Terms, Quantize, Keep>(e, whole, out, at, c, run);
+    for (int64_t r = 0; r < count; ++r, at += run, out += run) {
+      int64_t i = 0;
+      i = evaluate_run<Lanes, Terms, Quantize, Keep>(runs, whole, out, at, i,
+                                                     run);
       if constexpr (kLanes > 4) {
-        c = evaluate_run<FourLanes, Terms, Quantize, Keep>(e, four, out, at, c,
-                                                           run);
+        i = evaluate_run<FourLanes, Terms, Quantize, Keep>(runs, four, out, at,
+                                                           i, run);
       }
-      evaluate_run<float, Terms, Quantize, Keep>(e, one, out, at, c, run);
+      evaluate_run<float, Terms, Quantize, Keep>(runs, one, out, at, i, run);
     }
     clear(out, e.right * e.c);
   }

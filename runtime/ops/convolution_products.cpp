@@ -31,6 +31,7 @@ void pack_by_threads(const kernels::WeightPanels& all) {
   const auto& table = kernels::table();
   const int64_t width = table.codes.panel;
   const int64_t rows = all.block_count * all.rows;
+  const SerialGuard alone(rows * all.channels < kFewValues);
   parallel_for((all.channels + width - 1) / width, [&](int64_t i) {
     const int64_t first = i * width;
     std::vector<const float*> blocks(all.blocks, all.blocks + all.block_count);
@@ -125,6 +126,7 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
   const int64_t width = table.codes.panel;
   const int64_t count = (channels + width - 1) / width;
   std::atomic<bool> packed = true;
+  const SerialGuard alone(codes.size() < kFewValues);
   parallel_for(groups * count, [&](int64_t i) {
     const int64_t group = i / count;
     const int64_t first = i % count * width;

@@ -117,19 +117,24 @@ class DepthwiseKernels final : public LinearKernels {
     const float* from = weight.f32().data();
     const int bits = static_cast<int>(32 / in_word);
     const uint32_t mask = in_word == 4 ? 0xff : 0xffff;
-    for (int64_t i = 0; i < s.kh * s.kw * s.c; ++i) {
-      if (std::isnan(from[i])) return {};
-      const int64_t c = i % s.c, j = i / s.c % s.kw;
-      const auto code = static_cast<int32_t>(from[i]);
-      if (in_word == 4) sums[static_cast<size_t>(c)] -= zero_byte * code;
+    for (int64_t tap = 0; tap < s.kh * s.kw; ++tap, from += s.c) {
+      const auto is_nan = [](float v) { return std::isnan(v); };
+      if (std::any_of(from, from + s.c, is_nan)) return {};
+      for (int64_t c = 0; in_word == 4 && c < s.c; ++c) {
+        sums[static_cast<size_t>(c)] -=
+            zero_byte * static_cast<int32_t>(from[c]);
+      }
       for (int64_t line = 0; line < codes.lines_packed; ++line) {
-        const int64_t read = i / s.c / s.kw + line;
-        const int64_t at =
-            read / in_word * size + (line * s.kw + j) * codes.row + c;
-        auto& word = to[static_cast<size_t>(at)];
-        word = static_cast<int32_t>(static_cast<uint32_t>(word) |
-                                    (static_cast<uint32_t>(code) & mask)
-                                        << read % in_word * bits);
+        const int64_t read = tap / s.kw + line;
+        const int64_t shift = read % in_word * bits;
+        const auto at = static_cast<size_t>(
+            read / in_word * size + (line * s.kw + tap % s.kw) * codes.row);
+        for (int64_t c = 0; c < s.c; ++c) {
+          const auto code = static_cast<int32_t>(from[c]);
+          auto& word = to[at + static_cast<size_t>(c)];
+          word |= static_cast<int32_t>((static_cast<uint32_t>(code) & mask)
+                                       << shift);
+        }
       }
     }
     return {words, start};

@@ -55,6 +55,7 @@ struct ChunkSums {
     float* to = total.f32().data();
     const float* from = std::as_const(others).f32().data();
     const int64_t size = total.size();
+    const SerialGuard alone(others.size() < kFewValues);
     parallel_chunks(size, [&](int64_t first, int64_t last, int64_t) {
       for (int64_t i = 0; i < others.shape()[0]; ++i) {
         kernels::table().accumulate(to + first, from + i * size + first,

@@ -51,6 +51,7 @@ Tensor weight_on_grid(const Tensor& x, const Grid& grid, Form form) {
   Tensor result(x.shape());
   const float* from = x.f32().data();
   float* to = result.f32().data();
+  const SerialGuard alone(x.size() < kFewValues);
   parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
     const int64_t offset = first * columns.count;
     kernels::table().quantize_columns({.x = from + offset,
@@ -147,6 +148,7 @@ Tensor ChannelGridNode::scale_gradient(const Tensor& g) const {
                                    .sums = sums.data()};
   constexpr int64_t kBlock = 16;  // columns, of a vector
   const int64_t blocks = (columns.count + kBlock - 1) / kBlock;
+  const SerialGuard alone(g.size() < kFewValues);
   parallel_chunks(blocks, [&](int64_t first, int64_t last, int64_t) {
     kernels::ColumnSlopes part = call;
     const int64_t from = first * kBlock;
@@ -190,6 +192,7 @@ void ChannelGridNode::backward(Engine& engine) {
                              .high = high.f32().data(),
                              .channels = columns.count,
                              .out = masked.f32().data()};
+    const SerialGuard alone(g.size() < kFewValues);
     parallel_chunks(columns.rows, [&](int64_t first, int64_t last, int64_t) {
       kernels::ColumnPass part = call;
       part.g += first * columns.count;

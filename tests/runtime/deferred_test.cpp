@@ -145,7 +145,7 @@ std::vector<Setting> settings() {
   std::vector<Setting> result;
   for (const Isa isa : supported_isas()) {
     for (const bool quantized : {false, true}) {
-      for (const int64_t channels : {1, 17, 32}) {
+      for (const int64_t channels : {1, 4, 8, 17, 32}) {
         result.push_back({isa, quantized, channels});
       }
     }
@@ -269,7 +269,7 @@ TEST(Kernels, GiveTheSameBitsOnAllSetsButTheBaseline) {
   const std::vector<Isa> isas = supported_isas();
   const Isa before = active_isa();
   for (size_t i = 2; i < isas.size(); ++i) {
-    for (const int64_t channels : {1, 8, 17, 32, 48}) {
+    for (const int64_t channels : {1, 2, 4, 8, 16, 17, 32, 48}) {
       set_active_isa(isas[1]);
       const Result narrow = step(true, channels);
       set_active_isa(isas[i]);

@@ -44,10 +44,14 @@ void parallel_chunks(int64_t n, const Body& body) {
   });
 }
 
+/// Fewer values are gone through before another thread wakes.
+inline constexpr int64_t kFewValues = int64_t{1} << 14;
+
 /// While it lives, this thread runs its parallel loops by itself.
 class SerialGuard {
  public:
-  SerialGuard();
+  /// Does nothing unless `serial`.
+  explicit SerialGuard(bool serial = true);
   ~SerialGuard();
   SerialGuard(const SerialGuard&) = delete;
   SerialGuard& operator=(const SerialGuard&) = delete;
