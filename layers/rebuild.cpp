@@ -25,7 +25,11 @@ SymbolicTensor Rebuild::at(const SymbolicTensor& old) {
 
 SymbolicTensor Rebuild::call(const GraphNode& node,
                              std::vector<SymbolicTensor> inputs) {
-  return octet::call(copy_of(*node.layer), std::move(inputs));
+  const std::shared_ptr<Layer> copy = copy_of(*node.layer);
+  SymbolicTensor y = octet::call(copy, std::move(inputs));
+  // At once: what the copy was built with takes memory, too.
+  if (weights_ == CopyOf::parameters) copy->share_parameters(*node.layer);
+  return y;
 }
 
 Rebuild::Counts::Counts(const Model& model) {
@@ -112,7 +116,7 @@ void Rebuild::copy_parameters() {
 
 Model Rebuild::finish() {
   copy_before(model_.nodes().size());
-  copy_parameters();
+  if (weights_ == CopyOf::values) copy_parameters();
   const auto counterparts = [&](std::span<const SymbolicTensor> tensors) {
     std::vector<SymbolicTensor> result;
     for (const SymbolicTensor& x : tensors) {
@@ -124,13 +128,13 @@ Model Rebuild::finish() {
                model_.options_);
 }
 
-Model Model::clone(const Rewriter& rewrite) const {
-  return Rebuild(*this, rewrite).finish();
+Model Model::clone(const Rewriter& rewrite, CopyOf weights) const {
+  return Rebuild(*this, rewrite, weights).finish();
 }
 
 std::optional<Model> Model::rebuild(const NodeRewriter& rewrite) const {
   const Rewriter equal_copies;
-  Rebuild rebuild(*this, equal_copies);
+  Rebuild rebuild(*this, equal_copies, CopyOf::values);
   bool changed = false;
   for (size_t i = 0; i < nodes_.size(); ++i) {
     const GraphNode& node = *nodes_[i];

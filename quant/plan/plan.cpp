@@ -115,7 +115,7 @@ PairCount count_pairs(const QdqPlan& given, const Model& model) {
   return count;
 }
 
-Model apply(const QdqPlan& given, const Model& model) {
+Model apply(const QdqPlan& given, const Model& model, CopyOf weights) {
   const GraphIndex graph(model);
   const QdqPlan plan = grouped(given, graph);
   check(plan, graph);
@@ -142,7 +142,8 @@ Model apply(const QdqPlan& given, const Model& model) {
         }
         wrapper->set_name(quantized_name(layer.name()));
         return wrapper;
-      });
+      },
+      weights);
 }
 
 QdqPlan plan_of(const Model& model) {

@@ -156,6 +156,22 @@ void ImportGraph::remove(ImportNode& node, const char* note) {
   count(node, -1);
   node.gone = true;
   for (const size_t index : node.origin) report_.nodes[index].note = note;
+  drop_constants(node);
+}
+
+void ImportGraph::drop_constants(const ImportNode& node) {
+  constexpr int64_t kLarge = 1 << 14;  // values
+  const auto index = static_cast<size_t>(&node - nodes_.data());
+  for (const std::string& input : node.proto.input()) {
+    const auto found = constants_.find(input);
+    if (found == constants_.end() || found->second.value.size() < kLarge ||
+        is_output(input)) {
+      continue;
+    }
+    const auto& readers = readers_[input];
+    const bool read = !readers.empty() && readers.rbegin()->first > index;
+    if (!read) constants_.erase(found);
+  }
 }
 
 int64_t integer_of(const onnx::NodeProto& node, const char* name,

@@ -233,6 +233,7 @@ OnnxImport Importer::run() {
           options_.limits.time_limit));
     }
     convert(node);
+    graph_.drop_constants(node);
   }
   if (!refused_.empty()) {
     throw UnsupportedError(fmt::format(

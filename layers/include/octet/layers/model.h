@@ -43,6 +43,10 @@ class Rebuild;
 using NodeRewriter = std::function<std::optional<SymbolicTensor>(
     const GraphNode& node, Rebuild& rebuild)>;
 
+/// Whether a copy of a model has the weights in common with it: of one that is
+/// about to go, as memory for both is not needed.
+enum class CopyOf { values, parameters };
+
 class [[nodiscard]] Model {
  public:
   /// Collects the graph between inputs and outputs, names unnamed layers by
@@ -177,7 +181,8 @@ class [[nodiscard]] Model {
   /// unbuilt one with the same parameters.
   using Rewriter = std::function<std::shared_ptr<Layer>(const Layer& layer,
                                                         CloneContext& context)>;
-  Model clone(const Rewriter& rewrite = {}) const;
+  Model clone(const Rewriter& rewrite = {},
+              CopyOf weights = CopyOf::values) const;
 
   /// A copy in which some nodes are others: `rewrite` is asked for every node
   /// but the inputs, in order. What is copied keeps its layers, shared ones

@@ -37,8 +37,8 @@ class Rebuild {
 
  private:
   friend class Model;
-  Rebuild(const Model& model, const Model::Rewriter& rewrite)
-      : model_(model), rewrite_(rewrite), counts_(model) {}
+  Rebuild(const Model& model, const Model::Rewriter& rewrite, CopyOf weights)
+      : model_(model), rewrite_(rewrite), weights_(weights), counts_(model) {}
 
   // What the old model has, counted once.
   struct Counts {
@@ -48,7 +48,7 @@ class Rebuild {
     std::unordered_map<uint64_t, int64_t> owners;  // layers of each parameter
   };
 
-  // The layer's copy, whose parameters finish() fills.
+  // The layer's copy, whose parameters finish() fills unless they are shared.
   const std::shared_ptr<Layer>& copy_of(const Layer& layer);
   void copy_before(size_t index);
   void replace(size_t index, SymbolicTensor replacement);
@@ -57,6 +57,7 @@ class Rebuild {
 
   const Model& model_;
   const Model::Rewriter& rewrite_;
+  const CopyOf weights_;
   CloneContext context_;
   std::map<const Layer*, std::shared_ptr<Layer>> copies_;
   std::unordered_map<const GraphNode*, SymbolicTensor> made_;

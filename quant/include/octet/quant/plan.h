@@ -77,7 +77,8 @@ QdqPlan plan_from_config(const Config& config);
 /// input index out of range, a point given twice, or points of one group that
 /// read different tensors or differ in their configuration; UnsupportedError
 /// for a live or per-channel scale on an activation.
-Model apply(const QdqPlan& plan, const Model& model);
+Model apply(const QdqPlan& plan, const Model& model,
+            CopyOf weights = CopyOf::values);
 
 /// The points of a quantized model, as apply() got them.
 QdqPlan plan_of(const Model& model);
