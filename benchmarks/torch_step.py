@@ -7,8 +7,9 @@ NETWORK: lenet, resnet8, resnet20, mobilenet_v1_025, resnet18, resnet50; quickst
 that of examples/quickstart.sh and of step_benchmark.
 
 MODE: fp32; qdq, convolutions and dense layers behind fake-quantization with frozen
-scales; fx, QAT as torch.ao prepares it, with moving averages. Channels last, SGD
-with momentum, random images, as train_step. Needs torch (2.8 was measured).
+scales; fx and pt2e, QAT as the two front ends of torch.ao prepare it, with moving
+averages. Channels last, SGD with momentum, random images, as train_step. Needs torch
+(2.8 was measured).
 """
 
 import json
@@ -162,6 +163,23 @@ def prepared_by_fx(model, x):
                           (x,))
 
 
+def prepared_by_pt2e(model, x):
+    from torch.ao.quantization.quantize_pt2e import prepare_qat_pt2e
+    from torch.ao.quantization.quantizer import x86_inductor_quantizer as x86
+
+    quantizer = x86.X86InductorQuantizer()
+    quantizer.set_global(
+        x86.get_default_x86_inductor_quantization_config(is_qat=True))
+    # Strict: what is exported otherwise has no layer that the quantizer finds.
+    exported = torch.export.export(model.train(), (x,), strict=True).module()
+    prepared = prepare_qat_pt2e(exported, quantizer)
+    if not any(isinstance(module, torch.ao.quantization.FakeQuantizeBase)
+               for module in prepared.modules()):
+        sys.exit("pt2e: expected fake-quantization, got a float model")
+    torch.ao.quantization.move_exported_model_to_train(prepared)
+    return prepared
+
+
 def main(network, batch, threads, seconds, mode):
     torch.set_num_threads(threads)
     torch.manual_seed(0)
@@ -173,6 +191,8 @@ def main(network, batch, threads, seconds, mode):
         quantize_layers(model)
     elif mode == "fx":
         model = prepared_by_fx(model, x)
+    elif mode == "pt2e":
+        model = prepared_by_pt2e(model, x)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
     def step():

@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <octet/layers/initializer.h>
 #include <octet/layers/padding.h>
 #include <octet/layers/regularizer.h>
@@ -46,6 +48,13 @@ class FieldWriter {
   void operator()(const char* name, const std::optional<Size2>& value) {
     config_.set(name,
                 value ? Config(Config::List{value->h, value->w}) : Config());
+  }
+  // JSON has no infinity and no NaN: their names are written.
+  void operator()(const char* name, const std::optional<float>& value) {
+    config_.set(name, !value ? Config()
+                      : std::isfinite(*value)
+                          ? Config(*value)
+                          : Config(fmt::format("{}", *value)));
   }
   void operator()(const char* name, Padding value) {
     if (const Pads* pads = value.given()) return (*this)(name, *pads);
@@ -149,6 +158,23 @@ class FieldReader {
   void operator()(const char* name, std::optional<Size2>& value) {
     read(name, [&](const Config& c) {
       value = c.is_null() ? std::nullopt : std::optional(size2(c));
+    });
+  }
+  void operator()(const char* name, std::optional<float>& value) {
+    read(name, [&](const Config& c) {
+      constexpr float kInfinity = std::numeric_limits<float>::infinity();
+      if (c.is_null()) {
+        value.reset();
+      } else if (!c.is_string()) {
+        value = static_cast<float>(c.as_number());
+      } else if (c.as_string() == "inf" || c.as_string() == "-inf") {
+        value = c.as_string() == "inf" ? kInfinity : -kInfinity;
+      } else if (c.as_string().ends_with("nan")) {
+        value = std::numeric_limits<float>::quiet_NaN();
+      } else {
+        throw ValueError(fmt::format(
+            "expected a number, inf, -inf or nan, got '{}'", c.as_string()));
+      }
     });
   }
   void operator()(const char* name, Padding& value) {

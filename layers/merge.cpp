@@ -20,6 +20,38 @@ Shape expanded(const Shape& shape, int rank) {
   return Shape(dims);
 }
 
+int highest_rank(std::span<const Shape> inputs) {
+  int rank = 0;
+  for (const Shape& input : inputs) {
+    if (input.rank() < 1) {
+      throw ShapeError("inputs: expected [n,...], got " + input.to_string());
+    }
+    rank = std::max(rank, input.rank());
+  }
+  return rank;
+}
+
+std::string text(std::span<const Shape> inputs) {
+  std::string result;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i > 0) result += i + 1 < inputs.size() ? ", " : " and ";
+    result += inputs[i].to_string();
+  }
+  return result;
+}
+
+// The value with as many axes as `y`, stored as that is.
+std::string widened(EmitContext& context, const OnnxValue& x,
+                    const OnnxValue& y) {
+  const int rank = y.shape.rank();
+  if (x.shape.rank() == rank) return x.name;
+  const Shape shape = expanded(x.shape, rank);
+  std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+  const std::string name = context.node(
+      "Reshape", {context.keras_layout(x), context.integers("shape", dims)});
+  return context.from_keras_layout(name, shape, y.ncl).name;
+}
+
 class MergeLayer final : public Layer {
  public:
   explicit MergeLayer(const Merge& merge) : merge_(merge) {}
@@ -38,62 +70,24 @@ class MergeLayer final : public Layer {
           "inputs: expected two, got {}; pass a vector: {}()({{x, y}})",
           inputs.size(), merge_.class_name));
     }
-    if (inputs.empty()) {
-      throw ValueError("inputs: expected at least one, got 0");
-    }
-    const int rank = highest_rank(inputs);
-    Shape result = expanded(inputs[0], rank);
-    for (const Shape& input : inputs) {
-      const Shape next = expanded(input, rank);
-      for (int axis = 0; axis < rank; ++axis) {
-        if (result[axis] == next[axis] || next[axis] == 1) continue;
-        if (result[axis] != 1) {
-          throw ShapeError(fmt::format(
-              "inputs: expected shapes that are equal or broadcast (sizes "
-              "equal or 1), got {}",
-              text(inputs)));
-        }
-        result = result.with(axis, next[axis]);
-      }
-    }
-    return result;
+    return merged_shape(inputs);
   }
 
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    int rank = 0;
-    for (const Variable& x : inputs) rank = std::max(rank, x.shape().rank());
-    const auto widened = [rank](const Variable& x) {
-      return x.shape().rank() == rank ? x
-                                      : reshape(x, expanded(x.shape(), rank));
-    };
-    Variable y = widened(inputs[0]);
-    for (const Variable& x : inputs.subspan(1)) {
-      y = merge_.combine(y, widened(x));
-    }
+    const std::vector<Variable> x = of_one_rank(inputs);
+    Variable y = x[0];
+    for (size_t i = 1; i < x.size(); ++i) y = merge_.combine(y, x[i]);
     if (!merge_.mean || inputs.size() == 1) return y;
     return scale_shift(y, 1.0f / static_cast<float>(inputs.size()));
   }
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    std::vector<Shape> shapes;
-    bool one_order = true;
-    for (const OnnxValue& x : inputs) {
-      shapes.push_back(x.shape);
-      one_order = one_order && x.flattened_from == inputs[0].flattened_from;
-    }
-    const Shape shape = output_shape(shapes);
-    OnnxValue y{"", shape};
-    // Sequences among the inputs are all stored alike.
-    for (const OnnxValue& x : inputs) y.ncl = y.ncl || x.ncl;
-    y.ncl = y.ncl && shape.rank() == 3;
-    if (one_order) y.flattened_from = inputs[0].flattened_from;
-    for (const OnnxValue& input : inputs) {
-      const OnnxValue x = one_order ? input : context.keras_order(input);
-      const std::string name = widened(context, x, y);
-      y.name =
-          y.name.empty() ? name : context.node(merge_.onnx_op, {y.name, name});
+    auto [y, operands] = merged_operands(context, inputs);
+    y.name = operands[0];
+    for (size_t i = 1; i < operands.size(); ++i) {
+      y.name = context.node(merge_.onnx_op, {y.name, operands[i]});
     }
     if (merge_.mean && inputs.size() > 1) {
       const float factor = 1.0f / static_cast<float>(inputs.size());
@@ -103,42 +97,64 @@ class MergeLayer final : public Layer {
   }
 
  private:
-  static int highest_rank(std::span<const Shape> inputs) {
-    int rank = 0;
-    for (const Shape& input : inputs) {
-      if (input.rank() < 1) {
-        throw ShapeError("inputs: expected [n,...], got " + input.to_string());
-      }
-      rank = std::max(rank, input.rank());
-    }
-    return rank;
-  }
-
-  static std::string text(std::span<const Shape> inputs) {
-    std::string result;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (i > 0) result += i + 1 < inputs.size() ? ", " : " and ";
-      result += inputs[i].to_string();
-    }
-    return result;
-  }
-
-  // The value with as many axes as `y`, stored as that is.
-  static std::string widened(EmitContext& context, const OnnxValue& x,
-                             const OnnxValue& y) {
-    const int rank = y.shape.rank();
-    if (x.shape.rank() == rank) return x.name;
-    const Shape shape = expanded(x.shape, rank);
-    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
-    const std::string name = context.node(
-        "Reshape", {context.keras_layout(x), context.integers("shape", dims)});
-    return context.from_keras_layout(name, shape, y.ncl).name;
-  }
-
   const Merge& merge_;
 };
 
 }  // namespace
+
+Shape merged_shape(std::span<const Shape> inputs) {
+  if (inputs.empty()) {
+    throw ValueError("inputs: expected at least one, got 0");
+  }
+  const int rank = highest_rank(inputs);
+  Shape result = expanded(inputs[0], rank);
+  for (const Shape& input : inputs) {
+    const Shape next = expanded(input, rank);
+    for (int axis = 0; axis < rank; ++axis) {
+      if (result[axis] == next[axis] || next[axis] == 1) continue;
+      if (result[axis] != 1) {
+        throw ShapeError(fmt::format(
+            "inputs: expected shapes that are equal or broadcast (sizes "
+            "equal or 1), got {}",
+            text(inputs)));
+      }
+      result = result.with(axis, next[axis]);
+    }
+  }
+  return result;
+}
+
+std::vector<Variable> of_one_rank(std::span<const Variable> inputs) {
+  int rank = 0;
+  for (const Variable& x : inputs) rank = std::max(rank, x.shape().rank());
+  std::vector<Variable> result;
+  for (const Variable& x : inputs) {
+    result.push_back(
+        x.shape().rank() == rank ? x : reshape(x, expanded(x.shape(), rank)));
+  }
+  return result;
+}
+
+MergedOperands merged_operands(EmitContext& context,
+                               std::span<const OnnxValue> inputs) {
+  std::vector<Shape> shapes;
+  bool one_order = true;
+  for (const OnnxValue& x : inputs) {
+    shapes.push_back(x.shape);
+    one_order = one_order && x.flattened_from == inputs[0].flattened_from;
+  }
+  MergedOperands merged{{"", merged_shape(shapes)}, {}};
+  OnnxValue& y = merged.result;
+  // Sequences among the inputs are all stored alike.
+  for (const OnnxValue& x : inputs) y.ncl = y.ncl || x.ncl;
+  y.ncl = y.ncl && y.shape.rank() == 3;
+  if (one_order) y.flattened_from = inputs[0].flattened_from;
+  for (const OnnxValue& input : inputs) {
+    const OnnxValue x = one_order ? input : context.keras_order(input);
+    merged.operands.push_back(widened(context, x, y));
+  }
+  return merged;
+}
 
 std::shared_ptr<Layer> make_merge(const Merge& merge, std::string name) {
   auto layer = std::make_shared<MergeLayer>(merge);

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <octet/layers/layer.h>
 #include <octet/layers/layer_def.h>
+#include <octet/layers/onnx_builder.h>
 
 namespace octet {
 
@@ -21,5 +24,18 @@ struct Merge {
 
 /// `merge` must live as long as the layer.
 std::shared_ptr<Layer> make_merge(const Merge& merge, std::string name);
+
+/// What the inputs broadcast to; those of lower rank get axes of size 1 after
+/// the batch. Throws: ShapeError; ValueError for no input.
+Shape merged_shape(std::span<const Shape> inputs);
+/// The inputs with those axes.
+std::vector<Variable> of_one_rank(std::span<const Variable> inputs);
+/// The same in ONNX, stored alike, and the result, which has no name yet.
+struct MergedOperands {
+  OnnxValue result;
+  std::vector<std::string> operands;
+};
+MergedOperands merged_operands(EmitContext& context,
+                               std::span<const OnnxValue> inputs);
 
 }  // namespace octet

@@ -28,13 +28,24 @@ struct UnaryOperation {
   const char* onnx_op;  // of x, or of x and x
   bool twice = false;
   bool non_negative = false;
+  bool keeps_sign = false;  // of what is not negative
 };
 
 constexpr UnaryOperation kUnaryOperations[] = {
     {"abs", absolute, "Abs", false, true},
+    {"ceil", [](const Variable& x) { return octet::ceil(x); }, "Ceil", false,
+     false, true},
+    {"cos", [](const Variable& x) { return octet::cos(x); }, "Cos"},
     {"erf", [](const Variable& x) { return octet::erf(x); }, "Erf"},
+    {"floor", [](const Variable& x) { return octet::floor(x); }, "Floor", false,
+     false, true},
     {"log", [](const Variable& x) { return log(x); }, "Log"},
-    {"reciprocal", [](const Variable& x) { return 1 / x; }, "Reciprocal"},
+    {"reciprocal", [](const Variable& x) { return 1 / x; }, "Reciprocal", false,
+     false, true},
+    {"round", [](const Variable& x) { return octet::round(x); }, "Round", false,
+     false, true},
+    {"sign", sign, "Sign", false, false, true},
+    {"sin", [](const Variable& x) { return octet::sin(x); }, "Sin"},
     {"sqrt", [](const Variable& x) { return octet::sqrt(x); }, "Sqrt", false,
      true},
     {"square", square, "Mul", true, true},
@@ -62,7 +73,7 @@ class UnaryLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   std::string activation() const override { return ""; }
   bool is_non_negative(bool inputs) const override {
-    return operation_.non_negative || (inputs && o_.operation == "reciprocal");
+    return operation_.non_negative || (inputs && operation_.keeps_sign);
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);

@@ -187,4 +187,60 @@ Variable erf(const Variable& x) {
       });
 }
 
+Variable power(const Variable& x, float exponent) {
+  const double n = exponent;
+  return unary(
+      "power", x,
+      [n](float v) { return static_cast<float>(std::pow(double{v}, n)); },
+      [n](float g, float v) {
+        return static_cast<float>(g * n * std::pow(double{v}, n - 1));
+      });
+}
+
+Variable sin(const Variable& x) {
+  return unary(
+      "sin", x, [](float v) { return static_cast<float>(std::sin(double{v})); },
+      [](float g, float v) {
+        return static_cast<float>(g * std::cos(double{v}));
+      });
+}
+
+Variable cos(const Variable& x) {
+  return unary(
+      "cos", x, [](float v) { return static_cast<float>(std::cos(double{v})); },
+      [](float g, float v) {
+        return static_cast<float>(-g * std::sin(double{v}));
+      });
+}
+
+namespace {
+
+// Flat between its steps.
+template <class F>
+Variable stepwise(const Variable& x, F f) {
+  const Broadcast plan("steps", x.shape(), {});
+  return Variable(combine(plan, {}, x.value(), Tensor::scalar(0),
+                          [f](float v, float) { return f(v); }));
+}
+
+}  // namespace
+
+Variable floor(const Variable& x) {
+  return stepwise(x, [](float v) { return std::floor(v); });
+}
+
+Variable ceil(const Variable& x) {
+  return stepwise(x, [](float v) { return std::ceil(v); });
+}
+
+Variable round(const Variable& x) {
+  return stepwise(x, [](float v) { return std::nearbyint(v); });
+}
+
+Variable sign(const Variable& x) {
+  return stepwise(x, [](float v) {
+    return v > 0 ? 1.0f : v < 0 ? -1.0f : v + 0.0f;
+  });
+}
+
 }  // namespace octet

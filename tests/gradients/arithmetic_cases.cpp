@@ -53,6 +53,13 @@ constexpr Binary kBinary[] = {
      [](double x, double y) { return x / (1 + y * y); }},
     {"maximum", maximum, [](double x, double y) { return std::max(x, y); }},
     {"minimum", minimum, [](double x, double y) { return std::min(x, y); }},
+    {"where",
+     [](const Variable& x, const Variable& y) {
+       // Of two functions that meet without a kink.
+       const Variable above = add(square(subtract(x, y)), y);
+       return where(compare(Comparison::greater, x, y), above, y);
+     },
+     [](double x, double y) { return x > y ? (x - y) * (x - y) + y : y; }},
 };
 
 // What the patterns of broadcasting come down to: one run, scalars, vectors,
@@ -121,6 +128,18 @@ constexpr Unary kUnary[] = {
      [](const Variable& x) { return log(scale_shift(square(x), 1, 0.5f)); },
      [](double x) { return std::log(x * x + 0.5); }},
     {"erf", erf, [](double x) { return std::erf(x); }},
+    {"sin", [](const Variable& x) { return octet::sin(x); },
+     [](double x) { return std::sin(x); }},
+    {"cos", [](const Variable& x) { return octet::cos(x); },
+     [](double x) { return std::cos(x); }},
+    {"power", [](const Variable& x) { return power(x, 3); },
+     [](double x) { return x * x * x; }},
+    // Of values of at least 1/2.
+    {"power_of_positive",
+     [](const Variable& x) {
+       return power(scale_shift(square(x), 1, 0.5f), -1.25f);
+     },
+     [](double x) { return std::pow(x * x + 0.5, -1.25); }},
 };
 
 void add_unary(std::vector<GradientCase>& cases) {

@@ -138,8 +138,9 @@ TEST(Dot, RefusesInputsThatDoNotFitTogether) {
 
 TEST(TensorLayers, RefuseWhatTheyHaveNot) {
   EXPECT_THAT(error_of<ValueError>([] { (void)Unary("sqr"); }),
-              HasSubstr("operation: expected abs, erf, log, reciprocal, sqrt, "
-                        "square, got 'sqr'"));
+              HasSubstr("operation: expected abs, ceil, cos, erf, floor, log, "
+                        "reciprocal, round, sign, sin, sqrt, square, got "
+                        "'sqr'"));
   EXPECT_THROW(ClipByValue({.min = 1, .max = 0}), ValueError);
   EXPECT_THROW(ClipByValue({.max = INFINITY}), ValueError);
   EXPECT_THROW(ClipByValue({.min = NAN}), ValueError);

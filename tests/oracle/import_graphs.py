@@ -974,3 +974,24 @@ def chosen_entries():
         g.output(g.Resize(pixels, "", g.floats(scales), mode="nearest",
                           **attributes), 4)
     return g
+
+
+@case
+def chosen_values():
+    """Comparisons, what is done with their results, and Where."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    y = g.conv(x, "conv", 3, 6)
+    z = g.Sin(g.conv(x, "other", 3, 6))
+    far = g.Or(g.Greater(y, z), g.LessOrEqual(g.floats([0.5]), y))
+    near = g.Not(g.Equal(g.Floor(y), g.floats(0)))
+    both = g.Xor(g.And(far, near), g.GreaterOrEqual(z, g.ReduceMean(
+        z, axes=[2, 3])))
+    g.output(g.Where(both, y, g.floats(-2)), 4)
+    g.output(g.Where(g.Less(x, g.floats(0.1)), g.floats(3), g.floats(0)), 4)
+    g.output(g.Cast(both, to=TensorProto.FLOAT), 4)
+    steps = g.Add(g.Ceil(y), g.Sub(g.Round(g.Mul(z, g.floats(3))), g.Sign(y)))
+    some = g.Cast(g.Relu(steps), to=TensorProto.BOOL)
+    y = g.Where(some, g.Cos(y), g.ReduceMax(z, axes=[1]))
+    g.output(g.Pow(g.Relu(y), g.floats(2.5)), 4)
+    return g

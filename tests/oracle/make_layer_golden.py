@@ -201,9 +201,28 @@ def gather(config, weights, inputs):
 
 
 def unary(config, weights, inputs):
-    return {"abs": jnp.abs, "log": jnp.log, "reciprocal": lambda x: 1 / x,
+    return {"abs": jnp.abs, "ceil": jnp.ceil, "cos": jnp.cos,
+            "floor": jnp.floor, "log": jnp.log, "reciprocal": lambda x: 1 / x,
+            "round": jnp.round, "sign": jnp.sign, "sin": jnp.sin,
             "sqrt": jnp.sqrt, "square": jnp.square}[config["operation"]](
                 inputs[0])
+
+
+def power(config, weights, inputs):
+    return inputs[0] ** config["exponent"]
+
+
+def compare(config, weights, inputs):
+    x = inputs[0]
+    y = config["value"] if "value" in config else inputs[1]
+    return getattr(jnp, config["operation"])(x, y).astype(jnp.float64)
+
+
+def where(config, weights, inputs):
+    condition, *given = inputs
+    x = config["x"] if "x" in config else given.pop(0)
+    y = config["y"] if "y" in config else given.pop(0)
+    return jnp.where(condition != 0, x, y)
 
 
 def divide(config, weights, inputs):
@@ -237,7 +256,7 @@ def local_response_normalization(config, weights, inputs):
 
 # Functions that are not defined for every number, or grow without bound.
 OF_POSITIVE = {"unary_log", "unary_sqrt", "unary_reciprocal", "divide",
-               "divide_channels", "divide_broadcast"}
+               "divide_channels", "divide_broadcast", "power_of_positive"}
 
 # (name, class, config, function, weights [(name, shape)], input shapes)
 DEFINITIONS = [
@@ -260,7 +279,22 @@ DEFINITIONS = [
      [("gamma", (17,))], [(1, 3, 17)]),
     *((f"unary_{name}", "Unary", {"operation": name}, unary, [],
        [(2, 5, 4, 3)])
-      for name in ("abs", "log", "reciprocal", "sqrt", "square")),
+      for name in ("abs", "ceil", "cos", "floor", "log", "reciprocal", "round",
+                   "sign", "sin", "sqrt", "square")),
+    ("power", "Power", {"exponent": 3.0}, power, [], [(2, 5, 4, 3)]),
+    ("power_of_positive", "Power", {"exponent": 0.4}, power, [], [(1, 3, 17)]),
+    *((f"compare_{name}", "Compare", {"operation": name}, compare, [],
+       [(2, 5, 4, 3), (2, 1, 4, 3)])
+      for name in ("equal", "not_equal", "greater", "greater_equal", "less",
+                   "less_equal")),
+    ("compare_number", "Compare", {"operation": "less", "value": 0.5}, compare,
+     [], [(1, 3, 17)]),
+    ("where", "Where", {}, where, [], [(2, 5, 4, 3)] * 3),
+    ("where_broadcast", "Where", {}, where, [],
+     [(2, 5, 4, 1), (2, 1, 4, 3), (2, 1, 1, 3)]),
+    ("where_number", "Where", {"y": -0.5}, where, [], [(2, 12), (2, 12)]),
+    ("where_numbers", "Where", {"x": 2.0, "y": -1.0}, where, [],
+     [(1, 3, 17)]),
     ("divide", "Divide", {}, divide, [], [(2, 12), (2, 12)]),
     ("divide_channels", "Divide", {}, divide, [],
      [(2, 5, 4, 3), (2, 1, 1, 3)]),
@@ -327,6 +361,8 @@ def record(name, layer, shapes):
     inputs = [draw(rng, shape) for shape in shapes]
     if name in OF_POSITIVE:
         inputs = [np.round(np.abs(x) + np.float32(0.25), 7) for x in inputs]
+    if layer.class_name == "Where":
+        inputs[0] = (inputs[0] > 0).astype(np.float32)
     names, fixed_names = layer.weight_names()
     sizes, fixed_sizes = layer.shapes()
     weights = [draw(rng, *pair) for pair in zip(sizes, names)]

@@ -255,6 +255,25 @@ class Masked(nn.Module):
         return self.out(y.transpose(1, 2).reshape(n, t, c))
 
 
+class Piecewise(nn.Module):
+    """Functions of pieces, masks that depend on values, and GeM pooling."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 12, 3, padding=1)
+        self.near = nn.Conv2d(12, 12, 5, padding=2, groups=12)
+        self.out = nn.Linear(12, 4)
+
+    def forward(self, x):
+        x = self.conv(x)
+        x = torch.where(x > 0, x, 0.2 * torch.sin(3 * x))
+        y = self.near(x)
+        keep = (y.abs() < 1.5) & ~(x >= y)
+        x = torch.where(keep, x + y ** 3, x) - 0.1 * torch.sign(y)
+        x = x.masked_fill(y.mean((2, 3), keepdim=True) < x, 0.25)
+        return self.out(x.clamp(min=1e-3).pow(3).mean((2, 3)).pow(1 / 3))
+
+
 def tabular():
     return nn.Sequential(
         nn.BatchNorm1d(13), nn.Linear(13, 64), nn.ELU(), nn.LayerNorm(64),
@@ -273,6 +292,7 @@ NETWORKS = {
     "masked": (Masked, (10, 24)),
     "mixer": (Mixer, (3, 32, 48)),
     "norms": (Norms, (3, 20)),
+    "piecewise": (Piecewise, (3, 16, 24)),
     "scaled_dot_product": (lambda: DotProductAttention(False), (10, 24)),
     "self_attention": (SelfAttention, (10, 24)),
     "signal": (Signal, (3, 50)),

@@ -2,18 +2,23 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <octet/layers/add.h>
 #include <octet/layers/average.h>
+#include <octet/layers/compare.h>
 #include <octet/layers/divide.h>
 #include <octet/layers/maximum.h>
 #include <octet/layers/minimum.h>
 #include <octet/layers/multiply.h>
+#include <octet/layers/power.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/subtract.h>
 #include <octet/layers/unary.h>
+#include <octet/layers/where.h>
 #include <octet/runtime/error.h>
 
 #include "attention.h"
@@ -23,10 +28,19 @@
 namespace octet::io::importing {
 namespace {
 
-/// An order of axes in which all inputs are taken, best as the largest lies.
-std::vector<int> common_order(const Conversion& c) {
+/// Numbers of inputs.
+using Inputs = std::vector<int>;
+
+Inputs all_inputs(const Conversion& c) {
+  Inputs all(static_cast<size_t>(c.inputs()));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// An order of axes in which the inputs are taken, best as the largest lies.
+std::vector<int> common_order(const Conversion& c, const Inputs& inputs) {
   const View* largest = nullptr;
-  for (int i = 0; i < c.inputs(); ++i) {
+  for (const int i : inputs) {
     const View& view = c.view(i);
     if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
       largest = &view;
@@ -35,10 +49,10 @@ std::vector<int> common_order(const Conversion& c) {
   return natural_order(*largest);
 }
 
-/// Whether all inputs have their axes in the same places of equal tensors.
-bool lie_alike(const Conversion& c) {
-  const View& first = c.view(0);
-  for (int i = 1; i < c.inputs(); ++i) {
+/// Whether the inputs have their axes in the same places of equal tensors.
+bool lie_alike(const Conversion& c, const Inputs& inputs) {
+  const View& first = c.view(inputs[0]);
+  for (const int i : inputs) {
     const View& view = c.view(i);
     if (view.axes != first.axes || view.parts != first.parts ||
         view.tensor.shape() != first.tensor.shape()) {
@@ -48,31 +62,28 @@ bool lie_alike(const Conversion& c) {
   return true;
 }
 
-void merge(Conversion& c, const LayerHandle& layer) {
-  if (c.inputs() == 1) return c.pass(c.view(0));
+void join(Conversion& c, const LayerHandle& layer, const Inputs& inputs) {
   std::vector<Operand> operands;
-  if (lie_alike(c)) {
-    for (int i = 0; i < c.inputs(); ++i) operands.push_back(c.as_it_lies(i));
-    View y = c.view(0);
+  const View& first = c.view(inputs[0]);
+  if (lie_alike(c, inputs)) {
+    for (const int i : inputs) operands.push_back(c.as_it_lies(i));
+    View y = first;
     y.tensor = c.add(layer, operands);
     return c.give(std::move(y));
   }
-  for (int i = 1; i < c.inputs(); ++i) {
-    if (c.view(i).rank() == c.view(0).rank()) continue;
+  for (const int i : inputs) {
+    if (c.view(i).rank() == first.rank()) continue;
     c.refuse(fmt::format("expected values of one rank, got {} and {}",
-                         importing::text_of(c.view(0)),
+                         importing::text_of(first),
                          importing::text_of(c.view(i))));
   }
-  const View& first = c.view(0);
   if (first.samples_lead() || first.batch() + 1 == first.axes.size()) {
-    const std::vector<int> order = common_order(c);
-    for (int i = 0; i < c.inputs(); ++i) {
-      operands.push_back(c.operand(i, order));
-    }
+    const std::vector<int> order = common_order(c, inputs);
+    for (const int i : inputs) operands.push_back(c.operand(i, order));
     return c.give(view_of(c.add(layer, operands), order));
   }
   const Rows rows(first, first.rank() - 1);
-  for (int i = 0; i < c.inputs(); ++i) {
+  for (const int i : inputs) {
     const View& view = c.view(i);
     if (!samples_lie_alike(view, first)) {
       c.refuse(
@@ -83,6 +94,11 @@ void merge(Conversion& c, const LayerHandle& layer) {
     operands.push_back(c.operand(i, Rows(view, view.rank() - 1)));
   }
   c.give(rows.back(c.add(layer, operands)));
+}
+
+void merge(Conversion& c, const LayerHandle& layer) {
+  if (c.inputs() == 1) return c.pass(c.view(0));
+  join(c, layer, all_inputs(c));
 }
 
 Tensor one() { return Tensor::scalar(1); }
@@ -187,16 +203,92 @@ void convert_unary(Conversion& c) {
     const char* op;
     const char* operation;
   };
-  constexpr std::array<Name, 5> kNames{{{"Abs", "abs"},
-                                        {"Erf", "erf"},
-                                        {"Log", "log"},
-                                        {"Reciprocal", "reciprocal"},
-                                        {"Sqrt", "sqrt"}}};
+  constexpr std::array<Name, 11> kNames{{{"Abs", "abs"},
+                                         {"Ceil", "ceil"},
+                                         {"Cos", "cos"},
+                                         {"Erf", "erf"},
+                                         {"Floor", "floor"},
+                                         {"Log", "log"},
+                                         {"Reciprocal", "reciprocal"},
+                                         {"Round", "round"},
+                                         {"Sign", "sign"},
+                                         {"Sin", "sin"},
+                                         {"Sqrt", "sqrt"}}};
   const auto found = std::ranges::find_if(
       kNames, [&](const Name& name) { return c.op() == name.op; });
   View y = c.view(0);
   y.tensor = c.add(Unary(found->operation), {c.as_it_lies(0)});
   c.give(std::move(y));
+}
+
+void convert_compare(Conversion& c) {
+  struct Names {
+    const char* op;
+    const char* operation;
+    const char* swapped;
+  };
+  constexpr std::array<Names, 5> kNames{
+      {{"Equal", "equal", "equal"},
+       {"Greater", "greater", "less"},
+       {"GreaterOrEqual", "greater_equal", "less_equal"},
+       {"Less", "less", "greater"},
+       {"LessOrEqual", "less_equal", "greater_equal"}}};
+  const auto found = std::ranges::find_if(
+      kNames, [&](const Names& names) { return c.op() == names.op; });
+  const int k = constant_input(c);
+  if (k < 0) {
+    join(c, Compare({.operation = found->operation}), {0, 1});
+    return c.mark_truth();
+  }
+  if (c.floats(k).size() != 1) {
+    c.refuse("expected one number to compare with, got several");
+  }
+  join(c,
+       Compare({.operation = k == 1 ? found->operation : found->swapped,
+                .value = c.scalar(k)}),
+       {1 - k});
+  c.mark_truth();
+}
+
+// Truth is 1 and 0.
+void convert_logical(Conversion& c) {
+  if (c.op() == "Not") {
+    rescale(c, 0, {Tensor::scalar(-1), one()});
+    return c.mark_truth();
+  }
+  if (constant_input(c) >= 0) {
+    c.refuse("expected two values that depend on the inputs, got a constant");
+  }
+  const auto layer = [&]() -> LayerHandle {
+    if (c.op() == "And") return Multiply();
+    if (c.op() == "Or") return Maximum();
+    return Compare({.operation = "not_equal"});
+  };
+  join(c, layer(), {0, 1});
+  c.mark_truth();
+}
+
+void convert_where(Conversion& c) {
+  if (c.is_constant(0)) {
+    c.refuse("expected a condition that depends on the inputs");
+  }
+  WhereOptions options;
+  Inputs inputs{0};
+  const auto take = [&](int input, std::optional<float>& number) {
+    if (!c.is_constant(input)) {
+      inputs.push_back(input);
+    } else if (c.floats(input).size() == 1) {
+      number = c.scalar(input);
+    } else {
+      c.refuse(fmt::format(
+          "input {}: expected one number or a value that depends on the "
+          "inputs, got a constant of {} numbers",
+          input, c.floats(input).size()));
+    }
+  };
+  take(1, options.x);
+  take(2, options.y);
+  join(c, Where(options), inputs);
 }
 
 // By the exponents of squares, roots and quotients.
@@ -210,12 +302,12 @@ void convert_pow(Conversion& c) {
                           : exponent == 0.5f ? "sqrt"
                           : exponent == -1   ? "reciprocal"
                                              : nullptr;
-  if (operation == nullptr) {
-    c.refuse(
-        fmt::format("expected the exponent 2, 0.5, -1 or 1, got {}", exponent));
-  }
+  const auto layer = [&]() -> LayerHandle {
+    if (operation != nullptr) return Unary(operation);
+    return Power(exponent);
+  };
   View y = c.view(0);
-  y.tensor = c.add(Unary(operation), {c.as_it_lies(0)});
+  y.tensor = c.add(layer(), {c.as_it_lies(0)});
   c.give(std::move(y));
 }
 

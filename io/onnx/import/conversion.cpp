@@ -259,6 +259,12 @@ SymbolicTensor Conversion::add(const LayerHandle& layer,
   return y;
 }
 
+bool Conversion::is_truth(int input) const {
+  return importer_.truths_.contains(node_.proto.input(input));
+}
+
+void Conversion::mark_truth() { importer_.truths_.insert(output()); }
+
 void Conversion::give(View view) {
   importer_.values_[output()] = {std::move(view)};
 }

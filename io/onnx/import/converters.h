@@ -64,6 +64,9 @@ void convert_mul(Conversion& c);
 void convert_neg(Conversion& c);
 void convert_pow(Conversion& c);
 void convert_unary(Conversion& c);
+void convert_compare(Conversion& c);
+void convert_logical(Conversion& c);
+void convert_where(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);
 

@@ -91,6 +91,7 @@ class Importer {
   std::vector<SymbolicTensor> inputs_;
   std::unordered_map<std::string, Value> values_;
   std::unordered_map<std::string, Scores> scores_;
+  std::unordered_set<std::string> truths_;               // values of 1 and 0
   std::unordered_map<std::string, std::string> failed_;  // values: why
   std::unordered_set<std::string> names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
@@ -184,6 +185,10 @@ class Conversion {
   Scores* scores(int input) const;
   /// The first output is such a product.
   void wait(Scores scores);
+  /// Whether a value is 1 or 0: what a comparison gave.
+  bool is_truth(int input) const;
+  /// The first output is.
+  void mark_truth();
   /// The first output is a constant.
   void give_constant(const Tensor& value);
   /// The note of the report, for what is no layer.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/class_token.h>
+#include <octet/layers/compare.h>
 #include <octet/layers/concatenate.h>
 #include <octet/layers/dropout.h>
 #include <octet/runtime/error.h>
@@ -60,11 +61,22 @@ bool convert_class_token(Conversion& c, int64_t axis) {
 }  // namespace
 
 void convert_cast(Conversion& c) {
-  if (c.integer("to", 0) != onnx::TensorProto::FLOAT) {
-    c.refuse("to: expected float32; values of a model are of that type");
+  const int64_t to = c.integer("to", 0);
+  if (to == onnx::TensorProto::BOOL && !c.is_truth(0)) {
+    View y = c.view(0);
+    y.tensor = c.add(Compare({.operation = "not_equal", .value = 0.0f}),
+                     {c.as_it_lies(0)});
+    c.give(std::move(y));
+    return c.mark_truth();
+  }
+  if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::BOOL) {
+    c.refuse(
+        "to: expected float32 or bool; values of a model are of these types");
   }
   c.note("nothing to do");
+  const bool truth = c.is_truth(0);
   c.pass(c.view(0));
+  if (truth) c.mark_truth();
 }
 
 void convert_concat(Conversion& c) {

@@ -12,6 +12,7 @@
 #include <octet/layers/center_crop.h>
 #include <octet/layers/class_token.h>
 #include <octet/layers/clip_by_value.h>
+#include <octet/layers/compare.h>
 #include <octet/layers/concatenate.h>
 #include <octet/layers/conv1d.h>
 #include <octet/layers/conv2d.h>
@@ -56,6 +57,7 @@
 #include <octet/layers/patch_embedding.h>
 #include <octet/layers/permute.h>
 #include <octet/layers/position_embedding.h>
+#include <octet/layers/power.h>
 #include <octet/layers/prelu.h>
 #include <octet/layers/rebuild.h>
 #include <octet/layers/registry.h>
@@ -79,6 +81,7 @@
 #include <octet/layers/unit_normalization.h>
 #include <octet/layers/up_sampling1d.h>
 #include <octet/layers/up_sampling2d.h>
+#include <octet/layers/where.h>
 #include <octet/layers/zero_padding1d.h>
 #include <octet/layers/zero_padding2d.h>
 #include <octet/layers/zoo.h>

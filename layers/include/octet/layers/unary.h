@@ -8,13 +8,15 @@
 namespace octet {
 
 struct UnaryOptions {
-  /// "abs", "erf", "log", "reciprocal", "sqrt" or "square".
+  /// "abs", "ceil", "cos", "erf", "floor", "log", "reciprocal", "round",
+  /// "sign", "sin", "sqrt" or "square".
   std::string operation = "";
   std::string name = "";
 };
 
 /// An operation on every value that is no activation function, as graphs of
-/// other frameworks have it. log and sqrt are NaN below 0.
+/// other frameworks have it. log and sqrt are NaN below 0; no
+/// gradient goes through ceil, floor, round (ties to even) and sign.
 /// Shapes: [n,...] -> [n,...]. Throws: ValueError for another operation.
 class Unary : public LayerHandle {
  public:

@@ -14,5 +14,6 @@
 #include <octet/runtime/ops/quantization.h>
 #include <octet/runtime/ops/random.h>
 #include <octet/runtime/ops/reduction.h>
+#include <octet/runtime/ops/select.h>
 #include <octet/runtime/ops/softmax.h>
 #include <octet/runtime/ops/window.h>

@@ -35,6 +35,17 @@ Variable square(const Variable& x);
 Variable sqrt(const Variable& x);
 /// The natural logarithm; NaN below 0, -infinity at 0.
 Variable log(const Variable& x);
+/// x^exponent; NaN where x is negative and the exponent no integer.
+Variable power(const Variable& x, float exponent);
+Variable sin(const Variable& x);
+Variable cos(const Variable& x);
+/// To an integer: down, up, to the nearest (ties to even). No gradient goes
+/// through these, as in PyTorch.
+Variable floor(const Variable& x);
+Variable ceil(const Variable& x);
+Variable round(const Variable& x);
+/// -1, 0 or 1; NaN stays NaN. No gradient goes through it.
+Variable sign(const Variable& x);
 /// The error function, 2/sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 /// Range: [-1, 1].
 Variable erf(const Variable& x);

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include <octet/layers/compare.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/ops.h>
+
+#include "fields.h"
+#include "make_layer.h"
+#include "merge.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, CompareOptions& o) {
+  v("operation", o.operation);
+  v("value", o.value);
+}
+
+namespace {
+
+struct NamedComparison {
+  std::string_view name;
+  Comparison comparison;
+  const char* onnx_op;
+  bool inverse = false;  // of what the operator says
+};
+
+constexpr std::array kComparisons{
+    NamedComparison{"equal", Comparison::equal, "Equal"},
+    NamedComparison{"not_equal", Comparison::not_equal, "Equal", true},
+    NamedComparison{"greater", Comparison::greater, "Greater"},
+    NamedComparison{"greater_equal", Comparison::greater_equal,
+                    "GreaterOrEqual"},
+    NamedComparison{"less", Comparison::less, "Less"},
+    NamedComparison{"less_equal", Comparison::less_equal, "LessOrEqual"},
+};
+
+const NamedComparison& find_comparison(const std::string& name) {
+  const auto* found =
+      std::ranges::find(kComparisons, name, &NamedComparison::name);
+  if (found != kComparisons.end()) return *found;
+  std::vector<std::string> known;
+  for (const NamedComparison& each : kComparisons) {
+    known.emplace_back(each.name);
+  }
+  throw ValueError(fmt::format("operation: expected {}, got '{}'{}",
+                               fmt::join(known, ", "), name,
+                               suggest_names(name, known)));
+}
+
+class CompareLayer final : public Layer {
+ public:
+  explicit CompareLayer(const CompareOptions& options)
+      : o_(options), named_(find_comparison(o_.operation)) {}
+
+  std::string class_name() const override { return "Compare"; }
+  Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return ""; }
+  bool is_non_negative(bool) const override { return true; }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const size_t expected = o_.value ? 1 : 2;
+    if (inputs.size() != expected) {
+      throw ValueError(fmt::format("inputs: expected {}, got {}",
+                                   expected == 1 ? "one, beside the value"
+                                                 : "two, or one and a "
+                                                   "value",
+                                   inputs.size()));
+    }
+    return merged_shape(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    if (o_.value) {
+      return compare(named_.comparison, inputs[0], Tensor::scalar(*o_.value));
+    }
+    const std::vector<Variable> x = of_one_rank(inputs);
+    return compare(named_.comparison, x[0], x[1]);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    auto [y, operands] = merged_operands(context, inputs);
+    if (o_.value) operands.push_back(context.scalar("value", *o_.value));
+    y.name = context.node(named_.onnx_op, operands);
+    if (named_.inverse) y.name = context.node("Not", {y.name});
+    constexpr int64_t kFloat = 1;  // of TensorProto
+    y.name = context.node("Cast", {y.name}, {{"to", kFloat}});
+    return y;
+  }
+
+ private:
+  CompareOptions o_;
+  const NamedComparison& named_;
+};
+
+}  // namespace
+
+Compare::Compare(const CompareOptions& options)
+    : LayerHandle(make_layer<CompareLayer>("Compare", options)) {}
+
+extern const LayerDef compare_def;
+const LayerDef compare_def{
+    .class_name = "Compare",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<CompareLayer>(
+          read_fields<CompareOptions>(config));
+    },
+    .role = LayerRole::merge,
+    .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet

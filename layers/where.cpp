@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <octet/layers/where.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "fields.h"
+#include "make_layer.h"
+#include "merge.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, WhereOptions& o) {
+  v("x", o.x);
+  v("y", o.y);
+}
+
+namespace {
+
+class WhereLayer final : public Layer {
+ public:
+  explicit WhereLayer(const WhereOptions& options) : o_(options) {}
+
+  std::string class_name() const override { return "Where"; }
+  Config config() const override { return write_fields(o_); }
+  std::string activation() const override { return ""; }
+  bool is_non_negative(bool inputs) const override {
+    const auto of = [&](const std::optional<float>& number) {
+      return number ? *number >= 0 : inputs;
+    };
+    return of(o_.x) && of(o_.y);
+  }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const size_t expected = 1 + (o_.x ? 0 : 1) + (o_.y ? 0 : 1);
+    if (inputs.size() != expected) {
+      throw ValueError(fmt::format(
+          "inputs: expected the condition{}{}, got {}; pass a vector",
+          o_.x ? "" : ", x", o_.y ? "" : ", y", inputs.size()));
+    }
+    return merged_shape(inputs);
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    const std::vector<Variable> given = of_one_rank(inputs);
+    size_t next = 1;
+    const auto operand = [&](const std::optional<float>& number) {
+      return number ? Variable(Tensor::scalar(*number)) : given[next++];
+    };
+    const Variable x = operand(o_.x);
+    const Variable y = operand(o_.y);
+    return where(given[0], x, y);
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    auto [result, given] = merged_operands(context, inputs);
+    size_t next = 1;
+    const auto operand = [&](const char* name,
+                             const std::optional<float>& number) {
+      return number ? context.scalar(name, *number) : given[next++];
+    };
+    const std::string x = operand("x", o_.x);
+    const std::string y = operand("y", o_.y);
+    constexpr int64_t kBool = 9;  // of TensorProto
+    const std::string holds = context.node("Cast", {given[0]}, {{"to", kBool}});
+    result.name = context.node("Where", {holds, x, y});
+    return result;
+  }
+
+ private:
+  WhereOptions o_;
+};
+
+}  // namespace
+
+Where::Where(const WhereOptions& options)
+    : LayerHandle(make_layer<WhereLayer>("Where", options)) {}
+
+extern const LayerDef where_def;
+const LayerDef where_def{
+    .class_name = "Where",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<WhereLayer>(read_fields<WhereOptions>(config));
+    },
+    .role = LayerRole::merge,
+    .keras = {.layout = KerasLayout::pointwise},
+    .sequences = SequenceOrder::either,
+};
+
+}  // namespace octet
