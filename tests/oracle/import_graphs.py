@@ -76,7 +76,7 @@ class Graph:
                                   list(self.initializers.values()))
         opset = helper.make_opsetid("", self.opset)
         return helper.make_model(graph, opset_imports=[opset],
-                                 ir_version=7 if self.opset < 15 else 8,
+                                 ir_version=7 if self.opset < 15 else 8 if self.opset < 23 else 11,
                                  producer_name="pytorch")
 
     # --- parts of networks ---------------------------------------------------
@@ -994,4 +994,23 @@ def chosen_values():
     some = g.Cast(g.Relu(steps), to=TensorProto.BOOL)
     y = g.Where(some, g.Cos(y), g.ReduceMax(z, axes=[1]))
     g.output(g.Pow(g.Relu(y), g.floats(2.5)), 4)
+    return g
+
+
+@case
+def operators_of_opset_23():
+    """Attention in its forms, and RMSNormalization."""
+    g = Graph(23)
+    x = g.input("tokens", [2, 5, 12])
+    y = g.RMSNormalization(x, g.weight("norm", 12), epsilon=1e-4)
+    q, k, v = (g.linear(y, name, 12, 12) for name in ("q", "k", "v"))
+    heads = dict(q_num_heads=3, kv_num_heads=3)
+    y = g.Attention(q, k, v, **heads)
+    seen = g.constant("seen", np.tril(np.ones((5, 5)), 1).astype(bool))
+    z = g.Attention(q, k, v, seen, scale=0.3, **heads)
+    y = g.Add(y, g.Attention(z, k, v, g.weight("bias", 5, 5), **heads))
+    q, k, v = (g.Transpose(g.Reshape(each, g.integers(0, 0, 4, 3)),
+                           perm=[0, 2, 1, 3]) for each in (q, k, y))
+    g.output(g.Attention(q, k, v, is_causal=1), 4)
+    g.output(g.linear(y, "out", 12, 4), 3)
     return g

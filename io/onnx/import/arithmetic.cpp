@@ -268,9 +268,38 @@ void convert_logical(Conversion& c) {
   c.mark_truth();
 }
 
+namespace {
+
+/// Of attention, as PyTorch writes masked_fill(): a number so low that a value
+/// added to it is lost in rounding (one of minus a billion moves by 32 only)
+/// takes the place of values. Then the number may be added to them.
+bool convert_mask(Conversion& c) {
+  constexpr float kLow = -1e9f;
+  const Tensor& condition = c.constant(0);
+  if (condition.dtype() != DType::boolean) return false;
+  for (const int at : {1, 2}) {
+    if (!c.is_constant(at) || c.is_constant(3 - at)) continue;
+    const Tensor numbers = c.floats(at);
+    if (numbers.size() != 1 || !(numbers.f32()[0] <= kLow)) continue;
+    Tensor mask(condition.shape());
+    const auto from = condition.data<bool>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      mask.f32()[i] = from[i] == (at == 1) ? numbers.f32()[0] : 0.0f;
+    }
+    rescale(c, 3 - at, {one(), mask});
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void convert_where(Conversion& c) {
   if (c.is_constant(0)) {
-    c.refuse("expected a condition that depends on the inputs");
+    if (convert_mask(c)) return;
+    c.refuse(
+        "expected a condition that depends on the inputs, or a mask that puts "
+        "a very low number in the place of values");
   }
   WhereOptions options;
   Inputs inputs{0};

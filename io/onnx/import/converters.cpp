@@ -64,6 +64,7 @@ Converter find_converter(const std::string& op) {
       {"PRelu", convert_prelu},
       {"Pad", convert_pad},
       {"Pow", convert_pow},
+      {"RMSNormalization", convert_rms_normalization},
       {"Reciprocal", convert_unary},
       {"ReduceL1", convert_reduce_l1},
       {"ReduceL2", convert_reduce_l2},

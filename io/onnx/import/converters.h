@@ -34,6 +34,7 @@ void convert_einsum(Conversion& c);
 // normalization.cpp
 void convert_batch_normalization(Conversion& c);
 void convert_layer_normalization(Conversion& c);
+void convert_rms_normalization(Conversion& c);
 void convert_instance_normalization(Conversion& c);
 void convert_group_normalization(Conversion& c);
 void convert_local_response_normalization(Conversion& c);

@@ -66,7 +66,7 @@ void recognise_forms(ImportGraph& graph) {
       (void)(match_layer_normalization(graph, node) ||
              match_group_normalization(graph, node) ||
              match_gelu(graph, node) || match_gated(graph, node) ||
-             match_hard_sigmoid(graph, node) || match_mask(graph, node) ||
+             match_hard_sigmoid(graph, node) ||
              match_unit_normalization(graph, node) || match_bias(graph, node) ||
              match_affine(graph, node));
     }

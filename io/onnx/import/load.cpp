@@ -9,6 +9,7 @@
 
 #include "../bounds.h"
 #include "../check.h"
+#include "attention_operator.h"
 #include "file_kind.h"
 #include "forms.h"
 #include "graph.h"
@@ -24,6 +25,7 @@ namespace {
 /// Of a model that is checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
+  importing::expand_attention(*model.mutable_graph());
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);

@@ -8,6 +8,7 @@
 #include <octet/layers/group_normalization.h>
 #include <octet/layers/layer_normalization.h>
 #include <octet/layers/local_response_normalization.h>
+#include <octet/layers/rms_normalization.h>
 #include <octet/layers/unit_normalization.h>
 #include <octet/runtime/error.h>
 
@@ -103,6 +104,20 @@ void convert_layer_normalization(Conversion& c) {
                                 .center = c.has(2),
                                 .scale = c.has(1)}),
             {x}, weights);
+  c.give(rows.back(y));
+}
+
+void convert_rms_normalization(Conversion& c) {
+  const View& view = c.view(0);
+  const int axis = c.axis_of(c.integer("axis", -1), view.rank());
+  if (axis != view.rank() - 1 || std::cmp_equal(axis, view.batch())) {
+    c.refuse("axis: expected the last one, got another");
+  }
+  const Rows rows(view, axis);
+  const Operand x = c.operand(0, rows);
+  const SymbolicTensor y =
+      c.add(RMSNormalization({.epsilon = c.number("epsilon", 1e-5f)}), {x},
+            {per_channel(c, 1, "scale", x.tensor.shape()[-1])});
   c.give(rows.back(y));
 }
 
