@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -150,47 +151,62 @@ Term input_of(const Variable& x) {
   return biased ? own->first : node.term();
 }
 
-// Sums body(value, channel) over each channel in doubles, chunks of images in
-// parallel, added in order.
+// Means of body(value, channel) over some channels in doubles, chunks of images
+// in parallel, added in order.
 template <class Body>
-std::vector<double> channel_means(const Tensor& z, const Body& body) {
+void channel_means(const Tensor& z, const std::vector<size_t>& channels,
+                   const Body& body, std::vector<double>& means) {
   const autograd::ImageShape images(z.shape());
-  const size_t c = static_cast<size_t>(images.c);
-  std::vector<double> partial(static_cast<size_t>(chunk_count(images.n)) * c);
+  const size_t count = channels.size();
+  std::vector<double> partial(static_cast<size_t>(chunk_count(images.n)) *
+                              count);
   const float* values = z.f32().data();
   parallel_chunks(images.n, [&](int64_t first, int64_t last, int64_t chunk) {
-    double* sums = partial.data() + static_cast<size_t>(chunk) * c;
+    double* sums = partial.data() + static_cast<size_t>(chunk) * count;
     const float* at = values + first * images.size();
     const float* end = values + last * images.size();
-    for (; at < end; at += c) {
-      for (size_t k = 0; k < c; ++k) sums[k] += body(at[k], k);
+    for (; at < end; at += images.c) {
+      for (size_t i = 0; i < count; ++i) {
+        sums[i] += body(at[channels[i]], channels[i]);
+      }
     }
   });
-  std::vector<double> result(c);
-  for (size_t i = 0; i < partial.size(); ++i) result[i % c] += partial[i];
-  const double count = static_cast<double>(z.size()) / static_cast<double>(c);
-  for (double& sum : result) sum /= count;
-  return result;
+  const double pixels =
+      static_cast<double>(z.size()) / static_cast<double>(images.c);
+  for (size_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (size_t j = i; j < partial.size(); j += count) sum += partial[j];
+    means[channels[i]] = sum / pixels;
+  }
 }
 
-Moments two_pass_moments(const Tensor& z) {
-  Moments m;
-  m.mean = channel_means(z, [](float v, size_t) { return double{v}; });
-  m.variance = channel_means(z, [&](float v, size_t k) {
-    const double d = v - m.mean[k];
-    return d * d;
-  });
-  return m;
+void find_in_two_passes(const Tensor& z, const std::vector<size_t>& channels,
+                        Moments& m) {
+  channel_means(
+      z, channels, [](float v, size_t) { return double{v}; }, m.mean);
+  channel_means(
+      z, channels,
+      [&](float v, size_t k) {
+        const double d = v - m.mean[k];
+        return d * d;
+      },
+      m.variance);
 }
 
 // Of z, with the biased variance. The sums of an epilogue are single precision
 // within an image: where the mean is so large that their difference would say
-// little about the variance, z is read again.
+// little about the variance, it is read again.
 Moments batch_moments(const Tensor& z, const Tensor& sums) {
-  if (sums.empty()) return two_pass_moments(z);
-  const size_t c = static_cast<size_t>(sums.shape()[2]);
+  const size_t c = static_cast<size_t>(z.shape()[-1]);
   const double count = static_cast<double>(z.size()) / static_cast<double>(c);
   Moments m{.mean = std::vector<double>(c), .variance = std::vector<double>(c)};
+  std::vector<size_t> again;
+  if (sums.empty()) {
+    again.resize(c);
+    std::iota(again.begin(), again.end(), size_t{0});
+    find_in_two_passes(z, again, m);
+    return m;
+  }
   const float* at = sums.f32().data();
   for (int64_t n = 0; n < sums.shape()[0]; ++n, at += 2 * c) {
     for (size_t k = 0; k < c; ++k) {
@@ -202,8 +218,9 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
     m.mean[k] /= count;
     const double square = m.mean[k] * m.mean[k];
     m.variance[k] = m.variance[k] / count - square;
-    if (m.variance[k] < 1e-3 * square) return two_pass_moments(z);
+    if (m.variance[k] < 1e-3 * square) again.push_back(k);
   }
+  if (!again.empty()) find_in_two_passes(z, again, m);
   return m;
 }
 

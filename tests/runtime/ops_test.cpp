@@ -90,6 +90,28 @@ TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
   }
 }
 
+// Only those channels are gone through once more.
+TEST(BatchNorm, FindsItBesideChannelsOfOtherMeans) {
+  const std::vector<float> means{3000, 0, -300, 1};
+  Tensor t = noise({3, 17, 5, 4}, 0, 0.58f);
+  for (size_t i = 0; i < t.f32().size(); ++i) t.f32()[i] += means[i % 4];
+  Tensor unit = Tensor::zeros({1, 1, 4, 4});
+  for (size_t k = 0; k < 4; ++k) unit.f32()[5 * k] = 1;
+  Tensor mean = Tensor::zeros({4}), variance = Tensor::zeros({4});
+  (void)batch_norm_training(conv2d(Variable(t), Variable(unit, true)), {}, {},
+                            mean.f32(), variance.f32(), 0.0f, 1e-3f);
+  for (size_t k = 0; k < 4; ++k) {
+    double sum = 0, squares = 0;
+    for (size_t i = k; i < t.f32().size(); i += 4) sum += t.f32()[i];
+    const double center = sum / 255;
+    for (size_t i = k; i < t.f32().size(); i += 4) {
+      squares += std::pow(t.f32()[i] - center, 2);
+    }
+    EXPECT_NEAR(mean.f32()[k], center, 1e-6 * std::fabs(center) + 1e-5) << k;
+    EXPECT_NEAR(variance.f32()[k], squares / 255, 1e-3 * squares / 255) << k;
+  }
+}
+
 TEST(BatchNorm, MovesItsMeanByTheBiasBelow) {
   const Variable x(noise({2, 3, 4, 5}));
   const Variable w(noise({1, 1, 5, 3}), true);
