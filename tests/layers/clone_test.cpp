@@ -21,6 +21,22 @@ Model network() {
   return model;
 }
 
+TEST(Clone, MayTakeTheParametersOver) {
+  SymbolicTensor x = input({3});
+  const LayerHandle twice = Dense({.units = 3, .name = "twice"});
+  const SymbolicTensor y = Dense({.units = 2, .name = "out"})(twice(twice(x)));
+  const Model model({x}, {y});
+  const Model own = model.clone();
+  const Model taken = model.clone({}, CopyOf::parameters);
+  const auto before = bits(taken.predict(tensor({1, 3}, {1, 2, 3})));
+  for (const Parameter& p : model.parameters()) {
+    for (float& v : p.variable.mutable_value()) v += 1;
+  }
+  EXPECT_EQ(bits(own.predict(tensor({1, 3}, {1, 2, 3}))), before);
+  EXPECT_EQ(weight_bits(taken), weight_bits(model));
+  EXPECT_EQ(taken.parameters().size(), model.parameters().size());
+}
+
 TEST(Clone, IsEqualToItsOriginal) {
   const Model model = network();
   const Model copy = model.clone();
