@@ -112,17 +112,34 @@ class Conv2DKernels final : public LinearKernels {
   }
 
   void backward(const BlockGradient& g) const override {
+    if (g.dx == nullptr) return add_weight_gradient_by_rows(g);
     float* dy = arena::scratch(0, s.dy_size());
     g.dy.read(g.block, s.dy_padding, dy);
     if (g.dw != nullptr) {
       float* padded = arena::scratch(1, s.padded_size());
       g.x.read(g.block, s.padding, padded);
-      add_weight_gradient(s, padded, dy + s.dy_start(), s.dy_width(), g.dw);
+      add_weight_gradient(s, s.oh, padded, dy + s.dy_start(), s.dy_width(),
+                          g.dw);
     }
-    if (g.dx != nullptr) convolve_transposed(s, dy, g.panels, *g.dx);
+    convolve_transposed(s, dy, g.panels, *g.dx);
   }
 
  private:
+  // Of a first layer, whose images are large: a few rows at a time.
+  void add_weight_gradient_by_rows(const BlockGradient& g) const {
+    constexpr int64_t kValues = int64_t{1} << 16;  // at a time
+    const int64_t some = std::max<int64_t>(kValues / (s.ow * s.k), 1);
+    for (int64_t first = 0; first < s.oh; first += some) {
+      const int64_t last = std::min(first + some, s.oh);
+      const auto rows = s.input_rows(first, last);
+      float* dy = arena::scratch(0, (last - first) * s.ow * s.k);
+      float* padded = arena::scratch(1, rows.padded() * s.padded_width() * s.c);
+      g.dy.read({g.block, first, last}, {}, dy);
+      g.x.read({g.block, rows.first, rows.last}, rows.padding, padded);
+      add_weight_gradient(s, last - first, padded, dy, s.ow, g.dw);
+    }
+  }
+
   // What of the images is in memory at once is less than other sums of weights
   // would be.
   bool has_large_weights() const {

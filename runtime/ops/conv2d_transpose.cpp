@@ -47,7 +47,7 @@ class Conv2DTransposeKernels final : public LinearKernels {
     float* padded = arena::scratch(0, s.padded_size());
     g.dy.read(g.block, s.padding, padded);
     if (g.dw != nullptr) {
-      add_weight_gradient(s, padded, g.x.image(g.block, 1), s.ow, g.dw);
+      add_weight_gradient(s, s.oh, padded, g.x.image(g.block, 1), s.ow, g.dw);
     }
     if (g.dx != nullptr) {
       convolve(s, windows_of(s, s.padded_width() * s.c, s.c), padded,

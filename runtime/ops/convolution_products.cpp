@@ -271,13 +271,13 @@ void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
 namespace {
 
 void add_gradients(const ConvolutionGeometry& s, kernels::WeightGradient g,
-                   const float* padded, const float* dy, int64_t dy_width,
-                   float* dw) {
+                   int64_t rows, const float* padded, const float* dy,
+                   int64_t dy_width, float* dw) {
   g.pixel = s.strides.w * s.c;
   g.line = s.strides.h * s.padded_width() * s.c;
   g.dz_pixel = s.k;
   g.dz_line = dy_width * s.k;
-  g.rows = s.oh;
+  g.rows = rows;
   g.cols = s.ow;
   g.channels = s.group_k();
   g.out_row = s.k;
@@ -291,13 +291,14 @@ void add_gradients(const ConvolutionGeometry& s, kernels::WeightGradient g,
 
 }  // namespace
 
-void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
-                         const float* dy, int64_t dy_width, float* dw) {
+void add_weight_gradient(const ConvolutionGeometry& s, int64_t rows,
+                         const float* padded, const float* dy, int64_t dy_width,
+                         float* dw) {
   add_gradients(s,
                 {.segments = s.segments.data(),
                  .segment_count = static_cast<int64_t>(s.segments.size()),
                  .steps = s.steps},
-                padded, dy, dy_width, dw);
+                rows, padded, dy, dy_width, dw);
 }
 
 void add_weight_gradient(const ConvolutionGeometry& s, const WindowRows& rows,
@@ -307,7 +308,7 @@ void add_weight_gradient(const ConvolutionGeometry& s, const WindowRows& rows,
                 {.segments = s.segments.data() + rows.segment,
                  .segment_count = 1,
                  .steps = rows.last - rows.first},
-                padded + rows.first, dy, dy_width,
+                s.oh, padded + rows.first, dy, dy_width,
                 dw + (rows.segment * s.steps + rows.first) * s.k);
 }
 

@@ -61,11 +61,12 @@ void convolve_transposed(const ConvolutionGeometry& s, const float* dy,
                          const std::vector<Tensor>& packs,
                          const kernels::Epilogue& e);
 
-/// Adds one image's gradient to dw [kh,kw,c/groups,k]; rows of dy are
-/// `dy_width` pixels apart.
-void add_weight_gradient(const ConvolutionGeometry& s, const float* padded,
-                         const float* dy, int64_t dy_width, float* dw);
-/// The same for rows [first, last) of one segment of the windows.
+/// Adds the gradient of `rows` rows of one image's output to dw
+/// [kh,kw,c/groups,k]; rows of dy are `dy_width` pixels apart.
+void add_weight_gradient(const ConvolutionGeometry& s, int64_t rows,
+                         const float* padded, const float* dy, int64_t dy_width,
+                         float* dw);
+/// The same of all rows, for rows [first, last) of one segment of the windows.
 struct WindowRows {
   int64_t segment, first, last;
 };

@@ -37,10 +37,11 @@ struct MaxPoolNode final : Node {
     const float* dy = g.f32().data();
     const uint8_t* taken = std::as_const(index).data<uint8_t>().data();
     parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
-      float* dx = arena::scratch(0, in.size());
       for (int64_t i = first; i < last; ++i) {
+        float* dx =
+            sink.fused ? arena::scratch(0, in.size()) : sink.to + i * in.size();
         scatter(dy + i * out_size, taken + i * out_size, dx);
-        sink.write(i * in.size(), i, in.h * in.w, dx);
+        if (sink.fused) sink.write(i * in.size(), i, in.h * in.w, dx);
       }
     });
     engine.close(x, sink);

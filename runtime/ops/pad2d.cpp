@@ -80,10 +80,11 @@ struct PadNode final : Node {
     const autograd::GradientSink sink = engine.sink(x, in.n);
     const float* dy = g.f32().data();
     parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
-      float* dx = arena::scratch(0, in.size());
       for (int64_t i = first; i < last; ++i) {
-        window.take(dx, dy + i * out_size, in);
-        sink.write(i * in.size(), i, in.h * in.w, dx);
+        for (int64_t h = 0; h < in.h; ++h) {
+          sink.write(i * in.size() + h * in.w * in.c, i, in.w,
+                     window.row(dy + i * out_size, h, in.c));
+        }
       }
     });
     engine.close(x, sink);
@@ -117,8 +118,12 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
-      const float* image = reader.image(i, 0);
       float* to = out + i * out_size;
+      if (value == 0) {
+        reader.read(i, p, to);
+        continue;
+      }
+      const float* image = reader.image(i, 0);
       std::fill(to, to + out_size, value);
       node->window.put(to, image, in);
     }
