@@ -169,7 +169,7 @@ class FieldReader {
         value = static_cast<float>(c.as_number());
       } else if (c.as_string() == "inf" || c.as_string() == "-inf") {
         value = c.as_string() == "inf" ? kInfinity : -kInfinity;
-      } else if (c.as_string().ends_with("nan")) {
+      } else if (c.as_string() == "nan" || c.as_string() == "-nan") {
         value = std::numeric_limits<float>::quiet_NaN();
       } else {
         throw ValueError(fmt::format(

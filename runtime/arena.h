@@ -1,8 +1,8 @@
 // Caching arena: a step allocates nothing after the second one. Buffers of up
-// to 256 KiB wait, once freed, on lists of their size class, one set a thread and
-// one for all, so that a chunk's working set stays in its core's cache; before
-// the system is asked for more, what waits there for all is freed if it is over
-// 1 GiB. Larger buffers are blocks of a RegionHeap.
+// to 256 KiB wait, once freed, on lists of their size class, one set a thread
+// and one for all, so that a chunk's working set stays in its core's cache;
+// before the system is asked for more, what waits there for all is freed if it
+// is over 1 GiB. Larger buffers are blocks of a RegionHeap.
 #pragma once
 
 #include <atomic>

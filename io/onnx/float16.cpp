@@ -25,13 +25,14 @@ namespace {
 
 using onnx::TensorProto;
 
-/// The bits of a finite number that float16 holds.
+/// The bits of a number that float16 holds.
 uint16_t half_bits(float x) {
   constexpr int kDigits = 10;    // of the fraction
   constexpr int kExponent = 14;  // of the smallest normal number, negated
   const uint16_t sign = std::signbit(x) ? 0x8000 : 0;
   const float a = std::fabs(x);
   if (a == 0) return sign;
+  if (std::isinf(a)) return sign | 0x7c00;
   const int exponent = std::ilogb(a);
   if (exponent < -kExponent) {
     return static_cast<uint16_t>(
@@ -52,7 +53,7 @@ TensorProto rounded(const TensorProto& tensor, bool is_scale) {
   std::string bytes;
   for (const float x : float_values(tensor)) {
     const float half = run::rounded_to(TensorProto::FLOAT16, x);
-    if (!std::isfinite(half)) {
+    if (!std::isfinite(half) && !std::isinf(x)) {
       throw ValueError(
           fmt::format("initializer '{}': expected values up to 65504 for "
                       "float16, got {}; write float32",

@@ -250,6 +250,9 @@ class Reconstruction {
                             count * static_cast<double>(y.size()) / nearest));
         loss = loss ? add(loss, error) : error;
       }
+      // Behind a step function there is nothing to learn by: rounding stays to
+      // the nearest.
+      if (!loss.requires_grad()) break;
       loss.backward();
       const double done =
           static_cast<double>(i) / static_cast<double>(options_.iterations);

@@ -193,6 +193,7 @@ Variable power(const Variable& x, float exponent) {
       "power", x,
       [n](float v) { return static_cast<float>(std::pow(double{v}, n)); },
       [n](float g, float v) {
+        if (n == 0) return 0.0f;  // not 0 * infinity at 0
         return static_cast<float>(g * n * std::pow(double{v}, n - 1));
       });
 }

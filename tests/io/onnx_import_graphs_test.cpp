@@ -78,6 +78,10 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
   EXPECT_THAT(said("c = Greater (x, x)\n y = Where (c, x, k)"),
               HasSubstr("input 2: expected one number or a value that depends "
                         "on the inputs, got a constant of 63 numbers"));
+  // No Softmax reads it.
+  EXPECT_THAT(said("m = Constant <value_float = -1e9> ()\n"
+                   "c = Cast <to = 9> (k)\n y = Where (c, x, m)"),
+              HasSubstr("in front of a Softmax"));
   EXPECT_THAT(said("c = Cast <to = 9> (k)\n y = Where (c, x, x)"),
               HasSubstr("expected a condition that depends on the inputs"));
   EXPECT_THAT(said("c = Cast <to = 7> (x)\n y = Cast <to = 1> (c)"),
@@ -125,6 +129,35 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
       said("p = Constant <value = int64[8] {0,0,9,1,0,0,1,1}> ()\n"
            "y = Pad <mode = \"reflect\"> (x, p)"),
       HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
+}
+
+// A query without keys would be zeros there, and no number in the products.
+TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
+  const auto said = [](const std::string& node, int64_t opset = 23) {
+    onnx::ModelProto model =
+        graph_model("(float[N,5,8] q) => (float[N,5,8] y)", node);
+    onnx::TensorProto* mask = model.mutable_graph()->add_initializer();
+    mask->set_name("mask");
+    mask->set_data_type(onnx::TensorProto::BOOL);
+    for (const int64_t dim : {5, 5}) mask->add_dims(dim);
+    for (int i = 0; i < 25; ++i) mask->add_int32_data(i / 5 == 2 ? 0 : 1);
+    model.set_ir_version(10);
+    model.mutable_opset_import(0)->set_version(opset);
+    return import_refusal(model);
+  };
+  const std::string heads = "q_num_heads = 2, kv_num_heads = 2";
+  EXPECT_EQ(said("y = Attention <" + heads + "> (q, q, q)"), "");
+  for (const std::string& node :
+       {"y = Attention <" + heads + "> (q, q, q, mask)",
+        "y = Attention <" + heads + ", softcap = 2.0> (q, q, q)",
+        std::string("y = Attention <q_num_heads = 2> (q, q, q)"),
+        std::string("y = Attention (q, q, q)"),
+        "y, p = Attention <" + heads + "> (q, q, q)"}) {
+    EXPECT_THAT(said(node), HasSubstr("(Attention): expected opset 23"))
+        << node;
+  }
+  EXPECT_THAT(said("y = Attention <" + heads + "> (q, q, q)", 24),
+              HasSubstr("(Attention): expected opset 23"));
 }
 
 TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {

@@ -1009,8 +1009,27 @@ def operators_of_opset_23():
     seen = g.constant("seen", np.tril(np.ones((5, 5)), 1).astype(bool))
     z = g.Attention(q, k, v, seen, scale=0.3, **heads)
     y = g.Add(y, g.Attention(z, k, v, g.weight("bias", 5, 5), **heads))
+    # Depends on the inputs; some queries see no key.
+    products = g.MatMul(q, g.Transpose(k, perm=[0, 2, 1]))
+    near = g.Greater(g.Unsqueeze(products, g.integers(1)), g.floats(0.6))
+    y = g.Add(y, g.Attention(q, k, y, near, **heads))
+    y = g.Add(y, g.Attention(q, k, y, g.Where(near, g.floats(0.2),
+                                              g.floats(-np.inf)), **heads))
     q, k, v = (g.Transpose(g.Reshape(each, g.integers(0, 0, 4, 3)),
                            perm=[0, 2, 1, 3]) for each in (q, k, y))
     g.output(g.Attention(q, k, v, is_causal=1), 4)
     g.output(g.linear(y, "out", 12, 4), 3)
+    return g
+
+
+@case
+def large_weight_read_twice():
+    """As it is and turned, by a node that depends on no input."""
+    g = Graph(17)
+    x = g.input("input", [2, 150])
+    w = g.weight("w", 150, 120)
+    y = g.Relu(g.MatMul(x, w))
+    y = g.MatMul(y, g.Transpose(w, perm=[1, 0]))
+    y = g.Where(g.Less(y, g.floats(-0.5)), g.floats(-np.inf), y)
+    g.output(g.Softmax(y, axis=1))
     return g

@@ -187,6 +187,12 @@ TEST(Unary, HasTheTableValuesOfTheErrorFunction) {
   EXPECT_TRUE(std::isnan(values(erf(leaf({1}, {NAN})))[0]));
 }
 
+TEST(Power, OfExponentZeroHasNoGradient) {
+  const Variable x(Tensor::of<float>({3}, {0.0f, -0.0f, 2}), true);
+  sum(power(x, 0)).backward();
+  EXPECT_THAT(values(x.grad()), testing::Each(0.0f));
+}
+
 TEST(Unary, HasNoGradientAtTheKinkOfTheMagnitude) {
   const Variable x = leaf({3}, {-2, 0, 2});
   sum(absolute(x)).backward();

@@ -1,6 +1,7 @@
 // Sums, products and the like: of two values, or of a value and constants.
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -20,6 +21,7 @@
 #include <octet/layers/unary.h>
 #include <octet/layers/where.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 
 #include "attention.h"
 #include "converters.h"
@@ -270,26 +272,92 @@ void convert_logical(Conversion& c) {
 
 namespace {
 
-/// Of attention, as PyTorch writes masked_fill(): a number so low that a value
-/// added to it is lost in rounding (one of minus a billion moves by 32 only)
-/// takes the place of values. Then the number may be added to them.
-bool convert_mask(Conversion& c) {
+/// A Where by a constant that puts a number in the place of values, so low that
+/// a value added to it is lost: beside another one of a row, Softmax makes 0 of
+/// both.
+struct MaskForm {
+  int values = 0;  ///< the input that they are
+  float number = 0;
+  Tensor hidden;  ///< 1 where it takes their place, else 0
+};
+
+std::optional<MaskForm> mask_of(const ImportGraph& graph,
+                                const ImportNode& node) {
   constexpr float kLow = -1e9f;
-  const Tensor& condition = c.constant(0);
-  if (condition.dtype() != DType::boolean) return false;
+  const auto constant = [&](int input) {
+    return graph.constant(node.proto.input(input));
+  };
+  if (node.proto.input_size() != 3 || constant(0) == nullptr ||
+      constant(0)->value.dtype() != DType::boolean) {
+    return {};
+  }
   for (const int at : {1, 2}) {
-    if (!c.is_constant(at) || c.is_constant(3 - at)) continue;
-    const Tensor numbers = c.floats(at);
-    if (numbers.size() != 1 || !(numbers.f32()[0] <= kLow)) continue;
-    Tensor mask(condition.shape());
-    const auto from = condition.data<bool>();
-    for (size_t i = 0; i < from.size(); ++i) {
-      mask.f32()[i] = from[i] == (at == 1) ? numbers.f32()[0] : 0.0f;
+    const Constant* given = constant(at);
+    if (given == nullptr || constant(3 - at) != nullptr ||
+        given->value.dtype() != DType::f32 || given->value.size() != 1) {
+      continue;
     }
-    rescale(c, 3 - at, {one(), mask});
-    return true;
+    MaskForm form{3 - at, std::as_const(given->value).f32()[0],
+                  Tensor(constant(0)->value.shape())};
+    if (!(form.number <= kLow)) continue;
+    const auto from = constant(0)->value.data<bool>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      form.hidden.f32()[i] = from[i] == (at == 1) ? 1.0f : 0.0f;
+    }
+    return form;
+  }
+  return {};
+}
+
+bool has_row_of_ones(const Tensor& mask) {
+  const int64_t row = mask.shape().rank() == 0 ? 1 : mask.shape()[-1];
+  const auto values = mask.f32();
+  for (int64_t i = 0; i < mask.size(); i += row) {
+    const auto* first = values.data() + i;
+    if (std::all_of(first, first + row, [](float v) { return v == 1; })) {
+      return true;
+    }
   }
   return false;
+}
+
+/// Whether it comes to the same to add the number to the values: only a Softmax
+/// over the last axis reads them, behind other masks or what is added, and
+/// where the number is finite, no row is hidden as a whole.
+bool may_be_added(const Conversion& c, const MaskForm& own) {
+  Variable hidden(own.hidden);
+  bool finite = std::isfinite(own.number);
+  std::string value = c.output();
+  for (;;) {
+    const auto readers = c.graph().readers(value);
+    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
+    const ImportNode& node = *readers[0];
+    if (is_op(node, "Softmax")) break;
+    if (is_op(node, "Where")) {
+      const auto next = mask_of(c.graph(), node);
+      if (!next || node.proto.input(next->values) != value) return false;
+      hidden = maximum(hidden, next->hidden);
+      finite |= std::isfinite(next->number);
+    } else if (!is_op(node, "Add")) {
+      return false;
+    }
+    value = node.proto.output(0);
+  }
+  const ImportNode& softmax = *c.graph().readers(value)[0];
+  const int64_t axis =
+      integer_of(softmax.proto, "axis", c.opset() < 13 ? 1 : -1);
+  return (axis == -1 || axis == c.view(own.values).rank() - 1) &&
+         !(finite && has_row_of_ones(hidden.value()));
+}
+
+/// As PyTorch writes masked_fill() in attention.
+bool convert_mask(Conversion& c) {
+  const auto mask = mask_of(c.graph(), c.node());
+  if (!mask || !may_be_added(c, *mask)) return false;
+  Tensor added = mask->hidden.clone();
+  for (float& v : added.f32()) v = v == 1 ? mask->number : 0;
+  rescale(c, mask->values, {one(), added});
+  return true;
 }
 
 }  // namespace
@@ -298,8 +366,9 @@ void convert_where(Conversion& c) {
   if (c.is_constant(0)) {
     if (convert_mask(c)) return;
     c.refuse(
-        "expected a condition that depends on the inputs, or a mask that puts "
-        "a very low number in the place of values");
+        "expected a condition that depends on the inputs, or a mask in front "
+        "of a Softmax that puts a very low number in the place of some values "
+        "of each row");
   }
   WhereOptions options;
   Inputs inputs{0};

@@ -182,6 +182,15 @@ void convert_product(Conversion& c) {
   c.wait(std::move(scores));
 }
 
+// Others are products by now: see expand_attention().
+void convert_attention(Conversion& c) {
+  c.refuse(
+      "expected opset 23, queries, keys and values [n,heads,t,d] or, with "
+      "q_num_heads, [n,t,features], as many heads of keys as of queries, one "
+      "output, and neither keys of the past nor a soft cap; a mask of bool or "
+      "float32, not beside is_causal, that leaves each query a key");
+}
+
 bool convert_attention_weights(Conversion& c) {
   const Scores* scores = c.scores(0);
   if (scores == nullptr) return false;

@@ -10,6 +10,7 @@ Converter find_converter(const std::string& op) {
       {"Abs", convert_unary},
       {"Add", convert_add},
       {"And", convert_logical},
+      {"Attention", convert_attention},
       {"AveragePool", convert_average_pool},
       {"BatchNormalization", convert_batch_normalization},
       {"Cast", convert_cast},

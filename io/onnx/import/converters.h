@@ -64,6 +64,7 @@ void convert_min(Conversion& c);
 void convert_mul(Conversion& c);
 void convert_neg(Conversion& c);
 void convert_pow(Conversion& c);
+void convert_attention(Conversion& c);
 void convert_unary(Conversion& c);
 void convert_compare(Conversion& c);
 void convert_logical(Conversion& c);

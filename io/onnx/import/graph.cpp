@@ -15,6 +15,12 @@
 namespace octet::io::importing {
 namespace {
 
+// Values of a constant whose memory is worth getting back.
+constexpr int64_t kLarge = 1 << 14;
+
+}  // namespace
+namespace {
+
 // Above any network, and few enough to lose no patience.
 constexpr int kMostNodes = 100'000;
 
@@ -156,11 +162,15 @@ void ImportGraph::remove(ImportNode& node, const char* note) {
   count(node, -1);
   node.gone = true;
   for (const size_t index : node.origin) report_.nodes[index].note = note;
-  drop_constants(node);
+  for (const std::string& input : node.proto.input()) {
+    const Constant* value = constant(input);
+    if (value != nullptr && value->value.size() >= kLarge && uses(input) == 0) {
+      constants_.erase(input);
+    }
+  }
 }
 
 void ImportGraph::drop_constants(const ImportNode& node) {
-  constexpr int64_t kLarge = 1 << 14;  // values
   const auto index = static_cast<size_t>(&node - nodes_.data());
   for (const std::string& input : node.proto.input()) {
     const auto found = constants_.find(input);

@@ -88,7 +88,8 @@ class ImportGraph {
   /// The node's work is done: nothing it makes is needed, or all of it is there
   /// already. `note` says why.
   void remove(ImportNode& node, const char* note);
-  /// Large constants that the node reads, and none after it, are gone.
+  /// The nodes up to this one are layers: large constants that none after it
+  /// reads are gone.
   void drop_constants(const ImportNode& node);
 
   run::Budget& budget() { return budget_; }

@@ -108,6 +108,7 @@ class Conversion {
       : importer_(importer), node_(node) {}
 
   const std::string& op() const { return node_.proto.op_type(); }
+  const ImportNode& node() const { return node_; }
   const onnx::NodeProto& proto() const { return node_.proto; }
   int64_t opset() const { return importer_.graph_.opset(); }
 

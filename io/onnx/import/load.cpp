@@ -7,9 +7,9 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
+#include "../attention_operator.h"
 #include "../bounds.h"
 #include "../check.h"
-#include "attention_operator.h"
 #include "file_kind.h"
 #include "forms.h"
 #include "graph.h"
@@ -25,7 +25,7 @@ namespace {
 /// Of a model that is checked.
 OnnxImport import_model(onnx::ModelProto model,
                         const OnnxImportOptions& options) {
-  importing::expand_attention(*model.mutable_graph());
+  expand_attention(*model.mutable_graph(), opset_of(model));
   importing::expand_qoperators(*model.mutable_graph(), opset_of(model));
   importing::ImportGraph graph(std::move(model), options.limits);
   importing::fold_constants(graph);

@@ -9,6 +9,7 @@
 
 #include <octet/runtime/error.h>
 
+#include "../attention_operator.h"
 #include "../bounds.h"
 #include "../graph_view.h"
 #include "../tensors.h"
@@ -141,6 +142,7 @@ Program program_of(onnx::ModelProto model) {
   onnx::GraphProto& graph = *model.mutable_graph();
   Program program;
   program.opset = opset_of(model);
+  expand_attention(graph, program.opset);
   check_supported(graph, program.opset);
   const GraphView view(graph);
   program.inputs = view.inputs();

@@ -86,7 +86,8 @@ class [[nodiscard]] Variable {
   Shape shape() &&;
   /// Differs for every op result and leaf; rises in the order of creation.
   uint64_t id() const;
-  /// The value, computed if it was deferred.
+  /// The value, computed if it was deferred. It lives as long as a Variable of
+  /// it: keep a Tensor, which shares its elements, not the reference.
   const Tensor& value() const&;
   Tensor value() &&;
   bool requires_grad() const;

@@ -1,17 +1,21 @@
 #include "attention_operator.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
-#include "../bounds.h"
-#include "../graph_view.h"
-#include "../tensors.h"
+#include "bounds.h"
+#include "graph_view.h"
+#include "run/constants.h"
+#include "tensors.h"
 
-namespace octet::io::importing {
+namespace octet::io {
 namespace {
 
 using onnx::NodeProto;
@@ -19,6 +23,15 @@ using onnx::TensorProto;
 using Inputs = std::vector<std::string>;
 
 constexpr int kMask = 3;  // an input
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLowest = std::numeric_limits<float>::lowest();
+
+/// What an operator is expanded by.
+struct Form {
+  int64_t heads = 0;  ///< of features [n,t,heads*d]; 0: of heads [n,heads,t,d]
+  int32_t mask_type = TensorProto::FLOAT;
+  bool constant_mask = false;
+};
 
 std::string input(const NodeProto& node, int i) {
   return i < node.input_size() ? node.input(i) : std::string();
@@ -43,28 +56,41 @@ class Expansion {
             const NodeProto& node)
       : graph_(graph), names_(names), node_(node) {}
 
-  void run(int32_t mask_type) {
-    // Features [n,t,heads*d], else heads [n,heads,t,d].
-    const int64_t heads = integer(node_, "q_num_heads");
+  void run(const Form& form) {
     const auto operand = [&](int i) {
-      return heads == 0 ? node_.input(i) : by_heads(node_.input(i), heads);
+      return form.heads == 0 ? node_.input(i)
+                             : by_heads(node_.input(i), form.heads);
     };
     const std::string query = operand(0);
     std::string scores =
         add("MatMul", {query, transposed(operand(1), {0, 1, 3, 2})});
     scores = add("Mul", {scores, scale(query)});
+    // Which keys are seen, where that may be none.
+    std::string seen;
     if (const std::string mask = input(node_, kMask); !mask.empty()) {
-      scores = mask_type == TensorProto::BOOL ? where(mask, scores)
-                                              : add("Add", {scores, mask});
+      const bool truth = form.mask_type == TensorProto::BOOL;
+      if (form.constant_mask) {
+        scores = truth ? where(mask, scores, -kInfinity)
+                       : add("Add", {scores, mask});
+      } else if (truth) {
+        seen = mask;
+        scores = where(mask, scores, kLowest);
+      } else {
+        const std::string lowest = number(kLowest);
+        scores = add("Max", {add("Add", {scores, mask}), lowest});
+        seen = add("Greater", {scores, lowest});
+      }
     }
     if (integer(node_, "is_causal") != 0) {
-      scores = where(causal(scores), scores);
+      scores = where(causal(scores), scores, -kInfinity);
     }
     NodeProto softmax = node("Softmax", {scores});
     set(softmax, "axis", -1);
-    NodeProto product = node("MatMul", {add(std::move(softmax)), operand(2)});
+    std::string weights = add(std::move(softmax));
+    if (!seen.empty()) weights = where(seen, weights, 0);
+    NodeProto product = node("MatMul", {weights, operand(2)});
     product.set_name(node_.name());
-    if (heads == 0) {
+    if (form.heads == 0) {
       product.set_output(0, node_.output(0));
       graph_.add_node()->Swap(&product);
       return;
@@ -166,9 +192,9 @@ class Expansion {
     set(lower, "upper", 0);
     return cast(add(std::move(lower)), TensorProto::BOOL);
   }
-  std::string where(const std::string& seen, const std::string& scores) {
-    return add("Where",
-               {seen, scores, number(-std::numeric_limits<float>::infinity())});
+  std::string where(const std::string& seen, const std::string& x,
+                    float otherwise) {
+    return add("Where", {seen, x, number(otherwise)});
   }
 
   onnx::GraphProto& graph_;
@@ -178,51 +204,97 @@ class Expansion {
 
 bool is_plain(const NodeProto& node) {
   if (!is_standard_domain(node.domain()) || node.op_type() != "Attention" ||
-      node.input_size() < kMask) {
+      node.input_size() < kMask || node.output_size() == 0 ||
+      node.output(0).empty()) {
     return false;
   }
-  for (int i = kMask + 1; i < node.input_size(); ++i) {
-    if (!node.input(i).empty()) return false;
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (i != kMask && node.input(i).empty() != (i > kMask)) return false;
   }
   for (int i = 1; i < node.output_size(); ++i) {
     if (!node.output(i).empty()) return false;
   }
   const auto* cap = find_attribute(node, "softcap");
+  const auto* scale = find_attribute(node, "scale");
+  const bool masked = !input(node, kMask).empty();
   return (cap == nullptr || cap->f() == 0) &&
+         (scale == nullptr || std::isfinite(scale->f())) &&
+         !(masked && integer(node, "is_causal") != 0) &&
          integer(node, "q_num_heads") == integer(node, "kv_num_heads");
+}
+
+/// Whether a query sees no key.
+bool hides_a_row(const TensorProto& tensor) {
+  const Tensor mask = run::constant(tensor);
+  const int64_t row = mask.shape().rank() == 0 ? 1 : mask.shape()[-1];
+  const auto any = [&](auto values, auto is_seen) {
+    for (int64_t i = 0; i < mask.size(); i += row) {
+      const auto* first = values.data() + i;
+      if (std::none_of(first, first + row, is_seen)) return true;
+    }
+    return false;
+  };
+  return mask.dtype() == DType::boolean
+             ? any(mask.data<bool>(), [](bool v) { return v; })
+             : any(mask.f32(), [](float v) { return v > kLowest; });
+}
+
+/// Nothing for one that stays as it is.
+std::optional<Form> form_of(const GraphView& view, const NodeProto& node) {
+  if (!is_plain(node)) return {};
+  Form form;
+  form.heads = integer(node, "q_num_heads");
+  if (const auto dims = view.dims(node.input(0))) {
+    const size_t rank = dims->size();
+    if ((rank != 3 && rank != 4) || (rank == 3 && form.heads == 0)) return {};
+    if (rank == 4) form.heads = 0;
+  }
+  if (form.heads < 0) return {};
+  const std::string mask = input(node, kMask);
+  if (mask.empty()) return form;
+  form.mask_type = view.element_type(mask);
+  if (form.mask_type != TensorProto::FLOAT &&
+      form.mask_type != TensorProto::BOOL) {
+    return {};
+  }
+  if (const TensorProto* constant = view.constant(mask)) {
+    form.constant_mask = true;
+    if (hides_a_row(*constant)) return {};
+  }
+  return form;
 }
 
 }  // namespace
 
-void expand_attention(onnx::GraphProto& graph) {
+void expand_attention(onnx::GraphProto& graph, int64_t opset) {
+  constexpr int64_t kOpset = 23;
+  if (opset != kOpset) return;
   std::unordered_set<std::string> names;
-  std::unordered_map<std::string, int32_t> mask_types;  // by output
-  for (const auto& each : graph.input()) names.insert(each.name());
-  for (const auto& each : graph.initializer()) names.insert(each.name());
-  const GraphView view(graph);
-  for (const NodeProto& node : graph.node()) {
-    names.insert(node.name());
-    names.insert(node.output().begin(), node.output().end());
-    if (!is_plain(node)) continue;
-    const std::string mask = input(node, kMask);
-    const int32_t type =
-        mask.empty() ? TensorProto::FLOAT : view.element_type(mask);
-    if (type == TensorProto::FLOAT || type == TensorProto::BOOL) {
-      mask_types[node.output(0)] = type;
+  std::unordered_map<std::string, Form> forms;  // by output
+  {
+    const GraphView view(graph);
+    for (const auto& each : graph.input()) names.insert(each.name());
+    for (const auto& each : graph.initializer()) names.insert(each.name());
+    for (const NodeProto& node : graph.node()) {
+      names.insert(node.name());
+      names.insert(node.output().begin(), node.output().end());
+      if (const auto form = form_of(view, node)) {
+        forms[node.output(0)] = *form;
+      }
     }
   }
-  if (mask_types.empty()) return;
+  if (forms.empty()) return;
   google::protobuf::RepeatedPtrField<NodeProto> nodes;
   nodes.Swap(graph.mutable_node());
   for (NodeProto& node : nodes) {
-    const auto type =
-        mask_types.find(node.output_size() > 0 ? node.output(0) : "");
-    if (type == mask_types.end()) {
+    const auto form =
+        forms.find(node.output_size() > 0 ? node.output(0) : std::string());
+    if (form == forms.end()) {
       graph.add_node()->Swap(&node);
     } else {
-      Expansion(graph, names, node).run(type->second);
+      Expansion(graph, names, node).run(form->second);
     }
   }
 }
 
-}  // namespace octet::io::importing
+}  // namespace octet::io
