@@ -33,7 +33,7 @@ Tensor images(int64_t n) {
 Model quantized(const Model& model) {
   Model qat = quant::quantize_model(model);
   const Tensor x = images(64);
-  quant::calibrate(qat, [&](const Model& m) { m(Variable(x)); });
+  quant::calibrate(qat, [&](const Model& m) { (void)m(Variable(x)); });
   quant::freeze_bn_stats(qat);
   return qat;
 }
