@@ -11,30 +11,20 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<float> merged(const LayerHandle& layer,
-                          const std::vector<Tensor>& inputs) {
-  std::vector<SymbolicTensor> x;
-  for (const Tensor& t : inputs) {
-    x.push_back(input(t.shape().slice(1, t.shape().rank())));
-  }
-  const Model model(x, {layer(x)});
-  return values(model.predict(inputs)[0]);
-}
-
 TEST(Merge, CombinesThreeInputsValueByValue) {
   const std::vector<Tensor> x{tensor({1, 3}, {1, -2, 6}),
                               tensor({1, 3}, {4, 5, 6}),
                               tensor({1, 3}, {-8, 0, 3})};
-  EXPECT_EQ(merged(Add(), x), (std::vector<float>{-3, 3, 15}));
-  EXPECT_EQ(merged(Multiply(), x), (std::vector<float>{-32, 0, 108}));
-  EXPECT_EQ(merged(Average(), x), (std::vector<float>{-1, 1, 5}));
-  EXPECT_EQ(merged(Maximum(), x), (std::vector<float>{4, 5, 6}));
-  EXPECT_EQ(merged(Minimum(), x), (std::vector<float>{-8, -2, 3}));
+  EXPECT_EQ(result_of(Add(), x), (std::vector<float>{-3, 3, 15}));
+  EXPECT_EQ(result_of(Multiply(), x), (std::vector<float>{-32, 0, 108}));
+  EXPECT_EQ(result_of(Average(), x), (std::vector<float>{-1, 1, 5}));
+  EXPECT_EQ(result_of(Maximum(), x), (std::vector<float>{4, 5, 6}));
+  EXPECT_EQ(result_of(Minimum(), x), (std::vector<float>{-8, -2, 3}));
 }
 
 TEST(Merge, SubtractsTheSecondFromTheFirst) {
   EXPECT_EQ(
-      merged(Subtract(), {tensor({1, 2}, {1, 2}), tensor({1, 2}, {5, 1})}),
+      result_of(Subtract(), {tensor({1, 2}, {1, 2}), tensor({1, 2}, {5, 1})}),
       (std::vector<float>{-4, 1}));
 }
 
@@ -42,7 +32,7 @@ TEST(Merge, BroadcastsAVectorOverImagesBehindTheBatch) {
   // [2,3] counts as [2,1,1,3]: one factor for each image and channel.
   const Tensor x = integers({2, 2, 5, 3});
   const Tensor gate = tensor({2, 3}, {1, 2, 3, -1, 0, 4});
-  const auto y = merged(Multiply(), {x, gate});
+  const auto y = result_of(Multiply(), {x, gate});
   ASSERT_EQ(y.size(), 60u);
   for (size_t i = 0; i < y.size(); ++i) {
     EXPECT_EQ(y[i], x.f32()[i] * gate.f32()[i / 30 * 3 + i % 3]) << i;
@@ -74,7 +64,7 @@ TEST(Merge, PassesOneInputOnAsKerasDoes) {
   const std::vector<Tensor> x{tensor({1, 2}, {1, -2})};
   for (const LayerHandle& layer :
        std::vector<LayerHandle>{Add(), Multiply(), Average(), Maximum()}) {
-    EXPECT_EQ(merged(layer, x), (std::vector<float>{1, -2}));
+    EXPECT_EQ(result_of(layer, x), (std::vector<float>{1, -2}));
   }
 }
 
@@ -93,7 +83,7 @@ TEST(Merge, KeepsNan) {
                               tensor({1, 2}, {1, NAN})};
   for (const LayerHandle& layer : std::vector<LayerHandle>{
            Add(), Multiply(), Average(), Maximum(), Minimum(), Subtract()}) {
-    for (const float v : merged(layer, x)) EXPECT_TRUE(std::isnan(v));
+    for (const float v : result_of(layer, x)) EXPECT_TRUE(std::isnan(v));
   }
 }
 

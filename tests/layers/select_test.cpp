@@ -14,16 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<float> result_of(const LayerHandle& layer,
-                             const std::vector<Tensor>& inputs) {
-  std::vector<SymbolicTensor> x;
-  for (const Tensor& t : inputs) {
-    x.push_back(input(t.shape().slice(1, t.shape().rank())));
-  }
-  const Model model(x, {layer(x)});
-  return values(model.predict(inputs)[0]);
-}
-
 TEST(Compare, IsOneWhereItHolds) {
   const auto of = [](const char* operation) {
     return result_of(

@@ -57,6 +57,17 @@ inline std::vector<std::string> names(const Model& model) {
   return result;
 }
 
+/// What a layer makes of several inputs.
+inline std::vector<float> result_of(const LayerHandle& layer,
+                                    const std::vector<Tensor>& inputs) {
+  std::vector<SymbolicTensor> x;
+  for (const Tensor& t : inputs) {
+    x.push_back(input(t.shape().slice(1, t.shape().rank())));
+  }
+  const Model model(x, {layer(x)});
+  return values(model.predict(inputs)[0]);
+}
+
 /// A model of one layer.
 inline Model single(const LayerHandle& layer, const Shape& sample) {
   const SymbolicTensor x = input(sample, "x");
