@@ -1030,6 +1030,5 @@ def large_weight_read_twice():
     w = g.weight("w", 150, 120)
     y = g.Relu(g.MatMul(x, w))
     y = g.MatMul(y, g.Transpose(w, perm=[1, 0]))
-    y = g.Where(g.Less(y, g.floats(-0.5)), g.floats(-np.inf), y)
-    g.output(g.Softmax(y, axis=1))
+    g.output(g.Where(g.Less(y, g.floats(-0.5)), g.floats(2), y))
     return g

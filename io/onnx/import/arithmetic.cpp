@@ -322,8 +322,8 @@ bool has_row_of_ones(const Tensor& mask) {
 }
 
 /// Whether it comes to the same to add the number to the values: only a Softmax
-/// over the last axis reads them, behind other masks or what is added, and
-/// where the number is finite, no row is hidden as a whole.
+/// over the last axis reads them, behind other masks, what is added and Q/DQ,
+/// and where the number is finite, no row is hidden as a whole.
 bool may_be_added(const Conversion& c, const MaskForm& own) {
   Variable hidden(own.hidden);
   bool finite = std::isfinite(own.number);
@@ -338,7 +338,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
       if (!next || node.proto.input(next->values) != value) return false;
       hidden = maximum(hidden, next->hidden);
       finite |= std::isfinite(next->number);
-    } else if (!is_op(node, "Add")) {
+    } else if (!is_op(node, "Add") && !is_op(node, "DequantizeLinear")) {
       return false;
     }
     value = node.proto.output(0);
