@@ -15,8 +15,8 @@ struct UnaryOptions {
 };
 
 /// An operation on every value that is no activation function, as graphs of
-/// other frameworks have it. log and sqrt are NaN below 0; no
-/// gradient goes through ceil, floor, round (ties to even) and sign.
+/// other frameworks have it. log and sqrt are NaN below 0; no gradient goes
+/// through ceil, floor, round (ties to even) and sign.
 /// Shapes: [n,...] -> [n,...]. Throws: ValueError for another operation.
 class Unary : public LayerHandle {
  public:

@@ -1,0 +1,189 @@
+// Comparisons, what is done with their results, and choosing by them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/compare.h>
+#include <octet/layers/maximum.h>
+#include <octet/layers/multiply.h>
+#include <octet/layers/where.h>
+#include <octet/runtime/ops.h>
+
+#include "converters.h"
+#include "join.h"
+#include "rescale.h"
+
+namespace octet::io::importing {
+
+void convert_compare(Conversion& c) {
+  struct Names {
+    const char* op;
+    const char* operation;
+    const char* swapped;
+  };
+  constexpr std::array<Names, 5> kNames{
+      {{"Equal", "equal", "equal"},
+       {"Greater", "greater", "less"},
+       {"GreaterOrEqual", "greater_equal", "less_equal"},
+       {"Less", "less", "greater"},
+       {"LessOrEqual", "less_equal", "greater_equal"}}};
+  const auto found = std::ranges::find_if(
+      kNames, [&](const Names& names) { return c.op() == names.op; });
+  const int k = constant_input(c);
+  if (k < 0) {
+    join(c, Compare({.operation = found->operation}), {0, 1});
+    return c.mark_truth();
+  }
+  if (c.floats(k).size() != 1) {
+    c.refuse("expected one number to compare with, got several");
+  }
+  join(c,
+       Compare({.operation = k == 1 ? found->operation : found->swapped,
+                .value = c.scalar(k)}),
+       {1 - k});
+  c.mark_truth();
+}
+
+// Truth is 1 and 0.
+void convert_logical(Conversion& c) {
+  if (c.op() == "Not") {
+    rescale(c, 0, {Tensor::scalar(-1), Tensor::scalar(1)});
+    return c.mark_truth();
+  }
+  if (constant_input(c) >= 0) {
+    c.refuse("expected two values that depend on the inputs, got a constant");
+  }
+  const auto layer = [&]() -> LayerHandle {
+    if (c.op() == "And") return Multiply();
+    if (c.op() == "Or") return Maximum();
+    return Compare({.operation = "not_equal"});
+  };
+  join(c, layer(), {0, 1});
+  c.mark_truth();
+}
+
+namespace {
+
+/// A Where by a constant that puts a number in the place of values, so low that
+/// a value added to it is lost: beside another one of a row, Softmax makes 0 of
+/// both.
+struct MaskForm {
+  int values = 0;  ///< the input that they are
+  float number = 0;
+  Tensor hidden;  ///< 1 where it takes their place, else 0
+};
+
+std::optional<MaskForm> mask_of(const ImportGraph& graph,
+                                const ImportNode& node) {
+  constexpr float kLow = -1e9f;
+  const auto constant = [&](int input) {
+    return graph.constant(node.proto.input(input));
+  };
+  if (node.proto.input_size() != 3 || constant(0) == nullptr ||
+      constant(0)->value.dtype() != DType::boolean) {
+    return {};
+  }
+  for (const int at : {1, 2}) {
+    const Constant* given = constant(at);
+    if (given == nullptr || constant(3 - at) != nullptr ||
+        given->value.dtype() != DType::f32 || given->value.size() != 1) {
+      continue;
+    }
+    MaskForm form{3 - at, std::as_const(given->value).f32()[0],
+                  Tensor(constant(0)->value.shape())};
+    if (!(form.number <= kLow)) continue;
+    const auto from = constant(0)->value.data<bool>();
+    for (size_t i = 0; i < from.size(); ++i) {
+      form.hidden.f32()[i] = from[i] == (at == 1) ? 1.0f : 0.0f;
+    }
+    return form;
+  }
+  return {};
+}
+
+bool has_row_of_ones(const Tensor& mask) {
+  const int64_t row = mask.shape().rank() == 0 ? 1 : mask.shape()[-1];
+  const auto values = mask.f32();
+  for (int64_t i = 0; i < mask.size(); i += row) {
+    const auto* first = values.data() + i;
+    if (std::all_of(first, first + row, [](float v) { return v == 1; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether it comes to the same to add the number to the values: only a Softmax
+/// over the last axis reads them, behind other masks, what is added and Q/DQ,
+/// and where the number is finite, no row is hidden as a whole.
+bool may_be_added(const Conversion& c, const MaskForm& own) {
+  Variable hidden(own.hidden);
+  bool finite = std::isfinite(own.number);
+  std::string value = c.output();
+  for (;;) {
+    const auto readers = c.graph().readers(value);
+    if (c.graph().uses(value) != 1 || readers.size() != 1) return false;
+    const ImportNode& node = *readers[0];
+    if (is_op(node, "Softmax")) break;
+    if (is_op(node, "Where")) {
+      const auto next = mask_of(c.graph(), node);
+      if (!next || node.proto.input(next->values) != value) return false;
+      hidden = maximum(hidden, next->hidden);
+      finite |= std::isfinite(next->number);
+    } else if (!is_op(node, "Add") && !is_op(node, "DequantizeLinear")) {
+      return false;
+    }
+    value = node.proto.output(0);
+  }
+  const ImportNode& softmax = *c.graph().readers(value)[0];
+  const int64_t axis =
+      integer_of(softmax.proto, "axis", c.opset() < 13 ? 1 : -1);
+  return (axis == -1 || axis == c.view(own.values).rank() - 1) &&
+         !(finite && has_row_of_ones(hidden.value()));
+}
+
+/// As PyTorch writes masked_fill() in attention.
+bool convert_mask(Conversion& c) {
+  const auto mask = mask_of(c.graph(), c.node());
+  if (!mask || !may_be_added(c, *mask)) return false;
+  Tensor added = mask->hidden.clone();
+  for (float& v : added.f32()) v = v == 1 ? mask->number : 0;
+  rescale(c, mask->values, {Tensor::scalar(1), added});
+  return true;
+}
+
+}  // namespace
+
+void convert_where(Conversion& c) {
+  if (c.is_constant(0)) {
+    if (convert_mask(c)) return;
+    c.refuse(
+        "expected a condition that depends on the inputs, or a mask in front "
+        "of a Softmax that puts a very low number in the place of some values "
+        "of each row");
+  }
+  WhereOptions options;
+  std::vector<int> inputs{0};
+  const auto take = [&](int input, std::optional<float>& number) {
+    if (!c.is_constant(input)) {
+      inputs.push_back(input);
+    } else if (c.floats(input).size() == 1) {
+      number = c.scalar(input);
+    } else {
+      c.refuse(fmt::format(
+          "input {}: expected one number or a value that depends on the "
+          "inputs, got a constant of {} numbers",
+          input, c.floats(input).size()));
+    }
+  };
+  take(1, options.x);
+  take(2, options.y);
+  join(c, Where(options), inputs);
+}
+
+}  // namespace octet::io::importing

@@ -1,0 +1,87 @@
+#include "join.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace octet::io::importing {
+namespace {
+
+/// An order of axes in which the inputs are taken, best as the largest lies.
+std::vector<int> common_order(const Conversion& c,
+                              const std::vector<int>& inputs) {
+  const View* largest = nullptr;
+  for (const int i : inputs) {
+    const View& view = c.view(i);
+    if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
+      largest = &view;
+    }
+  }
+  return natural_order(*largest);
+}
+
+/// Whether the inputs have their axes in the same places of equal tensors.
+bool lie_alike(const Conversion& c, const std::vector<int>& inputs) {
+  const View& first = c.view(inputs[0]);
+  for (const int i : inputs) {
+    const View& view = c.view(i);
+    if (view.axes != first.axes || view.parts != first.parts ||
+        view.tensor.shape() != first.tensor.shape()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Where the second operand lies, before NumPy's rules.
+void check_axis(const Conversion& c) {
+  if (c.opset() < 7 && c.has_attribute("axis")) {
+    c.refuse("axis: expected none; save the file with opset 7 or newer");
+  }
+}
+
+}  // namespace
+
+void join(Conversion& c, const LayerHandle& layer,
+          const std::vector<int>& inputs) {
+  std::vector<Operand> operands;
+  const View& first = c.view(inputs[0]);
+  if (lie_alike(c, inputs)) {
+    for (const int i : inputs) operands.push_back(c.as_it_lies(i));
+    View y = first;
+    y.tensor = c.add(layer, operands);
+    return c.give(std::move(y));
+  }
+  for (const int i : inputs) {
+    if (c.view(i).rank() == first.rank()) continue;
+    c.refuse(fmt::format("expected values of one rank, got {} and {}",
+                         importing::text_of(first),
+                         importing::text_of(c.view(i))));
+  }
+  if (first.samples_lead() || first.batch() + 1 == first.axes.size()) {
+    const std::vector<int> order = common_order(c, inputs);
+    for (const int i : inputs) operands.push_back(c.operand(i, order));
+    return c.give(view_of(c.add(layer, operands), order));
+  }
+  const Rows rows(first, first.rank() - 1);
+  for (const int i : inputs) {
+    const View& view = c.view(i);
+    if (!samples_lie_alike(view, first)) {
+      c.refuse(
+          fmt::format("expected the samples in the same place, got {} "
+                      "and {}",
+                      importing::text_of(first), importing::text_of(view)));
+    }
+    operands.push_back(c.operand(i, Rows(view, view.rank() - 1)));
+  }
+  c.give(rows.back(c.add(layer, operands)));
+}
+
+int constant_input(const Conversion& c) {
+  check_axis(c);
+  if (c.inputs() != 2) return -1;
+  if (c.is_constant(1)) return 1;
+  return c.is_constant(0) ? 0 : -1;
+}
+
+}  // namespace octet::io::importing
