@@ -42,26 +42,11 @@ class ClassTokenLayer final : public Layer {
         1);
   }
 
-  // One token a sample; only the graph's input knows how many there are.
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue& x = inputs[0];
-    const auto node = [&](const char* op, const char* name,
-                          const std::vector<std::string>& operands,
-                          const OnnxBuilder::Attributes& attributes = {}) {
-      return context.builder().add_node(op, context.layer() + "/" + name,
-                                        operands, attributes);
-    };
-    const std::string shape = node("Shape", "input_shape", {x.name});
-    const std::string batch = node("Slice", "batch",
-                                   {shape, context.integers("first", {0}),
-                                    context.integers("second", {1})});
-    const std::string wanted =
-        node("Concat", "token_shape",
-             {batch, context.integers("token", {1, x.shape[2]})},
-             {{"axis", int64_t{0}}});
-    const std::string tokens =
-        node("Expand", "tokens", {context.weight(at(token_)), wanted});
+    const std::string tokens = context.builder().add_repeated(
+        context.layer() + "/tokens", context.weight(at(token_)), 3, x.name);
     return {context.node("Concat", {tokens, x.name}, {{"axis", int64_t{1}}}),
             output_shape(std::array{x.shape})};
   }

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -24,11 +25,13 @@ namespace {
 class ClipByValueLayer final : public Layer {
  public:
   explicit ClipByValueLayer(const ClipByValueOptions& options) : o_(options) {
-    if (!std::isfinite(o_.min) || !std::isfinite(o_.max) || o_.min > o_.max) {
+    const float low = o_.min.value_or(std::numeric_limits<float>::lowest());
+    const float high = o_.max.value_or(std::numeric_limits<float>::max());
+    if (!std::isfinite(low) || !std::isfinite(high) || low > high) {
       throw ValueError(fmt::format(
           "min, max: expected finite bounds, the first at most the second, got "
           "{} and {}",
-          o_.min, o_.max));
+          low, high));
     }
   }
 
@@ -36,7 +39,7 @@ class ClipByValueLayer final : public Layer {
   Config config() const override { return write_fields(o_); }
   std::string activation() const override { return ""; }
   bool is_non_negative(bool inputs) const override {
-    return o_.min >= 0 || (inputs && o_.max >= 0);
+    return o_.min.value_or(-1) >= 0 || (inputs && o_.max.value_or(0) >= 0);
   }
   Shape output_shape(std::span<const Shape> inputs) const override {
     return single_input(inputs);
@@ -44,24 +47,21 @@ class ClipByValueLayer final : public Layer {
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
     Variable y = inputs[0];
-    if (has_min()) y = maximum(y, Tensor::scalar(o_.min));
-    if (has_max()) y = minimum(y, Tensor::scalar(o_.max));
+    if (o_.min) y = maximum(y, Tensor::scalar(*o_.min));
+    if (o_.max) y = minimum(y, Tensor::scalar(*o_.max));
     return y;
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     OnnxValue y = inputs[0];
     std::vector<std::string> operands{
-        y.name, has_min() ? context.scalar("min", o_.min) : ""};
-    if (has_max()) operands.push_back(context.scalar("max", o_.max));
+        y.name, o_.min ? context.scalar("min", *o_.min) : ""};
+    if (o_.max) operands.push_back(context.scalar("max", *o_.max));
     y.name = context.node("Clip", operands);
     return y;
   }
 
  private:
-  bool has_min() const { return o_.min != ClipByValueOptions().min; }
-  bool has_max() const { return o_.max != ClipByValueOptions().max; }
-
   ClipByValueOptions o_;
 };
 

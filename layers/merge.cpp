@@ -1,5 +1,6 @@
 #include "merge.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -152,6 +153,15 @@ MergedOperands merged_operands(EmitContext& context,
   for (const OnnxValue& input : inputs) {
     const OnnxValue x = one_order ? input : context.keras_order(input);
     merged.operands.push_back(widened(context, x, y));
+  }
+  // What is the same for all samples broadcasts over what is not.
+  const auto is_repeated = [&](const std::string& value) {
+    return context.builder().one_sample(value) != value;
+  };
+  if (!std::ranges::all_of(merged.operands, is_repeated)) {
+    for (std::string& value : merged.operands) {
+      value = context.builder().one_sample(value);
+    }
   }
   return merged;
 }

@@ -200,6 +200,7 @@ void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
 
 void GraphBuilder::add_output(const std::string& value, const std::string& name,
                               const Shape& shape) {
+  repeat(value);
   bool renamed = false;
   for (auto& node : *graph_.mutable_node()) {
     // Makers come first, so that readers are renamed after them.
@@ -239,10 +240,21 @@ std::string GraphBuilder::add_node(std::string_view op_type,
                       "'{}'",
                       name, op_type, input));
     }
+    repeat(input);
   }
+  const std::string node = unique_node(std::string(name));
+  const std::string output = unique_value(node + "/output");
+  put_node(op_type, node, inputs, attributes, output);
+  return output;
+}
+
+void GraphBuilder::put_node(std::string_view op_type, std::string_view name,
+                            const std::vector<std::string>& inputs,
+                            const Attributes& attributes,
+                            const std::string& output) {
   onnx::NodeProto* node = graph_.add_node();
   node->set_op_type(std::string(op_type));
-  node->set_name(unique_node(std::string(name)));
+  node->set_name(std::string(name));
   for (const std::string& input : inputs) node->add_input(input);
   for (const auto& [key, attribute] : attributes) {
     if (key == "axes" && takes_axes_as_input(op_type, opset_)) {
@@ -256,9 +268,48 @@ std::string GraphBuilder::add_node(std::string_view op_type,
     proto->set_name(key);
     set_attribute(*proto, attribute);
   }
-  const std::string output = unique_value(node->name() + "/output");
   node->add_output(output);
-  return output;
+}
+
+std::string GraphBuilder::add_repeated(std::string_view name,
+                                       const std::string& constant, int rank,
+                                       const std::string& x) {
+  const std::string node = unique_node(std::string(name));
+  const std::string value = unique_value(node + "/output");
+  repeated_[value] = {node, constant, rank, x};
+  return value;
+}
+
+std::string GraphBuilder::one_sample(const std::string& value) const {
+  const auto found = repeated_.find(value);
+  return found == repeated_.end() ? value : found->second.constant;
+}
+
+// Only the graph's inputs know how many samples there are.
+void GraphBuilder::repeat(const std::string& value) {
+  const auto found = repeated_.find(value);
+  if (found == repeated_.end() || found->second.made) return;
+  found->second.made = true;
+  const Repeated repeated = found->second;
+  const auto list = [&](const char* name, std::vector<int64_t> numbers) {
+    return add_initializer(
+        repeated.name + "/" + name,
+        Tensor::of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers));
+  };
+  const auto node = [&](const char* op, const char* name,
+                        const std::vector<std::string>& inputs,
+                        const Attributes& attributes = {}) {
+    return add_node(op, repeated.name + "/" + name, inputs, attributes);
+  };
+  std::string sizes = node("Slice", "batch",
+                           {node("Shape", "input_shape", {repeated.x}),
+                            list("first", {0}), list("second", {1})});
+  if (repeated.rank > 1) {
+    const std::vector<int64_t> ones(static_cast<size_t>(repeated.rank - 1), 1);
+    sizes = node("Concat", "sizes", {sizes, list("ones", ones)},
+                 {{"axis", int64_t{0}}});
+  }
+  put_node("Expand", repeated.name, {repeated.constant, sizes}, {}, value);
 }
 
 onnx::TensorProto GraphBuilder::header_of(const std::string& name,

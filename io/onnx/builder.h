@@ -66,6 +66,9 @@ class GraphBuilder final : public OnnxBuilder {
   /// positive, or codes outside int8; ShapeError for one that does not fit.
   std::string add_qdq(const std::string& value, std::string_view name,
                       const Grid& grid) override;
+  std::string add_repeated(std::string_view name, const std::string& constant,
+                           int rank, const std::string& x) override;
+  std::string one_sample(const std::string& value) const override;
 
   int64_t qdq_pairs() const { return qdq_pairs_; }
 
@@ -76,6 +79,12 @@ class GraphBuilder final : public OnnxBuilder {
   onnx::TensorProto header_of(const std::string& name, const Tensor& value,
                               const Shape& shape);
   std::string put(const std::string& name, onnx::TensorProto tensor);
+  /// A node whose output has that name, which is taken.
+  void put_node(std::string_view op_type, std::string_view name,
+                const std::vector<std::string>& inputs,
+                const Attributes& attributes, const std::string& output);
+  /// Adds the nodes of a value of add_repeated(), once.
+  void repeat(const std::string& value);
   std::string clip_to(const std::string& value, const std::string& name,
                       const Grid& grid);
 
@@ -91,6 +100,14 @@ class GraphBuilder final : public OnnxBuilder {
   std::unordered_map<std::string, int> constants_;
   std::map<std::string, std::string> qdq_outputs_;
   std::map<std::string, std::string> dequantized_;  // DQ outputs: their grids
+  struct Repeated {
+    std::string name;
+    std::string constant;
+    int rank;
+    std::string x;
+    bool made = false;
+  };
+  std::unordered_map<std::string, Repeated> repeated_;  // by value name
   // By value name: the output it has become.
   std::unordered_map<std::string, std::string> outputs_;
   int64_t initializer_bytes_ = 0;

@@ -59,7 +59,10 @@ Variable loss_with(const Variable& y, const Tensor& upstream) {
 
 class Golden : public testing::TestWithParam<std::filesystem::path> {
  protected:
-  Golden() : c_(read_golden(GetParam())), model_(golden_model(c_)) {}
+  Golden() : c_(read_golden(GetParam())), model_(golden_model(c_)) {
+    // Some do not train unless asked.
+    for (const auto& layer : model_.layers()) layer->set_trainable(true);
+  }
 
   std::vector<Variable> inputs(bool requires_grad) const {
     std::vector<Variable> result;

@@ -144,6 +144,11 @@ TEST(TensorLayers, RefuseWhatTheyHaveNot) {
   EXPECT_THROW(ClipByValue({.min = 1, .max = 0}), ValueError);
   EXPECT_THROW(ClipByValue({.max = INFINITY}), ValueError);
   EXPECT_THROW(ClipByValue({.min = NAN}), ValueError);
+  // The least of all numbers is a bound, too.
+  const Model bounded =
+      single(ClipByValue({.min = std::numeric_limits<float>::lowest()}), {2});
+  EXPECT_EQ(values(bounded.predict(tensor({1, 2}, {-INFINITY, 3}))),
+            (std::vector<float>{std::numeric_limits<float>::lowest(), 3}));
   EXPECT_THROW(LocalResponseNormalization({.size = 4}), ValueError);
   EXPECT_THROW(LocalResponseNormalization({.size = 0}), ValueError);
   EXPECT_THROW(LocalResponseNormalization({.bias = 0}), ValueError);

@@ -4,6 +4,8 @@ Forms are those of torch.onnx.export (TorchScript-based and dynamo), tf2onnx and
 scikit-learn's converters; weights are random. Sizes differ from one another.
 """
 
+import zlib
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -159,7 +161,13 @@ CASES = {}
 
 
 def case(build):
-    CASES[build.__name__] = build
+    """Its numbers do not depend on the other cases."""
+    def seeded():
+        global RANDOM
+        RANDOM = np.random.default_rng(zlib.crc32(build.__name__.encode()))
+        return build()
+
+    CASES[build.__name__] = seeded
     return build
 
 
@@ -994,6 +1002,50 @@ def chosen_values():
     some = g.Cast(g.Relu(steps), to=TensorProto.BOOL)
     y = g.Where(some, g.Cos(y), g.ReduceMax(z, axes=[1]))
     g.output(g.Pow(g.Relu(y), g.floats(2.5)), 4)
+    return g
+
+
+@case
+def constants_beside_values():
+    """Constants of several numbers, which are the same for every sample."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    z = g.conv(x, "conv", 3, 6)
+    table = g.weight("table", 6, 5, 7)
+    some = g.constant("some", RANDOM.uniform(size=(5, 7)) < 0.4)
+    y = g.Where(g.And(g.Greater(z, table), some), z, table)
+    g.output(g.Where(some, y, g.weight("channels", 6, 1, 1)), 4)
+    g.output(g.Mul(g.Max(y, g.weight("rows", 1, 5, 1)), table), 4)
+    g.output(g.Add(g.Mul(z, g.floats(0)), g.floats(0.5)), 4)
+    g.output(g.Div(g.weight("divided", 5, 7), g.Add(g.Abs(z), g.floats(2))), 4)
+    g.output(g.Pad(z, g.integers(0, 0, 2, 0, 0, 0, 1, 3), g.floats(-1.5)), 4)
+    return g
+
+
+@case
+def queries_of_a_decoder():
+    """Learned queries, repeated for each sample, read what the image says; as
+    DETR's and PyTorch's nn.Transformer with tokens first."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 12])
+    batch = g.Gather(g.Shape(x), g.integer(0), axis=0)
+    queries = g.weight("queries", 4, 12)
+    repeated = g.Tile(g.Unsqueeze(queries, g.integers(1)),
+                      g.Concat(g.integers(1), g.Unsqueeze(batch, g.integers(0)),
+                               g.integers(1), axis=0))
+    target = g.ConstantOfShape(g.Shape(repeated))
+    y = g.Transpose(g.Add(target, repeated), perm=[1, 0, 2])
+    q, k, v = (g.linear(value, name, 12, 12)
+               for value, name in ((y, "q"), (x, "k"), (x, "v")))
+    products = g.MatMul(q, g.Transpose(k, perm=[0, 2, 1]))
+    seen = g.Softmax(g.Mul(products, g.floats(12 ** -0.5)), axis=-1)
+    y = g.Add(g.MatMul(seen, v), queries)
+    first = g.Concat(g.Unsqueeze(batch, g.integers(0)), g.integers(1, 1), axis=0)
+    y = g.Concat(g.Expand(g.weight("registers", 1, 3, 12), first), y, axis=1)
+    g.output(g.MatMul(g.weight("mixing", 1, 6, 7), y), 3)
+    heads = g.Transpose(g.Reshape(y, g.integers(0, 7, 3, 4)), perm=[0, 2, 1, 3])
+    g.output(g.MatMul(heads, g.weight("of_heads", 3, 4, 5)), 4)
+    g.output(g.MatMul(g.weight("to_heads", 3, 2, 7), heads), 4)
     return g
 
 

@@ -171,6 +171,12 @@ def scaled_dot_product_attention(config, weights, inputs):
     return y.reshape(y.shape[0], y.shape[1], -1)
 
 
+def constant(config, weights, inputs):
+    """The value for each sample of what it is called on."""
+    value, = weights
+    return jnp.broadcast_to(value, (inputs[0].shape[0],) + value.shape)
+
+
 def class_token(config, weights, inputs):
     """A learned token before the others."""
     x, = inputs
@@ -271,6 +277,10 @@ DEFINITIONS = [
      [(1, 2, 34), (1, 3, 34), (1, 3, 34)]),
     ("class_token", "ClassToken", {}, class_token,
      [("class_token", (1, 1, 5))], [(2, 3, 5)]),
+    ("constant", "Constant", {"shape": [4, 2, 5]}, constant,
+     [("value", (4, 2, 5))], [(3, 2, 7)]),
+    ("constant_tokens", "Constant", {"shape": [3, 17]}, constant,
+     [("value", (3, 17))], [(1, 5, 4, 3)]),
     ("position_embedding", "PositionEmbedding", {}, position_embedding,
      [("position_embedding", (1, 3, 5))], [(2, 3, 5)]),
     ("layer_scale", "LayerScale", {"init_values": 0.1, "projection_dim": 3},

@@ -41,20 +41,21 @@ bool is_about(float value, double expected) {
 
 void clip(Conversion& c, float low, float high) {
   constexpr float kMost = std::numeric_limits<float>::max();
-  // Octet's are floats; the least and the largest of them are no bounds.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (low == 0 && high > 0) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    // The largest number is what writers say where there is no bound.
     return pointwise(c, ReLU({.max_value = high >= kMost ? kInfinity : high}));
   }
-  low = std::max(low, -kMost);
-  high = std::min(high, kMost);
-  if (!(low <= high)) {
+  if (!(low <= high) || low == kInfinity || high == -kInfinity) {
     c.refuse(
         fmt::format("expected bounds, the first at most the second, got "
                     "[{},{}]",
                     low, high));
   }
-  pointwise(c, ClipByValue({.min = low, .max = high}));
+  ClipByValueOptions bounds;
+  if (low != -kInfinity) bounds.min = low;
+  if (high != kInfinity) bounds.max = high;
+  pointwise(c, ClipByValue(bounds));
 }
 
 }  // namespace
@@ -68,12 +69,10 @@ bool convert_bound(Conversion& c) {
   const float bound = c.scalar(k);
   if (!std::isfinite(bound)) return false;
   View y = c.view(1 - k);
-  const ClipByValueOptions none;
   const bool least = c.op() == "Max";
   const auto layer = [&]() -> LayerHandle {
     if (least && bound == 0) return ReLU();
-    return ClipByValue(
-        {.min = least ? bound : none.min, .max = least ? none.max : bound});
+    return least ? ClipByValue({.min = bound}) : ClipByValue({.max = bound});
   };
   y.tensor = c.add(layer(), {c.as_it_lies(1 - k)});
   c.give(std::move(y));

@@ -44,17 +44,13 @@ Tensor mapped(const Tensor& x, const std::function<float(float)>& f) {
 }
 
 // A number divided by a value.
-void divide_constant(Conversion& c) {
-  if (c.floats(0).size() != 1) {
-    c.refuse("expected one number to divide, got several");
-  }
+void divide_number(Conversion& c) {
   const float number = c.scalar(0);
   View y = c.view(1);
   if (number == 1) {
     y.tensor = c.add(Unary("reciprocal"), {c.as_it_lies(1)});
     return c.give(std::move(y));
   }
-  if (number == 0) c.refuse("expected a number that is not 0 to divide");
   const SymbolicTensor inverse =
       c.add(Unary("reciprocal"), {c.as_it_lies(1)}, {}, "/reciprocal");
   y.tensor = c.add(Rescaling({.scale = {number}}), {{inverse}});
@@ -93,7 +89,10 @@ void convert_mul(Conversion& c) {
 void convert_div(Conversion& c) {
   const int k = constant_input(c);
   if (k < 0) return merge(c, Divide());
-  if (k == 0) return divide_constant(c);
+  if (k == 0 && (c.floats(0).size() != 1 || c.scalar(0) == 0)) {
+    return merge(c, Divide());
+  }
+  if (k == 0) return divide_number(c);
   const Tensor divisor = c.floats(1);
   const auto values = divisor.f32();
   if (std::ranges::any_of(values, [](float v) { return v == 0; })) {

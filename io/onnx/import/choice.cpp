@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <octet/layers/compare.h>
 #include <octet/layers/maximum.h>
 #include <octet/layers/multiply.h>
@@ -35,12 +33,9 @@ void convert_compare(Conversion& c) {
   const auto found = std::ranges::find_if(
       kNames, [&](const Names& names) { return c.op() == names.op; });
   const int k = constant_input(c);
-  if (k < 0) {
+  if (k < 0 || c.floats(k).size() != 1) {
     join(c, Compare({.operation = found->operation}), {0, 1});
     return c.mark_truth();
-  }
-  if (c.floats(k).size() != 1) {
-    c.refuse("expected one number to compare with, got several");
   }
   join(c,
        Compare({.operation = k == 1 ? found->operation : found->swapped,
@@ -54,9 +49,6 @@ void convert_logical(Conversion& c) {
   if (c.op() == "Not") {
     rescale(c, 0, {Tensor::scalar(-1), Tensor::scalar(1)});
     return c.mark_truth();
-  }
-  if (constant_input(c) >= 0) {
-    c.refuse("expected two values that depend on the inputs, got a constant");
   }
   const auto layer = [&]() -> LayerHandle {
     if (c.op() == "And") return Multiply();
@@ -160,25 +152,14 @@ bool convert_mask(Conversion& c) {
 }  // namespace
 
 void convert_where(Conversion& c) {
-  if (c.is_constant(0)) {
-    if (convert_mask(c)) return;
-    c.refuse(
-        "expected a condition that depends on the inputs, or a mask in front "
-        "of a Softmax that puts a very low number in the place of some values "
-        "of each row");
-  }
+  if (c.is_constant(0) && convert_mask(c)) return;
   WhereOptions options;
   std::vector<int> inputs{0};
   const auto take = [&](int input, std::optional<float>& number) {
-    if (!c.is_constant(input)) {
-      inputs.push_back(input);
-    } else if (c.floats(input).size() == 1) {
+    if (c.is_constant(input) && c.floats(input).size() == 1) {
       number = c.scalar(input);
     } else {
-      c.refuse(fmt::format(
-          "input {}: expected one number or a value that depends on the "
-          "inputs, got a constant of {} numbers",
-          input, c.floats(input).size()));
+      inputs.push_back(input);
     }
   };
   take(1, options.x);

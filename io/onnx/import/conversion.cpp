@@ -49,7 +49,8 @@ bool Conversion::has(int input) const {
 }
 
 bool Conversion::is_constant(int input) const {
-  return has(input) && graph().constant(node_.proto.input(input)) != nullptr;
+  return has(input) && !made_.contains(input) &&
+         graph().constant(node_.proto.input(input)) != nullptr;
 }
 
 const Tensor& Conversion::constant(int input) const {
@@ -114,7 +115,8 @@ Sizes Conversion::sizes(int input) const {
 Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
-  if (constant.repeated) refuse("expected a weight, got one for each sample");
+  if (constant.samples_axis)
+    refuse("expected a weight, got one for each sample");
   weight.grid = constant.grid;
   weight.source = constant.source;
   if (!constant.no_grid.empty()) drop_codes(weight, constant.no_grid);
@@ -129,6 +131,8 @@ void Conversion::drop_codes(Weight& weight, const std::string& reason) const {
 
 const Value& Conversion::value(int input) const {
   if (!has(input)) refuse(fmt::format("expected an input {}", input));
+  const auto made = made_.find(input);
+  if (made != made_.end()) return made->second;
   const std::string& name = node_.proto.input(input);
   const auto found = importer_.values_.find(name);
   if (found != importer_.values_.end()) return found->second;
@@ -147,6 +151,14 @@ const Value& Conversion::value(int input) const {
   throw FormatError(
       fmt::format("{}: expected an input that comes before it, got '{}'",
                   describe(node_.proto), printable(name)));
+}
+
+void Conversion::set_value(int input, Value value) {
+  made_.insert_or_assign(input, std::move(value));
+}
+
+const SymbolicTensor& Conversion::model_input() const {
+  return importer_.inputs_.front();
 }
 
 const View& Conversion::view(int input) const { return value(input).view; }

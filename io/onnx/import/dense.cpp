@@ -5,6 +5,7 @@
 #include <octet/runtime/error.h>
 
 #include "attention.h"
+#include "constant_values.h"
 #include "converters.h"
 
 namespace octet::io::importing {
@@ -74,10 +75,29 @@ void convert_tokens(Conversion& c, Weight kernel, int64_t outputs_axis,
   c.give(rows.back(c.add(dense_for(weights), {x}, weights)));
 }
 
+/// Whether that input is one matrix to all of what the other one has.
+bool is_matrix(const Conversion& c, int input) {
+  const Shape& shape = c.constant(input).shape();
+  const int rank = shape.rank();
+  return rank <= 2 || (rank <= c.view(1 - input).rank() &&
+                       shape[-1] * shape[-2] == shape.size());
+}
+
+/// Without the axes of one entry before it.
+Weight matrix(const Conversion& c, int input) {
+  Weight kernel = c.weight(input, "kernel");
+  const Shape shape = kernel.value.shape();
+  if (shape.rank() > 2) {
+    kernel.value = kernel.value.reshaped({shape[-2], shape[-1]});
+    if (kernel.grid) kernel.grid->axis -= shape.rank() - 2;
+  }
+  return kernel;
+}
+
 /// A weight on the left, W x: of the last axis but one, as MLPs that mix tokens
 /// have it.
 void convert_mixing(Conversion& c) {
-  Weight kernel = c.weight(0, "kernel");
+  Weight kernel = matrix(c, 0);
   const View& view = c.view(1);
   const int axis = view.rank() - 2;
   if (kernel.value.shape().rank() != 2 || axis < 0) {
@@ -132,9 +152,14 @@ void convert_gemm(Conversion& c) {
 }
 
 void convert_matmul(Conversion& c) {
-  if (c.is_constant(0)) return convert_mixing(c);
-  if (!c.is_constant(1)) return convert_product(c);
-  Weight kernel = c.weight(1, "kernel");
+  const int k = c.is_constant(0) ? 0 : 1;
+  if (!c.is_constant(k)) return convert_product(c);
+  if (!is_matrix(c, k)) {
+    make_values(c, {0, 1});
+    return convert_product(c);
+  }
+  if (k == 0) return convert_mixing(c);
+  Weight kernel = matrix(c, 1);
   if (c.view(0).rank() == 2 && c.view(0).samples_lead()) {
     return convert_features(c, std::move(kernel), 1, 1);
   }

@@ -35,8 +35,8 @@ struct Constant {
   std::optional<WeightGrid> grid = {};
   /// The initializers that it comes from: those of one name are one weight.
   std::string source = {};
-  /// Stands for as many as there are samples, with 1 of them: see Expand.
-  bool repeated = false;
+  /// Of one that is repeated for each sample, with 1 of them there: that axis.
+  std::optional<int> samples_axis = {};
   /// Why a layer's weight cannot keep its codes; empty if it may.
   std::string no_grid = {};
 };

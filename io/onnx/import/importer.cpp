@@ -14,6 +14,7 @@
 
 #include "../bounds.h"
 #include "../tensors.h"
+#include "constant_values.h"
 #include "inputs.h"
 #include "layer_names.h"
 #include "quantizers.h"
@@ -82,6 +83,7 @@ void Importer::convert(ImportNode& node) {
   }
   try {
     Conversion conversion(*this, node);
+    make_repeated_values(conversion);
     converter(conversion);
     check_stated(node);
   } catch (const Error& error) {
@@ -122,6 +124,13 @@ void Importer::check_stated(const ImportNode& node) const {
 Model Importer::model() {
   std::vector<SymbolicTensor> outputs;
   for (const OnnxTensorInfo& output : graph_.outputs()) {
+    const std::string base = layer_name_of(printable(output.name));
+    const Constant* constant = graph_.constant(output.name);
+    if (constant != nullptr && constant->samples_axis &&
+        constant->value.dtype() == DType::f32) {
+      values_[output.name] = {
+          constant_output(*constant, inputs_.front(), unique(base))};
+    }
     const auto found = values_.find(output.name);
     if (found == values_.end()) {
       throw UnsupportedError(fmt::format(
@@ -136,7 +145,6 @@ Model Importer::model() {
           "first, got {}",
           printable(output.name), text_of(value.view)));
     }
-    const std::string base = layer_name_of(printable(output.name));
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);
     };

@@ -147,6 +147,10 @@ class Conversion {
 
   /// Throws: UnsupportedError for a constant.
   const Value& value(int input) const;
+  /// What the node sees as that input, in place of a constant.
+  void set_value(int input, Value value);
+  /// For layers that only ask how many samples there are.
+  const SymbolicTensor& model_input() const;
   const View& view(int input) const;
   Operand operand(int input, std::span<const int> order);
   Operand operand(int input, const Rows& rows);
@@ -209,6 +213,7 @@ class Conversion {
 
   Importer& importer_;
   ImportNode& node_;
+  std::map<int, Value> made_;  // by input: see set_value()
 };
 
 using Converter = void (*)(Conversion&);

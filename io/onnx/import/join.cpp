@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "constant_values.h"
+
 namespace octet::io::importing {
 namespace {
 
@@ -44,6 +46,7 @@ void check_axis(const Conversion& c) {
 
 void join(Conversion& c, const LayerHandle& layer,
           const std::vector<int>& inputs) {
+  make_values(c, inputs);
   std::vector<Operand> operands;
   const View& first = c.view(inputs[0]);
   if (lie_alike(c, inputs)) {

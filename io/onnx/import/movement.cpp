@@ -1,6 +1,7 @@
 // Operators that join, cut, pad or repeat values, or hand them on.
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <octet/layers/dropout.h>
 #include <octet/runtime/error.h>
 
+#include "constant_values.h"
 #include "converters.h"
 #include "gathered.h"
 #include "inputs.h"
@@ -82,6 +84,9 @@ void convert_cast(Conversion& c) {
 void convert_concat(Conversion& c) {
   const int64_t given = c.integer("axis", 1);
   if (convert_class_token(c, given)) return;
+  std::vector<int> all(static_cast<size_t>(c.inputs()));
+  std::iota(all.begin(), all.end(), 0);
+  make_values(c, all);
   const View* largest = &c.view(0);
   for (int i = 1; i < c.inputs(); ++i) {
     const View& view = c.view(i);
@@ -122,7 +127,12 @@ void convert_dropout(Conversion& c) {
 }
 
 // Axes of one entry get as many as the other shape has there.
-static void expand_value(Conversion& c) {
+void convert_expand(Conversion& c) {
+  if (c.is_constant(0)) {
+    c.refuse(
+        "expected a constant that is repeated for each sample, along an axis "
+        "of one entry");
+  }
   const View& view = c.view(0);
   const Sizes sizes = sizes_of(view);
   const Sizes wanted = c.sizes(1);
@@ -144,26 +154,6 @@ static void expand_value(Conversion& c) {
     times[i] = size;
   }
   repeat(c, times);
-}
-
-// A constant that is the same to all samples broadcasts as it is.
-void convert_expand(Conversion& c) {
-  if (!c.is_constant(0)) return expand_value(c);
-  const Tensor& value = c.constant(0);
-  const Sizes sizes = c.sizes(1);
-  const Shape& shape = value.shape();
-  bool same =
-      std::ssize(sizes) == shape.rank() && sizes[0] == kBatch && shape[0] == 1;
-  for (int axis = 1; same && axis < shape.rank(); ++axis) {
-    const int64_t size = sizes[static_cast<size_t>(axis)];
-    same = size == shape[axis] || size == 1;
-  }
-  if (!same) {
-    c.refuse("expected a constant that is repeated for each sample");
-  }
-  c.graph().set_constant(c.output(),
-                         {value, {}, c.proto().input(0), /*repeated=*/true});
-  c.note("constant");
 }
 
 void convert_identity(Conversion& c) {

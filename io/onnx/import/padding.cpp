@@ -7,16 +7,50 @@
 
 #include <octet/layers/cropping1d.h>
 #include <octet/layers/cropping2d.h>
+#include <octet/layers/where.h>
 #include <octet/layers/zero_padding1d.h>
 #include <octet/layers/zero_padding2d.h>
 #include <octet/runtime/error.h>
 
+#include "constant_values.h"
 #include "converters.h"
 #include "gathered.h"
 
 namespace octet::io::importing {
 
-bool pad_or_crop(Conversion& c, const AxisEnds& ends) {
+namespace {
+
+/// A number in the place of the zeros around values.
+View bordered(Conversion& c, const View& padded, const AxisEnds& ends,
+              float number) {
+  const Sizes sizes = sizes_of(padded);
+  Sizes dims(sizes.size(), 1);
+  for (size_t axis = 0; axis < sizes.size(); ++axis) {
+    if (ends.begin[axis] > 0 || ends.end[axis] > 0) dims[axis] = sizes[axis];
+  }
+  Tensor border = Tensor::zeros(Shape(std::span<const int64_t>(dims)));
+  const auto values = border.f32();
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    for (size_t axis = dims.size(); axis-- > 0; rest /= dims[axis]) {
+      const int64_t at = rest % dims[axis];
+      if (dims[axis] > 1 &&
+          (at < ends.begin[axis] || at >= dims[axis] - ends.end[axis])) {
+        values[i] = 1;
+      }
+    }
+  }
+  const std::vector<int> order = natural_order(padded);
+  const View outside = constant_beside(c, border, padded, "/border");
+  return view_of(
+      c.add(Where({.x = number}), {{arranged(outside, order, c.namer())},
+                                   {arranged(padded, order, c.namer())}}),
+      order);
+}
+
+}  // namespace
+
+bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
   const View& view = c.view(0);
   const int rank = view.rank();
   const auto is_moved = [&](int axis) {
@@ -70,7 +104,10 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends) {
     if (grows) return ZeroPadding2D({.padding = Pads(along(1), along(2))});
     return Cropping2D({.cropping = Pads(along(1), along(2))});
   };
-  c.give(view_of(c.add(layer(), {c.operand(0, order)}), order));
+  const bool zeros = shrinks || border == 0;
+  const View y = view_of(
+      c.add(layer(), {c.operand(0, order)}, {}, zeros ? "" : "/zeros"), order);
+  c.give(zeros ? y : bordered(c, y, ends, border));
   return true;
 }
 
@@ -141,18 +178,13 @@ void convert_pad(Conversion& c) {
     c.refuse(fmt::format("pads: expected {} numbers, got {}", 2 * axes.size(),
                          pads.size()));
   }
-  bool grows = false;
   for (size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<size_t>(axes[i]);
     ends.begin[axis] = pads[i];
     ends.end[axis] = pads[i + axes.size()];
-    grows |= pads[i] > 0 || pads[i + axes.size()] > 0;
   }
   if (mode != "constant") return pad_by_pixels(c, ends, mode);
-  if (value != 0 && grows) {
-    c.refuse(fmt::format("value: expected 0, got {}", value));
-  }
-  if (!pad_or_crop(c, ends)) {
+  if (!pad_or_crop(c, ends, value)) {
     c.refuse(fmt::format("pads: expected padding of the pixels of {}, got [{}]",
                          importing::text_of(c.view(0)), fmt::join(pads, ",")));
   }

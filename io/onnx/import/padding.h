@@ -13,7 +13,8 @@ struct AxisEnds {
 };
 
 /// Converts a node that does that to its first input. False where other axes
-/// than those of pixels are changed, or pixels come and go at once.
-bool pad_or_crop(Conversion& c, const AxisEnds& ends);
+/// than those of pixels are changed, or pixels come and go at once. What is
+/// added is `border`.
+bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border = 0);
 
 }  // namespace octet::io::importing

@@ -7,9 +7,13 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/add.h>
+#include <octet/layers/multiply.h>
 #include <octet/layers/position_embedding.h>
 #include <octet/layers/rescaling.h>
 #include <octet/layers/reshape.h>
+
+#include "constant_values.h"
 
 namespace octet::io::importing {
 namespace {
@@ -143,9 +147,28 @@ std::optional<int> varying_axis(const View& view, const Affine& affine) {
   return axis;
 }
 
+/// By layers that join values.
+View product(Conversion& c, const Value& x, const Affine& affine,
+             const char* suffix) {
+  const std::vector<int> order = natural_order(x.view);
+  const auto constant = [&](const Tensor& value, const char* name) {
+    const View made = constant_beside(c, value, x.view, name);
+    return Operand{arranged(made, order, c.namer())};
+  };
+  const bool sum = affine.offset.size() > 1 || affine.offset.f32()[0] != 0;
+  SymbolicTensor y = c.add(Multiply(),
+                           {{arranged(x.view, order, c.namer()), x.grid},
+                            constant(affine.scale, "/factor")},
+                           {}, sum ? "/scale" : suffix);
+  if (sum)
+    y = c.add(Add(), {{y}, constant(affine.offset, "/offset")}, {}, suffix);
+  return view_of(y, order);
+}
+
 View rescaled(Conversion& c, const Value& x, const Affine& affine,
               const char* suffix = "") {
-  if (affine.scale.size() == 1 && affine.offset.size() == 1) {
+  const bool numbers = affine.scale.size() == 1 && affine.offset.size() == 1;
+  if (numbers && affine.scale.f32()[0] != 0) {
     View y = x.view;
     y.tensor = c.add(Rescaling({.scale = numbers_of(affine.scale),
                                 .offset = numbers_of(affine.offset)}),
@@ -162,6 +185,7 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     return Operand{arranged(view, order, c.namer()), x.grid};
   };
   const std::vector<int> order = natural_order(view);
+  if (numbers) return as_given(product(c, {view, x.grid}, affine, suffix));
   const Affine beside_view{beside_apart(c, affine.scale, given),
                            beside_apart(c, affine.offset, given)};
   const Tensor scale = beside(c, beside_view.scale, view, order);
@@ -195,12 +219,7 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     const Affine sum{Tensor::scalar(1), affine.offset};
     return rescaled(c, {rescaled(c, x, product, "/scale")}, sum, suffix);
   }
-  c.refuse(
-      fmt::format("expected one number, or one a channel, beside {}, got {}",
-                  importing::text_of(given),
-                  (affine.scale.size() == 1 ? affine.offset : affine.scale)
-                      .shape()
-                      .to_string()));
+  return as_given(product(c, {view, x.grid}, beside_view, suffix));
 }
 
 }  // namespace

@@ -1,14 +1,15 @@
 #pragma once
 
-#include <limits>
+#include <optional>
+#include <string>
 
 #include <octet/layers/graph.h>
 
 namespace octet {
 
 struct ClipByValueOptions {
-  float min = std::numeric_limits<float>::lowest();  ///< the default is none
-  float max = std::numeric_limits<float>::max();
+  std::optional<float> min = {};
+  std::optional<float> max = {};
   std::string name = "";
 };
 

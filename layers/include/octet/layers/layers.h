@@ -14,6 +14,7 @@
 #include <octet/layers/clip_by_value.h>
 #include <octet/layers/compare.h>
 #include <octet/layers/concatenate.h>
+#include <octet/layers/constant.h>
 #include <octet/layers/conv1d.h>
 #include <octet/layers/conv2d.h>
 #include <octet/layers/conv2d_transpose.h>

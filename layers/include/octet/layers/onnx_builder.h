@@ -74,6 +74,14 @@ class OnnxBuilder {
   /// one pair only.
   virtual std::string add_qdq(const std::string& value, std::string_view name,
                               const Grid& grid) = 0;
+  /// `constant`, [1,...] of that rank, for each sample of the value `x`; nodes
+  /// named `name` make it for those that read it. What broadcasts reads
+  /// one_sample() of it.
+  virtual std::string add_repeated(std::string_view name,
+                                   const std::string& constant, int rank,
+                                   const std::string& x) = 0;
+  /// The constant that such a value repeats; of others the value itself.
+  virtual std::string one_sample(const std::string& value) const = 0;
 };
 
 /// The builder as one layer sees it.

@@ -1,0 +1,132 @@
+#include "constant_values.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include <octet/layers/constant.h>
+
+#include "inputs.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Truth is 1 and 0.
+Tensor as_floats(const Conversion& c, const Tensor& value) {
+  if (value.dtype() == DType::f32) return value;
+  if (value.dtype() != DType::boolean) {
+    c.refuse(fmt::format("expected a constant of float32 or bool, got {}",
+                         to_string(value.dtype())));
+  }
+  Tensor result(value.shape());
+  const auto from = value.data<bool>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    result.f32()[i] = from[i] ? 1.0f : 0.0f;
+  }
+  return result;
+}
+
+/// `order` has the axis of the samples, which is of size 1, first.
+octet::Constant layer_of(const Tensor& numbers, std::span<const int> order) {
+  const Tensor turned = numbers.transposed(order);
+  const Shape sample = turned.shape().slice(1, turned.shape().rank());
+  return octet::Constant({.value = turned.reshaped(sample)});
+}
+
+/// The samples first, then as in the file; images with their channels last.
+std::vector<int> order_of(const Constant& repeated) {
+  const int rank = repeated.value.shape().rank();
+  if (rank == 4 && *repeated.samples_axis == 0) return channels_last(4);
+  std::vector<int> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  const auto samples = order.begin() + *repeated.samples_axis;
+  std::rotate(order.begin(), samples, samples + 1);
+  return order;
+}
+
+View constant_value(Conversion& c, const Tensor& numbers,
+                    std::span<const int> order, const char* suffix) {
+  return view_of(
+      c.add(layer_of(numbers, order), {{c.model_input()}}, {}, suffix), order);
+}
+
+/// With one entry along the axis, where all entries are alike.
+Tensor one_entry(const Tensor& value, int axis) {
+  const int64_t size = value.shape()[axis];
+  if (size == 1) return value;
+  std::vector<int> order(static_cast<size_t>(value.shape().rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
+  const Tensor rows = value.transposed(order);
+  const Tensor first = rows.slice(0, 1);
+  for (int64_t i = 1; i < size; ++i) {
+    const Tensor row = rows.slice(i, 1);
+    if (!std::ranges::equal(first.f32(), row.f32())) return {};
+  }
+  return first.reshaped(value.shape().with(axis, 1));
+}
+
+}  // namespace
+
+View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
+                     const char* suffix) {
+  const Shape& shape = numbers.shape();
+  const auto batch = static_cast<int>(beside.batch());
+  const auto refuse = [&] {
+    c.refuse(fmt::format(
+        "expected a constant that broadcasts over the samples of {}, got {}",
+        importing::text_of(beside), shape.to_string()));
+  };
+  const int more = beside.rank() - shape.rank();
+  if (more < 0 || beside.axes[beside.batch()].size() != 1) refuse();
+  Sizes dims(static_cast<size_t>(more), 1);
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  Tensor value =
+      as_floats(c, numbers).reshaped(Shape(std::span<const int64_t>(dims)));
+  const int64_t samples = value.shape()[batch];
+  if (samples != 1 && samples != fixed_batch(c.graph())) refuse();
+  value = one_entry(value, batch);
+  if (value.empty()) refuse();
+  return constant_value(c, value, natural_order(beside), suffix);
+}
+
+void make_values(Conversion& c, const std::vector<int>& inputs) {
+  const View* largest = nullptr;
+  for (const int i : inputs) {
+    if (c.is_constant(i)) continue;
+    const View& view = c.view(i);
+    if (largest == nullptr || sample_size(view) > sample_size(*largest)) {
+      largest = &view;
+    }
+  }
+  if (largest == nullptr) return;
+  const View beside = *largest;
+  for (const int i : inputs) {
+    if (!c.is_constant(i)) continue;
+    c.set_value(i, {constant_beside(c, c.constant(i), beside, "/constant")});
+  }
+}
+
+void make_repeated_values(Conversion& c) {
+  for (int i = 0; i < c.inputs(); ++i) {
+    if (c.has(i) && !c.is_constant(i)) return;
+  }
+  for (int i = 0; i < c.inputs(); ++i) {
+    if (!c.has(i)) continue;
+    const Constant& constant = *c.graph().constant(c.proto().input(i));
+    if (!constant.samples_axis) continue;
+    c.set_value(i, {constant_value(c, as_floats(c, constant.value),
+                                   order_of(constant), "/constant")});
+  }
+}
+
+View constant_output(const Constant& constant, const SymbolicTensor& input,
+                     const std::string& name) {
+  const std::vector<int> order = order_of(constant);
+  const LayerHandle layer = layer_of(constant.value, order);
+  layer->set_name(name);
+  return view_of(layer(input), order);
+}
+
+}  // namespace octet::io::importing
