@@ -103,10 +103,11 @@ class BatchNormalizationLayer final : public Layer {
       back.push_back(axis + 1);
     }
     back.push_back(1);
-    const auto transpose = [&](const std::vector<int64_t>& order) {
-      x.name = context.node("Transpose", {x.name}, {{"perm", order}});
+    const auto transpose = [&](const char* name,
+                               const std::vector<int64_t>& order) {
+      x.name = context.part("Transpose", name, {x.name}, {{"perm", order}});
     };
-    if (moved) transpose(to);
+    if (moved) transpose("channels_first", to);
     const Parameter& mean = at(mean_);
     const auto vector = [&](bool present, size_t index, const char* name,
                             float value) {
@@ -120,7 +121,7 @@ class BatchNormalizationLayer final : public Layer {
                            vector(o_.center, beta_, "beta", 0),
                            context.weight(mean), context.weight(at(variance_))},
                           {{"epsilon", o_.epsilon}});
-    if (moved) transpose(back);
+    if (moved) transpose("channels_last", back);
     return x;
   }
 

@@ -82,11 +82,11 @@ class DotLayer final : public Layer {
         name = emit_unit_length(context, name, {o.axis}, kEpsilon);
       }
       if (o.vector) {
-        return context.node("Unsqueeze",
+        return context.part("Unsqueeze", left ? "x" : "y",
                             {name, context.integers("axes", {left ? 1 : 2})});
       }
       if (!o.transposed) return name;
-      return context.node("Transpose", {name},
+      return context.part("Transpose", left ? "x" : "y", {name},
                           {{"perm", std::vector<int64_t>{0, 2, 1}}});
     };
     const std::string left = matrices(inputs[0], x, true);
@@ -94,8 +94,8 @@ class DotLayer final : public Layer {
     OnnxValue product{context.node("MatMul", {left, right}),
                       output_shape(shapes)};
     if (x.vector || y.vector) {
-      product.name = context.node(
-          "Squeeze",
+      product.name = context.part(
+          "Squeeze", "squeezed",
           {product.name, context.integers("squeezed", {x.vector ? 1 : 2})});
     }
     return product;

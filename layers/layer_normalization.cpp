@@ -66,32 +66,25 @@ class LayerNormalizationLayer final : public Layer {
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
     const OnnxValue x = context.keras_order(inputs[0]);
-    const auto node = [&](const char* op, const char* name,
-                          const std::vector<std::string>& operands,
-                          const OnnxBuilder::Attributes& attributes = {}) {
-      return context.builder().add_node(
-          op, fmt::format("{}/{}", context.layer(), name), operands,
-          attributes);
-    };
     const OnnxBuilder::Attributes over{
         {"axes", std::vector<int64_t>{x.channels_first() ? 1 : -1}},
         {"keepdims", int64_t{1}}};
-    const std::string mean = node("ReduceMean", "mean", {x.name}, over);
-    const std::string centred = node("Sub", "centred", {x.name, mean});
+    const std::string mean = context.part("ReduceMean", "mean", {x.name}, over);
+    const std::string centred = context.part("Sub", "centred", {x.name, mean});
     const std::string squares =
-        node("Pow", "squares", {centred, context.scalar("two", 2)});
+        context.part("Pow", "squares", {centred, context.scalar("two", 2)});
     const std::string variance =
-        node("ReduceMean", "variance", {squares}, over);
-    const std::string raised = node(
+        context.part("ReduceMean", "variance", {squares}, over);
+    const std::string raised = context.part(
         "Add", "raised", {variance, context.scalar("epsilon", o_.epsilon)});
-    const std::string deviation = node("Sqrt", "deviation", {raised});
-    std::string y = node("Div", "normalized", {centred, deviation});
+    const std::string deviation = context.part("Sqrt", "deviation", {raised});
+    std::string y = context.node("Div", {centred, deviation});
     const auto weight = [&](size_t index) {
       return context.weight(
           at(index), [&](const Tensor& w) { return beside_channels(w, x); }, 0);
     };
-    if (o_.scale) y = node("Mul", "scaled", {y, weight(gamma_)});
-    if (o_.center) y = node("Add", "shifted", {y, weight(beta_)});
+    if (o_.scale) y = context.part("Mul", "scaled", {y, weight(gamma_)});
+    if (o_.center) y = context.part("Add", "shifted", {y, weight(beta_)});
     return {y, x.shape, x.ncl};
   }
 

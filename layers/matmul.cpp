@@ -73,16 +73,18 @@ class MatmulLayer final : public Layer {
 
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
-    const auto matrices = [&](const OnnxValue& x, bool transposed) {
+    const auto matrices = [&](const OnnxValue& x, const char* part,
+                              bool transposed) {
       const std::string name = context.keras_layout(x);
       if (!transposed) return name;
       std::vector<int64_t> perm(static_cast<size_t>(x.shape.rank()));
       std::iota(perm.begin(), perm.end(), int64_t{0});
       std::swap(perm.end()[-1], perm.end()[-2]);
-      return context.node("Transpose", {name}, {{"perm", std::move(perm)}});
+      return context.part("Transpose", part, {name},
+                          {{"perm", std::move(perm)}});
     };
-    const std::string a = matrices(inputs[0], o_.transpose_a);
-    const std::string b = matrices(inputs[1], o_.transpose_b);
+    const std::string a = matrices(inputs[0], "a", o_.transpose_a);
+    const std::string b = matrices(inputs[1], "b", o_.transpose_b);
     return context.from_keras_layout(
         context.node("MatMul", {a, b}),
         output_shape(std::array{inputs[0].shape, inputs[1].shape}));

@@ -59,6 +59,13 @@ std::string EmitContext::node(std::string_view op_type,
   return builder_.add_node(op_type, layer_, inputs, attributes);
 }
 
+std::string EmitContext::part(std::string_view op_type, std::string_view name,
+                              const std::vector<std::string>& inputs,
+                              const OnnxBuilder::Attributes& attributes) {
+  return builder_.add_node(op_type, fmt::format("{}/{}", layer_, name), inputs,
+                           attributes);
+}
+
 std::string EmitContext::weight(
     const Parameter& parameter,
     const std::function<Tensor(const Tensor&)>& arrange, int onnx_axis) {

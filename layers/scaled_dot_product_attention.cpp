@@ -93,37 +93,30 @@ class ScaledDotProductAttentionLayer final : public Layer {
                  std::span<const OnnxValue> inputs) const override {
     const Shape y = output_shape(
         std::array{inputs[0].shape, inputs[1].shape, inputs[2].shape});
-    const auto node = [&](const char* op, std::string_view name,
-                          const std::vector<std::string>& operands,
-                          const OnnxBuilder::Attributes& attributes = {}) {
-      return context.builder().add_node(
-          op, fmt::format("{}/{}", context.layer(), name), operands,
-          attributes);
-    };
     const auto split = [&](const OnnxValue& x, std::string_view name,
                            std::vector<int64_t> axes) {
       const std::string dims = fmt::format("{}/split", name);
-      const std::string parts =
-          node("Reshape", dims,
-               {x.name, context.integers(dims, {-1, x.shape[1], o_.num_heads,
-                                                x.shape[2] / o_.num_heads})});
-      return node("Transpose", fmt::format("{}/heads", name), {parts},
-                  {{"perm", std::move(axes)}});
+      const std::string parts = context.part(
+          "Reshape", dims,
+          {x.name, context.integers(dims, {-1, x.shape[1], o_.num_heads,
+                                           x.shape[2] / o_.num_heads})});
+      return context.part("Transpose", fmt::format("{}/heads", name), {parts},
+                          {{"perm", std::move(axes)}});
     };
     const std::string q = split(inputs[0], "query", {0, 2, 1, 3});
     const std::string k = split(inputs[1], "key", {0, 2, 3, 1});
     const std::string v = split(inputs[2], "value", {0, 2, 1, 3});
-    const std::string products = node("MatMul", "products", {q, k});
-    const std::string scores =
-        node("Mul", "scores",
-             {products, context.scalar("scale", scale(inputs[0].shape))});
+    const std::string products = context.part("MatMul", "products", {q, k});
+    const std::string scores = context.part(
+        "Mul", "scores",
+        {products, context.scalar("scale", scale(inputs[0].shape))});
     const std::string weights =
-        node("Softmax", "weights", {scores}, {{"axis", int64_t{-1}}});
-    const std::string means = node("MatMul", "means", {weights, v});
+        context.part("Softmax", "weights", {scores}, {{"axis", int64_t{-1}}});
+    const std::string means = context.node("MatMul", {weights, v});
     const std::string tokens =
-        node("Transpose", "tokens", {means},
-             {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
-    return {context.node("Reshape",
+        context.part("Transpose", "tokens", {means},
+                     {{"perm", std::vector<int64_t>{0, 2, 1, 3}}});
+    return {context.part("Reshape", "joined",
                          {tokens, context.integers("shape", {-1, y[1], y[2]})}),
             y};
   }

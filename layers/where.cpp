@@ -62,7 +62,8 @@ class WhereLayer final : public Layer {
     const std::string x = operand("x", o_.x);
     const std::string y = operand("y", o_.y);
     constexpr int64_t kBool = 9;  // of TensorProto
-    const std::string holds = context.node("Cast", {given[0]}, {{"to", kBool}});
+    const std::string holds =
+        context.part("Cast", "condition", {given[0]}, {{"to", kBool}});
     result.name = context.node("Where", {holds, x, y});
     return result;
   }

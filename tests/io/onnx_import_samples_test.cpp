@@ -12,6 +12,7 @@
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
 
 #include "onnx_models.h"
@@ -99,6 +100,68 @@ TEST(OnnxImportSamples, SaysWhichEquationsAreProducts) {
         "hij,hjk->hik"}) {
     EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
   }
+}
+
+/// Entries among all values of x, [`batch`,3,4,5], as dynamo writes
+/// as_strided(): those of `table` for each sample, `step` further on.
+onnx::ModelProto gathered_by_place(const std::string& table, int step) {
+  return graph_model("(float[N,3,4,5] x) => (float[A,B] y)",
+                     fmt::format("all = Constant <value_ints = [-1]> ()\n"
+                                 "zero = Constant <value_int = 0> ()\n"
+                                 "one = Constant <value_int = 1> ()\n"
+                                 "last = Constant <value_ints = [1]> ()\n"
+                                 "table = Constant <value_ints = [{}]> ()\n"
+                                 "step = Constant <value_int = {}> ()\n"
+                                 "flat = Reshape (x, all)\n"
+                                 "sizes = Shape (x)\n"
+                                 "n = Gather (sizes, zero)\n"
+                                 "r = Range (zero, n, one)\n"
+                                 "m = Mul (r, step)\n"
+                                 "u = Unsqueeze (m, last)\n"
+                                 "places = Add (u, table)\n"
+                                 "y = Gather (flat, places)",
+                                 table, step));
+}
+
+TEST(OnnxImportSamples, GathersByPlacesOfEachSample) {
+  const TempFolder folder;
+  const auto file = folder / "m.onnx";
+  write_file(file, gathered_by_place("7,59,0,7", 60).SerializeAsString());
+  Rng rng(1);
+  Tensor x({3, 3, 4, 5});
+  for (float& v : x.f32()) v = rng.uniform();
+  const Tensor expected = load_onnx_reference(file).predict(x);
+  const Model model = load_onnx(file);
+  EXPECT_EQ(values(model.predict(x.transposed({0, 2, 3, 1}))),
+            values(expected));
+}
+
+TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
+  const std::string others =
+      "expected entries of a sample for each sample, got others";
+  EXPECT_THAT(import_refusal(gathered_by_place("7,59", 59)), HasSubstr(others));
+  EXPECT_THAT(import_refusal(gathered_by_place("7,60", 60)), HasSubstr(others));
+  EXPECT_THAT(import_refusal(gathered_by_place("7,-1", 60)), HasSubstr(others));
+  // Numbers that count samples, where the same to all are wanted.
+  const std::string numbers =
+      "zero = Constant <value_int = 0> ()\n"
+      "last = Constant <value_ints = [-1]> ()\n"
+      "two = Constant <value_int = 2> ()\n"
+      "sizes = Shape (x)\n"
+      "n = Gather (sizes, zero)\n"
+      "l = Reshape (n, last)\n"
+      "k = Expand (two, l)\n";
+  EXPECT_THAT(
+      import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
+                                 numbers + "y = Gather <axis = 1> (x, k)")),
+      HasSubstr("integers that are the same to all samples"));
+  EXPECT_THAT(
+      import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
+                                 numbers + "one = Constant <value_int = 1> ()\n"
+                                           "r = Range (zero, n, one)\n"
+                                           "f = Cast <to = 1> (r)\n"
+                                           "y = Add (x, f)")),
+      HasSubstr("is no"));
 }
 
 TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {

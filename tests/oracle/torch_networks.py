@@ -274,6 +274,86 @@ class Piecewise(nn.Module):
         return self.out(x.clamp(min=1e-3).pow(3).mean((2, 3)).pow(1 / 3))
 
 
+class Queries(nn.Module):
+    """Of DETR: learned queries read an image's places, tokens first."""
+
+    def __init__(self):
+        super().__init__()
+        self.image = nn.Conv2d(3, 24, 8, stride=8)
+        self.transformer = nn.Transformer(24, 3, 1, 2, 48)
+        self.queries = nn.Embedding(5, 24)
+        self.rows = nn.Parameter(torch.rand(4, 12))
+        self.columns = nn.Parameter(torch.rand(6, 12))
+        self.classes = nn.Linear(24, 7)
+        self.boxes = nn.Linear(24, 4)
+
+    def forward(self, x):
+        h = self.image(x)
+        position = torch.cat([
+            self.columns.unsqueeze(0).repeat(4, 1, 1),
+            self.rows.unsqueeze(1).repeat(1, 6, 1)], -1).flatten(0, 1)
+        tokens = position.unsqueeze(1) + h.flatten(2).permute(2, 0, 1)
+        queries = self.queries.weight.unsqueeze(1).repeat(1, x.size(0), 1)
+        h = self.transformer(tokens, queries).transpose(0, 1)
+        return self.classes(h), self.boxes(h).sigmoid()
+
+
+class Anchors(nn.Module):
+    """Of YOLO: places and sizes from tables, padding by a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = twice(3, 8)
+        self.head = nn.Conv2d(8, 3 * 6, 4, stride=4)
+        y, x = torch.meshgrid(torch.arange(4.), torch.arange(7.), indexing="ij")
+        self.register_buffer("grid", torch.stack((x, y), 2).expand(1, 3, 4, 7, 2))
+        self.register_buffer("sizes", torch.rand(1, 3, 1, 1, 2).expand(
+            1, 3, 4, 7, 2).clone())
+        self.register_buffer("border", torch.rand(4, 7) < 0.3)
+
+    def forward(self, x):
+        x = F.pad(x, (1, 3, 0, 0), value=0.5)
+        y = self.head(self.body(x))
+        n = y.size(0)
+        y = y.view(n, 3, 6, 4, 7).permute(0, 1, 3, 4, 2).contiguous()
+        xy, wh, rest = y.sigmoid().split((2, 2, 2), 4)
+        xy = (xy * 2 + self.grid - 0.5) * 8
+        wh = (wh * 2) ** 2 * self.sizes
+        rest = torch.where(self.border[..., None], rest, torch.zeros_like(rest))
+        return torch.cat((xy, wh, rest), 4).view(n, -1, 6)
+
+
+class Registers(nn.Module):
+    """Several learned tokens before those of the image, and scores with
+    rotated queries and keys; as DINOv3's and language models'."""
+
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(12, 24)
+        self.tokens = nn.Parameter(torch.randn(1, 4, 24) * 0.1)
+        self.qkv = nn.Linear(24, 24 + 2 * 12)
+        angles = torch.outer(torch.arange(14.), 1e2 ** -torch.arange(0, 1, .5))
+        self.register_buffer("sin", angles.sin().repeat(1, 3)[:, :6])
+        self.register_buffer("cos", angles.cos().repeat(1, 3)[:, :6])
+        self.out = nn.Linear(24, 5)
+
+    def rotated(self, x):
+        a, b = x.chunk(2, -1)
+        return x * self.cos + torch.cat((-b, a), -1) * self.sin
+
+    def forward(self, x):
+        h = self.proj(x)
+        h = torch.cat((self.tokens.expand(h.size(0), -1, -1), h), 1)
+        n, t, c = h.shape
+        q, k, v = self.qkv(h).split((24, 12, 12), -1)
+        q = self.rotated(q.view(n, t, 4, 6).transpose(1, 2))
+        k = self.rotated(k.view(n, t, 2, 6).transpose(1, 2))
+        v = v.view(n, t, 2, 6).transpose(1, 2)
+        k, v = (z.repeat_interleave(2, 1) for z in (k, v))
+        h = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
+        return self.out(h.reshape(n, t, c)[:, 4:].mean(1))
+
+
 def tabular():
     return nn.Sequential(
         nn.BatchNorm1d(13), nn.Linear(13, 64), nn.ELU(), nn.LayerNorm(64),
@@ -281,6 +361,7 @@ def tabular():
 
 
 NETWORKS = {
+    "anchors": (Anchors, (3, 16, 24)),
     "all_tokens": (AllTokens, (9, 12)),
     "causal": (lambda: DotProductAttention(True), (10, 24)),
     "convnext_v2": (ConvNextV2, (3, 32, 48)),
@@ -293,6 +374,8 @@ NETWORKS = {
     "mixer": (Mixer, (3, 32, 48)),
     "norms": (Norms, (3, 20)),
     "piecewise": (Piecewise, (3, 16, 24)),
+    "queries": (Queries, (3, 32, 48)),
+    "registers": (Registers, (10, 12)),
     "scaled_dot_product": (lambda: DotProductAttention(False), (10, 24)),
     "self_attention": (SelfAttention, (10, 24)),
     "signal": (Signal, (3, 50)),

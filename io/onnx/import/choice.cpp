@@ -24,12 +24,13 @@ void convert_compare(Conversion& c) {
     const char* operation;
     const char* swapped;
   };
-  constexpr std::array<Names, 5> kNames{
+  constexpr std::array<Names, 6> kNames{
       {{"Equal", "equal", "equal"},
        {"Greater", "greater", "less"},
        {"GreaterOrEqual", "greater_equal", "less_equal"},
        {"Less", "less", "greater"},
-       {"LessOrEqual", "less_equal", "greater_equal"}}};
+       {"LessOrEqual", "less_equal", "greater_equal"},
+       {"NotEqual", "not_equal", "not_equal"}}};
   const auto found = std::ranges::find_if(
       kNames, [&](const Names& names) { return c.op() == names.op; });
   const int k = constant_input(c);

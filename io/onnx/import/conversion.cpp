@@ -56,7 +56,15 @@ bool Conversion::is_constant(int input) const {
 const Tensor& Conversion::constant(int input) const {
   if (!has(input)) refuse(fmt::format("expected an input {}", input));
   const std::string& name = node_.proto.input(input);
-  if (const Constant* found = graph().constant(name)) return found->value;
+  if (const Constant* found = graph().constant(name)) {
+    if (found->samples_axis && found->value.dtype() == DType::i64) {
+      refuse(fmt::format(
+          "expected integers that are the same to all samples as input {}, got "
+          "some for each sample",
+          input));
+    }
+    return found->value;
+  }
   if (const std::string* type = graph().other_type(name)) {
     refuse(
         fmt::format("expected a constant of float32 or int64 as input {}, "

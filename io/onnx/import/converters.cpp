@@ -61,6 +61,7 @@ Converter find_converter(const std::string& op) {
       {"Mul", convert_mul},
       {"Neg", convert_neg},
       {"Not", convert_logical},
+      {"NotEqual", convert_compare},
       {"Or", convert_logical},
       {"PRelu", convert_prelu},
       {"Pad", convert_pad},

@@ -1,7 +1,6 @@
 // What a graph computes of constants alone is a constant.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "../bounds.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
+#include "fold_samples.h"
 #include "graph.h"
 #include "view.h"
 
@@ -50,75 +50,45 @@ bool holds_for_any_batch(std::string_view op, const Tensor& a,
   return op == "Div" && x[0] % y[0] == 0;
 }
 
-/// The input that says how large the result is, of an operator that repeats
-/// what it reads; -1 for another one.
-int input_of_sizes(std::string_view op) {
-  if (op == "ConstantOfShape") return 0;
-  return op == "Expand" || op == "Tile" ? 1 : -1;
-}
+enum class Folds { no, yes, for_samples };
 
-/// The axis along which the result repeats one entry for each sample, if it
-/// does so.
-std::optional<int> repeated_axis(const ImportGraph& graph,
-                                 const onnx::NodeProto& node) {
-  const int input = input_of_sizes(node.op_type());
-  if (input < 0 || input >= node.input_size()) return {};
-  const Constant* sizes = graph.constant(node.input(input));
-  if (sizes == nullptr || !counts_samples(sizes->value)) return {};
-  const auto numbers = sizes->value.data<int64_t>();
-  const auto samples = std::ranges::find(numbers, kBatch);
-  if (std::ranges::count_if(numbers, has_batch) != 1 ||
-      samples == numbers.end()) {
-    return {};
-  }
-  const auto axis = static_cast<int>(samples - numbers.begin());
-  if (input == 1) {
-    const Constant* repeated = graph.constant(node.input(0));
-    if (repeated == nullptr || counts_samples(repeated->value)) return {};
-    const Shape& shape = repeated->value.shape();
-    const int own = axis - static_cast<int>(numbers.size()) + shape.rank();
-    if (own >= 0 && shape[own] != 1) return {};
-  }
-  return axis;
-}
-
-Tensor with_one_sample(const Tensor& sizes) {
-  Tensor result = sizes.clone();
-  std::ranges::replace(result.data<int64_t>(), kBatch, int64_t{1});
-  return result;
-}
-
-bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
+Folds folds(const ImportGraph& graph, const onnx::NodeProto& node) {
   if (!is_standard_domain(node.domain()) || node.output_size() == 0) {
-    return false;
+    return Folds::no;
   }
   const std::string& op = node.op_type();
-  if (op == "Constant") return run::has_constant(node);
+  if (op == "Constant") return run::has_constant(node) ? Folds::yes : Folds::no;
   if (op == "QuantizeLinear" || op == "DequantizeLinear" || op == "Dropout" ||
       run::find_operator(node) == nullptr || node.input_size() == 0) {
-    return false;
+    return Folds::no;
   }
   bool batch = false;
+  bool repeated = false;
   bool moves = true;
   for (int i = 0; i < node.input_size(); ++i) {
     if (node.input(i).empty()) continue;
     const Constant* constant = graph.constant(node.input(i));
-    if (constant == nullptr) return false;
-    if (constant->samples_axis) return false;
+    if (constant == nullptr) return Folds::no;
+    repeated |= constant->samples_axis.has_value();
     if (!counts_samples(constant->value)) continue;
     batch = true;
     moves &= moves_input(op, i);
   }
-  if (!batch || repeated_axis(graph, node)) return true;
-  if (moves) {
-    return op != "Cast" ||
-           integer_of(node, "to", 0) == onnx::TensorProto::INT64;
+  if (repeated) return Folds::for_samples;
+  if (!batch) return Folds::yes;
+  if (moves &&
+      (op != "Cast" || integer_of(node, "to", 0) == onnx::TensorProto::INT64)) {
+    return Folds::yes;
   }
-  if (node.input_size() != 2) return false;
-  const Constant* a = graph.constant(node.input(0));
-  const Constant* b = graph.constant(node.input(1));
-  return a != nullptr && b != nullptr &&
-         holds_for_any_batch(op, a->value, b->value);
+  if (node.input_size() == 2) {
+    const Constant* a = graph.constant(node.input(0));
+    const Constant* b = graph.constant(node.input(1));
+    if (a != nullptr && b != nullptr &&
+        holds_for_any_batch(op, a->value, b->value)) {
+      return Folds::yes;
+    }
+  }
+  return Folds::for_samples;
 }
 
 /// The scales of a weight go with its axes.
@@ -140,23 +110,26 @@ std::optional<WeightGrid> moved_grid(const Constant& from,
 
 bool fold(ImportGraph& graph, ImportNode& node) {
   const onnx::NodeProto& proto = node.proto;
-  if (!can_fold(graph, proto)) return false;
+  const Folds way = folds(graph, proto);
+  if (way == Folds::no) return false;
+  if (way == Folds::for_samples) {
+    auto value = fold_for_samples(graph, proto);
+    if (!value) return false;
+    graph.set_constant(proto.output(0), std::move(*value));
+    graph.remove(node, "constant");
+    return true;
+  }
   if (proto.op_type() == "Constant") {
     graph.set_constant(proto.output(0),
                        {run::constant(proto), {}, proto.output(0)});
     graph.remove(node, "constant");
     return true;
   }
-  const std::optional<int> samples_axis = repeated_axis(graph, proto);
   std::vector<Tensor> inputs;
   std::string source;
   for (const std::string& input : proto.input()) {
     const Constant* constant = input.empty() ? nullptr : graph.constant(input);
     inputs.push_back(constant == nullptr ? Tensor() : constant->value);
-    if (samples_axis &&
-        std::cmp_equal(inputs.size() - 1, input_of_sizes(proto.op_type()))) {
-      inputs.back() = with_one_sample(inputs.back());
-    }
     source += (source.empty() ? "" : " ") +
               (constant == nullptr ? input : constant->source);
   }
@@ -191,7 +164,6 @@ bool fold(ImportGraph& graph, ImportNode& node) {
                        {.value = value,
                         .grid = grid,
                         .source = i == 0 ? source : proto.output(i),
-                        .samples_axis = samples_axis,
                         .no_grid = no_grid});
   }
   graph.budget().settle();

@@ -67,7 +67,8 @@ void recognise_forms(ImportGraph& graph) {
              match_group_normalization(graph, node) ||
              match_gelu(graph, node) || match_gated(graph, node) ||
              match_hard_sigmoid(graph, node) ||
-             match_unit_normalization(graph, node) || match_bias(graph, node) ||
+             match_unit_normalization(graph, node) ||
+             match_not_equal(graph, node) || match_bias(graph, node) ||
              match_affine(graph, node));
     }
   }

@@ -69,6 +69,7 @@ bool match_hard_sigmoid(ImportGraph& graph, ImportNode& node);
 bool match_gelu(ImportGraph& graph, ImportNode& node);
 bool match_group_normalization(ImportGraph& graph, ImportNode& node);
 bool match_layer_normalization(ImportGraph& graph, ImportNode& node);
+bool match_not_equal(ImportGraph& graph, ImportNode& node);
 bool match_unit_normalization(ImportGraph& graph, ImportNode& node);
 
 }  // namespace octet::io::importing

@@ -141,6 +141,24 @@ void ImportGraph::count(const ImportNode& node, int64_t by) {
   }
 }
 
+/// Where one of the nodes has a name that those of the others only add to
+/// ("norm", "norm/mean", "norm_1"): that one.
+std::string ImportGraph::common_name(const ImportNode& node) const {
+  if (node.origin.empty()) return node.name;
+  const auto name_of = [&](size_t index) -> const std::string& {
+    return report_.nodes[index].node;
+  };
+  const std::string& shortest = name_of(*std::ranges::min_element(
+      node.origin, {}, [&](size_t index) { return name_of(index).size(); }));
+  const bool common = std::ranges::all_of(node.origin, [&](size_t index) {
+    const std::string& name = name_of(index);
+    return name.starts_with(shortest) &&
+           (name.size() == shortest.size() || name[shortest.size()] == '/' ||
+            name[shortest.size()] == '_');
+  });
+  return common ? shortest : node.name;
+}
+
 void ImportGraph::replace(ImportNode& anchor, const onnx::NodeProto& by,
                           const std::vector<ImportNode*>& parts) {
   count(anchor, -1);
@@ -155,6 +173,7 @@ void ImportGraph::replace(ImportNode& anchor, const onnx::NodeProto& by,
   anchor.proto.clear_domain();
   *anchor.proto.mutable_output() = outputs;
   if (!by.name().empty()) anchor.name = printable(by.name(), 200);
+  anchor.name = common_name(anchor);
   count(anchor, 1);
 }
 

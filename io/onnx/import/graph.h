@@ -35,8 +35,10 @@ struct Constant {
   std::optional<WeightGrid> grid = {};
   /// The initializers that it comes from: those of one name are one weight.
   std::string source = {};
-  /// Of one that is repeated for each sample, with 1 of them there: that axis.
+  /// Of one with an entry for each sample, that of the first being here: their
+  /// axis, and how much more the integers of the next one are.
   std::optional<int> samples_axis = {};
+  int64_t samples_step = 0;
   /// Why a layer's weight cannot keep its codes; empty if it may.
   std::string no_grid = {};
 };
@@ -97,6 +99,7 @@ class ImportGraph {
 
  private:
   void count(const ImportNode& node, int64_t by);
+  std::string common_name(const ImportNode& node) const;
 
   int64_t opset_;
   std::string name_;

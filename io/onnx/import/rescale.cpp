@@ -206,7 +206,8 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     return as_given(rows.back(c.add(layer, {operand(rows.order)}, {}, suffix)));
   }
   if (affine.scale.size() == 1 && view.rank() > 2) {
-    const std::vector<int> tokens = view.rank() == 3 ? file_order(3) : order;
+    const std::vector<int> tokens =
+        view.rank() == 3 ? samples_first(view) : order;
     Operand y = operand(tokens);
     const float factor = affine.scale.f32()[0];
     if (factor != 1) {

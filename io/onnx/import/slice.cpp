@@ -287,7 +287,42 @@ void repeat(Conversion& c, const Sizes& times) {
   c.give(gathered(c, chosen));
 }
 
+/// Places among all values, those of a sample being its own; as dynamo writes
+/// as_strided().
+static void gather_places(Conversion& c, const Constant& places) {
+  const Value x = c.value(0);
+  const int64_t size = sample_size(x.view);
+  const auto numbers = places.value.data<int64_t>();
+  const bool own = std::ranges::all_of(
+      numbers, [&](int64_t place) { return place >= 0 && place < size; });
+  if (x.view.rank() != 1 || places.samples_axis != 0 ||
+      places.samples_step != size || !own) {
+    c.refuse("expected entries of a sample for each sample, got others");
+  }
+  Sizes sizes(places.value.shape().dims().begin(),
+              places.value.shape().dims().end());
+  sizes[0] = kBatch;
+  View y = *reshaped(x.view, {kBatch, size});
+  bool all = std::ssize(numbers) == size;
+  for (size_t i = 0; all && i < numbers.size(); ++i) {
+    all = std::cmp_equal(numbers[i], i);
+  }
+  if (!all) {
+    c.set_value(0, {y, x.grid});
+    y = gathered(c, {{1, {numbers.begin(), numbers.end()}}});
+  }
+  const auto result = reshaped(y, sizes);
+  if (!result) c.refuse("expected entries as they lie, got others");
+  if (all) return c.pass(*result);
+  c.give(*result);
+}
+
 void convert_gather(Conversion& c) {
+  const Constant* places = c.graph().constant(c.proto().input(1));
+  if (places != nullptr && places->samples_axis && places->samples_step != 0 &&
+      c.integer("axis", 0) == 0) {
+    return gather_places(c, *places);
+  }
   const Value x = c.value(0);
   const int rank = x.view.rank();
   const auto axis = static_cast<size_t>(c.axis_of(c.integer("axis", 0), rank));

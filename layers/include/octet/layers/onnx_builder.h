@@ -98,8 +98,12 @@ class EmitContext {
     return EmitContext(builder_, layer_, hook);
   }
 
-  /// One node named after the layer.
+  /// The node that does what the layer does, named after it.
   std::string node(std::string_view op_type,
+                   const std::vector<std::string>& inputs,
+                   const OnnxBuilder::Attributes& attributes = {});
+  /// One before or behind it, "layer/name".
+  std::string part(std::string_view op_type, std::string_view name,
                    const std::vector<std::string>& inputs,
                    const OnnxBuilder::Attributes& attributes = {});
 

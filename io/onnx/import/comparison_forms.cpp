@@ -1,0 +1,16 @@
+// Comparisons that the standard has no operator for.
+#include "forms.h"
+
+namespace octet::io::importing {
+
+// The others, turned round, would differ for what is no number.
+bool match_not_equal(ImportGraph& graph, ImportNode& node) {
+  if (!is_op(node, "Not")) return false;
+  FormMatch form(graph, node);
+  const ImportNode* equal = form.part(node.proto.input(0), "Equal");
+  if (equal == nullptr || equal->proto.input_size() != 2) return false;
+  form.replace_by("NotEqual", {equal->proto.input(0), equal->proto.input(1)});
+  return true;
+}
+
+}  // namespace octet::io::importing

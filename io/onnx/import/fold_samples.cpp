@@ -1,0 +1,173 @@
+#include "fold_samples.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include <octet/runtime/error.h>
+
+#include "../run/operators.h"
+#include "view.h"
+
+namespace octet::io::importing {
+namespace {
+
+/// Operators that do to each sample what they do to the first: what holds for
+/// one, two and three samples does so for any number.
+bool treats_samples_alike(std::string_view op) {
+  constexpr std::array<std::string_view, 14> kOperators{
+      "Add", "Cast", "ConstantOfShape", "Expand",   "Identity",
+      "Mul", "Neg",  "Range",           "Reshape",  "Squeeze",
+      "Sub", "Tile", "Transpose",       "Unsqueeze"};
+  return std::ranges::find(kOperators, op) != kOperators.end();
+}
+
+/// An entry along the axis as bytes, where all axes before have one entry.
+struct Entries {
+  Entries(const Tensor& tensor, int axis)
+      : bytes(static_cast<const char*>(tensor.raw())),
+        count(static_cast<size_t>(tensor.shape()[axis])) {
+    size = static_cast<size_t>(tensor.bytes()) / std::max<size_t>(count, 1);
+  }
+  const char* at(size_t i) const { return bytes + i * size; }
+
+  const char* bytes;
+  size_t count;
+  size_t size = 0;
+};
+
+/// The axis first.
+Tensor by_entries(const Tensor& value, int axis) {
+  std::vector<int> order{axis};
+  for (int i = 0; i < value.shape().rank(); ++i) {
+    if (i != axis) order.push_back(i);
+  }
+  return value.transposed(order);
+}
+
+/// A constant, where there are so many samples.
+Tensor with_samples(const Constant& constant, int64_t samples) {
+  const Tensor& value = constant.value;
+  if (!constant.samples_axis) {
+    if (value.dtype() != DType::i64) return value;
+    Tensor result = value.clone();
+    for (int64_t& number : result.data<int64_t>()) {
+      if (has_batch(number)) number = number / kBatch * samples;
+    }
+    return result;
+  }
+  const int axis = *constant.samples_axis;
+  const Tensor one = by_entries(value, axis);
+  Tensor result(one.shape().with(0, samples), one.dtype());
+  auto* to = static_cast<char*>(result.raw());
+  const auto bytes = static_cast<size_t>(one.bytes());
+  for (int64_t i = 0; i < samples; ++i) {
+    std::memcpy(to + static_cast<size_t>(i) * bytes, one.raw(), bytes);
+  }
+  if (constant.samples_step != 0) {
+    const int64_t size = one.size();
+    auto numbers = result.data<int64_t>();
+    for (int64_t i = 0; i < result.size(); ++i) {
+      numbers[static_cast<size_t>(i)] += i / size * constant.samples_step;
+    }
+  }
+  std::vector<int> back;
+  for (int i = 1; i <= axis; ++i) back.push_back(i);
+  back.push_back(0);
+  for (int i = axis + 1; i < value.shape().rank(); ++i) back.push_back(i);
+  return result.transposed(back);
+}
+
+/// The axis with as many entries as there are samples.
+std::optional<int> axis_of_samples(const Shape& one, const Shape& two) {
+  std::optional<int> axis;
+  if (one.rank() != two.rank()) return {};
+  for (int i = 0; i < one.rank(); ++i) {
+    if (one[i] == two[i]) continue;
+    if (axis || one[i] != 1 || two[i] != 2) return {};
+    axis = i;
+  }
+  return axis;
+}
+
+/// How much more the numbers of the second entry are than those of the first;
+/// nothing if that is not the same to all.
+std::optional<int64_t> step_between(const Tensor& two) {
+  const Entries entries(two, 0);
+  if (two.dtype() != DType::i64) {
+    if (std::memcmp(entries.at(0), entries.at(1), entries.size) != 0) return {};
+    return 0;
+  }
+  const auto numbers = two.data<int64_t>();
+  const size_t size = numbers.size() / 2;
+  if (size == 0) return {};
+  int64_t step = 0;
+  if (__builtin_sub_overflow(numbers[size], numbers[0], &step)) return {};
+  for (size_t i = 0; i < size; ++i) {
+    int64_t next = 0;
+    if (__builtin_add_overflow(numbers[i], step, &next) ||
+        next != numbers[size + i]) {
+      return {};
+    }
+  }
+  return step;
+}
+
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+/// The only output for so many samples; nothing where there is none.
+std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
+                                int64_t samples) {
+  std::vector<Tensor> inputs;
+  for (const std::string& input : node.input()) {
+    const Constant* constant = input.empty() ? nullptr : graph.constant(input);
+    inputs.push_back(constant == nullptr ? Tensor()
+                                         : with_samples(*constant, samples));
+  }
+  const run::NodeContext context(node, graph.opset(), inputs, graph.budget());
+  context.check_time();
+  try {
+    std::vector<Tensor> values = run::find_operator(node)(context);
+    if (values.size() != 1) return {};
+    return values[0];
+  } catch (const ShapeError&) {
+    return {};
+  } catch (const ValueError&) {
+    return {};
+  } catch (const FormatError&) {
+    return {};  // sizes that do not fit, so many samples being there
+  }
+}
+
+}  // namespace
+
+std::optional<Constant> fold_for_samples(ImportGraph& graph,
+                                         const onnx::NodeProto& node) {
+  if (!treats_samples_alike(node.op_type()) || node.output_size() != 1) {
+    return {};
+  }
+  const auto one = evaluated(graph, node, 1);
+  const auto two = evaluated(graph, node, 2);
+  const auto three = evaluated(graph, node, 3);
+  if (!one || !two || !three) return {};
+  const auto axis = axis_of_samples(one->shape(), two->shape());
+  if (!axis) return {};
+  const auto step = step_between(by_entries(*two, *axis));
+  if (!step) return {};
+  Constant result{.value = *one,
+                  .source = node.output(0),
+                  .samples_axis = axis,
+                  .samples_step = *step};
+  if (!same(with_samples(result, 2), *two) ||
+      !same(with_samples(result, 3), *three)) {
+    return {};
+  }
+  return result;
+}
+
+}  // namespace octet::io::importing
