@@ -67,6 +67,17 @@ std::string emit_nearest(EmitContext& context, std::string x, Size2 from,
 
 }  // namespace
 
+const char* name_of(PixelCoordinates coordinates) {
+  switch (coordinates) {
+    case PixelCoordinates::align_corners:
+      return "align_corners";
+    case PixelCoordinates::asymmetric:
+      return "asymmetric";
+    default:
+      return "half_pixel";
+  }
+}
+
 Pads crop_to_ratio(const Shape& x, Size2 size) {
   const int64_t h =
       std::clamp<int64_t>(in_ratio(x[2], size.h, size.w), 1, x[1]);
@@ -92,7 +103,7 @@ Variable fitted(const Variable& x, const ImageFit& fit) {
   if (fit.pad != Pads{}) y = pad2d(y, fit.pad, fit.fill);
   const Shape& shape = y.shape();
   if (shape[1] == fit.size.h && shape[2] == fit.size.w) return y;
-  return resize2d(y, fit.size, fit.interpolation);
+  return resize2d(y, fit.size, fit.resize);
 }
 
 OnnxValue emit_fitted(EmitContext& context, const OnnxValue& x,
@@ -117,12 +128,19 @@ OnnxValue emit_fitted(EmitContext& context, const OnnxValue& x,
   const Size2 kept = cut(x.shape, c);
   const Size2 from{kept.h + p.top + p.bottom, kept.w + p.left + p.right};
   if (from == fit.size) return y;
-  y.name =
-      fit.interpolation == Interpolation::nearest
-          ? emit_nearest(context, y.name, from, fit.size)
-          : emit_resize(context, y.name, from, fit.size,
-                        {{"mode", "linear"},
-                         {"coordinate_transformation_mode", "half_pixel"}});
+  if (fit.resize.interpolation == Interpolation::nearest) {
+    y.name = emit_nearest(context, y.name, from, fit.size);
+    return y;
+  }
+  const bool cubic = fit.resize.interpolation == Interpolation::bicubic;
+  OnnxBuilder::Attributes attributes{
+      {"mode", cubic ? "cubic" : "linear"},
+      {"coordinate_transformation_mode",
+       std::string(name_of(fit.resize.coordinates))}};
+  if (cubic) {
+    attributes.emplace_back("cubic_coeff_a", fit.resize.cubic_coefficient);
+  }
+  y.name = emit_resize(context, y.name, from, fit.size, attributes);
   return y;
 }
 

@@ -12,7 +12,7 @@ struct ImageFit {
   Pads pad{};
   float fill = 0;  ///< of the padding
   Size2 size{1, 1};
-  Interpolation interpolation = Interpolation::bilinear;
+  ResizeOptions resize = {};
 };
 
 /// Cells to cut in the middle of x [n,h,w,c] so that height and width have the
@@ -22,6 +22,9 @@ Pads crop_to_ratio(const Shape& x, Size2 size);
 /// Cells to add around it instead. Source: keras/src/backend/jax/image.py,
 /// resize.
 Pads pad_to_ratio(const Shape& x, Size2 size);
+
+/// By ONNX's name, "half_pixel".
+const char* name_of(PixelCoordinates coordinates);
 
 Variable fitted(const Variable& x, const ImageFit& fit);
 OnnxValue emit_fitted(EmitContext& context, const OnnxValue& x,

@@ -75,9 +75,9 @@ class ResizingLayer final : public Layer {
             .pad = o_.pad_to_aspect_ratio ? pad_to_ratio(x, size) : Pads{},
             .fill = o_.fill_value,
             .size = size,
-            .interpolation = o_.interpolation == "nearest"
-                                 ? Interpolation::nearest
-                                 : Interpolation::bilinear};
+            .resize = {.interpolation = o_.interpolation == "nearest"
+                                            ? Interpolation::nearest
+                                            : Interpolation::bilinear}};
   }
 
   ResizingOptions o_;

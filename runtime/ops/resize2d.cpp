@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -10,35 +12,71 @@
 namespace octet {
 namespace {
 
-// Where an output row or column comes from: two inputs and the second's
-// weight.
-struct Tap {
-  int64_t low, high;
-  float weight;
+// The pixels that an output row or column is a sum of.
+struct Taps {
+  int count = 1;
+  std::array<int64_t, 4> at{};
+  std::array<float, 4> weight{1, 0, 0, 0};
 };
 
-std::vector<Tap> taps(int64_t size, int64_t target,
-                      Interpolation interpolation) {
+// A pixel's weight at the distance `d` from its centre.
+double cubic(double d, double a) {
+  return d < 1 ? ((a + 2) * d - (a + 3)) * d * d + 1
+               : ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
+}
+
+double place_of(int64_t i, int64_t size, int64_t target,
+                PixelCoordinates coordinates) {
   // Of an enlargement by a whole number it is that number.
   const double scale = static_cast<double>(target) / static_cast<double>(size);
-  std::vector<Tap> result;
+  const auto place = static_cast<double>(i);
+  switch (coordinates) {
+    case PixelCoordinates::align_corners:
+      return target == 1 ? 0
+                         : place * static_cast<double>(size - 1) /
+                               static_cast<double>(target - 1);
+    case PixelCoordinates::asymmetric:
+      return place / scale;
+    default:
+      return (place + 0.5) / scale - 0.5;
+  }
+}
+
+std::vector<Taps> taps(int64_t size, int64_t target,
+                       const ResizeOptions& options) {
+  std::vector<Taps> result(static_cast<size_t>(target));
   for (int64_t i = 0; i < target; ++i) {
-    if (interpolation == Interpolation::nearest) {
-      const int64_t at = (2 * i + 1) * size / (2 * target);
-      result.push_back({at, at, 0});
+    Taps& t = result[static_cast<size_t>(i)];
+    if (options.interpolation == Interpolation::nearest) {
+      t.at[0] = (2 * i + 1) * size / (2 * target);
       continue;
     }
-    const double centre = (static_cast<double>(i) + 0.5) / scale - 0.5;
-    const int64_t low = static_cast<int64_t>(std::floor(centre));
-    result.push_back({std::max<int64_t>(low, 0), std::min(low + 1, size - 1),
-                      static_cast<float>(centre - static_cast<double>(low))});
+    const double place = place_of(i, size, target, options.coordinates);
+    const auto low = static_cast<int64_t>(std::floor(place));
+    const double rest = place - static_cast<double>(low);
+    const auto pixel = [&](int64_t at) {
+      return std::clamp<int64_t>(at, 0, size - 1);
+    };
+    if (options.interpolation == Interpolation::bilinear) {
+      const auto weight = static_cast<float>(rest);
+      t = {2, {pixel(low), pixel(low + 1)}, {1 - weight, weight}};
+      continue;
+    }
+    t.count = 4;
+    for (int k = 0; k < 4; ++k) {
+      const auto index = static_cast<size_t>(k);
+      t.at[index] = pixel(low + k - 1);
+      t.weight[index] = static_cast<float>(
+          cubic(std::abs(rest - (k - 1)),
+                static_cast<double>(options.cubic_coefficient)));
+    }
   }
   return result;
 }
 
 struct Resizing {
   int64_t h, w, c;
-  std::vector<Tap> rows, cols;
+  std::vector<Taps> rows, cols;
 
   int64_t input_size() const { return h * w * c; }
   int64_t output_size() const {
@@ -47,16 +85,15 @@ struct Resizing {
   /// Calls `use(input offset, weight)` for the pixels around each output pixel.
   template <class Begin, class Use>
   void for_each(Begin begin, Use use) const {
-    for (const Tap& row : rows) {
-      for (const Tap& col : cols) {
+    for (const Taps& row : rows) {
+      for (const Taps& col : cols) {
         begin();
-        const auto add = [&](int64_t ih, int64_t iw, float weight) {
-          if (weight != 0) use((ih * w + iw) * c, weight);
-        };
-        add(row.low, col.low, (1 - row.weight) * (1 - col.weight));
-        add(row.low, col.high, (1 - row.weight) * col.weight);
-        add(row.high, col.low, row.weight * (1 - col.weight));
-        add(row.high, col.high, row.weight * col.weight);
+        for (size_t i = 0; i < static_cast<size_t>(row.count); ++i) {
+          for (size_t k = 0; k < static_cast<size_t>(col.count); ++k) {
+            const float weight = row.weight[i] * col.weight[k];
+            if (weight != 0) use((row.at[i] * w + col.at[k]) * c, weight);
+          }
+        }
       }
     }
   }
@@ -79,12 +116,11 @@ struct Resizing {
 };
 
 Variable resized(const char* op, const Variable& x, Size2 size,
-                 Interpolation interpolation) {
+                 const ResizeOptions& options) {
   const Shape from = x.shape();
   Tensor y(Shape{from[0], size.h, size.w, from[3]});
-  const Resizing r{from[1], from[2], from[3],
-                   taps(from[1], size.h, interpolation),
-                   taps(from[2], size.w, interpolation)};
+  const Resizing r{from[1], from[2], from[3], taps(from[1], size.h, options),
+                   taps(from[2], size.w, options)};
   const float* values = x.value().f32().data();
   float* out = y.f32().data();
   parallel_chunks(from[0], [&](int64_t first, int64_t last, int64_t) {
@@ -113,14 +149,20 @@ void expect_images(const char* op, const Shape& x) {
 
 }  // namespace
 
-Variable resize2d(const Variable& x, Size2 size, Interpolation interpolation) {
+Variable resize2d(const Variable& x, Size2 size, const ResizeOptions& options) {
   expect_images("resize2d", x.shape());
   if (size.h < 1 || size.w < 1 || size.h > kMaxWindow || size.w > kMaxWindow) {
     throw ValueError(
         fmt::format("resize2d: expected sizes in [1, {}], got {}x{}",
                     kMaxWindow, size.h, size.w));
   }
-  return resized("resize2d", x, size, interpolation);
+  if (options.interpolation == Interpolation::nearest &&
+      options.coordinates != PixelCoordinates::half_pixel) {
+    throw ValueError(
+        "resize2d: expected half_pixel for nearest pixels, got other "
+        "coordinates");
+  }
+  return resized("resize2d", x, size, options);
 }
 
 Variable upsample2d(const Variable& x, Size2 factors,
@@ -135,7 +177,7 @@ Variable upsample2d(const Variable& x, Size2 factors,
   (void)Shape{from[1], factors.h}.size();
   (void)Shape{from[2], factors.w}.size();
   return resized("upsample2d", x, {from[1] * factors.h, from[2] * factors.w},
-                 interpolation);
+                 {.interpolation = interpolation});
 }
 
 }  // namespace octet

@@ -218,7 +218,8 @@ void add_resize2d(std::vector<GradientCase>& cases) {
          name + "_nearest",
          {x},
          [=](const Variables& v) {
-           return resize2d(v[0], size, Interpolation::nearest);
+           return resize2d(v[0], size,
+                           {.interpolation = Interpolation::nearest});
          },
          [=](const Arrays& a) {
            // The pixel under the centre.

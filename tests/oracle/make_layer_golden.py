@@ -260,6 +260,31 @@ def local_response_normalization(config, weights, inputs):
         "beta"]
 
 
+def interpolate(config, weights, inputs):
+    """ONNX Resize-19 along one axis and then the other."""
+    def matrix(size, target):
+        rows = np.zeros((target, size))
+        for i in range(target):
+            place = {"half_pixel": (i + 0.5) * size / target - 0.5,
+                     "align_corners": i * (size - 1) / max(target - 1, 1),
+                     "asymmetric": i * size / target}[config["coordinates"]]
+            low = int(np.floor(place))
+            for at in range(low - 1, low + 3):
+                d = abs(place - at)
+                if config["mode"] == "bilinear":
+                    weight = max(0, 1 - d)
+                else:
+                    a = config["cubic_coefficient"]
+                    weight = ((a + 2) * d**3 - (a + 3) * d**2 + 1 if d <= 1 else
+                              a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a
+                              if d < 2 else 0)
+                rows[i, min(max(at, 0), size - 1)] += weight
+        return jnp.array(rows, inputs[0].dtype)
+    x, = inputs
+    return jnp.einsum("ah,bw,nhwc->nabc", matrix(x.shape[1], config["height"]),
+                      matrix(x.shape[2], config["width"]), x)
+
+
 # Functions that are not defined for every number, or grow without bound.
 OF_POSITIVE = {"unary_log", "unary_sqrt", "unary_reciprocal", "divide",
                "divide_channels", "divide_broadcast", "power_of_positive"}
@@ -316,6 +341,13 @@ DEFINITIONS = [
      [(1, 17, 3), (1, 17, 1)]),
     ("matmul_broadcast", "Matmul", {"transpose_a": True, "transpose_b": True},
      matmul, [], [(2, 3, 1, 5, 4), (2, 1, 2, 6, 5)]),
+    *((f"interpolate_{where}_{how}", "Interpolate",
+       {"height": h, "width": w, "mode": how, "coordinates": where,
+        "cubic_coefficient": -0.75}, interpolate, [], [(2, 5, 4, 3)])
+      for where, how, h, w in (("align_corners", "bilinear", 9, 7),
+                               ("align_corners", "bicubic", 3, 11),
+                               ("asymmetric", "bilinear", 10, 3),
+                               ("half_pixel", "bicubic", 7, 8))),
     ("gather", "Gather", {"indices": [2, 0, 0]}, gather, [], [(2, 5, 4, 3)]),
     ("gather_mirrored", "Gather", {"indices": [2, 1, 0, 1, 2, -1], "axis": 1},
      gather, [], [(1, 3, 2, 17)]),

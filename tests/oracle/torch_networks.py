@@ -354,6 +354,24 @@ class Registers(nn.Module):
         return self.out(h.reshape(n, t, c)[:, 4:].mean(1))
 
 
+class Upsampled(nn.Module):
+    """Between pixels in PyTorch's ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, 2, 1)
+        self.up = nn.Upsample(scale_factor=2, mode="bilinear",
+                              align_corners=True)
+        self.out = nn.Conv2d(8, 4, 1)
+
+    def forward(self, x):
+        h = F.relu(self.first(x))
+        h = self.out(self.up(h) + F.interpolate(h, size=x.shape[2:],
+                                                mode="bicubic"))
+        return F.interpolate(h, size=(11, 20), mode="bilinear",
+                             align_corners=True)
+
+
 def tabular():
     return nn.Sequential(
         nn.BatchNorm1d(13), nn.Linear(13, 64), nn.ELU(), nn.LayerNorm(64),
@@ -382,6 +400,7 @@ NETWORKS = {
     "squeeze_excite": (SqueezeExcite, (3, 16, 24)),
     "super_resolution": (SuperResolution, (3, 16, 24)),
     "tabular": (tabular, (13,)),
+    "upsampled": (Upsampled, (3, 16, 24)),
     "unet": (lambda: UNet(True), (3, 32, 48)),
     "unet_interpolated": (lambda: UNet(False), (3, 32, 48)),
 }

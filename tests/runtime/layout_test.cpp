@@ -160,10 +160,12 @@ TEST(Gather, RefusesEntriesThatAreNotThere) {
 TEST(Resize2d, TakesThePixelUnderTheCentre) {
   const Variable x(counting({1, 1, 6, 1}));
   // The centres of thirds lie on borders: the pixel after these counts.
-  EXPECT_EQ(values(resize2d(x, {2, 1}, Interpolation::nearest)),
-            (Floats{3, 3}));
-  EXPECT_EQ(values(resize2d(x, {1, 4}, Interpolation::nearest)),
-            (Floats{0, 2, 3, 5}));
+  EXPECT_EQ(
+      values(resize2d(x, {2, 1}, {.interpolation = Interpolation::nearest})),
+      (Floats{3, 3}));
+  EXPECT_EQ(
+      values(resize2d(x, {1, 4}, {.interpolation = Interpolation::nearest})),
+      (Floats{0, 2, 3, 5}));
   EXPECT_EQ(values(resize2d(x, {1, 3})), (Floats{0.5f, 2.5f, 4.5f}));
 }
 
@@ -171,6 +173,10 @@ TEST(Resize2d, RefusesWhatIsNoImageAndSizesBelowOne) {
   EXPECT_THROW(resize2d(Variable(counting({2, 2})), {2, 2}), ShapeError);
   const Variable x(counting({1, 2, 2, 1}));
   EXPECT_THROW(resize2d(x, {0, 2}), ValueError);
+  EXPECT_THROW(resize2d(x, {2, 2},
+                        {.interpolation = Interpolation::nearest,
+                         .coordinates = PixelCoordinates::align_corners}),
+               ValueError);
   EXPECT_THROW(resize2d(x, {2, -1}), ValueError);
   EXPECT_THROW(resize2d(x, {2, int64_t{1} << 40}), ValueError);
 }

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <octet/runtime/error.h>
@@ -14,14 +16,69 @@
 namespace octet::io::importing {
 namespace {
 
-/// Operators that do to each sample what they do to the first: what holds for
-/// one, two and three samples does so for any number.
-bool treats_samples_alike(std::string_view op) {
+bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+/// Operators that go on counting where their inputs count samples: what holds
+/// for one, two and three samples does so for any number.
+bool is_linear(std::string_view op) {
   constexpr std::array<std::string_view, 14> kOperators{
       "Add", "Cast", "ConstantOfShape", "Expand",   "Identity",
       "Mul", "Neg",  "Range",           "Reshape",  "Squeeze",
       "Sub", "Tile", "Transpose",       "Unsqueeze"};
-  return std::ranges::find(kOperators, op) != kOperators.end();
+  return is_one_of(op, kOperators);
+}
+
+/// Those that do to each sample what they do to the first.
+bool treats_samples_alike(std::string_view op) {
+  constexpr std::array<std::string_view, 16> kOperators{
+      "Abs",   "And", "Concat", "Cos", "CumSum", "Div",  "Exp",  "Floor",
+      "Equal", "Not", "Or",     "Pow", "Sin",    "Sqrt", "Tanh", "Where"};
+  return is_one_of(op, kOperators);
+}
+
+/// Whether Slice or Gather take entries along another axis than that of the
+/// samples.
+bool keeps_samples(const ImportGraph& graph, const onnx::NodeProto& node) {
+  const Constant& x = *graph.constant(node.input(0));
+  const int rank = x.value.shape().rank();
+  const auto is_samples = [&](int64_t axis) {
+    return x.samples_axis && (axis < 0 ? axis + rank : axis) == *x.samples_axis;
+  };
+  if (node.op_type() == "Gather") {
+    return x.samples_axis && !is_samples(integer_of(node, "axis", 0));
+  }
+  if (node.op_type() != "Slice" || node.input_size() < 4 ||
+      node.input(3).empty() || !x.samples_axis) {
+    return false;
+  }
+  const Tensor axes = graph.constant(node.input(3))->value;
+  return axes.dtype() == DType::i64 &&
+         std::ranges::none_of(axes.data<int64_t>(), is_samples);
+}
+
+bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
+  if (node.output_size() != 1) return false;
+  if (is_linear(node.op_type())) return true;
+  if (!treats_samples_alike(node.op_type()) && !keeps_samples(graph, node)) {
+    return false;
+  }
+  // None of the inputs counts.
+  for (int i = 0; i < node.input_size(); ++i) {
+    if (node.input(i).empty()) continue;
+    const Constant& constant = *graph.constant(node.input(i));
+    const bool first = i == 0 || treats_samples_alike(node.op_type());
+    if (constant.samples_step != 0 || (constant.samples_axis && !first)) {
+      return false;
+    }
+    if (constant.value.dtype() == DType::i64 &&
+        std::ranges::any_of(std::as_const(constant.value).data<int64_t>(),
+                            has_batch)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 /// An entry along the axis as bytes, where all axes before have one entry.
@@ -148,9 +205,7 @@ std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
 
 std::optional<Constant> fold_for_samples(ImportGraph& graph,
                                          const onnx::NodeProto& node) {
-  if (!treats_samples_alike(node.op_type()) || node.output_size() != 1) {
-    return {};
-  }
+  if (!can_fold(graph, node)) return {};
   const auto one = evaluated(graph, node, 1);
   const auto two = evaluated(graph, node, 2);
   const auto three = evaluated(graph, node, 3);

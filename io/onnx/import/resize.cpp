@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/layers/interpolate.h>
 #include <octet/layers/resizing.h>
 #include <octet/layers/up_sampling1d.h>
 #include <octet/layers/up_sampling2d.h>
@@ -38,6 +39,22 @@ bool takes_the_same(const Conversion& c) {
   const std::string nearest = c.text("nearest_mode", "round_prefer_floor");
   return mode == "nearest" && ((where == "asymmetric" && nearest == "floor") ||
                                (middle && nearest.starts_with("round")));
+}
+
+std::string coordinates_of(const Conversion& c) {
+  const std::string where =
+      c.text("coordinate_transformation_mode", "half_pixel");
+  return where == "pytorch_half_pixel" ? "half_pixel" : where;
+}
+
+/// Whether Interpolate takes values from between the same pixels.
+bool is_between_pixels(const Conversion& c) {
+  const std::string mode = c.text("mode", "nearest");
+  const std::string where = coordinates_of(c);
+  return !is_upsample(c) && (mode == "linear" || mode == "cubic") &&
+         (where == "half_pixel" || where == "align_corners" ||
+          where == "asymmetric") &&
+         c.integer("antialias", 0) == 0 && c.integer("exclude_outside", 0) == 0;
 }
 
 /// Of the pixels of x, [n,h,w,c] or [n,l,c].
@@ -98,8 +115,7 @@ int64_t nearest_pixel(const Conversion& c, int64_t i, int64_t size,
   return std::clamp<int64_t>(static_cast<int64_t>(taken), 0, size - 1);
 }
 
-/// To another size: linear between the middles of pixels, as Resizing, or the
-/// nearest pixels by number.
+/// To another size: between pixels, or the nearest pixels by number.
 void resize_freely(Conversion& c, const Operand& x,
                    const std::vector<double>& factors) {
   const Shape& in = x.tensor.shape();
@@ -133,8 +149,20 @@ void resize_freely(Conversion& c, const Operand& x,
     chosen.push_back(std::move(pixels));
   }
   if (nearest) return c.give(gathered(c, chosen));
-  c.give(channels_first(
-      c.add(Resizing({.height = targets[0], .width = targets[1]}), {x})));
+  const bool cubic = c.text("mode", "nearest") == "cubic";
+  const std::string coordinates = coordinates_of(c);
+  const auto layer = [&]() -> LayerHandle {
+    if (!cubic && coordinates == "half_pixel") {
+      return Resizing({.height = targets[0], .width = targets[1]});
+    }
+    return Interpolate(
+        {.height = targets[0],
+         .width = targets[1],
+         .mode = cubic ? "bicubic" : "bilinear",
+         .coordinates = coordinates,
+         .cubic_coefficient = c.number("cubic_coeff_a", -0.75f)});
+  };
+  c.give(channels_first(c.add(layer(), {x})));
 }
 
 }  // namespace
@@ -145,10 +173,11 @@ void convert_resize(Conversion& c) {
   const Sizes axes = c.integers("axes");
   const bool pixels =
       axes.empty() || (axes.front() == 2 && std::ssize(axes) == in.rank() - 2);
-  if (!takes_the_same(c) || !pixels) {
+  const bool same = takes_the_same(c);
+  if ((!same && !is_between_pixels(c)) || !pixels) {
     c.refuse(fmt::format(
-        "expected nearest (asymmetric, floor) or linear (half_pixel) of "
-        "pixels, got {} ({}, {})",
+        "expected nearest (asymmetric, floor), or linear or cubic "
+        "(half_pixel, align_corners, asymmetric) of pixels, got {} ({}, {})",
         c.text("mode", "nearest"),
         c.text("coordinate_transformation_mode", "half_pixel"),
         c.text("nearest_mode", "round_prefer_floor")));
@@ -167,7 +196,7 @@ void convert_resize(Conversion& c) {
   const bool whole = std::ranges::all_of(factors, [](double f) {
     return f >= 1 && f <= kMost && f == std::floor(f);
   });
-  if (!whole) return resize_freely(c, x, factors);
+  if (!whole || !same) return resize_freely(c, x, factors);
   const auto factor = [&](size_t i) {
     return static_cast<int64_t>(factors[i]);
   };

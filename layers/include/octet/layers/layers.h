@@ -40,6 +40,7 @@
 #include <octet/layers/graph_walk.h>
 #include <octet/layers/group_normalization.h>
 #include <octet/layers/inference_session.h>
+#include <octet/layers/interpolate.h>
 #include <octet/layers/layer_normalization.h>
 #include <octet/layers/layer_scale.h>
 #include <octet/layers/leaky_relu.h>

@@ -50,6 +50,25 @@ enum class Interpolation {
   nearest,   ///< each pixel becomes a block of equal ones
   bilinear,  ///< between the centres of the four nearest pixels; beyond the
              ///< outermost centres as at them
+  bicubic,   ///< by cubic curves through the 16 nearest ones, those beyond the
+             ///< image being as those at its border
+};
+
+/// Where pixels of a result lie among those of the image, by ONNX's names.
+enum class PixelCoordinates {
+  half_pixel,     ///< the borders of the images fall on one another
+  align_corners,  ///< the centres of their outermost pixels do
+  asymmetric,     ///< the centres of their first pixels do
+};
+
+/// Of what lies between pixels.
+struct ResizeOptions {
+  Interpolation interpolation = Interpolation::bilinear;
+  PixelCoordinates coordinates = PixelCoordinates::half_pixel;
+  /// Of the curves of bicubic: the slope at the next pixel, -0.75 in PyTorch.
+  /// Source: Keys, IEEE Transactions on Acoustics, Speech, and Signal
+  /// Processing 29, 1981, eq. 15.
+  float cubic_coefficient = -0.75f;
 };
 
 /// Images `factors` times as large. Shapes: [n,h,w,c] -> [n,h*fh,w*fw,c].
@@ -60,12 +79,13 @@ Variable upsample2d(const Variable& x, Size2 factors,
                     Interpolation interpolation = Interpolation::nearest);
 
 /// Images of another size, without smoothing before they shrink: a pixel of the
-/// result sees one pixel of x, or the four around its place.
+/// result sees one pixel of x, or the 4 or 16 around its place.
 /// Shapes: [n,h,w,c] -> [n,size.h,size.w,c].
-/// Throws: ShapeError; ValueError for sizes outside [1, kMaxWindow].
-/// Source: as upsample2d().
+/// Throws: ShapeError; ValueError for sizes outside [1, kMaxWindow], or nearest
+/// pixels by other coordinates than half_pixel.
+/// Source: as upsample2d(); ONNX Resize-19.
 Variable resize2d(const Variable& x, Size2 size,
-                  Interpolation interpolation = Interpolation::bilinear);
+                  const ResizeOptions& options = {});
 
 /// x repeated along new leading axes and axes of size 1.
 /// Throws: ShapeError if x does not broadcast to `shape`.

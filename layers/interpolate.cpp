@@ -1,0 +1,106 @@
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <octet/layers/interpolate.h>
+#include <octet/layers/onnx_builder.h>
+#include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
+
+#include "checks.h"
+#include "fields.h"
+#include "image_fit.h"
+#include "make_layer.h"
+
+namespace octet {
+
+template <class Visitor>
+static void fields(Visitor& v, InterpolateOptions& o) {
+  v("height", o.height);
+  v("width", o.width);
+  v("mode", o.mode);
+  v("coordinates", o.coordinates);
+  v("cubic_coefficient", o.cubic_coefficient);
+}
+
+namespace {
+
+PixelCoordinates find_coordinates(const std::string& name) {
+  for (const auto coordinates :
+       {PixelCoordinates::half_pixel, PixelCoordinates::align_corners,
+        PixelCoordinates::asymmetric}) {
+    if (name == name_of(coordinates)) return coordinates;
+  }
+  throw ValueError(fmt::format(
+      "coordinates: expected 'half_pixel', 'align_corners' or 'asymmetric', "
+      "got '{}'",
+      name));
+}
+
+class InterpolateLayer final : public Layer {
+ public:
+  explicit InterpolateLayer(const InterpolateOptions& options)
+      : o_(options), coordinates_(find_coordinates(o_.coordinates)) {
+    expect_count("height", o_.height);
+    expect_count("width", o_.width);
+    if (o_.mode != "bilinear" && o_.mode != "bicubic") {
+      throw ValueError(fmt::format(
+          "mode: expected 'bilinear' or 'bicubic', got '{}'{}", o_.mode,
+          o_.mode == "nearest" ? "; Resizing has it" : ""));
+    }
+    if (!std::isfinite(o_.cubic_coefficient)) {
+      throw ValueError(
+          "cubic_coefficient: expected a finite value, got another");
+    }
+  }
+
+  std::string class_name() const override { return "Interpolate"; }
+  Config config() const override { return write_fields(o_); }
+  bool is_non_negative(bool inputs) const override {
+    return inputs && !cubic();
+  }
+  bool is_identity(const Shape& input, bool) const override {
+    return input[1] == o_.height && input[2] == o_.width;
+  }
+  Shape output_shape(std::span<const Shape> inputs) const override {
+    const Shape& x = image_input(inputs);
+    return {x[0], o_.height, o_.width, x[3]};
+  }
+  Variable forward(const ForwardContext&,
+                   std::span<const Variable> inputs) const override {
+    return fitted(inputs[0], fit());
+  }
+  OnnxValue emit(EmitContext& context,
+                 std::span<const OnnxValue> inputs) const override {
+    return emit_fitted(context, inputs[0], fit());
+  }
+
+ private:
+  bool cubic() const { return o_.mode == "bicubic"; }
+  ImageFit fit() const {
+    return {.size = {o_.height, o_.width},
+            .resize = {.interpolation = cubic() ? Interpolation::bicubic
+                                                : Interpolation::bilinear,
+                       .coordinates = coordinates_,
+                       .cubic_coefficient = o_.cubic_coefficient}};
+  }
+
+  InterpolateOptions o_;
+  PixelCoordinates coordinates_;
+};
+
+}  // namespace
+
+Interpolate::Interpolate(const InterpolateOptions& options)
+    : LayerHandle(make_layer<InterpolateLayer>("Interpolate", options)) {}
+
+extern const LayerDef interpolate_def;
+const LayerDef interpolate_def{
+    .class_name = "Interpolate",
+    .create = [](const Config& config) -> std::shared_ptr<Layer> {
+      return std::make_shared<InterpolateLayer>(
+          read_fields<InterpolateOptions>(config));
+    },
+};
+
+}  // namespace octet
