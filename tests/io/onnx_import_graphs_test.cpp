@@ -93,6 +93,18 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
            "y = Resize <mode = \"nearest\", nearest_mode = \"floor\", "
            "coordinate_transformation_mode = \"asymmetric\"> (x, r, s)"),
       HasSubstr("expected pixels that no rounding decides"));
+  const std::string places =
+      "t = Transpose <perm = [1,0,2,3]> (x)\n"
+      "i = Constant <value = int64[2,1] {1,3}> ()\n"
+      "j = Constant <value = int64[2,1] {1,2}> ()\n"
+      "a = Constant <value_ints = [0]> ()\n"
+      "e = Constant <value_ints = [2]> ()\n"
+      "u = Slice (t, a, e, a)\n";
+  EXPECT_THAT(said(places + "r = ScatterND (t, i, u)\n"
+                            "y = Transpose <perm = [1,0,2,3]> (r)"),
+              HasSubstr("expected places that are neighbours"));
+  EXPECT_THAT(said(places + "y = ScatterND (x, j, x)"),
+              HasSubstr("that of a sample"));
   EXPECT_THAT(said("y = Celu <alpha = 2.0> (x)"),
               HasSubstr("alpha: expected 1"));
   EXPECT_THAT(said("l = Constant <value_float = 2.0> ()\n"

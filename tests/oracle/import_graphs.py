@@ -985,6 +985,21 @@ def chosen_entries():
 
 
 @case
+def entries_in_place():
+    """As dynamo writes x[:, 1:3] = y, and x[:] = y."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 5, 7])
+    x = g.Transpose(g.conv(x, "conv", 3, 6), perm=[1, 0, 2, 3])
+    two = g.Relu(g.Slice(x, g.integers(3), g.integers(5), g.integers(0)))
+    y = g.ScatterND(x, g.constant("two", np.array([[1], [2]])), two)
+    g.output(g.Transpose(y, perm=[1, 0, 2, 3]), 4)
+    all_six = np.array([[0], [1], [2], [3], [-2], [-1]])
+    y = g.ScatterND(x, g.constant("all", all_six), g.Sigmoid(x))
+    g.output(g.Transpose(y, perm=[1, 0, 2, 3]), 4)
+    return g
+
+
+@case
 def chosen_values():
     """Comparisons, what is done with their results, and Where."""
     g = Graph(17)

@@ -79,6 +79,7 @@ Converter find_converter(const std::string& op) {
       {"Reshape", convert_reshape},
       {"Resize", convert_resize},
       {"Round", convert_unary},
+      {"ScatterND", convert_scatter_nd},
       {"Selu", convert_selu},
       {"Shape", convert_shape},
       {"Sigmoid", convert_activation},

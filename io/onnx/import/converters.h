@@ -76,6 +76,7 @@ void convert_sum(Conversion& c);
 void convert_gather(Conversion& c);
 void convert_pad(Conversion& c);
 void convert_resize(Conversion& c);
+void convert_scatter_nd(Conversion& c);
 void convert_slice(Conversion& c);
 void convert_split(Conversion& c);
 void convert_tile(Conversion& c);

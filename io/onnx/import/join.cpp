@@ -1,8 +1,11 @@
 #include "join.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <octet/layers/concatenate.h>
 
 #include "constant_values.h"
 
@@ -78,6 +81,34 @@ void join(Conversion& c, const LayerHandle& layer,
     operands.push_back(c.operand(i, Rows(view, view.rank() - 1)));
   }
   c.give(rows.back(c.add(layer, operands)));
+}
+
+void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
+  make_values(c, inputs);
+  const View* largest = &c.view(inputs[0]);
+  for (const int i : inputs) {
+    const View& view = c.view(i);
+    if (view.rank() != largest->rank()) {
+      c.refuse(fmt::format("expected values of one rank, got {} and {}",
+                           importing::text_of(*largest),
+                           importing::text_of(view)));
+    }
+    if (view.parts.size() > largest->parts.size()) largest = &view;
+  }
+  const int rank = largest->rank();
+  const int axis = c.axis_of(given, rank);
+  // Images and what is one of one pixel lie with their channels last.
+  const std::vector<int> order =
+      rank == 4 && natural_order(*largest) != file_order(4) &&
+              largest->samples_lead()
+          ? channels_last(4)
+          : natural_order(*largest);
+  const auto at = std::ranges::find(order, axis) - order.begin();
+  if (at == 0) c.refuse("axis: expected one of a sample, got that of samples");
+  std::vector<Operand> operands;
+  for (const int i : inputs) operands.push_back(c.operand(i, order));
+  c.give(view_of(
+      c.add(Concatenate({.axis = at == rank - 1 ? -1 : at}), operands), order));
 }
 
 int constant_input(const Conversion& c) {

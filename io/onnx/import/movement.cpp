@@ -7,14 +7,13 @@
 
 #include <octet/layers/class_token.h>
 #include <octet/layers/compare.h>
-#include <octet/layers/concatenate.h>
 #include <octet/layers/dropout.h>
 #include <octet/runtime/error.h>
 
-#include "constant_values.h"
 #include "converters.h"
 #include "gathered.h"
 #include "inputs.h"
+#include "join.h"
 
 namespace octet::io::importing {
 namespace {
@@ -86,30 +85,7 @@ void convert_concat(Conversion& c) {
   if (convert_class_token(c, given)) return;
   std::vector<int> all(static_cast<size_t>(c.inputs()));
   std::iota(all.begin(), all.end(), 0);
-  make_values(c, all);
-  const View* largest = &c.view(0);
-  for (int i = 1; i < c.inputs(); ++i) {
-    const View& view = c.view(i);
-    if (view.rank() != largest->rank()) {
-      c.refuse(fmt::format("expected values of one rank, got {} and {}",
-                           importing::text_of(*largest),
-                           importing::text_of(view)));
-    }
-    if (view.parts.size() > largest->parts.size()) largest = &view;
-  }
-  const int rank = largest->rank();
-  const int axis = c.axis_of(given, rank);
-  // Images and what is one of one pixel lie with their channels last.
-  const std::vector<int> order =
-      rank == 4 && natural_order(*largest) != file_order(4)
-          ? channels_last(4)
-          : natural_order(*largest);
-  const auto at = std::ranges::find(order, axis) - order.begin();
-  if (at == 0) c.refuse("axis: expected one of a sample, got that of samples");
-  std::vector<Operand> operands;
-  for (int i = 0; i < c.inputs(); ++i) operands.push_back(c.operand(i, order));
-  c.give(view_of(
-      c.add(Concatenate({.axis = at == rank - 1 ? -1 : at}), operands), order));
+  concatenate(c, all, given);
 }
 
 void convert_dropout(Conversion& c) {

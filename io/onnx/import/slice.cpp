@@ -13,9 +13,11 @@
 #include <octet/layers/select_token.h>
 #include <octet/runtime/error.h>
 
+#include "constant_values.h"
 #include "converters.h"
 #include "gathered.h"
 #include "inputs.h"
+#include "join.h"
 #include "padding.h"
 
 namespace octet::io::importing {
@@ -249,6 +251,60 @@ View gathered(Conversion& c, const std::vector<AxisIndices>& chosen) {
                suffix.c_str())};
   }
   return view_of(x.tensor, order);
+}
+
+// Neighbours along the first axis in place of those that were there, as
+// PyTorch's x[:, 2:5] = y.
+void convert_scatter_nd(Conversion& c) {
+  const std::string reduction = c.text("reduction", "none");
+  if (reduction != "none") {
+    c.refuse(fmt::format("reduction: expected none, got '{}'", reduction));
+  }
+  const Tensor& places = c.constant(1);
+  make_values(c, {0, 2});
+  const Value x = c.value(0);
+  const int64_t size = sizes_of(x.view)[0];
+  const auto numbers = places.dtype() == DType::i64
+                           ? places.data<int64_t>()
+                           : std::span<const int64_t>();
+  const auto count = std::ssize(numbers);
+  const int64_t first =
+      count == 0 ? 0 : numbers[0] + (numbers[0] < 0 ? size : 0);
+  bool neighbours = count > 0 && places.shape() == Shape{count, 1};
+  for (int64_t i = 0; neighbours && i < count; ++i) {
+    const int64_t place = numbers[static_cast<size_t>(i)];
+    neighbours = (place < 0 ? place + size : place) == first + i;
+  }
+  if (!neighbours || has_batch(size) || first < 0 || first + count > size) {
+    c.refuse(fmt::format(
+        "expected places that are neighbours on the first axis, that of a "
+        "sample, got {} in {}",
+        places.shape().to_string(), importing::text_of(x.view)));
+  }
+  Sizes replaced = sizes_of(x.view);
+  replaced[0] = count;
+  View y = c.view(2);
+  if (sizes_of(y) != replaced) {
+    c.refuse("expected as much as is replaced, got another size");
+  }
+  if (count == size) {
+    c.set_value(0, c.value(2));
+    return c.pass(std::move(y));
+  }
+  // The inputs that are joined, in their order: before, in place, behind.
+  c.set_value(1, c.value(2));
+  std::vector<int> parts{1};
+  if (first > 0) {
+    c.set_value(0, {cut_of(c, x, {0, 0, first}, "/before"), x.grid});
+    parts.insert(parts.begin(), 0);
+  }
+  const int64_t behind = first + count;
+  if (behind < size) {
+    c.set_value(2,
+                {cut_of(c, x, {0, behind, size - behind}, "/behind"), x.grid});
+    parts.push_back(2);
+  }
+  concatenate(c, parts, 0);
 }
 
 // Tile and Expand, of axes of a sample.
