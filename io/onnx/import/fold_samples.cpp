@@ -177,6 +177,25 @@ bool same(const Tensor& a, const Tensor& b) {
          std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
+/// Shape of a constant with an entry for each sample.
+Constant sizes_of(const Constant& constant, const onnx::NodeProto& node) {
+  const Shape& shape = constant.value.shape();
+  Sizes sizes(shape.dims().begin(), shape.dims().end());
+  sizes[static_cast<size_t>(*constant.samples_axis)] = kBatch;
+  const int64_t rank = shape.rank();
+  const auto place = [&](const char* name, int64_t otherwise) {
+    const int64_t at = integer_of(node, name, otherwise);
+    return std::clamp<int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const int64_t start = place("start", 0);
+  const int64_t count = std::max<int64_t>(0, place("end", rank) - start);
+  return {
+      .value = Tensor::of<int64_t>(
+          {count}, std::span<const int64_t>(sizes).subspan(
+                       static_cast<size_t>(start), static_cast<size_t>(count))),
+      .source = node.output(0)};
+}
+
 /// The only output for so many samples; nothing where there is none.
 std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
                                 int64_t samples) {
@@ -205,6 +224,9 @@ std::optional<Tensor> evaluated(ImportGraph& graph, const onnx::NodeProto& node,
 
 std::optional<Constant> fold_for_samples(ImportGraph& graph,
                                          const onnx::NodeProto& node) {
+  if (node.op_type() == "Shape") {
+    return sizes_of(*graph.constant(node.input(0)), node);
+  }
   if (!can_fold(graph, node)) return {};
   const auto one = evaluated(graph, node, 1);
   const auto two = evaluated(graph, node, 2);

@@ -82,18 +82,22 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
   const View view = apart(given);
   const int shared = view.rank() - given.rank();  // axes beside the samples
   const Sizes sizes = sizes_of(view);
-  std::vector<int> order{0};
+  const auto batch = static_cast<int>(view.batch());
+  std::vector<int> order{batch};
   Sizes sample(2, 1);  // what is reduced, and what stays
-  Sizes kept{kBatch};
   for (int64_t& axis : axes) {
-    if (axis == 0 || !view.samples_lead()) {
-      c.refuse("axes: expected those of a sample");
-    }
-    axis += shared;
+    if (axis == batch) c.refuse("axes: expected those of a sample");
+    axis += axis > batch ? shared : 0;
     order.push_back(static_cast<int>(axis));
     sample[0] *= sizes[static_cast<size_t>(axis)];
   }
-  for (int axis = 1; axis < view.rank(); ++axis) {
+  Sizes kept{kBatch};
+  int64_t before = 0;  // of what is kept, before the samples
+  for (int axis = 0; axis < view.rank(); ++axis) {
+    if (axis == batch) {
+      before = std::ssize(kept) - 1;
+      continue;
+    }
     const bool gone = std::ranges::find(axes, axis) != axes.end();
     const int64_t size = sizes[static_cast<size_t>(axis)];
     if (!gone) order.push_back(axis);
@@ -108,7 +112,12 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
         x.tensor);
   }
   const View y = view_of(c.add(Over1D(), {x}), file_order(2));
-  return joined(*reshaped(y, kept), 0, static_cast<size_t>(shared) + 1);
+  Sizes perm;  // the samples back to their place
+  for (int64_t axis = 0; axis < std::ssize(kept); ++axis) {
+    perm.push_back(axis < before ? axis + 1 : axis == before ? 0 : axis);
+  }
+  return joined(transposed(*reshaped(y, kept), perm),
+                static_cast<size_t>(before), static_cast<size_t>(shared) + 1);
 }
 
 /// The sum of values, or of what `first` makes of them.

@@ -105,11 +105,14 @@ View without_ones(View view) {
   return view;
 }
 
-View cut_any(Conversion& c, const View& view, const Cut& cut) {
+View cut_any(Conversion& c, const View& given, const Cut& cut) {
+  const View view = apart(given);
+  const auto more = static_cast<size_t>(view.rank() - given.rank());
+  const size_t cut_axis = cut.axis + (cut.axis > given.batch() ? more : 0);
   const std::vector<int> order = natural_order(view);
   std::vector<Index> index;
   for (const int axis : order) {
-    if (std::cmp_equal(axis, cut.axis)) {
+    if (std::cmp_equal(axis, cut_axis)) {
       const int64_t last = cut.first + cut.count * cut.step;
       index.push_back(Slice(
           cut.first, last < 0 ? std::nullopt : std::optional(last), cut.step));
@@ -117,9 +120,10 @@ View cut_any(Conversion& c, const View& view, const Cut& cut) {
     }
     index.push_back(Slice());
   }
-  return view_of(c.add(GetItem({.index = std::move(index)}),
-                       {{arranged(view, order, c.namer())}}),
-                 order);
+  const View y = view_of(c.add(GetItem({.index = std::move(index)}),
+                               {{arranged(view, order, c.namer())}}),
+                         order);
+  return joined(y, given.batch(), 1 + more);
 }
 
 View cut_of(Conversion& c, const Value& x, const Cut& cut,
