@@ -1000,6 +1000,29 @@ def entries_in_place():
 
 
 @case
+def samples_behind_others():
+    """Means of what is stacked in front of the samples, and parts of windows,
+    which share their axis; as CrossViT's and MaxxViT's."""
+    g = Graph(17)
+    x = g.input("input", [2, 3, 4, 6])
+    x = g.conv(x, "conv", 3, 8)
+    a = g.gemm(g.Flatten(x, axis=1), "a", 8 * 24, 5)
+    b = g.gemm(g.Flatten(g.Relu(x), axis=1), "b", 8 * 24, 5)
+    both = g.Concat(g.Unsqueeze(a, g.integers(0)), g.Unsqueeze(b, g.integers(0)),
+                    axis=0)
+    g.output(g.ReduceMean(both, axes=[0], keepdims=0), 2)
+    g.output(g.Transpose(g.ReduceMax(both, axes=[2], keepdims=1),
+                         perm=[1, 0, 2]), 3)
+    windows = g.Reshape(x, g.integers(-1, 8, 2, 2, 3, 2))
+    windows = g.Transpose(windows, perm=[0, 2, 4, 3, 5, 1])
+    windows = g.Reshape(windows, g.integers(-1, 4, 2, 4))
+    part = g.Slice(windows, g.integers(1, 0), g.integers(3, 3),
+                   g.integers(1, 3))
+    g.output(g.Reshape(g.Relu(part), g.integers(-1, 6, 2, 2, 3)), 5)
+    return g
+
+
+@case
 def chosen_values():
     """Comparisons, what is done with their results, and Where."""
     g = Graph(17)

@@ -79,7 +79,7 @@ bool pad_or_crop(Conversion& c, const AxisEnds& ends, float border) {
   }
   // In which order these axes are those of pixels.
   std::vector<int> order;
-  if (rank == 3 || rank == 4) {
+  if ((rank == 3 || rank == 4) && view.samples_lead()) {
     const auto within = [&](int first, int last) {
       return moved.front() >= first && moved.back() <= last;
     };

@@ -142,6 +142,7 @@ void reduce_pixels(Conversion& c) {
   const int rank = view.rank();
   const Sizes axes = reduced_axes(c, rank);
   const bool keepdims = c.integer("keepdims", 1) != 0;
+  if (!view.samples_lead()) return c.give(reduced<Over1D>(c, axes, keepdims));
   if (rank == 4 && axes == Sizes{2, 3}) {
     return pool_globally<Over1D, Over2D>(c, keepdims);
   }
