@@ -154,7 +154,7 @@ TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
   EXPECT_THAT(
       import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
                                  numbers + "y = Gather <axis = 1> (x, k)")),
-      HasSubstr("integers that are the same to all samples"));
+      HasSubstr("a constant that is the same to all samples"));
   EXPECT_THAT(
       import_refusal(graph_model("(float[N,4,5] x) => (float[A,B,C] y)",
                                  numbers + "one = Constant <value_int = 1> ()\n"
@@ -162,6 +162,103 @@ TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
                                            "f = Cast <to = 1> (r)\n"
                                            "y = Add (x, f)")),
       HasSubstr("is no"));
+}
+
+TEST(OnnxImportSamples, RefusesCountersThatAreNoLongerNumbers) {
+  // 0 for the fourth sample alone, and what float32 rounds.
+  for (const char* shift : {"-3", "1073741824"}) {
+    const std::string count = fmt::format(
+        "sizes = Shape (x)\n"
+        "zero = Constant <value_int = 0> ()\n"
+        "one = Constant <value_int = 1> ()\n"
+        "f = Constant <value_int = {}> ()\n"
+        "s = Constant <value_ints = [-1, 1]> ()\n"
+        "n = Gather (sizes, zero)\n"
+        "r = Range (zero, n, one)\n"
+        "d = Add (r, f)\n",
+        shift);
+    for (const char* cast : {"b = Cast <to = 9> (d)\nk = Cast <to = 1> (b)\n",
+                             "k = Cast <to = 1> (d)\n"}) {
+      EXPECT_THAT(import_refusal(graph_model(
+                      "(float[N,4] x) => (float[A,B] y)",
+                      count + cast + "m = Reshape (k, s)\ny = Mul (x, m)")),
+                  HasSubstr("got i64"));
+    }
+  }
+}
+
+TEST(OnnxImportSamples, RefusesConstantsBesideOtherAxesThanTheirs) {
+  // [N,N] by NumPy's rules.
+  EXPECT_THAT(
+      import_refusal(graph_model("(float[N,1] x) => (float[A,B] y)",
+                                 "sizes = Shape (x)\n"
+                                 "zero = Constant <value_ints = [0]> ()\n"
+                                 "n = Gather (sizes, zero)\n"
+                                 "f = Constant <value_floats = [2.5]> ()\n"
+                                 "e = Expand (f, n)\n"
+                                 "y = Add (x, e)")),
+      HasSubstr("expected a constant that is the same to all samples"));
+}
+
+TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
+  const TempFolder folder;
+  const auto file = folder / "m.onnx";
+  const auto agrees = [&](const std::string& given, const Shape& shape,
+                          const std::string& nodes) {
+    write_file(file, graph_model(given, nodes).SerializeAsString());
+    Rng rng(2);
+    Tensor x(shape);
+    for (float& v : x.f32()) v = rng.uniform();
+    EXPECT_EQ(values(load_onnx(file).predict(x)),
+              values(load_onnx_reference(file).predict(x)))
+        << nodes;
+  };
+  // [3,2N], the samples last.
+  agrees("(float[N,2,3] x) => (float[A,B] y)", {4, 2, 3},
+         "s = Constant <value_ints = [3,-1]> ()\n"
+         "b = Constant <value_ints = [2,-1]> ()\n"
+         "t = Transpose <perm = [2,1,0]> (x)\n"
+         "q = Reshape (t, s)\n"
+         "r = ReduceMax <axes = [0]> (q)\n"
+         "u = Reshape (r, b)\n"
+         "y = Transpose <perm = [1,0]> (u)");
+  // [2N,5] of [3,2N,5]: what follows must not take it for [2,5N].
+  EXPECT_THAT(import_refusal(
+                  graph_model("(float[N,2,3,5] x) => (float[A,B,C] y)",
+                              "s = Constant <value_ints = [3,-1,5]> ()\n"
+                              "c = Constant <value_ints = [2,-1,5]> ()\n"
+                              "t = Transpose <perm = [2,1,0,3]> (x)\n"
+                              "q = Reshape (t, s)\n"
+                              "r = ReduceMax <axes = [0], keepdims = 0> (q)\n"
+                              "w = Softmax <axis = 0> (r)\n"
+                              "v = Reshape (w, c)\n"
+                              "y = Transpose <perm = [1,0,2]> (v)")),
+              HasSubstr("axis: expected one of a sample"));
+}
+
+TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
+  for (const char* perm : {"1,0,2", "1,2,0"}) {
+    EXPECT_THAT(import_refusal(graph_model(
+                    "(float[N,3,4] x) => (float[A,B] y)",
+                    fmt::format("zero = Constant <value_int = 0> ()\n"
+                                "one = Constant <value_int = 1> ()\n"
+                                "all = Constant <value_ints = [-1]> ()\n"
+                                "s = Constant <value_ints = [-1,1]> ()\n"
+                                "step = Constant <value_int = 12> ()\n"
+                                "k = Constant <value_ints = [0,5,7]> ()\n"
+                                "sizes = Shape (x)\n"
+                                "n = Gather (sizes, zero)\n"
+                                "r = Range (zero, n, one)\n"
+                                "m = Mul (r, step)\n"
+                                "c = Reshape (m, s)\n"
+                                "i = Add (c, k)\n"
+                                "t = Transpose <perm = [{}]> (x)\n"
+                                "f = Reshape (t, all)\n"
+                                "y = Gather (f, i)",
+                                perm))),
+                HasSubstr("expected"))
+        << perm;
+  }
 }
 
 TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {

@@ -970,6 +970,8 @@ def chosen_entries():
     g.output(g.conv(y, "conv2", 4, 5), 4)
     g.output(g.Gather(x, g.integers(2, 0, 0, 1), axis=1), 4)
     g.output(g.Gather(x, g.integers(-1, 3, 3), axis=3), 4)
+    table = np.array([[0, 1, 2], [1, 2, -1]])
+    g.output(g.Gather(x, g.constant("table", table), axis=2), 5)
     g.output(g.Tile(x, g.integers(1, 2, 1, 3)), 4)
     size = g.ReduceMean(x, axes=[2, 3])
     g.output(g.Expand(size, g.integers(1, 3, 4, 2)), 4)
@@ -1040,6 +1042,7 @@ def chosen_values():
     some = g.Cast(g.Relu(steps), to=TensorProto.BOOL)
     y = g.Where(some, g.Cos(y), g.ReduceMax(z, axes=[1]))
     g.output(g.Pow(g.Relu(y), g.floats(2.5)), 4)
+    g.output(g.Pow(y, g.integer(3)), 4)
     return g
 
 
@@ -1052,6 +1055,8 @@ def constants_beside_values():
     table = g.weight("table", 6, 5, 7)
     some = g.constant("some", RANDOM.uniform(size=(5, 7)) < 0.4)
     y = g.Where(g.And(g.Greater(z, table), some), z, table)
+    same = g.Equal(g.Less(z, g.floats(0)), some)
+    g.output(g.Cast(same, to=TensorProto.FLOAT), 4)
     g.output(g.Where(some, y, g.weight("channels", 6, 1, 1)), 4)
     g.output(g.Mul(g.Max(y, g.weight("rows", 1, 5, 1)), table), 4)
     g.output(g.Add(g.Mul(z, g.floats(0)), g.floats(0.5)), 4)

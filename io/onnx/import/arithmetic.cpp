@@ -140,10 +140,13 @@ void convert_unary(Conversion& c) {
 
 // By the exponents of squares, roots and quotients.
 void convert_pow(Conversion& c) {
-  if (!c.is_constant(1) || c.floats(1).size() != 1) {
+  if (!c.is_constant(1) || c.constant(1).size() != 1) {
     c.refuse("expected one constant exponent, got another");
   }
-  const float exponent = c.scalar(1);
+  // It may be of another type than the base.
+  const float exponent = c.constant(1).dtype() == DType::f32
+                             ? c.scalar(1)
+                             : static_cast<float>(c.integers(1).at(0));
   if (exponent == 1) return c.pass(c.view(0));
   const char* operation = exponent == 2      ? "square"
                           : exponent == 0.5f ? "sqrt"

@@ -34,7 +34,8 @@ void convert_compare(Conversion& c) {
   const auto found = std::ranges::find_if(
       kNames, [&](const Names& names) { return c.op() == names.op; });
   const int k = constant_input(c);
-  if (k < 0 || c.floats(k).size() != 1) {
+  if (k < 0 || c.constant(k).dtype() == DType::boolean ||
+      c.floats(k).size() != 1) {
     join(c, Compare({.operation = found->operation}), {0, 1});
     return c.mark_truth();
   }
@@ -143,6 +144,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
 /// As PyTorch writes masked_fill() in attention.
 bool convert_mask(Conversion& c) {
   const auto mask = mask_of(c.graph(), c.node());
+  (void)c.constant(0);
   if (!mask || !may_be_added(c, *mask)) return false;
   Tensor added = mask->hidden.clone();
   for (float& v : added.f32()) v = v == 1 ? mask->number : 0;

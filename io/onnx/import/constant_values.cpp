@@ -69,6 +69,19 @@ Tensor one_entry(const Tensor& value, int axis) {
 
 }  // namespace
 
+Tensor for_one_sample(const Conversion& c, const Tensor& numbers,
+                      const View& beside) {
+  const Shape& shape = numbers.shape();
+  const int axis =
+      static_cast<int>(beside.batch()) - beside.rank() + shape.rank();
+  if (axis < 0 || axis >= shape.rank() || shape[axis] == 1 ||
+      shape[axis] != fixed_batch(c.graph())) {
+    return numbers;
+  }
+  const Tensor one = one_entry(numbers, axis);
+  return one.empty() ? numbers : one;
+}
+
 View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
                      const char* suffix) {
   const Shape& shape = numbers.shape();
@@ -84,10 +97,8 @@ View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
   Tensor value =
       as_floats(c, numbers).reshaped(Shape(std::span<const int64_t>(dims)));
-  const int64_t samples = value.shape()[batch];
-  if (samples != 1 && samples != fixed_batch(c.graph())) refuse();
-  value = one_entry(value, batch);
-  if (value.empty()) refuse();
+  value = for_one_sample(c, value, beside);
+  if (value.shape()[batch] != 1) refuse();
   return constant_value(c, value, natural_order(beside), suffix);
 }
 

@@ -14,6 +14,11 @@ namespace octet::io::importing {
 View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
                      const char* suffix);
 
+/// A constant of a file with a fixed number of samples, alike for all of them,
+/// with one of them; others as they are.
+Tensor for_one_sample(const Conversion& c, const Tensor& numbers,
+                      const View& beside);
+
 /// Constants among these inputs become values beside the largest of the others.
 void make_values(Conversion& c, const std::vector<int>& inputs);
 

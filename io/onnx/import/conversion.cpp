@@ -57,12 +57,7 @@ const Tensor& Conversion::constant(int input) const {
   if (!has(input)) refuse(fmt::format("expected an input {}", input));
   const std::string& name = node_.proto.input(input);
   if (const Constant* found = graph().constant(name)) {
-    if (found->samples_axis && found->value.dtype() == DType::i64) {
-      refuse(fmt::format(
-          "expected integers that are the same to all samples as input {}, got "
-          "some for each sample",
-          input));
-    }
+    if (found->samples_axis) check_samples(input, *found);
     return found->value;
   }
   if (const std::string* type = graph().other_type(name)) {
@@ -73,6 +68,24 @@ const Tensor& Conversion::constant(int input) const {
   }
   refuse(fmt::format("expected a constant as input {}, got a computed value",
                      input));
+}
+
+// Where one for each sample lies otherwise than the samples of what it is
+// beside, it is no longer the same to all.
+void Conversion::check_samples(int input, const Constant& constant) const {
+  bool beside = constant.value.dtype() != DType::i64;
+  for (int i = 0; beside && i < inputs(); ++i) {
+    if (!has(i) || is_constant(i)) continue;
+    const auto& other = view(i);
+    const int more = other.rank() - constant.value.shape().rank();
+    beside = more >= 0 &&
+             std::cmp_equal(*constant.samples_axis + more, other.batch());
+  }
+  if (beside) return;
+  refuse(fmt::format(
+      "expected a constant that is the same to all samples as input {}, got "
+      "one for each sample",
+      input));
 }
 
 Tensor Conversion::floats(int input) const {

@@ -72,7 +72,7 @@ void convert_where(Conversion& c);
 void convert_sub(Conversion& c);
 void convert_sum(Conversion& c);
 
-// padding.cpp, resize.cpp, slice.cpp
+// gather.cpp, padding.cpp, resize.cpp, slice.cpp
 void convert_gather(Conversion& c);
 void convert_pad(Conversion& c);
 void convert_resize(Conversion& c);

@@ -20,21 +20,26 @@ bool is_one_of(std::string_view op, std::span<const std::string_view> ops) {
   return std::ranges::find(ops, op) != ops.end();
 }
 
-/// Operators that go on counting where their inputs count samples: what holds
-/// for one, two and three samples does so for any number.
-bool is_linear(std::string_view op) {
-  constexpr std::array<std::string_view, 14> kOperators{
-      "Add", "Cast", "ConstantOfShape", "Expand",   "Identity",
-      "Mul", "Neg",  "Range",           "Reshape",  "Squeeze",
-      "Sub", "Tile", "Transpose",       "Unsqueeze"};
-  return is_one_of(op, kOperators);
+/// Operators of which a number for each sample that grows evenly makes another
+/// one, if one at all, and a size that counts samples as many entries: what
+/// holds for one, two and three samples does so for any number.
+bool keeps_counting(const onnx::NodeProto& node) {
+  constexpr std::array<std::string_view, 13> kOperators{
+      "Add",  "ConstantOfShape", "Expand",   "Identity", "Mul",
+      "Neg",  "Range",           "Reshape",  "Squeeze",  "Sub",
+      "Tile", "Transpose",       "Unsqueeze"};
+  // Other types round numbers, or tell only whether they are 0.
+  if (node.op_type() == "Cast") {
+    return integer_of(node, "to", 0) == onnx::TensorProto::INT64;
+  }
+  return is_one_of(node.op_type(), kOperators);
 }
 
 /// Those that do to each sample what they do to the first.
 bool treats_samples_alike(std::string_view op) {
-  constexpr std::array<std::string_view, 16> kOperators{
-      "Abs",   "And", "Concat", "Cos", "CumSum", "Div",  "Exp",  "Floor",
-      "Equal", "Not", "Or",     "Pow", "Sin",    "Sqrt", "Tanh", "Where"};
+  constexpr std::array<std::string_view, 17> kOperators{
+      "Cast",  "Abs", "And", "Concat", "Cos", "CumSum", "Div",  "Exp",  "Floor",
+      "Equal", "Not", "Or",  "Pow",    "Sin", "Sqrt",   "Tanh", "Where"};
   return is_one_of(op, kOperators);
 }
 
@@ -60,7 +65,7 @@ bool keeps_samples(const ImportGraph& graph, const onnx::NodeProto& node) {
 
 bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
   if (node.output_size() != 1) return false;
-  if (is_linear(node.op_type())) return true;
+  if (keeps_counting(node)) return true;
   if (!treats_samples_alike(node.op_type()) && !keeps_samples(graph, node)) {
     return false;
   }
@@ -172,6 +177,14 @@ std::optional<int64_t> step_between(const Tensor& two) {
   return step;
 }
 
+/// So that no number of samples leaves 64 bits.
+bool stays_small(const Tensor& one, int64_t step) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  const auto is_small = [](int64_t v) { return v > -kMost && v < kMost; };
+  return one.dtype() != DType::i64 ||
+         (is_small(step) && std::ranges::all_of(one.data<int64_t>(), is_small));
+}
+
 bool same(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() &&
          std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
@@ -235,7 +248,7 @@ std::optional<Constant> fold_for_samples(ImportGraph& graph,
   const auto axis = axis_of_samples(one->shape(), two->shape());
   if (!axis) return {};
   const auto step = step_between(by_entries(*two, *axis));
-  if (!step) return {};
+  if (!step || !stays_small(*one, *step)) return {};
   Constant result{.value = *one,
                   .source = node.output(0),
                   .samples_axis = axis,

@@ -207,6 +207,7 @@ class Conversion {
 
  private:
   View rectified(const Value& x, const ActivationGrid& grid);
+  void check_samples(int input, const Constant& constant) const;
   std::shared_ptr<Layer> known_layer(const LayerHandle& layer,
                                      const std::vector<Operand>& operands,
                                      const std::vector<Weight>& weights);

@@ -11,7 +11,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
-#include "gathered.h"
+#include "gather.h"
 #include "inputs.h"
 #include "join.h"
 

@@ -20,10 +20,14 @@ namespace octet::io::importing {
 namespace {
 
 /// A number for each of the channels, in the order of `view`'s tensor if they
-/// are features.
+/// are features. Where it `broadcasts` one may be that of all.
 Weight per_channel(const Conversion& c, int input, const char* name,
-                   int64_t channels) {
+                   int64_t channels, bool broadcasts = false) {
   Weight weight{name, c.floats(input)};
+  if (broadcasts && weight.value.size() == 1) {
+    weight.value = Tensor::full({channels}, weight.value.f32()[0]);
+    return weight;
+  }
   if (weight.value.size() != channels || weight.value.shape().rank() < 1) {
     c.refuse(fmt::format("{}: expected {} numbers, got {}", name, channels,
                          weight.value.shape().to_string()));
@@ -117,7 +121,7 @@ void convert_rms_normalization(Conversion& c) {
   const Operand x = c.operand(0, rows);
   const SymbolicTensor y =
       c.add(RMSNormalization({.epsilon = c.number("epsilon", 1e-5f)}), {x},
-            {per_channel(c, 1, "scale", x.tensor.shape()[-1])});
+            {per_channel(c, 1, "scale", x.tensor.shape()[-1], true)});
   c.give(rows.back(y));
 }
 

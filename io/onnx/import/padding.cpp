@@ -14,7 +14,7 @@
 
 #include "constant_values.h"
 #include "converters.h"
-#include "gathered.h"
+#include "gather.h"
 
 namespace octet::io::importing {
 

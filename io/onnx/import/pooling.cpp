@@ -83,17 +83,20 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
   const int shared = view.rank() - given.rank();  // axes beside the samples
   const Sizes sizes = sizes_of(view);
   const auto batch = static_cast<int>(view.batch());
+  const auto group = static_cast<int>(given.batch());  // with those beside it
   std::vector<int> order{batch};
   Sizes sample(2, 1);  // what is reduced, and what stays
   for (int64_t& axis : axes) {
-    if (axis == batch) c.refuse("axes: expected those of a sample");
-    axis += axis > batch ? shared : 0;
+    if (axis == group) c.refuse("axes: expected those of a sample");
+    axis += axis > group ? shared : 0;
     order.push_back(static_cast<int>(axis));
     sample[0] *= sizes[static_cast<size_t>(axis)];
   }
   Sizes kept{kBatch};
   int64_t before = 0;  // of what is kept, before the samples
+  size_t place = 0;    // before those beside them
   for (int axis = 0; axis < view.rank(); ++axis) {
+    if (axis == group) place = kept.size() - 1;
     if (axis == batch) {
       before = std::ssize(kept) - 1;
       continue;
@@ -116,8 +119,8 @@ View reduced(Conversion& c, Sizes axes, bool keepdims,
   for (int64_t axis = 0; axis < std::ssize(kept); ++axis) {
     perm.push_back(axis < before ? axis + 1 : axis == before ? 0 : axis);
   }
-  return joined(transposed(*reshaped(y, kept), perm),
-                static_cast<size_t>(before), static_cast<size_t>(shared) + 1);
+  return joined(transposed(*reshaped(y, kept), perm), place,
+                static_cast<size_t>(shared) + 1);
 }
 
 /// The sum of values, or of what `first` makes of them.

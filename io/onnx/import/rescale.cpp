@@ -226,7 +226,10 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
 }  // namespace
 
 void rescale(Conversion& c, int input, const Affine& affine) {
-  c.give(rescaled(c, c.value(input), affine));
+  const Value& x = c.value(input);
+  c.give(rescaled(c, x,
+                  {for_one_sample(c, affine.scale, x.view),
+                   for_one_sample(c, affine.offset, x.view)}));
 }
 
 }  // namespace octet::io::importing

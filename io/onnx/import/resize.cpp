@@ -13,7 +13,7 @@
 #include <octet/runtime/error.h>
 
 #include "converters.h"
-#include "gathered.h"
+#include "gather.h"
 #include "inputs.h"
 #include "window_attributes.h"
 
@@ -128,7 +128,7 @@ void resize_freely(Conversion& c, const Operand& x,
     const double reached = static_cast<double>(size) * factors[i];
     const double target = std::round(reached);
     // Where the size is rounded, ONNX goes on with the factor that was given.
-    const bool exact = std::abs(reached - target) < 1e-4;
+    const bool exact = std::abs(reached - target) <= 1e-6 * target;
     // PyTorch's form takes the first pixel for a single one.
     const bool first = target == 1 && size != 1 &&
                        c.text("coordinate_transformation_mode", "half_pixel") ==

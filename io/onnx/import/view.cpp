@@ -211,6 +211,9 @@ View apart(const View& view) {
 }
 
 View joined(const View& view, size_t first, size_t count) {
+  if (first + count > view.axes.size()) {
+    throw InternalError("ONNX import: expected axes to join, got fewer");
+  }
   View result = view;
   const auto into = result.axes.begin() + static_cast<std::ptrdiff_t>(first);
   const auto end = into + static_cast<std::ptrdiff_t>(count);

@@ -1,0 +1,133 @@
+#include "cut.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/layers/dense.h>
+#include <octet/layers/get_item.h>
+
+namespace octet::io::importing {
+namespace {
+
+/// The columns of a weight [c,units], or the entries of [units], that a cut of
+/// the axis leaves: `inner` neighbours of each of its entries.
+Tensor columns_of(const Tensor& weight, int64_t size, int64_t inner,
+                  const Cut& cut) {
+  const int64_t rows = weight.size() / (size * inner);
+  Tensor result(Shape{rows, cut.count * inner});
+  const auto from = weight.f32();
+  const auto to = result.f32();
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto source =
+        from.subspan(static_cast<size_t>((row * size + cut.first) * inner),
+                     static_cast<size_t>(cut.count * inner));
+    std::ranges::copy(source, to.begin() + row * cut.count * inner);
+  }
+  return result;
+}
+
+/// A Dense layer of those outputs alone, beside the one that has all.
+View cut_dense(Conversion& c, const Value& x, const Cut& cut,
+               const std::string& suffix) {
+  const GraphNode& node = *x.view.tensor.node;
+  const size_t part = x.view.axes[cut.axis][0];
+  const int64_t size = x.view.parts[part];
+  const int64_t inner = std::accumulate(
+      x.view.parts.begin() + static_cast<std::ptrdiff_t>(part) + 1,
+      x.view.parts.end(), int64_t{1}, std::multiplies<>());
+  std::vector<Weight> weights;
+  for (const Parameter& p : node.layer->parameters()) {
+    const Shape shape = p.variable.shape();
+    const Tensor columns = columns_of(p.variable.value(), size, inner, cut);
+    const int64_t units = columns.size() / (shape.rank() == 2 ? shape[0] : 1);
+    weights.push_back({p.name, columns.reshaped(shape.with(-1, units))});
+  }
+  View y = x.view;
+  y.tensor =
+      c.part_of_layer(node,
+                      Dense({.units = weights[0].value.shape()[1],
+                             .use_bias = weights.size() > 1}),
+                      weights, {size, inner, cut.first, cut.count}, suffix);
+  y.parts[part] = cut.count;
+  return y;
+}
+
+/// Without a part of one entry.
+View without_ones(View view) {
+  for (size_t part = view.parts.size(); part-- > 0;) {
+    if (view.parts[part] != 1) continue;
+    view.parts.erase(view.parts.begin() + static_cast<std::ptrdiff_t>(part));
+    for (auto& axis : view.axes) {
+      std::erase(axis, part);
+      for (size_t& p : axis) p -= p > part ? 1 : 0;
+    }
+  }
+  return view;
+}
+
+View cut_any(Conversion& c, const View& given, const Cut& cut) {
+  const View view = apart(given);
+  const auto more = static_cast<size_t>(view.rank() - given.rank());
+  const size_t cut_axis = cut.axis + (cut.axis > given.batch() ? more : 0);
+  const std::vector<int> order = natural_order(view);
+  std::vector<Index> index;
+  for (const int axis : order) {
+    if (std::cmp_equal(axis, cut_axis)) {
+      const int64_t last = cut.first + cut.count * cut.step;
+      index.push_back(Slice(
+          cut.first, last < 0 ? std::nullopt : std::optional(last), cut.step));
+      break;
+    }
+    index.push_back(Slice());
+  }
+  const View y = view_of(c.add(GetItem({.index = std::move(index)}),
+                               {{arranged(view, order, c.namer())}}),
+                         order);
+  return joined(y, given.batch(), 1 + more);
+}
+
+}  // namespace
+
+bool is_dense_output(const Value& x, const Cut& cut) {
+  const Layer& layer = *x.view.tensor.node->layer;
+  if (layer.class_name() != "Dense" || layer.activation() != "linear" ||
+      x.view.axes[cut.axis].size() != 1 || x.grid != nullptr || cut.step != 1) {
+    return false;
+  }
+  // Parts before `units` are those of tokens.
+  const Shape& shape = x.view.tensor.shape();
+  const int64_t before = shape.slice(1, shape.rank() - 1).size();
+  int64_t outer = 1;
+  for (size_t part = 1; part < x.view.axes[cut.axis][0]; ++part) {
+    outer *= x.view.parts[part];
+  }
+  return outer % before == 0;
+}
+
+View cut_of(Conversion& c, const Value& x, const Cut& cut,
+            const std::string& suffix) {
+  const int64_t size = sizes_of(x.view)[cut.axis];
+  if (has_batch(size)) {
+    c.refuse("axis: expected one of a sample, got that of samples");
+  }
+  const int64_t last = cut.first + (cut.count - 1) * cut.step;
+  if (cut.count < 1 || std::min(cut.first, last) < 0 ||
+      std::max(cut.first, last) >= size) {
+    c.refuse(fmt::format("expected entries of {} on axis {}, got {} from {} on",
+                         importing::text_of(x.view), cut.axis, cut.count,
+                         cut.first));
+  }
+  if (cut.count == size && cut.step == 1) return x.view;
+  if (is_dense_output(x, cut)) {
+    return without_ones(cut_dense(c, x, cut, suffix));
+  }
+  return cut_any(c, x.view, cut);
+}
+
+}  // namespace octet::io::importing
