@@ -47,7 +47,6 @@ FORMS = {
 
 # Part of what is said of files that are no models.
 REFUSED = {
-    "attention_of_windows": "expected the samples on axis 1",
     # Infinities of the mask give scales that are infinite.
     "masked_attention": "got inf",
     # The quantizer states shapes that its own output does not have.
