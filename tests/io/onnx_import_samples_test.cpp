@@ -261,6 +261,23 @@ TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
   }
 }
 
+TEST(OnnxImportSamples, FoldsWhatIsNotEqual) {
+  // As the masks of Swin, of sizes that are known once the inputs are.
+  const Model model =
+      from_onnx(graph_model("(float[N,3] x) => (float[N,3] y)",
+                            "sizes = Shape (x)\n"
+                            "one = Constant <value_int = 1> ()\n"
+                            "c = Gather (sizes, one)\n"
+                            "k = Constant <value_ints = [2, 3, 4]> ()\n"
+                            "e = Equal (k, c)\n"
+                            "t = Not (e)\n"
+                            "m = Cast <to = 1> (t)\n"
+                            "y = Mul (x, m)")
+                    .SerializeAsString());
+  EXPECT_THAT(values(model.predict(Tensor::of<float>({1, 3}, {5, 6, 7}))),
+              ElementsAre(5, 0, 7));
+}
+
 TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {
   std::string nodes = "s0 = Shape (x)\n";
   for (int i = 0; i < 60; ++i) {

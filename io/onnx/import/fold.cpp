@@ -106,10 +106,27 @@ std::optional<WeightGrid> moved_grid(const Constant& from,
   return grid;
 }
 
+/// Of comparison_forms.cpp, which the standard has no operator for.
+bool fold_not_equal(ImportGraph& graph, ImportNode& node) {
+  onnx::NodeProto equal = node.proto;
+  equal.set_op_type("Equal");
+  if (folds(graph, equal) != Folds::yes) return false;
+  const std::vector<Tensor> inputs{graph.constant(equal.input(0))->value,
+                                   graph.constant(equal.input(1))->value};
+  const run::NodeContext context(equal, graph.opset(), inputs, graph.budget());
+  Tensor result = run::find_operator(equal)(context).at(0).clone();
+  for (bool& truth : result.data<bool>()) truth = !truth;
+  graph.set_constant(equal.output(0),
+                     {.value = result, .source = equal.output(0)});
+  graph.remove(node, "constant");
+  return true;
+}
+
 }  // namespace
 
 bool fold(ImportGraph& graph, ImportNode& node) {
   const onnx::NodeProto& proto = node.proto;
+  if (proto.op_type() == "NotEqual") return fold_not_equal(graph, node);
   const Folds way = folds(graph, proto);
   if (way == Folds::no) return false;
   if (way == Folds::for_samples) {
