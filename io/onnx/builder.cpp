@@ -290,7 +290,9 @@ void GraphBuilder::repeat(const std::string& value) {
   const auto found = repeated_.find(value);
   if (found == repeated_.end() || found->second.made) return;
   found->second.made = true;
-  const Repeated repeated = found->second;
+  Repeated repeated = found->second;
+  const auto renamed = outputs_.find(repeated.x);
+  if (renamed != outputs_.end()) repeated.x = renamed->second;
   const auto list = [&](const char* name, std::vector<int64_t> numbers) {
     return add_initializer(
         repeated.name + "/" + name,

@@ -260,6 +260,29 @@ TEST_F(ExportOnnx, FixesTheBatchOfInputsAndOutputs) {
   }
 }
 
+TEST_F(ExportOnnx, RepeatsConstantsOnlyWhereNothingBroadcasts) {
+  const SymbolicTensor x = input({2});
+  const auto constant = [](const SymbolicTensor& like) {
+    return Constant({.value = Tensor::of<float>({2}, {3, -5})})(like);
+  };
+  const auto count = [&](const char* op) {
+    return std::ranges::count(proto_.graph().node(), op,
+                              &onnx::NodeProto::op_type);
+  };
+  export_model(Model(x, Maximum()({x, constant(x)})));
+  EXPECT_EQ(count("Expand"), 0);
+  export_model(Model(x, Concatenate()({x, constant(x)})));
+  EXPECT_EQ(count("Expand"), 1);
+  // As an output of its own, counted by another one.
+  const SymbolicTensor y = ReLU()(x);
+  export_model(Model({x}, {y, constant(y)}));
+  const std::vector<Tensor> outputs = load_onnx_reference(path_).predict(
+      std::vector{Tensor::of<float>({2, 2}, {1, -1, 2, -2})});
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_THAT(values(outputs[0]), ElementsAre(1, 0, 2, 0));
+  EXPECT_THAT(values(outputs[1]), ElementsAre(3, -5, 3, -5));
+}
+
 TEST_F(ExportOnnx, RefusesOptionsOutOfRange) {
   const Model model = small_cnn();
   for (const int64_t batch : {int64_t{-1}, (int64_t{1} << 20) + 1}) {
