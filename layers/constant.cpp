@@ -15,14 +15,10 @@
 namespace octet {
 namespace {
 
-std::vector<int64_t> dims_of(const Shape& shape) {
-  return {shape.dims().begin(), shape.dims().end()};
-}
-
 // [1, sizes of a sample]
 Shape of_one_sample(const Shape& sample) {
-  std::vector<int64_t> dims = dims_of(sample);
-  dims.insert(dims.begin(), 1);
+  std::vector<int64_t> dims{1};
+  dims.insert(dims.end(), sample.dims().begin(), sample.dims().end());
   return Shape(dims);
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -29,9 +28,7 @@ namespace {
 
 void merge(Conversion& c, const LayerHandle& layer) {
   if (c.inputs() == 1) return c.pass(c.view(0));
-  std::vector<int> all(static_cast<size_t>(c.inputs()));
-  std::iota(all.begin(), all.end(), 0);
-  join(c, layer, all);
+  join(c, layer, all_inputs(c));
 }
 
 Tensor one() { return Tensor::scalar(1); }

@@ -144,7 +144,7 @@ bool may_be_added(const Conversion& c, const MaskForm& own) {
 /// As PyTorch writes masked_fill() in attention.
 bool convert_mask(Conversion& c) {
   const auto mask = mask_of(c.graph(), c.node());
-  (void)c.constant(0);
+  (void)c.constant(0);  // refuses one beside other axes than its own
   if (!mask || !may_be_added(c, *mask)) return false;
   Tensor added = mask->hidden.clone();
   for (float& v : added.f32()) v = v == 1 ? mask->number : 0;

@@ -1,7 +1,6 @@
 #include "constant_values.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -38,11 +37,7 @@ octet::Constant layer_of(const Tensor& numbers, std::span<const int> order) {
 std::vector<int> order_of(const Constant& repeated) {
   const int rank = repeated.value.shape().rank();
   if (rank == 4 && *repeated.samples_axis == 0) return channels_last(4);
-  std::vector<int> order(static_cast<size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  const auto samples = order.begin() + *repeated.samples_axis;
-  std::rotate(order.begin(), samples, samples + 1);
-  return order;
+  return axis_first(rank, *repeated.samples_axis);
 }
 
 View constant_value(Conversion& c, const Tensor& numbers,
@@ -55,10 +50,7 @@ View constant_value(Conversion& c, const Tensor& numbers,
 Tensor one_entry(const Tensor& value, int axis) {
   const int64_t size = value.shape()[axis];
   if (size == 1) return value;
-  std::vector<int> order(static_cast<size_t>(value.shape().rank()));
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
-  const Tensor rows = value.transposed(order);
+  const Tensor rows = value.transposed(axis_first(value.shape().rank(), axis));
   const Tensor first = rows.slice(0, 1);
   for (int64_t i = 1; i < size; ++i) {
     const Tensor row = rows.slice(i, 1);

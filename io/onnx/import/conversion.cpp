@@ -136,8 +136,9 @@ Sizes Conversion::sizes(int input) const {
 Weight Conversion::weight(int input, const char* name) const {
   Weight weight{name, floats(input)};
   const Constant& constant = *graph().constant(node_.proto.input(input));
-  if (constant.samples_axis)
+  if (constant.samples_axis) {
     refuse("expected a weight, got one for each sample");
+  }
   weight.grid = constant.grid;
   weight.source = constant.source;
   if (!constant.no_grid.empty()) drop_codes(weight, constant.no_grid);

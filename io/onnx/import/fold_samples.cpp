@@ -86,27 +86,9 @@ bool can_fold(const ImportGraph& graph, const onnx::NodeProto& node) {
   return true;
 }
 
-/// An entry along the axis as bytes, where all axes before have one entry.
-struct Entries {
-  Entries(const Tensor& tensor, int axis)
-      : bytes(static_cast<const char*>(tensor.raw())),
-        count(static_cast<size_t>(tensor.shape()[axis])) {
-    size = static_cast<size_t>(tensor.bytes()) / std::max<size_t>(count, 1);
-  }
-  const char* at(size_t i) const { return bytes + i * size; }
-
-  const char* bytes;
-  size_t count;
-  size_t size = 0;
-};
-
 /// The axis first.
 Tensor by_entries(const Tensor& value, int axis) {
-  std::vector<int> order{axis};
-  for (int i = 0; i < value.shape().rank(); ++i) {
-    if (i != axis) order.push_back(i);
-  }
-  return value.transposed(order);
+  return value.transposed(axis_first(value.shape().rank(), axis));
 }
 
 /// A constant, where there are so many samples.
@@ -154,23 +136,28 @@ std::optional<int> axis_of_samples(const Shape& one, const Shape& two) {
   return axis;
 }
 
-/// How much more the numbers of the second entry are than those of the first;
-/// nothing if that is not the same to all.
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+/// Of two entries how much more the numbers of the second one are; nothing if
+/// that is not the same to all.
 std::optional<int64_t> step_between(const Tensor& two) {
-  const Entries entries(two, 0);
+  const Tensor first = two.slice(0, 1);
+  const Tensor second = two.slice(1, 1);
   if (two.dtype() != DType::i64) {
-    if (std::memcmp(entries.at(0), entries.at(1), entries.size) != 0) return {};
+    if (!same(first, second)) return {};
     return 0;
   }
-  const auto numbers = two.data<int64_t>();
-  const size_t size = numbers.size() / 2;
-  if (size == 0) return {};
+  if (two.size() == 0) return {};
+  const auto from = first.data<int64_t>();
+  const auto to = second.data<int64_t>();
   int64_t step = 0;
-  if (__builtin_sub_overflow(numbers[size], numbers[0], &step)) return {};
-  for (size_t i = 0; i < size; ++i) {
+  if (__builtin_sub_overflow(to[0], from[0], &step)) return {};
+  for (size_t i = 0; i < from.size(); ++i) {
     int64_t next = 0;
-    if (__builtin_add_overflow(numbers[i], step, &next) ||
-        next != numbers[size + i]) {
+    if (__builtin_add_overflow(from[i], step, &next) || next != to[i]) {
       return {};
     }
   }
@@ -183,11 +170,6 @@ bool stays_small(const Tensor& one, int64_t step) {
   const auto is_small = [](int64_t v) { return v > -kMost && v < kMost; };
   return one.dtype() != DType::i64 ||
          (is_small(step) && std::ranges::all_of(one.data<int64_t>(), is_small));
-}
-
-bool same(const Tensor& a, const Tensor& b) {
-  return a.shape() == b.shape() && a.dtype() == b.dtype() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
 }
 
 /// Shape of a constant with an entry for each sample.

@@ -111,6 +111,10 @@ void concatenate(Conversion& c, const std::vector<int>& inputs, int64_t given) {
       c.add(Concatenate({.axis = at == rank - 1 ? -1 : at}), operands), order));
 }
 
+std::vector<int> all_inputs(const Conversion& c) {
+  return file_order(c.inputs());
+}
+
 int constant_input(const Conversion& c) {
   check_axis(c);
   if (c.inputs() != 2) return -1;

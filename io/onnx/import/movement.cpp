@@ -1,7 +1,6 @@
 // Operators that join, cut, pad or repeat values, or hand them on.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -83,9 +82,7 @@ void convert_cast(Conversion& c) {
 void convert_concat(Conversion& c) {
   const int64_t given = c.integer("axis", 1);
   if (convert_class_token(c, given)) return;
-  std::vector<int> all(static_cast<size_t>(c.inputs()));
-  std::iota(all.begin(), all.end(), 0);
-  concatenate(c, all, given);
+  concatenate(c, all_inputs(c), given);
 }
 
 void convert_dropout(Conversion& c) {

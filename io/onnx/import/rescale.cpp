@@ -148,8 +148,8 @@ std::optional<int> varying_axis(const View& view, const Affine& affine) {
 }
 
 /// By layers that join values.
-View product(Conversion& c, const Value& x, const Affine& affine,
-             const char* suffix) {
+View joined_with(Conversion& c, const Value& x, const Affine& affine,
+                 const char* suffix) {
   const std::vector<int> order = natural_order(x.view);
   const auto constant = [&](const Tensor& value, const char* name) {
     const View made = constant_beside(c, value, x.view, name);
@@ -160,8 +160,9 @@ View product(Conversion& c, const Value& x, const Affine& affine,
                            {{arranged(x.view, order, c.namer()), x.grid},
                             constant(affine.scale, "/factor")},
                            {}, sum ? "/scale" : suffix);
-  if (sum)
+  if (sum) {
     y = c.add(Add(), {{y}, constant(affine.offset, "/offset")}, {}, suffix);
+  }
   return view_of(y, order);
 }
 
@@ -185,7 +186,7 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     return Operand{arranged(view, order, c.namer()), x.grid};
   };
   const std::vector<int> order = natural_order(view);
-  if (numbers) return as_given(product(c, {view, x.grid}, affine, suffix));
+  if (numbers) return as_given(joined_with(c, {view, x.grid}, affine, suffix));
   const Affine beside_view{beside_apart(c, affine.scale, given),
                            beside_apart(c, affine.offset, given)};
   const Tensor scale = beside(c, beside_view.scale, view, order);
@@ -220,7 +221,7 @@ View rescaled(Conversion& c, const Value& x, const Affine& affine,
     const Affine sum{Tensor::scalar(1), affine.offset};
     return rescaled(c, {rescaled(c, x, product, "/scale")}, sum, suffix);
   }
-  return as_given(product(c, {view, x.grid}, beside_view, suffix));
+  return as_given(joined_with(c, {view, x.grid}, beside_view, suffix));
 }
 
 }  // namespace

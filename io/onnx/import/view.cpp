@@ -306,11 +306,14 @@ std::vector<int> natural_order(const View& view) {
   return lies_in(view, sorted) ? sorted : order;
 }
 
-std::vector<int> samples_first(const View& view) {
-  const int batch = static_cast<int>(view.batch());
-  std::vector<int> order = file_order(view.rank());
-  std::rotate(order.begin(), order.begin() + batch, order.begin() + batch + 1);
+std::vector<int> axis_first(int rank, int axis) {
+  std::vector<int> order = file_order(rank);
+  std::rotate(order.begin(), order.begin() + axis, order.begin() + axis + 1);
   return order;
+}
+
+std::vector<int> samples_first(const View& view) {
+  return axis_first(view.rank(), static_cast<int>(view.batch()));
 }
 
 std::vector<int> channels_last(int rank) {

@@ -103,7 +103,9 @@ std::vector<int> natural_order(const View& view);
 
 /// Channels last: {0,2,3,1} of rank 4.
 std::vector<int> channels_last(int rank);
-/// The file's own, but for the axis of the samples.
+/// The file's own, but for one axis.
+std::vector<int> axis_first(int rank, int axis);
+/// The same of the axis of the samples.
 std::vector<int> samples_first(const View& view);
 /// {0,1,2,...}.
 std::vector<int> file_order(int rank);

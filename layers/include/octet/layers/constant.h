@@ -20,9 +20,9 @@ struct ConstantOptions {
 /// What it is called on says how many samples there are, and nothing else.
 /// Parameter: value, frozen until somebody says set_trainable(true), as a
 /// buffer of PyTorch's. Other layers that join values broadcast it.
-/// Shapes: [n,...] -> [n, sizes of the value]. Throws: ValueError for a layer
-/// without a value, or one that is not f32; ShapeError for one of more axes
-/// than a sample has.
+/// Shapes: [n,...] -> [n, sizes of the value].
+/// Throws: ValueError for a layer without a value, or one that is not f32;
+/// ShapeError for a value of Shape::kMaxRank axes or more.
 class Constant : public LayerHandle {
  public:
   explicit Constant(const ConstantOptions& options);

@@ -19,10 +19,11 @@ struct InterpolateOptions {
   std::string name = "";
 };
 
-/// Images of another size, as PyTorch's interpolate: resize2d(). Keras'
-/// Resizing is its "bilinear" by "half_pixel". Shapes: [n,h,w,c] ->
-/// [n,height,width,c]. Throws: ValueError for sizes < 1, another mode or other
-/// coordinates; ShapeError when called on anything but an image.
+/// Images of another size, as PyTorch's interpolate: resize2d().
+/// Keras' Resizing is its "bilinear" by "half_pixel".
+/// Shapes: [n,h,w,c] -> [n,height,width,c].
+/// Throws: ValueError for sizes < 1, another mode or other coordinates;
+/// ShapeError when called on anything but an image.
 class Interpolate : public LayerHandle {
  public:
   explicit Interpolate(const InterpolateOptions& options = {});
