@@ -87,19 +87,49 @@ TEST(OnnxImportSamples, KeepsInfinitiesOfMasks) {
 }
 
 TEST(OnnxImportSamples, SaysWhichEquationsAreProducts) {
-  const auto said = [](const std::string& equation) {
+  const auto said = [](const std::string& equation,
+                       const std::string& output = "N,A,B,C") {
     return import_refusal(graph_model(
-        "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[N,A,B,C] y)",
+        "(float[N,2,5,7] x, float[N,2,7,4] w) => (float[" + output + "] y)",
         "y = Einsum <equation = \"" + equation + "\"> (x, w)"));
   };
   EXPECT_EQ(said("nhij,nhjk->nhik"), "");
   EXPECT_EQ(said("nhij, nhjk -> nikh"), "");
+  EXPECT_EQ(said("...ij,...jk->...ik"), "");
+  EXPECT_EQ(said("nhij,nhjk->nik", "N,A,B"), "");
+  EXPECT_EQ(said("nhij,nhjk->nhijk", "N,A,B,C,D"), "");
+  EXPECT_EQ(said("nhij,nhkl->nhijkl", "N,A,B,C,D,E"), "");
+  EXPECT_THAT(said("nhij,nhjk"), HasSubstr("samples"));  // ->ik
   for (const char* other :
-       {"nhij,nhjk->nhk", "nhij,nhjk->nhijk", "nhij,nhkl->nhijkl", "nhij->nh",
-        "nhii,nhjk->nhik", "...ij,...jk->...ik", "nhij,nhjk", "", ",->",
-        "hij,hjk->hik"}) {
+       {"nhij,nhjk->nhk", "nhij->nh", "nhii,nhjk->nhik", "nhij,nhjk->nhiq",
+        "nhij,nhjk->nnik", "nhij,nhlj->nhil", "hij,hjk->hik", "n1ij,n1jk->n1ik",
+        "..nij,nhjk->nik", "nhij,nhjk,nhkl->nhil", "", ",->", "->"}) {
     EXPECT_THAT(said(other), HasSubstr("equation: expected")) << other;
   }
+  EXPECT_THAT(said("nhij,mhjk->nmik"), HasSubstr("samples"));
+  EXPECT_THAT(said("nhij,nhjk->ik"), HasSubstr("samples"));
+}
+
+TEST(OnnxImportSamples, KeepsSamplesApartInEquationsWithConstants) {
+  const auto said = [](const std::string& equation,
+                       const std::vector<int64_t>& dims,
+                       const std::string& batch = "N") {
+    onnx::ModelProto model =
+        graph_model("(float[" + batch + ",2,5,7] x) => (float[A,B,C,D] y)",
+                    "y = Einsum <equation = \"" + equation + "\"> (x, w)");
+    add_noise(model, "w", dims);
+    return import_refusal(model);
+  };
+  EXPECT_EQ(said("nhij,jk->nhik", {7, 4}), "");
+  EXPECT_EQ(said("nhij,nhjk->nhik", {1, 2, 7, 4}), "");
+  EXPECT_THAT(said("nhij,jk->nhik", {5, 4}), HasSubstr("of one size"));
+  EXPECT_THAT(said("nhij,ijk->nhk", {7, 5, 4}), HasSubstr("of one size"));
+  EXPECT_THAT(said("nhij,hjk->nhik", {3, 7, 4}), HasSubstr("of one size"));
+  EXPECT_THAT(said("nhij,nk->khij", {3, 4}, "3"), HasSubstr("of one size"));
+  EXPECT_THAT(said("nhij,nhjk->nhik", {3, 2, 7, 4}, "3"),
+              HasSubstr("the same to all samples"));
+  EXPECT_THAT(said("nhij,nk->nhijk", {3, 4}),
+              HasSubstr("the same to all samples"));
 }
 
 /// Entries among all values of x, [`batch`,3,4,5], as dynamo writes
@@ -322,7 +352,7 @@ TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
     EXPECT_THAT(refusal_of(batch,
                            "y = Einsum <equation = \"abid,bajd->abij\"> "
                            "(x, x)"),
-                HasSubstr("with the samples in the same place"))
+                HasSubstr("expected axes 'a' of one size"))
         << batch;
   }
   // Weights of tokens that are broadcast over values of another rank.

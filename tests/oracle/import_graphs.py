@@ -819,6 +819,33 @@ def products_of_values():
 
 
 @case
+def equations():
+    """torch.einsum with weights: layers, matrices of heads, factors."""
+    g = Graph(17)
+    x = g.input("tokens", [2, 5, 3, 8])
+    heads = g.Einsum(x, g.weight("query", 3, 8, 2, 7),
+                     equation="bthd,hdef->btef")
+    g.output(heads, 4)
+    g.output(g.Einsum(heads, g.weight("project", 2, 7, 6),
+                      equation="bhtd,tdo -> bho"), 3)
+    y = g.Einsum(x, g.weight("last", 8, 4), equation="...d,df->...f")
+    g.output(y, 4)
+    g.output(g.Einsum(g.weight("first", 6, 5), x, equation="st,bthd->bhsd"), 4)
+    g.output(g.Einsum(x, g.weight("tables", 3, 5, 9, 8),
+                      equation="bqhc,hqkc->bhqk"), 4)
+    g.output(g.Einsum(x, g.weight("one", 1, 3, 9, 8),
+                      equation="bqhc,bhkc->bhqk"), 4)
+    g.output(g.Einsum(x, g.weight("factors", 3, 5), equation="bthd,ht"), 2)
+    gate = g.Sigmoid(g.ReduceMean(x, axes=[1], keepdims=0))
+    g.output(g.Einsum(x, gate, equation="bthd,bhd->btdh"), 4)
+    g.output(g.Einsum(x, g.weight("scale", 3, 5), equation="bthd,ht->bthd"), 4)
+    g.output(g.Einsum(gate, gate, equation="bhd,bhe->bde"), 3)
+    g.output(g.Einsum(y, y, equation="bthd,bshe->btdse"), 5)
+    g.output(g.Einsum(x, y, equation="bthd,bthf->bdf"), 3)
+    return g
+
+
+@case
 def all_values_by_number():
     """as_strided as dynamo writes it."""
     g = Graph(17)

@@ -94,6 +94,15 @@ View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
   return constant_value(c, value, natural_order(beside), suffix);
 }
 
+View repeated(Conversion& c, const Tensor& numbers, const char* suffix) {
+  Sizes dims{1};
+  const Shape& shape = numbers.shape();
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return constant_value(
+      c, as_floats(c, numbers).reshaped(Shape(std::span<const int64_t>(dims))),
+      file_order(shape.rank() + 1), suffix);
+}
+
 void make_values(Conversion& c, const std::vector<int>& inputs) {
   const View* largest = nullptr;
   for (const int i : inputs) {

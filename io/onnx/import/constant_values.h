@@ -14,6 +14,9 @@ namespace octet::io::importing {
 View constant_beside(Conversion& c, const Tensor& numbers, const View& beside,
                      const char* suffix);
 
+/// Float32 or bool numbers [...] as a value [N,...].
+View repeated(Conversion& c, const Tensor& numbers, const char* suffix);
+
 /// A constant of a file with a fixed number of samples, alike for all of them,
 /// with one of them; others as they are.
 Tensor for_one_sample(const Conversion& c, const Tensor& numbers,
