@@ -29,6 +29,8 @@ constexpr float kLowest = std::numeric_limits<float>::lowest();
 /// What an operator is expanded by.
 struct Form {
   int64_t heads = 0;  ///< of features [n,t,heads*d]; 0: of heads [n,heads,t,d]
+  int64_t key_heads = 0;  ///< the same of keys and values,
+  int64_t group = 1;      ///< and how many heads of queries each of these has
   int32_t mask_type = TensorProto::FLOAT;
   bool constant_mask = false;
 };
@@ -57,13 +59,9 @@ class Expansion {
       : graph_(graph), names_(names), node_(node) {}
 
   void run(const Form& form) {
-    const auto operand = [&](int i) {
-      return form.heads == 0 ? node_.input(i)
-                             : by_heads(node_.input(i), form.heads);
-    };
-    const std::string query = operand(0);
-    std::string scores =
-        add("MatMul", {query, transposed(operand(1), {0, 1, 3, 2})});
+    const std::string query = by_heads(node_.input(0), form.heads);
+    const std::string key = keys(1, form);
+    std::string scores = add("MatMul", {query, transposed(key, {0, 1, 3, 2})});
     scores = add("Mul", {scores, scale(query)});
     // Which keys are seen, where that may be none.
     std::string seen;
@@ -88,7 +86,7 @@ class Expansion {
     set(softmax, "axis", -1);
     std::string weights = add(std::move(softmax));
     if (!seen.empty()) weights = where(seen, weights, 0);
-    NodeProto product = node("MatMul", {weights, operand(2)});
+    NodeProto product = node("MatMul", {weights, keys(2, form)});
     product.set_name(node_.name());
     if (form.heads == 0) {
       product.set_output(0, node_.output(0));
@@ -158,8 +156,22 @@ class Expansion {
     return add(std::move(made));
   }
   std::string by_heads(const std::string& x, int64_t heads) {
+    if (heads == 0) return x;
     return transposed(add("Reshape", {x, integers({0, 0, heads, -1})}),
                       {0, 2, 1, 3});
+  }
+  /// Keys or values, each head as often as queries have heads for it.
+  std::string keys(int i, const Form& form) {
+    const std::string x =
+        by_heads(node_.input(i), form.heads == 0 ? 0 : form.key_heads);
+    if (form.group == 1) return x;
+    std::vector<int64_t> heads;
+    for (int64_t head = 0; head < form.key_heads * form.group; ++head) {
+      heads.push_back(head / form.group);
+    }
+    NodeProto made = node("Gather", {x, integers(heads)});
+    set(made, "axis", 1);
+    return add(std::move(made));
   }
   std::string cast(const std::string& x, int32_t type) {
     NodeProto made = node("Cast", {x});
@@ -219,8 +231,7 @@ bool is_plain(const NodeProto& node) {
   const bool masked = !input(node, kMask).empty();
   return (cap == nullptr || cap->f() == 0) &&
          (scale == nullptr || std::isfinite(scale->f())) &&
-         !(masked && integer(node, "is_causal") != 0) &&
-         integer(node, "q_num_heads") == integer(node, "kv_num_heads");
+         !(masked && integer(node, "is_causal") != 0);
 }
 
 /// Whether a query sees no key.
@@ -239,17 +250,35 @@ bool hides_a_row(const TensorProto& tensor) {
              : any(mask.f32(), [](float v) { return v > kLowest; });
 }
 
+/// False for heads that do not fit, or more than INT16_MAX.
+bool read_heads(const GraphView& view, const NodeProto& node, Form& form) {
+  form.heads = integer(node, "q_num_heads");
+  form.key_heads = integer(node, "kv_num_heads");
+  int64_t heads = form.heads;
+  if (const auto dims = view.dims(node.input(0))) {
+    const size_t rank = dims->size();
+    if ((rank != 3 && rank != 4) || (rank == 3 && heads == 0)) return false;
+    if (rank == 4) {
+      const auto keys = view.dims(node.input(1));
+      heads = (*dims)[1];
+      form.heads = 0;
+      form.key_heads = keys && keys->size() == 4 ? (*keys)[1] : heads;
+    }
+  }
+  if (heads == form.key_heads) return form.heads >= 0;
+  if (form.key_heads < 1 || heads < 1 || heads > INT16_MAX ||
+      heads % form.key_heads != 0) {
+    return false;
+  }
+  form.group = heads / form.key_heads;
+  return true;
+}
+
 /// Nothing for one that stays as it is.
 std::optional<Form> form_of(const GraphView& view, const NodeProto& node) {
   if (!is_plain(node)) return {};
   Form form;
-  form.heads = integer(node, "q_num_heads");
-  if (const auto dims = view.dims(node.input(0))) {
-    const size_t rank = dims->size();
-    if ((rank != 3 && rank != 4) || (rank == 3 && form.heads == 0)) return {};
-    if (rank == 4) form.heads = 0;
-  }
-  if (form.heads < 0) return {};
+  if (!read_heads(view, node, form)) return {};
   const std::string mask = input(node, kMask);
   if (mask.empty()) return form;
   form.mask_type = view.element_type(mask);

@@ -155,6 +155,10 @@ TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
        {"y = Attention <" + heads + "> (q, q, q, mask)",
         "y = Attention <" + heads + ", softcap = 2.0> (q, q, q)",
         std::string("y = Attention <q_num_heads = 2> (q, q, q)"),
+        std::string("y = Attention <q_num_heads = 4, kv_num_heads = 3> "
+                    "(q, q, q)"),
+        std::string("y = Attention <q_num_heads = 2, kv_num_heads = -2> "
+                    "(q, q, q)"),
         std::string("y = Attention (q, q, q)"),
         "y, p = Attention <" + heads + "> (q, q, q)"}) {
     EXPECT_THAT(said(node), HasSubstr("(Attention): expected opset 23"))

@@ -1137,9 +1137,14 @@ def operators_of_opset_23():
     y = g.Add(y, g.Attention(q, k, y, near, **heads))
     y = g.Add(y, g.Attention(q, k, y, g.Where(near, g.floats(0.2),
                                               g.floats(-np.inf)), **heads))
-    q, k, v = (g.Transpose(g.Reshape(each, g.integers(0, 0, 4, 3)),
-                           perm=[0, 2, 1, 3]) for each in (q, k, y))
+    few, fewer = g.linear(x, "few", 12, 6), g.linear(x, "fewer", 12, 3)
+    y = g.Add(y, g.Attention(q, few, few, near, q_num_heads=4,
+                             kv_num_heads=2))
+    y = g.Add(y, g.Attention(q, fewer, fewer, q_num_heads=4, kv_num_heads=1))
+    q, k, v, few = (g.Transpose(g.Reshape(each, g.integers(0, 0, -1, 3)),
+                                perm=[0, 2, 1, 3]) for each in (q, k, y, few))
     g.output(g.Attention(q, k, v, is_causal=1), 4)
+    g.output(g.Attention(q, few, few), 4)
     g.output(g.linear(y, "out", 12, 4), 3)
     return g
 

@@ -186,8 +186,9 @@ void convert_product(Conversion& c) {
 void convert_attention(Conversion& c) {
   c.refuse(
       "expected opset 23, queries, keys and values [n,heads,t,d] or, with "
-      "q_num_heads, [n,t,features], as many heads of keys as of queries, one "
-      "output, and neither keys of the past nor a soft cap; a mask of bool or "
+      "q_num_heads, [n,t,features], for each head of keys as many of queries, "
+      "one output, and neither keys of the past nor a soft cap; a mask of bool "
+      "or "
       "float32, not beside is_causal, that leaves each query a key");
 }
 
