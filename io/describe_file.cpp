@@ -9,6 +9,7 @@
 #include <octet/runtime/file.h>
 
 #include "file_kind.h"
+#include "open_arrays.h"
 
 namespace octet::io {
 namespace {
@@ -102,11 +103,6 @@ FileKind kind_of_folder(const fs::path& folder) {
   std::error_code ignored;
   return fs::exists(folder / "saved_model.pb", ignored) ? FileKind::saved_model
                                                         : FileKind::folder;
-}
-
-bool is_folder(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_directory(path, ignored);
 }
 
 }  // namespace

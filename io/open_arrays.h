@@ -6,6 +6,7 @@
 namespace octet::io {
 
 bool is_there(const std::filesystem::path& path);
+bool is_folder(const std::filesystem::path& path);
 
 /// The bytes of numbers in [0,1] again, then as options.preprocess has it.
 Dataset preprocessed(const Dataset& unit, const OpenOptions& options);

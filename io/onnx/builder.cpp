@@ -37,11 +37,11 @@ int32_t onnx_type(DType type, const std::string& name) {
 // Minus infinity among zeros is what masks have, and a number that values are
 // compared with or replaced by may be infinite.
 void check_finite(const std::string& name, const Tensor& value) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kHidden = -std::numeric_limits<float>::infinity();
   const auto elements = value.f32();
   const bool mask = std::ranges::find(elements, 0.0f) != elements.end() &&
                     std::ranges::all_of(elements, [](float v) {
-                      return v == 0 || v == -kInfinity;
+                      return v == 0 || v == kHidden;
                     });
   if (mask || (value.shape().rank() == 0 && std::isinf(elements[0]))) return;
   for (size_t i = 0; i < elements.size(); ++i) {
