@@ -17,6 +17,30 @@ OnnxValue emit_celu(EmitContext& context, const OnnxValue& x) {
   return renamed(x, context.node("Elu", {x.name}, {{"alpha", 1.0f}}));
 }
 
+// x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), which is near gelu.
+// Source: Hendrycks and Gimpel 2016, arXiv 1606.08415.
+constexpr float kInner = 0.797884561f;
+constexpr float kCubic = 0.044715f;
+Variable gelu_tanh(const Variable& x) {
+  const Variable inner = kInner * (x + kCubic * (x * square(x)));
+  return (0.5f * x) * (1 + octet::tanh(inner));
+}
+OnnxValue emit_gelu_tanh(EmitContext& context, const OnnxValue& x) {
+  const auto mul = [&](const std::string& a, const std::string& b) {
+    return context.node("Mul", {a, b});
+  };
+  const auto number = [&](const char* name, float value) {
+    return context.scalar(name, value);
+  };
+  const std::string cube = mul(x.name, mul(x.name, x.name));
+  const std::string sum =
+      context.node("Add", {x.name, mul(cube, number("cubic", kCubic))});
+  const std::string tanh =
+      context.node("Tanh", {mul(sum, number("inner", kInner))});
+  const std::string gate = context.node("Add", {tanh, number("one", 1)});
+  return renamed(x, mul(mul(x.name, number("half", 0.5f)), gate));
+}
+
 // x where |x| > 0.5, else 0.
 Variable hard_shrink(const Variable& x) {
   const ReluOptions above{.threshold = 0.5f};
@@ -122,6 +146,7 @@ OnnxValue emit_tanh_shrink(EmitContext& context, const OnnxValue& x) {
 
 constexpr ActivationFunction kComposed[] = {
     {"celu", [](const Variable& x) { return elu(x); }, emit_celu},
+    {"gelu_tanh", gelu_tanh, emit_gelu_tanh},
     {"hard_shrink", hard_shrink, emit_hard_shrink},
     {"hard_tanh", hard_tanh, emit_hard_tanh},
     {"log_sigmoid", log_sigmoid, emit_log_sigmoid},

@@ -168,6 +168,33 @@ TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
               HasSubstr("(Attention): expected opset 23"));
 }
 
+TEST(OnnxImportGraphs, PutsGeluByTanhTogether) {
+  const auto classes = [](const std::string& factor) {
+    onnx::ModelProto model = graph_model(
+        "(float[N,5] x) => (float[N,5] y)",
+        "three = Constant <value_float = 3.0> ()\n"
+        "k = Constant <value_float = " +
+            factor +
+            "> ()\n"
+            "b = Constant <value_float = 0.79788456> ()\n"
+            "half = Constant <value_float = 0.5> ()\n"
+            "one = Constant <value_float = 1.0> ()\n"
+            "cube = Pow (x, three)\nterm = Mul (k, cube)\nsum = Add (x, term)\n"
+            "inner = Mul (sum, b)\nt = Tanh (inner)\ngate = Add (t, one)\n"
+            "xh = Mul (x, half)\ny = Mul (xh, gate)");
+    const TempFolder folder;
+    save(model, folder / "m.onnx");
+    std::vector<std::string> names;
+    for (const auto& layer : import_onnx(folder / "m.onnx").model.layers()) {
+      names.push_back(layer->class_name());
+    }
+    return names;
+  };
+  EXPECT_EQ(classes("0.044715").size(), 2u);
+  EXPECT_EQ(classes("0.044715").back(), "Activation");
+  EXPECT_GT(classes("0.05").size(), 5u);
+}
+
 TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
   const auto said = [](int64_t opset, const std::string& nodes) {
     onnx::ModelProto model = graph_model(

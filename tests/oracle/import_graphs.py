@@ -819,6 +819,22 @@ def products_of_values():
 
 
 @case
+def gelu_by_tanh():
+    """torch.nn.GELU("tanh") of both exporters, and of opset 20."""
+    g = Graph(20)
+    x = g.linear(g.input("tokens", [2, 5, 8]), "a", 8, 12)
+    for cube, scale_first in ((g.Mul(x, g.Mul(x, x)), True),
+                              (g.Pow(x, g.floats(3)), False)):
+        inner = g.Add(x, g.Mul(g.floats(0.044715), cube))
+        gate = g.Add(g.floats(1), g.Tanh(g.Mul(g.floats(0.7978845608), inner)))
+        y = (g.Mul(g.floats(0.5), g.Mul(x, gate)) if scale_first
+             else g.Mul(g.Mul(g.floats(0.5), x), gate))
+        x = g.linear(y, f"after{scale_first}", 12, 12)
+    g.output(g.Gelu(x, approximate="tanh"), 3)
+    return g
+
+
+@case
 def equations():
     """torch.einsum with weights: layers, matrices of heads, factors."""
     g = Graph(17)

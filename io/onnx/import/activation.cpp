@@ -15,6 +15,7 @@
 #include <octet/layers/rescaling.h>
 #include <octet/layers/softmax.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/printable.h>
 
 #include "attention.h"
 #include "converters.h"
@@ -123,10 +124,12 @@ void convert_elu(Conversion& c) {
 }
 
 void convert_gelu(Conversion& c) {
-  if (c.text("approximate", "none") != "none") {
-    c.refuse("approximate: expected none; Octet's gelu is that of erf");
+  const std::string approximate = c.text("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") {
+    c.refuse(fmt::format("approximate: expected none or tanh, got '{}'",
+                         printable(approximate)));
   }
-  activation(c, "gelu");
+  activation(c, approximate == "none" ? "gelu" : "gelu_tanh");
 }
 
 void convert_hard_sigmoid(Conversion& c) {

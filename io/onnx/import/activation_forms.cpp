@@ -1,6 +1,7 @@
 // Activations that exporters write as sums and products.
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <optional>
 #include <string>
 
@@ -114,7 +115,85 @@ bool match_gated(ImportGraph& graph, ImportNode& node) {
   return false;
 }
 
-// The product of x, 1/2 and 1 + erf(x / sqrt(2)), in any order.
+namespace {
+
+/// The x of erf(x / sqrt(2)), or null.
+const std::string* argument_of_erf(FormMatch& form, const ImportNode& erf) {
+  const std::string& scaled = FormMatch::input(erf, 0);
+  if (const ImportNode* div = form.part(scaled, "Div")) {
+    const bool root = form.is_number(FormMatch::input(*div, 1), std::sqrt(2.0));
+    return root ? &div->proto.input(0) : nullptr;
+  }
+  const ImportNode* mul = form.part(scaled, "Mul");
+  const int k = mul == nullptr ? -1 : form.number_input(*mul, std::sqrt(0.5));
+  return k < 0 ? nullptr : &mul->proto.input(1 - k);
+}
+
+/// Whether the value is x^3.
+bool is_cube(FormMatch& form, const std::string& value, const std::string& x) {
+  if (const ImportNode* power = form.part(value, "Pow")) {
+    return FormMatch::input(*power, 0) == x &&
+           form.is_number(FormMatch::input(*power, 1), 3);
+  }
+  const ImportNode* product = form.part(value, "Mul");
+  if (product == nullptr) return false;
+  for (const int at : {0, 1}) {
+    if (FormMatch::input(*product, at) != x) continue;
+    const ImportNode* square =
+        form.part(FormMatch::input(*product, 1 - at), "Mul");
+    if (square != nullptr) {
+      return FormMatch::input(*square, 0) == x &&
+             FormMatch::input(*square, 1) == x;
+    }
+  }
+  return false;
+}
+
+/// The x of tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)), or null.
+const std::string* argument_of_tanh(FormMatch& form, const ImportNode& tanh) {
+  const ImportNode* scaled = form.part(FormMatch::input(tanh, 0), "Mul");
+  const int k =
+      scaled == nullptr
+          ? -1
+          : form.number_input(*scaled, std::sqrt(2 / std::numbers::pi));
+  const ImportNode* sum =
+      k < 0 ? nullptr : form.part(FormMatch::input(*scaled, 1 - k), "Add");
+  if (sum == nullptr) return nullptr;
+  for (const int at : {0, 1}) {
+    const ImportNode* cubic = form.part(FormMatch::input(*sum, 1 - at), "Mul");
+    const int factor =
+        cubic == nullptr ? -1 : form.number_input(*cubic, 0.044715);
+    if (factor < 0) continue;
+    const std::string& x = sum->proto.input(at);
+    return is_cube(form, FormMatch::input(*cubic, 1 - factor), x) ? &x
+                                                                  : nullptr;
+  }
+  return nullptr;
+}
+
+/// The x of a gate 1 + erf(x / sqrt(2)), or that of tanh near it; null for
+/// another value.
+struct Gate {
+  const std::string* x = nullptr;
+  bool tanh = false;
+};
+Gate gate_of(FormMatch& form, const std::string& value) {
+  const ImportNode* add = form.part(value, "Add");
+  const int one = add == nullptr ? -1 : form.number_input(*add, 1);
+  if (one < 0) return {};
+  const std::string& function = FormMatch::input(*add, 1 - one);
+  if (const ImportNode* erf = form.part(function, "Erf")) {
+    return {argument_of_erf(form, *erf), false};
+  }
+  if (const ImportNode* tanh = form.part(function, "Tanh")) {
+    return {argument_of_tanh(form, *tanh), true};
+  }
+  return {};
+}
+
+}  // namespace
+
+// The product of x, 1/2 and the gate, in any order.
 bool match_gelu(ImportGraph& graph, ImportNode& node) {
   if (!is_op(node, "Mul") || node.proto.input_size() != 2) return false;
   for (int shape = 0; shape < 8; ++shape) {
@@ -137,24 +216,19 @@ bool match_gelu(ImportGraph& graph, ImportNode& node) {
             factors[static_cast<size_t>((half + 3 - step) % 3)];
         FormMatch trial(graph, node);
         (void)trial.part(FormMatch::input(node, inner_at), "Mul");
-        const ImportNode* add = trial.part(sum, "Add");
-        const int one = add == nullptr ? -1 : trial.number_input(*add, 1);
-        const ImportNode* erf =
-            one < 0 ? nullptr
-                    : trial.part(FormMatch::input(*add, 1 - one), "Erf");
-        if (erf == nullptr) continue;
-        const std::string& scaled = FormMatch::input(*erf, 0);
-        const std::string* base = nullptr;
-        if (const ImportNode* div = trial.part(scaled, "Div")) {
-          if (trial.is_number(FormMatch::input(*div, 1), std::sqrt(2.0))) {
-            base = &div->proto.input(0);
-          }
-        } else if (const ImportNode* mul = trial.part(scaled, "Mul")) {
-          const int k = trial.number_input(*mul, std::sqrt(0.5));
-          if (k >= 0) base = &mul->proto.input(1 - k);
+        const Gate gate = gate_of(trial, sum);
+        if (gate.x == nullptr || *gate.x != x) continue;
+        onnx::NodeProto gelu;
+        gelu.set_name(node.proto.name());
+        gelu.set_op_type("Gelu");
+        gelu.add_input(x);
+        if (gate.tanh) {
+          auto* approximate = gelu.add_attribute();
+          approximate->set_name("approximate");
+          approximate->set_type(onnx::AttributeProto::STRING);
+          approximate->set_s("tanh");
         }
-        if (base == nullptr || *base != x) continue;
-        trial.replace_by("Gelu", {x});
+        trial.replace_by(gelu);
         return true;
       }
     }

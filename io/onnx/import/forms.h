@@ -24,7 +24,8 @@ inline constexpr const char* kFromParts = "from_parts";
 /// - Mul and Add of constants: one Add, the factor as third input;
 /// - x * sigmoid(x): Swish; x * hard_sigmoid(x), also as Clip: HardSwish; Clip
 ///   of that kind alone: HardSigmoid;
-/// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu;
+/// - x / 2 * (1 + erf(x / sqrt(2))) in any order: Gelu, also where tanh stands
+///   for erf;
 /// - x / max(|x|, 1e-12): UnitNormalization, with the sizes that the length was
 ///   expanded to as second input;
 /// - the mean taken off and the deviation divided by: LayerNormalization, with

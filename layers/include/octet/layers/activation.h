@@ -20,11 +20,12 @@ bool has_activation_function(std::string_view name);
 void expect_activation_function(std::string_view name);
 
 /// A function of every value (softmax, log_softmax: of the last axis), by
-/// Keras' name: linear, celu, elu, exponential, gelu (exact), hard_shrink,
-/// hard_sigmoid, hard_silu, hard_swish, hard_tanh, leaky_relu (slope 0.2),
-/// log_sigmoid, log_softmax, mish, relu, relu6, selu, sigmoid, silu,
-/// soft_shrink, softmax, softplus, softsign, sparse_plus, sparse_sigmoid,
-/// squareplus, swish, tanh, tanh_shrink; with Keras' default arguments.
+/// Keras' name: linear, celu, elu, exponential, gelu (exact), gelu_tanh (what
+/// Keras and PyTorch have as an option of it), hard_shrink, hard_sigmoid,
+/// hard_silu, hard_swish, hard_tanh, leaky_relu (slope 0.2), log_sigmoid,
+/// log_softmax, mish, relu, relu6, selu, sigmoid, silu, soft_shrink, softmax,
+/// softplus, softsign, sparse_plus, sparse_sigmoid, squareplus, swish, tanh,
+/// tanh_shrink; with Keras' default arguments.
 /// Throws: ValueError for another name.
 class Activation : public LayerHandle {
  public:
