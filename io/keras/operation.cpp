@@ -1,7 +1,7 @@
 #include "keras/operation.h"
 
 #include <algorithm>
-#include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,67 +15,92 @@ namespace {
 
 // Sources: tensorflow/python/keras/layers/core.py (TFOpLambda names a function
 // by its module in tf); class names in keras/src/ops/numpy.py and nn.py.
-struct Operation {
-  std::string_view name;        // in either
-  std::string_view class_name;  // of the layer for two tensors
-  std::string_view function;    // or the activation for one
-  // Or what makes a step of one tensor, or a list of them, and settings.
-  Step (*form)(const Settings& settings, const Shape& x) = nullptr;
+struct Named {
+  std::string_view name;   // in either
+  std::string_view layer;  // what it is in Octet
 };
-constexpr Operation kOperations[] = {
-    {"Absolute", "", "", absolute_step},
-    {"Add", "Add", ""},
-    {"Clip", "", "", clip_step},
-    {"Concatenate", "", "", concatenate_step},
-    {"Divide", "Divide", ""},
-    {"Erf", "", "", erf_step},
-    {"GetItem", "", "", get_item_step},
-    {"Log", "", "", log_step},
-    {"Matmul", "Matmul", ""},
-    {"Max", "", "", max_step},
-    {"Maximum", "Maximum", ""},
-    {"Mean", "", "", mean_step},
-    {"Minimum", "Minimum", ""},
-    {"Multiply", "Multiply", ""},
-    {"Negative", "", "", negative_step},
-    {"Pad", "", "", pad_step},
-    {"Relu", "", "relu"},
-    {"Relu6", "", "relu6"},
-    {"Reshape", "", "", reshape_step},
-    {"Sigmoid", "", "sigmoid"},
-    {"Silu", "", "silu"},
-    {"Sqrt", "", "", sqrt_step},
-    {"Square", "", "", square_step},
-    {"Subtract", "Subtract", ""},
-    {"Tanh", "", "tanh"},
-    {"TrueDivide", "Divide", ""},
-    {"__operators__.add", "Add", ""},
-    {"__operators__.getitem", "", "", get_item_step},
-    {"concat", "", "", concatenate_step},
-    {"linalg.matmul", "Matmul", ""},
-    {"math.abs", "", "", absolute_step},
-    {"math.add", "Add", ""},
-    {"math.divide", "Divide", ""},
-    {"math.erf", "", "", erf_step},
-    {"math.log", "", "", log_step},
-    {"math.maximum", "Maximum", ""},
-    {"math.minimum", "Minimum", ""},
-    {"math.multiply", "Multiply", ""},
-    {"math.negative", "", "", negative_step},
-    {"math.reduce_max", "", "", max_step},
-    {"math.reduce_mean", "", "", mean_step},
-    {"math.sigmoid", "", "sigmoid"},
-    {"math.sqrt", "", "", sqrt_step},
-    {"math.square", "", "", square_step},
-    {"math.subtract", "Subtract", ""},
-    {"math.tanh", "", "tanh"},
-    {"math.truediv", "Divide", ""},
-    {"nn.relu", "", "relu"},
-    {"nn.relu6", "", "relu6"},
-    {"nn.silu", "", "silu"},
-    {"nn.swish", "", "silu"},
-    {"reshape", "", "", reshape_step},
+
+// Layers of two tensors, or of one and numbers.
+constexpr Named kJoins[] = {
+    {"Add", "Add"},
+    {"Divide", "Divide"},
+    {"Matmul", "Matmul"},
+    {"Maximum", "Maximum"},
+    {"Minimum", "Minimum"},
+    {"Multiply", "Multiply"},
+    {"Power", "Power"},
+    {"Subtract", "Subtract"},
+    {"TrueDivide", "Divide"},
+    {"__operators__.add", "Add"},
+    {"math.add", "Add"},
+    {"math.divide", "Divide"},
+    {"math.maximum", "Maximum"},
+    {"math.minimum", "Minimum"},
+    {"math.multiply", "Multiply"},
+    {"math.pow", "Power"},
+    {"math.subtract", "Subtract"},
+    {"math.truediv", "Divide"},
 };
+
+constexpr Named kActivations[] = {
+    {"Exp", "exponential"},
+    {"HardSigmoid", "hard_sigmoid"},
+    {"HardSilu", "hard_silu"},
+    {"LogSigmoid", "log_sigmoid"},
+    {"Relu", "relu"},
+    {"Relu6", "relu6"},
+    {"Selu", "selu"},
+    {"Sigmoid", "sigmoid"},
+    {"Silu", "silu"},
+    {"Softplus", "softplus"},
+    {"Softsign", "softsign"},
+    {"Tanh", "tanh"},
+    {"identity", "linear"},
+    {"math.exp", "exponential"},
+    {"math.log_sigmoid", "log_sigmoid"},
+    {"math.sigmoid", "sigmoid"},
+    {"math.softplus", "softplus"},
+    {"math.tanh", "tanh"},
+    {"nn.relu", "relu"},
+    {"nn.relu6", "relu6"},
+    {"nn.selu", "selu"},
+    {"nn.silu", "silu"},
+    {"nn.softsign", "softsign"},
+    {"nn.swish", "silu"},
+};
+
+// Operations of the layer Unary.
+constexpr Named kUnary[] = {
+    {"Absolute", "abs"},
+    {"Ceil", "ceil"},
+    {"Cos", "cos"},
+    {"Erf", "erf"},
+    {"Floor", "floor"},
+    {"Log", "log"},
+    {"Reciprocal", "reciprocal"},
+    {"Sign", "sign"},
+    {"Sin", "sin"},
+    {"Sqrt", "sqrt"},
+    {"Square", "square"},
+    {"math.abs", "abs"},
+    {"math.ceil", "ceil"},
+    {"math.cos", "cos"},
+    {"math.erf", "erf"},
+    {"math.floor", "floor"},
+    {"math.log", "log"},
+    {"math.reciprocal", "reciprocal"},
+    {"math.sign", "sign"},
+    {"math.sin", "sin"},
+    {"math.sqrt", "sqrt"},
+    {"math.square", "square"},
+};
+
+std::string_view find_named(std::span<const Named> all, std::string_view name) {
+  for (const Named& named : all) {
+    if (named.name == name) return named.layer;
+  }
+  return "";
+}
 
 std::string function_of(const KerasLayer& layer) {
   if (layer.written_class != "TFOpLambda" &&
@@ -83,16 +108,29 @@ std::string function_of(const KerasLayer& layer) {
     return layer.written_class;
   }
   const Config* function = layer.config.find("function");
-  return function != nullptr && function->is_string() ? function->as_string()
-                                                      : "";
+  if (function == nullptr || !function->is_string()) return "";
+  const std::string& name = function->as_string();
+  // Where tf.transpose, tf.pad and tf.squeeze lie.
+  constexpr std::string_view kOld = "compat.v1.";
+  return name.starts_with(kOld) ? name.substr(kOld.size()) : name;
 }
 
-const Operation* find_operation(const KerasLayer& layer) {
-  const std::string name = function_of(layer);
-  for (const Operation& operation : kOperations) {
-    if (operation.name == name) return &operation;
+/// What it is told in its configuration and in a call.
+template <class Arguments>
+Settings settings_of(const KerasLayer& layer, const Arguments& arguments,
+                     bool (*is_tensor)(const typename Arguments::value_type&)) {
+  Settings settings(layer.config);
+  for (const auto& argument : arguments) {
+    if (!is_tensor(argument)) settings.add(argument.name, argument.constant);
   }
-  return nullptr;
+  return settings;
+}
+
+/// Whether it takes operands alone, and no settings.
+bool is_simple(std::string_view function) {
+  return !find_named(kJoins, function).empty() ||
+         !find_named(kActivations, function).empty() ||
+         !find_named(kUnary, function).empty();
 }
 
 // Arguments that are operands whatever they are called.
@@ -120,37 +158,91 @@ Config mapped(const Config& numbers, double (*f)(double)) {
   return list;
 }
 
+Steps affine(Config scale, Config offset) {
+  return {{"", "Rescaling",
+           Config()
+               .set("scale", std::move(scale))
+               .set("offset", std::move(offset))}};
+}
+
+/// x op k, or k op x; empty where no layer is like it.
+Steps with_constant(std::string_view join, const Config& k, bool tensor_first) {
+  if (join == "Add") return affine(1.0, k);
+  if (join == "Multiply") return affine(k, 0.0);
+  if (join == "Subtract") {
+    if (!tensor_first) return affine(-1.0, k);
+    return affine(1.0, mapped(k, [](double v) { return -v; }));
+  }
+  if (join == "Divide" && tensor_first) {
+    return affine(mapped(k, [](double v) { return 1 / v; }), 0.0);
+  }
+  if (join == "Divide") {
+    Steps steps = affine(k, 0.0);
+    steps.insert(steps.begin(), {"/reciprocal", "Unary",
+                                 Config().set("operation", "reciprocal")});
+    return steps;
+  }
+  if (k.is_list()) return {};
+  if (join == "Power" && tensor_first) {
+    return {{"", "Power", Config().set("exponent", k)}};
+  }
+  const bool lowest = join == "Maximum";
+  if (lowest || join == "Minimum") {
+    return {{"", "ClipByValue", Config().set(lowest ? "min" : "max", k)}};
+  }
+  return {};
+}
+
 class OperationBuilder final : public LayerBuilder {
  public:
   OperationBuilder(const KerasLayer& layer, std::string name, BuildState& state)
       : layer_(layer),
         name_(std::move(name)),
         state_(state),
-        operation_(*find_operation(layer)) {}
+        function_(function_of(layer)) {}
 
   // Constants differ from call to call, so each is a layer of its own.
   std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
                           size_t index) override {
     const std::string name =
         index == 0 ? name_ : fmt::format("{}_{}", name_, index);
-    if (operation_.form != nullptr) return call_form(arguments, name);
-    std::vector<BuiltArgument> operands;
-    for (const BuiltArgument& argument : arguments) {
-      const bool present = argument.value || !argument.constant.is_null();
-      if (!present || argument.name == "name") continue;
-      if (!is_operand(argument.name)) {
-        throw UnsupportedError(
-            fmt::format("inbound_nodes: expected no argument '{}' of {}",
-                        argument.name, function_of(layer_)));
-      }
-      operands.push_back(argument);
+    if (is_simple(function_)) {
+      const std::vector<BuiltArgument> operands = operands_of(arguments);
+      return chain_builder(layer_, name, steps_of(operands), state_)
+          ->call(tensors_of(operands), 0);
     }
-    std::vector<BuiltArgument> tensors;
-    for (const BuiltArgument& operand : operands) {
-      if (operand.value) tensors.push_back({"", operand.value, {}});
+    const std::vector<BuiltArgument> tensors = tensors_of(arguments);
+    if (tensors.empty()) {
+      throw FormatError("inbound_nodes: expected a tensor, got none");
     }
-    return chain_builder(layer_, name, {step(operands, tensors.size())}, state_)
-        ->call(tensors, 0);
+    std::vector<Shape> shapes;
+    for (const BuiltArgument& tensor : tensors) {
+      shapes.push_back(keras_shape(*tensor.value));
+    }
+    Settings settings = settings_of(
+        layer_, arguments,
+        +[](const BuiltArgument& a) { return a.value.has_value(); });
+    // Keras' own default, which files do not say, is that of what comes in.
+    const Config* format = layer_.config.find("data_format");
+    if (format != nullptr && format->is_null() &&
+        tensors[0].value->order.channels_first) {
+      settings.add("data_format", "channels_first");
+    }
+    const Form form = find_form(function_);
+    const std::vector<Steps> outputs =
+        form != nullptr ? std::vector<Steps>{form(settings, shapes)}
+                        : parts_of(function_, settings, shapes[0]);
+    if (const auto unread = settings.unread()) {
+      throw UnsupportedError(
+          fmt::format("inbound_nodes: expected no argument '{}' of {}", *unread,
+                      function_));
+    }
+    std::vector<Value> values;
+    for (const Steps& steps : outputs) {
+      values.push_back(
+          chain_builder(layer_, name, steps, state_)->call(tensors, 0)[0]);
+    }
+    return values;
   }
 
   TargetLayer targets() const override {
@@ -158,85 +250,86 @@ class OperationBuilder final : public LayerBuilder {
   }
 
  private:
-  std::vector<Value> call_form(const std::vector<BuiltArgument>& arguments,
-                               const std::string& name) {
-    std::vector<BuiltArgument> tensors;
-    Settings settings(layer_.config);
+  std::vector<BuiltArgument> operands_of(
+      const std::vector<BuiltArgument>& arguments) const {
+    std::vector<BuiltArgument> operands;
     for (const BuiltArgument& argument : arguments) {
-      if (argument.value) {
-        tensors.push_back({"", argument.value, {}});
-      } else {
-        settings.add(argument.name, argument.constant);
+      const bool present = argument.value || !argument.constant.is_null();
+      if (!present || argument.name == "name") continue;
+      if (!is_operand(argument.name)) {
+        throw UnsupportedError(
+            fmt::format("inbound_nodes: expected no argument '{}' of {}",
+                        argument.name, function_));
       }
+      operands.push_back(argument);
     }
-    if (tensors.empty()) {
-      throw FormatError("inbound_nodes: expected a tensor, got none");
-    }
-    const Step step = operation_.form(settings, keras_shape(*tensors[0].value));
-    return chain_builder(layer_, name, {step}, state_)->call(tensors, 0);
+    return operands;
   }
 
-  Step step(const std::vector<BuiltArgument>& operands, size_t tensors) const {
-    const bool unary = !operation_.function.empty();
-    if (unary && operands.size() == 1 && tensors == 1) {
-      return {"", "Activation",
-              Config().set("activation", operation_.function)};
+  static std::vector<BuiltArgument> tensors_of(
+      const std::vector<BuiltArgument>& arguments) {
+    std::vector<BuiltArgument> tensors;
+    for (const BuiltArgument& argument : arguments) {
+      if (argument.value) tensors.push_back({"", argument.value, {}});
     }
-    if (!unary && operands.size() == 2 && tensors == 2 &&
-        !operation_.class_name.empty()) {
+    return tensors;
+  }
+
+  Steps steps_of(const std::vector<BuiltArgument>& operands) const {
+    const auto tensors = std::ranges::count_if(
+        operands, [](const BuiltArgument& a) { return a.value.has_value(); });
+    const std::string_view join = find_named(kJoins, function_);
+    if (join.empty() && operands.size() == 1 && tensors == 1) {
+      const std::string_view activation = find_named(kActivations, function_);
+      if (!activation.empty()) {
+        return {{"", "Activation", Config().set("activation", activation)}};
+      }
+      return {{"", "Unary",
+               Config().set("operation", find_named(kUnary, function_))}};
+    }
+    if (!join.empty() && join != "Power" && operands.size() == 2 &&
+        tensors == 2) {
       const int ranks[] = {operands[0].value->tensor.shape().rank(),
                            operands[1].value->tensor.shape().rank()};
       if (ranks[0] == ranks[1]) {
-        return {"", std::string(operation_.class_name), Config::Object()};
+        return {{"", std::string(join), Config::Object()}};
       }
     }
-    if (!unary && operands.size() == 2 && tensors == 1) {
+    if (!join.empty() && operands.size() == 2 && tensors == 1) {
       const bool tensor_first = operands[0].value.has_value();
       const Config& k = operands[tensor_first ? 1 : 0].constant;
-      if (is_number(k)) {
-        if (const auto affine = with_constant(k, tensor_first)) {
-          return {"", "Rescaling", *affine};
-        }
-      }
+      Steps steps =
+          is_number(k) ? with_constant(join, k, tensor_first) : Steps();
+      if (!steps.empty()) return steps;
     }
     throw UnsupportedError(fmt::format(
         "inbound_nodes: expected {} of tensors of one rank, or of one and "
         "numbers, in a form that Octet's layers have",
-        function_of(layer_)));
-  }
-
-  // x op k, or k op x, as scale and offset.
-  std::optional<Config> with_constant(const Config& k,
-                                      bool tensor_first) const {
-    const auto affine = [](Config scale, Config offset) {
-      return Config()
-          .set("scale", std::move(scale))
-          .set("offset", std::move(offset));
-    };
-    const std::string_view name = operation_.name;
-    const bool divides = name.ends_with("ivide") || name.ends_with("truediv");
-    if (operation_.class_name == "Add") return affine(1.0, k);
-    if (operation_.class_name == "Multiply") return affine(k, 0.0);
-    if (operation_.class_name == "Subtract") {
-      if (!tensor_first) return affine(-1.0, k);
-      return affine(1.0, mapped(k, [](double v) { return -v; }));
-    }
-    if (divides && tensor_first) {
-      return affine(mapped(k, [](double v) { return 1 / v; }), 0.0);
-    }
-    return std::nullopt;
+        function_));
   }
 
   const KerasLayer& layer_;
   std::string name_;
   BuildState& state_;
-  const Operation& operation_;
+  std::string function_;
 };
 
 }  // namespace
 
 bool is_known_operation(const KerasLayer& layer) {
-  return find_operation(layer) != nullptr;
+  const std::string function = function_of(layer);
+  return is_simple(function) || find_form(function) != nullptr ||
+         has_parts(function);
+}
+
+int64_t outputs_of(const KerasLayer& layer) {
+  const std::string function = function_of(layer);
+  if (!layer.operation || !has_parts(function) || layer.calls.empty()) return 1;
+  return outputs_of(function,
+                    settings_of(
+                        layer, layer.calls[0], +[](const KerasArgument& a) {
+                          return a.tensor.has_value();
+                        }));
 }
 
 bool is_called_as_operation(const KerasLayer& layer) {

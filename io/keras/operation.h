@@ -2,6 +2,7 @@
 // as TFOpLambda and Keras 3 as operations. Internal to io/keras.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,9 @@ namespace octet::io {
 
 /// Whether it is one of the few that Octet's layers compute.
 bool is_known_operation(const KerasLayer& layer);
+
+/// How many outputs a function has, 1 where it is no operation.
+int64_t outputs_of(const KerasLayer& layer);
 
 /// Whether a layer that is no known operation by its class is called like one:
 /// on a constant.

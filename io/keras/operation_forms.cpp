@@ -1,7 +1,6 @@
 #include "keras/operation_forms.h"
 
 #include <algorithm>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -10,49 +9,137 @@
 namespace octet::io {
 namespace {
 
-std::vector<int64_t> integers(const Config& value) {
-  if (!value.is_list()) return {value.as_int()};
-  std::vector<int64_t> result;
-  for (const Config& entry : value.as_list()) {
-    result.push_back(entry.is_null() ? -1 : entry.as_int());
+void expect_last_axis(const Settings& settings, const Shape& x) {
+  const Config axis = settings.find({"axis"});
+  if (!axis.is_null() && axis_of(axis, x.rank()) != x.rank() - 1) {
+    throw UnsupportedError(
+        fmt::format("axis: expected the last one of {}", x.to_string()));
   }
-  return result;
 }
 
-Step unary(const char* operation) {
-  return {"", "Unary", Config().set("operation", operation)};
+void expect_false(const Settings& settings, const char* name) {
+  const Config value = settings.find({name});
+  if (value.is_null() || value == Config(false)) return;
+  throw UnsupportedError(fmt::format("{}: expected false", name));
 }
 
-/// Axes that a pooling over all pixels takes together.
-Step pooled(const Settings& settings, const Shape& x, std::string_view kind) {
-  const Config axes = settings.find({"axis"});
-  const Config keeps = settings.find({"keepdims", "keep_dims"});
-  const int rank = x.rank();
-  std::set<int64_t> taken;
-  if (!axes.is_null()) {
-    for (const int64_t axis : integers(axes)) {
-      taken.insert(axis < 0 ? axis + rank : axis);
-    }
+Steps cast_steps(const Settings& settings, std::span<const Shape>) {
+  const Config type = settings.find_or_positional({"dtype"});
+  if (type != Config("float32")) {
+    throw UnsupportedError(
+        "dtype: expected float32, which all values of a model are");
   }
-  const bool last =
-      taken == (rank == 4 ? std::set<int64_t>{1, 2} : std::set<int64_t>{1});
-  const bool first =
-      taken == (rank == 4 ? std::set<int64_t>{2, 3} : std::set<int64_t>{2});
-  if ((rank != 3 && rank != 4) || (!last && !first)) {
-    throw UnsupportedError(fmt::format(
-        "axis: expected the axes of all pixels of an image, or the steps of a "
-        "sequence, for a {} over {}",
-        kind == "Max" ? "maximum" : "mean", x.to_string()));
+  return {};
+}
+
+Steps clip_steps(const Settings& settings, std::span<const Shape>) {
+  const Config low = settings.find({"x_min", "clip_value_min"});
+  const Config high = settings.find({"x_max", "clip_value_max"});
+  if (!low.is_number() || !high.is_number()) {
+    throw UnsupportedError("x_min, x_max: expected two numbers, got others");
   }
-  return {"", fmt::format("Global{}Pooling{}D", kind, rank - 2),
-          Config()
-              .set("data_format", last ? "channels_last" : "channels_first")
-              .set("keepdims", keeps == Config(true))};
+  return {{"", "ClipByValue", Config().set("min", low).set("max", high)}};
+}
+
+Steps elu_steps(const Settings& settings, std::span<const Shape>) {
+  const Config alpha = settings.find({"alpha"});
+  return {{"", "ELU",
+           Config().set("alpha", alpha.is_null() ? Config(1.0) : alpha)}};
+}
+
+Steps gelu_steps(const Settings& settings, std::span<const Shape>) {
+  const bool tanh = settings.find({"approximate"}) == Config(true);
+  return {{"", "Activation",
+           Config().set("activation", tanh ? "gelu_tanh" : "gelu")}};
+}
+
+Steps leaky_relu_steps(const Settings& settings, std::span<const Shape>) {
+  const Config slope = settings.find({"negative_slope", "alpha"});
+  return {
+      {"", "LeakyReLU",
+       Config().set("negative_slope", slope.is_null() ? Config(0.2) : slope)}};
+}
+
+Steps log_softmax_steps(const Settings& settings, std::span<const Shape> x) {
+  expect_last_axis(settings, x[0]);
+  return {{"", "Activation", Config().set("activation", "log_softmax")}};
+}
+
+Steps add_steps(const Settings&, std::span<const Shape>) {
+  return {{"", "Add", Config::Object()}};
+}
+
+Steps matmul_steps(const Settings& settings, std::span<const Shape> x) {
+  if (x.size() != 2 || x[0].rank() != x[1].rank()) {
+    throw UnsupportedError("expected two tensors of one rank");
+  }
+  const bool a = settings.find({"transpose_a"}) == Config(true);
+  const bool b = settings.find({"transpose_b"}) == Config(true);
+  return {{"", "Matmul", Config().set("transpose_a", a).set("transpose_b", b)}};
+}
+
+Steps negative_steps(const Settings&, std::span<const Shape>) {
+  return {{"", "Rescaling", Config().set("scale", -1.0).set("offset", 0.0)}};
+}
+
+Steps normalize_steps(const Settings& settings, std::span<const Shape>) {
+  const Config order = settings.find({"order"});
+  if (!order.is_null() && order != Config(2)) {
+    throw UnsupportedError("order: expected 2, that of the Euclidean length");
+  }
+  Config axis = settings.find_or_positional({"axis"});
+  if (axis.is_null()) throw UnsupportedError("axis: expected one");
+  return {{"", "UnitNormalization", Config().set("axis", std::move(axis))}};
+}
+
+Steps resize_steps(const Settings& settings, std::span<const Shape> x) {
+  for (const char* name : {"antialias", "crop_to_aspect_ratio",
+                           "pad_to_aspect_ratio", "preserve_aspect_ratio"}) {
+    expect_false(settings, name);
+  }
+  const std::vector<int64_t> size =
+      integers_of(settings.find_or_positional({"size"}));
+  Config method = settings.find({"interpolation", "method"});
+  if (method.is_null()) method = "bilinear";
+  if (size.size() != 2 || x[0].rank() != 4) {
+    throw UnsupportedError(
+        fmt::format("size: expected height and width of an image, for {}",
+                    x[0].to_string()));
+  }
+  Config config = Config()
+                      .set("height", size[0])
+                      .set("width", size[1])
+                      .set("interpolation", std::move(method));
+  const Config format = settings.find({"data_format"});
+  config.set("data_format",
+             format.is_null() ? Config("channels_last") : format);
+  return {{"", "Resizing", std::move(config)}};
+}
+
+// Ties go to even numbers in both.
+Steps round_steps(const Settings& settings, std::span<const Shape>) {
+  const Config decimals = settings.find({"decimals"});
+  if (!decimals.is_null() && decimals != Config(0)) {
+    throw UnsupportedError("decimals: expected 0");
+  }
+  return {{"", "Unary", Config().set("operation", "round")}};
+}
+
+Steps rsqrt_steps(const Settings&, std::span<const Shape>) {
+  return {{"/sqrt", "Unary", Config().set("operation", "sqrt")},
+          {"", "Unary", Config().set("operation", "reciprocal")}};
+}
+
+Steps softmax_steps(const Settings& settings, std::span<const Shape>) {
+  const Config axis = settings.find({"axis"});
+  return {{"", "Softmax",
+           Config().set("axis", axis.is_null() ? Config(-1) : axis)}};
 }
 
 }  // namespace
 
 Config Settings::find(std::initializer_list<std::string_view> names) const {
+  read_.insert(names.begin(), names.end());
   for (const std::string_view name : names) {
     for (const auto& [own, value] : called_) {
       if (own == name && !value.is_null()) return value;
@@ -64,98 +151,95 @@ Config Settings::find(std::initializer_list<std::string_view> names) const {
 }
 
 Config Settings::positional() const {
+  read_.insert("");
   for (const auto& [name, value] : called_) {
     if (name.empty()) return value;
   }
   return {};
 }
 
-Step absolute_step(const Settings&, const Shape&) { return unary("abs"); }
-Step erf_step(const Settings&, const Shape&) { return unary("erf"); }
-Step log_step(const Settings&, const Shape&) { return unary("log"); }
-Step sqrt_step(const Settings&, const Shape&) { return unary("sqrt"); }
-Step square_step(const Settings&, const Shape&) { return unary("square"); }
+Config Settings::find_or_positional(
+    std::initializer_list<std::string_view> names) const {
+  Config value = find(names);
+  return value.is_null() ? positional() : value;
+}
 
-Step clip_step(const Settings& settings, const Shape&) {
-  const Config low = settings.find({"x_min"});
-  const Config high = settings.find({"x_max"});
-  if (!low.is_number() || !high.is_number()) {
-    throw UnsupportedError("x_min, x_max: expected two numbers, got others");
+std::optional<std::string> Settings::unread() const {
+  const auto is_left = [&](const std::string& name, const Config& value) {
+    return name != "name" && !value.is_null() && value != Config(false) &&
+           !read_.contains(name);
+  };
+  for (const auto& [name, value] : called_) {
+    if (is_left(name, value)) return name;
   }
-  return {"", "ClipByValue", Config().set("min", low).set("max", high)};
-}
-
-Step concatenate_step(const Settings& settings, const Shape&) {
-  Config axis = settings.find({"axis"});
-  if (axis.is_null()) axis = settings.positional();
-  return {"", "Concatenate", Config().set("axis", std::move(axis))};
-}
-
-Step get_item_step(const Settings& settings, const Shape&) {
-  Config index = settings.find({"slice_spec", "key"});
-  if (index.is_null()) index = settings.positional();
-  return {"", "GetItem", Config().set("index", std::move(index))};
-}
-
-Step max_step(const Settings& settings, const Shape& x) {
-  return pooled(settings, x, "Max");
-}
-
-Step mean_step(const Settings& settings, const Shape& x) {
-  return pooled(settings, x, "Average");
-}
-
-Step negative_step(const Settings&, const Shape&) {
-  return {"", "Rescaling", Config().set("scale", -1.0).set("offset", 0.0)};
-}
-
-Step pad_step(const Settings& settings, const Shape& x) {
-  const Config mode = settings.find({"mode"});
-  const Config value = settings.find({"constant_values"});
-  const Config widths = settings.find({"pad_width", "paddings"});
-  const bool zeros =
-      value.is_null() || value == Config(0) || value == Config(0.0);
-  const bool constant = mode.is_null() || mode == Config("constant") ||
-                        mode == Config("CONSTANT");
-  const int rank = x.rank();
-  bool pixels = widths.is_list() && (rank == 3 || rank == 4) &&
-                std::ssize(widths.as_list()) == rank;
-  for (int axis = 0; pixels && axis < rank; axis += rank - 1) {
-    const Config& width = widths.as_list()[static_cast<size_t>(axis)];
-    pixels = std::ranges::all_of(integers(width),
-                                 [](int64_t each) { return each == 0; });
+  // What every layer has, and what padding is filled with, which is refused.
+  constexpr std::string_view kUsual[] = {"dtype", "fill_mode", "fill_value",
+                                         "function", "trainable"};
+  for (const auto& [name, value] : config_.as_object()) {
+    if (std::ranges::find(kUsual, name) == std::end(kUsual) &&
+        is_left(name, value)) {
+      return name;
+    }
   }
-  if (!zeros || !constant || !pixels) {
+  return std::nullopt;
+}
+
+int64_t axis_of(const Config& axis, int rank) {
+  if (!axis.is_number()) throw UnsupportedError("axis: expected a number");
+  const int64_t given = axis.as_int();
+  const int64_t from_front = given < 0 ? given + rank : given;
+  if (from_front < 1 || from_front >= rank) {
     throw UnsupportedError(fmt::format(
-        "pad_width: expected zeros around the pixels of an image, or the steps "
-        "of a sequence, for {}",
-        x.to_string()));
+        "axis: expected one of a sample, of {} with the batch, got {}", rank,
+        given));
   }
-  const Config::List& all = widths.as_list();
-  const Config inner =
-      rank == 3 ? all[1] : Config(Config::List{all[1], all[2]});
-  return {"", fmt::format("ZeroPadding{}D", rank - 2),
-          Config().set("padding", inner).set("data_format", "channels_last")};
+  return from_front;
 }
 
-Step reshape_step(const Settings& settings, const Shape& x) {
-  Config given = settings.find({"newshape", "shape"});
-  if (given.is_null()) given = settings.positional();
-  std::vector<int64_t> sizes = integers(given);
-  // The batch is the one size that is not known, or it is not the batch.
-  const bool batch = !sizes.empty() && sizes[0] == -1;
-  const int64_t sample = x.slice(1, x.rank()).size();
-  int64_t product = 1;
-  for (size_t i = 1; batch && i < sizes.size(); ++i) {
-    if (__builtin_mul_overflow(product, sizes[i], &product)) product = 0;
+std::vector<int64_t> integers_of(const Config& value) {
+  if (value.is_null()) return {};
+  if (!value.is_list()) return {value.as_int()};
+  std::vector<int64_t> result;
+  for (const Config& entry : value.as_list()) {
+    result.push_back(entry.is_null() ? -1 : entry.as_int());
   }
-  if (!batch || product != sample) {
-    throw UnsupportedError(fmt::format(
-        "newshape: expected -1 for the batch and the sizes of a sample of {}",
-        x.to_string()));
+  return result;
+}
+
+Form find_form(std::string_view name) {
+  static constexpr std::pair<std::string_view, Form> kForms[] = {
+      {"Cast", cast_steps},
+      {"Clip", clip_steps},
+      {"Elu", elu_steps},
+      {"Gelu", gelu_steps},
+      {"LeakyRelu", leaky_relu_steps},
+      {"LogSoftmax", log_softmax_steps},
+      {"Negative", negative_steps},
+      {"Normalize", normalize_steps},
+      {"Resize", resize_steps},
+      {"Round", round_steps},
+      {"Rsqrt", rsqrt_steps},
+      {"Softmax", softmax_steps},
+      {"cast", cast_steps},
+      {"clip_by_value", clip_steps},
+      {"image.resize", resize_steps},
+      {"linalg.matmul", matmul_steps},
+      {"math.add_n", add_steps},
+      {"math.l2_normalize", normalize_steps},
+      {"math.negative", negative_steps},
+      {"math.round", round_steps},
+      {"math.rsqrt", rsqrt_steps},
+      {"nn.elu", elu_steps},
+      {"nn.gelu", gelu_steps},
+      {"nn.leaky_relu", leaky_relu_steps},
+      {"nn.log_softmax", log_softmax_steps},
+      {"nn.softmax", softmax_steps},
+  };
+  for (const auto& [own, form] : kForms) {
+    if (own == name) return form;
   }
-  Config::List target(sizes.begin() + 1, sizes.end());
-  return {"", "Reshape", Config().set("target_shape", std::move(target))};
+  const Form form = find_axis_form(name);
+  return form != nullptr ? form : find_reduction(name);
 }
 
 }  // namespace octet::io

@@ -1,7 +1,10 @@
-// Functions of one tensor and settings as layers: x[...], reshape, mean, pad
-// and the like. Internal to io/keras.
+// Functions of tensors and settings as layers: x[...], reshape, softmax and the
+// like. Internal to io/keras.
 #pragma once
 
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,26 +30,45 @@ class Settings {
   Config find(std::initializer_list<std::string_view> names) const;
   /// The first without a name, or null.
   Config positional() const;
+  /// One of the names, or the first without one.
+  Config find_or_positional(
+      std::initializer_list<std::string_view> names) const;
+  /// The name of one that says something and was not looked for, or nothing.
+  std::optional<std::string> unread() const;
 
  private:
   const Config& config_;
   std::vector<std::pair<std::string, Config>> called_;
+  mutable std::set<std::string, std::less<>> read_;
 };
 
-// `x` is the shape of the first tensor in Keras' order.
-// All throw: UnsupportedError saying what of it is no layer.
-Step absolute_step(const Settings& settings, const Shape& x);
-Step clip_step(const Settings& settings, const Shape& x);
-Step erf_step(const Settings& settings, const Shape& x);
-Step log_step(const Settings& settings, const Shape& x);
-Step sqrt_step(const Settings& settings, const Shape& x);
-Step square_step(const Settings& settings, const Shape& x);
-Step concatenate_step(const Settings& settings, const Shape& x);
-Step get_item_step(const Settings& settings, const Shape& x);
-Step max_step(const Settings& settings, const Shape& x);
-Step mean_step(const Settings& settings, const Shape& x);
-Step negative_step(const Settings& settings, const Shape& x);
-Step pad_step(const Settings& settings, const Shape& x);
-Step reshape_step(const Settings& settings, const Shape& x);
+using Steps = std::vector<Step>;
+
+/// What makes layers of an operation that has settings. `x` are the shapes of
+/// its tensors in Keras' order, with the batch.
+/// Throws: UnsupportedError saying what of it is no layer.
+using Form = Steps (*)(const Settings& settings, std::span<const Shape> x);
+/// Of an operation by its class in Keras 3 or its module in tf, or null.
+Form find_form(std::string_view name);
+/// The same of keras/axis_forms.cpp and keras/reduction_forms.cpp alone.
+Form find_axis_form(std::string_view name);
+Form find_reduction(std::string_view name);
+
+/// An axis of a sample from the front. Throws: UnsupportedError for the batch
+/// or one that does not exist.
+int64_t axis_of(const Config& axis, int rank);
+/// One integer, or some.
+std::vector<int64_t> integers_of(const Config& value);
+Step reshape(std::string suffix, const std::vector<int64_t>& sample);
+/// Axes of a sample from 1 on.
+Step permute(std::string suffix, const std::vector<int64_t>& dims);
+
+/// Whether it is an operation of several outputs.
+bool has_parts(std::string_view name);
+/// What makes each of them. REQUIRES: has_parts().
+std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
+                            const Shape& x);
+/// How many they are, which is known without the input.
+int64_t outputs_of(std::string_view name, const Settings& settings);
 
 }  // namespace octet::io

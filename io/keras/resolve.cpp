@@ -10,6 +10,7 @@
 
 #include "keras/graph.h"
 #include "keras/names.h"
+#include "keras/operation.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -133,7 +134,8 @@ class Resolver {
                       where, calls, text_of(layer), tensor.call));
     }
     const int64_t outputs =
-        layer.graph ? static_cast<int64_t>(layer.graph->outputs.size()) : 1;
+        layer.graph ? static_cast<int64_t>(layer.graph->outputs.size())
+                    : outputs_of(layer);
     if (tensor.output < 0 || tensor.output >= outputs) {
       throw FormatError(
           fmt::format("{}: expected one of the {} outputs of {}, got output {}",

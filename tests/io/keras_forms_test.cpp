@@ -232,7 +232,16 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
             (V{1, 4, 16}));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":4}])"), (V{0.25, 0.5, 1}));
   EXPECT_EQ(call("math.truediv", R"(["i",0,0,{"y":["i",0,0]}])"), (V{1, 1, 1}));
+  EXPECT_EQ(
+      call("math.truediv", R"(["_CONSTANT_VALUE",-1,4.0,{"y":["i",0,0]}])"),
+      (V{4, 2, 1}));
   EXPECT_EQ(call("math.square", R"(["i",0,0,{}])"), (V{1, 4, 16}));
+  EXPECT_EQ(call("math.pow", R"(["i",0,0,{"y":3}])"), (V{1, 8, 64}));
+  EXPECT_EQ(call("math.maximum", R"(["i",0,0,{"y":2.5}])"), (V{2.5, 2.5, 4}));
+  EXPECT_EQ(
+      call("math.minimum", R"(["_CONSTANT_VALUE",-1,1.5,{"y":["i",0,0]}])"),
+      (V{1, 1.5, 1.5}));
+  EXPECT_EQ(call("math.add_n", R"([["i",0,0,{}],["i",0,0]])"), (V{2, 4, 8}));
   EXPECT_EQ(call("math.sqrt", R"(["i",0,0,{}])")[2], 2);
   EXPECT_EQ(call("math.abs", R"(["i",0,0,{}])"), (V{1, 2, 4}));
   EXPECT_EQ(call("math.log", R"(["i",0,0,{}])")[0], 0);
@@ -244,19 +253,105 @@ TEST(KerasCalls, ArithmeticOnTensorsBecomesLayers) {
                            const std::string& node) {
     return error_of<UnsupportedError>([&] { (void)call(function, node); });
   };
-  EXPECT_THAT(
-      refused("math.truediv", R"(["_CONSTANT_VALUE",-1,3.0,{"y":["i",0,0]}])"),
-      HasSubstr("'op' (TFOpLambda)"));
   EXPECT_THAT(refused("math.reduce_mean", R"(["i",0,0,{"axis":1}])"),
-              HasSubstr("the axes of all pixels of an image"));
+              HasSubstr("that leave one besides the batch"));
   EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[3,-1]}])"),
               HasSubstr("-1 for the batch and the sizes of a sample of [N,3]"));
   EXPECT_THAT(refused("reshape", R"(["i",0,0,{"shape":[-1,1]}])"),
               HasSubstr("a sample of [N,3]"));
-  EXPECT_THAT(refused("math.reduce_sum", R"(["i",0,0,{"axis":1}])"),
-              HasSubstr("TFOpLambda of math.reduce_sum"));
+  EXPECT_THAT(refused("math.cumsum", R"(["i",0,0,{"axis":1}])"),
+              HasSubstr("TFOpLambda of math.cumsum"));
   EXPECT_THAT(refused("math.multiply", R"(["i",0,0,{"y":"x"}])"),
               HasSubstr("math.multiply"));
+}
+
+// Of 0, 1, 2, ... [1,2,3]; all the values of the outputs.
+std::vector<float> values_of_function(const std::string& function,
+                                      const std::string& arguments,
+                                      int outputs = 1) {
+  std::string ends;
+  for (int i = 0; i < outputs; ++i) {
+    ends += fmt::format(R"({}["op",0,{}])", i == 0 ? "" : ",", i);
+  }
+  const Model model = keras_model(
+      keras_functional({keras_input("i", "[null,2,3]"),
+                        keras_layer("TFOpLambda", "op",
+                                    fmt::format(R"("function":"{}")", function),
+                                    R"([["i",0,0,)" + arguments + "]]")},
+                       R"([["i",0,0]])", "[" + ends + "]"));
+  std::vector<float> all;
+  for (const Tensor& y :
+       model.predict(std::vector<Tensor>{counting({1, 2, 3})})) {
+    const auto numbers = values(y);
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
+TEST(KerasCalls, FunctionsOfAxesBecomeLayers) {
+  const auto call = [](const std::string& function,
+                       const std::string& arguments, int outputs = 1) {
+    return values_of_function(function, arguments, outputs);
+  };
+  using V = std::vector<float>;
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":-1})"), (V{3, 12}));
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":[1],"keepdims":true})"),
+            (V{3, 5, 7}));
+  EXPECT_EQ(call("math.reduce_mean", R"({"axis":2})"), (V{1, 4}));
+  EXPECT_EQ(call("math.reduce_max", R"({"axis":-1,"keepdims":true})"),
+            (V{2, 5}));
+  EXPECT_EQ(call("math.reduce_min", R"({"axis":1})"), (V{0, 1, 2}));
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":[1,2],"keepdims":true})"),
+            (V{15}));
+  EXPECT_EQ(call("compat.v1.transpose", R"({"perm":[0,2,1]})"),
+            (V{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(call("reverse", R"({"axis":[-1]})"), (V{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(call("split", R"({"num_or_size_splits":3,"axis":-1})", 3),
+            (V{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(call("split", R"({"num_or_size_splits":[1,2],"axis":2})", 2),
+            (V{0, 3, 1, 2, 4, 5}));
+  const auto refused = [](const std::string& function,
+                          const std::string& arguments, int outputs = 1) {
+    return error_of<Error>(
+        [&] { (void)values_of_function(function, arguments, outputs); });
+  };
+  for (const char* axes :
+       {"{}", R"({"axis":0})", R"({"axis":3})", R"({"axis":[1,-2]})",
+        R"({"axis":[1,2]})", R"({"axis":[]})", R"({"axis":"x"})"}) {
+    EXPECT_THAT(refused("math.reduce_sum", axes), HasSubstr("axis: expected"))
+        << axes;
+  }
+  EXPECT_THAT(refused("compat.v1.transpose", R"({"perm":[1,0,2]})"),
+              HasSubstr("that of the batch first"));
+  EXPECT_THAT(
+      refused("compat.v1.transpose", R"({"perm":[0,2,1],"conjugate":true})"),
+      HasSubstr("no argument 'conjugate'"));
+  EXPECT_THAT(refused("nn.softmax", R"({"axis":-1,"beta":2})"),
+              HasSubstr("no argument 'beta'"));
+  EXPECT_THAT(refused("nn.gelu", R"({"approximate":true,"scale":2})"),
+              HasSubstr("no argument 'scale'"));
+  EXPECT_THAT(refused("cast", R"({"dtype":"int32"})"), HasSubstr("float32"));
+  EXPECT_THAT(refused("math.round", R"({"decimals":1})"),
+              HasSubstr("decimals"));
+  EXPECT_THAT(refused("compat.v1.squeeze", R"({"axis":[1]})"),
+              HasSubstr("of one entry"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":0})", 2),
+              HasSubstr("axis: expected one of a sample"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":2})", 2),
+              HasSubstr("parts of one size"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":3,"axis":2})", 4),
+              HasSubstr("one of the 3 outputs"));
+  for (const char* sizes : {"[1,1]", "[3,0]", "[4,-1]", "[-9,12]",
+                            "[9223372036854775807,9223372036854775807]"}) {
+    EXPECT_THAT(
+        refused("split",
+                fmt::format(R"({{"num_or_size_splits":{},"axis":2}})", sizes),
+                2),
+        HasSubstr("one behind another"))
+        << sizes;
+  }
+  EXPECT_THAT(refused("nn.depth_to_space", R"({"block_size":2})"),
+              HasSubstr("block_size: expected"));
 }
 
 TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {

@@ -285,6 +285,10 @@ def keras_2():
     save(model, "k2_functional",
          [".h5", ".legacy_weights.h5", ".architecture.json", ".deflated.keras"])
     record("k2_functional", model)
+    model = functions_of_tf()
+    fill(model)
+    save(model, "k2_functions", [".h5"])
+    record("k2_functions", model)
     model = sequence()
     fill(model)
     save(model, "k2_sequence", [".h5"])
@@ -321,6 +325,68 @@ def operations():
     z = layers.Dense(3, name="dense")(z[..., 1:])
     gram = ops.matmul(layers.Permute((2, 1), name="turned")(tokens), tokens)
     return keras.Model(x, [z, right, gram], name="operations")
+
+
+def functions_of_tf():
+    """The same kinds of functions by tf.*, as Keras 2 writes them."""
+    import tensorflow as tf
+    image = keras.Input((6, 5, 3), name="image")
+    x = layers.Conv2D(4, 3, padding="same", name="conv")(image)
+    pooled = tf.concat([tf.reduce_mean(x, -1, True),
+                        tf.reduce_max(x, axis=-1, keepdims=True)], -1)
+    x *= layers.Conv2D(1, 3, padding="same", activation="sigmoid",
+                       name="attention")(pooled)
+    left, right = tf.split(x, [1, 3], axis=-1)
+    x = tf.concat([tf.nn.gelu(left, approximate=True),
+                   tf.nn.leaky_relu(right, 0.1)], axis=-1)
+    x = x / (1.0 + tf.reduce_sum(tf.exp(x), axis=[1, 2], keepdims=True))
+    big = tf.nn.depth_to_space(tf.pad(x, [[0, 0], [1, 0], [2, 1], [0, 0]]), 2)
+    rows = tf.squeeze(tf.image.resize(big, (4, 7), method="nearest"), axis=[3])
+    products = tf.matmul(rows, tf.nn.softmax(rows ** 2, axis=1),
+                         transpose_b=True)
+    stacked = tf.stack([products, tf.minimum(0.5, products)], axis=1)
+    turned = tf.transpose(tf.reverse(stacked, axis=[2]), [0, 3, 1, 2])
+    lengths = tf.math.l2_normalize(tf.math.rsqrt(
+        tf.square(rows) + 0.25), axis=2)
+    return keras.Model(
+        image, [layers.Flatten(name="flat")(turned),
+                tf.reshape(lengths, [-1, 28]),
+                tf.reduce_min(tf.clip_by_value(rows, -1.0, 0.5), axis=[2])],
+        name="functions_of_tf")
+
+
+def functions():
+    """keras.ops of attention, of normalization and of axes."""
+    ops = keras.ops
+    first = keras.config.image_data_format() == "channels_first"
+    channels = 1 if first else -1
+    pixels = (2, 3) if first else (1, 2)
+    image = keras.Input((3, 6, 5) if first else (6, 5, 3), name="image")
+    x = layers.Conv2D(4, 3, padding="same", name="conv")(image)
+    # Convolutional block attention.
+    pooled = ops.concatenate(
+        [ops.mean(x, axis=channels, keepdims=True),
+         ops.max(x, axis=channels, keepdims=True)], axis=channels)
+    x = x * layers.Conv2D(1, 3, padding="same", activation="sigmoid",
+                          name="attention")(pooled)
+    left, right = ops.split(x, 2, axis=channels)
+    x = ops.gelu(left) + ops.leaky_relu(right, 0.1) * ops.sum(
+        right, axis=pixels, keepdims=True)
+    x = ops.image.resize(x, (8, 7))
+    # Of tokens.
+    rows = ops.transpose(x, (0, 3, 2, 1))
+    scores = ops.softmax(rows ** 2, axis=2)
+    scores = scores / ops.sum(ops.exp(rows), axis=-1, keepdims=True)
+    lengths = ops.sqrt(ops.sum(ops.square(rows), axis=(1, 3)) + 1.0)
+    low = ops.min(ops.maximum(rows, -0.25), axis=(1, 2))
+    stacked = ops.stack([lengths, 1.0 / lengths], axis=-1)
+    stacked = ops.normalize(ops.squeeze(ops.expand_dims(stacked, 1), 1))
+    return keras.Model(
+        image, [layers.Flatten(name="flat")(x),
+                ops.mean(ops.swapaxes(scores, 1, 2), axis=(1, 3)),
+                ops.reshape(stacked, (-1, 2 * lengths.shape[1])),
+                ops.flip(low, axis=1)],
+        name="functions")
 
 
 def preprocessing(augments=True):
@@ -396,6 +462,10 @@ def keras_3():
     fill(model)
     save(model, "k3_operations", [".deflated.keras"])
     record("k3_operations", model)
+    model = functions()
+    fill(model)
+    save(model, "k3_functions", [".deflated.keras"])
+    record("k3_functions", model)
     model = preprocessing()
     fill(model)
     save(model, "k3_preprocessing", [".deflated.keras"])
@@ -419,6 +489,10 @@ def keras_3():
     fill(model)
     save(model, "k3_signal_channels_first", [".deflated.keras"])
     record("k3_signal_channels_first", model)
+    model = functions()
+    fill(model)
+    save(model, "k3_functions_channels_first", [".deflated.keras"])
+    record("k3_functions_channels_first", model)
     model = preprocessing()
     fill(model)
     save(model, "k3_preprocessing_channels_first", [".deflated.keras"])

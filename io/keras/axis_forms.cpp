@@ -1,0 +1,342 @@
+// Operations that take axes apart, order, cut or join them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "keras/operation_forms.h"
+
+namespace octet::io {
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+Axes sample_of(const Shape& x) {
+  return {x.dims().begin() + 1, x.dims().end()};
+}
+
+Config list_of(const Axes& values) {
+  return Config::List(values.begin(), values.end());
+}
+
+Config slice(const Config& start, const Config& stop, const Config& step) {
+  return Config().set("start", start).set("stop", stop).set("step", step);
+}
+
+/// x[...] with that part of one axis.
+Step part_of_axis(std::string suffix, int64_t axis, int rank,
+                  const Config& of_axis) {
+  Config::List index(static_cast<size_t>(rank),
+                     slice(Config(), Config(), Config()));
+  index[static_cast<size_t>(axis)] = of_axis;
+  return {std::move(suffix), "GetItem",
+          Config().set("index", std::move(index))};
+}
+
+Steps concatenate_steps(const Settings& settings, std::span<const Shape>) {
+  return {{"", "Concatenate",
+           Config().set("axis", settings.find_or_positional({"axis"}))}};
+}
+
+// Channels go to pixels. Source: tf.nn.depth_to_space.
+Steps block_steps(const Settings& settings, const Shape& x, bool to_space) {
+  const Config format = settings.find({"data_format"});
+  const Config given = settings.find_or_positional({"block_size"});
+  const int64_t b = given.is_number() ? given.as_int() : 0;
+  const bool fits =
+      b >= 1 && b <= INT16_MAX && x.rank() == 4 &&
+      (to_space ? x[3] % (b * b) == 0 : x[1] % b == 0 && x[2] % b == 0);
+  if (!fits || (!format.is_null() && format != Config("NHWC"))) {
+    throw UnsupportedError(fmt::format(
+        "block_size: expected one that fits images [n,h,w,c], got {} for {}", b,
+        x.to_string()));
+  }
+  const Axes taken_apart = to_space ? Axes{x[1], x[2], b, b, x[3] / (b * b)}
+                                    : Axes{x[1] / b, b, x[2] / b, b, x[3]};
+  const Axes put_together = to_space ? Axes{x[1] * b, x[2] * b, x[3] / (b * b)}
+                                     : Axes{x[1] / b, x[2] / b, x[3] * b * b};
+  return {reshape("/blocks", taken_apart), permute("", {1, 3, 2, 4, 5}),
+          reshape("/reshape", put_together)};
+}
+
+Steps depth_to_space_steps(const Settings& settings, std::span<const Shape> x) {
+  return block_steps(settings, x[0], true);
+}
+
+Steps expand_dims_steps(const Settings& settings, std::span<const Shape> x) {
+  const int64_t axis =
+      axis_of(settings.find_or_positional({"axis"}), x[0].rank() + 1);
+  Axes sample = sample_of(x[0]);
+  sample.insert(sample.begin() + axis - 1, 1);
+  return {reshape("", sample)};
+}
+
+Steps flip_steps(const Settings& settings, std::span<const Shape> x) {
+  const Config axis = settings.find_or_positional({"axis"});
+  if (axis.is_list() && axis.as_list().size() != 1) {
+    throw UnsupportedError("axis: expected one");
+  }
+  const int rank = x[0].rank();
+  return {part_of_axis("",
+                       axis_of(axis.is_list() ? axis.as_list()[0] : axis, rank),
+                       rank, slice(Config(), Config(), -1))};
+}
+
+Steps get_item_steps(const Settings& settings, std::span<const Shape>) {
+  return {{"", "GetItem",
+           Config().set("index",
+                        settings.find_or_positional({"slice_spec", "key"}))}};
+}
+
+/// The axis `from` at the place `to`, the others in their order.
+Steps moved_axis(int64_t from, int64_t to, int rank) {
+  Axes dims;
+  for (int axis = 1; axis < rank; ++axis) {
+    if (axis != from) dims.push_back(axis);
+  }
+  dims.insert(dims.begin() + to - 1, from);
+  return {permute("", dims)};
+}
+
+Steps move_axis_steps(const Settings& settings, std::span<const Shape> x) {
+  const Axes from = integers_of(settings.find({"source"}));
+  const Axes to = integers_of(settings.find({"destination"}));
+  if (from.size() != 1 || to.size() != 1) {
+    throw UnsupportedError("source, destination: expected one axis each");
+  }
+  const int rank = x[0].rank();
+  return moved_axis(axis_of(from[0], rank), axis_of(to[0], rank), rank);
+}
+
+Steps pad_steps(const Settings& settings, std::span<const Shape> shapes) {
+  const Shape& x = shapes[0];
+  const Config mode = settings.find({"mode"});
+  const Config value = settings.find({"constant_values"});
+  const Config widths = settings.find_or_positional({"pad_width", "paddings"});
+  const bool zeros =
+      value.is_null() || value == Config(0) || value == Config(0.0);
+  const bool constant = mode.is_null() || mode == Config("constant") ||
+                        mode == Config("CONSTANT");
+  const int rank = x.rank();
+  bool pixels = widths.is_list() && (rank == 3 || rank == 4) &&
+                std::ssize(widths.as_list()) == rank;
+  for (int axis = 0; pixels && axis < rank; axis += rank - 1) {
+    const Config& width = widths.as_list()[static_cast<size_t>(axis)];
+    pixels = std::ranges::all_of(integers_of(width),
+                                 [](int64_t each) { return each == 0; });
+  }
+  if (!zeros || !constant || !pixels) {
+    throw UnsupportedError(fmt::format(
+        "pad_width: expected zeros around the pixels of an image, or the steps "
+        "of a sequence, for {}",
+        x.to_string()));
+  }
+  const Config::List& all = widths.as_list();
+  const Config inner =
+      rank == 3 ? all[1] : Config(Config::List{all[1], all[2]});
+  return {{"", fmt::format("ZeroPadding{}D", rank - 2),
+           Config().set("padding", inner).set("data_format", "channels_last")}};
+}
+
+Steps reshape_steps(const Settings& settings, std::span<const Shape> shapes) {
+  const Shape& x = shapes[0];
+  const Axes sizes =
+      integers_of(settings.find_or_positional({"newshape", "shape"}));
+  // The batch is the one size that is not known, or it is not the batch.
+  const bool batch = !sizes.empty() && sizes[0] == -1;
+  const int64_t sample = x.slice(1, x.rank()).size();
+  int64_t product = 1;
+  for (size_t i = 1; batch && i < sizes.size(); ++i) {
+    if (__builtin_mul_overflow(product, sizes[i], &product)) product = 0;
+  }
+  if (!batch || product != sample) {
+    throw UnsupportedError(fmt::format(
+        "newshape: expected -1 for the batch and the sizes of a sample of {}",
+        x.to_string()));
+  }
+  return {reshape("", {sizes.begin() + 1, sizes.end()})};
+}
+
+Steps space_to_depth_steps(const Settings& settings, std::span<const Shape> x) {
+  return block_steps(settings, x[0], false);
+}
+
+Steps squeeze_steps(const Settings& settings, std::span<const Shape> x) {
+  const Config given = settings.find_or_positional({"axis"});
+  const int rank = x[0].rank();
+  Axes gone;
+  if (given.is_null()) {
+    for (int axis = 1; axis < rank; ++axis) {
+      if (x[0][axis] == 1) gone.push_back(axis);
+    }
+  } else {
+    for (const int64_t axis : integers_of(given)) {
+      gone.push_back(axis_of(axis, rank));
+    }
+  }
+  Axes sample;
+  for (int axis = 1; axis < rank; ++axis) {
+    const bool goes = std::ranges::find(gone, axis) != gone.end();
+    if (goes && x[0][axis] != 1) {
+      throw UnsupportedError(
+          fmt::format("axis: expected axes of one entry, got {} of {}", axis,
+                      x[0].to_string()));
+    }
+    if (!goes) sample.push_back(x[0][axis]);
+  }
+  if (sample.empty()) {
+    throw UnsupportedError("axis: expected to leave one besides the batch");
+  }
+  return {reshape("", sample)};
+}
+
+Steps stack_steps(const Settings& settings, std::span<const Shape> x) {
+  const int rank = x[0].rank() + 1;
+  const int64_t axis = axis_of(settings.find({"axis"}), rank);
+  Axes sample = sample_of(x[0]);
+  if (sample.empty()) throw UnsupportedError("expected more than a batch");
+  sample.insert(sample.begin(), std::ssize(x));
+  Steps steps{{"/concat", "Concatenate", Config().set("axis", 1)},
+              reshape("", sample)};
+  if (axis != 1) {
+    steps.push_back(moved_axis(1, axis, rank)[0]);
+    steps.back().suffix = "/permute";
+  }
+  return steps;
+}
+
+Steps swap_axes_steps(const Settings& settings, std::span<const Shape> x) {
+  const int rank = x[0].rank();
+  const int64_t a = axis_of(settings.find({"axis1"}), rank);
+  const int64_t b = axis_of(settings.find({"axis2"}), rank);
+  Axes dims;
+  for (int axis = 1; axis < rank; ++axis) {
+    dims.push_back(axis == a ? b : axis == b ? a : axis);
+  }
+  return {permute("", dims)};
+}
+
+Steps transpose_steps(const Settings& settings, std::span<const Shape> x) {
+  const Config given = settings.find_or_positional({"axes", "perm"});
+  const Axes axes = given.is_null() ? Axes{} : integers_of(given);
+  if (std::ssize(axes) != x[0].rank() || axes[0] != 0) {
+    throw UnsupportedError(fmt::format(
+        "axes: expected all of {}, that of the batch first", x[0].to_string()));
+  }
+  Axes dims;
+  for (size_t i = 1; i < axes.size(); ++i) {
+    dims.push_back(axis_of(axes[i], x[0].rank()));
+  }
+  return {permute("", dims)};
+}
+
+/// Where the parts of Split begin, and its end.
+Axes borders(const Config& given, int64_t size) {
+  Axes ends{0};
+  if (given.is_list()) {
+    for (const int64_t end : integers_of(given)) ends.push_back(end);
+    ends.push_back(size);
+    return ends;
+  }
+  const int64_t count = given.as_int();
+  if (count < 1 || size % count != 0) {
+    throw UnsupportedError(
+        fmt::format("expected parts of one size, got {} of {}", count, size));
+  }
+  for (int64_t i = 1; i <= count; ++i) ends.push_back(i * (size / count));
+  return ends;
+}
+
+/// What a Split is split by, or null.
+Config split_by(std::string_view name, const Settings& settings) {
+  if (name == "Split") return settings.find({"indices_or_sections"});
+  if (name == "split") {
+    return settings.find_or_positional({"num_or_size_splits"});
+  }
+  return {};
+}
+
+}  // namespace
+
+Step reshape(std::string suffix, const std::vector<int64_t>& sample) {
+  return {std::move(suffix), "Reshape",
+          Config().set("target_shape", list_of(sample))};
+}
+
+Step permute(std::string suffix, const std::vector<int64_t>& dims) {
+  return {std::move(suffix), "Permute", Config().set("dims", list_of(dims))};
+}
+
+Form find_axis_form(std::string_view name) {
+  static constexpr std::pair<std::string_view, Form> kForms[] = {
+      {"Concatenate", concatenate_steps},
+      {"ExpandDims", expand_dims_steps},
+      {"Flip", flip_steps},
+      {"GetItem", get_item_steps},
+      {"Moveaxis", move_axis_steps},
+      {"Pad", pad_steps},
+      {"Reshape", reshape_steps},
+      {"Squeeze", squeeze_steps},
+      {"Stack", stack_steps},
+      {"Swapaxes", swap_axes_steps},
+      {"Transpose", transpose_steps},
+      {"__operators__.getitem", get_item_steps},
+      {"concat", concatenate_steps},
+      {"expand_dims", expand_dims_steps},
+      {"nn.depth_to_space", depth_to_space_steps},
+      {"nn.space_to_depth", space_to_depth_steps},
+      {"pad", pad_steps},
+      {"reshape", reshape_steps},
+      {"reverse", flip_steps},
+      {"squeeze", squeeze_steps},
+      {"stack", stack_steps},
+      {"transpose", transpose_steps},
+  };
+  for (const auto& [own, form] : kForms) {
+    if (own == name) return form;
+  }
+  return nullptr;
+}
+
+bool has_parts(std::string_view name) {
+  return name == "Split" || name == "split";
+}
+
+int64_t outputs_of(std::string_view name, const Settings& settings) {
+  const Config by = split_by(name, settings);
+  if (by.is_list()) {
+    return std::ssize(by.as_list()) + (name == "Split" ? 1 : 0);
+  }
+  return by.is_number() ? by.as_int() : 1;
+}
+
+std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
+                            const Shape& x) {
+  const Config by = split_by(name, settings);
+  const int64_t axis = axis_of(settings.find({"axis"}), x.rank());
+  const int64_t size = x[static_cast<int>(axis)];
+  Axes ends = borders(by, size);
+  // Keras has the indices of a list, TensorFlow sizes.
+  if (name == "split" && by.is_list()) {
+    ends.pop_back();
+    for (size_t i = 1; i < ends.size(); ++i) {
+      ends[i] = std::clamp<int64_t>(ends[i], 0, size) + ends[i - 1];
+    }
+  }
+  if (ends.back() != size || !std::ranges::is_sorted(ends) ||
+      std::ranges::adjacent_find(ends) != ends.end()) {
+    throw UnsupportedError(
+        fmt::format("expected parts of axis {} of {} one behind another", axis,
+                    x.to_string()));
+  }
+  std::vector<Steps> parts;
+  for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    parts.push_back(
+        {part_of_axis(i == 0 ? "" : fmt::format("/{}", i), axis, x.rank(),
+                      slice(ends[i], ends[i + 1], Config()))});
+  }
+  return parts;
+}
+
+}  // namespace octet::io

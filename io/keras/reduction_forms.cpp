@@ -1,0 +1,141 @@
+// Means, maxima, minima and sums over axes of a sample: poolings over all
+// pixels, or over the rows of a matrix that holds those axes.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "keras/operation_forms.h"
+
+namespace octet::io {
+namespace {
+
+struct Reduction {
+  std::vector<int64_t> gone;  // axes, sorted
+  std::vector<int64_t> kept;
+  int64_t count = 1;  // values that become one
+  bool keepdims = false;
+};
+
+Reduction reduction_of(const Settings& settings, const Shape& x) {
+  if (!settings.find({"initial"}).is_null()) {
+    throw UnsupportedError("initial: expected none");
+  }
+  const int rank = x.rank();
+  Config axes = settings.find({"axis"});
+  if (axes.is_null()) axes = settings.positional();
+  Reduction r;
+  r.keepdims = settings.find({"keepdims", "keep_dims"}) == Config(true);
+  if (axes.is_null()) {
+    throw UnsupportedError(
+        fmt::format("axis: expected axes of a sample, got all of {}, with the "
+                    "batch",
+                    x.to_string()));
+  }
+  const Config::List all = axes.is_list() ? axes.as_list() : Config::List{axes};
+  for (const Config& axis : all) r.gone.push_back(axis_of(axis, rank));
+  std::ranges::sort(r.gone);
+  for (int axis = 1; axis < rank; ++axis) {
+    if (std::ranges::find(r.gone, axis) == r.gone.end()) {
+      r.kept.push_back(axis);
+    } else {
+      r.count *= x[axis];
+    }
+  }
+  const bool twice = std::ranges::adjacent_find(r.gone) != r.gone.end();
+  if (twice || r.gone.empty() || (r.kept.empty() && !r.keepdims)) {
+    throw UnsupportedError(
+        fmt::format("axis: expected some axes of {}, each once, that leave "
+                    "one besides the batch",
+                    x.to_string()));
+  }
+  return r;
+}
+
+// `kind` is "Average" or "Max".
+Steps pooling_steps(const Reduction& r, const Shape& x, const char* kind) {
+  const int rank = x.rank();
+  using Axes = std::vector<int64_t>;
+  const bool image = rank == 4;
+  const bool last = r.gone == (image ? Axes{1, 2} : Axes{1});
+  const bool first = r.gone == (image ? Axes{2, 3} : Axes{2});
+  if ((rank == 3 || image) && (last || first)) {
+    return {{"", fmt::format("Global{}Pooling{}D", kind, rank - 2),
+             Config()
+                 .set("data_format", last ? "channels_last" : "channels_first")
+                 .set("keepdims", r.keepdims)}};
+  }
+  Steps steps;
+  Axes order = r.gone;
+  order.insert(order.end(), r.kept.begin(), r.kept.end());
+  if (!std::ranges::is_sorted(order)) {
+    steps.push_back(permute("/permute", order));
+  }
+  Axes sample;
+  int64_t columns = 1;
+  for (const int64_t axis : r.kept) {
+    columns *= x[static_cast<int>(axis)];
+  }
+  for (int axis = 1; axis < rank; ++axis) {
+    const bool gone = std::ranges::find(r.gone, axis) != r.gone.end();
+    if (!gone || r.keepdims) sample.push_back(gone ? 1 : x[axis]);
+  }
+  steps.push_back(reshape("/rows", {r.count, columns}));
+  steps.push_back({"", fmt::format("Global{}Pooling1D", kind),
+                   Config().set("data_format", "channels_last")});
+  steps.push_back(reshape("/reshape", sample));
+  return steps;
+}
+
+Step scaling_step(std::string suffix, double scale) {
+  return {std::move(suffix), "Rescaling",
+          Config().set("scale", scale).set("offset", 0.0)};
+}
+
+Steps max_steps(const Settings& settings, std::span<const Shape> x) {
+  return pooling_steps(reduction_of(settings, x[0]), x[0], "Max");
+}
+
+Steps mean_steps(const Settings& settings, std::span<const Shape> x) {
+  return pooling_steps(reduction_of(settings, x[0]), x[0], "Average");
+}
+
+// The negative of the largest negative.
+Steps min_steps(const Settings& settings, std::span<const Shape> x) {
+  Steps steps = max_steps(settings, x);
+  steps.insert(steps.begin(), scaling_step("/negative", -1));
+  steps.push_back(scaling_step("/back", -1));
+  return steps;
+}
+
+// As many times the mean.
+Steps sum_steps(const Settings& settings, std::span<const Shape> x) {
+  const Reduction r = reduction_of(settings, x[0]);
+  Steps steps = pooling_steps(r, x[0], "Average");
+  steps.push_back(scaling_step("/count", static_cast<double>(r.count)));
+  return steps;
+}
+
+}  // namespace
+
+Form find_reduction(std::string_view name) {
+  static constexpr std::pair<std::string_view, Form> kReductions[] = {
+      {"Amax", max_steps},
+      {"Amin", min_steps},
+      {"Max", max_steps},
+      {"Mean", mean_steps},
+      {"Min", min_steps},
+      {"Sum", sum_steps},
+      {"math.reduce_max", max_steps},
+      {"math.reduce_mean", mean_steps},
+      {"math.reduce_min", min_steps},
+      {"math.reduce_sum", sum_steps},
+  };
+  for (const auto& [own, form] : kReductions) {
+    if (own == name) return form;
+  }
+  return nullptr;
+}
+
+}  // namespace octet::io
