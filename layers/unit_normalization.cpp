@@ -17,24 +17,32 @@ namespace octet {
 template <class Visitor>
 static void fields(Visitor& v, UnitNormalizationOptions& o) {
   v("axis", o.axis);
+  v("epsilon", o.epsilon);
 }
 
 namespace {
 
 class UnitNormalizationLayer final : public Layer {
  public:
-  // Source: keras/src/layers/normalization/unit_normalization.py.
-  static constexpr float kEpsilon = 1e-12f;
-
   explicit UnitNormalizationLayer(const UnitNormalizationOptions& options)
       : o_(options) {
     if (o_.axis.empty()) {
       throw ValueError("axis: expected at least one, got none");
     }
+    // Its square is a float, too.
+    if (!(o_.epsilon >= 1e-18f && o_.epsilon <= 1)) {
+      throw ValueError(fmt::format(
+          "epsilon: expected a number from 1e-18 to 1, got {}", o_.epsilon));
+    }
   }
 
   std::string class_name() const override { return "UnitNormalization"; }
-  Config config() const override { return write_fields(o_); }
+  // Keras has no such option: only where it is another one.
+  Config config() const override {
+    const Config all = write_fields(o_);
+    if (o_.epsilon != UnitNormalizationOptions().epsilon) return all;
+    return Config().set("axis", all.at("axis"));
+  }
   bool is_non_negative(bool inputs) const override { return inputs; }
 
   Shape output_shape(std::span<const Shape> inputs) const override {
@@ -44,7 +52,7 @@ class UnitNormalizationLayer final : public Layer {
   }
   Variable forward(const ForwardContext&,
                    std::span<const Variable> inputs) const override {
-    return unit_length(inputs[0], axes_of(inputs[0].shape()), kEpsilon);
+    return unit_length(inputs[0], axes_of(inputs[0].shape()), o_.epsilon);
   }
   OnnxValue emit(EmitContext& context,
                  std::span<const OnnxValue> inputs) const override {
@@ -52,7 +60,7 @@ class UnitNormalizationLayer final : public Layer {
     std::vector<int64_t> axes;
     for (const int axis : axes_of(y.shape)) axes.push_back(y.onnx_axis(axis));
     std::ranges::sort(axes);
-    y.name = emit_unit_length(context, y.name, axes, kEpsilon);
+    y.name = emit_unit_length(context, y.name, axes, o_.epsilon);
     return y;
   }
 

@@ -61,6 +61,19 @@ TEST(UnitNormalization, LeavesZerosAsTheyAre) {
   for (const float v : values(x.grad())) EXPECT_TRUE(std::isfinite(v)) << v;
 }
 
+TEST(UnitNormalization, DividesByTheLeastLengthThatItIsGiven) {
+  Model model = single(UnitNormalization({.epsilon = 1e-6f}), {2});
+  const Tensor x = Tensor::of<float>({2, 2}, {3, 4, 0, 1e-7f});
+  const std::vector<float> expected{0.6f, 0.8f, 0, 0.1f};
+  EXPECT_THAT(values(model.predict(x)),
+              ::testing::Pointwise(::testing::FloatEq(), expected));
+  const Model again = model_from_config(to_config(model));
+  EXPECT_EQ(values(again.predict(x)), values(model.predict(x)));
+  for (const float wrong : {0.0f, -1.0f, 1e-19f, 2.0f, NAN}) {
+    EXPECT_THROW((void)UnitNormalization({.epsilon = wrong}), ValueError);
+  }
+}
+
 TEST(UnitNormalization, RefusesAxesThatCannotBe) {
   EXPECT_THROW((void)UnitNormalization({.axis = {0}})(input({3})), ValueError);
   EXPECT_THROW((void)UnitNormalization({.axis = {-3}})(input({4, 3})),
