@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/error.h>
 
@@ -24,17 +25,17 @@ Config slice(const Config& start, const Config& stop, const Config& step) {
   return Config().set("start", start).set("stop", stop).set("step", step);
 }
 
-/// x[...] with that part of one axis.
-Step part_of_axis(std::string suffix, int64_t axis, int rank,
-                  const Config& of_axis) {
-  Config::List index(static_cast<size_t>(rank),
-                     slice(Config(), Config(), Config()));
-  index[static_cast<size_t>(axis)] = of_axis;
+Config::List whole(int rank) {
+  return Config::List(static_cast<size_t>(rank),
+                      slice(Config(), Config(), Config()));
+}
+
+Step part_by(std::string suffix, Config::List index) {
   return {std::move(suffix), "GetItem",
           Config().set("index", std::move(index))};
 }
 
-Steps concatenate_steps(const Settings& settings, std::span<const Shape>) {
+Steps concatenate_steps(const Settings& settings, const Operands&) {
   return {{"", "Concatenate",
            Config().set("axis", settings.find_or_positional({"axis"}))}};
 }
@@ -60,11 +61,11 @@ Steps block_steps(const Settings& settings, const Shape& x, bool to_space) {
           reshape("/reshape", put_together)};
 }
 
-Steps depth_to_space_steps(const Settings& settings, std::span<const Shape> x) {
+Steps depth_to_space_steps(const Settings& settings, const Operands& x) {
   return block_steps(settings, x[0], true);
 }
 
-Steps expand_dims_steps(const Settings& settings, std::span<const Shape> x) {
+Steps expand_dims_steps(const Settings& settings, const Operands& x) {
   const int64_t axis =
       axis_of(settings.find_or_positional({"axis"}), x[0].rank() + 1);
   Axes sample = sample_of(x[0]);
@@ -72,21 +73,26 @@ Steps expand_dims_steps(const Settings& settings, std::span<const Shape> x) {
   return {reshape("", sample)};
 }
 
-Steps flip_steps(const Settings& settings, std::span<const Shape> x) {
-  const Config axis = settings.find_or_positional({"axis"});
-  if (axis.is_list() && axis.as_list().size() != 1) {
-    throw UnsupportedError("axis: expected one");
-  }
+Steps flip_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank();
-  return {part_of_axis("",
-                       axis_of(axis.is_list() ? axis.as_list()[0] : axis, rank),
-                       rank, slice(Config(), Config(), -1))};
+  const Axes axes = integers_of(settings.find_or_positional({"axis"}));
+  if (axes.empty()) throw UnsupportedError("axis: expected some, got none");
+  Config::List index = whole(rank);
+  for (const int64_t axis : axes) {
+    index[static_cast<size_t>(axis_of(axis, rank))] =
+        slice(Config(), Config(), -1);
+  }
+  return {part_by("", std::move(index))};
 }
 
-Steps get_item_steps(const Settings& settings, std::span<const Shape>) {
-  return {{"", "GetItem",
-           Config().set("index",
-                        settings.find_or_positional({"slice_spec", "key"}))}};
+Steps get_item_steps(const Settings& settings, const Operands&) {
+  Config index = settings.find_or_positional({"slice_spec", "key"});
+  if (index.is_list() &&
+      std::ranges::any_of(index.as_list(), &Config::is_null)) {
+    throw UnsupportedError(
+        "index: expected no new axis, got None. Hint: expand_dims adds one");
+  }
+  return {{"", "GetItem", Config().set("index", std::move(index))}};
 }
 
 /// The axis `from` at the place `to`, the others in their order.
@@ -99,7 +105,7 @@ Steps moved_axis(int64_t from, int64_t to, int rank) {
   return {permute("", dims)};
 }
 
-Steps move_axis_steps(const Settings& settings, std::span<const Shape> x) {
+Steps move_axis_steps(const Settings& settings, const Operands& x) {
   const Axes from = integers_of(settings.find({"source"}));
   const Axes to = integers_of(settings.find({"destination"}));
   if (from.size() != 1 || to.size() != 1) {
@@ -109,7 +115,7 @@ Steps move_axis_steps(const Settings& settings, std::span<const Shape> x) {
   return moved_axis(axis_of(from[0], rank), axis_of(to[0], rank), rank);
 }
 
-Steps pad_steps(const Settings& settings, std::span<const Shape> shapes) {
+Steps pad_steps(const Settings& settings, const Operands& shapes) {
   const Shape& x = shapes[0];
   const Config mode = settings.find({"mode"});
   const Config value = settings.find({"constant_values"});
@@ -139,10 +145,15 @@ Steps pad_steps(const Settings& settings, std::span<const Shape> shapes) {
            Config().set("padding", inner).set("data_format", "channels_last")}};
 }
 
-Steps reshape_steps(const Settings& settings, std::span<const Shape> shapes) {
+Steps reshape_steps(const Settings& settings, const Operands& shapes) {
   const Shape& x = shapes[0];
-  const Axes sizes =
-      integers_of(settings.find_or_positional({"newshape", "shape"}));
+  const Config given = settings.find_or_positional({"newshape", "shape"});
+  Axes sizes;
+  if (given.is_list()) {
+    for (const Config& size : given.as_list()) {
+      sizes.push_back(size.is_null() ? -1 : size.as_int());
+    }
+  }
   // The batch is the one size that is not known, or it is not the batch.
   const bool batch = !sizes.empty() && sizes[0] == -1;
   const int64_t sample = x.slice(1, x.rank()).size();
@@ -158,14 +169,17 @@ Steps reshape_steps(const Settings& settings, std::span<const Shape> shapes) {
   return {reshape("", {sizes.begin() + 1, sizes.end()})};
 }
 
-Steps space_to_depth_steps(const Settings& settings, std::span<const Shape> x) {
+Steps space_to_depth_steps(const Settings& settings, const Operands& x) {
   return block_steps(settings, x[0], false);
 }
 
-Steps squeeze_steps(const Settings& settings, std::span<const Shape> x) {
+Steps squeeze_steps(const Settings& settings, const Operands& x) {
   const Config given = settings.find_or_positional({"axis"});
   const int rank = x[0].rank();
   Axes gone;
+  if (given.is_list() && given.as_list().empty()) {
+    throw UnsupportedError("axis: expected some or None, got an empty list");
+  }
   if (given.is_null()) {
     for (int axis = 1; axis < rank; ++axis) {
       if (x[0][axis] == 1) gone.push_back(axis);
@@ -191,7 +205,7 @@ Steps squeeze_steps(const Settings& settings, std::span<const Shape> x) {
   return {reshape("", sample)};
 }
 
-Steps stack_steps(const Settings& settings, std::span<const Shape> x) {
+Steps stack_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank() + 1;
   const int64_t axis = axis_of(settings.find({"axis"}), rank);
   Axes sample = sample_of(x[0]);
@@ -206,7 +220,7 @@ Steps stack_steps(const Settings& settings, std::span<const Shape> x) {
   return steps;
 }
 
-Steps swap_axes_steps(const Settings& settings, std::span<const Shape> x) {
+Steps swap_axes_steps(const Settings& settings, const Operands& x) {
   const int rank = x[0].rank();
   const int64_t a = axis_of(settings.find({"axis1"}), rank);
   const int64_t b = axis_of(settings.find({"axis2"}), rank);
@@ -217,7 +231,7 @@ Steps swap_axes_steps(const Settings& settings, std::span<const Shape> x) {
   return {permute("", dims)};
 }
 
-Steps transpose_steps(const Settings& settings, std::span<const Shape> x) {
+Steps transpose_steps(const Settings& settings, const Operands& x) {
   const Config given = settings.find_or_positional({"axes", "perm"});
   const Axes axes = given.is_null() ? Axes{} : integers_of(given);
   if (std::ssize(axes) != x[0].rank() || axes[0] != 0) {
@@ -326,15 +340,17 @@ std::vector<Steps> parts_of(std::string_view name, const Settings& settings,
   }
   if (ends.back() != size || !std::ranges::is_sorted(ends) ||
       std::ranges::adjacent_find(ends) != ends.end()) {
-    throw UnsupportedError(
-        fmt::format("expected parts of axis {} of {} one behind another", axis,
-                    x.to_string()));
+    throw UnsupportedError(fmt::format(
+        "expected parts of axis {} of {} one behind another, got some that end "
+        "at [{}]",
+        axis, x.to_string(), fmt::join(ends.begin() + 1, ends.end(), ",")));
   }
   std::vector<Steps> parts;
   for (size_t i = 0; i + 1 < ends.size(); ++i) {
+    Config::List index = whole(x.rank());
+    index[static_cast<size_t>(axis)] = slice(ends[i], ends[i + 1], Config());
     parts.push_back(
-        {part_of_axis(i == 0 ? "" : fmt::format("/{}", i), axis, x.rank(),
-                      slice(ends[i], ends[i + 1], Config()))});
+        {part_by(i == 0 ? "" : fmt::format("/{}", i), std::move(index))});
   }
   return parts;
 }

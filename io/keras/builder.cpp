@@ -300,6 +300,23 @@ Value input_value(const KerasLayer& layer, size_t number,
 
 }  // namespace
 
+DataFormats data_formats(const KerasGraph& graph) {
+  DataFormats all;
+  for (const KerasLayer& layer : graph.layers) {
+    if (layer.graph != nullptr) {
+      const DataFormats inner = data_formats(*layer.graph);
+      all.first |= inner.first;
+      all.last |= inner.last;
+      continue;
+    }
+    const Config* format = layer.config.find("data_format");
+    if (format == nullptr || layer.operation) continue;
+    all.first |= *format == Config("channels_first");
+    all.last |= *format == Config("channels_last");
+  }
+  return all;
+}
+
 BuiltModel build_model(const KerasGraph& graph, BuildState& state) {
   if (state.options.input_shapes.size() > graph.inputs.size()) {
     throw ValueError(fmt::format(

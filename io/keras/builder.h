@@ -21,6 +21,7 @@ struct BuildState {
   const KerasOptions& options;
   /// Inside a model that is called with training=False.
   bool statistics_frozen = false;
+  DataFormats formats = {};
 };
 
 struct BuiltArgument {
@@ -61,6 +62,8 @@ struct BuiltModel {
   Model model;
   std::vector<TargetLayer> targets;
 };
+
+DataFormats data_formats(const KerasGraph& graph);
 
 BuiltModel build_model(const KerasGraph& graph, BuildState& state);
 

@@ -260,7 +260,8 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
         "layers: expected the weights of quantize wrappers by name, as in an "
         ".h5 file, got a .weights.h5 or .keras, which numbers them");
   }
-  BuildState state{.dialect = dialect, .options = options};
+  BuildState state{
+      .dialect = dialect, .options = options, .formats = data_formats(graph)};
   const double most = std::min(static_cast<double>(options.limits.memory_limit),
                                kMostBytesPerByte * source.weight_bytes);
   BuiltModel built = [&] {

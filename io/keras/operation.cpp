@@ -24,7 +24,6 @@ struct Named {
 constexpr Named kJoins[] = {
     {"Add", "Add"},
     {"Divide", "Divide"},
-    {"Matmul", "Matmul"},
     {"Maximum", "Maximum"},
     {"Minimum", "Minimum"},
     {"Multiply", "Multiply"},
@@ -158,11 +157,14 @@ Config mapped(const Config& numbers, double (*f)(double)) {
   return list;
 }
 
+// Lists are for the last axis in Keras' order.
 Steps affine(Config scale, Config offset) {
-  return {{"", "Rescaling",
-           Config()
-               .set("scale", std::move(scale))
-               .set("offset", std::move(offset))}};
+  Step step{
+      "", "Rescaling",
+      Config().set("scale", std::move(scale)).set("offset", std::move(offset))};
+  step.in_keras_order =
+      step.config.at("scale").is_list() || step.config.at("offset").is_list();
+  return {std::move(step)};
 }
 
 /// x op k, or k op x; empty where no layer is like it.
@@ -201,11 +203,13 @@ class OperationBuilder final : public LayerBuilder {
         state_(state),
         function_(function_of(layer)) {}
 
-  // Constants differ from call to call, so each is a layer of its own.
+  // Constants differ from call to call, so each is a layer of its own. A model
+  // in another one counts its calls from 0 in each call of itself.
   std::vector<Value> call(const std::vector<BuiltArgument>& arguments,
-                          size_t index) override {
+                          size_t) override {
     const std::string name =
-        index == 0 ? name_ : fmt::format("{}_{}", name_, index);
+        calls_ == 0 ? name_ : fmt::format("{}_{}", name_, calls_);
+    ++calls_;
     if (is_simple(function_)) {
       const std::vector<BuiltArgument> operands = operands_of(arguments);
       return chain_builder(layer_, name, steps_of(operands), state_)
@@ -215,27 +219,27 @@ class OperationBuilder final : public LayerBuilder {
     if (tensors.empty()) {
       throw FormatError("inbound_nodes: expected a tensor, got none");
     }
-    std::vector<Shape> shapes;
+    Operands x{.shapes = {},
+               .channels_first = tensors[0].value->order.channels_first,
+               .formats = state_.formats};
     for (const BuiltArgument& tensor : tensors) {
-      shapes.push_back(keras_shape(*tensor.value));
+      x.shapes.push_back(keras_shape(*tensor.value));
     }
-    Settings settings = settings_of(
+    const Settings settings = settings_of(
         layer_, arguments,
         +[](const BuiltArgument& a) { return a.value.has_value(); });
-    // Keras' own default, which files do not say, is that of what comes in.
-    const Config* format = layer_.config.find("data_format");
-    if (format != nullptr && format->is_null() &&
-        tensors[0].value->order.channels_first) {
-      settings.add("data_format", "channels_first");
-    }
     const Form form = find_form(function_);
     const std::vector<Steps> outputs =
-        form != nullptr ? std::vector<Steps>{form(settings, shapes)}
-                        : parts_of(function_, settings, shapes[0]);
+        form != nullptr ? std::vector<Steps>{form(settings, x)}
+                        : parts_of(function_, settings, x[0]);
     if (const auto unread = settings.unread()) {
       throw UnsupportedError(
-          fmt::format("inbound_nodes: expected no argument '{}' of {}", *unread,
-                      function_));
+          unread->empty()
+              ? fmt::format("inbound_nodes: expected tensors alone, got a "
+                            "constant among them, of {}",
+                            function_)
+              : fmt::format("inbound_nodes: expected no argument '{}' of {}",
+                            *unread, function_));
     }
     std::vector<Value> values;
     for (const Steps& steps : outputs) {
@@ -312,6 +316,7 @@ class OperationBuilder final : public LayerBuilder {
   std::string name_;
   BuildState& state_;
   std::string function_;
+  int64_t calls_ = 0;
 };
 
 }  // namespace
@@ -324,7 +329,10 @@ bool is_known_operation(const KerasLayer& layer) {
 
 int64_t outputs_of(const KerasLayer& layer) {
   const std::string function = function_of(layer);
+  // It is refused by its name.
+  if (layer.operation && !is_known_operation(layer)) return INT64_MAX;
   if (!layer.operation || !has_parts(function) || layer.calls.empty()) return 1;
+  // All calls have as many: a function with other settings is another layer.
   return outputs_of(function,
                     settings_of(
                         layer, layer.calls[0], +[](const KerasArgument& a) {

@@ -1,6 +1,7 @@
 #include "keras/operation_forms.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -9,9 +10,18 @@
 namespace octet::io {
 namespace {
 
-void expect_last_axis(const Settings& settings, const Shape& x) {
+// Keras 3 then takes all values, of all samples; tf the last axis.
+Config softmax_axis(const Settings& settings) {
   const Config axis = settings.find({"axis"});
-  if (!axis.is_null() && axis_of(axis, x.rank()) != x.rank() - 1) {
+  if (settings.is_none("axis") || (!axis.is_null() && !axis.is_number())) {
+    throw UnsupportedError("axis: expected one of a sample");
+  }
+  return axis.is_null() ? Config(-1) : axis;
+}
+
+void expect_last_axis(const Settings& settings, const Shape& x) {
+  const Config axis = softmax_axis(settings);
+  if (axis_of(axis, x.rank()) != x.rank() - 1) {
     throw UnsupportedError(
         fmt::format("axis: expected the last one of {}", x.to_string()));
   }
@@ -23,16 +33,18 @@ void expect_false(const Settings& settings, const char* name) {
   throw UnsupportedError(fmt::format("{}: expected false", name));
 }
 
-Steps cast_steps(const Settings& settings, std::span<const Shape>) {
+Steps cast_steps(const Settings& settings, const Operands&) {
   const Config type = settings.find_or_positional({"dtype"});
   if (type != Config("float32")) {
     throw UnsupportedError(
-        "dtype: expected float32, which all values of a model are");
+        fmt::format("dtype: expected float32, which all values of a model are, "
+                    "got {}",
+                    type.is_string() ? type.as_string() : "another"));
   }
   return {};
 }
 
-Steps clip_steps(const Settings& settings, std::span<const Shape>) {
+Steps clip_steps(const Settings& settings, const Operands&) {
   const Config low = settings.find({"x_min", "clip_value_min"});
   const Config high = settings.find({"x_max", "clip_value_max"});
   if (!low.is_number() || !high.is_number()) {
@@ -41,58 +53,94 @@ Steps clip_steps(const Settings& settings, std::span<const Shape>) {
   return {{"", "ClipByValue", Config().set("min", low).set("max", high)}};
 }
 
-Steps elu_steps(const Settings& settings, std::span<const Shape>) {
+Steps elu_steps(const Settings& settings, const Operands&) {
   const Config alpha = settings.find({"alpha"});
   return {{"", "ELU",
            Config().set("alpha", alpha.is_null() ? Config(1.0) : alpha)}};
 }
 
-Steps gelu_steps(const Settings& settings, std::span<const Shape>) {
+Steps gelu_steps(const Settings& settings, const Operands&) {
   const bool tanh = settings.find({"approximate"}) == Config(true);
   return {{"", "Activation",
            Config().set("activation", tanh ? "gelu_tanh" : "gelu")}};
 }
 
-Steps leaky_relu_steps(const Settings& settings, std::span<const Shape>) {
+Steps leaky_relu_steps(const Settings& settings, const Operands&) {
   const Config slope = settings.find({"negative_slope", "alpha"});
   return {
       {"", "LeakyReLU",
        Config().set("negative_slope", slope.is_null() ? Config(0.2) : slope)}};
 }
 
-Steps log_softmax_steps(const Settings& settings, std::span<const Shape> x) {
+Steps log_softmax_steps(const Settings& settings, const Operands& x) {
   expect_last_axis(settings, x[0]);
   return {{"", "Activation", Config().set("activation", "log_softmax")}};
 }
 
-Steps add_steps(const Settings&, std::span<const Shape>) {
+Steps add_steps(const Settings&, const Operands&) {
   return {{"", "Add", Config::Object()}};
 }
 
-Steps matmul_steps(const Settings& settings, std::span<const Shape> x) {
+Steps matmul_steps(const Settings& settings, const Operands& x) {
   if (x.size() != 2 || x[0].rank() != x[1].rank()) {
-    throw UnsupportedError("expected two tensors of one rank");
+    throw UnsupportedError(fmt::format(
+        "inbound_nodes: expected two tensors of one rank, got {}",
+        x.size() == 2 ? x[0].to_string() + " and " + x[1].to_string()
+                      : "another number"));
   }
   const bool a = settings.find({"transpose_a"}) == Config(true);
   const bool b = settings.find({"transpose_b"}) == Config(true);
   return {{"", "Matmul", Config().set("transpose_a", a).set("transpose_b", b)}};
 }
 
-Steps negative_steps(const Settings&, std::span<const Shape>) {
+Steps negative_steps(const Settings&, const Operands&) {
   return {{"", "Rescaling", Config().set("scale", -1.0).set("offset", 0.0)}};
 }
 
-Steps normalize_steps(const Settings& settings, std::span<const Shape>) {
+// The least length: tf takes its square, Keras 3 1e-7. Sources:
+// tensorflow/python/ops/nn_impl.py, l2_normalize(); keras/src/ops/nn.py.
+Steps normalized_steps(const Settings& settings, double epsilon) {
+  Config axis = settings.find_or_positional({"axis"});
+  if (axis.is_null()) throw UnsupportedError("axis: expected one");
+  return {{"", "UnitNormalization",
+           Config().set("axis", std::move(axis)).set("epsilon", epsilon)}};
+}
+
+double epsilon_of(const Settings& settings, double otherwise) {
+  const Config epsilon = settings.find({"epsilon"});
+  return epsilon.is_null() ? otherwise : epsilon.as_number();
+}
+
+Steps normalize_steps(const Settings& settings, const Operands&) {
   const Config order = settings.find({"order"});
   if (!order.is_null() && order != Config(2)) {
     throw UnsupportedError("order: expected 2, that of the Euclidean length");
   }
-  Config axis = settings.find_or_positional({"axis"});
-  if (axis.is_null()) throw UnsupportedError("axis: expected one");
-  return {{"", "UnitNormalization", Config().set("axis", std::move(axis))}};
+  return normalized_steps(settings, epsilon_of(settings, 1e-7));
 }
 
-Steps resize_steps(const Settings& settings, std::span<const Shape> x) {
+Steps l2_normalize_steps(const Settings& settings, const Operands&) {
+  return normalized_steps(settings, std::sqrt(epsilon_of(settings, 1e-12)));
+}
+
+// tf.image has the channels last, ops.image where Keras' settings had them.
+Config usual_format(const DataFormats& formats, const Settings& settings) {
+  if (!settings.is_none("data_format")) return "channels_last";
+  if (formats.first && formats.last) {
+    throw UnsupportedError(
+        "data_format: expected channels_last or channels_first, got none in a "
+        "model that has both");
+  }
+  if (!formats.first && !formats.last) {
+    warn(
+        "image.resize: the file does not say where channels are; taken for "
+        "channels_last, as Keras does unless image_data_format() is "
+        "channels_first");
+  }
+  return formats.first ? "channels_first" : "channels_last";
+}
+
+Steps resize_steps(const Settings& settings, const Operands& x) {
   for (const char* name : {"antialias", "crop_to_aspect_ratio",
                            "pad_to_aspect_ratio", "preserve_aspect_ratio"}) {
     expect_false(settings, name);
@@ -110,14 +158,14 @@ Steps resize_steps(const Settings& settings, std::span<const Shape> x) {
                       .set("height", size[0])
                       .set("width", size[1])
                       .set("interpolation", std::move(method));
-  const Config format = settings.find({"data_format"});
-  config.set("data_format",
-             format.is_null() ? Config("channels_last") : format);
+  Config format = settings.find({"data_format"});
+  if (format.is_null()) format = usual_format(x.formats, settings);
+  config.set("data_format", std::move(format));
   return {{"", "Resizing", std::move(config)}};
 }
 
 // Ties go to even numbers in both.
-Steps round_steps(const Settings& settings, std::span<const Shape>) {
+Steps round_steps(const Settings& settings, const Operands&) {
   const Config decimals = settings.find({"decimals"});
   if (!decimals.is_null() && decimals != Config(0)) {
     throw UnsupportedError("decimals: expected 0");
@@ -125,15 +173,13 @@ Steps round_steps(const Settings& settings, std::span<const Shape>) {
   return {{"", "Unary", Config().set("operation", "round")}};
 }
 
-Steps rsqrt_steps(const Settings&, std::span<const Shape>) {
+Steps rsqrt_steps(const Settings&, const Operands&) {
   return {{"/sqrt", "Unary", Config().set("operation", "sqrt")},
           {"", "Unary", Config().set("operation", "reciprocal")}};
 }
 
-Steps softmax_steps(const Settings& settings, std::span<const Shape>) {
-  const Config axis = settings.find({"axis"});
-  return {{"", "Softmax",
-           Config().set("axis", axis.is_null() ? Config(-1) : axis)}};
+Steps softmax_steps(const Settings& settings, const Operands&) {
+  return {{"", "Softmax", Config().set("axis", softmax_axis(settings))}};
 }
 
 }  // namespace
@@ -164,13 +210,20 @@ Config Settings::find_or_positional(
   return value.is_null() ? positional() : value;
 }
 
+bool Settings::is_none(std::string_view name) const {
+  const Config* value = config_.find(name);
+  return value != nullptr && value->is_null();
+}
+
 std::optional<std::string> Settings::unread() const {
   const auto is_left = [&](const std::string& name, const Config& value) {
     return name != "name" && !value.is_null() && value != Config(false) &&
            !read_.contains(name);
   };
+  bool positional = false;
   for (const auto& [name, value] : called_) {
-    if (is_left(name, value)) return name;
+    if (is_left(name, value) || (name.empty() && positional)) return name;
+    positional = positional || name.empty();
   }
   // What every layer has, and what padding is filled with, which is refused.
   constexpr std::string_view kUsual[] = {"dtype", "fill_mode", "fill_value",
@@ -200,9 +253,7 @@ std::vector<int64_t> integers_of(const Config& value) {
   if (value.is_null()) return {};
   if (!value.is_list()) return {value.as_int()};
   std::vector<int64_t> result;
-  for (const Config& entry : value.as_list()) {
-    result.push_back(entry.is_null() ? -1 : entry.as_int());
-  }
+  for (const Config& entry : value.as_list()) result.push_back(entry.as_int());
   return result;
 }
 
@@ -214,6 +265,7 @@ Form find_form(std::string_view name) {
       {"Gelu", gelu_steps},
       {"LeakyRelu", leaky_relu_steps},
       {"LogSoftmax", log_softmax_steps},
+      {"Matmul", matmul_steps},
       {"Negative", negative_steps},
       {"Normalize", normalize_steps},
       {"Resize", resize_steps},
@@ -225,7 +277,7 @@ Form find_form(std::string_view name) {
       {"image.resize", resize_steps},
       {"linalg.matmul", matmul_steps},
       {"math.add_n", add_steps},
-      {"math.l2_normalize", normalize_steps},
+      {"math.l2_normalize", l2_normalize_steps},
       {"math.negative", negative_steps},
       {"math.round", round_steps},
       {"math.rsqrt", rsqrt_steps},

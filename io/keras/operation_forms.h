@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +32,8 @@ class Settings {
   /// One of the names, or the first without one.
   Config find_or_positional(
       std::initializer_list<std::string_view> names) const;
+  /// Whether it is said to be None.
+  bool is_none(std::string_view name) const;
   /// The name of one that says something and was not looked for, or nothing.
   std::optional<std::string> unread() const;
 
@@ -44,10 +45,21 @@ class Settings {
 
 using Steps = std::vector<Step>;
 
-/// What makes layers of an operation that has settings. `x` are the shapes of
-/// its tensors in Keras' order, with the batch.
+/// The tensors of an operation.
+struct Operands {
+  std::vector<Shape> shapes;  ///< in Keras' order, with the batch
+  /// Whether the first one is of images or sequences that Keras has with their
+  /// channels first and Octet with them last.
+  bool channels_first = false;
+  DataFormats formats = {};  ///< of the model
+
+  const Shape& operator[](size_t i) const { return shapes[i]; }
+  size_t size() const { return shapes.size(); }
+};
+
+/// What makes layers of an operation that has settings.
 /// Throws: UnsupportedError saying what of it is no layer.
-using Form = Steps (*)(const Settings& settings, std::span<const Shape> x);
+using Form = Steps (*)(const Settings& settings, const Operands& x);
 /// Of an operation by its class in Keras 3 or its module in tf, or null.
 Form find_form(std::string_view name);
 /// The same of keras/axis_forms.cpp and keras/reduction_forms.cpp alone.
@@ -57,7 +69,7 @@ Form find_reduction(std::string_view name);
 /// An axis of a sample from the front. Throws: UnsupportedError for the batch
 /// or one that does not exist.
 int64_t axis_of(const Config& axis, int rank);
-/// One integer, or some.
+/// One integer, or some; none of null.
 std::vector<int64_t> integers_of(const Config& value);
 Step reshape(std::string suffix, const std::vector<int64_t>& sample);
 /// Axes of a sample from 1 on.

@@ -191,6 +191,7 @@ Order order_for(const Step& step, std::span<const Value> inputs) {
   const Value& x = inputs[0];
   const int rank = x.tensor.shape().rank();
   const bool image = has_pixels(rank);
+  if (step.in_keras_order) return kPlain;
   switch (layout_of(step)) {
     case KerasLayout::keras:
       return kPlain;

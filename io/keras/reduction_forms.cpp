@@ -23,8 +23,7 @@ Reduction reduction_of(const Settings& settings, const Shape& x) {
     throw UnsupportedError("initial: expected none");
   }
   const int rank = x.rank();
-  Config axes = settings.find({"axis"});
-  if (axes.is_null()) axes = settings.positional();
+  const Config axes = settings.find_or_positional({"axis"});
   Reduction r;
   r.keepdims = settings.find({"keepdims", "keep_dims"}) == Config(true);
   if (axes.is_null()) {
@@ -54,12 +53,15 @@ Reduction reduction_of(const Settings& settings, const Shape& x) {
 }
 
 // `kind` is "Average" or "Max".
-Steps pooling_steps(const Reduction& r, const Shape& x, const char* kind) {
+Steps pooling_steps(const Reduction& r, const Operands& operands,
+                    const char* kind) {
+  const Shape& x = operands[0];
   const int rank = x.rank();
   using Axes = std::vector<int64_t>;
   const bool image = rank == 4;
   const bool last = r.gone == (image ? Axes{1, 2} : Axes{1});
-  const bool first = r.gone == (image ? Axes{2, 3} : Axes{2});
+  const bool first =
+      operands.channels_first && r.gone == (image ? Axes{2, 3} : Axes{2});
   if ((rank == 3 || image) && (last || first)) {
     return {{"", fmt::format("Global{}Pooling{}D", kind, rank - 2),
              Config()
@@ -93,16 +95,16 @@ Step scaling_step(std::string suffix, double scale) {
           Config().set("scale", scale).set("offset", 0.0)};
 }
 
-Steps max_steps(const Settings& settings, std::span<const Shape> x) {
-  return pooling_steps(reduction_of(settings, x[0]), x[0], "Max");
+Steps max_steps(const Settings& settings, const Operands& x) {
+  return pooling_steps(reduction_of(settings, x[0]), x, "Max");
 }
 
-Steps mean_steps(const Settings& settings, std::span<const Shape> x) {
-  return pooling_steps(reduction_of(settings, x[0]), x[0], "Average");
+Steps mean_steps(const Settings& settings, const Operands& x) {
+  return pooling_steps(reduction_of(settings, x[0]), x, "Average");
 }
 
 // The negative of the largest negative.
-Steps min_steps(const Settings& settings, std::span<const Shape> x) {
+Steps min_steps(const Settings& settings, const Operands& x) {
   Steps steps = max_steps(settings, x);
   steps.insert(steps.begin(), scaling_step("/negative", -1));
   steps.push_back(scaling_step("/back", -1));
@@ -110,9 +112,9 @@ Steps min_steps(const Settings& settings, std::span<const Shape> x) {
 }
 
 // As many times the mean.
-Steps sum_steps(const Settings& settings, std::span<const Shape> x) {
+Steps sum_steps(const Settings& settings, const Operands& x) {
   const Reduction r = reduction_of(settings, x[0]);
-  Steps steps = pooling_steps(r, x[0], "Average");
+  Steps steps = pooling_steps(r, x, "Average");
   steps.push_back(scaling_step("/count", static_cast<double>(r.count)));
   return steps;
 }

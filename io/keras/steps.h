@@ -19,7 +19,8 @@ struct Step {
   std::string class_name;  ///< in the registry, or of the user
   Config config;
   const KerasLayerFactory* factory = nullptr;  ///< the user's, if there is one
-  std::string own_name = {};  ///< of a layer that another has as activation
+  std::string own_name = {};    ///< of a layer that another has as activation
+  bool in_keras_order = false;  ///< whatever other order it could work in
 };
 
 /// The factory of the user for a class under any of its names, or null.
@@ -48,6 +49,13 @@ ActivationForm activation_of(const Config& value, const KerasDialect& dialect,
 /// The configuration of a layer of Octet's own classes in the words of
 /// Keras 3, with what Octet cannot read left out. Activations stay.
 Config modern_config(const KerasLayer& layer);
+
+/// What layers of a model, and of those in it, say where their channels are.
+/// Keras' own default, which is that of a program's settings, is not in a file.
+struct DataFormats {
+  bool first = false;
+  bool last = false;
+};
 
 /// Whether the layer's images have their channels first.
 /// Throws: FormatError for another data_format than the two.

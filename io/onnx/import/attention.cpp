@@ -188,8 +188,7 @@ void convert_attention(Conversion& c) {
       "expected opset 23, queries, keys and values [n,heads,t,d] or, with "
       "q_num_heads, [n,t,features], for each head of keys as many of queries, "
       "one output, and neither keys of the past nor a soft cap; a mask of bool "
-      "or "
-      "float32, not beside is_causal, that leaves each query a key");
+      "or float32, not beside is_causal, that leaves each query a key");
 }
 
 bool convert_attention_weights(Conversion& c) {

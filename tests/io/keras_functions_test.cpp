@@ -1,0 +1,154 @@
+// Functions of tf and keras.ops that a model's file calls in place of layers.
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/error.h>
+
+#include "keras_forms.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Of 0, 1, 2, ... [1,2,3]; all the values of the outputs.
+std::vector<float> values_of_function(const std::string& function,
+                                      const std::string& arguments,
+                                      int outputs = 1) {
+  std::string ends;
+  for (int i = 0; i < outputs; ++i) {
+    ends += fmt::format(R"({}["op",0,{}])", i == 0 ? "" : ",", i);
+  }
+  const Model model = keras_model(
+      keras_functional({keras_input("i", "[null,2,3]"),
+                        keras_layer("TFOpLambda", "op",
+                                    fmt::format(R"("function":"{}")", function),
+                                    R"([["i",0,0,)" + arguments + "]]")},
+                       R"([["i",0,0]])", "[" + ends + "]"));
+  std::vector<float> all;
+  for (const Tensor& y :
+       model.predict(std::vector<Tensor>{counting({1, 2, 3})})) {
+    const auto numbers = values(y);
+    all.insert(all.end(), numbers.begin(), numbers.end());
+  }
+  return all;
+}
+
+TEST(KerasFunctions, FunctionsOfAxesBecomeLayers) {
+  const auto call = [](const std::string& function,
+                       const std::string& arguments, int outputs = 1) {
+    return values_of_function(function, arguments, outputs);
+  };
+  using V = std::vector<float>;
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":-1})"), (V{3, 12}));
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":[1],"keepdims":true})"),
+            (V{3, 5, 7}));
+  EXPECT_EQ(call("math.reduce_mean", R"({"axis":2})"), (V{1, 4}));
+  EXPECT_EQ(call("math.reduce_max", R"({"axis":-1,"keepdims":true})"),
+            (V{2, 5}));
+  EXPECT_EQ(call("math.reduce_min", R"({"axis":1})"), (V{0, 1, 2}));
+  EXPECT_EQ(call("math.reduce_sum", R"({"axis":[1,2],"keepdims":true})"),
+            (V{15}));
+  EXPECT_EQ(call("compat.v1.transpose", R"({"perm":[0,2,1]})"),
+            (V{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(call("reverse", R"({"axis":[-1]})"), (V{2, 1, 0, 5, 4, 3}));
+  EXPECT_EQ(call("split", R"({"num_or_size_splits":3,"axis":-1})", 3),
+            (V{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(call("split", R"({"num_or_size_splits":[1,2],"axis":2})", 2),
+            (V{0, 3, 1, 2, 4, 5}));
+  const auto refused = [](const std::string& function,
+                          const std::string& arguments, int outputs = 1) {
+    return error_of<Error>(
+        [&] { (void)values_of_function(function, arguments, outputs); });
+  };
+  for (const char* axes :
+       {"{}", R"({"axis":0})", R"({"axis":3})", R"({"axis":[1,-2]})",
+        R"({"axis":[1,2]})", R"({"axis":[]})", R"({"axis":"x"})"}) {
+    EXPECT_THAT(refused("math.reduce_sum", axes), HasSubstr("axis: expected"))
+        << axes;
+  }
+  EXPECT_THAT(refused("compat.v1.transpose", R"({"perm":[1,0,2]})"),
+              HasSubstr("that of the batch first"));
+  EXPECT_THAT(
+      refused("compat.v1.transpose", R"({"perm":[0,2,1],"conjugate":true})"),
+      HasSubstr("no argument 'conjugate'"));
+  EXPECT_THAT(refused("nn.softmax", R"({"axis":-1,"beta":2})"),
+              HasSubstr("no argument 'beta'"));
+  EXPECT_THAT(refused("nn.gelu", R"({"approximate":true,"scale":2})"),
+              HasSubstr("no argument 'scale'"));
+  EXPECT_THAT(refused("compat.v1.squeeze", R"({"axis":[]})"),
+              HasSubstr("an empty list"));
+  EXPECT_THAT(refused("nn.softmax", R"({"axis":[1,2]})"),
+              HasSubstr("axis: expected one of a sample"));
+  EXPECT_THAT(refused("cast", R"({"dtype":"int32"})"), HasSubstr("float32"));
+  EXPECT_THAT(refused("math.round", R"({"decimals":1})"),
+              HasSubstr("decimals"));
+  EXPECT_THAT(refused("compat.v1.squeeze", R"({"axis":[1]})"),
+              HasSubstr("of one entry"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":0})", 2),
+              HasSubstr("axis: expected one of a sample"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":2,"axis":2})", 2),
+              HasSubstr("parts of one size"));
+  EXPECT_THAT(refused("split", R"({"num_or_size_splits":3,"axis":2})", 4),
+              HasSubstr("one of the 3 outputs"));
+  for (const char* sizes : {"[1,1]", "[3,0]", "[4,-1]", "[-9,12]",
+                            "[9223372036854775807,9223372036854775807]"}) {
+    EXPECT_THAT(
+        refused("split",
+                fmt::format(R"({{"num_or_size_splits":{},"axis":2}})", sizes),
+                2),
+        HasSubstr("one behind another"))
+        << sizes;
+  }
+  EXPECT_THAT(refused("nn.depth_to_space", R"({"block_size":2})"),
+              HasSubstr("block_size: expected"));
+}
+
+TEST(KerasFunctions, FunctionsKeepTheOrderOfAModel) {
+  // A sum over the last two axes of an image with its channels last.
+  const Model model = keras_model(keras_functional(
+      {keras_input("i", "[null,2,3,4]"),
+       keras_layer("TFOpLambda", "op", R"("function":"math.reduce_sum")",
+                   R"([["i",0,0,{"axis":[2,3],"keepdims":true}]])")},
+      R"([["i",0,0]])", R"([["op",0,0]])"));
+  const Tensor y = model.predict(counting({1, 2, 3, 4}));
+  EXPECT_EQ(y.shape(), (Shape{1, 2, 1, 1}));
+  EXPECT_EQ(values(y), (std::vector<float>{66, 210}));
+}
+
+TEST(KerasFunctions, LengthsHaveTheLeastOfTheirFunction) {
+  const auto normalized = [](const std::string& function, float x) {
+    const Model model = keras_model(keras_functional(
+        {keras_input("i", "[null,2]"),
+         keras_layer("TFOpLambda", "op",
+                     fmt::format(R"("function":"{}")", function),
+                     R"([["i",0,0,{"axis":-1}]])")},
+        R"([["i",0,0]])", R"([["op",0,0]])"));
+    return values(model.predict(Tensor::of<float>({1, 2}, {x, 0})))[0];
+  };
+  EXPECT_FLOAT_EQ(normalized("math.l2_normalize", 1e-3f), 1);
+  EXPECT_FLOAT_EQ(normalized("math.l2_normalize", 1e-7f), 0.1f);
+  EXPECT_FLOAT_EQ(normalized("Normalize", 1e-8f), 0.1f);
+}
+
+TEST(KerasFunctions, AModelInAModelMayCallFunctionsTwice) {
+  std::string inner = keras_functional(
+      {keras_input("x", "[null,3]"),
+       keras_layer("TFOpLambda", "op", R"("function":"math.square")",
+                   R"([["x",0,0,{}]])")},
+      R"([["x",0,0]])", R"([["op",0,0]])", "inner");
+  inner.pop_back();
+  inner += R"(,"inbound_nodes":[[["i",0,0]],[["inner",1,0]]]})";
+  const Model model =
+      keras_model(keras_functional({keras_input("i", "[null,3]"), inner},
+                                   R"([["i",0,0]])", R"([["inner",2,0]])"));
+  EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
+            (std::vector<float>{1, 16, 81}));
+}
+
+}  // namespace
+}  // namespace octet::io
