@@ -15,7 +15,9 @@ InferenceSession::InferenceSession(const Model& model)
           [&] { return fmt::format("in a session of '{}'", model.name()); },
           [&] {
             release_memory();  // what reading the model took
-            return make_program(model, CalledLayers::copies);
+            Program program = make_program(model, CalledLayers::copies);
+            release_memory();  // and capturing it
+            return program;
           })) {
   for (const SymbolicTensor& input : model.inputs()) {
     input_names_.push_back(input.node->layer->name());

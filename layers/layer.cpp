@@ -80,6 +80,7 @@ void Layer::build_once(std::span<const Shape> inputs) {
 void Layer::initialize_once(const Rng& rng) {
   if (initialized_) return;
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (pending_[i].unfilled) continue;
     Rng stream = rng.child(name_ + "/" + parameters_[i].name);
     const auto values = parameters_[i].variable.mutable_value();
     pending_[i].initializer(values, pending_[i].fan_in, pending_[i].fan_out,
@@ -148,11 +149,14 @@ bool Layer::trainable() const {
 size_t Layer::add_parameter(std::string name, const Shape& shape,
                             const ParameterOptions& options) {
   ParameterLimit::take(shape);
+  const bool unfilled = UnfilledParameters::wanted();
   parameters_.push_back(
       {std::move(name),
-       Variable(Tensor::zeros(shape), options.trainable && trainable_),
+       Variable(unfilled ? Tensor(shape) : Tensor::zeros(shape),
+                options.trainable && trainable_),
        options.trainable, options.channel_axis, options.regularizer});
-  pending_.push_back({options.initializer, options.fan_in, options.fan_out});
+  pending_.push_back(
+      {options.initializer, options.fan_in, options.fan_out, unfilled});
   return parameters_.size() - 1;
 }
 

@@ -64,6 +64,11 @@ Program make_program(const Model& model, CalledLayers called) {
   ProgramCapture capture;
   Copies copies;
   std::unordered_map<const GraphNode*, Variable> values;
+  std::unordered_map<const GraphNode*, int64_t> uses;
+  for (const auto& node : model.nodes()) {
+    for (const SymbolicTensor& input : node->inputs) ++uses[input.node.get()];
+  }
+  for (const SymbolicTensor& y : model.outputs()) ++uses[y.node.get()];
   for (const SymbolicTensor& input : model.inputs()) {
     values[input.node.get()] = capture.input(input.shape());
   }
@@ -83,6 +88,11 @@ Program make_program(const Model& model, CalledLayers called) {
                                                       : copies.of(*node));
                               });
         });
+    for (const SymbolicTensor& input : node->inputs) {
+      if (--uses.at(input.node.get()) > 0) continue;
+      capture.release(values.at(input.node.get()));
+      values.erase(input.node.get());
+    }
   }
   std::vector<Variable> outputs;
   for (const SymbolicTensor& output : model.outputs()) {

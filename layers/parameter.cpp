@@ -9,8 +9,16 @@ namespace octet {
 namespace {
 
 thread_local ParameterLimit* parameter_limit = nullptr;
+thread_local bool leaves_unfilled = false;
 
 }  // namespace
+
+UnfilledParameters::UnfilledParameters()
+    : before_(std::exchange(leaves_unfilled, true)) {}
+
+UnfilledParameters::~UnfilledParameters() { leaves_unfilled = before_; }
+
+bool UnfilledParameters::wanted() { return leaves_unfilled; }
 
 ParameterLimit::ParameterLimit(int64_t elements)
     : left_(elements), before_(std::exchange(parameter_limit, this)) {}

@@ -30,6 +30,10 @@ Buffer* take(int64_t bytes);
 /// Returns a buffer that nobody references.
 void give(Buffer* buffer) noexcept;
 
+/// Gives the memory of a buffer back to the system, but not its addresses: what
+/// is in it is undefined from then on.
+void give_memory(const Buffer& buffer) noexcept;
+
 /// Buffers asked of the system so far, by all threads.
 int64_t system_allocations();
 

@@ -299,6 +299,10 @@ Tensor Tensor::transposed(std::span<const int> order) const {
   return result;
 }
 
+bool Tensor::is_shared() const {
+  return buffer_ != nullptr && buffer_->references.load() > 1;
+}
+
 uint64_t Tensor::writes() const {
   return buffer_ == nullptr ? 0 : buffer_->writes.load();
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/layers/model_config.h>
+#include <octet/layers/parameter.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/plan.h>
 #include <octet/quant/wrapper.h>
@@ -161,6 +162,10 @@ class Assignment {
   void put_in_place() const {
     for (const auto& [variable, value] : pairs_) variable.assign(value);
   }
+  /// The same without copies of what is nobody else's.
+  void give_away() && {
+    for (auto& [variable, value] : pairs_) variable.adopt(std::move(value));
+  }
 
  private:
   static void add_name(std::string& names, const std::string& name) {
@@ -211,11 +216,13 @@ Model rebuild(const ModelState& state) {
 }
 
 Model restored(ModelState state) {
+  const UnfilledParameters unfilled;
   Model model = model_from_config(state.graph);
-  Assignment(model, state.weights).put_in_place();
+  Assignment weights(model, state.weights);
   state.weights.clear();
+  std::move(weights).give_away();
   if (!state.plan.is_null()) {
-    model = apply(plan_from_config(state.plan), model);
+    model = apply(plan_from_config(state.plan), model, CopyOf::parameters);
   }
   Status(model, state.status).put_back();
   return model;

@@ -125,17 +125,35 @@ void Variable::set_grad(Tensor gradient) const {
   target.grad = std::move(gradient);
 }
 
-void Variable::assign(const Tensor& value) const {
-  const autograd::Leaf& target = leaf(node_, "assign");
-  if (value.empty() || value.shape() != target.shape ||
-      value.dtype() != target.value.dtype()) {
-    throw ShapeError(
-        fmt::format("assign: expected {} {}, got {} {}",
-                    to_string(target.value.dtype()), target.shape.to_string(),
-                    to_string(value.dtype()), value.shape().to_string()));
+namespace {
+
+void expect_fits(const autograd::Leaf& target, const Tensor& value) {
+  if (!value.empty() && value.shape() == target.shape &&
+      value.dtype() == target.value.dtype()) {
+    return;
   }
+  throw ShapeError(
+      fmt::format("assign: expected {} {}, got {} {}",
+                  to_string(target.value.dtype()), target.shape.to_string(),
+                  to_string(value.dtype()), value.shape().to_string()));
+}
+
+}  // namespace
+
+void Variable::assign(const Tensor& value) const {
+  expect_fits(leaf(node_, "assign"), value);
   std::memmove(count_write().raw(), value.raw(),
                static_cast<size_t>(value.bytes()));
+}
+
+void Variable::adopt(Tensor value) const {
+  autograd::Leaf& target = leaf(node_, "assign");
+  expect_fits(target, value);
+  if (value.is_shared() || target.value.being_written()) return assign(value);
+  // Its version goes on.
+  const uint64_t before = count_write().writes();
+  while (value.writes() < before) value.count_write();
+  target.value = std::move(value);
 }
 
 WriteSpan Variable::mutable_value() const {

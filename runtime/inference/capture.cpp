@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
 
+#include "../arena.h"
 #include "../byte_codes.h"
 
 namespace octet::inference {
@@ -87,7 +89,30 @@ Variable Capture::input(const Shape& shape) {
   // checked with later.
   const Tensor x = Tensor::zeros(shape.with(0, 1));
   graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
-  return Variable(x);
+  return read_.emplace_back(x);
+}
+
+void Capture::release(const Variable& x) {
+  std::erase_if(read_, [&](const Variable& y) { return y.id() == x.id(); });
+}
+
+// Of the tensors that no Variable can be read from any more.
+void Capture::give_memory() {
+  for (; looked_at_ < alive_.size(); ++looked_at_) {
+    full_.push_back(alive_[looked_at_].buffer_);
+  }
+  std::set<const Buffer*> read;
+  for (const Variable& x : read_) {
+    const Expression e = autograd::expression_of(x);
+    read.insert(x.node()->value.buffer_);
+    read.insert(e.first.t.now().buffer_);
+    if (e.second) read.insert(e.second->t.now().buffer_);
+  }
+  std::erase_if(full_, [&](const Buffer* buffer) {
+    if (read.contains(buffer)) return false;
+    arena::give_memory(*buffer);
+    return true;
+  });
 }
 
 void Capture::name(const Tensor& tensor) {
@@ -351,6 +376,14 @@ Variable Capture::call(const std::string& name,
                        std::span<const Variable> inputs,
                        const Program::Function& function,
                        const std::function<Program::Function()>& lasting) {
+  read_.push_back(run(name, inputs, function, lasting));
+  give_memory();
+  return read_.back();
+}
+
+Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
+                      const Program::Function& function,
+                      const std::function<Program::Function()>& lasting) {
   name_ = name;
   opaque_ = false;
   std::vector<int> read;

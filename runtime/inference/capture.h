@@ -97,6 +97,8 @@ class Capture : public Recorder {
   Variable call(const std::string& name, std::span<const Variable> inputs,
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
+  /// Nothing that is called from now on reads it.
+  void release(const Variable& x);
   Graph finish(std::span<const Variable> outputs);
 
   bool linear(const LinearCall& call) override;
@@ -128,6 +130,10 @@ class Capture : public Recorder {
     size_t calls, values, pointwise;
   };
   void forget_since(const Sizes& before);
+  Variable run(const std::string& name, std::span<const Variable> inputs,
+               const Program::Function& function,
+               const std::function<Program::Function()>& lasting);
+  void give_memory();
   void name(const Tensor& tensor);
   std::pair<int, Pads> windows_of(const autograd::Expression& e);
   int value_of(const Tensor& tensor);
@@ -141,8 +147,11 @@ class Capture : public Recorder {
   Graph graph_;
   std::string name_;  // of the call that is running
   bool opaque_ = false;
-  std::vector<Tensor> alive_;       // a tensor's address is its name here
-  std::vector<const void*> named_;  // in the call that is running
+  std::vector<Tensor> alive_;        // a tensor's address is its name here
+  size_t looked_at_ = 0;             // of them, by give_memory()
+  std::vector<const Buffer*> full_;  // those whose memory is still there
+  std::vector<Variable> read_;       // what is not released
+  std::vector<const void*> named_;   // in the call that is running
   std::map<const void*, int> tensors_;
   std::map<const void*, autograd::Expression> evaluated_;
   std::map<const void*, Zeros> padded_;  // what an op made

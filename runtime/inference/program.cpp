@@ -53,6 +53,8 @@ Variable ProgramCapture::call(
   return impl_->call(name, inputs, function, lasting);
 }
 
+void ProgramCapture::release(const Variable& x) { impl_->release(x); }
+
 Program ProgramCapture::finish(std::span<const Variable> outputs) {
   return Program(std::make_shared<const Program::Plan>(
       inference::make_plan(impl_->finish(outputs))));

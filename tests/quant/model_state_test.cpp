@@ -54,6 +54,18 @@ TEST(ModelState, MakesAnEqualModel) {
   EXPECT_EQ(bits(made.predict(x)), bits(model.predict(x)));
 }
 
+TEST(ModelState, RestoredModelsShareNothing) {
+  Model model = calibrated_quickstart();
+  const auto before = weight_bits(model);
+  Model made = restored(state_of(model));  // whose tensors are the model's
+  EXPECT_EQ(weight_bits(made), before);
+  EXPECT_EQ(scales(made), scales(model));
+  shake(made, 3);
+  EXPECT_EQ(weight_bits(model), before);
+  shake(model, 4);
+  EXPECT_EQ(weight_bits(restored(copy_of(model))), weight_bits(model));
+}
+
 TEST(ModelState, PutsBackWhatIsFrozen) {
   const SymbolicTensor x = input({4}, "x");
   SymbolicTensor y = Dense({.units = 4, .name = "a"})(x);

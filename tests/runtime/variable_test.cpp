@@ -261,6 +261,26 @@ TEST(Variable, ChangesOnlyLeavesInPlace) {
   EXPECT_THROW((void)relu(x).grad(), ValueError);
 }
 
+TEST(Variable, AdoptsATensorThatIsNobodyElses) {
+  const Variable x = parameter({1, 2});
+  const Tensor before = x.value();
+  x.mutable_value()[0] = 3;
+  const uint64_t version = x.version();
+  Tensor value = Tensor::of<float>({2}, {5, 6});
+  const float* place = value.f32().data();
+  x.adopt(std::move(value));
+  EXPECT_EQ(x.value().f32().data(), place);
+  EXPECT_EQ(values(before), (std::vector<float>{3, 2}));
+  EXPECT_GT(x.version(), version);
+  // A shared one is copied.
+  const Tensor shared = Tensor::of<float>({2}, {7, 8});
+  x.adopt(shared);
+  EXPECT_EQ(x.value().f32().data(), place);
+  EXPECT_EQ(values(x.value()), (std::vector<float>{7, 8}));
+  EXPECT_THROW(x.adopt(Tensor({3})), ShapeError);
+  EXPECT_THROW(relu(x).adopt(Tensor({2})), ValueError);
+}
+
 TEST(Variable, RefusesAParameterThatIsNotFloat) {
   EXPECT_THROW(Variable(Tensor({2}, DType::i64), true), ValueError);
   EXPECT_NO_THROW(Variable(Tensor({2}, DType::i64)));

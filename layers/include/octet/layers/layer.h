@@ -166,6 +166,7 @@ class Layer {
     Initializer initializer;
     int64_t fan_in;
     int64_t fan_out;
+    bool unfilled;  // see UnfilledParameters
   };
 
   std::string name_;

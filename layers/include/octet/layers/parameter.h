@@ -30,6 +30,22 @@ struct ParameterOptions {
   int channel_axis = -1;
 };
 
+/// While it lives, the layers that this thread builds leave what is in their
+/// parameters to whoever fills all of them afterwards.
+class UnfilledParameters {
+ public:
+  UnfilledParameters();
+  ~UnfilledParameters();
+  UnfilledParameters(const UnfilledParameters&) = delete;
+  UnfilledParameters& operator=(const UnfilledParameters&) = delete;
+
+ private:
+  friend class Layer;
+  static bool wanted();
+
+  bool before_;
+};
+
 /// While it lives, the layers that this thread builds may declare parameters
 /// of `elements` in all; more are refused before memory is taken. For graphs
 /// that come from files.

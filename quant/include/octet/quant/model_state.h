@@ -41,9 +41,9 @@ std::vector<Weight> weights_of(const Model& model);
 /// does not give; UnsupportedError for classes that are not registered.
 Model rebuild(const ModelState& state);
 
-/// A new model as it was, from a state that is given away: its weights are gone
-/// before the model's layers are wrapped, so that large ones exist twice at
-/// most. Throws: as rebuild() and restore().
+/// A new model as it was, from a state that is given away: its weights become
+/// the model's, without a copy where nobody else has them.
+/// Throws: as rebuild() and restore().
 Model restored(ModelState state);
 
 /// Puts weights and status back into an equal model: all, or nothing.

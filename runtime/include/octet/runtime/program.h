@@ -75,6 +75,9 @@ class ProgramCapture {
   Variable call(const std::string& name, std::span<const Variable> inputs,
                 const Program::Function& function,
                 const std::function<Program::Function()>& lasting);
+  /// Says that what input() or call() gave is read no more, so that its memory
+  /// can go.
+  void release(const Variable& x);
   Program finish(std::span<const Variable> outputs);
 
  private:

@@ -51,6 +51,9 @@ struct DTypeOf<bool> {
 
 struct Buffer;
 class Variable;
+namespace inference {
+class Capture;
+}
 
 class [[nodiscard]] Tensor {
  public:
@@ -137,8 +140,11 @@ class [[nodiscard]] Tensor {
  private:
   friend class Variable;
   friend class WriteSpan;
+  friend class inference::Capture;
   static Tensor from_bytes(const Shape& shape, DType type, const void* values,
                            size_t count);
+  /// Whether another handle has the buffer.
+  bool is_shared() const;
   void check_type(DType expected) const;
   void count_write() const;
   void begin_writing() const;

@@ -120,6 +120,9 @@ class [[nodiscard]] Variable {
 
   /// Copies `value` into a leaf. Throws: ShapeError, ValueError (not a leaf).
   void assign(const Tensor& value) const;
+  /// The same without a copy, where nobody else has the buffer of `value`: it
+  /// becomes the leaf's, and what has the one before keeps that.
+  void adopt(Tensor value) const;
   /// A leaf's elements for writing in place; their number and place stay as
   /// they are. A backward() that needs what was there before refuses.
   /// Throws: ValueError (not a leaf, or not f32).
