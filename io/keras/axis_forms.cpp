@@ -283,7 +283,7 @@ Step permute(std::string suffix, const std::vector<int64_t>& dims) {
 }
 
 Form find_axis_form(std::string_view name) {
-  static constexpr std::pair<std::string_view, Form> kForms[] = {
+  static constexpr NamedForm kForms[] = {
       {"Concatenate", concatenate_steps},
       {"ExpandDims", expand_dims_steps},
       {"Flip", flip_steps},
@@ -307,10 +307,7 @@ Form find_axis_form(std::string_view name) {
       {"stack", stack_steps},
       {"transpose", transpose_steps},
   };
-  for (const auto& [own, form] : kForms) {
-    if (own == name) return form;
-  }
-  return nullptr;
+  return find_in(kForms, name);
 }
 
 bool has_parts(std::string_view name) {

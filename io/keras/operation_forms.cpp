@@ -257,8 +257,13 @@ std::vector<int64_t> integers_of(const Config& value) {
   return result;
 }
 
+Form find_in(std::span<const NamedForm> forms, std::string_view name) {
+  const auto found = std::ranges::find(forms, name, &NamedForm::first);
+  return found == forms.end() ? nullptr : found->second;
+}
+
 Form find_form(std::string_view name) {
-  static constexpr std::pair<std::string_view, Form> kForms[] = {
+  static constexpr NamedForm kForms[] = {
       {"Cast", cast_steps},
       {"Clip", clip_steps},
       {"Elu", elu_steps},
@@ -287,11 +292,9 @@ Form find_form(std::string_view name) {
       {"nn.log_softmax", log_softmax_steps},
       {"nn.softmax", softmax_steps},
   };
-  for (const auto& [own, form] : kForms) {
-    if (own == name) return form;
-  }
-  const Form form = find_axis_form(name);
-  return form != nullptr ? form : find_reduction(name);
+  if (const Form form = find_in(kForms, name)) return form;
+  if (const Form form = find_axis_form(name)) return form;
+  return find_reduction(name);
 }
 
 }  // namespace octet::io

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,9 @@ struct Operands {
 /// What makes layers of an operation that has settings.
 /// Throws: UnsupportedError saying what of it is no layer.
 using Form = Steps (*)(const Settings& settings, const Operands& x);
+using NamedForm = std::pair<std::string_view, Form>;
+/// The one of that name, or null.
+Form find_in(std::span<const NamedForm> forms, std::string_view name);
 /// Of an operation by its class in Keras 3 or its module in tf, or null.
 Form find_form(std::string_view name);
 /// The same of keras/axis_forms.cpp and keras/reduction_forms.cpp alone.

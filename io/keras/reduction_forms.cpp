@@ -122,7 +122,7 @@ Steps sum_steps(const Settings& settings, const Operands& x) {
 }  // namespace
 
 Form find_reduction(std::string_view name) {
-  static constexpr std::pair<std::string_view, Form> kReductions[] = {
+  static constexpr NamedForm kReductions[] = {
       {"Amax", max_steps},
       {"Amin", min_steps},
       {"Max", max_steps},
@@ -134,10 +134,7 @@ Form find_reduction(std::string_view name) {
       {"math.reduce_min", min_steps},
       {"math.reduce_sum", sum_steps},
   };
-  for (const auto& [own, form] : kReductions) {
-    if (own == name) return form;
-  }
-  return nullptr;
+  return find_in(kReductions, name);
 }
 
 }  // namespace octet::io
