@@ -120,6 +120,69 @@ TEST(KerasFunctions, FunctionsKeepTheOrderOfAModel) {
   EXPECT_EQ(values(y), (std::vector<float>{66, 210}));
 }
 
+/// What a function makes of images that a pooling with `format` hands on; Keras
+/// has them as [3,2,3], Octet's input is 0, 1, 2, ... [1,2,3,3] if the channels
+/// are first.
+Tensor behind_pooling(const std::string& format, const std::string& function,
+                      const std::string& settings,
+                      const std::string& arguments) {
+  const Model model = keras_model(keras_functional(
+      {keras_input("i", "[null,3,2,3]"),
+       keras_layer(
+           "MaxPooling2D", "pool",
+           fmt::format(R"("pool_size":[1,1],"data_format":"{}")", format),
+           R"([["i",0,0,{}]])"),
+       keras_layer("TFOpLambda", "op",
+                   fmt::format(R"("function":"{}"{})", function, settings),
+                   R"([["pool",0,0,)" + arguments + "]]")},
+      R"([["i",0,0]])", R"([["op",0,0]])"));
+  return model.predict(counting(model.inputs()[0].shape().with(0, 1)));
+}
+
+TEST(KerasFunctions, ListsOfNumbersAreForTheLastAxisInKerasOrder) {
+  const Tensor y =
+      behind_pooling("channels_first", "math.multiply", "", R"({"y":[1,2,3]})");
+  ASSERT_EQ(y.shape(), (Shape{1, 3, 2, 3}));
+  for (int c = 0; c < 3; ++c) {
+    for (int h = 0; h < 2; ++h) {
+      for (int w = 0; w < 3; ++w) {
+        EXPECT_EQ(values(y)[static_cast<size_t>((c * 2 + h) * 3 + w)],
+                  static_cast<float>(((h * 3 + w) * 3 + c) * (w + 1)));
+      }
+    }
+  }
+}
+
+TEST(KerasFunctions, ResizeTakesTheFormatOfTheModelsLayers) {
+  // The first pixel is that of the corner.
+  const auto corner = [](const std::string& format, const std::string& function,
+                         const std::string& settings,
+                         const std::string& arguments) {
+    const Tensor y = behind_pooling(format, function, settings, arguments);
+    EXPECT_EQ(y.shape(), (Shape{1, 4, 5, 3}));
+    const std::vector<float> all = values(y);
+    return std::vector<float>(all.begin(), all.begin() + 3);
+  };
+  using V = std::vector<float>;
+  constexpr const char* kSize = R"(,"size":[4,5],"data_format":null)";
+  EXPECT_EQ(corner("channels_first", "Resize", kSize, "{}"), (V{0, 1, 2}));
+  EXPECT_EQ(corner("channels_last", "Resize", kSize, "{}"), (V{0, 1, 2}));
+  // tf.image has the channels last: of [3,2,3] in Keras' order.
+  EXPECT_EQ(corner("channels_first", "image.resize", R"(,"unused":null)",
+                   R"({"size":[4,5]})"),
+            (V{0, 3, 6}));
+}
+
+TEST(KerasFunctions, SoftmaxOverAllSamplesIsRefused) {
+  for (const char* function : {"Softmax", "LogSoftmax"}) {
+    EXPECT_THAT(error_of<UnsupportedError>([&] {
+                  (void)behind_pooling("channels_last", function,
+                                       R"(,"axis":null)", "{}");
+                }),
+                HasSubstr("axis: expected one of a sample"));
+  }
+}
+
 TEST(KerasFunctions, LengthsHaveTheLeastOfTheirFunction) {
   const auto normalized = [](const std::string& function, float x) {
     const Model model = keras_model(keras_functional(
