@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "capture.h"
+#include "graph.h"
 #include "storage.h"
 
 namespace octet::inference {

@@ -1,7 +1,7 @@
 // Max pooling of codes in place of numbers.
 #pragma once
 
-#include "capture.h"
+#include "graph.h"
 
 namespace octet::inference {
 
