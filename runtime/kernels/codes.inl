@@ -212,18 +212,20 @@ OCTET_INLINE void multiply_codes_block(const CodeProduct& c, const Epilogue& e,
     p.b = c.weights + k * c.panel_rows + c.first_row * width;
     p.b_step = width;
     p.b_segment = c.steps * width;
-    p.b_ahead = kWeightsAhead<CodeWord>;
     p.segments = c.segment_count;
     p.steps = c.steps;
     p.start = c.start + k;
     p.sums = sums;
     const int channels = panel_channels(k, c.channels);
+    Fetching fetching(p, k == 0, k + width >= c.channels,
+                      tiles_of(block, vectors));
     for (int64_t row = block.first_row; row < block.last_row; ++row) {
       for_tiles(
           block.last_col - block.first_col, vectors,
           [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
             const int64_t col = block.first_col + t;
             p.a = c.image + row * c.line + col * c.pixel;
+            p.ahead = fetching.tile();
             (vectors == 1 ? kCodeTiles1.of[size] : kCodeTiles2.of[size])(p);
             finish_tile<Fuse>(sums, {row, col, size, width}, k, channels, e);
           });

@@ -307,3 +307,41 @@ OCTET_INLINE void fuse_tile(const Sum* sums, const FusedTile& t, int64_t k,
     fuse_with<OtherTerm::floats>(sums, t, k, channels, e);
   }
 }
+
+// Lines of so many bytes, of each of `count` pixels.
+template <int Write>
+OCTET_INLINE void fetch_pixels(const void* from, int64_t pixel, int64_t bytes,
+                               int64_t count) {
+  const char* at = static_cast<const char*>(from);
+  for (int64_t i = 0; i < count; ++i, at += pixel) {
+    for (int64_t b = 0; b < bytes; b += 64) {
+      __builtin_prefetch(at + b, Write, 3);
+    }
+  }
+}
+
+OCTET_INLINE int64_t bytes_of(Stored form) {
+  return form == Stored::bytes ? 1 : form == Stored::shorts ? 2 : 4;
+}
+
+// Fetches what a tile will read and write behind its sums while it is summed:
+// its lines lie too far apart for the processor to see them coming.
+OCTET_INLINE void fetch_fused(const FusedTile& t, int64_t k, int channels,
+                              const Epilogue& e) {
+  const Fused& f = *e.fused;
+  const int64_t at = e.channel + k;
+  if (f.terms > 1) {
+    const int64_t size = bytes_of(f.other_form);
+    fetch_pixels<0>(
+        static_cast<const char*>(f.other) +
+            (t.row * f.other_line + t.col * f.other_pixel + at) * size,
+        f.other_pixel * size, channels * size, t.count);
+  }
+  for (int i = 0; i < f.output_count; ++i) {
+    const FusedOutput& o = f.outputs[i];
+    const int64_t size = bytes_of(o.form);
+    fetch_pixels<1>(static_cast<const char*>(o.to) +
+                        (t.row * o.line + t.col * o.pixel + at) * size,
+                    o.pixel * size, channels * size, t.count);
+  }
+}

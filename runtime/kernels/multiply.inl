@@ -176,7 +176,6 @@ OCTET_INLINE Tile tile_of(const Product& c, int64_t k, int width) {
   p.b = c.weights + k * c.panel_rows + c.first_row * width;
   p.b_step = width;
   p.b_segment = c.steps * width;
-  p.b_ahead = kWeightsAhead<float>;
   p.segments = c.segment_count;
   p.steps = c.steps;
   return p;
@@ -204,9 +203,12 @@ OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
       }
       if (p.mask.sums != nullptr) p.mask.sums += k;
     }
+    Fetching fetching(p, k == 0, k + vectors * kLanes >= c.channels,
+                      tiles_of(block, vectors));
     for (int64_t row = block.first_row; row < block.last_row; ++row) {
       run_rows<F>(p, block.last_col - block.first_col, vectors, channels,
                   [&](Tile& q, int64_t t) OCTET_INLINE_LAMBDA {
+                    q.ahead = fetching.tile();
                     const int64_t col = block.first_col + t;
                     const int64_t at = row * e.line + col * e.pixel + k;
                     q.a = c.image + row * c.line + col * c.pixel;
@@ -227,21 +229,28 @@ OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
 // Through a buffer, and what follows from there.
 OCTET_INLINE void multiply_fused_block(const Product& c, const Epilogue& e,
                                        const Block& block) {
+  // Sums of more steps leave time for what follows them.
+  const bool fetches = c.segment_count * c.steps <= 256;
   alignas(64) float sums[kMaxRows1 * kLanes];
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);
     const int width = vectors * kLanes;
+    const int channels = panel_channels(k, c.channels);
     Tile p = tile_of(c, k, width);
     p.out = sums;
     p.out_row = width;
+    Fetching fetching(p, k == 0, k + width >= c.channels,
+                      tiles_of(block, vectors));
     for (int64_t row = block.first_row; row < block.last_row; ++row) {
       for_tiles(block.last_col - block.first_col, vectors,
                 [&](int64_t t, int64_t size) OCTET_INLINE_LAMBDA {
                   const int64_t col = block.first_col + t;
                   p.a = c.image + row * c.line + col * c.pixel;
+                  p.ahead = fetching.tile();
+                  const FusedTile tile{row, col, size, width};
+                  if (fetches) fetch_fused(tile, k, channels, e);
                   run_tile(p, size, vectors);
-                  fuse_tile(sums, {row, col, size, width}, k,
-                            panel_channels(k, c.channels), e);
+                  fuse_tile(sums, tile, k, channels, e);
                 });
     }
     k += width;
@@ -275,6 +284,7 @@ OCTET_INLINE void weight_gradient_block(const WeightGradient& g,
     p.b = g.dz + block.first_row * g.dz_line + block.first_col * g.dz_pixel + k;
     p.b_step = g.dz_pixel;
     p.b_segment = g.dz_line;
+    p.ahead = {p.b, 0};
     p.segments = block.last_row - block.first_row;
     p.steps = block.last_col - block.first_col;
     p.out_row = g.out_row;

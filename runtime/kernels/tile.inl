@@ -5,6 +5,13 @@
 constexpr int kMaxRows1 = OCTET_TILE_REGISTERS;      // of tiles one vector wide
 constexpr int kMaxRows2 = OCTET_TILE_REGISTERS / 2;  // of tiles two wide
 
+// Weights that a tile fetches into the second-level cache for those after it.
+template <class Element>
+struct Ahead {
+  const Element* at;
+  int64_t step;  // from step to step
+};
+
 template <class Element>
 struct Factors {
   const Element* a;
@@ -15,15 +22,42 @@ struct Factors {
   const Element* b;
   int64_t b_step;
   int64_t b_segment;
-  int64_t b_ahead;  // elements from those that are fetched early, or 0
+  Ahead<Element> ahead;
   int64_t segments;
   int64_t steps;
 };
 
-// Weights of large layers come from memory, page after page of 4 KiB: what is
-// 16 KiB ahead is fetched into the second-level cache.
+// Weights of large layers come from memory. While a panel passes all tiles, the
+// next one is fetched, a part with each; the first tile of all fetches its own
+// panel, 16 KiB ahead.
 template <class Element>
-constexpr int64_t kWeightsAhead = 16384 / sizeof(Element);
+class Fetching {
+ public:
+  // Of a panel, whether it is the first or the last, and the tiles that it
+  // passes.
+  OCTET_INLINE Fetching(const Factors<Element>& panel, bool first, bool last,
+                        int64_t tiles)
+      : now_{panel.b, 0}, next_{panel.b, 0}, part_(0) {
+    if (!last) {
+      const int64_t size = panel.segments * panel.b_segment;
+      next_ = {panel.b + size, (panel.b_step + tiles - 1) / tiles};
+      part_ = size / tiles;
+      now_ = next_;
+    }
+    if (first) now_ = {panel.b + 16384 / sizeof(Element), panel.b_step};
+  }
+
+  OCTET_INLINE Ahead<Element> tile() {
+    const Ahead<Element> result = now_;
+    next_.at += part_;
+    now_ = next_;
+    return result;
+  }
+
+ private:
+  Ahead<Element> now_, next_;
+  int64_t part_;
+};
 
 OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
   sum += x * weights;
@@ -79,7 +113,8 @@ OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
   const int64_t row = p.a_row;
   const int64_t a_step = p.a_step;
   const int64_t b_step = p.b_step;
-  const int64_t b_ahead = p.b_ahead;
+  const Element* ahead = p.ahead.at;
+  const int64_t ahead_step = p.ahead.step;
   const int64_t steps = p.steps;
   for (int64_t s = 0; s < p.segments; ++s) {
     const Element* a =
@@ -95,8 +130,9 @@ OCTET_INLINE void accumulate_tile(const Factors<Element>& p,
         weights[v] = load<Vector>(b + v * kLanes);
       });
       unroll<kLines>([&](auto i) OCTET_INLINE_LAMBDA {
-        __builtin_prefetch(b + b_ahead + i * kLine, 0, 2);
+        __builtin_prefetch(ahead + i * kLine, 0, 2);
       });
+      ahead += ahead_step;
       unroll<T>([&](auto t) OCTET_INLINE_LAMBDA {
         const Element x = at[t / 4][(t % 4) * row];
         unroll<V>([&](auto v) OCTET_INLINE_LAMBDA {
@@ -120,11 +156,16 @@ OCTET_INLINE int panel_channels(int64_t channel, int64_t channels) {
   return static_cast<int>(left < width ? left : width);
 }
 
+// Tiles that take so many rows.
+OCTET_INLINE int64_t tile_count(int64_t rows, int vectors) {
+  const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
+  return (rows + most - 1) / most;
+}
+
 // Cuts `rows` evenly into runs that a tile takes: run(first, count).
 template <class Run>
 OCTET_INLINE void for_tiles(int64_t rows, int vectors, Run run) {
-  const int64_t most = vectors == 1 ? kMaxRows1 : kMaxRows2;
-  const int64_t count = (rows + most - 1) / most;
+  const int64_t count = tile_count(rows, vectors);
   int64_t t = 0;
   for (int64_t i = 0; i < count; ++i) {
     const int64_t size = (rows - t + (count - i) - 1) / (count - i);
@@ -144,6 +185,11 @@ OCTET_INLINE int64_t weight_bytes(const ProductOf<Element>& c) {
 struct Block {
   int64_t first_row, last_row, first_col, last_col;
 };
+
+OCTET_INLINE int64_t tiles_of(const Block& b, int vectors) {
+  return (b.last_row - b.first_row) *
+         tile_count(b.last_col - b.first_col, vectors);
+}
 
 // Cuts rows x cols pixels into blocks: of each, what is read and written of
 // images, `bytes` in all, stays in the second-level cache while all panels
