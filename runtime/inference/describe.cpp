@@ -21,9 +21,14 @@ std::string size_text(const Storage& s) {
     default:
       text = "f32";
   }
+  Shape stored = s.shape;
+  if (s.skips()) {
+    stored = stored.with(-2, s.w);
+    if (stored.rank() == 4) stored = stored.with(1, s.h);
+  }
   char before = ' ';
-  for (int axis = 1; axis < s.shape.rank(); ++axis) {
-    text += fmt::format("{}{}", before, s.shape[axis]);
+  for (int axis = 1; axis < stored.rank(); ++axis) {
+    text += fmt::format("{}{}", before, stored[axis]);
     before = 'x';
   }
   return text;
@@ -61,7 +66,15 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     std::vector<std::string> outputs;
     for (const int output : fused->outputs) outputs.push_back(text(output));
     result.stores = joined(outputs, " + ");
+    const Storage& y = plan.storages[static_cast<size_t>(fused->outputs[0])];
     result.multiply_adds = fused->linear.multiply_adds;
+    if (y.skips()) {
+      const autograd::ImageShape whole(y.shape);
+      result.multiply_adds =
+          result.multiply_adds / (whole.h * whole.w) * (y.h * y.w);
+      result.note = fmt::format("of {}x{}: nobody reads the other pixels",
+                                whole.h, whole.w);
+    }
     for (const Tensor& panel : fused->linear.weight.panels) {
       result.weight_bytes += panel.bytes();
     }

@@ -1,5 +1,6 @@
 #include "graph.h"
 
+#include <functional>
 #include <utility>
 
 namespace octet::inference {
@@ -34,6 +35,28 @@ int Graph::evaluation(int pointwise_of, const Shape& shape, const Grid& grid) {
   }
   values.push_back({.shape = shape, .pointwise = pointwise_of, .grid = grid});
   return static_cast<int>(values.size()) - 1;
+}
+
+std::vector<bool> Graph::read_calls() const {
+  std::vector<bool> read(values.size());
+  const std::function<void(int)> mark = [&](int value) {
+    if (read[static_cast<size_t>(value)]) return;
+    read[static_cast<size_t>(value)] = true;
+    const int i = at(values, value).pointwise;
+    if (i < 0) return;
+    const Pointwise& p = at(pointwise, i);
+    mark(p.first);
+    if (p.second >= 0) mark(p.second);
+    if (p.multiplier >= 0) mark(p.multiplier);
+  };
+  for (const int output : outputs) mark(output);
+  std::vector<bool> result(calls.size());
+  for (size_t i = calls.size(); i-- > 0;) {
+    result[i] = read[static_cast<size_t>(calls[i].output)];
+    if (!result[i]) continue;
+    for (const int input : calls[i].inputs) mark(input);
+  }
+  return result;
 }
 
 }  // namespace octet::inference

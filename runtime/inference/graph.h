@@ -74,6 +74,8 @@ struct Graph {
 
   /// The call after which a value is there; -1: at the beginning.
   int after(int value) const;
+  /// Of each call, whether its output is read.
+  std::vector<bool> read_calls() const;
   /// The expression that is the value itself.
   int plain(int value);
   /// What an expression is on a grid; a new value if there is none.

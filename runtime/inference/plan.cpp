@@ -1,8 +1,8 @@
 #include "plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <fmt/format.h>
@@ -28,6 +28,7 @@ class Planner {
     do {
       collect();
     } while (unfuse());
+    skip_pixels();
     for (Storage& s : plan_.storages) s.lay_out();
     spread();
     emit();
@@ -38,8 +39,6 @@ class Planner {
  private:
   // Which values are stored, in which forms.
   void collect();
-  // Calls whose outputs are read.
-  std::vector<bool> find_read() const;
   int need(int value, Stored form, const Pads& pads, bool tensor);
   // Where that is, or -1.
   int find(int value, Stored form, bool tensor) const;
@@ -60,6 +59,12 @@ class Planner {
   }
   Stored form_of(const LinearCall& call, int x) const;
 
+  // Leaves out what fused steps would store and nobody reads: all pixels but
+  // some, where only convolutions with a stride and windows of one pixel
+  // follow.
+  void skip_pixels();
+  // What follows the sums of a call as they are complete.
+  std::vector<int> followers(const Call& call) const;
   // Lays pixels apart that fused steps store.
   void spread();
   void emit();
@@ -95,28 +100,6 @@ int Planner::plain_of(int value) {
   return i;
 }
 
-std::vector<bool> Planner::find_read() const {
-  std::vector<bool> read(graph_.values.size());
-  const std::function<void(int)> mark = [&](int value) {
-    if (read[static_cast<size_t>(value)]) return;
-    read[static_cast<size_t>(value)] = true;
-    const int i = at(graph_.values, value).pointwise;
-    if (i < 0) return;
-    const Pointwise& p = at(graph_.pointwise, i);
-    mark(p.first);
-    if (p.second >= 0) mark(p.second);
-    if (p.multiplier >= 0) mark(p.multiplier);
-  };
-  for (const int output : graph_.outputs) mark(output);
-  std::vector<bool> calls(graph_.calls.size());
-  for (size_t i = calls.size(); i-- > 0;) {
-    calls[i] = read[static_cast<size_t>(graph_.calls[i].output)];
-    if (!calls[i]) continue;
-    for (const int input : graph_.calls[i].inputs) mark(input);
-  }
-  return calls;
-}
-
 // `a` and `b` one around the other.
 Pads sum(const Pads& a, const Pads& b) {
   return {a.top + b.top, a.bottom + b.bottom, a.left + b.left,
@@ -128,7 +111,7 @@ void Planner::collect() {
   outputs_.assign(graph_.pointwise.size(), {});
   others_.assign(graph_.pointwise.size(), -1);
   reads_.clear();
-  read_ = find_read();
+  read_ = graph_.read_calls();
   for (size_t i = 0; i < graph_.calls.size(); ++i) {
     const Call& call = graph_.calls[i];
     std::vector<int> reads;
@@ -231,6 +214,56 @@ bool Planner::unfuse() {
   return unfused_.size() > before;
 }
 
+std::vector<int> Planner::followers(const Call& call) const {
+  std::vector<int> result;
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    const int id = static_cast<int>(i);
+    if (p.fusable && p.sums == call.output && !outputs_[i].empty() &&
+        !unfused_.contains(id)) {
+      result.push_back(id);
+    }
+  }
+  return result;
+}
+
+void Planner::skip_pixels() {
+  // The pixels that are read of a storage lie so far apart; 0: none yet is.
+  std::vector<Size2> read(plan_.storages.size(), {0, 0});
+  const auto add = [&](int storage, const Size2& strides) {
+    Size2& all = at(read, storage);
+    all = {std::gcd(all.h, strides.h), std::gcd(all.w, strides.w)};
+  };
+  for (size_t i = 0; i < plan_.storages.size(); ++i) {
+    if (plan_.storages[i].tensor) read[i] = {1, 1};
+  }
+  for (size_t i = graph_.calls.size(); i-- > 0;) {
+    const Call& call = graph_.calls[i];
+    if (!call.linear) {
+      for (const int storage : reads_[i]) add(storage, {1, 1});
+      continue;
+    }
+    const auto sampling = call.linear->kernels->sampling();
+    const bool pixels = sampling && sampling->pixels && call.pads == Pads{} &&
+                        call.linear->kernels->padding() == Pads{};
+    for (const int follower : followers(call)) {
+      Size2 strides{0, 0};
+      for (const int output : at(outputs_, follower)) {
+        const Size2& of = at(read, output);
+        strides = {std::gcd(strides.h, of.h), std::gcd(strides.w, of.w)};
+      }
+      if (!sampling || strides.h == 0) strides = {1, 1};
+      for (const int output : at(outputs_, follower)) {
+        at(plan_.storages, output).strides = strides;
+      }
+      if (at(others_, follower) >= 0) add(at(others_, follower), strides);
+      add(reads_[i][0], pixels ? Size2{strides.h * sampling->strides.h,
+                                       strides.w * sampling->strides.w}
+                               : Size2{1, 1});
+    }
+  }
+}
+
 void Planner::spread() {
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     if (!graph_.pointwise[i].fusable) continue;
@@ -252,13 +285,8 @@ void Planner::emit_call(int index) {
   Call& call = at(graph_.calls, index);
   if (!read_[static_cast<size_t>(index)]) return;
   if (call.linear) {
-    for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-      const Pointwise& p = graph_.pointwise[i];
-      if (p.fusable && p.sums == call.output && !outputs_[i].empty() &&
-          !unfused_.contains(static_cast<int>(i))) {
-        plan_.steps.push_back(
-            {call.name, emit_fused(call, static_cast<int>(i)), {}});
-      }
+    for (const int follower : followers(call)) {
+      plan_.steps.push_back({call.name, emit_fused(call, follower), {}});
     }
     return;
   }
@@ -300,7 +328,9 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   const int64_t unit = codes ? kernels::table().codes.codes_per_word : 1;
   step.windows =
       step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
-  const autograd::ImageShape y(at(graph_.values, call.output).shape);
+  const Storage& y = at(plan_.storages, step.outputs[0]);
+  step.windows.pixel = step.windows.pixel * y.strides.w / x.strides.w;
+  step.windows.line = step.windows.line * y.strides.h / x.strides.h;
   step.pads = sum(step.linear.kernels->padding(), call.pads);
   step.rows = y.h;
   step.cols = y.w;
@@ -329,12 +359,13 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     const Storage& other = at(plan_.storages, step.other);
     const Grid& grid = at(graph_.values, p.other).grid;
     f.other_form = other.form;
-    f.other_pixel = other.pixel;
-    f.other_line = other.row;
+    step.other_rows = y.strides.h / other.strides.h;
+    f.other_pixel = other.pixel * (y.strides.w / other.strides.w);
+    f.other_line = other.row * step.other_rows;
     if (!grid.empty()) f.other_scale = grid.scale.item();
     f.other_zero_byte = other.zero_byte;
     f.other_zero = p.other_plain ? 0.0f : -0.0f;
-    contiguous &= !other.padded();
+    contiguous &= !other.padded() && other.h == y.h && other.w == y.w;
   }
   if (step.outputs.size() > size_t{kernels::kMostFusedOutputs}) {
     throw UnsupportedError(fmt::format(

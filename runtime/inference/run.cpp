@@ -122,10 +122,10 @@ void Run::pad(int id, int64_t image, int64_t first, int64_t last) {
 }
 
 void Run::run(const FusedStep& step, const Part& part) {
-  const auto place = [&](int id) {
+  const auto place = [&](int id, int64_t rows = 1) {
     const Storage& s = storage(id);
     return step.flat ? image_of(id, 0) + part.first * s.pixel * s.element
-                     : row_of(id, part.image, part.first);
+                     : row_of(id, part.image, part.first * rows);
   };
   kernels::Fused fused = step.fused;
   for (size_t i = 0; i < step.outputs.size(); ++i) {
@@ -134,7 +134,7 @@ void Run::run(const FusedStep& step, const Part& part) {
     }
     fused.outputs[i].to = place(step.outputs[i]);
   }
-  if (step.other >= 0) fused.other = place(step.other);
+  if (step.other >= 0) fused.other = place(step.other, step.other_rows);
   bool nan = false;
   fused.nan = &nan;
   kernels::Epilogue epilogue;

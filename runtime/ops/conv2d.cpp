@@ -68,6 +68,9 @@ class Conv2DKernels final : public LinearKernels {
   Windows windows(int64_t row, int64_t pixel, bool codes) const override {
     return codes ? words.windows_of(s, row) : windows_of(s, row, pixel);
   }
+  std::optional<Sampling> sampling() const override {
+    return Sampling{s.strides, s.kh == 1 && s.kw == 1};
+  }
   bool splits_channels() const override { return s.groups == 1; }
   void multiply(const Windows& at, const float* x, const Outputs& outputs,
                 const std::vector<Tensor>& panels,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -84,6 +85,13 @@ class LinearKernels {
                           bool /*codes*/) const {
     return {};
   }
+  /// How far apart the windows of neighbouring outputs lie, where multiply()
+  /// takes them a multiple of that apart, too: it then skips outputs.
+  struct Sampling {
+    Size2 strides;
+    bool pixels;  // windows are of one pixel
+  };
+  virtual std::optional<Sampling> sampling() const { return {}; }
   /// Whether channels may be computed by themselves, in whole panels of
   /// kernels::CodeTable::panel.
   virtual bool splits_channels() const { return false; }

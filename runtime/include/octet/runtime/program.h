@@ -20,8 +20,9 @@ struct ProgramStep {
   std::string reads;   ///< "int8 32x32x16", "f32 10"
   std::string fused;   ///< what follows the sums: "scale, add, clip"
   std::string stores;  ///< "int8 32x32x16"; several are joined by " + "
-  std::string note;    ///< why it is a step of its own, where it might not be
-  int64_t multiply_adds = 0;  ///< of one sample
+  std::string note;    ///< why it is a step of its own, where it might not be,
+                       ///< or what of the op's output it leaves out
+  int64_t multiply_adds = 0;  ///< of one sample, of what it computes
   int64_t weight_bytes = 0;   ///< as they are packed
   double seconds = 0;         ///< where it was profiled: of all samples
 };
