@@ -163,7 +163,9 @@ std::vector<Isa> supported_isas() {
       result.push_back(Isa::avx512);
       if (__builtin_cpu_supports("avx512vnni")) {
         result.push_back(Isa::avx512_vnni);
-        if (has_amx()) result.push_back(Isa::avx512_amx);
+        if (__builtin_cpu_supports("avx512vbmi") && has_amx()) {
+          result.push_back(Isa::avx512_amx);
+        }
       }
     }
   }

@@ -63,11 +63,11 @@ OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
     if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
-    store_codes<V>(static_cast<CodeByte*>(to) + at,
-                   shifted_codes<V>(v, grid, off), zero_byte);
+    store_shifted<V>(static_cast<CodeByte*>(to) + at,
+                     shifted_codes<V>(v, grid, off, zero_byte));
   } else {
-    store_codes<V>(static_cast<CodeShort*>(to) + at,
-                   shifted_codes<V>(v, grid, off), zero_byte);
+    store_shifted<V>(static_cast<CodeShort*>(to) + at,
+                     shifted_codes<V>(v, grid, off));
   }
 }
 

@@ -270,14 +270,20 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   }
   return sum;
 }
-// The same without the division, right where all are within g.sure of an
-// integer.
+// The same without the division and plus `zero`, right where all are within
+// g.sure of an integer: no ties, which an odd zero would turn.
 template <class V>
 OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g,
-                             LargestMagnitude<V>& off) {
-  const V magic = splat<V>(kToInteger);
+                             LargestMagnitude<V>& off, int zero = 0) {
+  const V magic = splat<V>(kToInteger + static_cast<float>(zero));
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;
+#ifdef __AVX512DQ__
+  if constexpr (sizeof(V) == 64) {
+    off.add((V)_mm512_maskz_reduce_ps(0xFFFF, (__m512)quotient, 0));
+    return sum;
+  }
+#endif
   off.add(quotient - (sum - magic));
   return sum;
 }
