@@ -1,7 +1,9 @@
 // Sums through the expression that follows them, to where they are stored (see
 // Fused): the arithmetic of expression.inl, without a way through memory.
 
-// Sums of `count` pixels of a row, `width` apart.
+// Sums of `count` pixels of a row, `width` apart: at most 32.
+constexpr int kMostFusedPixels = 32;
+static_assert(kMaxRows1 <= kMostFusedPixels);
 struct FusedTile {
   int64_t row, col, count;
   int width;
@@ -188,7 +190,7 @@ OCTET_NOINLINE void fuse_to_any(const Sum* sums, const FusedTile& t, int64_t at,
                                 const float* rescale, const Fused& f) {
   constexpr int kStep = lanes_of<V>();
   const FusedValue<V, Other> value(f, at);
-  alignas(64) float values[kMaxRows1 * kStep];
+  alignas(64) float values[kMostFusedPixels * kStep];
   values_of(values, sums, t, at, rescale, f, value);
   bool nan = false;
   for (int64_t i = 0; i < t.count; ++i) {
@@ -217,7 +219,7 @@ OCTET_INLINE bool fuse_to_one(const Sum* sums, const FusedTile& t, int64_t at,
   const int zero_byte = output.zero_byte;
   LargestMagnitude<V> off;
   if (f.activate != nullptr) {
-    alignas(64) float values[kMaxRows1 * lanes_of<V>()];
+    alignas(64) float values[kMostFusedPixels * lanes_of<V>()];
     values_of(values, sums, t, at, rescale, f, value);
     for (int64_t i = 0; i < count; ++i, place += pixel) {
       const V v = load<V>(values + i * lanes_of<V>());

@@ -154,13 +154,13 @@ OCTET_INLINE void multiply_runs(const RunProduct& p, int runs) {
   }
 }
 
-// The sums of a run to where they go, row by row.
+// The sums of neighbouring runs, which end at pixel `end`, to where they go,
+// row by row.
 template <bool Fuse>
-OCTET_INLINE void finish_run(const CodeProduct& c, const Lines& lines,
-                             const PixelRun& run, const int32_t* sums,
-                             int width, int64_t k, int channels,
-                             const Epilogue& e) {
-  const int64_t end = run.first + lines.run;
+OCTET_INLINE void finish_runs(const CodeProduct& c, const Lines& lines,
+                              const PixelRun& run, int64_t end,
+                              const int32_t* sums, int width, int64_t k,
+                              int channels, const Epilogue& e) {
   for (int64_t at = run.first + run.skip; at < end;) {
     const int64_t row = at < lines.pitch ? 0 : at / lines.pitch;
     const int64_t col = at - row * lines.pitch;
@@ -192,9 +192,16 @@ OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
   int count = 0;
   const auto finish = [&]() OCTET_INLINE_LAMBDA {
     multiply_runs<V>(p, count);
-    for (int i = 0; i < count; ++i) {
-      finish_run<Fuse>(c, lines, runs[i], sums + i * kMatrixRows * kWidth,
-                       kWidth, k, channels, e);
+    for (int i = 0; i < count;) {
+      const PixelRun& run = runs[i];
+      const int32_t* const from = sums + i * kMatrixRows * kWidth;
+      int64_t end = run.first + lines.run;
+      if (++i < count && runs[i].line == run.line && runs[i].first == end &&
+          lines.run == kMatrixRows) {
+        end += lines.run;
+        ++i;
+      }
+      finish_runs<Fuse>(c, lines, run, end, from, kWidth, k, channels, e);
     }
     count = 0;
   };
