@@ -74,6 +74,7 @@ def main():
           f"{NOISE} times\nslower than the fastest (peak memory in MB)\n")
     print("| |", " | ".join(COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
+    peaks = {"fp32": 0, "int8": 0}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for workload in options.workloads:
@@ -93,6 +94,11 @@ def main():
                 cells.append(f"{rate:,.{0 if rate >= 100 else 1}f} "
                              f"({memory:.0f})")
             print(f"| {model} b{batch} |", " | ".join(cells), "|", flush=True)
+            for form in peaks:
+                peaks[form] = max(peaks[form], *(
+                    r["peak_gflops_a_core"] for r in found[f"octet {form}"]))
+    print(f"\nAt most, measured beside them, a core did {peaks['fp32']:,.0f} "
+          f"GFLOP/s\nand {peaks['int8']:,.0f} GOP/s.")
 
 
 if __name__ == "__main__":

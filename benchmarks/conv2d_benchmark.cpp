@@ -1,5 +1,6 @@
-// Convolution forward and a whole forward-backward pass, in GFLOP/s, against
-// im2col and OpenBLAS where that is there. One thread: kernels, not threads.
+// Convolution forward, of floats and of codes, and a whole forward-backward
+// pass, in operations a second and of the peak of a core, against im2col and
+// OpenBLAS where that is there. One thread: kernels, not threads.
 #include <benchmark/benchmark.h>
 
 #ifdef OCTET_OPENBLAS
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include <octet/octet.h>
+
+#include "peak.h"
 
 namespace octet {
 namespace {
@@ -38,6 +41,10 @@ const Conv kConvs[] = {
     {"32x32x16_to_32_s2", 32, 32, 32, 16, 32, 3, 2},
     {"8x8x64_to_64", 32, 8, 8, 64, 64, 3, 1},
     {"8x8x256_to_64_1x1", 32, 8, 8, 256, 64, 1, 1},
+    {"56x56x64_to_256_1x1", 1, 56, 56, 64, 256, 1, 1},
+    {"28x28x128_to_128", 1, 28, 28, 128, 128, 3, 1},
+    {"14x14x1024_to_256_1x1", 1, 14, 14, 1024, 256, 1, 1},
+    {"7x7x512_to_512", 1, 7, 7, 512, 512, 3, 1},
 };
 
 Tensor random(const Shape& shape) {
@@ -47,10 +54,19 @@ Tensor random(const Shape& shape) {
   return t;
 }
 
-void report(benchmark::State& state, double flop) {
-  state.counters["FLOP/s"] =
-      benchmark::Counter(flop, benchmark::Counter::kIsIterationInvariantRate,
-                         benchmark::Counter::kIs1000);
+// Operations a second, and what they are of the peak of a core.
+void report(benchmark::State& state, double operations, double peak) {
+  const auto rate = benchmark::Counter::kIsIterationInvariantRate;
+  state.counters["op/s"] =
+      benchmark::Counter(operations, rate, benchmark::Counter::kIs1000);
+  if (peak > 0) {
+    state.counters["of_peak"] = benchmark::Counter(operations / peak, rate);
+  }
+}
+
+double flop_peak() {
+  static const double peak = bench::peak_flops();
+  return peak;
 }
 
 void forward(benchmark::State& state) {
@@ -64,7 +80,7 @@ void forward(benchmark::State& state) {
     benchmark::DoNotOptimize(y.raw());
   }
   state.SetLabel(s.name);
-  report(state, s.flop());
+  report(state, s.flop(), flop_peak());
 }
 
 void forward_backward(benchmark::State& state) {
@@ -82,7 +98,43 @@ void forward_backward(benchmark::State& state) {
     w.zero_grad();
   }
   state.SetLabel(s.name);
-  report(state, 3 * s.flop());
+  report(state, 3 * s.flop(), flop_peak());
+}
+
+// The product alone, of bytes to bytes: a step of a program.
+void forward_codes(benchmark::State& state) {
+  const SerialGuard serial;
+  const NoGradGuard no_grad;
+  const Conv& s = kConvs[state.range(0)];
+  const Grid image{.scale = Tensor::scalar(0.0213f), .low = -128, .high = 127};
+  const Grid weight{.scale = Tensor::full({s.k}, 0.0187f),
+                    .axis = 3,
+                    .low = -127,
+                    .high = 127};
+  const Variable w(random({s.kernel, s.kernel, s.c, s.k}));
+  const Program::Function net = [=](std::span<const Variable> in) {
+    const Variable y = conv2d(fake_quantize(in[0], image),
+                              fake_quantize(w, weight), s.options());
+    // What reads it makes it bytes.
+    return conv2d(fake_quantize(relu(y), image),
+                  fake_quantize(Variable(random({1, 1, s.k, 1})), image));
+  };
+  ProgramCapture capture;
+  const Variable in = capture.input({1, s.h, s.w, s.c});
+  const Variable out = capture.call("net", {&in, 1}, net, [&] { return net; });
+  const Program program = capture.finish({&out, 1});
+  const Tensor x = random({s.n, s.h, s.w, s.c});
+  Tensor y({s.n, s.oh(), s.ow(), 1});
+  for (auto _ : state) {
+    for (const ProgramStep& step : program.profile({&x, 1}, {&y, 1})) {
+      if (step.op != "conv2d") continue;
+      state.SetIterationTime(step.seconds);
+      break;
+    }
+  }
+  state.SetLabel(s.name);
+  static const double peak = bench::peak_code_ops();
+  report(state, s.flop(), peak);
 }
 
 #ifdef OCTET_OPENBLAS
@@ -123,12 +175,13 @@ void im2col_openblas(benchmark::State& state) {
     benchmark::ClobberMemory();
   }
   state.SetLabel(std::string(s.name) + ", " + openblas_get_corename());
-  report(state, s.flop());
+  report(state, s.flop(), flop_peak());
 }
 BENCHMARK(im2col_openblas)->DenseRange(0, std::size(kConvs) - 1);
 #endif
 
 BENCHMARK(forward)->DenseRange(0, std::size(kConvs) - 1);
+BENCHMARK(forward_codes)->DenseRange(0, std::size(kConvs) - 1)->UseManualTime();
 BENCHMARK(forward_backward)->DenseRange(0, std::size(kConvs) - 1);
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "peak.h"
+
 namespace octet::bench {
 namespace {
 
@@ -105,23 +107,27 @@ void report(const Arguments& a, double operations,
   const double median = times[times.size() / 2];
   const double rate = static_cast<double>(a.batch) / median;
   const double gflops = operations / median * 1e-9;
+  const double peak =
+      (a.mode == "int8" ? peak_code_ops() : peak_flops()) * 1e-9;
   if (a.json) {
     fmt::print(
         "{{\"model\": \"{}\", \"mode\": \"{}\", \"batch\": {}, \"threads\": "
         "{}, "
         "\"isa\": \"{}\", \"images_per_second\": {:.1f}, \"ms_median\": "
         "{:.3f}, "
-        "\"ms_best\": {:.3f}, \"gflops\": {:.1f}, \"peak_rss_mb\": {:.1f}}}\n",
+        "\"ms_best\": {:.3f}, \"gflops\": {:.1f}, \"peak_gflops_a_core\": "
+        "{:.1f}, \"peak_rss_mb\": {:.1f}}}\n",
         a.model, a.mode, a.batch, num_threads(), to_string(active_isa()), rate,
-        median * 1e3, times.front() * 1e3, gflops, peak_rss_mb());
+        median * 1e3, times.front() * 1e3, gflops, peak, peak_rss_mb());
     return;
   }
   fmt::print(
       "{} {}, batch {}, {} threads, {}: {:.1f} images/s, median {:.2f} ms, "
       "best "
-      "{:.2f} ms of {}, {:.0f} GFLOP/s, {:.0f} MB\n",
+      "{:.2f} ms of {}, {:.0f} GFLOP/s of at most {:.0f} a core, {:.0f} MB\n",
       a.model, a.mode, a.batch, num_threads(), to_string(active_isa()), rate,
-      median * 1e3, times.front() * 1e3, times.size(), gflops, peak_rss_mb());
+      median * 1e3, times.front() * 1e3, times.size(), gflops, peak,
+      peak_rss_mb());
 }
 
 }  // namespace octet::bench

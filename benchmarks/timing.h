@@ -36,7 +36,8 @@ Model quantized(const std::string& network,
 
 /// Runs `body` twice without a clock, then with one, and prints the median and
 /// the best time: for people, or with --json as one line of JSON.
-/// `operations` are the additions and multiplications of one run.
+/// `operations` are the additions and multiplications of one run, beside which
+/// stands what a core can do at most, of integers in mode int8 (see peak.h).
 void report(const Arguments& arguments, double operations,
             const std::function<void()>& body);
 

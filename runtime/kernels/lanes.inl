@@ -234,8 +234,9 @@ constexpr int zero_code(int zero_byte) {
 
 // A grid of integers, for codes(). `sure` is how far from an integer v*inverse
 // may lie for v/scale to have the same neighbour: a little less than a half,
-// since both are within three roundings of each other. Nowhere where the
-// reciprocal may overflow or lose bits.
+// since both are within three roundings of each other, but a half where they
+// are equal, since the scale is a power of two. Nowhere where the reciprocal
+// may overflow or lose bits.
 template <class V>
 struct Rounding {
   V scale, inverse, low, high, sure;
@@ -243,7 +244,10 @@ struct Rounding {
 template <class V>
 OCTET_INLINE Rounding<V> rounding(V scale, float low, float high) {
   const float largest = high > -low ? high : -low;
-  V sure = splat<V>(0.5f - largest * 0x1p-21f);
+  typename IntsOf<V>::Type bits;
+  __builtin_memcpy(&bits, &scale, sizeof(bits));
+  V sure = (bits & 0x7fffff) == 0 ? splat<V>(0.5f)
+                                  : splat<V>(0.5f - largest * 0x1p-21f);
   sure = scale > splat<V>(0x1p-100f) ? sure : splat<V>(-1);
   sure = scale < splat<V>(0x1p100f) ? sure : splat<V>(-1);
   return {scale, splat<V>(1) / scale, splat<V>(low), splat<V>(high), sure};
@@ -271,7 +275,7 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
   return sum;
 }
 // The same without the division and plus `zero`, right where all are within
-// g.sure of an integer: no ties, which an odd zero would turn.
+// g.sure of an integer: ties are not, where zero is odd and would turn them.
 template <class V>
 OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g,
                              LargestMagnitude<V>& off, int zero = 0) {
