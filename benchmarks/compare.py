@@ -14,7 +14,7 @@ PROGRAM = HERE.parent / "build/bench/bin/inference"
 WORKLOADS = ["resnet8:128", "resnet20:128", "mobilenet_v1_025:32",
              "resnet50:8", "resnet50:1", "mobilenet_v2:8",
              "efficientnet_b0:8", "resnet8:1"]
-NOISE = 1.2  # a run that much slower than the fastest is left out
+NOISE = 1.2  # what is slower than the fastest by a larger factor is left out
 COLUMNS = {
     "octet fp32": ("octet", "fp32"),
     "octet int8": ("octet", "int8"),
@@ -48,8 +48,8 @@ def measure(column, model, batch, folder, options):
 
 
 def undisturbed(rates):
-    """The median of the runs but for those that something slowed down."""
-    return statistics.median(r for r in rates if r * NOISE >= max(rates))
+    """The runs but for those that something slowed down."""
+    return [r for r in rates if r * NOISE >= max(rates)]
 
 
 def write_files(model, folder):
@@ -70,11 +70,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=2)
     options = parser.parse_args()
 
-    print("images/s, median of the rounds' medians but for those that are "
-          f"{NOISE} times\nslower than the fastest (peak memory in MB)\n")
+    print("images/s, median of the rounds' medians but for those slower than "
+          f"the fastest by\nmore than a factor of {NOISE} (peak memory in MB)\n")
     print("| |", " | ".join(COLUMNS), "|")
     print("|---" * (len(COLUMNS) + 1) + "|")
     peaks = {"fp32": 0, "int8": 0}
+    left_out = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for workload in options.workloads:
@@ -88,8 +89,10 @@ def main():
                         measure(column, model, batch, folder, options))
             cells = []
             for column in COLUMNS:
-                rate = undisturbed(
+                kept = undisturbed(
                     [r["images_per_second"] for r in found[column]])
+                left_out += options.rounds - len(kept)
+                rate = statistics.median(kept)
                 memory = max(r["peak_rss_mb"] for r in found[column])
                 cells.append(f"{rate:,.{0 if rate >= 100 else 1}f} "
                              f"({memory:.0f})")
@@ -97,8 +100,10 @@ def main():
             for form in peaks:
                 peaks[form] = max(peaks[form], *(
                     r["peak_gflops_a_core"] for r in found[f"octet {form}"]))
-    print(f"\nAt most, measured beside them, a core did {peaks['fp32']:,.0f} "
-          f"GFLOP/s\nand {peaks['int8']:,.0f} GOP/s.")
+    runs = len(options.workloads) * len(COLUMNS) * options.rounds
+    print(f"\n{left_out} of {runs} runs were left out. At most, measured "
+          f"beside them, a core did\n{peaks['fp32']:,.0f} GFLOP/s and "
+          f"{peaks['int8']:,.0f} GOP/s.")
 
 
 if __name__ == "__main__":

@@ -3,17 +3,26 @@
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/memory.h>
+#include <octet/runtime/parallel.h>
 #include <octet/runtime/rng.h>
 
 #include "model_program.h"
 
 namespace octet {
 
-InferenceSession::InferenceSession(const Model& model)
+InferenceSession::InferenceSession(const Model& model,
+                                   const SessionOptions& options)
     : name_(model.name()),
+      threads_(options.threads),
       program_(with_context(
           [&] { return fmt::format("in a session of '{}'", model.name()); },
           [&] {
+            if (options.threads < 0) {
+              throw ValueError(
+                  fmt::format("threads: expected at least 1, or 0 for all, "
+                              "got {}",
+                              options.threads));
+            }
             release_memory();  // what reading the model took
             Program program = make_program(model, CalledLayers::copies);
             release_memory();  // and capturing it
@@ -65,6 +74,7 @@ std::vector<Tensor> InferenceSession::outputs_for(
 
 std::vector<Tensor> InferenceSession::run(
     std::span<const Tensor> inputs) const {
+  const ThreadLimit limit(threads_);
   std::vector<Tensor> outputs = outputs_for(inputs);
   if (!program_.run(inputs, outputs)) {
     throw ValueError(fmt::format(
@@ -85,6 +95,7 @@ Tensor InferenceSession::run(const Tensor& x) const {
 
 std::vector<ProgramStep> InferenceSession::profile(
     std::span<const Tensor> inputs) const {
+  const ThreadLimit limit(threads_);
   std::vector<Tensor> outputs = outputs_for(inputs);
   return program_.profile(inputs, outputs);
 }

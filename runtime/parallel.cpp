@@ -1,5 +1,6 @@
 // The one door to TBB.
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -73,19 +74,28 @@ void set_num_threads(int count) {
   workers() = std::make_unique<Workers>(count);
 }
 
-int available_threads() { return thread_modes().serial ? 1 : num_threads(); }
+int available_threads() {
+  const int limit = thread_modes().threads;
+  return limit > 0 ? std::min(limit, num_threads()) : num_threads();
+}
 
-SerialGuard::SerialGuard(bool serial)
-    : before_(std::exchange(thread_modes().serial,
-                            thread_modes().serial || serial)) {}
-SerialGuard::~SerialGuard() { thread_modes().serial = before_; }
+ThreadLimit::ThreadLimit(int most) : before_(thread_modes().threads) {
+  int& limit = thread_modes().threads;
+  if (most > 0) limit = limit > 0 ? std::min(limit, most) : most;
+}
+ThreadLimit::~ThreadLimit() { thread_modes().threads = before_; }
 
 void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
                           const void* body) {
-  if (tasks <= 1 || available_threads() == 1) {
+  const int64_t threads = available_threads();
+  if (tasks <= 1 || threads == 1) {
     for (int64_t i = 0; i < tasks; ++i) run(body, i);
     return;
   }
+  // Under a limit so many workers take one task after another; else TBB may
+  // give each task to any thread.
+  const bool limited = threads < num_threads() && threads < tasks;
+  std::atomic<int64_t> next = 0;
   const Fence start;
   const Fence end;
   start.release();
@@ -93,13 +103,22 @@ void detail::parallel_for(int64_t tasks, void (*run)(const void*, int64_t),
   // and run them with its own guards (NoGradGuard, recorders).
   const auto loop = [&] {
     tbb::parallel_for(
-        tbb::blocked_range<int64_t>(0, tasks, 1),
+        tbb::blocked_range<int64_t>(0, limited ? threads : tasks, 1),
         [&](const tbb::blocked_range<int64_t>& range) {
           start.acquire();
           // A nested loop would interleave with others on this thread and
           // fight over its scratch memory.
           const SerialGuard guard;
-          for (int64_t i = range.begin(); i < range.end(); ++i) run(body, i);
+          if (limited) {
+            try {
+              for (int64_t i = next++; i < tasks; i = next++) run(body, i);
+            } catch (...) {
+              next = tasks;  // nobody goes on
+              throw;
+            }
+          } else {
+            for (int64_t i = range.begin(); i < range.end(); ++i) run(body, i);
+          }
           end.release();
         },
         tbb::simple_partitioner{});

@@ -68,12 +68,15 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     result.stores = joined(outputs, " + ");
     const Storage& y = plan.storages[static_cast<size_t>(fused->outputs[0])];
     result.multiply_adds = fused->linear.multiply_adds;
-    if (y.skips()) {
-      const autograd::ImageShape whole(y.shape);
+    const autograd::ImageShape whole(y.shape);
+    if (y.h != whole.h || y.w != whole.w) {
       result.multiply_adds =
           result.multiply_adds / (whole.h * whole.w) * (y.h * y.w);
-      result.note = fmt::format("of {}x{}: nobody reads the other pixels",
-                                whole.h, whole.w);
+      result.note =
+          y.shape.rank() == 4
+              ? fmt::format("of {}x{}: nobody reads the other pixels", whole.h,
+                            whole.w)
+              : fmt::format("of {}: nobody reads the other steps", whole.w);
     }
     for (const Tensor& panel : fused->linear.weight.panels) {
       result.weight_bytes += panel.bytes();

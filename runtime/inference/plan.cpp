@@ -75,11 +75,12 @@ class Planner {
 
   Graph graph_;
   Program::Plan plan_;
-  std::set<int> unfused_;                  // expressions
-  std::vector<std::vector<int>> outputs_;  // storages of each expression
-  std::vector<int> others_;                // and what is added, where fused
-  std::vector<std::vector<int>> reads_;    // storages of each call
-  std::vector<bool> read_;                 // whether its output is read
+  std::set<int> unfused_;                      // expressions
+  std::map<int, std::vector<int>> followers_;  // expressions, of sums
+  std::vector<std::vector<int>> outputs_;      // storages of each expression
+  std::vector<int> others_;                    // and what is added, where fused
+  std::vector<std::vector<int>> reads_;        // storages of each call
+  std::vector<bool> read_;                     // whether its output is read
 };
 
 Stored Planner::form_of(const LinearCall& call, int x) const {
@@ -195,14 +196,14 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
 
 bool Planner::unfuse() {
   const size_t before = unfused_.size();
-  std::map<int, std::vector<int>> followers;  // of sums
+  followers_.clear();
   for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
     const Pointwise& p = graph_.pointwise[i];
     const int id = static_cast<int>(i);
     if (outputs_[i].empty() || !p.fusable || unfused_.contains(id)) continue;
-    followers[p.sums].push_back(id);
+    followers_[p.sums].push_back(id);
   }
-  for (const auto& [sums, list] : followers) {
+  for (const auto& [sums, list] : followers_) {
     for (const int i : list) {
       if (at(graph_.pointwise, i).plain()) continue;
       if (list.size() > 1 ||
@@ -215,24 +216,15 @@ bool Planner::unfuse() {
 }
 
 std::vector<int> Planner::followers(const Call& call) const {
-  std::vector<int> result;
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    const Pointwise& p = graph_.pointwise[i];
-    const int id = static_cast<int>(i);
-    if (p.fusable && p.sums == call.output && !outputs_[i].empty() &&
-        !unfused_.contains(id)) {
-      result.push_back(id);
-    }
-  }
-  return result;
+  const auto found = followers_.find(call.output);
+  return found == followers_.end() ? std::vector<int>() : found->second;
 }
 
 void Planner::skip_pixels() {
-  // The pixels that are read of a storage lie so far apart; 0: none yet is.
+  // Each so many pixels of a storage are read; 0: none yet is.
   std::vector<Size2> read(plan_.storages.size(), {0, 0});
-  const auto add = [&](int storage, const Size2& strides) {
-    Size2& all = at(read, storage);
-    all = {std::gcd(all.h, strides.h), std::gcd(all.w, strides.w)};
+  const auto add = [](Size2& all, const Size2& more) {
+    all = {std::gcd(all.h, more.h), std::gcd(all.w, more.w)};
   };
   for (size_t i = 0; i < plan_.storages.size(); ++i) {
     if (plan_.storages[i].tensor) read[i] = {1, 1};
@@ -240,26 +232,27 @@ void Planner::skip_pixels() {
   for (size_t i = graph_.calls.size(); i-- > 0;) {
     const Call& call = graph_.calls[i];
     if (!call.linear) {
-      for (const int storage : reads_[i]) add(storage, {1, 1});
+      for (const int storage : reads_[i]) at(read, storage) = {1, 1};
       continue;
     }
-    const auto sampling = call.linear->kernels->sampling();
+    const LinearKernels& kernels = *call.linear->kernels;
+    const auto sampling = kernels.sampling();
     const bool pixels = sampling && sampling->pixels && call.pads == Pads{} &&
-                        call.linear->kernels->padding() == Pads{};
+                        kernels.padding() == Pads{};
     for (const int follower : followers(call)) {
-      Size2 strides{0, 0};
+      Size2 every{0, 0};  // of all that the step stores
       for (const int output : at(outputs_, follower)) {
-        const Size2& of = at(read, output);
-        strides = {std::gcd(strides.h, of.h), std::gcd(strides.w, of.w)};
+        add(every, at(read, output));
       }
-      if (!sampling || strides.h == 0) strides = {1, 1};
+      if (!sampling || every.h == 0) every = {1, 1};
       for (const int output : at(outputs_, follower)) {
-        at(plan_.storages, output).strides = strides;
+        at(plan_.storages, output).every = every;
       }
-      if (at(others_, follower) >= 0) add(at(others_, follower), strides);
-      add(reads_[i][0], pixels ? Size2{strides.h * sampling->strides.h,
-                                       strides.w * sampling->strides.w}
-                               : Size2{1, 1});
+      const int other = at(others_, follower);
+      if (other >= 0) add(at(read, other), every);
+      add(at(read, reads_[i][0]), pixels ? Size2{every.h * sampling->strides.h,
+                                                 every.w * sampling->strides.w}
+                                         : Size2{1, 1});
     }
   }
 }
@@ -314,6 +307,15 @@ void Planner::emit_call(int index) {
   plan_.steps.push_back({call.name, std::move(step), {}});
 }
 
+// Pixels of a storage that keeps every `of`th one, to each `every` of its
+// value: skip_pixels() makes it a whole number.
+Size2 ratio(const Size2& every, const Size2& of) {
+  if (every.h % of.h != 0 || every.w % of.w != 0) {
+    throw InternalError("plan: expected pixels that are stored");
+  }
+  return {every.h / of.h, every.w / of.w};
+}
+
 FusedStep Planner::emit_fused(const Call& call, int index) {
   const Pointwise& p = at(graph_.pointwise, index);
   FusedStep step;
@@ -329,8 +331,12 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.windows =
       step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
   const Storage& y = at(plan_.storages, step.outputs[0]);
-  step.windows.pixel = step.windows.pixel * y.strides.w / x.strides.w;
-  step.windows.line = step.windows.line * y.strides.h / x.strides.h;
+  if (x.skips() || y.skips()) {
+    const Size2 own = step.linear.kernels->sampling()->strides;
+    const Size2 apart = ratio({own.h * y.every.h, own.w * y.every.w}, x.every);
+    step.windows.pixel = step.windows.pixel / own.w * apart.w;
+    step.windows.line = step.windows.line / own.h * apart.h;
+  }
   step.pads = sum(step.linear.kernels->padding(), call.pads);
   step.rows = y.h;
   step.cols = y.w;
@@ -359,13 +365,13 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
     const Storage& other = at(plan_.storages, step.other);
     const Grid& grid = at(graph_.values, p.other).grid;
     f.other_form = other.form;
-    step.other_rows = y.strides.h / other.strides.h;
-    f.other_pixel = other.pixel * (y.strides.w / other.strides.w);
-    f.other_line = other.row * step.other_rows;
+    step.other_every = ratio(y.every, other.every);
+    f.other_pixel = other.pixel * step.other_every.w;
+    f.other_line = other.row * step.other_every.h;
     if (!grid.empty()) f.other_scale = grid.scale.item();
     f.other_zero_byte = other.zero_byte;
     f.other_zero = p.other_plain ? 0.0f : -0.0f;
-    contiguous &= !other.padded() && other.h == y.h && other.w == y.w;
+    contiguous &= !other.padded() && step.other_every == Size2{1, 1};
   }
   if (step.outputs.size() > size_t{kernels::kMostFusedOutputs}) {
     throw UnsupportedError(fmt::format(

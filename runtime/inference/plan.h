@@ -18,7 +18,7 @@ struct FusedStep {
   Pads pads{};        // around the image that they are of
   bool flat = false;  // all images are one row of pixels
   int64_t rows = 0, cols = 0, channels = 0;  // that are computed
-  int64_t other_rows = 1;  // rows of what is added, to each of them
+  Size2 other_every{1, 1};  // pixels of what is added, to each of them
   Tensor rescale, a, b;
   kernels::Fused fused;  // but for pointers into storages
   int x = -1;

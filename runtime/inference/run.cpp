@@ -134,7 +134,7 @@ void Run::run(const FusedStep& step, const Part& part) {
     }
     fused.outputs[i].to = place(step.outputs[i]);
   }
-  if (step.other >= 0) fused.other = place(step.other, step.other_rows);
+  if (step.other >= 0) fused.other = place(step.other, step.other_every.h);
   bool nan = false;
   fused.nan = &nan;
   kernels::Epilogue epilogue;

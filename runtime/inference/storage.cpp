@@ -58,8 +58,8 @@ void find_lifetimes(Program::Plan& plan) {
 
 void Storage::lay_out() {
   const autograd::ImageShape image(shape);
-  h = (image.h + strides.h - 1) / strides.h;
-  w = (image.w + strides.w - 1) / strides.w;
+  h = (image.h + every.h - 1) / every.h;
+  w = (image.w + every.w - 1) / every.w;
   c = image.c;
   const int64_t words = kernels::table().codes.words(c);
   switch (form) {

@@ -20,8 +20,8 @@ struct Storage {
   bool tensor = false;
   int zero_byte = 128;  // of code 0, where codes are bytes
 
-  Shape shape;          // [1, ...]
-  Size2 strides{1, 1};  // only so many pixels apart they are stored
+  Shape shape;        // [1, ...]
+  Size2 every{1, 1};  // only each so many pixels are stored
   int64_t h = 0, w = 0, c = 0;
   int64_t element = 0;                   // bytes
   int64_t pixel = 0, row = 0, size = 0;  // elements; size: of an image
@@ -29,7 +29,7 @@ struct Storage {
   int first = -1, last = -1;             // steps
 
   bool padded() const { return pads != Pads{}; }
-  bool skips() const { return strides != Size2{1, 1}; }
+  bool skips() const { return every != Size2{1, 1}; }
   int64_t bytes() const { return size * element; }
 
   /// Finds the sizes, of pixels without room between them.

@@ -61,7 +61,7 @@ OCTET_INLINE Codes narrowed(Ints bits) {
 
 // Of shifted_codes(), whose low bits are those of the codes.
 template <class V, class Code>
-OCTET_INLINE void store_shifted(Code* out, V shifted) {
+OCTET_INLINE void store_low_bits(Code* out, V shifted) {
   using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
   const auto codes = narrowed<Codes>((typename IntsOf<V>::Type)shifted);
   __builtin_memcpy(out, &codes, sizeof(codes));

@@ -81,7 +81,7 @@ OCTET_INLINE int64_t rounded_run(const Runs<Terms>& runs, const Constants<V>& k,
     for (; i + kStep <= end; i += kStep) {
       const V v = value_at<V, Terms>(e, k, at + i, i & runs.mask);
       if constexpr (Keep) store(e.keep + at + i, v);
-      put(i, shifted_codes<V>(v, k.grid, off));
+      put(i, untied_codes<V>(v, k.grid, off));
     }
     if (__builtin_expect(!off.above(k.grid.sure), 1)) continue;
     for (int64_t j = begin; j < i; j += kStep) {

@@ -61,15 +61,15 @@ OCTET_INLINE void store_fast(void* to, int zero_byte, const Rounding<V>& grid,
     store(static_cast<float*>(to) + at, v);
   } else if constexpr (Outputs == FusedOutputs::float_codes ||
                        Outputs == FusedOutputs::real) {
-    V code = shifted_codes<V>(v, grid, off) - splat<V>(kToInteger);
+    V code = untied_codes<V>(v, grid, off) - splat<V>(kToInteger);
     if constexpr (Outputs == FusedOutputs::real) code = code * grid.scale;
     store(static_cast<float*>(to) + at, code);
   } else if constexpr (Outputs == FusedOutputs::bytes) {
-    store_shifted<V>(static_cast<CodeByte*>(to) + at,
-                     shifted_codes<V>(v, grid, off, zero_byte));
+    store_low_bits<V>(static_cast<CodeByte*>(to) + at,
+                      untied_codes<V>(v, grid, off, zero_byte));
   } else {
-    store_shifted<V>(static_cast<CodeShort*>(to) + at,
-                     shifted_codes<V>(v, grid, off));
+    store_low_bits<V>(static_cast<CodeShort*>(to) + at,
+                      untied_codes<V>(v, grid, off));
   }
 }
 

@@ -215,7 +215,8 @@ template <>
 struct LargestMagnitude<float> {
   float largest = 0;
   OCTET_INLINE void add(float v) {
-    if (any_above(magnitude(v), largest)) largest = magnitude(v);
+    const bool is_nan = any_above(largest, largest);  // and stays
+    if (!is_nan && any_above(magnitude(v), largest)) largest = magnitude(v);
   }
   OCTET_INLINE bool above(float bound) const {
     return any_above(largest, bound);
@@ -277,8 +278,8 @@ OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g, bool& nan) {
 // The same without the division and plus `zero`, right where all are within
 // g.sure of an integer: ties are not, where zero is odd and would turn them.
 template <class V>
-OCTET_INLINE V shifted_codes(V v, const Rounding<V>& g,
-                             LargestMagnitude<V>& off, int zero = 0) {
+OCTET_INLINE V untied_codes(V v, const Rounding<V>& g, LargestMagnitude<V>& off,
+                            int zero = 0) {
   const V magic = splat<V>(kToInteger + static_cast<float>(zero));
   const V quotient = clip<V>(v * g.inverse, g.low, g.high);
   const V sum = quotient + magic;

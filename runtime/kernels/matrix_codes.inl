@@ -196,6 +196,8 @@ OCTET_INLINE void multiply_panel(const CodeProduct& c, const Lines& lines,
       const PixelRun& run = runs[i];
       const int32_t* const from = sums + i * kMatrixRows * kWidth;
       int64_t end = run.first + lines.run;
+      // The next one, unless it begins earlier than the first ends.
+      static_assert(2 * kMatrixRows <= kMostFusedPixels);
       if (++i < count && runs[i].line == run.line && runs[i].first == end &&
           lines.run == kMatrixRows) {
         end += lines.run;

@@ -229,8 +229,10 @@ OCTET_INLINE void multiply_block(const Product& c, const Epilogue& e,
 // Through a buffer, and what follows from there.
 OCTET_INLINE void multiply_fused_block(const Product& c, const Epilogue& e,
                                        const Block& block) {
-  // Sums of more steps leave time for what follows them.
-  const bool fetches = c.segment_count * c.steps <= 256;
+  // Sums of more steps leave time enough, and so do those of codes, whose
+  // outputs are bytes.
+  constexpr int64_t kFewSteps = 256;
+  const bool fetches = c.segment_count * c.steps <= kFewSteps;
   alignas(64) float sums[kMaxRows1 * kLanes];
   for (int64_t k = 0; k < c.channels;) {
     const int vectors = panel_vectors(k, c.channels);

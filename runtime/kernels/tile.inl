@@ -198,6 +198,7 @@ OCTET_INLINE int64_t tiles_of(const Block& b, int vectors) {
 template <class Run>
 OCTET_INLINE void for_blocks(int64_t rows, int64_t cols, int64_t bytes,
                              int64_t weights, Run run) {
+  if (rows * cols == 0) return;
   constexpr int64_t kCache = int64_t{256} << 10;
   int64_t count = bytes / kCache;
   if (count * weights > bytes) count = bytes / weights;

@@ -30,6 +30,17 @@ TEST(MaxPool2d, StaysInsideTheImageWhereAllValuesAreMinusInfinity) {
   for (const float g : x.grad().f32()) EXPECT_EQ(g, 1);
 }
 
+TEST(Linear, TakesNoSamples) {
+  for (const int64_t units : {3, 100}) {  // of one panel, and of several
+    const Variable x(Tensor({0, 5}));
+    EXPECT_EQ(dense(x, Variable(Tensor::full({5, units}, 1))).value().shape(),
+              Shape({0, units}));
+    const Variable images(Tensor({0, 4, 3, 5}));
+    const Variable w(Tensor::full({1, 1, 5, units}, 1));
+    EXPECT_EQ(conv2d(images, w).value().shape(), Shape({0, 4, 3, units}));
+  }
+}
+
 TEST(MaxPool2d, KeepsANaN) {
   Tensor t = noise({1, 2, 2, 1});
   t.f32()[1] = NAN;

@@ -60,6 +60,32 @@ TEST_P(Threads, RunNestedLoopsSerially) {
   EXPECT_EQ(count, 40);
 }
 
+TEST_P(Threads, StayWithinALimit) {
+  for (const int most : {1, 2, 3}) {
+    const ThreadLimit limit(most);
+    EXPECT_EQ(available_threads(), std::min(most, num_threads()));
+    std::atomic<int> now = 0, largest = 0;
+    std::vector<std::atomic<int>> seen(200);
+    parallel_for(200, [&](int64_t i) {
+      const int running = ++now;
+      int known = largest;
+      while (running > known &&
+             !largest.compare_exchange_weak(known, running)) {
+      }
+      ++seen[static_cast<size_t>(i)];
+      --now;
+    });
+    EXPECT_LE(largest, most);
+    for (const auto& count : seen) EXPECT_EQ(count, 1);
+    EXPECT_THROW(parallel_for(50,
+                              [](int64_t i) {
+                                if (i == 31) throw ShapeError("task 31");
+                              }),
+                 ShapeError);
+  }
+  EXPECT_EQ(available_threads(), num_threads());
+}
+
 INSTANTIATE_TEST_SUITE_P(Parallel, Threads, testing::Values(1, 2, 5));
 
 TEST(SetNumThreads, RefusesLessThanOne) {
@@ -72,6 +98,24 @@ TEST(SerialGuardTest, KeepsLoopsOnThisThread) {
   int count = 0;
   parallel_for(100, [&](int64_t) { ++count; });
   EXPECT_EQ(count, 100);
+}
+
+TEST(ThreadLimitTest, WithinAnotherTheSmallerCounts) {
+  const int before = num_threads();
+  set_num_threads(6);
+  {
+    const ThreadLimit four(4);
+    {
+      const ThreadLimit two(2), three(3), none(0);
+      EXPECT_EQ(available_threads(), 2);
+      const SerialGuard serial;
+      EXPECT_EQ(available_threads(), 1);
+    }
+    const SerialGuard no(false);
+    EXPECT_EQ(available_threads(), 4);
+  }
+  EXPECT_EQ(available_threads(), 6);
+  set_num_threads(before);
 }
 
 }  // namespace

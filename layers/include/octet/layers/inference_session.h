@@ -12,6 +12,10 @@
 
 namespace octet {
 
+struct SessionOptions {
+  int threads = 0;  ///< that one run takes at most; 0: all, see set_num_threads
+};
+
 /// A session keeps what it needs: the model may change or go. Safe to run from
 /// several threads at once.
 ///
@@ -22,11 +26,13 @@ class InferenceSession {
   /// Takes copies of what it needs. What reading and trying the model left for
   /// reuse goes back to the system; release_memory() does so with the model
   /// itself, once it is gone.
-  /// Throws: ValueError for a model whose quantizers are being calibrated;
+  /// Throws: ValueError for a model whose quantizers are being calibrated, and
+  /// for threads < 0;
   /// UnsupportedError for one with a layer whose output's first axis is not the
   /// batch, and for one that answers otherwise than the session, which is tried
   /// with random samples: custom layers that look at values do.
-  explicit InferenceSession(const Model& model);
+  explicit InferenceSession(const Model& model,
+                            const SessionOptions& options = {});
 
   /// The same bits as model(x). One sample goes through on all threads, many
   /// are shared out.
@@ -50,6 +56,7 @@ class InferenceSession {
   std::vector<Tensor> outputs_for(std::span<const Tensor> inputs) const;
 
   std::string name_;
+  int threads_;
   std::vector<std::string> input_names_;
   std::vector<Shape> input_shapes_, output_shapes_;
   Program program_;

@@ -19,7 +19,7 @@ enum class Isa {
   avx_vnni,  ///< avx2 with dot products of bytes
   avx512,
   avx512_vnni,  ///< avx512 with dot products of bytes
-  avx512_amx,   ///< avx512_vnni with matrix products of bytes
+  avx512_amx,   ///< avx512_vnni with matrix products of bytes, and VBMI
 };
 
 std::string_view to_string(Isa isa);

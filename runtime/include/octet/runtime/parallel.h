@@ -14,7 +14,8 @@ int num_threads();
 /// Throws: ValueError for count < 1. Not while a parallel_for runs.
 void set_num_threads(int count);
 
-/// Threads that a parallel_for started here would use: 1 within another one.
+/// Threads that a parallel_for started here would use: 1 within another one, no
+/// more than a ThreadLimit.
 int available_threads();
 
 namespace detail {
@@ -47,17 +48,25 @@ void parallel_chunks(int64_t n, const Body& body) {
 /// Fewer values are gone through before another thread wakes.
 inline constexpr int64_t kFewValues = int64_t{1} << 14;
 
-/// While it lives, this thread runs its parallel loops by itself.
-class SerialGuard {
+/// While it lives, parallel loops that this thread starts run on so many
+/// threads at most, itself among them. Within another limit the smaller counts.
+class ThreadLimit {
  public:
-  /// Does nothing unless `serial`.
-  explicit SerialGuard(bool serial = true);
-  ~SerialGuard();
-  SerialGuard(const SerialGuard&) = delete;
-  SerialGuard& operator=(const SerialGuard&) = delete;
+  /// 0: no limit.
+  explicit ThreadLimit(int most);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
 
  private:
-  bool before_;
+  int before_;
+};
+
+/// While it lives, this thread runs its parallel loops by itself.
+class SerialGuard : ThreadLimit {
+ public:
+  /// Does nothing unless `serial`.
+  explicit SerialGuard(bool serial = true) : ThreadLimit(serial ? 1 : 0) {}
 };
 
 }  // namespace octet

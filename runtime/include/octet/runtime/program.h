@@ -34,9 +34,9 @@ class Program {
   using Function = std::function<Variable(std::span<const Variable>)>;
 
   /// Runs n samples; inputs [n, ...] and outputs [n, ...] as they were
-  /// captured. False if a value that has to be rounded to a grid was NaN: then
-  /// the outputs are of no use. Throws: ValueError if the instruction set is
-  /// another one than at the capture.
+  /// captured. False if a value that is computed and has to be rounded to a
+  /// grid was NaN: then the outputs are of no use. Throws: ValueError if the
+  /// instruction set is another one than at the capture.
   bool run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
   /// The steps in order.

@@ -12,7 +12,7 @@ struct ThreadModes {
   bool records = true;                    ///< false within a NoGradGuard
   bool eager = false;                     ///< EagerGuard
   bool float_codes = false;               ///< FloatCodesGuard
-  bool serial = false;                    ///< SerialGuard
+  int threads = 0;                        ///< ThreadLimit; 0: all
   BatchParts* batch_parts = nullptr;      ///< BatchPartsGuard
   const void* model_in_shards = nullptr;  ///< that a fit computes shards of
 };
