@@ -6,12 +6,10 @@
 
 #include <octet/octet.h>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 namespace octet::bench {
 namespace {
+
+#ifdef __x86_64__
 
 constexpr int kRounds = 4000;
 
@@ -28,8 +26,6 @@ double rate(double operations, Run run) {
   }
   return best;
 }
-
-#ifdef __x86_64__
 
 // Twelve independent sums, so that none waits for the one before.
 #define OCTET_TWELVE(instruction)                                              \
