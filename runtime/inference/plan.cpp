@@ -258,10 +258,12 @@ void Planner::skip_pixels() {
 }
 
 void Planner::spread() {
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    if (!graph_.pointwise[i].fusable) continue;
-    if (unfused_.contains(static_cast<int>(i))) continue;
-    for (const int output : outputs_[i]) at(plan_.storages, output).spread();
+  for (const auto& [sums, list] : followers_) {
+    for (const int i : list) {
+      for (const int output : at(outputs_, i)) {
+        at(plan_.storages, output).spread();
+      }
+    }
   }
 }
 

@@ -59,7 +59,7 @@ OCTET_INLINE Codes narrowed(Ints bits) {
   return codes;
 }
 
-// Of shifted_codes(), whose low bits are those of the codes.
+// Of shifted_codes() and untied_codes(), whose low bits are those of the codes.
 template <class V, class Code>
 OCTET_INLINE void store_low_bits(Code* out, V shifted) {
   using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
@@ -75,10 +75,7 @@ OCTET_INLINE void store_codes(Code* out, V shifted, int zero_byte) {
   if constexpr (lanes_of<V>() == 1) {
     *out = static_cast<Code>(static_cast<int>(shifted - kToInteger) + zero);
   } else {
-    using Codes = typename CodeVector<sizeof(Code), lanes_of<V>()>::Type;
-    const auto bits = (typename IntsOf<V>::Type)shifted + zero;
-    const auto codes = narrowed<Codes>(bits);
-    __builtin_memcpy(out, &codes, sizeof(codes));
+    store_low_bits<V>(out, (V)((typename IntsOf<V>::Type)shifted + zero));
   }
 }
 

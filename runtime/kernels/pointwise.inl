@@ -188,6 +188,7 @@ void prepare(Fused& f) {
         rounding<float>(output.scale, output.code_low, output.code_high);
     output.inverse = grid.inverse;
     output.sure = grid.sure;
+    // See untied_codes().
     const bool turns_ties = output.zero_byte % 2 != 0;
     if (turns_ties && output.sure == 0.5f) output.sure = 0.499f;
     quantized &= output.form != Stored::values;

@@ -27,10 +27,10 @@ class InferenceSession {
   /// reuse goes back to the system; release_memory() does so with the model
   /// itself, once it is gone.
   /// Throws: ValueError for a model whose quantizers are being calibrated, and
-  /// for threads < 0;
-  /// UnsupportedError for one with a layer whose output's first axis is not the
-  /// batch, and for one that answers otherwise than the session, which is tried
-  /// with random samples: custom layers that look at values do.
+  /// for threads < 0; UnsupportedError for a model with a layer whose output's
+  /// first axis is not the batch, and for one that answers otherwise than the
+  /// session, which is tried with random samples: custom layers that look at
+  /// values do.
   explicit InferenceSession(const Model& model,
                             const SessionOptions& options = {});
 
