@@ -31,8 +31,14 @@ kernels::Table with_codes(kernels::Table table,
 const kernels::Table& table_of(Isa isa) {
   switch (isa) {
 #ifdef OCTET_X86
-    case Isa::avx2:
-      return kernels::kAvx2;
+    case Isa::avx2: {
+      static const kernels::Table table = [] {
+        kernels::Table made = kernels::kAvx2;
+        made.small_codes = &kernels::kAvx2SmallCodes;
+        return made;
+      }();
+      return table;
+    }
     case Isa::avx512:
       return kernels::kAvx512;
     case Isa::avx_vnni: {

@@ -20,6 +20,16 @@ Expression unquantized(Expression e) {
 
 }  // namespace
 
+bool nonnegative(const Expression& e) {
+  if (e.low >= 0) return true;
+  return !e.second && !e.first.scaled() && e.first.nonnegative;
+}
+
+const kernels::CodeTable& code_table_of(const Expression& e) {
+  if (!fits_bytes(e.grid)) return kernels::table().codes;
+  return code_table(e.grid, nonnegative(e));
+}
+
 OpenInterval Expression::pass() const {
   OpenInterval interval{low, high};
   if (!grid.empty() && clipped_gradient) {
@@ -107,7 +117,6 @@ Reader::Reader(const Expression& expression, Form form)
     call_.code_low = static_cast<float>(e.grid.low);
     call_.code_high = static_cast<float>(e.grid.high);
     call_.factor = form == Form::real ? call_.scale : 1.0f;
-    call_.zero_byte = zero_byte(e.grid);
   }
 }
 
@@ -145,13 +154,19 @@ void Reader::read(const Rows& rows, const Pads& padding, float* out) const {
 }
 
 bool Reader::read_codes(const Rows& rows, const Pads& padding,
+                        const kernels::CodeTable& table,
                         kernels::CodeWord* out) const {
-  return kernels::table().codes.evaluate(padded(rows, padding), out);
+  kernels::Evaluation call = padded(rows, padding);
+  call.zero_byte = zero_byte(expression_.grid, table);
+  return table.evaluate(call, out);
 }
 
 bool Reader::pixel_codes(int64_t first, int64_t last,
+                         const kernels::CodeTable& table,
                          kernels::CodeWord* out) const {
-  return kernels::table().codes.evaluate(run(first, last), out);
+  kernels::Evaluation call = run(first, last);
+  call.zero_byte = zero_byte(expression_.grid, table);
+  return table.evaluate(call, out);
 }
 
 void Reader::read_pixels(int64_t first, int64_t last, float* out) const {

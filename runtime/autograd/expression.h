@@ -32,6 +32,7 @@ struct Term {
   Tensor b;  // [c]; empty: 0
   // [groups][2][c]: sums of t and t*t, if the op that computed t took them.
   Tensor statistics;
+  bool nonnegative = false;  // t is, as it was kept
   // Of a second term only:
   float low = -kInfinity;
   float high = kInfinity;
@@ -106,13 +107,16 @@ class Reader {
   };
   void read(const Rows& rows, const Pads& padding, float* out) const;
   /// The same in words of codes, of an expression that ends on a grid of at
-  /// most 8 bits. False if there was a NaN.
+  /// most 8 bits: as code_table_of() or Table::codes has them. False if there
+  /// was a NaN, or somebody wrote a negative number to a tensor that had none.
   bool read_codes(const Rows& rows, const Pads& padding,
+                  const kernels::CodeTable& table,
                   kernels::CodeWord* out) const;
   /// Pixels [first, last) of the tensor, seen as [pixels][c].
   void read_pixels(int64_t first, int64_t last, float* out) const;
   /// The same as words.
-  bool pixel_codes(int64_t first, int64_t last, kernels::CodeWord* out) const;
+  bool pixel_codes(int64_t first, int64_t last, const kernels::CodeTable& table,
+                   kernels::CodeWord* out) const;
   /// The same pixels where they are: in the tensor's own memory where it needs
   /// no evaluation, else arena::scratch(slot).
   const float* pixels(int64_t first, int64_t last, int slot) const;
@@ -137,6 +141,12 @@ class Reader {
   Tensor zeros_;
   Tensor buffer_;
 };
+
+/// Whether no value of it is negative before Q, as far as it tells.
+bool nonnegative(const Expression& e);
+
+/// What multiplies its codes, where it ends on a grid that fits in bytes.
+const kernels::CodeTable& code_table_of(const Expression& e);
 
 /// The whole expression as a new tensor; materializes a two-term one.
 Tensor evaluate(const Expression& expression);

@@ -61,6 +61,7 @@ Tensor Node::compute() {
 Term Node::term() {
   Term result;
   result.t = value_of(*this);
+  result.nonnegative = nonnegative();
   result.target = this;
   return result;
 }

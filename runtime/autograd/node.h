@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -70,6 +71,9 @@ struct Node : std::enable_shared_from_this<Node> {
   /// tape holds the node on, which does not read its value: rules keep the
   /// tensors that they read themselves.
   void hold() { ++variables_; }
+  /// That no number of the value is negative, until somebody writes it.
+  void say_nonnegative() { nonnegative_at_ = value.writes(); }
+  bool nonnegative() const { return nonnegative_at_ == value.writes(); }
   void let_go();
 
   const uint64_t id;
@@ -84,6 +88,7 @@ struct Node : std::enable_shared_from_this<Node> {
 
  private:
   std::atomic<int> variables_ = 0;
+  std::optional<uint64_t> nonnegative_at_;
 };
 
 /// What a linear op multiplies.
@@ -104,8 +109,9 @@ struct Leaf final : Node {
     uint64_t writes;    // of the value that was packed
     Factor factor;
     std::vector<int64_t> layout;
-    int zero_byte;  // of the codes that these are multiplied with
-    Grid grid;      // or an empty one
+    const void* code_table;  // of the codes that these are multiplied with
+    int zero_byte;           // and their byte of code 0
+    Grid grid;               // or an empty one
     std::vector<Tensor> panels;
     Tensor values;  // if they are what was packed
   };

@@ -386,11 +386,13 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
   const Grid grid = known.grid;
+  const bool nonnegative = autograd::nonnegative(known);
   const Tensor result = Tensor::zeros(y.shape());
   if (!noted.affine) known = autograd::expression_of(result, nullptr);
   known.first.t = result;
   known.first.statistics = {};
   known.first.target = nullptr;
+  known.first.nonnegative = nonnegative;
   known.grid = grid;
   noted.output = add_value(
       {.shape = y.shape(), .call = static_cast<int>(before.calls), .grid = {}},

@@ -10,7 +10,7 @@ namespace {
 using kernels::Stored;
 
 std::string size_text(const Storage& s) {
-  std::string text = s.zero_byte == 128 ? "int8" : "uint8";
+  std::string text = s.int8 ? "int8" : "uint8";
   switch (s.form) {
     case Stored::bytes:
     case Stored::shorts:

@@ -58,6 +58,8 @@ class Planner {
                                                  : Stored::real;
   }
   Stored form_of(const LinearCall& call, int x) const;
+  // In which codes are added to sums, where nothing else decides.
+  Stored code_form_of(int value) const;
 
   // Leaves out what fused steps would store and nobody reads: all pixels but
   // some, where only convolutions with a stride and windows of one pixel
@@ -86,12 +88,22 @@ class Planner {
 Stored Planner::form_of(const LinearCall& call, int x) const {
   switch (call.factor) {
     case Factor::codes:
-      return kernels::table().codes.form;
+      return call.kernels->code_table.form;
     case Factor::float_codes:
       return Stored::float_codes;
     default:
       return floats_of(x);
   }
+}
+
+Stored Planner::code_form_of(int value) const {
+  for (const Call& call : graph_.calls) {
+    if (call.linear && call.linear->factor == Factor::codes &&
+        call.inputs[0] == value) {
+      return call.linear->kernels->code_table.form;
+    }
+  }
+  return kernels::table().codes.form;
 }
 
 int Planner::plain_of(int value) {
@@ -120,7 +132,7 @@ void Planner::collect() {
       if (!read_[i]) continue;
       if (call.pool) {
         reads.push_back(
-            need(input, kernels::table().codes.form, call.pads, false));
+            need(input, code_form_of(call.output), call.pads, false));
         continue;
       }
       reads.push_back(
@@ -168,13 +180,16 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
     widest.right = std::max(widest.right, pads.right);
     return found;
   }
+  const kernels::Table& table = kernels::table();
   const int storage = static_cast<int>(plan_.storages.size());
-  plan_.storages.push_back({.value = value,
-                            .form = form,
-                            .pads = pads,
-                            .tensor = tensor,
-                            .zero_byte = zero_byte(v.grid),
-                            .shape = v.shape});
+  plan_.storages.push_back(
+      {.value = value,
+       .form = form,
+       .pads = pads,
+       .tensor = tensor,
+       .zero_byte = zero_byte(v.grid, table.codes_in(form)),
+       .int8 = fits_int8(v.grid),
+       .shape = v.shape});
   if ((whole && tensor) || v.codes) return storage;
   const int i = v.pointwise >= 0 ? v.pointwise : plain_of(value);
   at(outputs_, i).push_back(storage);
@@ -187,9 +202,8 @@ int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
     }
   } else if (p.other >= 0) {
     const bool codes = !at(graph_.values, p.other).grid.empty();
-    at(others_, i) =
-        need(p.other, codes ? kernels::table().codes.form : Stored::values, {},
-             false);
+    at(others_, i) = need(
+        p.other, codes ? code_form_of(p.other) : Stored::values, {}, false);
   }
   return storage;
 }
@@ -289,7 +303,7 @@ void Planner::emit_call(int index) {
     plan_.steps.push_back(
         {call.name,
          PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
-                  find(call.output, kernels::table().codes.form, false)},
+                  find(call.output, code_form_of(call.output), false)},
          {}});
     return;
   }
@@ -329,7 +343,8 @@ FusedStep Planner::emit_fused(const Call& call, int index) {
   step.x = at(reads_, call_index)[0];
   const Storage& x = at(plan_.storages, step.x);
   const bool codes = step.linear.factor == Factor::codes;
-  const int64_t unit = codes ? kernels::table().codes.codes_per_word : 1;
+  const int64_t unit =
+      codes ? step.linear.kernels->code_table.codes_per_word : 1;
   step.windows =
       step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
   const Storage& y = at(plan_.storages, step.outputs[0]);

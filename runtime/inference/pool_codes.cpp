@@ -38,10 +38,15 @@ int only_codes_of(const Graph& graph, const Call& call) {
     const int reads[] = {p.first, p.second, p.multiplier, p.other};
     if (std::ranges::find(reads, codes) != std::end(reads)) return -1;
   }
+  const kernels::CodeTable* table = nullptr;
   for (const Call& reader : graph.calls) {
     const bool reads =
         std::ranges::find(reader.inputs, codes) != reader.inputs.end();
-    if (reads && !reads_codes(reader)) return -1;
+    if (!reads) continue;
+    if (!reads_codes(reader)) return -1;
+    const kernels::CodeTable* own = &reader.linear->kernels->code_table;
+    if (table != nullptr && table != own) return -1;  // in two forms
+    table = own;
   }
   return std::ranges::find(graph.outputs, codes) == graph.outputs.end() ? codes
                                                                         : -1;

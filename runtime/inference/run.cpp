@@ -235,7 +235,7 @@ void Run::store(const Reader& reader, const Reader::Rows& rows, int output,
   if (row + rows.last - rows.first < s.h) pads.bottom = 0;
   if (s.form != Stored::bytes && s.form != Stored::shorts) {
     reader.read(rows, pads, reinterpret_cast<float*>(to));
-  } else if (!reader.read_codes(rows, pads,
+  } else if (!reader.read_codes(rows, pads, plan_.table->codes_in(s.form),
                                 reinterpret_cast<kernels::CodeWord*>(to))) {
     nan_ = true;
   }
@@ -286,7 +286,7 @@ void Run::run(const PoolStep& step) {
     call.out = row_of(step.output, image, call.first);
     call.out_line = y.row;
     pad(step.output, image, call.first, call.last);
-    plan_.table->codes.max_pool(call);
+    plan_.table->codes_in(x.form).max_pool(call);
   });
 }
 

@@ -61,7 +61,7 @@ void Storage::lay_out() {
   h = (image.h + every.h - 1) / every.h;
   w = (image.w + every.w - 1) / every.w;
   c = image.c;
-  const int64_t words = kernels::table().codes.words(c);
+  const int64_t words = kernels::table().codes_in(form).words(c);
   switch (form) {
     case Stored::bytes:
       element = 1;

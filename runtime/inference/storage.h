@@ -19,6 +19,7 @@ struct Storage {
   Pads pads{};
   bool tensor = false;
   int zero_byte = 128;  // of code 0, where codes are bytes
+  bool int8 = true;     // the grid fits, else in uint8
 
   Shape shape;        // [1, ...]
   Size2 every{1, 1};  // only each so many pixels are stored

@@ -1,16 +1,43 @@
 // Integers of at most 8 bits: expressions evaluated to codes, and products of
 // codes. A word of 32 bits holds those of neighbouring channels: four bytes of
-// code + zero_byte and four signed bytes of weights for vpdpbusd, two of 16
-// bits for all other instructions. Sums are 32 bits wide and exact.
+// code + zero_byte and four signed bytes of weights for vpdpbusd, the same for
+// vpmaddubsw, whose sums of two products have 16 bits, where codes have no more
+// than seven, and else two of 16 bits. Sums are 32 bits wide and exact.
 
 #include "code_sums.inl"
 
-#ifdef OCTET_VNNI
+#ifdef OCTET_CODE_BYTES
 typedef CodeByte Code;
 #else
 typedef CodeShort Code;
 #endif
 constexpr int kCodesPerWord = 4 / static_cast<int>(sizeof(Code));
+#if defined(OCTET_CODE_BYTES) && !defined(OCTET_VNNI)
+constexpr bool kSevenBits = true;
+#else
+constexpr bool kSevenBits = false;
+#endif
+
+// Of numbers of kToInteger + code, whether a code is negative.
+template <class V>
+struct Signs {
+  using Ints = typename IntsOf<V>::Type;
+  Ints bits = {};
+  OCTET_INLINE void add(V shifted) {
+    if constexpr (lanes_of<V>() == 1) {
+      bits |= static_cast<int32_t>(shifted - kToInteger);
+    } else {
+      bits |= (Ints)shifted - (Ints)splat<V>(kToInteger);
+    }
+  }
+  OCTET_INLINE bool any() const {
+    if constexpr (lanes_of<V>() == 1) {
+      return bits < 0;
+    } else {  // a NaN where one is
+      return any_above((V)(bits >> 31), V{});
+    }
+  }
+};
 
 OCTET_INLINE void fill_codes(Code* p, int64_t n, Code zero) {
   for (int64_t i = 0; i < n; ++i) p[i] = zero;
@@ -21,10 +48,14 @@ OCTET_INLINE int64_t code_run(const Runs<Terms>& runs, const Constants<V>& k,
                               Code* out, int64_t at, int64_t i, int64_t run,
                               bool& nan) {
   const int zero_byte = runs.e.zero_byte;
-  return rounded_run<V, Terms, Keep>(
+  Signs<V> signs;
+  i = rounded_run<V, Terms, Keep>(
       runs, k, at, i, run, nan, [&](int64_t to, V shifted) OCTET_INLINE_LAMBDA {
+        if constexpr (kSevenBits) signs.add(shifted);
         store_codes<V>(out + to, shifted, zero_byte);
       });
+  if (kSevenBits) nan |= signs.any();
+  return i;
 }
 
 // Constants of all widths of vectors.
@@ -252,7 +283,7 @@ void multiply_codes(const CodeProduct& c, const Epilogue& e) {
 
 // Codes of one channel each, joined to words.
 OCTET_INLINE IntLanes joined(const IntLanes* codes) {
-#ifdef OCTET_VNNI
+#ifdef OCTET_CODE_BYTES
   return (codes[0] & 255) | (codes[1] & 255) << 8 | (codes[2] & 255) << 16 |
          codes[3] << 24;
 #else
@@ -361,6 +392,7 @@ void max_pool_codes(const CodePool& arguments) {
 constexpr CodeTable kCodes = {
     .codes_per_word = kCodesPerWord,
     .form = kCodesPerWord == 4 ? Stored::bytes : Stored::shorts,
+    .seven_bits = kSevenBits,
     .panel = 2 * kLanes,
     .evaluate = evaluate_codes,
     .multiply = multiply_codes,

@@ -13,16 +13,15 @@ enum class OtherTerm { none, affine, floats, bytes, shorts };
 
 // What the outputs are: one of those that most are, or anything.
 enum class FusedOutputs { any, values, real, float_codes, bytes, shorts };
-// The codes that follow sums of codes: those that are multiplied.
+// The codes that follow sums of codes: those that are multiplied. Eight lanes
+// without dot products multiply either form.
+constexpr bool follows(Stored form, const int32_t*) {
 #ifdef OCTET_VNNI
-constexpr bool follows(Stored form, const int32_t*) {
   return form == Stored::bytes;
-}
 #else
-constexpr bool follows(Stored form, const int32_t*) {
-  return form == Stored::shorts;
-}
+  return form == Stored::shorts || kLanes == 8;
 #endif
+}
 // Those that follow sums of floats: eight lanes serve sets with dot products of
 // bytes and sets without.
 constexpr bool follows(Stored form, const float*) {

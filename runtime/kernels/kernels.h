@@ -314,15 +314,16 @@ struct ColumnSlopes {
 };
 
 /// Arithmetic on codes, of weights from -128 to 127 and of what they are
-/// multiplied with in any 256 integers that hold zero (see zero_byte()): sums
-/// are exact as long as they fit in 32 bits.
+/// multiplied with in any 256 integers that hold zero, or in 7 bits (see
+/// zero_byte()): sums are exact as long as they fit in 32 bits.
 struct CodeTable {
   int64_t codes_per_word;  // of one pixel; the last word is filled with zeros
   Stored form;             // bytes or shorts
+  bool seven_bits;         // codes from 0 to 127 alone
   int64_t panel;           // channels that pack() keeps together
   /// Evaluates an expression that ends on a grid (see Evaluation; `out` and
   /// `factor` are not used) into words. False if there was a NaN, which has
-  /// no code.
+  /// no code, or a negative code where there are seven bits.
   bool (*evaluate)(const Evaluation&, CodeWord* out);
   void (*multiply)(const CodeProduct&, const Epilogue&);
   void (*depthwise)(const CodeDepthwise&, const Epilogue&);
@@ -362,11 +363,20 @@ struct Table {
   /// out[i] = exp(x[i] - shift) for x[i] <= shift, within 1.2e-7 of it.
   void (*exponentials)(float* out, const float* x, int64_t n, float shift);
   CodeTable codes;
+  /// Of seven bits, where that is faster, or null: its form is another one.
+  const CodeTable* small_codes = nullptr;
+
+  /// That whose codes lie in this form.
+  const CodeTable& codes_in(Stored form) const {
+    const bool small = small_codes != nullptr && small_codes->form == form;
+    return small ? *small_codes : codes;
+  }
 };
 
 extern const Table kBaseline;
 #ifdef OCTET_X86
 extern const Table kAvx2;
+extern const CodeTable kAvx2SmallCodes;
 extern const Table kAvx512;
 extern const CodeTable kAvxVnniCodes;     // the rest is kAvx2's
 extern const CodeTable kAvx512VnniCodes;  // the rest is kAvx512's

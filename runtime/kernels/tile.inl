@@ -63,13 +63,22 @@ OCTET_INLINE void add_product(Lanes& sum, float x, Lanes weights) {
   sum += x * weights;
 }
 
-// Of all codes in two words each (see codes.inl).
+// Of all codes in words (see codes.inl).
 template <class Ints>
 OCTET_INLINE void add_words(Ints& sum, Ints words, Ints weights) {
 #if defined(OCTET_VNNI) && defined(__AVX512VL__)
   asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(words), "v"(weights));
 #elif defined(OCTET_VNNI)
   asm("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(words), "x"(weights));
+#elif defined(OCTET_CODE_BYTES)
+  if constexpr (sizeof(Ints) == 32) {
+    const __m256i pairs =
+        _mm256_maddubs_epi16((__m256i)words, (__m256i)weights);
+    sum += (Ints)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+  } else {
+    const __m128i pairs = _mm_maddubs_epi16((__m128i)words, (__m128i)weights);
+    sum += (Ints)_mm_madd_epi16(pairs, _mm_set1_epi16(1));
+  }
 #else
 #ifdef __AVX512BW__
   if constexpr (sizeof(Ints) == 64) {

@@ -96,12 +96,14 @@ Variable average_pool(const PoolKind& kind, const Variable& x, Size2 window,
   const PoolGeometry geometry(kind, x.shape(), window, options);
   const int64_t images = x.shape()[0];
   const Shape shape = geometry.output(images);
+  const autograd::Expression e = autograd::expression_of(x);
   auto node = std::make_shared<AveragePoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
+  if (autograd::nonnegative(e)) node->say_nonnegative();
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
-  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(images, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       const float* image = reader.image(i, 0);

@@ -88,14 +88,18 @@ Variable concatenate_channels(const std::vector<Variable>& inputs,
                               const Shape& shape) {
   auto node = std::make_shared<ConcatenateNode>("concatenate", shape);
   std::vector<autograd::Reader> readers;
+  bool nonnegative = true;
   for (const Variable& x : inputs) {
+    const autograd::Expression e = autograd::expression_of(x);
+    nonnegative &= autograd::nonnegative(e);
     node->depend_on(x.node());
     const bool needed = grad_enabled() && x.requires_grad();
     node->parts.push_back(needed ? x.node().get() : nullptr);
     node->widths.push_back(x.shape()[-1]);
-    readers.emplace_back(autograd::expression_of(x), autograd::Form::real);
+    readers.emplace_back(e, autograd::Form::real);
   }
   node->value = Tensor(shape);
+  if (nonnegative) node->say_nonnegative();
   float* out = node->value.f32().data();
   const ImageShape all(shape);
   const int64_t pixels = all.h * all.w;

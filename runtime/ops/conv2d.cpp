@@ -18,10 +18,10 @@ using autograd::Reader;
 
 class Conv2DKernels final : public LinearKernels {
  public:
-  explicit Conv2DKernels(const ConvolutionGeometry& g)
-      : LinearKernels(g.output(), g.n, g.oh),
+  Conv2DKernels(const ConvolutionGeometry& g, const kernels::CodeTable& codes)
+      : LinearKernels(g.output(), g.n, g.oh, -1, codes),
         s(g),
-        words(g),
+        words(g, codes),
         value_windows(windows_of(g, g.padded_width() * g.c, g.c)),
         code_windows(words.windows_of(g, words.row)) {}
 
@@ -33,7 +33,7 @@ class Conv2DKernels final : public LinearKernels {
   }
   std::vector<Tensor> pack_codes(const Tensor& codes,
                                  int zero_byte) const override {
-    return pack_code_panels(codes, zero_byte, s.groups);
+    return pack_code_panels(code_table, codes, zero_byte, s.groups);
   }
   int64_t code_products() const override {
     return words.possible ? s.weight_rows() : 0;
@@ -56,7 +56,7 @@ class Conv2DKernels final : public LinearKernels {
     auto* padded = reinterpret_cast<kernels::CodeWord*>(
         arena::scratch(0, rows.padded() * words.row));
     if (!x.read_codes({band.block, rows.first, rows.last}, rows.padding,
-                      padded)) {
+                      code_table, padded)) {
       return false;
     }
     multiply_codes(code_windows, padded, all(band), panels, y);
@@ -160,13 +160,22 @@ class Conv2DKernels final : public LinearKernels {
   Windows value_windows, code_windows;
 };
 
+// Groups need not fill words of small codes.
+const kernels::CodeTable& code_table_for(const ConvolutionGeometry& s,
+                                         const Variable& x) {
+  const kernels::CodeTable& own =
+      autograd::code_table_of(autograd::expression_of(x));
+  return CodeGeometry(s, own).possible ? own : kernels::table().codes;
+}
+
 Variable convolution(const ConvolutionKind& kind, const Variable& x,
                      const Variable& kernel, const WindowOptions& options) {
   const ConvolutionGeometry s(x.shape(), kernel.shape(), options, kind);
   if (s.groups > 1 && s.groups == s.c) {
     return depthwise(kind, x, kernel, s.k / s.c, -1, options);
   }
-  return linear(kind.op, x, kernel, std::make_unique<Conv2DKernels>(s));
+  return linear(kind.op, x, kernel,
+                std::make_unique<Conv2DKernels>(s, code_table_for(s, x)));
 }
 
 }  // namespace

@@ -84,8 +84,9 @@ Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel) {
   return result;
 }
 
-CodeGeometry::CodeGeometry(const ConvolutionGeometry& s) {
-  const kernels::CodeTable& codes = kernels::table().codes;
+CodeGeometry::CodeGeometry(const ConvolutionGeometry& s,
+                           const kernels::CodeTable& codes)
+    : table(codes) {
   possible = s.groups == 1 || s.group_c() % codes.codes_per_word == 0;
   pixel = codes.words(s.c);
   row = s.padded_width() * pixel;
@@ -94,7 +95,7 @@ CodeGeometry::CodeGeometry(const ConvolutionGeometry& s) {
 
 Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
                                  int64_t words_a_row) const {
-  const int64_t group_words = kernels::table().codes.words(s.group_c());
+  const int64_t group_words = table.words(s.group_c());
   Windows result = octet::windows_of(s, words_a_row / pixel * s.c, s.c);
   result.steps = s.steps / s.group_c() * group_words;
   result.pixel = s.strides.w * pixel;
@@ -103,16 +104,17 @@ Windows CodeGeometry::windows_of(const ConvolutionGeometry& s,
   return result;
 }
 
-std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
+std::vector<Tensor> pack_code_panels(const kernels::CodeTable& table,
+                                     const Tensor& codes, int zero_byte,
                                      int64_t groups) {
-  const auto& table = kernels::table();
+  const auto packed_size = kernels::table().packed_size;
   const int rank = codes.shape().rank();
   const int64_t channels = codes.shape()[-1] / groups;
   const int64_t c = codes.shape()[-2];
   const int64_t taps = codes.shape().slice(0, rank - 2).size();
-  const int64_t rows = taps * table.codes.words(c);
-  const int64_t size = table.packed_size(rows, channels);
-  const int64_t starts = table.packed_size(1, channels);
+  const int64_t rows = taps * table.words(c);
+  const int64_t size = packed_size(rows, channels);
+  const int64_t starts = packed_size(1, channels);
   Tensor panels({groups, size}, DType::i32);
   Tensor start({groups, starts}, DType::i32);
   Tensor grouped = codes;
@@ -123,7 +125,7 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
   const float* from = std::as_const(grouped).f32().data();
   int32_t* to = panels.data<int32_t>().data();
   int32_t* sums = start.data<int32_t>().data();
-  const int64_t width = table.codes.panel;
+  const int64_t width = table.panel;
   const int64_t count = (channels + width - 1) / width;
   std::atomic<bool> packed = true;
   const SerialGuard alone(codes.size() < kFewValues);
@@ -131,14 +133,14 @@ std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
     const int64_t group = i / count;
     const int64_t first = i % count * width;
     const bool done =
-        table.codes.pack({.codes = from + group * taps * c * channels + first,
-                          .taps = taps,
-                          .c = c,
-                          .channels = std::min(width, channels - first),
-                          .row = channels,
-                          .zero_byte = zero_byte,
-                          .out = to + group * size + first * rows,
-                          .start = sums + group * starts + first});
+        table.pack({.codes = from + group * taps * c * channels + first,
+                    .taps = taps,
+                    .c = c,
+                    .channels = std::min(width, channels - first),
+                    .row = channels,
+                    .zero_byte = zero_byte,
+                    .out = to + group * size + first * rows,
+                    .start = sums + group * starts + first});
     if (!done) packed = false;
   });
   if (!packed) return {};
@@ -233,7 +235,7 @@ void convolve_codes(const ConvolutionGeometry& s, const CodeGeometry& words,
     product.start =
         panels[1].data<int32_t>().data() + group * starts + outputs.first;
     kernels::GradientMask none;
-    kernels::table().codes.multiply(product, shifted(e, none, 0, first));
+    words.table.multiply(product, shifted(e, none, 0, first));
   }
 }
 

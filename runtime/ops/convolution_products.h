@@ -24,9 +24,10 @@ Windows windows_of(const ConvolutionGeometry& s, int64_t row, int64_t pixel);
 
 /// The same of words of codes.
 struct CodeGeometry {
-  explicit CodeGeometry(const ConvolutionGeometry& s);
+  CodeGeometry(const ConvolutionGeometry& s, const kernels::CodeTable& codes);
   Windows windows_of(const ConvolutionGeometry& s, int64_t words_a_row) const;
 
+  const kernels::CodeTable& table;
   bool possible;       // groups are whole words
   int64_t pixel;       // words of one
   int64_t row;         // and of a padded row
@@ -36,7 +37,8 @@ struct CodeGeometry {
 /// The codes of a weight [taps...][c/groups][k] as {words, what the sums start
 /// with}, for images whose code 0 is that byte; empty if there is a NaN, which
 /// has no code.
-std::vector<Tensor> pack_code_panels(const Tensor& codes, int zero_byte,
+std::vector<Tensor> pack_code_panels(const kernels::CodeTable& table,
+                                     const Tensor& codes, int zero_byte,
                                      int64_t groups = 1);
 
 /// The kernel of each phase of the input's gradient, group by group: rows

@@ -21,8 +21,10 @@ using autograd::Reader;
 // Blocks are runs of rows.
 class DenseKernels final : public LinearKernels {
  public:
-  DenseKernels(const Shape& x, const Shape& kernel)
-      : LinearKernels(x.with(-1, kernel[1]), row_chunks(x.size() / kernel[0])),
+  DenseKernels(const Shape& x, const Shape& kernel,
+               const kernels::CodeTable& codes)
+      : LinearKernels(x.with(-1, kernel[1]), row_chunks(x.size() / kernel[0]),
+                      1, -1, codes),
         rows(x.size() / kernel[0]),
         depth(kernel[0]),
         units(kernel[1]) {}
@@ -35,7 +37,7 @@ class DenseKernels final : public LinearKernels {
   }
   std::vector<Tensor> pack_codes(const Tensor& codes,
                                  int zero_byte) const override {
-    return pack_code_panels(codes, zero_byte);
+    return pack_code_panels(code_table, codes, zero_byte);
   }
   int64_t code_products() const override { return depth; }
   std::vector<int64_t> layout() const override { return {1}; }
@@ -54,10 +56,10 @@ class DenseKernels final : public LinearKernels {
                      kernels::Epilogue y) const override {
     const int64_t first = first_row(band.block);
     const int64_t count = first_row(band.block + 1) - first;
-    const int64_t words = kernels::table().codes.words(depth);
+    const int64_t words = code_table.words(depth);
     auto* codes =
         reinterpret_cast<kernels::CodeWord*>(arena::scratch(0, count * words));
-    if (!x.pixel_codes(first, first + count, codes)) return false;
+    if (!x.pixel_codes(first, first + count, code_table, codes)) return false;
     multiply_codes({{0}, words, words, 0}, codes, {1, count, 0, units}, panels,
                    y);
     return true;
@@ -65,8 +67,7 @@ class DenseKernels final : public LinearKernels {
 
   bool has_windows() const override { return true; }
   Windows windows(int64_t row, int64_t pixel, bool codes) const override {
-    return {
-        {0}, codes ? kernels::table().codes.words(depth) : depth, pixel, row};
+    return {{0}, codes ? code_table.words(depth) : depth, pixel, row};
   }
   bool splits_channels() const override { return true; }
   void multiply(const Windows& at, const float* x, const Outputs& outputs,
@@ -85,7 +86,7 @@ class DenseKernels final : public LinearKernels {
     product.weights =
         panels[0].data<int32_t>().data() + outputs.first * at.steps;
     product.start = panels[1].data<int32_t>().data() + outputs.first;
-    kernels::table().codes.multiply(product, epilogue(y, outputs));
+    code_table.multiply(product, epilogue(y, outputs));
   }
 
   void backward(const BlockGradient& g) const override {
@@ -156,7 +157,9 @@ Variable dense(const Variable& x, const Variable& kernel) {
                                  kernel.shape().to_string()));
   }
   return linear("dense", x, kernel,
-                std::make_unique<DenseKernels>(x.shape(), kernel.shape()));
+                std::make_unique<DenseKernels>(
+                    x.shape(), kernel.shape(),
+                    autograd::code_table_of(autograd::expression_of(x))));
 }
 
 }  // namespace octet

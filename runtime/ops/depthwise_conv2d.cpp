@@ -48,8 +48,8 @@ void sum_copies(const float* from, int64_t size, int64_t multiplier,
 
 // How kernels::CodeDepthwise takes a convolution.
 struct DepthwiseCodes {
-  explicit DepthwiseCodes(const ConvolutionGeometry& s) {
-    const kernels::CodeTable& codes = kernels::table().codes;
+  DepthwiseCodes(const ConvolutionGeometry& s,
+                 const kernels::CodeTable& codes) {
     pixel = codes.words(s.c);
     row = pixel * codes.codes_per_word;
     // Two lines of outputs share what they read.
@@ -73,11 +73,12 @@ struct DepthwiseCodes {
 // are repeated as they are read, and the gradients of the copies are summed.
 class DepthwiseKernels final : public LinearKernels {
  public:
-  DepthwiseKernels(const ConvolutionGeometry& g, int64_t m, int weight_axis)
-      : LinearKernels(g.output(), g.n, g.oh, weight_axis),
+  DepthwiseKernels(const ConvolutionGeometry& g, int64_t m, int weight_axis,
+                   const kernels::CodeTable& table)
+      : LinearKernels(g.output(), g.n, g.oh, weight_axis, table),
         s(g),
         multiplier(m),
-        codes(g),
+        codes(g, table),
         own(windows_of(g, g.padded_width() * g.c, g.c)) {}
 
   std::vector<Tensor> pack(const Tensor& weight) const override {
@@ -106,7 +107,7 @@ class DepthwiseKernels final : public LinearKernels {
 
   std::vector<Tensor> pack_codes(const Tensor& weight,
                                  int zero_byte) const override {
-    const int64_t in_word = kernels::table().codes.codes_per_word;
+    const int64_t in_word = code_table.codes_per_word;
     const int64_t size = codes.lines_packed * s.kw * codes.row;
     Tensor words({codes.groups * size}, DType::i32);
     Tensor start({codes.row}, DType::i32);
@@ -148,7 +149,7 @@ class DepthwiseKernels final : public LinearKernels {
     auto* padded = reinterpret_cast<kernels::CodeWord*>(
         arena::scratch(0, rows.padded() * row));
     if (!x.read_codes({band.block, rows.first, rows.last}, rows.padding,
-                      padded)) {
+                      code_table, padded)) {
       return false;
     }
     multiply_codes(windows(row, codes.pixel, true), padded,
@@ -194,7 +195,7 @@ class DepthwiseKernels final : public LinearKernels {
   void multiply_codes(const Windows& at, const kernels::CodeWord* x,
                       const Outputs& outputs, const std::vector<Tensor>& panels,
                       const kernels::Epilogue& y) const override {
-    const kernels::CodeTable& table = kernels::table().codes;
+    const kernels::CodeTable& table = code_table;
     kernels::Epilogue e = y;
     e.pixel = s.c;
     e.line = s.ow * s.c;
@@ -310,8 +311,13 @@ Variable depthwise(const ConvolutionKind& kind, const Variable& x,
       x.shape().with(-1, channels),
       kernel.shape().with(-2, 1).with(-1, channels), options,
       {.op = kind.op, .axes = kind.axes, .groups = channels, .merged = false});
+  const kernels::CodeTable& own =
+      autograd::code_table_of(autograd::expression_of(x));
+  // Kernels with many rows need not fit the words of small codes.
+  const bool fits = DepthwiseCodes(s, own).possible;
   return linear(kind.op, x, kernel,
-                std::make_unique<DepthwiseKernels>(s, multiplier, axis));
+                std::make_unique<DepthwiseKernels>(
+                    s, multiplier, axis, fits ? own : kernels::table().codes));
 }
 
 Variable depthwise_conv2d(const Variable& x, const Variable& kernel,

@@ -55,6 +55,8 @@ struct ImageSumNode final : Node {
 
 Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
                    double divisor) {
+  const autograd::Expression e = autograd::expression_of(x);
+  const bool nonnegative = divisor > 0 && autograd::nonnegative(e);
   if (inference::Recorder* recorder = inference::recorder()) {
     const auto again =
         [=, op = std::string(op)](std::span<const Variable> inputs) {
@@ -62,16 +64,21 @@ Variable image_sum(std::string_view op, const Variable& x, const Shape& shape,
           return image_sum(op, inputs[0], shape.with(0, n), divisor);
         };
     const Tensor value(shape);
-    if (recorder->called(x, again, value)) return Variable(value);
+    if (recorder->called(x, again, value)) {
+      const Variable y(value);
+      if (nonnegative) y.node()->say_nonnegative();
+      return y;
+    }
   }
   const ImageShape in(x.shape());
   auto node = std::make_shared<ImageSumNode>(op, shape);
   node->depend_on(x.node());
   node->value = Tensor(shape);
+  if (nonnegative) node->say_nonnegative();
   node->divisor = divisor;
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
-  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     std::array<double, kSumColumns> total;
     for (int64_t i = first; i < last; ++i) {

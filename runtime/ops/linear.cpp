@@ -212,7 +212,8 @@ Variable linear(std::string_view op, const Variable& x, const Variable& weight,
                  ? Factor::codes
                  : Factor::float_codes;
   }
-  const int zero = factor == Factor::codes ? zero_byte(input.grid) : 0;
+  const int zero =
+      factor == Factor::codes ? zero_byte(input.grid, k.code_table) : 0;
   PackedWeight packed = pack_weight(weight, factor, k, zero);
   if (inference::Recorder* recorder = inference::recorder()) {
     if (packed.panels.empty()) {

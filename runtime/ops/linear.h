@@ -42,8 +42,13 @@ struct Outputs {
 class LinearKernels {
  public:
   LinearKernels(const Shape& y, int64_t block_count, int64_t rows = 1,
-                int weight_axis = -1)
-      : output(y), blocks(block_count), block_rows(rows), axis(weight_axis) {}
+                int weight_axis = -1,
+                const kernels::CodeTable& codes = kernels::table().codes)
+      : output(y),
+        blocks(block_count),
+        block_rows(rows),
+        axis(weight_axis),
+        code_table(codes) {}
   virtual ~LinearKernels() = default;
 
   /// The weight as forward() reads it.
@@ -125,8 +130,9 @@ class LinearKernels {
 
   const Shape output;
   const int64_t blocks;
-  const int64_t block_rows;  // that can be computed by themselves
-  const int axis;            // of the weight's output channels
+  const int64_t block_rows;              // that can be computed by themselves
+  const int axis;                        // of the weight's output channels
+  const kernels::CodeTable& code_table;  // of x, where codes are multiplied
 };
 
 /// Computes and records the op. Codes are multiplied where x and the weight

@@ -104,17 +104,23 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
   const kernels::MaxPool geometry = kernel_of(sizes);
   const ImageShape in(x.shape());
   const Shape shape = sizes.output(in.n);
+  const autograd::Expression e = autograd::expression_of(x);
   if (inference::Recorder* recorder = inference::recorder()) {
     const Tensor value(shape);
     const auto again = [=, op = std::string(kind.op),
                         axes = kind.axes](std::span<const Variable> inputs) {
       return max_pool({op, axes}, inputs[0], window, options);
     };
-    if (recorder->pooled(x, geometry, again, value)) return Variable(value);
+    if (recorder->pooled(x, geometry, again, value)) {
+      const Variable y(value);
+      if (autograd::nonnegative(e)) y.node()->say_nonnegative();
+      return y;
+    }
   }
   auto node = std::make_shared<MaxPoolNode>(kind.op, shape, geometry);
   node->depend_on(x.node());
   node->value = Tensor(shape);
+  if (autograd::nonnegative(e)) node->say_nonnegative();
   if (node->needs_grad) {
     node->x = x.node().get();
     node->index = Tensor(shape, DType::u8);
@@ -123,7 +129,7 @@ Variable max_pool(const PoolKind& kind, const Variable& x, Size2 window,
   uint8_t* index =
       node->needs_grad ? node->index.data<uint8_t>().data() : nullptr;
   const int64_t out_size = geometry.oh * geometry.ow * in.c;
-  autograd::Reader reader(autograd::expression_of(x), autograd::Form::real);
+  autograd::Reader reader(e, autograd::Form::real);
   parallel_chunks(in.n, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t i = first; i < last; ++i) {
       kernels::MaxPool call = geometry;

@@ -113,6 +113,7 @@ Variable pad(const char* op, const Variable& x, const Pads& p, float value) {
   if (node->needs_grad) node->x = x.node().get();
   float* out = node->value.f32().data();
   const int64_t out_size = ImageShape(shape).size();
+  if (value >= 0 && autograd::nonnegative(e)) node->say_nonnegative();
   // Zeros are on every grid that holds them.
   if (value == 0 && e.grid.low <= 0 && e.grid.high >= 0) node->grid = e.grid;
   autograd::Reader reader(e, autograd::Form::real);

@@ -234,9 +234,10 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   const Grid grid = on ? on->grid : Grid{};
   const void* table = &kernels::table();
   const std::vector<int64_t> layout = kernels.layout();
+  const void* code_table = &kernels.code_table;
   const auto is_this = [&](const Leaf::Packed& p) {
     return p.table == table && p.factor == factor && p.layout == layout &&
-           p.zero_byte == zero_byte;
+           p.code_table == code_table && p.zero_byte == zero_byte;
   };
   const uint64_t writes = leaf->value.writes();
   std::unique_lock lock(leaf->mutex);
@@ -250,9 +251,9 @@ PackedWeight pack_weight(const Variable& w, Factor factor,
   // pack the same make the same bits.
   lock.unlock();
   PackedWeight fresh = pack_fresh(w, on, factor, kernels, zero_byte);
-  const Leaf::Packed entry{
-      table,     writes, factor,       layout,
-      zero_byte, grid,   fresh.panels, fresh.multiplied.source.now()};
+  const Leaf::Packed entry{table,  writes,       factor,
+                           layout, code_table,   zero_byte,
+                           grid,   fresh.panels, fresh.multiplied.source.now()};
   lock.lock();
   // A model runs on values, or on codes.
   std::erase_if(leaf->packed, [&](const Leaf::Packed& p) {

@@ -36,6 +36,7 @@ Grid bytes() { return codes_from(-128, 127); }
 std::vector<Grid> activation_grids() {
   return {bytes(),
           codes_from(0, 255),
+          codes_from(0, 127),
           codes_from(0, 15),
           codes_from(-255, 0),
           codes_from(-129, 126),
