@@ -98,6 +98,18 @@ OCTET_INLINE void move_apart(const Code* row, int64_t count, int64_t pixel,
       __builtin_memcpy(out, &four, sizeof(four));
     }
   }
+  if constexpr (C == 3 && sizeof(Code) == 2) {
+    const __m128i apart =
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, -1, -1, 6, 7, 8, 9, 10, 11, -1, -1);
+    const __m128i filler = _mm_set1_epi64x(
+        static_cast<int64_t>(static_cast<uint64_t>(zero) << 48));
+    for (; p + 2 <= count; p += 2, out += 8) {
+      __m128i two;
+      __builtin_memcpy(&two, row + 3 * p, sizeof(two));
+      two = _mm_or_si128(_mm_shuffle_epi8(two, apart), filler);
+      __builtin_memcpy(out, &two, sizeof(two));
+    }
+  }
 #endif
   for (; p < count; ++p, out += pixel) {
     if constexpr (C > 0) {

@@ -33,6 +33,28 @@ OCTET_INLINE typename IntsOf<V>::Type joined_lines(
     return (Ints)_mm512_shuffle_epi8(words, bytes);
   }
 #endif
+#ifdef __AVX2__
+  if constexpr (sizeof(Ints) == 32 && kCodesPerWord == 4) {
+    __m128i line[4];
+    unroll<4>([&](auto i) OCTET_INLINE_LAMBDA {
+      line[i] =
+          _mm_loadl_epi64(reinterpret_cast<const __m128i*>(lines[i] + at));
+    });
+    const __m128i first = _mm_unpacklo_epi8(line[0], line[1]);
+    const __m128i last = _mm_unpacklo_epi8(line[2], line[3]);
+    return (Ints)_mm256_set_m128i(_mm_unpackhi_epi16(first, last),
+                                  _mm_unpacklo_epi16(first, last));
+  }
+  if constexpr (sizeof(Ints) == 32 && kCodesPerWord == 2) {
+    __m128i line[2];
+    unroll<2>([&](auto i) OCTET_INLINE_LAMBDA {
+      line[i] =
+          _mm_loadu_si128(reinterpret_cast<const __m128i*>(lines[i] + at));
+    });
+    return (Ints)_mm256_set_m128i(_mm_unpackhi_epi16(line[0], line[1]),
+                                  _mm_unpacklo_epi16(line[0], line[1]));
+  }
+#endif
   Ints words = {};
   unroll<kCodesPerWord>([&](auto i) OCTET_INLINE_LAMBDA {
     Codes codes = {};

@@ -266,7 +266,15 @@ struct MaxPool {
   uint8_t* index = nullptr;  // [oh][ow][c]: kh*KW + kw of the largest, or null
 };
 
-/// The same of codes, which are ordered like the values. Rows of the image and
+/// dx[pixel][c] = sum of the gradients of the outputs that its value became.
+struct MaxPoolGradient {
+  MaxPool sizes;                   // but for its pointers
+  const float* dy = nullptr;       // [oh][ow][c]
+  const uint8_t* index = nullptr;  // as of the pool
+  float* dx = nullptr;             // [h][w][c]
+};
+
+/// The pool of codes, which are ordered like the values. Rows of the image and
 /// of the outputs lie so many elements apart, pixels sizes.c.
 struct CodePool {
   MaxPool sizes;  // but for its pointers; c: bytes or shorts of a pixel
@@ -348,6 +356,7 @@ struct Table {
                const GradientMask& mask);
   void (*accumulate)(float* out, const float* in, int64_t n);
   void (*max_pool)(const MaxPool&);
+  void (*max_pool_gradient)(const MaxPoolGradient&);
   void (*activate)(const Activation&);
   /// top[k] = largest magnitude of column k; NaN if it holds one.
   void (*absmax_columns)(float* top, const float* x, int64_t rows,

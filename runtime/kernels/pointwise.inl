@@ -1,4 +1,4 @@
-// Pointwise passes: evaluating expressions, masking gradients, pooling.
+// Pointwise passes: evaluating expressions, masking gradients.
 
 OCTET_INLINE void clear(float* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) p[i] = 0.0f;
@@ -128,56 +128,6 @@ void accumulate(float* out, const float* in, int64_t n) {
     store(out + i, load<Lanes>(out + i) + load<Lanes>(in + i));
   }
   for (; i < n; ++i) out[i] = out[i] + in[i];
-}
-
-template <class V>
-OCTET_INLINE void pool_block(const MaxPool& p, int64_t oh, int64_t ow,
-                             int64_t c) {
-  using I = typename IntsOf<V>::Type;
-  V best = {};
-  I where = {};
-  bool begun = false;
-  for (int64_t kh = 0; kh < p.kh; ++kh) {
-    const int64_t h = oh * p.stride_h - p.top + kh;
-    if (h < 0 || h >= p.h) continue;
-    for (int64_t kw = 0; kw < p.kw; ++kw) {
-      const int64_t w = ow * p.stride_w - p.left + kw;
-      if (w < 0 || w >= p.w) continue;
-      const V v = load<V>(p.image + (h * p.w + w) * p.c + c);
-      const I tap = I{} + static_cast<int32_t>(kh * p.kw + kw);
-      if (!begun) {
-        best = v;
-        where = tap;
-        begun = true;
-        continue;
-      }
-      // A NaN wins and stays: nothing compares greater than it.
-      const auto take = (v > best) | (v != v);
-      best = take ? v : best;
-      where = take ? tap : where;
-    }
-  }
-  const int64_t at = (oh * p.ow + ow) * p.c + c;
-  store(p.out + at, best);
-  if (p.index == nullptr) return;
-  if constexpr (sizeof(V) == sizeof(float)) {
-    p.index[at] = static_cast<uint8_t>(where);
-  } else {
-    for (int i = 0; i < lanes_of<V>(); ++i) {
-      p.index[at + i] = static_cast<uint8_t>(where[i]);
-    }
-  }
-}
-
-void max_pool(const MaxPool& arguments) {
-  const MaxPool p = arguments;
-  for (int64_t oh = 0; oh < p.oh; ++oh) {
-    for (int64_t ow = 0; ow < p.ow; ++ow) {
-      for_channel_blocks(p.c, [&](auto v, int64_t c) {
-        pool_block<decltype(v)>(p, oh, ow, c);
-      });
-    }
-  }
 }
 
 void prepare(Fused& f) {

@@ -13,6 +13,8 @@ namespace {
 #include "exponential.inl"
 #include "multiply.inl"
 #include "pointwise.inl"
+// Needs clear().
+#include "pooling.inl"
 }  // namespace
 
 constinit const Table OCTET_TABLE = {
@@ -24,6 +26,7 @@ constinit const Table OCTET_TABLE = {
     .mask = mask,
     .accumulate = accumulate,
     .max_pool = max_pool,
+    .max_pool_gradient = max_pool_gradient,
     .activate = activate,
     .absmax_columns = absmax_columns,
     .quantize_columns = quantize_columns,

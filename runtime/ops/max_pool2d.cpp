@@ -40,28 +40,14 @@ struct MaxPoolNode final : Node {
       for (int64_t i = first; i < last; ++i) {
         float* dx =
             sink.fused ? arena::scratch(0, in.size()) : sink.to + i * in.size();
-        scatter(dy + i * out_size, taken + i * out_size, dx);
+        kernels::table().max_pool_gradient({.sizes = geometry,
+                                            .dy = dy + i * out_size,
+                                            .index = taken + i * out_size,
+                                            .dx = dx});
         if (sink.fused) sink.write(i * in.size(), i, in.h * in.w, dx);
       }
     });
     engine.close(x, sink);
-  }
-
-  // Adds each gradient where its value came from.
-  void scatter(const float* dy, const uint8_t* taken, float* dx) const {
-    const kernels::MaxPool& p = geometry;
-    std::fill(dx, dx + p.h * p.w * p.c, 0.0f);
-    for (int64_t oh = 0; oh < p.oh; ++oh) {
-      for (int64_t ow = 0; ow < p.ow; ++ow) {
-        const int64_t h = oh * p.stride_h - p.top;
-        const int64_t w = ow * p.stride_w - p.left;
-        for (int64_t c = 0; c < p.c; ++c) {
-          const int64_t kh = *taken / p.kw;
-          const int64_t kw = *taken++ % p.kw;
-          dx[((h + kh) * p.w + w + kw) * p.c + c] += *dy++;
-        }
-      }
-    }
   }
 
   void release() override { index = {}; }

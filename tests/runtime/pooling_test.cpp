@@ -1,10 +1,12 @@
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/isa.h>
 #include <octet/runtime/ops.h>
 
 #include "../support.h"
@@ -57,6 +59,83 @@ TEST(AvgPool2d, RefusesWindowsThatDoNotFit) {
   EXPECT_THROW(max_pool2d(x, {kRoot, kRoot}, {}), UnsupportedError);
   EXPECT_THROW(avg_pool2d(Variable(counting({4, 4})), {2, 2}, {}), ShapeError);
 }
+
+class LargestOfWindows : public testing::TestWithParam<Isa> {
+ protected:
+  LargestOfWindows() : before_(active_isa()) { set_active_isa(GetParam()); }
+  ~LargestOfWindows() override { set_active_isa(before_); }
+
+ private:
+  Isa before_;
+};
+
+// Values and gradients of one image and channel, cell by cell: the first of
+// equal values gets the gradient.
+struct Pooled {
+  Tensor y, dx;
+};
+Pooled pooled(const Tensor& x, const Tensor& dy, Size2 window,
+              const WindowOptions& o) {
+  const Shape& in = x.shape();
+  const Shape& out = dy.shape();
+  Pooled result{Tensor(out), Tensor::zeros(in)};
+  const auto at = [](const Shape& s, int64_t n, int64_t h, int64_t w,
+                     int64_t c) {
+    return static_cast<size_t>(((n * s[1] + h) * s[2] + w) * s[3] + c);
+  };
+  for (int64_t n = 0; n < out[0]; ++n)
+    for (int64_t oh = 0; oh < out[1]; ++oh)
+      for (int64_t ow = 0; ow < out[2]; ++ow)
+        for (int64_t c = 0; c < out[3]; ++c) {
+          std::optional<size_t> best;
+          for (int64_t i = 0; i < window.h; ++i)
+            for (int64_t j = 0; j < window.w; ++j) {
+              const int64_t h = oh * o.strides.h - o.pads.top + i;
+              const int64_t w = ow * o.strides.w - o.pads.left + j;
+              if (h < 0 || h >= in[1] || w < 0 || w >= in[2]) continue;
+              const size_t cell = at(in, n, h, w, c);
+              if (!best || x.f32()[cell] > x.f32()[*best]) best = cell;
+            }
+          const size_t to = at(out, n, oh, ow, c);
+          result.y.f32()[to] = x.f32()[*best];
+          result.dx.f32()[*best] += dy.f32()[to];
+        }
+  return result;
+}
+
+TEST_P(LargestOfWindows, AreThoseOfPlainLoops) {
+  struct Case {
+    Size2 window;
+    WindowOptions options;
+  };
+  const Case cases[] = {
+      {{2, 2}, {.strides = 2}},
+      {{3, 2}, {.strides{2, 1}, .pads{1, 1, 1, 0}}},
+      {{3, 3}, {.strides = 1, .pads = 1}},
+      {{1, 4}, {.strides{3, 5}}},  // some values are in no window
+      {{16, 16}, {.strides = 1, .pads = 3}},
+  };
+  for (const Case& c : cases)
+    for (const int64_t channels : {1, 3, 4, 17, 37, 64}) {
+      SCOPED_TRACE(testing::Message()
+                   << c.window.h << "x" << c.window.w << " " << channels);
+      Tensor x = noise({2, 13, 14, channels}, uint64_t{1});
+      for (float& v : x.f32()) v = std::round(4 * v);  // many are equal
+      const Variable images(x, true);
+      const Variable y = max_pool2d(images, c.window, c.options);
+      const Tensor dy = noise(y.shape(), uint64_t{5});
+      sum(multiply(y, Variable(dy))).backward();
+      const Pooled expected = pooled(x, dy, c.window, c.options);
+      EXPECT_EQ(bits(y), bits(expected.y));
+      EXPECT_EQ(bits(images.grad()), bits(expected.dx));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, LargestOfWindows,
+                         testing::ValuesIn(supported_isas()),
+                         [](const auto& name_of) {
+                           return std::string(to_string(name_of.param));
+                         });
 
 }  // namespace
 }  // namespace octet
