@@ -13,7 +13,7 @@ namespace octet {
 InferenceSession::InferenceSession(const Model& model,
                                    const SessionOptions& options)
     : name_(model.name()),
-      threads_(options.threads),
+      options_(options),
       program_(with_context(
           [&] { return fmt::format("in a session of '{}'", model.name()); },
           [&] {
@@ -22,6 +22,12 @@ InferenceSession::InferenceSession(const Model& model,
                   fmt::format("threads: expected at least 1, or 0 for all, "
                               "got {}",
                               options.threads));
+            }
+            if (options.max_batch < 0) {
+              throw ValueError(
+                  fmt::format("max_batch: expected at least 1, or 0 for any "
+                              "number of samples, got {}",
+                              options.max_batch));
             }
             release_memory();  // what reading the model took
             Program program = make_program(model, CalledLayers::copies);
@@ -49,6 +55,9 @@ InferenceSession::InferenceSession(const Model& model,
   }
   // What the model took to answer: more than the session takes.
   release_memory();
+  if (options_.max_batch == 0) return;
+  const ThreadLimit limit(options_.threads);
+  program_.reserve(options_.max_batch);
 }
 
 std::vector<Tensor> InferenceSession::outputs_for(
@@ -65,16 +74,23 @@ std::vector<Tensor> InferenceSession::outputs_for(
                       inputs[0].shape()[0], inputs[i].shape()[0]));
     }
   }
+  const int64_t samples = inputs[0].shape()[0];
+  if (options_.max_batch > 0 && samples > options_.max_batch) {
+    throw ValueError(
+        fmt::format("model '{}': expected at most {} samples (max_batch of the "
+                    "session), got {}",
+                    name_, options_.max_batch, samples));
+  }
   std::vector<Tensor> outputs;
   for (const Shape& shape : output_shapes_) {
-    outputs.emplace_back(shape.with(0, inputs[0].shape()[0]));
+    outputs.emplace_back(shape.with(0, samples));
   }
   return outputs;
 }
 
 std::vector<Tensor> InferenceSession::run(
     std::span<const Tensor> inputs) const {
-  const ThreadLimit limit(threads_);
+  const ThreadLimit limit(options_.threads);
   std::vector<Tensor> outputs = outputs_for(inputs);
   if (!program_.run(inputs, outputs)) {
     throw ValueError(fmt::format(
@@ -95,7 +111,7 @@ Tensor InferenceSession::run(const Tensor& x) const {
 
 std::vector<ProgramStep> InferenceSession::profile(
     std::span<const Tensor> inputs) const {
-  const ThreadLimit limit(threads_);
+  const ThreadLimit limit(options_.threads);
   std::vector<Tensor> outputs = outputs_for(inputs);
   return program_.profile(inputs, outputs);
 }

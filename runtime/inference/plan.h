@@ -2,12 +2,14 @@
 // it.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "graph.h"
 #include "storage.h"
+#include "workspaces.h"
 
 namespace octet::inference {
 
@@ -76,6 +78,8 @@ struct Program::Plan {
   int64_t block = 0;         // bytes a sample
   int64_t weights = 0;       // bytes
   const kernels::Table* table = nullptr;
+  std::unique_ptr<inference::Workspaces> workspaces =
+      std::make_unique<inference::Workspaces>();
 };
 
 }  // namespace octet

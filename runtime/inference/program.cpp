@@ -15,6 +15,8 @@ bool Program::run(std::span<const Tensor> inputs,
   return inference::run_plan(*plan_, inputs, outputs);
 }
 
+void Program::reserve(int64_t most) const { inference::reserve(*plan_, most); }
+
 std::vector<ProgramStep> Program::steps() const {
   std::vector<ProgramStep> result;
   for (const inference::Step& step : plan_->steps) {

@@ -27,8 +27,14 @@ class Run {
       : plan_(plan),
         n_(n),
         tensors_(plan.storages.size()),
-        block_({std::max<int64_t>(1, plan.block * n / 4 + 16)}) {
+        block_(plan.workspaces->take(floats_of(plan, n))) {
     block_at_ = static_cast<char*>(block_.raw());
+  }
+  ~Run() { plan_.workspaces->give(std::move(block_)); }
+  Run(const Run&) = delete;
+
+  static int64_t floats_of(const Program::Plan& plan, int64_t n) {
+    return plan.block * n / static_cast<int64_t>(sizeof(float)) + 16;
   }
 
   void bind(int storage, const Tensor& tensor) {
@@ -313,12 +319,12 @@ void Run::run(const CallStep& step) {
 
 // Samples that are taken through all steps at a time, so few that what they
 // need stays in a core's cache.
+constexpr int64_t kMostSamples = 8;
 int64_t chunk_of(const Program::Plan& plan, int64_t n, int64_t threads) {
   constexpr int64_t kCache = int64_t{1} << 20;
-  constexpr int64_t kMost = 8;
   if (n < threads) return n;
   return std::clamp<int64_t>(kCache / std::max<int64_t>(1, plan.block), 1,
-                             std::min(kMost, n / threads));
+                             std::min(kMostSamples, n / threads));
 }
 
 void expect_own_table(const Program::Plan& plan) {
@@ -366,6 +372,17 @@ bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
                std::span<Tensor> outputs, std::vector<double>& seconds) {
   expect_own_table(plan);
   return run_chunk(plan, inputs, outputs, 0, inputs[0].shape()[0], &seconds);
+}
+
+void reserve(const Program::Plan& plan, int64_t most) {
+  const int64_t threads = available_threads();
+  int64_t chunks = 1, samples = 1;  // runs at once, and of each
+  for (int64_t n = 1; n <= std::min(most, kMostSamples * threads); ++n) {
+    const int64_t size = chunk_of(plan, n, threads);
+    samples = std::max(samples, size);
+    chunks = std::max(chunks, std::min(threads, (n + size - 1) / size));
+  }
+  plan.workspaces->reserve(chunks, Run::floats_of(plan, samples));
 }
 
 bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,

@@ -12,6 +12,9 @@ namespace octet::inference {
 bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
               std::span<Tensor> outputs);
 
+/// See Program::reserve.
+void reserve(const Program::Plan& plan, int64_t most);
+
 /// All samples at once; the seconds of each step are added. See
 /// Program::profile.
 bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,

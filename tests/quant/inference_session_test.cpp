@@ -367,24 +367,6 @@ TEST(InferenceSession, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(bits(net.predict(x)), expected);
 }
 
-TEST(InferenceSession, TakesNoMoreThreadsThanItMay) {
-  const ThreadsRestored restored;
-  set_num_threads(4);
-  const Tensor x = noise({19, 32, 32, 3});
-  const Model net = zoo::resnet8();
-  const auto expected = bits(InferenceSession(net).run(x));
-  for (const int threads : {0, 1, 2, 9}) {
-    const InferenceSession session(net, {.threads = threads});
-    EXPECT_EQ(bits(session.run(x)), expected);
-    EXPECT_EQ(bits(session.run(x.slice(18, 1))),
-              std::vector<uint32_t>(expected.end() - 10, expected.end()));
-  }
-  EXPECT_EQ(available_threads(), 4);
-  EXPECT_THAT(error_of<ValueError>(
-                  [&] { (void)InferenceSession(net, {.threads = -1}); }),
-              HasSubstr("threads: expected at least 1, or 0 for all, got -1"));
-}
-
 TEST(InferenceSession, SaysWhatDoesNotFit) {
   const InferenceSession session(zoo::lenet());
   EXPECT_THAT(error_of<ShapeError>([&] {

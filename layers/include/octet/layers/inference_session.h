@@ -14,6 +14,9 @@ namespace octet {
 
 struct SessionOptions {
   int threads = 0;  ///< that one run takes at most; 0: all, see set_num_threads
+  /// Samples that one run takes at most, whose activations' memory is there
+  /// from the beginning; 0: any number.
+  int64_t max_batch = 0;
 };
 
 /// A session keeps what it needs: the model may change or go. Safe to run from
@@ -27,10 +30,10 @@ class InferenceSession {
   /// reuse goes back to the system; release_memory() does so with the model
   /// itself, once it is gone.
   /// Throws: ValueError for a model whose quantizers are being calibrated, and
-  /// for threads < 0; UnsupportedError for a model with a layer whose output's
-  /// first axis is not the batch, and for one that answers otherwise than the
-  /// session, which is tried with random samples: custom layers that look at
-  /// values do.
+  /// for threads or max_batch < 0; UnsupportedError for a model with a layer
+  /// whose output's first axis is not the batch, and for one that answers
+  /// otherwise than the session, which is tried with random samples: custom
+  /// layers that look at values do.
   explicit InferenceSession(const Model& model,
                             const SessionOptions& options = {});
 
@@ -38,8 +41,8 @@ class InferenceSession {
   /// are shared out.
   /// Shapes: [n, ...] with n >= 1. Throws: ShapeError if x does not fit;
   /// ValueError for another number of inputs, or of outputs where one is
-  /// returned, where a value that has to be rounded to a grid is NaN, or where
-  /// set_active_isa() was called since.
+  /// returned, for more than max_batch samples, where a value that has to be
+  /// rounded to a grid is NaN, or where set_active_isa() was called since.
   Tensor run(const Tensor& x) const;
   [[nodiscard]] std::vector<Tensor> run(std::span<const Tensor> inputs) const;
 
@@ -56,7 +59,7 @@ class InferenceSession {
   std::vector<Tensor> outputs_for(std::span<const Tensor> inputs) const;
 
   std::string name_;
-  int threads_;
+  SessionOptions options_;
   std::vector<std::string> input_names_;
   std::vector<Shape> input_shapes_, output_shapes_;
   Program program_;

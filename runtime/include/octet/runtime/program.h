@@ -39,6 +39,11 @@ class Program {
   /// instruction set is another one than at the capture.
   bool run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
+  /// Takes the memory of activations for runs of up to `most` samples on the
+  /// threads there are, and keeps it: such a run, one at a time, takes no more
+  /// than its outputs, and what functions do that the program calls.
+  void reserve(int64_t most) const;
+
   /// The steps in order.
   std::vector<ProgramStep> steps() const;
   /// The same, each with its time in a run of all samples at once.

@@ -1,0 +1,90 @@
+// What a session may take: threads, samples and memory.
+#include <algorithm>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/layers/inference_session.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/memory.h>
+#include <octet/runtime/parallel.h>
+
+#include "../support.h"
+#include "runtime/arena.h"
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SessionOptions, TakesNoMoreThreadsThanItMay) {
+  const ThreadsRestored restored;
+  set_num_threads(4);
+  const Tensor x = noise({19, 32, 32, 3});
+  const Model net = zoo::resnet8();
+  const auto expected = bits(InferenceSession(net).run(x));
+  for (const int threads : {0, 1, 2, 9}) {
+    const InferenceSession session(net, {.threads = threads});
+    EXPECT_EQ(bits(session.run(x)), expected);
+    EXPECT_EQ(bits(session.run(x.slice(18, 1))),
+              std::vector<uint32_t>(expected.end() - 10, expected.end()));
+  }
+  EXPECT_EQ(available_threads(), 4);
+  EXPECT_THAT(error_of<ValueError>(
+                  [&] { (void)InferenceSession(net, {.threads = -1}); }),
+              HasSubstr("threads: expected at least 1, or 0 for all, got -1"));
+}
+
+TEST(SessionOptions, RefuseMoreSamplesThanWereAskedFor) {
+  const Model net = zoo::resnet8();
+  const InferenceSession session(net, {.max_batch = 3});
+  const Tensor x = noise({4, 32, 32, 3});
+  for (const int64_t n : {1, 2, 3}) {
+    EXPECT_EQ(bits(session.run(x.slice(0, n))),
+              bits(InferenceSession(net).run(x.slice(0, n))));
+  }
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)session.run(x); }),
+      HasSubstr("model 'resnet8': expected at most 3 samples (max_batch "
+                "of the session), got 4"));
+  EXPECT_THAT(
+      error_of<ValueError>([&] { (void)session.profile(std::vector{x}); }),
+      HasSubstr("max_batch"));
+  EXPECT_THAT(
+      error_of<ValueError>(
+          [&] { (void)InferenceSession(net, {.max_batch = -1}); }),
+      HasSubstr("max_batch: expected at least 1, or 0 for any number of "
+                "samples, got -1"));
+}
+
+// Of convolutions, which call no function: outputs alone are new.
+TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
+  const ThreadsRestored restored;
+  set_num_threads(3);
+  const auto image = input({32, 32, 3});
+  auto y = Conv2D({.filters = 17, .padding = Padding::same})(image);
+  y = Conv2D({.filters = 5, .strides = 4})(ReLU()(y));
+  const Model net(image, y);
+  const Tensor x = noise({40, 32, 32, 3});
+  const auto expected = bits(InferenceSession(net).run(x));
+  const InferenceSession session(net, {.max_batch = 40});
+  const auto run = [&](int64_t n) { return session.run(x.slice(0, n)); };
+  for (const int64_t n : {1, 2, 3, 4, 23, 24, 40, 1}) {
+    release_memory();  // nothing lies idle
+    const int64_t before = arena::system_allocations();
+    const auto got = bits(run(n));
+    EXPECT_EQ(arena::system_allocations() - before, 1);  // the output
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
+  }
+  // Runs at once take what they need, and keep it.
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { EXPECT_EQ(bits(run(40)), expected); });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace octet
