@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -30,14 +29,6 @@ using autograd::Reader;
 int64_t gradient_chunks(int64_t blocks, int64_t weights) {
   const int64_t most = weights > kLargeWeights ? 4 : 16;
   return std::clamp<int64_t>(blocks, 1, most);
-}
-
-// Whether there are products of codes, and sums of so many fit in 32 bits. What
-// is added on the way may wrap around.
-bool sums_fit(int64_t products, const Grid& grid) {
-  const int64_t largest = int64_t{128} * std::max({-grid.low, grid.high, 1});
-  return products > 0 &&
-         products <= std::numeric_limits<int32_t>::max() / largest;
 }
 
 // A gradient that is summed in chunks: the first in its own place, those of the

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include <octet/runtime/error.h>
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
 #include "../arena.h"
+#include "../inference/recorder.h"
+#include "matmul_codes.h"
 #include "matrices.h"
 
 namespace octet {
@@ -15,79 +14,8 @@ namespace {
 
 constexpr int64_t kColumns = 64;  // of a transposed factor, to one task
 
-// The pairs of matrices that are multiplied.
-struct Pairs {
-  Shape batch;             // of the result
-  std::vector<int64_t> a;  // which matrix of a, for every one of the result
-  std::vector<int64_t> b;
-  int64_t m = 0, depth = 0, n = 0;
-};
-
-[[noreturn]] void refuse(const Shape& a, const Shape& b,
-                         const MatmulOptions& o) {
-  throw ShapeError(
-      fmt::format("matmul: expected a [...,{}] and b [...,{}] with equal or "
-                  "broadcastable batches, got {} and {}",
-                  o.transpose_a ? "k,m" : "m,k", o.transpose_b ? "n,k" : "k,n",
-                  a.to_string(), b.to_string()));
-}
-
-int64_t dim_or_one(const Shape& batch, int axis) {
-  return axis < 0 ? 1 : batch[axis];
-}
-
-Pairs pair_up(const Shape& a, const Shape& b, const MatmulOptions& o) {
-  Pairs p;
-  if (a.rank() < 2 || b.rank() < 2) refuse(a, b, o);
-  p.m = a[o.transpose_a ? -1 : -2];
-  p.depth = a[o.transpose_a ? -2 : -1];
-  p.n = b[o.transpose_b ? -2 : -1];
-  if (p.depth != b[o.transpose_b ? -1 : -2]) refuse(a, b, o);
-
-  const Shape a_batch = a.slice(0, a.rank() - 2);
-  const Shape b_batch = b.slice(0, b.rank() - 2);
-  const int rank = std::max(a_batch.rank(), b_batch.rank());
-  p.a = {0};
-  p.b = {0};
-  std::vector<int64_t> dims;
-  for (int axis = 0; axis < rank; ++axis) {
-    const int64_t da = dim_or_one(a_batch, axis - rank + a_batch.rank());
-    const int64_t db = dim_or_one(b_batch, axis - rank + b_batch.rank());
-    if (da != db && da != 1 && db != 1) refuse(a, b, o);
-    const int64_t d = da == 1 ? db : da;
-    dims.push_back(d);
-    const auto spread = [d](std::vector<int64_t>& at, int64_t own) {
-      std::vector<int64_t> next;
-      for (const int64_t i : at) {
-        for (int64_t k = 0; k < d; ++k) {
-          next.push_back(i * own + (own == 1 ? 0 : k));
-        }
-      }
-      at = std::move(next);
-    };
-    spread(p.a, da);
-    spread(p.b, db);
-  }
-  p.batch = Shape(std::span<const int64_t>(dims));
-  return p;
-}
-
-// to[columns][rows] = from[rows][columns], in blocks that stay in the cache.
-void transpose_matrix(const float* from, int64_t rows, int64_t columns,
-                      float* to) {
-  constexpr int64_t kSide = 16;
-  for (int64_t r = 0; r < rows; r += kSide) {
-    const int64_t last = std::min(r + kSide, rows);
-    for (int64_t c = 0; c < columns; ++c) {
-      for (int64_t i = r; i < last; ++i) {
-        to[c * rows + i] = from[i * columns + c];
-      }
-    }
-  }
-}
-
 // b's matrices, transposed from [n][depth] to [depth][n] if they are stored so.
-Tensor by_depth(const Tensor& b, const Pairs& p, bool transposed) {
+Tensor by_depth(const Tensor& b, const MatrixPairs& p, bool transposed) {
   if (!transposed) return b;
   const int64_t size = p.depth * p.n;
   Tensor result(b.shape());
@@ -102,9 +30,9 @@ Tensor by_depth(const Tensor& b, const Pairs& p, bool transposed) {
   return result;
 }
 
-void multiply_transposed(const float* a, const float* b, const Pairs& p,
+void multiply_transposed(const float* a, const float* b, const MatrixPairs& p,
                          float* out) {
-  const int64_t count = static_cast<int64_t>(p.a.size());
+  const int64_t count = p.count();
   const int64_t chunks = (p.m + kColumns - 1) / kColumns;
   parallel_chunks(count * chunks, [&](int64_t first, int64_t last, int64_t) {
     for (int64_t task = first; task < last; ++task) {
@@ -118,7 +46,7 @@ void multiply_transposed(const float* a, const float* b, const Pairs& p,
   });
 }
 
-Tensor pack_all(const Tensor& b, const Pairs& p, bool transposed) {
+Tensor pack_all(const Tensor& b, const MatrixPairs& p, bool transposed) {
   const auto& table = kernels::table();
   const int64_t size = p.depth * p.n;
   const int64_t count = b.size() / size;
@@ -146,10 +74,8 @@ Tensor pack_all(const Tensor& b, const Pairs& p, bool transposed) {
 }
 
 Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
-  const Pairs p = pair_up(a.shape(), b.shape(), o);
-  std::vector<int64_t> dims(p.batch.dims().begin(), p.batch.dims().end());
-  dims.insert(dims.end(), {p.m, p.n});
-  const Shape shape{std::span<const int64_t>(dims)};
+  const MatrixPairs p = pair_up(a.shape(), b.shape(), o);
+  const Shape shape = p.result();
   if (p.depth == 0 || shape.size() == 0) return Tensor::zeros(shape);
   if (o.transpose_a) {
     Tensor y = Tensor::zeros(shape);
@@ -160,9 +86,8 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   Tensor y(shape);
   const Tensor panels = pack_all(b, p, o.transpose_b);
   const int64_t packed = panels.shape()[1];
-  const int64_t count = static_cast<int64_t>(p.a.size());
-  // Many small matrices are cut between them, few large ones within.
-  const int64_t chunks = count >= 16 ? 1 : row_chunks(p.m);
+  const int64_t count = p.count();
+  const int64_t chunks = chunks_of_rows(count, p.m);
   const float* left = a.f32().data();
   float* out = y.f32().data();
   parallel_chunks(count * chunks, [&](int64_t first, int64_t last, int64_t) {
@@ -179,39 +104,62 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   return y;
 }
 
+// In integers where both lie on grids that allow it.
+Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
+               const MatmulOptions& o, const Shape& rows) {
+  // What is captured has no values.
+  if (inference::recorder() == nullptr && p.result().size() > 0) {
+    const autograd::Expression left = autograd::expression_of(a);
+    const autograd::Expression right = autograd::expression_of(b);
+    if (multiplies_codes(left, right, p.depth)) {
+      Tensor y;
+      if (!autograd::float_codes()) y = multiply_codes(left, right, p, o);
+      if (!y.empty()) return y;
+      // NaN has no code; floats carry it on.
+      y = product(float_codes_of(left).reshaped(rows), float_codes_of(right),
+                  o);
+      const float scale = code_scale(left, right);
+      for (float& v : y.f32()) v *= scale;
+      return y;
+    }
+  }
+  return product(a.value().reshaped(rows), b.value(), o);
+}
+
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b,
                 const MatmulOptions& options) {
   const Shape& x = a.shape();
-  if (b.shape().rank() == 2 && x.rank() > 2 && !options.transpose_a) {
-    // One right factor for all: the batch is more rows of one matrix.
-    if (x[-1] != b.shape()[options.transpose_b ? 1 : 0]) {
-      refuse(x, b.shape(), options);
-    }
-    const Shape rows{x.slice(0, x.rank() - 1).size(), x[-1]};
-    const Variable y = matmul(reshape(a, rows), b, options);
-    return reshape(y, x.with(-1, y.shape()[1]));
-  }
-  const Tensor left = a.value();
-  const Tensor right = b.value();
+  const Shape result = pair_up(x, b.shape(), options).result();
+  // One right factor for all: the batch is more rows of one matrix.
+  const bool one = b.shape().rank() == 2 && !options.transpose_a;
+  const Shape rows = one ? Shape{x.slice(0, x.rank() - 1).size(), x[-1]} : x;
   const bool need_a = a.requires_grad();
   const bool need_b = b.requires_grad();
-  return record("matmul", {a, b}, product(left, right, options),
-                {need_b ? left : Tensor(), need_a ? right : Tensor()},
-                [left, right, ta = options.transpose_a,
-                 tb = options.transpose_b, need_a, need_b](const Tensor& dy) {
-                  Tensor da, db;
-                  if (need_a) {
-                    da = ta ? product(right, dy, {tb, true})
-                            : product(dy, right, {false, !tb});
-                  }
-                  if (need_b) {
-                    db = tb ? product(dy, left, {true, ta})
-                            : product(left, dy, {!ta, false});
-                  }
-                  return std::vector{da, db};
-                });
+  const bool recorded = grad_enabled() && (need_a || need_b);
+  const Tensor left = recorded && need_b ? a.value() : Tensor();
+  const Tensor right = recorded && need_a ? b.value() : Tensor();
+  const Tensor y =
+      forward(a, b, pair_up(rows, b.shape(), options), options, rows);
+  return record(
+      "matmul", {a, b}, y.reshaped(result), {left, right},
+      [=, from = x, shape = pair_up(rows, b.shape(), options).result(),
+       ta = options.transpose_a, tb = options.transpose_b](const Tensor& g) {
+        const Tensor dy = g.reshaped(shape);
+        Tensor da, db;
+        if (need_a) {
+          da = ta ? product(right, dy, {tb, true})
+                  : product(dy, right, {false, !tb});
+          if (one) da = da.reshaped(from);
+        }
+        if (need_b) {
+          const Tensor rows_of_a = left.reshaped(rows);
+          db = tb ? product(dy, rows_of_a, {true, ta})
+                  : product(rows_of_a, dy, {!ta, false});
+        }
+        return std::vector{da, db};
+      });
 }
 
 }  // namespace octet

@@ -15,6 +15,10 @@ int64_t row_chunks(int64_t rows) {
   return std::clamp<int64_t>(rows / 16, 1, 16);
 }
 
+int64_t chunks_of_rows(int64_t count, int64_t rows) {
+  return count >= 16 ? 1 : row_chunks(rows);
+}
+
 void multiply_rows(const float* a, int64_t rows, int64_t depth,
                    const float* panels, int64_t channels,
                    const kernels::Epilogue& last) {

@@ -11,6 +11,10 @@ namespace octet {
 /// each of enough rows to fill a tile.
 int64_t row_chunks(int64_t rows);
 
+/// The same of each of `count` matrices: many small ones are cut between them,
+/// few large ones within.
+int64_t chunks_of_rows(int64_t count, int64_t rows);
+
 /// out[rows][channels] = a[rows][depth] * packed panels, in blocks of depth;
 /// `last` says where to and what follows.
 void multiply_rows(const float* a, int64_t rows, int64_t depth,

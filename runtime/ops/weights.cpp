@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -217,6 +218,12 @@ bool on_weight_grid(const Variable& w, int axis) {
 }
 
 bool on_activation_grid(const Expression& x) { return fits_bytes(x.grid); }
+
+bool sums_fit(int64_t products, const Grid& grid) {
+  const int64_t largest = int64_t{128} * std::max({-grid.low, grid.high, 1});
+  return products > 0 &&
+         products <= std::numeric_limits<int32_t>::max() / largest;
+}
 
 PackedWeight pack_weight(const Variable& w, Factor factor,
                          const LinearKernels& kernels, int zero_byte) {

@@ -67,6 +67,10 @@ PackedWeight pack_weight(const Variable& w, autograd::Factor factor,
 /// An input expression ends on a grid that codes can be multiplied on.
 bool on_activation_grid(const autograd::Expression& x);
 
+/// Whether there are products of codes on that grid and weights, and sums of so
+/// many fit in 32 bits. What is added on the way may wrap around.
+bool sums_fit(int64_t products, const Grid& grid);
+
 /// x_scale * scale[k] for each of `channels`: what turns sums of code products
 /// into values; empty if `scale` is. One scale may serve several neighbours.
 Tensor rescale_of(const autograd::Expression& x, const Tensor& scale,
