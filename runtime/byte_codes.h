@@ -14,16 +14,6 @@ inline bool fits_bytes(const Grid& grid) {
          grid.high >= 0 && grid.high - grid.low <= 255;
 }
 
-/// That of a grid which fits_bytes(), for values of which none is negative or
-/// for any.
-inline const kernels::CodeTable& code_table(const Grid& grid,
-                                            bool nonnegative) {
-  const kernels::Table& table = kernels::table();
-  const bool small = (nonnegative || grid.low >= 0) && grid.high <= 127 &&
-                     table.small_codes != nullptr;
-  return small ? *table.small_codes : table.codes;
-}
-
 /// Whether the grid's integers lie within [-128, 127]. Else they are seen as
 /// unsigned ones.
 inline bool fits_int8(const Grid& grid) {

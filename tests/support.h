@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
+
+#include <unistd.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
@@ -48,6 +51,13 @@ inline Tensor noise(const Shape& shape, uint64_t seed = 1) {
   Tensor result(shape);
   Rng(seed).fill_uniform(result, -1, 1);
   return result;
+}
+
+/// What the process has in memory.
+inline int64_t resident_bytes() {
+  int64_t total = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> total >> resident;
+  return resident * ::sysconf(_SC_PAGESIZE);
 }
 
 /// The text of the E that `body` throws, with its context.

@@ -21,13 +21,15 @@ Expression unquantized(Expression e) {
 }  // namespace
 
 bool nonnegative(const Expression& e) {
-  if (e.low >= 0) return true;
+  if (e.low >= 0 || (!e.grid.empty() && e.grid.low >= 0)) return true;
   return !e.second && !e.first.scaled() && e.first.nonnegative;
 }
 
 const kernels::CodeTable& code_table_of(const Expression& e) {
-  if (!fits_bytes(e.grid)) return kernels::table().codes;
-  return code_table(e.grid, nonnegative(e));
+  const kernels::Table& table = kernels::table();
+  const bool small = table.small_codes != nullptr && fits_bytes(e.grid) &&
+                     e.grid.high <= 127 && nonnegative(e);
+  return small ? *table.small_codes : table.codes;
 }
 
 OpenInterval Expression::pass() const {

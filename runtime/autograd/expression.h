@@ -142,10 +142,12 @@ class Reader {
   Tensor buffer_;
 };
 
-/// Whether no value of it is negative before Q, as far as it tells.
+/// Whether its bounds, its grid or the tensor that it is of say that no value
+/// is negative; NaN may be among them.
 bool nonnegative(const Expression& e);
 
-/// What multiplies its codes, where it ends on a grid that fits in bytes.
+/// What multiplies its codes fastest, where it ends on a grid that fits in
+/// bytes.
 const kernels::CodeTable& code_table_of(const Expression& e);
 
 /// The whole expression as a new tensor; materializes a two-term one.

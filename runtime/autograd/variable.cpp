@@ -228,6 +228,8 @@ const Tensor& value_of(Node& node) {
     node.value =
         with_context([&] { return fmt::format("in the value of {}", node.op); },
                      [&] { return node.compute(); });
+    const Expression* e = node.expression();
+    if (e != nullptr && nonnegative(*e)) node.say_nonnegative();
   }
   return node.value;
 }

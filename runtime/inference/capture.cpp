@@ -386,7 +386,8 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
   noted.affine =
       !known.second && !known.clipped() && known.first.t.shape() == y.shape();
   const Grid grid = known.grid;
-  const bool nonnegative = autograd::nonnegative(known);
+  // A custom layer need not keep to what it did once.
+  const bool nonnegative = zeros && autograd::nonnegative(known);
   const Tensor result = Tensor::zeros(y.shape());
   if (!noted.affine) known = autograd::expression_of(result, nullptr);
   known.first.t = result;

@@ -58,7 +58,7 @@ class Planner {
                                                  : Stored::real;
   }
   Stored form_of(const LinearCall& call, int x) const;
-  // In which codes are added to sums, where nothing else decides.
+  // As the first linear op reads them, or, where none does, as any could.
   Stored code_form_of(int value) const;
 
   // Leaves out what fused steps would store and nobody reads: all pixels but

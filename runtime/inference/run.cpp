@@ -317,9 +317,10 @@ void Run::run(const CallStep& step) {
   bind(step.output, y);
 }
 
-// Samples that are taken through all steps at a time, so few that what they
-// need stays in a core's cache.
 constexpr int64_t kMostSamples = 8;
+
+// Samples that are taken through all steps at a time, so few that what they
+// need stays in a core's cache; or all, one step after another on all threads.
 int64_t chunk_of(const Program::Plan& plan, int64_t n, int64_t threads) {
   constexpr int64_t kCache = int64_t{1} << 20;
   if (n < threads) return n;
@@ -375,14 +376,21 @@ bool time_plan(const Program::Plan& plan, std::span<const Tensor> inputs,
 }
 
 void reserve(const Program::Plan& plan, int64_t most) {
-  const int64_t threads = available_threads();
-  int64_t chunks = 1, samples = 1;  // runs at once, and of each
-  for (int64_t n = 1; n <= std::min(most, kMostSamples * threads); ++n) {
-    const int64_t size = chunk_of(plan, n, threads);
-    samples = std::max(samples, size);
-    chunks = std::max(chunks, std::min(threads, (n + size - 1) / size));
+  if (most < 1) {
+    throw ValueError(
+        fmt::format("reserve: expected at least 1 sample, got {}", most));
   }
-  plan.workspaces->reserve(chunks, Run::floats_of(plan, samples));
+  const int64_t threads = available_threads();
+  std::vector<Workspaces::Blocks> blocks;
+  const auto add = [&](int64_t count, int64_t samples) {
+    blocks.push_back({count, Run::floats_of(plan, samples)});
+  };
+  if (threads > 1) add(1, std::min(most, threads - 1));
+  if (most >= threads) {  // a chunk a thread
+    const int64_t n = std::min(most, kMostSamples * threads);
+    add(threads, chunk_of(plan, n, threads));
+  }
+  plan.workspaces->reserve(blocks);
 }
 
 bool run_plan(const Program::Plan& plan, std::span<const Tensor> inputs,

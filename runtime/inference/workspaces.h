@@ -8,20 +8,24 @@
 
 namespace octet::inference {
 
-/// Blocks of one size, for as many runs as there are at once.
 class Workspaces {
  public:
-  /// From now on blocks hold so many floats, and there are `count` of them.
-  void reserve(int64_t count, int64_t floats);
-  /// A block that holds at least so many floats.
+  /// So many blocks of so many floats.
+  struct Blocks {
+    int64_t count, floats;
+  };
+  /// Those that are kept from now on, instead of those before.
+  void reserve(const std::vector<Blocks>& blocks);
+  /// A block of at least so many floats: the smallest one that is there, or a
+  /// new one.
   Tensor take(int64_t floats);
-  /// Gives back what take() gave.
+  /// Gives back what take() gave. One of a size that is kept is kept, too.
   void give(Tensor block);
 
  private:
   std::mutex mutex_;
   std::vector<Tensor> free_;
-  int64_t floats_ = 0;  // of a block; 0: none is kept
+  std::vector<int64_t> sizes_;  // ascending
 };
 
 }  // namespace octet::inference

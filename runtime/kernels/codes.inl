@@ -33,7 +33,7 @@ struct Signs {
   OCTET_INLINE bool any() const {
     if constexpr (lanes_of<V>() == 1) {
       return bits < 0;
-    } else {  // a NaN where one is
+    } else {  // all ones, which are a NaN, where one is
       return any_above((V)(bits >> 31), V{});
     }
   }

@@ -160,22 +160,17 @@ class Conv2DKernels final : public LinearKernels {
   Windows value_windows, code_windows;
 };
 
-// Groups need not fill words of small codes.
-const kernels::CodeTable& code_table_for(const ConvolutionGeometry& s,
-                                         const Variable& x) {
-  const kernels::CodeTable& own =
-      autograd::code_table_of(autograd::expression_of(x));
-  return CodeGeometry(s, own).possible ? own : kernels::table().codes;
-}
-
 Variable convolution(const ConvolutionKind& kind, const Variable& x,
                      const Variable& kernel, const WindowOptions& options) {
   const ConvolutionGeometry s(x.shape(), kernel.shape(), options, kind);
   if (s.groups > 1 && s.groups == s.c) {
     return depthwise(kind, x, kernel, s.k / s.c, -1, options);
   }
-  return linear(kind.op, x, kernel,
-                std::make_unique<Conv2DKernels>(s, code_table_for(s, x)));
+  // Groups need not fill words of small codes.
+  const auto& codes = code_table_for(x, [&](const kernels::CodeTable& table) {
+    return CodeGeometry(s, table).possible;
+  });
+  return linear(kind.op, x, kernel, std::make_unique<Conv2DKernels>(s, codes));
 }
 
 }  // namespace

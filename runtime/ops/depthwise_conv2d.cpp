@@ -311,13 +311,12 @@ Variable depthwise(const ConvolutionKind& kind, const Variable& x,
       x.shape().with(-1, channels),
       kernel.shape().with(-2, 1).with(-1, channels), options,
       {.op = kind.op, .axes = kind.axes, .groups = channels, .merged = false});
-  const kernels::CodeTable& own =
-      autograd::code_table_of(autograd::expression_of(x));
   // Kernels with many rows need not fit the words of small codes.
-  const bool fits = DepthwiseCodes(s, own).possible;
+  const auto& codes = code_table_for(x, [&](const kernels::CodeTable& table) {
+    return DepthwiseCodes(s, table).possible;
+  });
   return linear(kind.op, x, kernel,
-                std::make_unique<DepthwiseKernels>(
-                    s, multiplier, axis, fits ? own : kernels::table().codes));
+                std::make_unique<DepthwiseKernels>(s, multiplier, axis, codes));
 }
 
 Variable depthwise_conv2d(const Variable& x, const Variable& kernel,

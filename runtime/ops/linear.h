@@ -135,6 +135,15 @@ class LinearKernels {
   const kernels::CodeTable& code_table;  // of x, where codes are multiplied
 };
 
+/// The table for codes of x, if `possible` says that it serves the op, else
+/// that of all codes.
+template <class Possible>
+const kernels::CodeTable& code_table_for(const Variable& x, Possible possible) {
+  const kernels::CodeTable& own =
+      autograd::code_table_of(autograd::expression_of(x));
+  return possible(own) ? own : kernels::table().codes;
+}
+
 /// Computes and records the op. Codes are multiplied where x and the weight
 /// both lie on grids of at most 8 bits.
 Variable linear(std::string_view op, const Variable& x, const Variable& weight,

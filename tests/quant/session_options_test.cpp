@@ -59,6 +59,7 @@ TEST(SessionOptions, RefuseMoreSamplesThanWereAskedFor) {
                 "samples, got -1"));
 }
 
+#ifndef __SANITIZE_ADDRESS__
 // Of convolutions, which call no function: outputs alone are new.
 TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
   const ThreadsRestored restored;
@@ -85,6 +86,25 @@ TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
   }
   for (std::thread& thread : threads) thread.join();
 }
+
+// A block for the runs of few samples, and one a thread.
+TEST(SessionOptions, TakeNoMoreMemoryThanRunsDo) {
+  const ThreadsRestored restored;
+  set_num_threads(8);
+  const auto image = input({160, 150, 3});
+  auto y = Conv2D({.filters = 24, .padding = Padding::same})(image);
+  y = Conv2D({.filters = 5, .strides = 4})(ReLU()(y));
+  const Model net(image, y);
+  const InferenceSession plain(net);
+  const InferenceSession session(net, {.max_batch = 16});
+  release_memory();
+  const int64_t before = resident_bytes();
+  const InferenceSession reserved(net, {.max_batch = 16});
+  EXPECT_LT(resident_bytes() - before, 18 * plain.activation_bytes());
+  EXPECT_GT(resident_bytes() - before, 10 * plain.activation_bytes());
+}
+
+#endif
 
 }  // namespace
 }  // namespace octet

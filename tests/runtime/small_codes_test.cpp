@@ -120,19 +120,60 @@ TEST_P(SmallCodes, DoNotSaturate) {
 // Behind the back of the op that saw to it.
 TEST_P(SmallCodes, SeeWhatIsWrittenLater) {
   const NoGradGuard no_grad;
-  const Variable w = fake_quantize(weight({1, 1, 12, 16}), channel_grid(16));
-  for (const int64_t at : {0, 7, 12 * 8 - 1}) {
-    const Variable x =
-        max_pool2d(relu(Variable(noise({1, 8, 1, 12}))), {1, 1}, {});
-    Tensor values = x.value();
-    values.f32()[static_cast<size_t>(at)] = -0.3f;
-    const auto run = [&] {
-      return bits(conv2d(fake_quantize(x, grid(0.01f)), w));
-    };
-    const auto integers = run();
-    const FloatCodesGuard guard;
-    EXPECT_EQ(integers, run());
+  for (const int64_t c : {1, 2, 3, 5, 12, 17, 40}) {
+    const Variable w = fake_quantize(weight({1, 1, c, 16}), channel_grid(16));
+    for (const int64_t at : {int64_t{0}, c * 7, c * 8 - 1}) {
+      SCOPED_TRACE(testing::Message() << c << " channels, " << at);
+      const Variable x =
+          max_pool2d(relu(Variable(noise({1, 8, 1, c}))), {1, 1}, {});
+      Tensor values = x.value();
+      values.f32()[static_cast<size_t>(at)] = -0.3f;
+      const auto run = [&] {
+        return bits(conv2d(fake_quantize(x, grid(0.01f)), w));
+      };
+      const auto integers = run();
+      const FloatCodesGuard guard;
+      EXPECT_EQ(integers, run());
+    }
   }
+}
+
+// A custom layer may give anything: it is called anew in every run.
+TEST_P(SmallCodes, AreNotExpectedOfCalledFunctions) {
+  const NoGradGuard no_grad;
+  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
+  bool positive = true;
+  const Net custom = [&](const Variable& x) {
+    const Variable y = record("custom", {x}, x.value().clone(), {}, {});
+    return positive ? relu(y) : y;
+  };
+  const Net last = [=](const Variable& x) {
+    return conv2d(fake_quantize(x, grid(0.01f)), w);
+  };
+  ProgramCapture capture;
+  const Variable x = capture.input({1, 6, 7, 5});
+  const Variable y =
+      call(capture, "last", call(capture, "custom", x, custom), last);
+  const Program program = capture.finish({&y, 1});
+  positive = false;
+  const Tensor images = noise({4, 6, 7, 5}, 7);
+  const Variable expected = last(custom(Variable(images)));
+  Tensor got(expected.shape());
+  ASSERT_TRUE(program.run({&images, 1}, {&got, 1}));
+  EXPECT_EQ(bits(got), bits(expected));
+}
+
+// As observers and hooks do.
+TEST_P(SmallCodes, FollowValuesThatWereRead) {
+  const NoGradGuard no_grad;
+  const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
+  const Variable x = relu(Variable(noise({2, 6, 7, 5})));
+  const auto run = [&] {
+    return bits(conv2d(fake_quantize(x, grid(0.01f)), w));
+  };
+  const auto before = run();
+  (void)x.value();
+  EXPECT_EQ(run(), before);
 }
 
 TEST_P(SmallCodes, OfNaNHaveNoCode) {

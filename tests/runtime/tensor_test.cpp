@@ -157,13 +157,6 @@ TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   EXPECT_LE(arena::system_allocations() - before, 3 * 640);
 }
 
-/// What the process has in memory.
-int64_t resident_bytes() {
-  int64_t total = 0, resident = 0;
-  std::ifstream("/proc/self/statm") >> total >> resident;
-  return resident * ::sysconf(_SC_PAGESIZE);
-}
-
 // Blocks of the heap; of lists, those of this thread, of another, and of all.
 TEST(Arena, GivesBackWhatItKeepsWhenAsked) {
   const Shape large{12 << 20}, small{1 << 15};  // 48 MiB, 128 KiB

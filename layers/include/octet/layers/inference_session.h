@@ -14,8 +14,10 @@ namespace octet {
 
 struct SessionOptions {
   int threads = 0;  ///< that one run takes at most; 0: all, see set_num_threads
-  /// Samples that one run takes at most, whose activations' memory is there
-  /// from the beginning; 0: any number.
+  /// Samples that one run takes at most; 0: any number. The memory of their
+  /// activations is there from the beginning, for as many threads as then: a
+  /// run takes that of its outputs, and what called layers (`op` of steps() is
+  /// "call") read and do.
   int64_t max_batch = 0;
 };
 

@@ -39,9 +39,10 @@ class Program {
   /// instruction set is another one than at the capture.
   bool run(std::span<const Tensor> inputs, std::span<Tensor> outputs) const;
 
-  /// Takes the memory of activations for runs of up to `most` samples on the
-  /// threads there are, and keeps it: such a run, one at a time, takes no more
-  /// than its outputs, and what functions do that the program calls.
+  /// Takes the memory of activations for runs of up to `most` samples on as
+  /// many threads as now, and keeps it: such a run, one at a time, takes no
+  /// more than its outputs, and what called functions read and do. Throws:
+  /// ValueError for most < 1.
   void reserve(int64_t most) const;
 
   /// The steps in order.
