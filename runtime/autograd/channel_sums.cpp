@@ -2,8 +2,7 @@
 
 namespace octet::autograd {
 
-ChannelSums channel_sums(Node& node, const Tensor& z) {
-  Gradient gradient = Engine::collect(node);
+ChannelSums channel_sums(Gradient gradient, const Tensor& z) {
   ChannelSums result;
   if (gradient.value.first.t.empty()) return result;
   if (gradient.sums.empty()) {

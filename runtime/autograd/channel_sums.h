@@ -14,8 +14,8 @@ struct ChannelSums {
   std::vector<double> sum_z;  // [c]: of g * z
 };
 
-/// Takes the node's gradients. The sums come from the epilogue that produced
+/// Of the gradient of an op on z. The sums come from the epilogue that produced
 /// the gradient, or else from a pass of their own.
-ChannelSums channel_sums(Node& node, const Tensor& z);
+ChannelSums channel_sums(Gradient gradient, const Tensor& z);
 
 }  // namespace octet::autograd

@@ -94,7 +94,10 @@ void ExpressionNode::backward(Engine& engine) {
   if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
     engine.deliver(e.scale.node, {});
   }
-  if (!gradient.value.first.t.empty() && !gradient.finished) {
+  // A shift alone leaves it as it is.
+  const bool passes = e.affine() && e.first.a.empty() &&
+                      e.scale.node == nullptr && !gradient.totals.empty();
+  if (!gradient.value.first.t.empty() && !gradient.finished && !passes) {
     materialize(e);
     const Tensor g = value_of(gradient.value);
     if (e.scale.node != nullptr) {

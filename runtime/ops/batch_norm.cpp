@@ -49,7 +49,8 @@ struct BatchNormNode final : Node {
   using Node::Node;
 
   void backward(Engine& engine) override {
-    autograd::ChannelSums s = autograd::channel_sums(*this, z.now());
+    autograd::ChannelSums s =
+        autograd::channel_sums(Engine::collect(*this), z.now());
     if (s.g.empty() && batch_statistics && batch_parts() != nullptr) {
       // That of this part is zero; through the sums it gets one from others.
       s = {.g = Tensor::zeros(shape),
@@ -72,6 +73,14 @@ struct BatchNormNode final : Node {
         dgamma.f32()[k] = static_cast<float>(normalized(k));
         dbeta.f32()[k] = static_cast<float>(s.sum[k]);
       }
+      // Less the mean, a constant is nothing: the sums of dx are zero.
+      std::vector<double> totals;
+      if (!batch_statistics || batch_parts() == nullptr) {
+        for (size_t k = 0; k < mean.size(); ++k) {
+          totals.push_back(batch_statistics ? 0
+                                            : scale[k] * rstd[k] * s.sum[k]);
+        }
+      }
       if (batch_statistics) add_over_parts({&s.sum, &s.sum_z});
       for (size_t k = 0; k < mean.size(); ++k) {
         const double a = scale[k] * rstd[k];
@@ -81,6 +90,7 @@ struct BatchNormNode final : Node {
         cc.f32()[k] = static_cast<float>(a * (mean[k] * gz - s.sum[k] / count));
       }
       dx = autograd::plain_gradient(s.g);
+      dx.totals = std::move(totals);
       dx.value.first.a = ca;
       if (batch_statistics) {
         dx.value.first.b = cc;

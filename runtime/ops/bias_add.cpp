@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
@@ -9,6 +12,7 @@ namespace octet {
 namespace {
 
 using autograd::Engine;
+using autograd::Gradient;
 using autograd::Node;
 
 // Stands for z + bias.
@@ -16,16 +20,20 @@ struct BiasNode final : Node {
   using Node::Node;
 
   void backward(Engine& engine) override {
-    const autograd::ChannelSums s = autograd::channel_sums(*this, z);
-    engine.deliver(x, autograd::plain_gradient(s.g));
-    Tensor db;
-    if (!s.g.empty() && bias != nullptr) {
-      db = Tensor(bias->shape);
-      const auto to = db.f32();
-      for (size_t k = 0; k < to.size(); ++k) {
-        to[k] = static_cast<float>(s.sum[k]);
-      }
+    Gradient g = Engine::collect(*this);
+    if (g.totals.empty()) {
+      autograd::ChannelSums s = autograd::channel_sums(std::move(g), z);
+      g = autograd::plain_gradient(s.g);
+      g.totals = std::move(s.sum);
     }
+    Tensor db;
+    if (!g.value.first.t.empty() && bias != nullptr) {
+      db = Tensor(bias->shape);
+      std::ranges::transform(g.totals, db.f32().begin(), [](double sum) {
+        return static_cast<float>(sum);
+      });
+    }
+    engine.deliver(x, std::move(g));
     engine.deliver(bias, autograd::plain_gradient(db));
   }
   void release() override { z = {}; }
