@@ -59,7 +59,7 @@ TEST(SessionOptions, RefuseMoreSamplesThanWereAskedFor) {
                 "samples, got -1"));
 }
 
-#ifndef __SANITIZE_ADDRESS__
+#ifndef OCTET_SANITIZED
 // Of convolutions, which call no function: outputs alone are new.
 TEST(SessionOptions, TakeTheMemoryOfActivationsBeforehand) {
   const ThreadsRestored restored;

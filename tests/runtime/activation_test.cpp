@@ -12,6 +12,7 @@
 #include <octet/runtime/ops.h>
 
 #include "../support.h"
+#include "every_isa.h"
 
 namespace octet {
 namespace {
@@ -59,22 +60,11 @@ const Function kFunctions[] = {
      INFINITY, 2e-7},
 };
 
-class EveryIsa : public testing::TestWithParam<Isa> {
- protected:
-  EveryIsa() : before_(active_isa()) { set_active_isa(GetParam()); }
-  ~EveryIsa() override { set_active_isa(before_); }
+class ActivationOnEveryIsa : public EveryIsa {};
 
- private:
-  Isa before_;
-};
+INSTANTIATE_TEST_SUITE_P(Isa, ActivationOnEveryIsa, every_isa(), isa_name);
 
-INSTANTIATE_TEST_SUITE_P(Activation, EveryIsa,
-                         testing::ValuesIn(supported_isas()),
-                         [](const auto& each) {
-                           return std::string(to_string(each.param));
-                         });
-
-TEST_P(EveryIsa, AgreesWithDoublesFromTinyToLarge) {
+TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
   // An odd count, so that the values past the last vector are met too.
   constexpr int64_t kCount = 20001;
   for (const Function& f : kFunctions) {
@@ -102,7 +92,7 @@ TEST_P(EveryIsa, AgreesWithDoublesFromTinyToLarge) {
   }
 }
 
-TEST_P(EveryIsa, ReachesItsLimitsAndKeepsNan) {
+TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     for (const float large : {1e4f, 3e38f, INFINITY}) {
@@ -124,7 +114,7 @@ TEST_P(EveryIsa, ReachesItsLimitsAndKeepsNan) {
   }
 }
 
-TEST_P(EveryIsa, IsTheSameInVectorsAndAlone) {
+TEST_P(ActivationOnEveryIsa, IsTheSameInVectorsAndAlone) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     Tensor x({64});

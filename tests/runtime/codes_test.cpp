@@ -13,18 +13,12 @@
 #include <octet/runtime/rng.h>
 
 #include "../support.h"
+#include "every_isa.h"
 
 namespace octet {
 namespace {
 
-class Codes : public testing::TestWithParam<Isa> {
- protected:
-  Codes() : before_(active_isa()) { set_active_isa(GetParam()); }
-  ~Codes() override { set_active_isa(before_); }
-
- private:
-  Isa before_;
-};
+class Codes : public EveryIsa {};
 
 Grid codes_from(int low, int high) {
   return {.scale = Tensor::scalar(0.5f), .low = low, .high = high};
@@ -440,11 +434,7 @@ TEST_P(Codes, RoundTiesToEvenOnEveryGrid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, Codes,
-                         testing::ValuesIn(supported_isas()),
-                         [](const auto& test) {
-                           return std::string(to_string(test.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(EveryInstructionSet, Codes, every_isa(), isa_name);
 
 }  // namespace
 }  // namespace octet

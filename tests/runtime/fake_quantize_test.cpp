@@ -11,18 +11,12 @@
 #include <octet/runtime/rng.h>
 
 #include "../support.h"
+#include "every_isa.h"
 
 namespace octet {
 namespace {
 
-class FakeQuantize : public testing::TestWithParam<Isa> {
- protected:
-  FakeQuantize() : before_(active_isa()) { set_active_isa(GetParam()); }
-  ~FakeQuantize() override { set_active_isa(before_); }
-
- private:
-  Isa before_;
-};
+class FakeQuantize : public EveryIsa {};
 
 Tensor ties_and_bounds() {
   std::vector<float> values;
@@ -158,11 +152,7 @@ TEST_P(FakeQuantize, MakesDenseMultiplyTheIntegersThemselves) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, FakeQuantize,
-                         testing::ValuesIn(supported_isas()),
-                         [](const auto& each) {
-                           return std::string(to_string(each.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isas, FakeQuantize, every_isa(), isa_name);
 
 TEST(FakeQuantizeErrors, RefusesGridsThatAreNone) {
   const Variable x(Tensor::full({2, 3}, 1));

@@ -188,10 +188,7 @@ TEST(Matmul, OfNothingOnGrids) {
   for (const float v : empty_sums.f32()) EXPECT_EQ(v, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, MatmulCodes, testing::ValuesIn(supported_isas()),
-                         [](const auto& name_of) {
-                           return std::string(to_string(name_of.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, MatmulCodes, every_isa(), isa_name);
 
 }  // namespace
 }  // namespace octet::programs

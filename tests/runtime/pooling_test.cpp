@@ -10,6 +10,7 @@
 #include <octet/runtime/ops.h>
 
 #include "../support.h"
+#include "every_isa.h"
 
 namespace octet {
 namespace {
@@ -60,14 +61,7 @@ TEST(AvgPool2d, RefusesWindowsThatDoNotFit) {
   EXPECT_THROW(avg_pool2d(Variable(counting({4, 4})), {2, 2}, {}), ShapeError);
 }
 
-class LargestOfWindows : public testing::TestWithParam<Isa> {
- protected:
-  LargestOfWindows() : before_(active_isa()) { set_active_isa(GetParam()); }
-  ~LargestOfWindows() override { set_active_isa(before_); }
-
- private:
-  Isa before_;
-};
+class LargestOfWindows : public EveryIsa {};
 
 // Values and gradients of one image and channel, cell by cell: the first of
 // equal values gets the gradient.
@@ -131,11 +125,7 @@ TEST_P(LargestOfWindows, AreThoseOfPlainLoops) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, LargestOfWindows,
-                         testing::ValuesIn(supported_isas()),
-                         [](const auto& name_of) {
-                           return std::string(to_string(name_of.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, LargestOfWindows, every_isa(), isa_name);
 
 }  // namespace
 }  // namespace octet

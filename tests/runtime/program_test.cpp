@@ -145,10 +145,7 @@ TEST_P(Programs, RunInSeveralThreadsAtOnce) {
   for (const Tensor& y : results) EXPECT_EQ(bits(y), expected);
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, Programs, testing::ValuesIn(supported_isas()),
-                         [](const auto& name_of) {
-                           return std::string(to_string(name_of.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, Programs, every_isa(), isa_name);
 
 TEST(ProgramCapture, RefusesAnotherInstructionSet) {
   if (supported_isas().size() < 2) GTEST_SKIP() << "one instruction set only";

@@ -13,19 +13,13 @@
 #include <octet/runtime/program.h>
 
 #include "../support.h"
+#include "every_isa.h"
 
 namespace octet::programs {
 
 using Net = std::function<Variable(const Variable&)>;
 
-class Programs : public testing::TestWithParam<Isa> {
- protected:
-  Programs() : before_(active_isa()) { set_active_isa(GetParam()); }
-  ~Programs() override { set_active_isa(before_); }
-
- private:
-  Isa before_;
-};
+class Programs : public EveryIsa {};
 
 inline Program capture(const Net& net, const Shape& sample) {
   const NoGradGuard no_grad;

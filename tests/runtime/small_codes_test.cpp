@@ -286,10 +286,7 @@ TEST_P(SmallCodes, OfPooledValuesKeepTheirForm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isa, SmallCodes, testing::ValuesIn(supported_isas()),
-                         [](const auto& name_of) {
-                           return std::string(to_string(name_of.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Isa, SmallCodes, every_isa(), isa_name);
 
 }  // namespace
 }  // namespace octet::programs

@@ -1,0 +1,193 @@
+// The steps of a plan.
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "planner.h"
+
+namespace octet::inference {
+namespace {
+
+using autograd::Factor;
+using autograd::kInfinity;
+using kernels::Stored;
+
+// Pixels of a storage that keeps every `of`th one, to each `every` of its
+// value: skip_pixels() makes it a whole number.
+Size2 ratio(const Size2& every, const Size2& of) {
+  if (every.h % of.h != 0 || every.w % of.w != 0) {
+    throw InternalError("plan: expected pixels that are stored");
+  }
+  return {every.h / of.h, every.w / of.w};
+}
+
+}  // namespace
+
+void Planner::emit() {
+  plan_.table = &kernels::table();
+  emit_evaluations(-1);
+  for (size_t i = 0; i < graph_.calls.size(); ++i) {
+    emit_call(static_cast<int>(i));
+    emit_evaluations(static_cast<int>(i));
+  }
+}
+
+void Planner::emit_call(int index) {
+  Call& call = at(graph_.calls, index);
+  if (!read_[static_cast<size_t>(index)]) return;
+  if (call.linear) {
+    for (const int follower : followers(call)) {
+      plan_.steps.push_back({call.name, emit_fused(call, follower), {}});
+    }
+    return;
+  }
+  if (call.pool) {
+    plan_.steps.push_back(
+        {call.name,
+         PoolStep{call.pool->sizes, call.pads, at(reads_, index)[0],
+                  find(call.output, code_form_of(call.output), false)},
+         {}});
+    return;
+  }
+  CallStep step;
+  step.function = std::move(call.function);
+  step.inputs = at(reads_, index);
+  step.affine = call.affine;
+  for (const int input : call.inputs) {
+    const Value& v = at(graph_.values, input);
+    autograd::Expression e;
+    if (term_of(input) != input) e = at(graph_.pointwise, v.pointwise).e;
+    e.grid = v.grid;
+    e.on_grid = !e.grid.empty();
+    step.forms.push_back(std::move(e));
+  }
+  step.output = find(call.output, Stored::values, true);
+  plan_.steps.push_back({call.name, std::move(step), {}});
+}
+
+FusedStep Planner::emit_fused(const Call& call, int index) {
+  const Pointwise& p = at(graph_.pointwise, index);
+  FusedStep step;
+  step.linear = *call.linear;
+  step.rescale = call.rescale;
+  step.outputs = at(outputs_, index);
+  step.other = at(others_, index);
+  const int call_index = at(graph_.values, call.output).call;
+  step.x = at(reads_, call_index)[0];
+  const Storage& x = at(plan_.storages, step.x);
+  const bool codes = step.linear.factor == Factor::codes;
+  const int64_t unit =
+      codes ? step.linear.kernels->code_table.codes_per_word : 1;
+  step.windows =
+      step.linear.kernels->windows(x.row / unit, x.pixel / unit, codes);
+  const Storage& y = at(plan_.storages, step.outputs[0]);
+  if (x.skips() || y.skips()) {
+    const Size2 own = step.linear.kernels->sampling()->strides;
+    const Size2 apart = ratio({own.h * y.every.h, own.w * y.every.w}, x.every);
+    step.windows.pixel = step.windows.pixel / own.w * apart.w;
+    step.windows.line = step.windows.line / own.h * apart.h;
+  }
+  step.pads = sum(step.linear.kernels->padding(), call.pads);
+  step.rows = y.h;
+  step.cols = y.w;
+  step.channels = y.c;
+
+  kernels::Fused& f = step.fused;
+  f.terms = p.second >= 0 ? 2 : p.e.affine() && !p.e.first.scaled() ? 0 : 1;
+  if (f.terms > 0) {
+    step.a = p.a.empty() ? Tensor::full({y.c}, 1) : p.a;
+    step.b = p.b.empty() ? Tensor::zeros({y.c}) : p.b;
+    f.a = std::as_const(step.a).f32().data();
+    f.b = std::as_const(step.b).f32().data();
+  }
+  f.low2 = p.low2;
+  f.high2 = p.high2;
+  if (!p.grid2.empty()) {
+    f.quantize2 = true;
+    f.scale2 = p.grid2.scale.item();
+    f.code_low2 = static_cast<float>(p.grid2.low);
+    f.code_high2 = static_cast<float>(p.grid2.high);
+  }
+  f.low = p.e.low;
+  f.high = p.e.high;
+  bool contiguous = !x.padded();
+  if (step.other >= 0) {
+    const Storage& other = at(plan_.storages, step.other);
+    const Grid& grid = at(graph_.values, p.other).grid;
+    f.other_form = other.form;
+    step.other_every = ratio(y.every, other.every);
+    f.other_pixel = other.pixel * step.other_every.w;
+    f.other_line = other.row * step.other_every.h;
+    if (!grid.empty()) f.other_scale = grid.scale.item();
+    f.other_zero_byte = other.zero_byte;
+    f.other_zero = p.other_plain ? 0.0f : -0.0f;
+    contiguous &= !other.padded() && step.other_every == Size2{1, 1};
+  }
+  if (step.outputs.size() > size_t{kernels::kMostFusedOutputs}) {
+    throw UnsupportedError(fmt::format(
+        "'{}': expected sums that are stored in at most {} forms, got {}",
+        call.name, kernels::kMostFusedOutputs, step.outputs.size()));
+  }
+  for (const int output : step.outputs) {
+    const Storage& s = at(plan_.storages, output);
+    kernels::FusedOutput& o = f.outputs[f.output_count++];
+    o.form = s.form;
+    o.pixel = s.pixel;
+    o.line = s.row;
+    o.zero_byte = s.zero_byte;
+    const Grid& grid = at(graph_.values, s.value).grid;
+    if (!grid.empty()) {
+      o.scale = grid.scale.item();
+      o.code_low = static_cast<float>(grid.low);
+      o.code_high = static_cast<float>(grid.high);
+    }
+    contiguous &= !s.padded();
+  }
+  if (p.function) {
+    f.activate = kernels::table().activate;
+    f.function = *p.function;
+  }
+  kernels::table().prepare(f);
+  step.flat = contiguous && step.windows.segments.size() == 1 &&
+              step.windows.pixel == x.pixel / unit && x.h == y.h && x.w == y.w;
+  for (const Tensor& panel : step.linear.weight.panels) {
+    plan_.weights += panel.bytes();
+  }
+  return step;
+}
+
+std::string Planner::why_not_fused(const Pointwise& p) const {
+  if (p.fusable) return "its sums are read in another way, too";
+  if (p.sums >= 0) return "what is added is not there before the sums are";
+  if (p.multiplier >= 0) return "multiplies by what is computed";
+  if (p.after < 0) return "reads an input";
+  if (p.second >= 0) return "adds what no linear op computed";
+  return "reads what no linear op computed";
+}
+
+void Planner::emit_evaluations(int after) {
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    if (p.after != after) continue;
+    if (p.fusable && !unfused_.contains(static_cast<int>(i))) continue;
+    for (const int output : outputs_[i]) {
+      EvaluateStep step;
+      step.why = why_not_fused(p);
+      step.e = p.e;
+      step.function = p.function;
+      step.e.grid = at(graph_.values, at(plan_.storages, output).value).grid;
+      step.e.on_grid = false;  // bytes are made of what is there, too
+      step.first = find(p.first, floats_of(p.first), true);
+      if (p.second >= 0) {
+        step.second = find(p.second, floats_of(p.second), true);
+      }
+      if (p.multiplier >= 0) {
+        step.multiplier = find(p.multiplier, floats_of(p.multiplier), true);
+      }
+      step.output = output;
+      plan_.steps.push_back({"", std::move(step), {}});
+    }
+  }
+}
+
+}  // namespace octet::inference
