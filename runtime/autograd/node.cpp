@@ -94,7 +94,7 @@ void ExpressionNode::backward(Engine& engine) {
   if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
     engine.deliver(e.scale.node, {});
   }
-  // A shift alone leaves it as it is.
+  // A shift alone leaves it as it is; who adds it wants the sums as well.
   const bool passes = e.affine() && e.first.a.empty() &&
                       e.scale.node == nullptr && !gradient.totals.empty();
   if (!gradient.value.first.t.empty() && !gradient.finished && !passes) {

@@ -24,8 +24,8 @@ struct Gradient {
   /// [groups][3][c]: sums of g, g*t1, g*t2 over the receiver's expression,
   /// taken by the epilogue that produced g; empty if nobody did.
   Tensor sums;
-  /// [c]: the value's own sums over each channel, where whoever deferred it
-  /// knows them; else empty.
+  /// [c]: sums of the gradient itself over each channel, where whoever deferred
+  /// it knows them; else empty.
   std::vector<double> totals;
   /// Which t of those sums is the receiver's: 1 or 2.
   int slot = 1;

@@ -73,11 +73,13 @@ struct BatchNormNode final : Node {
         dgamma.f32()[k] = static_cast<float>(normalized(k));
         dbeta.f32()[k] = static_cast<float>(s.sum[k]);
       }
-      // Less the mean, a constant is nothing: the sums of dx are zero.
+      // Less the mean, a constant is nothing: the sums of dx are zero, or no
+      // numbers.
       std::vector<double> totals;
       if (!batch_statistics || batch_parts() == nullptr) {
         for (size_t k = 0; k < mean.size(); ++k) {
-          totals.push_back(batch_statistics ? 0
+          const double none = 0 * std::abs(s.sum[k] + s.sum_z[k]);
+          totals.push_back(batch_statistics ? none
                                             : scale[k] * rstd[k] * s.sum[k]);
         }
       }

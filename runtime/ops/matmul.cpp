@@ -8,6 +8,7 @@
 #include "../inference/recorder.h"
 #include "matmul_codes.h"
 #include "matrices.h"
+#include "weights.h"
 
 namespace octet {
 namespace {
@@ -73,8 +74,8 @@ Tensor pack_all(const Tensor& b, const MatrixPairs& p, bool transposed) {
   return panels;
 }
 
-Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
-  const MatrixPairs p = pair_up(a.shape(), b.shape(), o);
+Tensor product(const Tensor& a, const Tensor& b, const MatrixPairs& p,
+               const MatmulOptions& o) {
   const Shape shape = p.result();
   if (p.depth == 0 || shape.size() == 0) return Tensor::zeros(shape);
   if (o.transpose_a) {
@@ -104,26 +105,30 @@ Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
   return y;
 }
 
-// In integers where both lie on grids that allow it.
+Tensor product(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
+  return product(a, b, pair_up(a.shape(), b.shape(), o), o);
+}
+
+// Of codes where both lie on grids that allow it: in integers if they can be.
 Tensor forward(const Variable& a, const Variable& b, const MatrixPairs& p,
-               const MatmulOptions& o, const Shape& rows) {
+               const MatmulOptions& o) {
+  const autograd::Expression left = autograd::expression_of(a);
+  const autograd::Expression right = autograd::expression_of(b);
   // What is captured has no values.
-  if (inference::recorder() == nullptr && p.result().size() > 0) {
-    const autograd::Expression left = autograd::expression_of(a);
-    const autograd::Expression right = autograd::expression_of(b);
-    if (multiplies_codes(left, right, p.depth)) {
-      Tensor y;
-      if (!autograd::float_codes()) y = multiply_codes(left, right, p, o);
-      if (!y.empty()) return y;
-      // NaN has no code; floats carry it on.
-      y = product(float_codes_of(left).reshaped(rows), float_codes_of(right),
-                  o);
-      const float scale = code_scale(left, right);
-      for (float& v : y.f32()) v *= scale;
-      return y;
-    }
+  if (inference::recorder() != nullptr || p.result().size() == 0 ||
+      !have_codes(left, right)) {
+    return product(a.value(), b.value(), p, o);
   }
-  return product(a.value().reshaped(rows), b.value(), o);
+  Tensor y;
+  if (!autograd::float_codes() && sums_fit(p.depth, left.grid)) {
+    y = multiply_codes(left, right, p, o);
+  }
+  if (!y.empty()) return y;
+  // NaN has no code; floats carry it on.
+  y = product(float_codes_of(left), float_codes_of(right), p, o);
+  const float scale = code_scale(left, right);
+  for (float& v : y.f32()) v *= scale;
+  return y;
 }
 
 }  // namespace
@@ -135,31 +140,30 @@ Variable matmul(const Variable& a, const Variable& b,
   // One right factor for all: the batch is more rows of one matrix.
   const bool one = b.shape().rank() == 2 && !options.transpose_a;
   const Shape rows = one ? Shape{x.slice(0, x.rank() - 1).size(), x[-1]} : x;
+  const MatrixPairs pairs = pair_up(rows, b.shape(), options);
   const bool need_a = a.requires_grad();
   const bool need_b = b.requires_grad();
   const bool recorded = grad_enabled() && (need_a || need_b);
   const Tensor left = recorded && need_b ? a.value() : Tensor();
   const Tensor right = recorded && need_a ? b.value() : Tensor();
-  const Tensor y =
-      forward(a, b, pair_up(rows, b.shape(), options), options, rows);
-  return record(
-      "matmul", {a, b}, y.reshaped(result), {left, right},
-      [=, from = x, shape = pair_up(rows, b.shape(), options).result(),
-       ta = options.transpose_a, tb = options.transpose_b](const Tensor& g) {
-        const Tensor dy = g.reshaped(shape);
-        Tensor da, db;
-        if (need_a) {
-          da = ta ? product(right, dy, {tb, true})
-                  : product(dy, right, {false, !tb});
-          if (one) da = da.reshaped(from);
-        }
-        if (need_b) {
-          const Tensor rows_of_a = left.reshaped(rows);
-          db = tb ? product(dy, rows_of_a, {true, ta})
-                  : product(rows_of_a, dy, {!ta, false});
-        }
-        return std::vector{da, db};
-      });
+  return record("matmul", {a, b},
+                forward(a, b, pairs, options).reshaped(result), {left, right},
+                [=, from = x, shape = pairs.result(), ta = options.transpose_a,
+                 tb = options.transpose_b](const Tensor& g) {
+                  const Tensor dy = g.reshaped(shape);
+                  Tensor da, db;
+                  if (need_a) {
+                    da = ta ? product(right, dy, {tb, true})
+                            : product(dy, right, {false, !tb});
+                    if (one) da = da.reshaped(from);
+                  }
+                  if (need_b) {
+                    const Tensor rows_of_a = left.reshaped(rows);
+                    db = tb ? product(dy, rows_of_a, {true, ta})
+                            : product(rows_of_a, dy, {!ta, false});
+                  }
+                  return std::vector{da, db};
+                });
 }
 
 }  // namespace octet

@@ -103,9 +103,8 @@ std::pair<Tensor, Tensor> pack_right(const Expression& b, const MatrixPairs& p,
 
 }  // namespace
 
-bool multiplies_codes(const Expression& a, const Expression& b, int64_t depth) {
-  return on_activation_grid(a) && on_activation_grid(b) && fits_int8(b.grid) &&
-         sums_fit(depth, a.grid);
+bool have_codes(const Expression& a, const Expression& b) {
+  return on_activation_grid(a) && on_activation_grid(b) && fits_int8(b.grid);
 }
 
 Tensor float_codes_of(const Expression& e) {
@@ -134,7 +133,7 @@ Tensor multiply_codes(const Expression& a, const Expression& b,
   if (panels.empty()) return {};
   const Tensor rescale = Tensor::full({p.n}, code_scale(a, b));
   const int64_t words = table.words(p.depth);
-  Tensor y({p.count() * p.m * p.n});
+  Tensor y(p.result());
   const auto* image = std::as_const(rows).data<CodeWord>().data();
   const auto* weights = std::as_const(panels).data<CodeWord>().data();
   const auto* sums = std::as_const(starts).data<int32_t>().data();

@@ -6,13 +6,11 @@
 
 namespace octet {
 
-/// Whether both end on grids whose codes can be multiplied in integers, b's in
-/// int8, and sums of `depth` products fit in 32 bits.
-bool multiplies_codes(const autograd::Expression& a,
-                      const autograd::Expression& b, int64_t depth);
+/// Whether both end on grids whose codes can be multiplied, b's in int8.
+bool have_codes(const autograd::Expression& a, const autograd::Expression& b);
 
-/// The sums in whole numbers, times both scales: [pairs][m][n]. Empty if there
-/// is a NaN, which has no code. a's rows may be of any shape.
+/// The sums in whole numbers, times both scales. Empty if there is a NaN, which
+/// has no code. Of a the rows count, not the shape; sums_fit() in 32 bits.
 Tensor multiply_codes(const autograd::Expression& a,
                       const autograd::Expression& b, const MatrixPairs& p,
                       const MatmulOptions& o);

@@ -50,7 +50,7 @@ TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
   EXPECT_EQ(bits(with.dbeta), bits(without.dbeta));
 }
 
-// With given statistics, and where the sum is read twice: by differences.
+// With given statistics, and where the sum is read twice.
 TEST(BiasGradient, IsTheSumOfWhatFollows) {
   for (const Reads reads : {Reads::once, Reads::twice}) {
     const Gradients got = run(Statistics::given, reads, true);
@@ -68,7 +68,7 @@ TEST(BiasGradient, IsTheSumOfWhatFollows) {
   }
 }
 
-TEST(BiasGradient, IsWhatItWasWhereTheSumIsReadTwice) {
+TEST(BiasGradient, IsThatOfTheOtherReaderAlone) {
   const Gradients got = run(Statistics::batch, Reads::twice, true);
   const Tensor dy = noise(got.y.shape(), 9);
   for (size_t k = 0; k < 17; ++k) {
@@ -76,6 +76,18 @@ TEST(BiasGradient, IsWhatItWasWhereTheSumIsReadTwice) {
     for (size_t i = k; i < dy.f32().size(); i += 17) expected += dy.f32()[i];
     EXPECT_NEAR(got.dbias.f32()[k], expected, 1e-4);
   }
+}
+
+TEST(BiasGradient, IsNoNumberWhereWhatFollowsIsNone) {
+  const Variable x(noise({4, 3})), bias(noise({3}, 2), true);
+  Tensor mean = Tensor::zeros({3}), variance = Tensor::full({3}, 1);
+  const Variable y = batch_norm_training(bias_add(x, bias), {}, {}, mean.f32(),
+                                         variance.f32(), 0.9f, 1e-3f);
+  Tensor dy = noise({4, 3}, 3);
+  dy.f32()[1] = NAN;
+  sum(multiply(y, Variable(dy))).backward();
+  EXPECT_EQ(bias.grad().f32()[0], 0);
+  EXPECT_TRUE(std::isnan(bias.grad().f32()[1]));
 }
 
 }  // namespace

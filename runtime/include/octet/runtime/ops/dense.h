@@ -17,8 +17,10 @@ struct MatmulOptions {
 /// Products of the matrices that the last two axes hold.
 /// Shapes: a [...,m,k], b [...,k,n] -> [...,m,n]; the axes before are a batch,
 /// broadcast as in NumPy. Where a ends on a grid of at most 8 bits and b on one
-/// within int8, with one scale each, codes are multiplied, and their sums
-/// scaled once, as dense() does. Throws: ShapeError.
+/// within int8, with one scale each and zero among their codes, these are
+/// multiplied, and their sums scaled once, as dense() does.
+///
+/// Throws: ShapeError.
 Variable matmul(const Variable& a, const Variable& b,
                 const MatmulOptions& options = {});
 
