@@ -21,10 +21,11 @@ void run(const Arguments& a) {
     model = quantized(a.model, options);
   }
   const Tensor data = images(zoo::entry(a.model).input, a.batch);
-  const int64_t classes = model.outputs()[0].shape()[-1];
-  Tensor labels({a.batch}, DType::i64);
-  for (int64_t i = 0; i < a.batch; ++i) {
-    labels.data<int64_t>()[static_cast<size_t>(i)] = i % classes;
+  // One a sample, or one a pixel.
+  const Shape logits = model.outputs()[0].shape().with(0, a.batch);
+  Tensor labels(logits.slice(0, logits.rank() - 1), DType::i64);
+  for (int64_t i = 0; i < labels.size(); ++i) {
+    labels.data<int64_t>()[static_cast<size_t>(i)] = i % logits[-1];
   }
   std::vector<Variable> trained;
   for (const Parameter& p : model.parameters()) {
