@@ -317,7 +317,7 @@ void Run::run(const CallStep& step) {
   bind(step.output, y);
 }
 
-constexpr int64_t kMostSamples = 8;
+constexpr int64_t kMostSamples = 8;  // of a chunk
 
 // Samples that are taken through all steps at a time, so few that what they
 // need stays in a core's cache; or all, one step after another on all threads.

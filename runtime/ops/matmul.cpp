@@ -4,7 +4,6 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
 #include "../inference/recorder.h"
 #include "matmul_codes.h"
 #include "matrices.h"
@@ -14,22 +13,6 @@ namespace octet {
 namespace {
 
 constexpr int64_t kColumns = 64;  // of a transposed factor, to one task
-
-// b's matrices, transposed from [n][depth] to [depth][n] if they are stored so.
-Tensor by_depth(const Tensor& b, const MatrixPairs& p, bool transposed) {
-  if (!transposed) return b;
-  const int64_t size = p.depth * p.n;
-  Tensor result(b.shape());
-  const float* from = b.f32().data();
-  float* to = result.f32().data();
-  parallel_chunks(size == 0 ? 0 : b.size() / size, [&](int64_t first,
-                                                       int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      transpose_matrix(from + i * size, p.n, p.depth, to + i * size);
-    }
-  });
-  return result;
-}
 
 void multiply_transposed(const float* a, const float* b, const MatrixPairs& p,
                          float* out) {
@@ -49,27 +32,16 @@ void multiply_transposed(const float* a, const float* b, const MatrixPairs& p,
 
 Tensor pack_all(const Tensor& b, const MatrixPairs& p, bool transposed) {
   const auto& table = kernels::table();
-  const int64_t size = p.depth * p.n;
-  const int64_t count = b.size() / size;
   const int64_t packed = table.packed_size(p.depth, p.n);
-  Tensor panels({count, packed});
-  const float* from = b.f32().data();
+  Tensor panels({b.size() / (p.depth * p.n), packed});
   float* to = panels.f32().data();
-  parallel_chunks(count, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      const float* block = from + i * size;
-      if (transposed) {
-        float* columns = arena::scratch(0, size);
-        transpose_matrix(block, p.n, p.depth, columns);
-        block = columns;
-      }
-      table.pack({.blocks = &block,
-                  .block_count = 1,
-                  .rows = p.depth,
-                  .channels = p.n,
-                  .row = p.n,
-                  .out = to + i * packed});
-    }
+  for_right_matrices(b, p, transposed, [&](int64_t i, const float* matrix) {
+    table.pack({.blocks = &matrix,
+                .block_count = 1,
+                .rows = p.depth,
+                .channels = p.n,
+                .row = p.n,
+                .out = to + i * packed});
   });
   return panels;
 }
@@ -80,7 +52,7 @@ Tensor product(const Tensor& a, const Tensor& b, const MatrixPairs& p,
   if (p.depth == 0 || shape.size() == 0) return Tensor::zeros(shape);
   if (o.transpose_a) {
     Tensor y = Tensor::zeros(shape);
-    const Tensor right = by_depth(b, p, o.transpose_b);
+    const Tensor right = o.transpose_b ? transpose_matrices(b) : b;
     multiply_transposed(a.f32().data(), right.f32().data(), p, y.f32().data());
     return y;
   }

@@ -6,7 +6,6 @@
 
 #include <octet/runtime/parallel.h>
 
-#include "../arena.h"
 #include "../byte_codes.h"
 #include "matrices.h"
 #include "weights.h"
@@ -27,19 +26,8 @@ int64_t pixels_of(const Reader& reader) {
 
 // [...,k,m] as [...,m,k], on the same grid in codes.
 Expression transposed(const Expression& a) {
-  const Tensor from = float_codes_of(a);
-  const int64_t rows = a.shape[-2], columns = a.shape[-1];
-  Tensor to(a.shape.with(-2, columns).with(-1, rows));
-  const float* x = from.f32().data();
-  float* y = to.f32().data();
-  const int64_t size = rows * columns;
-  parallel_chunks(
-      from.size() / size, [&](int64_t first, int64_t last, int64_t) {
-        for (int64_t i = first; i < last; ++i) {
-          transpose_matrix(x + i * size, rows, columns, y + i * size);
-        }
-      });
-  Expression e = autograd::expression_of(to, nullptr);
+  Expression e =
+      autograd::expression_of(transpose_matrices(float_codes_of(a)), nullptr);
   e.first.nonnegative = autograd::nonnegative(a);
   e.grid = {.scale = Tensor::scalar(1), .low = a.grid.low, .high = a.grid.high};
   return e;
@@ -68,33 +56,23 @@ std::pair<Tensor, Tensor> pack_right(const Expression& b, const MatrixPairs& p,
                                      bool transpose, const CodeTable& table,
                                      int zero) {
   const Tensor codes = float_codes_of(b);
-  const int64_t size = p.depth * p.n;
-  const int64_t count = codes.size() / size;
+  const int64_t count = codes.size() / (p.depth * p.n);
   const auto packed_size = kernels::table().packed_size;
   Tensor panels({count, packed_size(table.words(p.depth), p.n)}, DType::i32);
   Tensor starts({count, packed_size(1, p.n)}, DType::i32);
-  const float* from = codes.f32().data();
   CodeWord* to = panels.data<CodeWord>().data();
   int32_t* sums = starts.data<int32_t>().data();
   std::atomic<bool> done = true;
-  parallel_chunks(count, [&](int64_t first, int64_t last, int64_t) {
-    for (int64_t i = first; i < last; ++i) {
-      const float* matrix = from + i * size;
-      if (transpose) {
-        float* columns = arena::scratch(0, size);
-        transpose_matrix(matrix, p.n, p.depth, columns);
-        matrix = columns;
-      }
-      if (!table.pack({.codes = matrix,
-                       .taps = 1,
-                       .c = p.depth,
-                       .channels = p.n,
-                       .row = p.n,
-                       .zero_byte = zero,
-                       .out = to + i * panels.shape()[1],
-                       .start = sums + i * starts.shape()[1]})) {
-        done = false;
-      }
+  for_right_matrices(codes, p, transpose, [&](int64_t i, const float* matrix) {
+    if (!table.pack({.codes = matrix,
+                     .taps = 1,
+                     .c = p.depth,
+                     .channels = p.n,
+                     .row = p.n,
+                     .zero_byte = zero,
+                     .out = to + i * panels.shape()[1],
+                     .start = sums + i * starts.shape()[1]})) {
+      done = false;
     }
   });
   if (!done) return {};

@@ -81,4 +81,19 @@ void transpose_matrix(const float* from, int64_t rows, int64_t columns,
   }
 }
 
+Tensor transpose_matrices(const Tensor& x) {
+  const int64_t rows = x.shape()[-2], columns = x.shape()[-1];
+  const int64_t size = rows * columns;
+  Tensor result(x.shape().with(-2, columns).with(-1, rows));
+  const float* from = x.f32().data();
+  float* to = result.f32().data();
+  parallel_chunks(size == 0 ? 0 : x.size() / size, [&](int64_t first,
+                                                       int64_t last, int64_t) {
+    for (int64_t i = first; i < last; ++i) {
+      transpose_matrix(from + i * size, rows, columns, to + i * size);
+    }
+  });
+  return result;
+}
+
 }  // namespace octet

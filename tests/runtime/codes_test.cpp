@@ -14,6 +14,7 @@
 
 #include "../support.h"
 #include "every_isa.h"
+#include "random_codes.h"
 
 namespace octet {
 namespace {
@@ -42,15 +43,8 @@ std::string to_string(const Grid& grid) {
          std::to_string(grid.high);
 }
 
-// Codes of the grid, halved: on it.
-Tensor random_codes(const Shape& shape, uint64_t seed,
-                    const Grid& grid = bytes()) {
-  Rng rng(seed);
-  Tensor t(shape);
-  rng.fill_uniform(t, static_cast<float>(grid.low) - 0.49f,
-                   static_cast<float>(grid.high) + 0.49f);
-  for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
-  return t;
+Tensor random_codes(const Shape& shape, uint64_t seed) {
+  return random_codes(shape, seed, bytes());
 }
 
 Variable on_grid(const Tensor& t, bool trained = false,

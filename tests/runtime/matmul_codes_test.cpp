@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "programs.h"
+#include "random_codes.h"
 
 namespace octet::programs {
 namespace {
@@ -10,16 +11,6 @@ namespace {
 class MatmulCodes : public Programs {};
 
 Grid halves(int low, int high) { return grid(0.5f, low, high); }
-
-// Codes of the grid, halved: on it.
-Tensor codes(const Shape& shape, uint64_t seed, const Grid& g) {
-  Rng rng(seed);
-  Tensor t(shape);
-  rng.fill_uniform(t, static_cast<float>(g.low) - 0.49f,
-                   static_cast<float>(g.high) + 0.49f);
-  for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
-  return t;
-}
 
 // [m,k] * [k,n] of matrices i and j, scaled once.
 void add_products(const Tensor& a, int64_t i, const Tensor& b, int64_t j,
@@ -56,12 +47,12 @@ TEST_P(MatmulCodes, AreSumsOfWholeNumbers) {
         for (const bool tb : {false, true}) {
           const MatmulOptions o{ta, tb};
           const Grid left = halves(low, high), right = halves(-128, 127);
-          const Tensor a =
-              codes(ta ? Shape{s.count, s.k, s.m} : Shape{s.count, s.m, s.k}, 1,
-                    left);
-          const Tensor b =
-              codes(tb ? Shape{s.count, s.n, s.k} : Shape{s.count, s.k, s.n}, 2,
-                    right);
+          const Tensor a = random_codes(
+              ta ? Shape{s.count, s.k, s.m} : Shape{s.count, s.m, s.k}, 1,
+              left);
+          const Tensor b = random_codes(
+              tb ? Shape{s.count, s.n, s.k} : Shape{s.count, s.k, s.n}, 2,
+              right);
           std::vector<float> expected;
           for (int64_t i = 0; i < s.count; ++i) {
             add_products(a, i, b, i, o, s.m, s.k, s.n, expected);
@@ -81,7 +72,8 @@ TEST_P(MatmulCodes, BroadcastBatches) {
   const auto on = [&](const Tensor& t) {
     return fake_quantize(Variable(t), g);
   };
-  const Tensor a = codes({2, 1, 3, 9}, 1, g), b = codes({5, 9, 7}, 2, g);
+  const Tensor a = random_codes({2, 1, 3, 9}, 1, g),
+               b = random_codes({5, 9, 7}, 2, g);
   std::vector<float> expected;
   for (const int64_t i : {0, 1}) {
     for (int64_t j = 0; j < 5; ++j)
@@ -91,7 +83,7 @@ TEST_P(MatmulCodes, BroadcastBatches) {
   EXPECT_EQ(y.shape(), (Shape{2, 5, 3, 7}));
   EXPECT_EQ(values(y), expected);
   // One right factor for all.
-  const Tensor one = codes({9, 6}, 3, g);
+  const Tensor one = random_codes({9, 6}, 3, g);
   expected.clear();
   for (const int64_t i : {0, 1})
     add_products(a, i, one, 0, {}, 3, 9, 6, expected);

@@ -1,0 +1,23 @@
+// Values on integer grids, for sums of whole numbers to hold them against.
+#pragma once
+
+#include <cmath>
+
+#include <octet/runtime/grid.h>
+#include <octet/runtime/rng.h>
+#include <octet/runtime/tensor.h>
+
+namespace octet {
+
+/// Codes of the grid, halved: on it, if its scale is 0.5.
+inline Tensor random_codes(const Shape& shape, uint64_t seed,
+                           const Grid& grid) {
+  Rng rng(seed);
+  Tensor t(shape);
+  rng.fill_uniform(t, static_cast<float>(grid.low) - 0.49f,
+                   static_cast<float>(grid.high) + 0.49f);
+  for (float& v : t.f32()) v = std::nearbyint(v) * 0.5f;
+  return t;
+}
+
+}  // namespace octet
