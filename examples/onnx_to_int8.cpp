@@ -57,7 +57,10 @@ void run(const Options& o) {
               .schedule = train::cosine()});
   show("INT8, fine-tuned", int8);
 
-  const io::OnnxReport file = io::export_onnx(int8, out / "int8.onnx");
+  // With the inputs and outputs of the file that was read, for any batch.
+  read.interface.batch = 0;
+  const io::OnnxReport file =
+      io::export_onnx(int8, out / "int8.onnx", {.interface = read.interface});
   program::print(fmt::format("\n{}: {} nodes, {} Q/DQ pairs, {} bytes\n",
                              (out / "int8.onnx").string(), file.nodes,
                              file.qdq_pairs, file.bytes));

@@ -21,10 +21,10 @@ namespace fs = std::filesystem;
 Tensor read_samples(const fs::path& path, const OpenOptions& options) {
   const Tensor x = read_npy(path);
   if (x.dtype() == DType::f32 && !options.preprocess) return x;
-  if (x.dtype() == DType::u8 && options.preprocess) {
-    return with_context(
-        [&] { return fmt::format("in '{}'", path.string()); },
-        [&] { return preprocess_input(x, *options.preprocess); });
+  if (x.dtype() == DType::u8 && (options.preprocess || options.takes_bytes)) {
+    const std::string& mode = options.preprocess.value_or(options.usual);
+    return with_context([&] { return fmt::format("in '{}'", path.string()); },
+                        [&] { return preprocess_input(x, mode); });
   }
   if (x.dtype() == DType::f32) {
     throw ValueError(fmt::format(

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <octet/io/json.h>
@@ -7,6 +8,7 @@
 #include "../program.h"
 #include "commands.h"
 #include "comparison_text.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 
@@ -16,6 +18,7 @@ void add_compare(CommandLine& program) {
     std::string b;
     std::string data;
     std::string labels;
+    std::optional<std::string> layout;
     int64_t batch = 16;
     bool json = false;
   };
@@ -29,10 +32,14 @@ void add_compare(CommandLine& program) {
       .required();
   command
       .add("--data", options->data,
-           "X.npy: float32 [N,...], in the layout of the first model or, where "
-           "that fits alone, of the second")
+           "X.npy: [N,...], in the axis order of the first model; of the "
+           "second one, or the other one of channels first and last, where the "
+           "shape tells")
       .type("X.npy")
       .required();
+  add_layout_option(command, options->layout,
+                    "axis order of the samples, where their shape fits both "
+                    "[that of the first model]");
   command.add("--labels", options->labels, "L.npy: int64 [N], for accuracy")
       .type("L.npy");
   command.add("--batch", options->batch, 1, 1 << 20,
@@ -57,7 +64,9 @@ Examples:
         options->labels.empty() ? Tensor() : io::read_npy(options->labels);
     const io::Comparison result =
         io::compare_models(read_traced(options->a), read_traced(second), x,
-                           {.batch = options->batch, .labels = labels});
+                           {.batch = options->batch,
+                            .labels = labels,
+                            .layout = layout_of(options->layout)});
     print(options->json ? io::to_json(io::to_config(result)) + "\n"
                         : values_text(result.by_noise()) + totals_text(result));
   });

@@ -1,5 +1,4 @@
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,8 +11,9 @@
 #include "data_options.h"
 #include "engine_files.h"
 #include "export_options.h"
+#include "io_names.h"
 #include "read_model.h"
-#include "same_order.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 
@@ -38,6 +38,9 @@ void add_convert(CommandLine& program) {
                          "its engines from that";
       });
   add_export_options(command, options->file);
+  add_layout_option(command, options->file.layout,
+                    "axis order of the file's inputs and outputs [as in the "
+                    "model's ONNX file, else nchw]");
   add_engine_options(command, options->engine);
   command.when_chosen([options] {
     check_output(options->to);
@@ -45,19 +48,14 @@ void add_convert(CommandLine& program) {
     check_engine_options(options->engine);
     warn_of_untrained(options->from);
     Model model = read_model(options->from);
-    // Another copy of the weights only where it is held against the file.
-    std::optional<Model> given;
-    if (is_onnx(options->from.what)) given = model.clone();
     const std::string takes = mode_of(model, options->from);
     const Model written = as_written(std::move(model), options->file, takes);
     const io::OnnxOptions file =
         onnx_options(options->file, names_of(options->from, written));
     const io::OnnxReport report = io::export_onnx(written, options->to, file);
-    if (given) warn_of_other_axes(options->from, *given, file);
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", options->to,
                       report.nodes, report.qdq_pairs, report.bytes));
-    print(write_engine_files(options->to, file.target, options->engine,
-                             options->file.from_bytes.has_value(), nullptr,
+    print(write_engine_files(options->to, file.target, options->engine, nullptr,
                              options->from.limits()));
   });
 }

@@ -12,6 +12,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
+#include "io_names.h"
 #include "named_values.h"
 
 namespace octet::program {
@@ -45,6 +46,12 @@ std::string trained_mode(const ModelSource& source) {
              : io::trained_preprocess(source.what, source.limits());
 }
 
+/// Whether the model comes from an ONNX file with an input of bytes.
+bool takes_bytes(const ModelSource& source) {
+  const auto ports = interface_of(source).inputs;
+  return ports.size() == 1 && ports[0].type == "uint8";
+}
+
 /// They are taken as they are.
 bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
   return options.preprocess.empty() &&
@@ -56,6 +63,7 @@ io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
           .preprocess =
               o.preprocess.empty() ? std::nullopt : std::optional(o.preprocess),
           .usual = target.usual,
+          .takes_bytes = target.takes_bytes,
           // Of several inputs the others would move by a sample.
           .corrupt = o.skip_corrupt && target.inputs.size() == 1
                          ? io::CorruptFiles::skip
@@ -131,11 +139,13 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
            "unit, "
            "or none where it divides by itself]")
       .type("MODE");
+  add_layout_option(command, o.layout);
   command.add_flag("--skip-corrupt", o.skip_corrupt,
                    "leave out images that cannot be read, with a warning");
 }
 
 std::string mode_of(const Model& model, const ModelSource& source) {
+  if (takes_bytes(source)) return "none";
   const std::string trained = trained_mode(source);
   return trained.empty() && takes_pixels(model) ? "none" : trained;
 }
@@ -147,6 +157,14 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   target.trained = trained_mode(source);
   target.takes = mode_of(model, source);
   target.usual = target.takes.empty() ? "unit" : target.takes;
+  target.takes_bytes = takes_bytes(source);
+  // A file of Octet has its samples as Keras has, wherever it came from.
+  const io::OnnxInterface file =
+      is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();
+  target.input_orders =
+      orders_of("input", model.inputs(), target.inputs, file.inputs);
+  target.output_orders =
+      orders_of("output", model.outputs(), target.outputs, file.outputs);
   if (target.inputs.size() == 1) {
     const Shape& shape = model.inputs()[0].shape();
     target.image = shape.slice(1, shape.rank());
@@ -165,7 +183,14 @@ std::vector<std::string> files_of(const ModelSource& model,
   return files;
 }
 
-io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
+namespace {
+
+/// Images in other files than .npy have one axis order, which is read.
+bool has_arrays(const io::OpenedData& opened) {
+  return opened.kind.find(".npy") != std::string::npos;
+}
+
+io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {
     warn(fmt::format(
@@ -182,6 +207,21 @@ io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
     options.labels = paths_for("--labels", o.labels, target.outputs)[0];
   }
   return io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
+}
+
+}  // namespace
+
+io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
+  const io::OnnxLayout layout = layout_of(o.layout);
+  io::OpenedData opened = open_any(o, target);
+  if (!has_arrays(opened)) return opened;
+  const auto in_order = [&](const Dataset& data) {
+    return in_wanted_order(data, target.input_orders, target.output_orders,
+                           layout);
+  };
+  opened.train = in_order(opened.train);
+  if (opened.test) opened.test = in_order(*opened.test);
+  return opened;
 }
 
 void check_classes(const Model& model, const ModelSource& source,

@@ -1,6 +1,7 @@
 // --data, as all commands take it that look at samples.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,14 +12,17 @@
 
 #include "../command_line.h"
 #include "read_model.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 
 /// What data may be, for the ends of helps.
 inline constexpr const char* kDataHelp = R"(Data:
-  x.npy           float32 [N,...] as the model sees it in use, images NHWC; with
-                  --labels y.npy, int64 [N]. Of several inputs NAME=x.npy each,
-                  of several outputs NAME=y.npy
+  x.npy           float32 [N,...] as the model sees it in use, with --labels
+                  y.npy, int64 [N]. Of several inputs NAME=x.npy each, of
+                  several outputs NAME=y.npy. Images in the axis order of the
+                  model's file, or in the other one of NHWC and NCHW, which
+                  their shape tells; --layout decides where both fit
   a folder with   a sub-folder of PNG or JPEG images for each class; or such
                   folders train and test (or validation, valid, val); the IDX
                   files of MNIST; CIFAR in its binary version; x_train.npy,
@@ -32,12 +36,13 @@ struct DataOptions {
   std::vector<std::string> paths;   // one, or NAME=path
   std::vector<std::string> labels;  // the same of the outputs
   std::string preprocess;
+  std::optional<std::string> layout;  // as sample_layout.h has it
   bool skip_corrupt = false;
 };
 
 /// What a command can do with labels.
 enum class LabelKinds { classes, classes_and_targets };
-/// Adds --data, --labels, --preprocess and --skip-corrupt.
+/// Adds --data, --labels, --layout, --preprocess and --skip-corrupt.
 void add_data_options(Command& command, DataOptions& options,
                       LabelKinds labels = LabelKinds::classes_and_targets);
 
@@ -45,10 +50,13 @@ void add_data_options(Command& command, DataOptions& options,
 struct DataTarget {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  Shape image;          ///< of the only one, a sample; else empty
-  std::string trained;  ///< what its file says that bytes were, or ""
-  std::string takes;    ///< as mode_of()
-  std::string usual;    ///< what bytes become unless --preprocess says
+  Shape image;               ///< of the only one, a sample; else empty
+  std::string trained;       ///< what its file says that bytes were, or ""
+  std::string takes;         ///< as mode_of()
+  std::string usual;         ///< what bytes become unless --preprocess says
+  bool takes_bytes = false;  ///< its file's input is uint8
+  std::vector<AxisOrders> input_orders = {};
+  std::vector<AxisOrders> output_orders = {};
 };
 
 /// What bytes become for the model: what its file says; "none" where it takes

@@ -53,14 +53,36 @@ Shape shape_of(const io::OnnxTensorInfo& input, int64_t batch) {
   return Shape(std::span<const int64_t>(dims));
 }
 
-/// In [0,1), or whole numbers in [0,255].
-Tensor noise_of(const Shape& shape, uint64_t seed, bool bytes = false) {
+/// In [0,1), or below the largest number of an integer type, or a small one.
+Tensor noise_of(const Shape& shape, const std::string& type, uint64_t seed) {
   Tensor x(shape);
-  Rng(seed).fill_uniform(x, 0, bytes ? 256 : 1);
-  if (bytes) {
-    for (float& v : x.f32()) v = std::floor(v);
-  }
+  Rng(seed).fill_uniform(x, 0,
+                         type == "float32" || type == "float16" ? 1.0f
+                         : type == "bool"                       ? 2.0f
+                         : type == "uint8"                      ? 256.0f
+                                                                : 128.0f);
   return x;
+}
+
+template <class T>
+Tensor rounded_down(const Tensor& x, DType type) {
+  Tensor result(x.shape(), type);
+  std::ranges::transform(x.f32(), result.data<T>().begin(),
+                         [](float v) { return static_cast<T>(std::floor(v)); });
+  return result;
+}
+
+/// The values of the file's type. Throws: UnsupportedError for another one.
+Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
+  const std::string& type = input.type;
+  if (type == "float32" || type == "float16" || type == "bfloat16") return x;
+  if (type == "uint8") return rounded_down<uint8_t>(x, DType::u8);
+  if (type == "int8") return rounded_down<int8_t>(x, DType::i8);
+  if (type == "int32") return rounded_down<int32_t>(x, DType::i32);
+  if (type == "int64") return rounded_down<int64_t>(x, DType::i64);
+  if (type == "bool") return rounded_down<bool>(x, DType::boolean);
+  throw UnsupportedError(fmt::format(
+      "--golden: no vectors of type {} for input '{}'", type, input.name));
 }
 
 /// `count` samples, from the first one on and again.
@@ -70,8 +92,8 @@ std::vector<Tensor> first_samples(const Dataset& data, int64_t count) {
   return data.batch(indices).inputs;
 }
 
-/// The sample in the file's order of axes, or noise where it has neither.
-Tensor in_order_of(const Shape& file, const Tensor& x, uint64_t seed) {
+/// The sample in the file's order of axes; empty where it has neither.
+Tensor in_order_of(const Shape& file, const Tensor& x) {
   if (x.shape().rank() == 4) {
     const Tensor nchw = x.transposed({0, 3, 1, 2});
     if (nchw.shape() == file) return nchw;
@@ -81,20 +103,22 @@ Tensor in_order_of(const Shape& file, const Tensor& x, uint64_t seed) {
     const Tensor ncl = x.transposed({0, 2, 1});
     if (ncl.shape() == file) return ncl;
   }
-  return noise_of(file, seed);
+  return {};
 }
 
 io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
-                            bool from_bytes, const Dataset* data,
-                            const io::FileLimits& limits) {
+                            const Dataset* data, const io::FileLimits& limits) {
   const io::OnnxModel model = io::load_onnx_reference(onnx, limits);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
-    const Shape shape = shape_of(model.inputs()[i], batch);
-    inputs.push_back(
-        data == nullptr || from_bytes
-            ? noise_of(shape, i, from_bytes)
-            : in_order_of(shape, first_samples(*data, shape[0]).at(i), i));
+    const io::OnnxTensorInfo& input = model.inputs()[i];
+    const Shape shape = shape_of(input, batch);
+    Tensor x;
+    if (data != nullptr) {
+      x = in_order_of(shape, first_samples(*data, shape[0]).at(i));
+    }
+    if (x.empty()) x = noise_of(shape, input.type, i);
+    inputs.push_back(as_type(x, input));
   }
   return io::write_golden(onnx, inputs, limits);
 }
@@ -119,13 +143,11 @@ void check_engine_options(const EngineOptions& o) {
 }
 
 std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
-                               const EngineOptions& o, bool from_bytes,
-                               const Dataset* data,
+                               const EngineOptions& o, const Dataset* data,
                                const io::FileLimits& limits) {
   if (!o.golden) return {};
   const io::BatchProfile batches = profile_of(o.batches);
-  const io::GoldenVectors golden =
-      golden_of(onnx, batches.opt, from_bytes, data, limits);
+  const io::GoldenVectors golden = golden_of(onnx, batches.opt, data, limits);
   const std::string vectors =
       fmt::format("{}: {} inputs, {} outputs\n",
                   golden.inputs.at(0).npy.parent_path().string(),

@@ -22,11 +22,11 @@ void add_engine_options(Command& command, EngineOptions& options);
 /// Throws: ValueError for batches that are not three numbers in order.
 void check_engine_options(const EngineOptions& options);
 
-/// Where it is asked for, writes OUT.golden/, of the first samples of `data`
-/// or of noise in [0,1), `from_bytes` of noise in bytes, and, for a target of
-/// TensorRT or any, OUT.commands.sh, and says which.
+/// Where it is asked for, writes OUT.golden/, of the first samples of `data`,
+/// or, without data, of noise in [0,1), in [0,255] for inputs of uint8, and,
+/// for a target of TensorRT or any, OUT.commands.sh, and says which.
 std::string write_engine_files(const std::string& onnx, io::OnnxTarget target,
-                               const EngineOptions& options, bool from_bytes,
+                               const EngineOptions& options,
                                const Dataset* data,
                                const io::FileLimits& limits);
 

@@ -7,6 +7,7 @@
 #include <octet/train/logits_model.h>
 
 #include "choice.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 
@@ -33,8 +34,9 @@ void add_export_options(Command& command, ExportOptions& o) {
   command.add_flag("--float16", o.float16,
                    "floats within the file in 16 bits, with opset 19 and int8 "
                    "weights where these are not given");
-  command.add("--batch", o.batch, 1, int64_t{1} << 20,
-              "samples at a time, fixed in the file [any number]");
+  command.add("--batch", o.batch, 0, int64_t{1} << 20,
+              "batch size fixed in the file; 0: dynamic [as in the model's "
+              "ONNX file, else dynamic]");
   command
       .add("--softmax", o.softmax,
            "append: probabilities after logits; strip: logits without them; a "
@@ -42,15 +44,10 @@ void add_export_options(Command& command, ExportOptions& o) {
       .type("append|strip");
   command
       .add("--from-bytes", o.from_bytes,
-           "the file takes bytes, [0,255], and makes of them what the model "
-           "takes, by this mode; trained: the one in the model's own file "
-           "[the file takes what the model takes]")
+           "the file's input is uint8, and its first nodes preprocess it by "
+           "this mode; trained: the one in the model's own file "
+           "[float32, preprocessed by the caller]")
       .type("trained|unit|tf|torch|caffe|MEAN/STD");
-  command
-      .add("--input-layout", o.input_layout,
-           "nhwc: images with their channels last, as cameras give them, and a "
-           "Transpose after them [nchw]")
-      .type("nchw|nhwc");
 }
 
 namespace {
@@ -79,11 +76,14 @@ Model as_written(Model model, const ExportOptions& o,
   }
   const std::string& mode = asked == "trained" ? takes : asked;
   const io::Preprocess preprocess = io::preprocess_mode(mode);
+  if (takes == "none" && mode != takes) {
+    throw ValueError(fmt::format(
+        "--from-bytes: the model takes bytes already, got '{}'", mode));
+  }
   if (!takes.empty() && mode != takes) {
     throw ValueError(fmt::format(
-        "--from-bytes: expected '{}', which is what the model takes{}, got "
-        "'{}'",
-        takes, takes == "none" ? ", the numbers of bytes," : "", mode));
+        "--from-bytes: expected '{}', which is what the model takes, got '{}'",
+        takes, mode));
   }
   return io::with_preprocessing(result, preprocess);
 }
@@ -96,6 +96,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
       o.target ? io::onnx_target(*o.target) : io::OnnxTarget::any);
   options.input_names = names.input_names;
   options.output_names = names.output_names;
+  options.interface = names.interface;
   options.classes = names.classes;
   options.preprocess = o.from_bytes ? "none" : names.preprocess;
   if (o.float16) {
@@ -110,11 +111,16 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
         {{{"float32", OnnxWeights::float32}, {"int8", OnnxWeights::int8}}});
   }
   if (o.fold) options.fold_batch_norm = true;
-  if (o.input_layout) {
-    options.channels_last_inputs = choice<bool, 2>(
-        "--input-layout", *o.input_layout, {{{"nchw", false}, {"nhwc", true}}});
+  options.layout = layout_of(o.layout);
+  if (o.batch == 0) options.interface.batch = 0;
+  options.batch = std::max<int64_t>(o.batch, 0);
+  if (o.from_bytes) {
+    // A camera's bytes; as_written() puts the preprocessing behind them.
+    if (options.interface.inputs.empty()) {
+      options.interface.inputs.emplace_back();
+    }
+    options.interface.inputs.at(0).type = "uint8";
   }
-  options.batch = o.batch;
   options.check();
   return options;
 }

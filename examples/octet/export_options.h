@@ -18,10 +18,11 @@ struct ExportOptions {
   std::optional<std::string> weights;
   bool fold = false;
   bool float16 = false;
-  int64_t batch = 0;  // 0: any
+  int64_t batch = -1;  // 0: dynamic; -1: as in the model's file
   std::optional<std::string> softmax;
   std::optional<std::string> from_bytes;
-  std::optional<std::string> input_layout;
+  /// Set by add_layout_option(), of commands with data by add_data_options().
+  std::optional<std::string> layout;
 };
 
 void add_export_options(Command& command, ExportOptions& options);

@@ -14,8 +14,9 @@
 #include "../program.h"
 #include "commands.h"
 #include "export_options.h"
+#include "io_names.h"
 #include "read_model.h"
-#include "same_order.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 namespace {
@@ -49,9 +50,10 @@ std::string folds_json(const std::vector<quant::BatchNormFold>& folds,
 void fold(const Options& o) {
   check_output(o.output);
   const bool onnx = o.output.ends_with(".onnx");
-  if (o.file.target && !onnx) {
-    throw ValueError("--target: expected an .onnx file to write, got '" +
-                     o.output + "'");
+  if ((o.file.target || o.file.layout) && !onnx) {
+    throw ValueError(
+        fmt::format("{}: expected an .onnx file to write, got '{}'",
+                    o.file.target ? "--target" : "--layout", o.output));
   }
   check_not_read(o.output, {o.model.what});
   warn_of_untrained(o.model);
@@ -63,10 +65,11 @@ void fold(const Options& o) {
   if (onnx) {
     const io::OnnxOptions file = onnx_options(o.file, names);
     io::export_onnx(folded, o.output, file);
-    warn_of_other_axes(o.model, model, file);
   } else {
     io::save_model(folded, o.output,
-                   {.classes = names.classes, .preprocess = names.preprocess});
+                   {.classes = names.classes,
+                    .preprocess = names.preprocess,
+                    .interface = names.interface});
   }
   if (o.json) {
     print(folds_json(folds, o));
@@ -96,6 +99,9 @@ void add_fold(CommandLine& program) {
         return "expected the name of an .h5 or .onnx file, got '" + path + "'";
       });
   add_target_option(command, o.file, "who reads the ONNX file [any]");
+  add_layout_option(command, o.file.layout,
+                    "axis order of the ONNX file's inputs and outputs [as in "
+                    "the model's ONNX file, else nchw]");
   command.add_flag("--json", o.json, "print JSON instead");
   command.set_footer(kFoldExamples);
   command.when_chosen([options] { fold(*options); });

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,9 +29,12 @@ constexpr const char* kRunnableHelp =
     "zoo:NAME, or a file of Keras, Octet or ONNX (.h5, .keras, .onnx)";
 
 constexpr const char* kExamples = R"(Layouts:
-  Models of Keras and Octet take images NHWC. An ONNX file takes what its graph
-  says, NCHW as a rule: octet inspect MODEL.onnx. Where its first size is
-  fixed, the samples must be a multiple of it.
+  Samples have the axis order of the model's file: images NHWC for files of
+  Keras and Octet; for an ONNX file the order of its graph, NCHW as a rule
+  (octet inspect MODEL.onnx). Samples of the other order are recognized by their
+  shape and transposed; where both fit, --layout decides. Outputs have the order
+  of the model's file. Where the first size of an ONNX file is fixed, the
+  samples must be a multiple of it.
 
 Examples:
   octet predict model.keras --input x.npy --output y.npy --labels l.npy
@@ -45,6 +49,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;  // these may be empty, but not both
   std::vector<std::string> labels;
+  std::optional<std::string> layout;
   int64_t batch = 0;  // 0: as the model has it
 };
 
@@ -288,10 +293,12 @@ std::vector<std::string> read_files(const Files& files,
   return all;
 }
 
-std::vector<Tensor> read_inputs(const Runnable& model, const Files& files) {
+std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
+                                io::OnnxLayout layout) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < files.inputs.size(); ++i) {
-    inputs.push_back(io::read_npy(files.inputs[i]));
+    inputs.push_back(in_wanted_order(io::read_npy(files.inputs[i]),
+                                     model.inputs[i].orders, layout));
     check_input(inputs[i], model.inputs[i], files.inputs[i]);
     if (inputs[i].shape()[0] == inputs[0].shape()[0]) continue;
     throw ShapeError(fmt::format("'{}': expected {} samples as in '{}', got {}",
@@ -343,6 +350,7 @@ int write(const Files& files, const std::vector<Tensor>& outputs) {
 
 void predict(const Options& options) {
   // Before the model is read, which may take long.
+  const io::OnnxLayout layout = layout_of(options.layout);
   for (const std::string& output : options.outputs) {
     check_output(output.substr(output.find('=') + 1));
   }
@@ -354,7 +362,7 @@ void predict(const Options& options) {
     check_output(output);
     check_not_read(output, read_files(files, options.model.what));
   }
-  const std::vector<Tensor> inputs = read_inputs(model, files);
+  const std::vector<Tensor> inputs = read_inputs(model, files, layout);
   const int64_t n = inputs[0].shape()[0];
   std::vector<Tensor> labels(files.labels.size());
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -387,6 +395,9 @@ void add_predict(CommandLine& program) {
            "X.npy: [N,...] in the model's type and layout; NAME=X.npy for each "
            "of several inputs")
       .required();
+  add_layout_option(command, options->layout,
+                    "axis order of the samples [as in the model's file; the "
+                    "other one is recognized by the shape]");
   command.add("--output", options->outputs,
               "Y.npy: what to write, unless --labels are all it is for; "
               "NAME=Y.npy of several outputs");

@@ -24,10 +24,10 @@
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
+#include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
 #include "read_model.h"
-#include "same_order.h"
 #include "training_options.h"
 
 namespace octet::program {
@@ -138,15 +138,16 @@ void check_form(const Options& o, const Model& model,
   if (o.output.ends_with(".onnx")) (void)io::to_onnx(model, form);
 }
 
-std::string write_model(const Options& o, const Model& given,
-                        const Model& model, const io::OnnxOptions& form) {
+std::string write_model(const Options& o, const Model& model,
+                        const io::OnnxOptions& form) {
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
-                   {.classes = form.classes, .preprocess = form.preprocess});
+                   {.classes = form.classes,
+                    .preprocess = form.preprocess,
+                    .interface = form.interface});
     return o.output + "\n";
   }
   const io::OnnxReport report = io::export_onnx(model, o.output, form);
-  warn_of_other_axes(o.model, given, form);
   return fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                      report.nodes, report.qdq_pairs, report.bytes);
 }
@@ -163,6 +164,7 @@ std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
 }
 
 void run_qat(Options o) {
+  o.file.layout = o.data.layout;
   (void)onnx_options(o.file, {});
   const PlacementOptions asked = o.placement;
   choose_policy(o.placement, o.file.target);
@@ -237,7 +239,7 @@ void run_qat(Options o) {
   train::fit(qat, training, options);
   figures.push_back(measure("fine-tuned", qat));
   warn_of_loss(figures[figures.size() - 2], figures.back());
-  const std::string written = write_model(o, model, qat, form);
+  const std::string written = write_model(o, qat, form);
   if (o.json) {
     Config config;
     for (const Figures& row : figures) {

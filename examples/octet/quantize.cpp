@@ -23,10 +23,10 @@
 #include "data_options.h"
 #include "engine_files.h"
 #include "export_options.h"
+#include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
 #include "read_model.h"
-#include "same_order.h"
 
 namespace octet::program {
 namespace {
@@ -38,7 +38,7 @@ constexpr const char* kExamples =
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
-  octet quantize resnet18.onnx -o int8.onnx --data x_nhwc.npy --method entropy
+  octet quantize resnet18.onnx -o int8.onnx --data x.npy --method entropy
   octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
   octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
@@ -220,6 +220,7 @@ void quantize(Options o) {
   check_output(o.output);
   check_not_read(o.output, files_of(o.model, o.data));
   check_method(o.calibration);
+  o.file.layout = o.data.layout;
   (void)onnx_options(o.file, {});
   choose_policy(o.placement, o.file.target);
   check_reader(o.placement, o.file.target);
@@ -257,10 +258,9 @@ void quantize(Options o) {
   }
   const io::OnnxOptions form = onnx_options(o.file, names);
   const io::OnnxReport file = io::export_onnx(written, o.output, form);
-  warn_of_other_axes(o.model, model, form);
-  const std::string engine = write_engine_files(o.output, form.target, o.engine,
-                                                o.file.from_bytes.has_value(),
-                                                &data, o.model.limits());
+  const std::string engine =
+      write_engine_files(o.output, form.target, o.engine,
+                         o.file.from_bytes ? nullptr : &data, o.model.limits());
   if (o.json) {
     Config config = to_config(compared);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);

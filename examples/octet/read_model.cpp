@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -121,8 +122,11 @@ Model read_model(const ModelSource& source) {
   }
   if (is_onnx(what)) {
     check_no_architecture(source);
-    return io::load_onnx(what, {.input_shapes = input_shapes(source),
-                                .limits = source.limits()});
+    io::OnnxImport read = io::import_onnx(
+        what,
+        {.input_shapes = input_shapes(source), .limits = source.limits()});
+    (*source.interfaces)[what] = std::move(read.interface);
+    return std::move(read.model);
   }
   // One that is missing or cannot be read has a reason of its own.
   throw UnsupportedError(fmt::format("'{}': expected {}, got {}", what,

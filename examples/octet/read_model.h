@@ -1,10 +1,13 @@
 // The models that the commands take: by the name of a network or of a file.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 
 #include "../command_line.h"
@@ -23,6 +26,10 @@ struct ModelSource {
   std::string expected = "";  ///< what the command takes, for messages
   double time_limit = io::FileLimits().time_limit;  ///< seconds
   int64_t memory_mib = io::FileLimits().memory_limit >> 20;
+  /// Interfaces of the ONNX files that read_model() has read, by path. Copies
+  /// share them.
+  using Interfaces = std::map<std::string, io::OnnxInterface>;
+  std::shared_ptr<Interfaces> interfaces = std::make_shared<Interfaces>();
 
   /// For reading a file, and for running one of ONNX.
   io::FileLimits limits() const {

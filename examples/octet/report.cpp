@@ -24,10 +24,10 @@
 #include "../program.h"
 #include "commands.h"
 #include "data_options.h"
+#include "io_names.h"
 #include "loss_options.h"
 #include "measured.h"
 #include "read_model.h"
-#include "same_order.h"
 
 namespace octet::program {
 namespace {

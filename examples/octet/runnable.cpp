@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
@@ -23,14 +24,30 @@ Runnable runnable(Model read) {
                     return model->predict(x);
                   }};
   for (const SymbolicTensor& input : model->inputs()) {
-    result.inputs.push_back({input.node->layer->name(), "float32",
-                             input.shape(), input.shape().to_string()});
+    const std::string& name = input.node->layer->name();
+    result.inputs.push_back(
+        {name, "float32", input.shape(), input.shape().to_string(),
+         orders_for_model("input", name, input.shape(), {})});
   }
   return result;
 }
 
+/// The axis order of input `index` of a file, so far as that matters.
+std::vector<int> axes_of(const ModelSource& source, size_t index,
+                         const Shape& shape) {
+  if (!fits_several(shape)) return likely_axes(shape);
+  try {
+    return io::onnx_interface(source.what, source.limits())
+        .inputs.at(index)
+        .axes;
+  } catch (const Error&) {
+    return likely_axes(shape);  // it cannot be imported as layers
+  }
+}
+
 RunnableInput input_of(const io::OnnxTensorInfo& input,
-                       const std::string& path) {
+                       const ModelSource& source, size_t index) {
+  const std::string& path = source.what;
   if (!input.shape) {
     throw UnsupportedError(fmt::format(
         "'{}': expected an input '{}' with a shape, got none. Hint: "
@@ -49,11 +66,14 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
   }
   // These are held, and read from .npy files, as float32.
   const bool is_short = input.type == "float16" || input.type == "bfloat16";
-  return {input.name, is_short ? "float32" : input.type, Shape(std::span(dims)),
-          io::to_text(input.shape)};
+  const Shape shape{std::span<const int64_t>(dims)};
+  return {input.name, is_short ? "float32" : input.type, shape,
+          io::to_text(input.shape),
+          orders_for_file(input.name, shape, axes_of(source, index, shape))};
 }
 
-Runnable runnable(const io::OnnxModel& model, const std::string& path) {
+Runnable runnable(const io::OnnxModel& model, const ModelSource& source) {
+  const std::string& path = source.what;
   // One image runs after another in any case; few keep to the limits.
   constexpr int64_t kBatch = 16;
   Runnable result{
@@ -62,7 +82,7 @@ Runnable runnable(const io::OnnxModel& model, const std::string& path) {
                             [&] { return model.predict(x); });
       }};
   for (const io::OnnxTensorInfo& input : model.inputs()) {
-    result.inputs.push_back(input_of(input, path));
+    result.inputs.push_back(input_of(input, source, result.inputs.size()));
   }
   for (const io::OnnxTensorInfo& output : model.outputs()) {
     result.outputs.push_back(output.name);
@@ -77,7 +97,7 @@ Runnable read_runnable(const ModelSource& source) {
   check_no_architecture(source);
   check_no_input_shape(source);
   return runnable(io::load_onnx_reference(source.what, source.limits()),
-                  source.what);
+                  source);
 }
 
 }  // namespace octet::program

@@ -9,6 +9,7 @@
 #include <octet/runtime/tensor.h>
 
 #include "read_model.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 
@@ -17,6 +18,7 @@ struct RunnableInput {
   std::string type;  ///< of the elements: "float32"
   Shape shape;       ///< Shape::kAnySize where a size is open
   std::string text;  ///< "[N,3,224,224]"
+  AxisOrders orders;
 };
 
 struct Runnable {

@@ -18,6 +18,7 @@
 #include "../program.h"
 #include "commands.h"
 #include "data_options.h"
+#include "io_names.h"
 #include "loss_options.h"
 #include "read_model.h"
 #include "training_options.h"
@@ -146,13 +147,19 @@ std::string write_model(const Options& o, const Model& model,
   const bool named = std::ssize(classes) == model.outputs()[0].shape()[-1];
   const std::vector<std::string> names =
       named ? classes : std::vector<std::string>();
+  const io::OnnxInterface interface = interface_of(o.model);
   if (!o.output.ends_with(".onnx")) {
-    io::save_model(model, o.output,
-                   {.classes = names, .preprocess = preprocess});
+    io::save_model(
+        model, o.output,
+        {.classes = names, .preprocess = preprocess, .interface = interface});
     return o.output;
   }
-  const io::OnnxReport report = io::export_onnx(
-      model, o.output, {.classes = names, .preprocess = preprocess});
+  const io::OnnxReport report =
+      io::export_onnx(model, o.output,
+                      {.classes = names,
+                       .preprocess = preprocess,
+                       .interface = interface,
+                       .layout = layout_of(o.data.layout)});
   return fmt::format("{}: {} nodes, {} bytes", o.output, report.nodes,
                      report.bytes);
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,46 +12,122 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx_import.h>
+#include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
 #include "../program.h"
 #include "commands.h"
 #include "comparison_text.h"
+#include "io_names.h"
+#include "sample_layout.h"
 
 namespace octet::program {
 namespace {
 
-/// Samples that are run alone, too.
+/// Samples that are also run one at a time.
 constexpr int64_t kAlone = 8;
+constexpr double kNotGiven = -2000;  // dB
 
 struct VerifyOptions {
   ModelSource file;
   std::string input;
   std::string reference;
+  std::optional<std::string> layout;
   int64_t batch = 16;
-  double min_sqnr = 40;
+  double min_sqnr = kNotGiven;
   double min_agreement = 0.99;
-  double max_flips = 0.01;
+  double max_flips = -1;  // below 0: not given
   double max_batch_error = 1e-4;
   bool json = false;
 };
 
-/// The tolerances that are passed, each in words.
+/// What a file is judged by.
+struct Judgment {
+  std::string kind;  ///< what is compared, in words
+  double min_sqnr;
+  std::optional<double> max_flips;
+};
+
+struct Reference {
+  io::TracedModel model;
+  bool quantized;
+};
+
+bool has_pairs(const std::string& onnx) {
+  return !io::inspect_onnx(onnx).qdq_pairs.empty();
+}
+
+/// The other model, or the file itself as layers.
+Reference reference_of(const VerifyOptions& options) {
+  ModelSource source = options.file;
+  if (!options.reference.empty()) {
+    source.what = options.reference;
+    if (is_onnx(source.what)) {
+      return {read_traced(source), has_pairs(source.what)};
+    }
+  }
+  Model model = read_model(source);
+  const bool quantized = !quant::quantizers(model).empty();
+  const io::OnnxInterface interface =
+      options.reference.empty() ? interface_of(source) : io::OnnxInterface();
+  return {io::TracedModel(std::move(model), interface), quantized};
+}
+
+/// Quantized values are compared with quantized ones, floats with floats; INT8
+/// against float has the noise of quantization.
+Judgment judgment_of(const VerifyOptions& options, bool quantized,
+                     bool reference_quantized) {
+  constexpr double kSame = 40, kQuantized = 15;  // dB
+  constexpr double kFlips = 0.01;
+  const bool int8_to_float = quantized && !reference_quantized;
+  Judgment judgment{int8_to_float ? "INT8 against float"
+                    : quantized   ? "quantized values against quantized values"
+                                  : "float against float",
+                    options.min_sqnr > kNotGiven ? options.min_sqnr
+                    : int8_to_float              ? kQuantized
+                                                 : kSame,
+                    std::nullopt};
+  if (options.max_flips >= 0) {
+    judgment.max_flips = options.max_flips;
+  } else if (!int8_to_float) {
+    judgment.max_flips = kFlips;
+  }
+  return judgment;
+}
+
+std::string judgment_text(const io::Comparison& result,
+                          const Judgment& judgment,
+                          const VerifyOptions& options) {
+  std::string text = fmt::format("judged as {}: SQNR >= {:g} dB", judgment.kind,
+                                 judgment.min_sqnr);
+  if (result.agreement) {
+    text += fmt::format(", same class >= {:g} %", 100 * options.min_agreement);
+  }
+  if (judgment.max_flips) {
+    text += fmt::format(", quantized values that differ <= {:g} %",
+                        100 * *judgment.max_flips);
+  }
+  return text + "\n";
+}
+
+/// The limits that are passed, each in words.
 std::vector<std::string> failures_of(const io::Comparison& result, double alone,
+                                     const Judgment& judgment,
                                      const VerifyOptions& options) {
   std::vector<std::string> failures;
   // Written so that NaN fails.
-  if (!(result.output_sqnr() >= options.min_sqnr)) {
-    failures.push_back(fmt::format("SQNR {:.1f} dB, expected {} at least",
-                                   result.output_sqnr(), options.min_sqnr));
+  if (!(result.output_sqnr() >= judgment.min_sqnr)) {
+    failures.push_back(fmt::format("SQNR {:.1f} dB, expected {:g} at least",
+                                   result.output_sqnr(), judgment.min_sqnr));
   }
   if (result.agreement && !(*result.agreement >= options.min_agreement)) {
     failures.push_back(fmt::format("same class in {:.4g}, expected {} at least",
                                    *result.agreement, options.min_agreement));
   }
-  if (!(result.flip_share() <= options.max_flips)) {
-    failures.push_back(fmt::format("code flips {:.4g}, expected {} at most",
-                                   result.flip_share(), options.max_flips));
+  if (judgment.max_flips && !(result.flip_share() <= *judgment.max_flips)) {
+    failures.push_back(
+        fmt::format("quantized values that differ {:.4g}, expected {} at most",
+                    result.flip_share(), *judgment.max_flips));
   }
   if (!(alone <= options.max_batch_error)) {
     failures.push_back(fmt::format(
@@ -67,34 +144,32 @@ void verify(const VerifyOptions& options) {
                     "models of any kind",
                     options.file.what));
   }
+  const io::OnnxLayout layout = layout_of(options.layout);
   const Tensor x = io::read_npy(options.input);
   const io::TracedModel file = read_traced(options.file);
-  ModelSource source = options.file;
-  if (!options.reference.empty()) source.what = options.reference;
-  const io::TracedModel reference =
-      options.reference.empty()
-          ? io::TracedModel(io::load_onnx(source.what,
-                                          {.input_shapes = input_shapes(source),
-                                           .limits = source.limits()}))
-          : read_traced(source);
-  const io::Comparison result =
-      io::compare_models(reference, file, x, {.batch = options.batch});
-  const double alone =
-      io::batch_difference(file, io::samples_as_in(file, reference, x)
-                                     .slice(0, std::min(kAlone, x.shape()[0])));
-  const auto failures = failures_of(result, alone, options);
+  const Reference reference = reference_of(options);
+  const Judgment judgment =
+      judgment_of(options, has_pairs(options.file.what), reference.quantized);
+  const io::Comparison result = io::compare_models(
+      reference.model, file, x, {.batch = options.batch, .layout = layout});
+  const double alone = io::batch_difference(
+      file, io::samples_as_in(file, reference.model, x, layout)
+                .slice(0, std::min(kAlone, x.shape()[0])));
+  const auto failures = failures_of(result, alone, judgment, options);
   if (options.json) {
     Config config = io::to_config(result);
     config.set("batch_1_difference",
                std::isfinite(alone) ? Config(alone) : Config());
+    config.set("judged_as", judgment.kind).set("min_sqnr", judgment.min_sqnr);
     config.set("failures", Config::List(failures.begin(), failures.end()));
     print(io::to_json(config) + "\n");
   } else {
     print(values_text(result.values) + totals_text(result) +
-          fmt::format("code flips: {:.3g} %\nbatch 1 against {}: {:.3g} of the "
-                      "largest output\n",
+          fmt::format("quantized values that differ: {:.3g} %\nbatch 1 against "
+                      "{}: {:.3g} of the largest output\n",
                       100 * result.flip_share(), std::min(kAlone, x.shape()[0]),
-                      alone));
+                      alone) +
+          judgment_text(result, judgment, options));
   }
   if (failures.empty()) return;
   throw ValueError(
@@ -107,15 +182,18 @@ void add_verify(CommandLine& program) {
   const auto options = std::make_shared<VerifyOptions>();
   Command command = program.add_command(
       "verify",
-      "Hold an ONNX file, run node by node, against another model or against "
-      "the layers that Octet reads it as");
+      "Compare an ONNX file, run node by node, with a reference model, or with "
+      "Octet's import of the same file");
   add_model(command, options->file, "an ONNX file");
   command
       .add("--input", options->input,
-           "X.npy: float32 [N,...], in the layout of the file or of the "
-           "reference")
+           "X.npy: [N,...], in the axis order of the reference or of the file; "
+           "the other one of channels first and last where the shape tells")
       .type("X.npy")
       .required();
+  add_layout_option(command, options->layout,
+                    "axis order of the samples, where their shape fits both "
+                    "[that of the reference]");
   command
       .add("--reference", options->reference,
            "zoo:NAME, or a file of Keras, Octet or ONNX [the file itself, as "
@@ -124,22 +202,26 @@ void add_verify(CommandLine& program) {
   command.add("--batch", options->batch, 1, 1 << 20,
               "samples to run at a time [16]");
   command.add("--min-sqnr", options->min_sqnr, -1000, 1000,
-              "dB that the outputs must have [40]");
+              "least SQNR of the outputs in dB [15 for INT8 against float, "
+              "else 40]");
   command.add("--min-agreement", options->min_agreement, 0, 1,
-              "share of samples that must have the same class [0.99]");
+              "least share of samples with the same class [0.99]");
   command.add("--max-flips", options->max_flips, 0, 1,
-              "share of codes that may be others [0.01]");
+              "largest share of quantized values that differ [0.01; any for "
+              "INT8 against float]");
   command.add("--max-batch-error", options->max_batch_error, 0, 1e9,
-              "share of the largest output by which samples alone may differ "
-              "[0.0001]");
+              "largest difference of samples that run alone, as a share of the "
+              "largest output [0.0001]");
   command.add_flag("--json", options->json, "print JSON instead of a table");
   command.set_footer(
-      R"(Exit code 1 past a tolerance. An INT8 file against its float model needs lower
-ones: --min-sqnr 20 --max-flips 1.
+      R"(Exit code 1 past a limit. A file with Q/DQ against a reference without has the
+noise of quantization: it is judged by the outputs alone, and the limits that
+were used are printed.
 
 Examples:
   octet verify int8.onnx --input x.npy
-  octet verify int8.onnx --input x.npy --reference model.h5 --min-sqnr 20 --max-flips 1
+  octet verify int8.onnx --input x.npy --reference float.onnx
+  octet verify int8.onnx --input x.npy --reference model.h5 --min-sqnr 30
 )");
   command.when_chosen([options] { verify(*options); });
 }

@@ -16,6 +16,7 @@
 #include "file_kind.h"
 #include "hdf5/reader.h"
 #include "hdf5/writer.h"
+#include "onnx/interface.h"
 #include "values.h"
 
 namespace octet::io {
@@ -26,6 +27,7 @@ constexpr const char* kWeights = "model_weights";
 constexpr const char* kOctet = "octet";
 constexpr const char* kClasses = "classes";
 constexpr const char* kPreprocess = "preprocess";
+constexpr const char* kInterface = "onnx_interface";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -284,6 +286,10 @@ std::string file_of(const quant::ModelState& model,
     if (!options.preprocess.empty()) {
       writer.attribute(kOctet, kPreprocess, to_text(options.preprocess));
     }
+    if (!options.interface.empty()) {
+      writer.attribute(kOctet, kInterface,
+                       to_text(to_config(options.interface)));
+    }
   });
 }
 
@@ -320,6 +326,9 @@ SaveOptions options_in(std::string contents, const std::string& name,
       } catch (const ValueError& error) {
         throw FormatError(error.message());
       }
+    }
+    if (file.has(kOctet, kInterface)) {
+      options.interface = interface_from(file.text(kOctet, kInterface));
     }
     return options;
   });

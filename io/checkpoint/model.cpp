@@ -6,6 +6,8 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/preprocess.h>
 #include <octet/layers/layer.h>
@@ -55,6 +57,10 @@ void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options) {
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
+  if (!options.interface.empty() && !options.interface.fits(model)) {
+    throw ValueError(
+        "ONNX interface: its inputs and outputs are not those of the model");
+  }
   write_file(path, file_of(quant::state_of(model), options));
 }
 
@@ -71,6 +77,12 @@ std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits) {
   if (is_octet_file(path)) return options_of(path, limits).preprocess;
   return is_onnx_file(path) ? inspect_onnx(path).preprocess : "";
+}
+
+OnnxInterface onnx_interface(const std::filesystem::path& path,
+                             const FileLimits& limits) {
+  if (is_octet_file(path)) return options_of(path, limits).interface;
+  return is_onnx_file(path) ? import_onnx(path, {.limits = limits}).interface : OnnxInterface();
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

@@ -9,72 +9,12 @@
 
 #include <octet/io/compare.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops/layout.h>
-#include <octet/runtime/shape_hint.h>
 
 #include "match.h"
+#include "samples.h"
 
 namespace octet::io {
 namespace {
-
-Tensor transposed(const Tensor& x, const std::vector<int>& axes) {
-  const NoGradGuard guard;
-  return transpose(Variable(x), axes).value();
-}
-
-Tensor to_channels_last(const Tensor& x) {
-  return transposed(x, x.shape().rank() == 4 ? std::vector<int>{0, 2, 3, 1}
-                                             : std::vector<int>{0, 2, 1});
-}
-
-Tensor to_channels_first(const Tensor& x) {
-  return transposed(x, x.shape().rank() == 4 ? std::vector<int>{0, 3, 1, 2}
-                                             : std::vector<int>{0, 2, 1});
-}
-
-bool fits(const Shape& given, const Shape& wanted) {
-  if (given.rank() != wanted.rank()) return false;
-  for (int d = 1; d < given.rank(); ++d) {
-    if (wanted[d] != Shape::kAnySize && wanted[d] != given[d]) return false;
-  }
-  return true;
-}
-
-bool has_channels(const Shape& shape) {
-  return shape.rank() == 3 || shape.rank() == 4;
-}
-
-/// x in the order of axes of each model.
-struct Samples {
-  Tensor a, b;
-};
-
-Samples samples_for(const TracedModel& a, const TracedModel& b,
-                    const Tensor& x) {
-  if (x.empty() || x.shape().rank() < 1 || x.shape()[0] < 1) {
-    throw ShapeError("compare: expected at least one sample, got none");
-  }
-  const Shape wanted_a = a.input_shape(), wanted_b = b.input_shape();
-  // Inputs that lie alike need no turning, whatever the file says of images.
-  const bool turns =
-      a.channels_first() != b.channels_first() && has_channels(x.shape());
-  if (fits(x.shape(), wanted_a)) {
-    if (turns) {
-      const Tensor turned =
-          a.channels_first() ? to_channels_last(x) : to_channels_first(x);
-      if (fits(turned.shape(), wanted_b)) return {x, turned};
-    }
-    if (fits(x.shape(), wanted_b)) return {x, x};
-  } else if (turns && fits(x.shape(), wanted_b)) {
-    const Tensor turned =
-        b.channels_first() ? to_channels_last(x) : to_channels_first(x);
-    if (fits(turned.shape(), wanted_a)) return {turned, x};
-  }
-  throw ShapeError(fmt::format("compare: expected samples {} or {}, got {}{}",
-                               wanted_a.to_string(), wanted_b.to_string(),
-                               x.shape().to_string(),
-                               shape_hint(x.shape(), wanted_a)));
-}
 
 /// Sums over all batches.
 struct Sums {
@@ -166,7 +106,10 @@ class Comparer {
       const ValueMatch& match = matches_[m];
       const bool mixed =
           turns && (mixed_a[match.a] || mixed_b[match.b]) && !match.is_output;
-      add_match(m, ours[match.a], theirs[match.b], turns, mixed);
+      // The input is the same, in the axis order of each.
+      const bool input = match.a == 0 && match.b == 0;
+      add_match(m, ours[match.a], input ? ours[0] : theirs[match.b],
+                turns && !input, mixed && !input);
     }
     count_classes(ours[a_.outputs()[0]], theirs[b_.outputs()[0]], first);
   }
@@ -217,33 +160,53 @@ class Comparer {
     return ranks;
   }
 
-  void add_match(size_t m, const Tensor& ours, Tensor theirs, bool turns,
+  void add_match(size_t m, const Tensor& ours, const Tensor& theirs, bool turns,
                  bool mixed) {
     const ValueMatch& match = matches_[m];
     Sums& sums = sums_[m];
-    Tensor mine = ours;
+    const auto& grid_b = b_.values()[match.b].grid;
+    const auto& grid = grid_b ? grid_b : a_.values()[match.a].grid;
+    if (match.is_output) {
+      const Tensor theirs_as_ours = output_as(ours, theirs);
+      return add(sums, ours.f32(), theirs_as_ours.f32(), grid);
+    }
+    Tensor mine = ours, other = theirs;
     const int rank = static_cast<int>(mine.shape().rank());
-    if (turns && (rank == 3 || rank == 4)) {
-      Tensor& first = a_.channels_first() ? mine : theirs;
-      const Shape& last = a_.channels_first() ? theirs.shape() : mine.shape();
+    if (turns && rank == other.shape().rank() && has_channels(mine.shape())) {
+      Tensor& first = a_.channels_first() ? mine : other;
+      const Shape& last = a_.channels_first() ? other.shape() : mine.shape();
       const Tensor turned = to_channels_last(first);
       // Tokens lie as they do in a model; a square of them might be either.
       const bool as_is = first.shape() == last;
       if (rank == 3 && as_is && turned.shape() == last) mixed = true;
       if (rank == 4 || !as_is) first = turned;
     }
-    if (mixed || mine.shape() != theirs.shape()) {
-      if (match.is_output) {
-        throw ShapeError(
-            fmt::format("compare: expected outputs of one shape, got {} and {}",
-                        mine.shape().to_string(), theirs.shape().to_string()));
-      }
+    if (mixed || mine.shape() != other.shape()) {
       sums.comparable = false;
       return;
     }
-    const auto& grid_b = b_.values()[match.b].grid;
-    add(sums, mine.f32(), theirs.f32(),
-        grid_b ? grid_b : a_.values()[match.a].grid);
+    add(sums, mine.f32(), other.f32(), grid);
+  }
+
+  /// An output of b in the axis order of a's. Files have orders of their own; a
+  /// model without one has channels last.
+  Tensor output_as(const Tensor& ours, const Tensor& theirs) const {
+    const Shape& shape = ours.shape();
+    const bool moves =
+        has_channels(shape) && shape.rank() == theirs.shape().rank();
+    if (moves && (a_.is_file() != b_.is_file() || theirs.shape() != shape)) {
+      for (const Tensor& moved :
+           {a_.is_file() ? to_channels_first(theirs) : to_channels_last(theirs),
+            a_.is_file() ? to_channels_last(theirs)
+                         : to_channels_first(theirs)}) {
+        const bool wanted = shape.rank() == 4 || theirs.shape() != shape;
+        if (wanted && moved.shape() == shape) return moved;
+      }
+    }
+    if (theirs.shape() == shape) return theirs;
+    throw ShapeError(
+        fmt::format("compare: expected outputs of one shape, got {} and {}",
+                    shape.to_string(), theirs.shape().to_string()));
   }
 
   void count_classes(const Tensor& ours, const Tensor& theirs, int64_t first) {
@@ -309,7 +272,7 @@ int64_t batch_for(const TracedModel& model, int64_t batch, int64_t n) {
 
 Comparison compare_models(const TracedModel& a, const TracedModel& b,
                           const Tensor& x, const CompareOptions& options) {
-  const Samples samples = samples_for(a, b, x);
+  const SamplePair samples = samples_for(a, b, x, options.layout);
   const int64_t n = x.shape()[0];
   if (options.batch < 1) {
     throw ValueError(
@@ -340,9 +303,9 @@ Comparison compare_models(const TracedModel& a, const TracedModel& b,
 }
 
 Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
-                     const Tensor& x) {
+                     const Tensor& x, OnnxLayout layout) {
   // As compare_models(other, model, x) has it.
-  return samples_for(other, model, x).b;
+  return samples_for(other, model, x, layout).b;
 }
 
 double batch_difference(const TracedModel& model, const Tensor& x) {

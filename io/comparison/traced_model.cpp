@@ -22,7 +22,9 @@ namespace octet::io {
 struct TracedModel::Body {
   std::vector<TracedValue> values;
   std::vector<size_t> outputs;
-  bool channels_first = false;
+  bool channels_first = false;  // between layers
+  std::optional<bool> input_channels_first = false;
+  bool is_file = false;
   Shape input_shape;
   std::function<std::vector<Tensor>(const Tensor&)> run;
 };
@@ -31,14 +33,56 @@ namespace {
 
 using lint::LintGraph;
 
-/// What a file of Octet says of its inputs; others have images NCHW.
-bool has_channels_first(const onnx::ModelProto& model) {
-  if (model.producer_name() != "octet") return true;
-  return std::ranges::any_of(model.metadata_props(), [](const auto& entry) {
-    return entry.key() == "input_layout" &&
-           (entry.value().find("NCHW") != std::string::npos ||
-            entry.value().find("NCL") != std::string::npos);
-  });
+/// Files of Octet say it of images and of the sequences of convolutions.
+std::optional<bool> has_channels_first(const onnx::ModelProto& model) {
+  if (model.producer_name() != "octet") return std::nullopt;
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != "input_layout") continue;
+    return entry.value().find("NCHW") != std::string::npos ||
+           entry.value().find("NCL") != std::string::npos;
+  }
+  return false;
+}
+
+/// Integers and bool as float32.
+Tensor as_floats(const Tensor& x) {
+  if (x.dtype() == DType::f32) return x;
+  Tensor result(x.shape());
+  const auto copy = [&]<class T>(std::span<const T> from) {
+    std::ranges::transform(from, result.f32().begin(),
+                           [](T v) { return static_cast<float>(v); });
+  };
+  switch (x.dtype()) {
+    case DType::boolean:
+      copy(x.data<bool>());
+      break;
+    case DType::u8:
+      copy(x.data<uint8_t>());
+      break;
+    case DType::i8:
+      copy(x.data<int8_t>());
+      break;
+    case DType::i32:
+      copy(x.data<int32_t>());
+      break;
+    case DType::i64:
+      copy(x.data<int64_t>());
+      break;
+    case DType::f32:
+      break;
+  }
+  return result;
+}
+
+/// From one axis order to another, both as OnnxPort::axes.
+Tensor in_order(const Tensor& x, const std::vector<int>& from,
+                const std::vector<int>& to) {
+  if (from == to) return x;
+  std::vector<int> order(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    order[static_cast<size_t>(to[i])] = from[i];
+  }
+  return x.transposed(order);
 }
 
 /// Without "quant_", which an imported file's layers have twice when they are
@@ -89,10 +133,10 @@ std::optional<CodeGrid> grid_of(const LintGraph& graph,
 }
 
 Shape open_shape_of(const OnnxTensorInfo& input) {
-  if (input.type != "float32" || !input.shape || input.shape->empty()) {
+  if (!is_port_type(input.type) || !input.shape || input.shape->empty()) {
     throw UnsupportedError(fmt::format(
-        "ONNX model: expected an input of float32 with an axis of samples, got "
-        "'{}', {} {}",
+        "ONNX model: expected an input with a batch dimension, of float32, "
+        "bool or integers, got '{}', {} {}",
         input.name, input.type, to_text(input.shape)));
   }
   std::vector<int64_t> dims;
@@ -161,7 +205,12 @@ class FileTrace {
 TracedModel::TracedModel(std::shared_ptr<const Body> body)
     : body_(std::move(body)) {}
 
-TracedModel::TracedModel(Model read) {
+TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
+  if (!interface.empty() && !interface.fits(read)) {
+    throw ValueError(fmt::format(
+        "model '{}': the ONNX interface has other inputs or outputs",
+        read.name()));
+  }
   const auto model = std::make_shared<const Model>(std::move(read));
   if (model->inputs().size() != 1) {
     throw UnsupportedError(fmt::format("model '{}': expected one input, got {}",
@@ -182,15 +231,40 @@ TracedModel::TracedModel(Model read) {
   for (const SymbolicTensor& output : model->outputs()) {
     body.outputs.push_back(where.at(output.node.get()));
   }
-  body.input_shape = model->inputs()[0].shape();
-  body.run = [model, where](const Tensor& x) {
+  const Shape& shape = model->inputs()[0].shape();
+  const std::vector<int> own = channels_last_axes(shape.rank());
+  const bool given =
+      !interface.inputs.empty() && !interface.inputs[0].axes.empty();
+  const std::vector<int> file = given ? interface.inputs[0].axes : own;
+  body.input_shape = shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    body.input_shape =
+        body.input_shape.with(file[static_cast<size_t>(i)], shape[i]);
+  }
+  body.is_file = !interface.empty();
+  body.input_channels_first =
+      file != own && file == channels_first_axes(shape.rank());
+  const std::vector<size_t> outputs = body.outputs;
+  body.run = [model, where, own, file, outputs,
+              ports = interface.outputs](const Tensor& x) {
     const NoGradGuard guard;
     std::vector<Tensor> values(where.size());
-    const Variable input(x);
+    const Tensor as_given = as_floats(x);
+    const Variable input(in_order(as_given, file, own));
     (void)model->run(std::span(&input, 1),
                      [&](const GraphNode& node, const Variable& y) {
                        values[where.at(&node)] = y.value();
                      });
+    values[0] = as_given;
+    std::vector<bool> done(values.size());  // one value may be two outputs
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (done[outputs[i]] || ports[i].axes.empty()) continue;
+      done[outputs[i]] = true;
+      Tensor& y = values[outputs[i]];
+      const bool is_input = outputs[i] == 0;
+      y = in_order(y, is_input ? file : channels_last_axes(y.shape().rank()),
+                   ports[i].axes);
+    }
     return values;
   };
   body_ = std::make_shared<const Body>(std::move(body));
@@ -206,7 +280,8 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   const LintGraph graph(view);
   FileTrace trace(graph);
   Body body;
-  body.channels_first = has_channels_first(model);
+  body.channels_first = body.is_file = true;
+  body.input_channels_first = has_channels_first(model);
   body.input_shape = open_shape_of(view.inputs()[0]);
   // What is no output of the graph becomes one.
   std::unordered_map<std::string, size_t> outputs;
@@ -237,7 +312,7 @@ TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
   body.run = [program, places, limits](const Tensor& x) {
     run::check_inputs(*program, std::span(&x, 1));
     const run::Values made = run::run(*program, std::span(&x, 1), limits);
-    std::vector<Tensor> values{x};
+    std::vector<Tensor> values{as_floats(x)};
     for (size_t i = 1; i < places.size(); ++i) {
       values.push_back(made[places[i]]);
     }
@@ -267,6 +342,12 @@ const std::vector<size_t>& TracedModel::outputs() const {
 }
 
 bool TracedModel::channels_first() const { return body_->channels_first; }
+
+std::optional<bool> TracedModel::input_channels_first() const {
+  return body_->input_channels_first;
+}
+
+bool TracedModel::is_file() const { return body_->is_file; }
 
 Shape TracedModel::input_shape() const { return body_->input_shape; }
 

@@ -75,22 +75,6 @@ void set_attribute(onnx::AttributeProto& proto,
       attribute);
 }
 
-void set_type(onnx::TypeProto& type, const Shape& shape, int64_t batch) {
-  auto* tensor = type.mutable_tensor_type();
-  tensor->set_elem_type(onnx::TensorProto::FLOAT);
-  tensor->mutable_shape();  // rank 0 is a shape too
-  for (const int64_t size : shape.dims()) {
-    auto* dim = tensor->mutable_shape()->add_dim();
-    if (size != Shape::kAnySize) {
-      dim->set_dim_value(size);
-    } else if (batch != 0) {
-      dim->set_dim_value(batch);
-    } else {
-      dim->set_dim_param("N");
-    }
-  }
-}
-
 std::string unique(std::unordered_set<std::string>& taken,
                    const std::string& name,
                    const std::unordered_set<std::string>& kept = {}) {
@@ -171,6 +155,23 @@ Shape onnx_shape(const OnnxValue& value) {
   return result;
 }
 
+void GraphBuilder::set_type(onnx::TypeProto& type, const Shape& shape,
+                            int32_t element_type) const {
+  auto* tensor = type.mutable_tensor_type();
+  tensor->set_elem_type(element_type);
+  tensor->mutable_shape();  // rank 0 is a shape too
+  for (const int64_t size : shape.dims()) {
+    auto* dim = tensor->mutable_shape()->add_dim();
+    if (size != Shape::kAnySize) {
+      dim->set_dim_value(size);
+    } else if (batch_ != 0) {
+      dim->set_dim_value(batch_);
+    } else {
+      dim->set_dim_param(batch_name_);
+    }
+  }
+}
+
 std::string GraphBuilder::unique_value(const std::string& name) {
   return unique(values_, name);
 }
@@ -192,14 +193,15 @@ std::string GraphBuilder::reserve_like(const std::string& value) {
   return unique_value(value);
 }
 
-void GraphBuilder::add_input(const std::string& name, const Shape& shape) {
+void GraphBuilder::add_input(const std::string& name, const Shape& shape,
+                             int32_t type) {
   auto* input = graph_.add_input();
   input->set_name(name);
-  set_type(*input->mutable_type(), shape, batch_);
+  set_type(*input->mutable_type(), shape, type);
 }
 
 void GraphBuilder::add_output(const std::string& value, const std::string& name,
-                              const Shape& shape) {
+                              const Shape& shape, int32_t type) {
   repeat(value);
   bool renamed = false;
   for (auto& node : *graph_.mutable_node()) {
@@ -225,7 +227,7 @@ void GraphBuilder::add_output(const std::string& value, const std::string& name,
   }
   auto* output = graph_.add_output();
   output->set_name(name);
-  set_type(*output->mutable_type(), shape, batch_);
+  set_type(*output->mutable_type(), shape, type);
 }
 
 std::string GraphBuilder::add_node(std::string_view op_type,
@@ -242,9 +244,25 @@ std::string GraphBuilder::add_node(std::string_view op_type,
     }
     repeat(input);
   }
+  if (op_type == "Transpose" && attributes.size() == 1) {
+    return add_transpose(name, inputs.at(0),
+                         std::get<std::vector<int64_t>>(attributes[0].second));
+  }
   const std::string node = unique_node(std::string(name));
   const std::string output = unique_value(node + "/output");
   put_node(op_type, node, inputs, attributes, output);
+  return output;
+}
+
+std::string GraphBuilder::add_transpose(std::string_view name,
+                                        const std::string& input,
+                                        const std::vector<int64_t>& perm) {
+  Transposes::Source source = transposes_.source_of(input, perm);
+  if (source.is_identity()) return source.value;
+  const std::string node = unique_node(std::string(name));
+  const std::string output = unique_value(node + "/output");
+  put_node("Transpose", node, {source.value}, {{"perm", source.perm}}, output);
+  transposes_.add(output, std::move(source));
   return output;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -20,6 +21,7 @@
 
 #include "large_constants.h"
 #include "opsets.h"
+#include "transposes.h"
 
 namespace octet::io {
 
@@ -40,15 +42,19 @@ class GraphBuilder final : public OnnxBuilder {
   void reserve(const std::string& value);
   /// The same for a name like `value` that is free, and returns it.
   std::string reserve_like(const std::string& value);
-  /// A float input under a reserved name; `shape` is in ONNX' layout, with
+  /// Name of a dynamic batch dimension.
+  void set_batch_name(std::string name) { batch_name_ = std::move(name); }
+  /// An input under a reserved name; `shape` is that of the file, with
   /// Shape::kAnySize for the batch.
-  void add_input(const std::string& name, const Shape& shape);
+  void add_input(const std::string& name, const Shape& shape,
+                 int32_t type = onnx::TensorProto::FLOAT);
   /// Makes `value` a graph output under a reserved name. The node that makes
   /// it is changed to write that name; a graph input gets an Identity, and so
   /// does a value that is an output already. No node may read it later.
   void add_output(const std::string& value, const std::string& name,
-                  const Shape& shape);
+                  const Shape& shape, int32_t type = onnx::TensorProto::FLOAT);
 
+  /// A Transpose of a Transpose is one of the first one's input, or that input.
   /// Throws: InternalError for an input that is no value of the graph.
   std::string add_node(std::string_view op_type, std::string_view name,
                        const std::vector<std::string>& inputs,
@@ -73,6 +79,8 @@ class GraphBuilder final : public OnnxBuilder {
   int64_t qdq_pairs() const { return qdq_pairs_; }
 
  private:
+  void set_type(onnx::TypeProto& type, const Shape& shape,
+                int32_t element_type) const;
   std::string unique_value(const std::string& name);
   std::string unique_node(const std::string& name);
   /// Type and dimensions of a constant, whose bytes count.
@@ -85,12 +93,15 @@ class GraphBuilder final : public OnnxBuilder {
                 const Attributes& attributes, const std::string& output);
   /// Adds the nodes of a value of add_repeated(), once.
   void repeat(const std::string& value);
+  std::string add_transpose(std::string_view name, const std::string& input,
+                            const std::vector<int64_t>& perm);
   std::string clip_to(const std::string& value, const std::string& name,
                       const Grid& grid);
 
   onnx::GraphProto& graph_;
   int opset_;
   int64_t batch_;
+  std::string batch_name_ = "N";
   LargeConstants* large_;
   std::unordered_set<std::string> node_names_, kept_;
   std::unordered_set<std::string> values_;
@@ -98,6 +109,7 @@ class GraphBuilder final : public OnnxBuilder {
   std::unordered_map<std::string, std::vector<int>> initializers_;
   // By value name: index of the initializer.
   std::unordered_map<std::string, int> constants_;
+  Transposes transposes_;
   std::map<std::string, std::string> qdq_outputs_;
   std::map<std::string, std::string> dequantized_;  // DQ outputs: their grids
   struct Repeated {

@@ -247,8 +247,23 @@ class Commands {
           },
           ",", true);
     }
-    return "# Against ONNX Runtime, on random inputs in [0,1):\n" +
-           lines.text();
+    const bool bytes = add_ranges(lines);
+    return fmt::format("# Against ONNX Runtime, on random inputs in {}:\n{}",
+                       bytes ? "[0,1), of uint8 in [0,255]" : "[0,1)",
+                       lines.text());
+  }
+
+  /// Of inputs of bytes, which polygraphy would give 0 and 1 alone. Returns
+  /// whether there are any.
+  bool add_ranges(Lines& lines) const {
+    std::vector<std::string> ranges;
+    for (const OnnxTensorInfo& input : file_.inputs) {
+      if (input.type == "uint8") ranges.push_back(input.name + ":[0,255]");
+    }
+    if (ranges.empty()) return false;
+    lines.add("--val-range");
+    for (const std::string& range : ranges) lines.add(range);
+    return true;
   }
 
   std::string dla(int major) const {

@@ -31,6 +31,8 @@
 #include "float16.h"
 #include "int8_weights.h"
 #include "opsets.h"
+#include "ports.h"
+#include "transposes.h"
 #include "uint8_activations.h"
 #include "weight_scales.h"
 
@@ -88,79 +90,6 @@ class Values {
   std::unordered_map<const GraphNode*, OnnxValue> transposed_;
 };
 
-void check_names(const std::vector<std::string>& names, size_t count,
-                 std::string_view which) {
-  if (names.empty() || names.size() == count) return;
-  throw ValueError(
-      fmt::format("ONNX {} names: expected {}, one for each, got {}", which,
-                  count, names.size()));
-}
-
-/// An input of the graph, under its name; what reads it has channels first.
-OnnxValue add_input(GraphBuilder& builder, const std::string& name,
-                    const GraphNode& input, bool ncl, bool channels_last) {
-  OnnxValue value{name, input.shape, ncl};
-  if (!channels_last || !value.channels_first()) {
-    builder.add_input(name, onnx_shape(value));
-    return value;
-  }
-  builder.add_input(name, input.shape);
-  const std::vector<int64_t> order = input.shape.rank() == 4
-                                         ? std::vector<int64_t>{0, 3, 1, 2}
-                                         : std::vector<int64_t>{0, 2, 1};
-  value.name = builder.add_node("Transpose", name + "/channels_first", {name},
-                                {{"perm", order}});
-  return value;
-}
-
-/// What inputs or outputs are called: as `chosen`, or `single` where there is
-/// one; empty where the layers name them.
-std::vector<std::string> chosen_names(const std::vector<std::string>& chosen,
-                                      const std::string& single, size_t count,
-                                      std::string_view which) {
-  check_names(chosen, count, which);
-  if (chosen.empty() && count == 1) return {single};
-  return chosen;
-}
-
-struct ValueNames {
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-};
-
-/// Reserves the names of inputs and outputs, the chosen ones first, so that
-/// those of layers make way.
-ValueNames reserve_names(const Model& model, const OnnxOptions& options,
-                         GraphBuilder& builder) {
-  ValueNames names{chosen_names(options.input_names, options.input_name,
-                                model.inputs().size(), "input"),
-                   chosen_names(options.output_names, options.output_name,
-                                model.outputs().size(), "output")};
-  std::unordered_set<std::string> taken;
-  for (const auto* list : {&names.inputs, &names.outputs}) {
-    for (const std::string& name : *list) {
-      if (name.empty() || !taken.insert(name).second) {
-        throw ValueError(fmt::format(
-            "ONNX names: expected different names for inputs and outputs, got "
-            "'{}'{}",
-            name, name.empty() ? "" : " twice"));
-      }
-      builder.reserve(name);
-    }
-  }
-  const auto from_layers = [&](std::vector<std::string>& list,
-                               std::span<const SymbolicTensor> tensors) {
-    if (!list.empty()) return;
-    for (const SymbolicTensor& tensor : tensors) {
-      list.push_back(
-          builder.reserve_like(quant::float_layer(*tensor.node->layer).name()));
-    }
-  };
-  from_layers(names.inputs, model.inputs());
-  from_layers(names.outputs, model.outputs());
-  return names;
-}
-
 std::string describe_layer(const GraphNode& node,
                            const std::vector<OnnxValue>& inputs) {
   std::string text = node.layer->describe();
@@ -201,28 +130,10 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
   return outputs;
 }
 
-/// "NCHW", "NCL" or both, of those that have their channels first, or, turned
-/// by the graph, "NHWC", "NLC"; empty where there are none.
-std::string layout_of(std::span<const OnnxValue> values,
-                      bool channels_last = false) {
-  std::string result;
-  const auto add = [&](const char* layout, int rank) {
-    if (std::ranges::any_of(values, [&](const OnnxValue& x) {
-          return x.channels_first() && x.shape.rank() == rank;
-        })) {
-      result += (result.empty() ? "" : ", ") + std::string(layout);
-    }
-  };
-  add(channels_last ? "NHWC" : "NCHW", 4);
-  add(channels_last ? "NLC" : "NCL", 3);
-  return result;
-}
-
 /// Only what the graph itself does not tell.
 void add_metadata(onnx::ModelProto& proto, const Model& model,
-                  std::span<const OnnxValue> inputs,
-                  std::span<const OnnxValue> outputs,
-                  const OnnxOptions& options, int64_t qdq_pairs) {
+                  const Ports& ports, const OnnxOptions& options,
+                  int64_t qdq_pairs) {
   const auto add = [&](std::string key, std::string value) {
     auto* entry = proto.add_metadata_props();
     entry->set_key(std::move(key));
@@ -231,8 +142,8 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   const auto add_layout = [&](const char* key, const std::string& layout) {
     if (!layout.empty()) add(key, layout);
   };
-  add_layout("input_layout", layout_of(inputs, options.channels_last_inputs));
-  add_layout("output_layout", layout_of(outputs));
+  add_layout("input_layout", ports.input_layout());
+  add_layout("output_layout", ports.output_layout());
   if (qdq_pairs > 0) {
     add("quantization", options.uint8_activations
                             ? "int8 weights, uint8 activations, explicit Q/DQ"
@@ -301,19 +212,19 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   graph.set_name(model.name().empty() ? "model" : model.name());
 
   // What changes weights once they are in the graph needs them there.
-  GraphBuilder builder(graph, options.opset, options.batch,
+  const int64_t batch =
+      options.batch != 0 ? options.batch : options.interface.batch;
+  GraphBuilder builder(graph, options.opset, batch,
                        options.float16 ? nullptr : &result.large);
-  const ValueNames names = reserve_names(given, options, builder);
+  builder.set_batch_name(options.interface.batch_name);
+  Ports ports(given, options, builder);
   Values values;
-  std::vector<OnnxValue> inputs;
   const auto channels_first = read_channels_first(model);
-  for (size_t i = 0; i < names.inputs.size(); ++i) {
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
     const GraphNode& input = *model.inputs()[i].node;
     const bool ncl =
         is_sequence(input.shape) && channels_first.contains(&input);
-    inputs.push_back(add_input(builder, names.inputs[i], input, ncl,
-                               options.channels_last_inputs));
-    values.add(input, inputs.back());
+    values.add(input, ports.add_input(i, input, ncl));
   }
   const auto nodes = model.nodes();
   for (const auto& node : nodes) builder.keep_node_name(node->layer->name());
@@ -325,16 +236,13 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
       result.makers.emplace(graph.node(k).name(), i);
     }
   }
-  const std::vector<OnnxValue> outputs = outputs_of(model, builder, values);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    builder.add_output(outputs[i].name, names.outputs[i],
-                       onnx_shape(outputs[i]));
-  }
+  ports.add_outputs(outputs_of(model, builder, values));
+  drop_unused_transposes(graph);
   result.qdq_pairs = builder.qdq_pairs();
   fit_scales_to_biases(graph);
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
   if (options.uint8_activations) store_uint8_activations(graph);
-  add_metadata(proto, model, inputs, outputs, options, result.qdq_pairs);
+  add_metadata(proto, model, ports, options, result.qdq_pairs);
   if (options.float16) {
     check_float16(options, result.qdq_pairs);
     to_float16(proto);

@@ -67,10 +67,10 @@ expect "abs(120 * $told - $found)" '<=' 1
 [[ -s y.npy ]] || fail "expected y.npy"
 
 # A file that takes the camera's bytes as they come.
-"$octet" convert model.h5 bytes.onnx --from-bytes trained --input-layout nhwc \
+"$octet" convert model.h5 bytes.onnx --from-bytes trained --layout nhwc \
   --golden >/dev/null
-"$octet" inspect bytes.onnx | grep -q 'float32 \[N,28,36,3\]' ||
-  fail "bytes.onnx: expected images with channels last"
+"$octet" inspect bytes.onnx | grep -q 'uint8 \[N,28,36,3\]' ||
+  fail "bytes.onnx: expected bytes with channels last"
 "$octet" evaluate bytes.onnx --data images --json >bytes.json
 expect "$(value bytes.json accuracy)" == "$(value float.json accuracy)"
 
@@ -83,7 +83,7 @@ if "$octet" convert bytes.onnx twice.onnx --from-bytes unit >out.txt 2>&1; then
   fail "expected a second preprocessing to be refused"
 fi
 "$octet" convert model.h5 first.onnx
-"$octet" convert model.h5 last.onnx --input-layout nhwc
+"$octet" convert model.h5 last.onnx --layout nhwc
 "$octet" compare first.onnx last.onnx --data shapes/test.x.npy >out.txt ||
   fail "expected one network in both orders of axes: $(cat out.txt)"
 

@@ -7,6 +7,7 @@
 #include <octet/octet.h>
 
 #include "../io/onnx_models.h"
+#include "../testdata.h"
 #include "command.h"
 
 namespace octet {
@@ -98,12 +99,37 @@ TEST_F(JudgeCommands, VerifyHoldsAFileAgainstItsLayersOrAReference) {
   EXPECT_THAT(turned.output, HasSubstr("\"failures\": []"));
 }
 
+TEST_F(JudgeCommands, VerifyComparesLikeWithLike) {
+  const std::string data = " --input " + path("x.npy");
+  EXPECT_THAT(judge("verify " + path("int8.onnx") + data).output,
+              AllOf(HasSubstr("quantized values against quantized values"),
+                    HasSubstr("SQNR >= 40 dB")));
+  EXPECT_THAT(judge("verify " + path("float.onnx") + data).output,
+              HasSubstr("judged as float against float: SQNR >= 40 dB"));
+}
+
+TEST_F(JudgeCommands, VerifyTakesTokensThatAFileFlattens) {
+  const auto file = testdata("faults/onnx/transformer_encoder_dynamo.onnx");
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file;
+  Tensor x({3, 3, 48, 48});
+  Rng(1).fill_normal(x, 0, 1);
+  io::write_npy(folder_ / "images.npy", x);
+  const CommandResult r =
+      judge("verify " + quoted(file) + " --input " + path("images.npy"));
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+}
+
 TEST_F(JudgeCommands, VerifyExitsPastATolerance) {
   const std::string model = "verify " + path("int8.onnx") + " --input ";
   Tensor x = io::read_npy(folder_ / "x.npy");
   io::write_npy(folder_ / "nchw.npy", x.transposed({0, 3, 1, 2}));
   const std::string against =
       model + path("nchw.npy") + " --reference " + path("float.onnx");
+  // As INT8 against float, which has the noise of quantization.
+  const CommandResult usual = judge(against + " --min-agreement 0.9");
+  EXPECT_EQ(usual.exit_code, 0) << usual.output;
+  EXPECT_THAT(usual.output, AllOf(HasSubstr("judged as INT8 against float"),
+                                  HasSubstr("SQNR >= 15 dB")));
   const CommandResult strict = judge(against + " --min-sqnr 90");
   EXPECT_EQ(strict.exit_code, 1);
   EXPECT_THAT(strict.output, HasSubstr("expected 90 at least"));

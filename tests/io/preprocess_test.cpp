@@ -171,7 +171,9 @@ TEST(WithPreprocessing, IsPartOfTheFileInEitherLayout) {
   const TempFolder folder;
   for (const bool last : {false, true}) {
     const auto path = folder / "model.onnx";
-    export_onnx(model, path, {.channels_last_inputs = last});
+    export_onnx(model, path,
+                {.layout = last ? OnnxLayout::channels_last
+                                : OnnxLayout::channels_first});
     const Tensor x = last ? bytes : bytes.transposed({0, 3, 1, 2});
     expect_close(load_onnx_reference(path).predict(x), expected, 1e-5f);
     const Model again = load_onnx(path);
@@ -180,17 +182,36 @@ TEST(WithPreprocessing, IsPartOfTheFileInEitherLayout) {
   }
 }
 
-TEST(OnnxChannelsLastInputs, AreSequencesToo) {
+TEST(WithPreprocessing, OfAFileOfBytesTakesUint8) {
+  const Model model =
+      with_preprocessing(small_model(), preprocess_mode("caffe"));
+  const Tensor images = random_bytes({2, 5, 7, 3});
+  Tensor bytes(images.shape(), DType::u8);
+  std::ranges::copy(images.f32(), bytes.data<uint8_t>().begin());
+  const TempFolder folder;
+  const auto path = folder / "model.onnx";
+  export_onnx(model, path,
+              {.interface = {.inputs = {{.type = "uint8"}}},
+               .layout = OnnxLayout::channels_last});
+  const OnnxSummary file = inspect_onnx(path);
+  EXPECT_EQ(file.inputs[0].type, "uint8");
+  EXPECT_EQ(file.nodes[0].op, "Cast");  // as TensorRT wants it
+  expect_close(load_onnx_reference(path).predict(bytes), model.predict(images),
+               1e-5f);
+  const OnnxImport again = import_onnx(path);
+  EXPECT_EQ(again.interface.inputs[0].type, "uint8");
+  expect_close(again.model.predict(images), model.predict(images), 1e-5f);
+}
+
+TEST(OnnxChannelsLast, IsOfSequencesToo) {
   const SymbolicTensor x = input({9, 3}, "x");
   const Model model(x, Conv1D({.filters = 5, .kernel_size = 3})(x));
   const Tensor values = random_bytes({2, 9, 3});
   const TempFolder folder;
   const auto path = folder / "model.onnx";
-  export_onnx(model, path, {.channels_last_inputs = true});
-  const Tensor y = load_onnx_reference(path).predict(values);
-  const Tensor expected = model.predict(values);
-  expect_close(y.shape() == expected.shape() ? y : y.transposed({0, 2, 1}),
-               expected, 1e-5f);
+  export_onnx(model, path, {.layout = OnnxLayout::channels_last});
+  expect_close(load_onnx_reference(path).predict(values), model.predict(values),
+               1e-5f);
 }
 
 TEST(WithPreprocessing, RefusesWhatDoesNotFit) {

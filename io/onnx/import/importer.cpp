@@ -1,10 +1,13 @@
 #include "importer.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +24,8 @@
 
 namespace octet::io::importing {
 namespace {
+
+constexpr int64_t kLargestBatch = int64_t{1} << 20;  // of OnnxOptions::batch
 
 /// Images come with their channels last unless they lie as the file has them,
 /// sequences if they lie so, others as in the file.
@@ -61,7 +66,40 @@ void Importer::add_inputs() {
         input(form.sample, unique(layer_name_of(printable(form.name))));
     inputs_.push_back(x);
     values_[form.name] = {view_of(x, form.order)};
+    interface_.inputs.push_back({form.name, form.type, form.order});
+    if (form.type == "bool") {
+      truths_.insert(form.name);
+    } else if (form.type != "float32") {
+      integers_[form.name] = form.type;
+    }
   }
+  const int64_t batch = fixed_batch(graph_);
+  if (batch <= kLargestBatch) interface_.batch = batch;
+  const OnnxDim& first = graph_.inputs()[0].shape->front();
+  const auto* name = std::get_if<std::string>(&first);
+  if (name != nullptr && *name != "?") interface_.batch_name = printable(*name);
+}
+
+/// Whether the node reads integers of an input, and only moves them. A Cast to
+/// float32 ends that: float32 is what the model has already. Throws:
+/// UnsupportedError for arithmetic, which floats would do otherwise.
+bool Importer::moves_integers(const ImportNode& node) {
+  constexpr std::array<std::string_view, 9> kMoves = {
+      "Flatten", "Gather",  "Identity",  "Reshape",  "Slice",
+      "Split",   "Squeeze", "Transpose", "Unsqueeze"};
+  const auto& inputs = node.proto.input();
+  const auto found = std::ranges::find_if(
+      inputs, [&](const auto& input) { return integers_.contains(input); });
+  if (found == inputs.end() || is_op(node, "Cast")) return false;
+  if (found == inputs.begin() &&
+      std::ranges::find(kMoves, node.proto.op_type()) != kMoves.end()) {
+    return true;
+  }
+  if (is_op(node, "Shape")) return false;
+  throw UnsupportedError(
+      fmt::format("expected values of float32, got {} of '{}'. Hint: a Cast "
+                  "to float32 behind the input",
+                  integers_.at(*found), printable(*found)));
 }
 
 // What is refused and what only follows from that are told apart.
@@ -84,7 +122,12 @@ void Importer::convert(ImportNode& node) {
   try {
     Conversion conversion(*this, node);
     make_repeated_values(conversion);
+    const bool moves = moves_integers(node);
     converter(conversion);
+    if (moves) {
+      const std::string& type = integers_.at(node.proto.input(0));
+      for (const auto& output : node.proto.output()) integers_[output] = type;
+    }
     check_stated(node);
   } catch (const Error& error) {
     const ErrorKind kind = error.kind();
@@ -148,7 +191,11 @@ Model Importer::model() {
     const auto name = [&](const char* what) {
       return unique(base + "/" + what);
     };
-    SymbolicTensor y = arranged(value.view, order_of_output(value.view), name);
+    const std::vector<int> order = order_of_output(value.view);
+    SymbolicTensor y = arranged(value.view, order, name);
+    interface_.outputs.push_back(
+        {output.name, is_port_type(output.type) ? output.type : "float32",
+         order});
     if (value.grid != nullptr) {
       const LayerHandle last = Activation(
           {.activation = "linear", .name = unique(base + "/quantized")});
@@ -261,7 +308,7 @@ OnnxImport Importer::run() {
   warn_of_floats();
   Model result = model();
   if (!sites_.empty()) result = with_quantizers(result, sites_);
-  return {std::move(result), std::move(graph_.report())};
+  return {std::move(result), std::move(graph_.report()), std::move(interface_)};
 }
 
 }  // namespace octet::io::importing

@@ -79,6 +79,7 @@ class Importer {
 
   void add_inputs();
   void convert(ImportNode& node);
+  bool moves_integers(const ImportNode& node);
   void check_stated(const ImportNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
@@ -91,7 +92,9 @@ class Importer {
   std::vector<SymbolicTensor> inputs_;
   std::unordered_map<std::string, Value> values_;
   std::unordered_map<std::string, Scores> scores_;
-  std::unordered_set<std::string> truths_;               // values of 1 and 0
+  std::unordered_set<std::string> truths_;                 // values of 1 and 0
+  std::unordered_map<std::string, std::string> integers_;  // values: types
+  OnnxInterface interface_;
   std::unordered_map<std::string, std::string> failed_;  // values: why
   std::unordered_set<std::string> names_;
   std::multimap<std::string, Called> called_;  // by sources of weights

@@ -122,8 +122,11 @@ Reads order_wanted(const ImportGraph& graph, const std::string& value,
 
 InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
                   const Shape* given) {
-  if (input.type != "float32") {
-    refuse_input(input, fmt::format("expected float32, got {}", input.type));
+  if (!is_port_type(input.type)) {
+    refuse_input(input,
+                 fmt::format("expected float32, bool or integers of 8 to 64 "
+                             "bits, got {}",
+                             input.type));
   }
   if (!input.shape || input.shape->size() < 2 ||
       input.shape->size() > Shape::kMaxRank) {
@@ -137,8 +140,10 @@ InputForm form_of(const ImportGraph& graph, const OnnxTensorInfo& input,
   const Reads wanted = order_wanted(graph, input.name);
   const bool first = rank == 4 ? wanted != Reads::channels_last
                                : rank == 3 && wanted == Reads::channels_first;
-  InputForm form{
-      input.name, {}, first ? channels_last(rank) : file_order(rank)};
+  InputForm form{input.name,
+                 {},
+                 first ? channels_last(rank) : file_order(rank),
+                 input.type};
   std::vector<int64_t> sample;
   bool fits = given == nullptr || given->rank() == rank - 1;
   bool open = false;

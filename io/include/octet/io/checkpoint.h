@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 #include <octet/train/checkpointer.h>
 
@@ -22,13 +23,17 @@ struct SaveOptions {
   /// What bytes became before they were the model's inputs: a name that
   /// preprocess_mode() knows, or "" where it is not known.
   std::string preprocess = {};
+  /// Interface of the ONNX file that the model was imported from, so that it
+  /// can be exported with the same names, types and axis order.
+  OnnxInterface interface = {};
 };
 
 /// Writes a model with its plan and the state of its quantizers, beside `path`
 /// and then renamed over it.
 /// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
 /// no UTF-8) or that two layers or quantizers have, for class names that are
-/// not as many as outputs, or an unknown `preprocess`.
+/// not as many as outputs, an unknown `preprocess`, or an `interface` that does
+/// not fit the model.
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options = {});
 

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 #include <octet/runtime/tensor.h>
@@ -47,11 +49,15 @@ struct TracedValue {
 /// it; run() may be called from several threads at once.
 class TracedModel {
  public:
-  /// Throws: UnsupportedError for a model of several inputs.
-  explicit TracedModel(Model model);
+  /// With the interface of the ONNX file that the model was imported from, its
+  /// input and outputs have the file's axis order; without one, channels last.
+  /// Throws: UnsupportedError for a model of several inputs; ValueError for an
+  /// interface that does not fit.
+  explicit TracedModel(Model model, const OnnxInterface& interface = {});
   /// A file as the standard's reference runs it (onnx_model.h), node by node.
   /// Throws: as load_onnx_reference(); UnsupportedError for a file with several
-  /// inputs or one that is not float32 with an axis of samples.
+  /// inputs, one without a batch dimension, or one of another type than
+  /// is_port_type() allows.
   static TracedModel from_onnx(const std::filesystem::path& path,
                                const FileLimits& limits = {});
   /// The same for a file's contents.
@@ -62,11 +68,15 @@ class TracedModel {
   /// that are float32 and no Q or DQ; a pair is seen as the value before it.
   const std::vector<TracedValue>& values() const;
   const std::vector<size_t>& outputs() const;
-  /// Whether images are [n,c,h,w], as in ONNX, not [n,h,w,c].
+  /// Whether values between layers are [n,c,h,w], as in ONNX, not [n,h,w,c].
   bool channels_first() const;
+  /// The same of the input; nothing if the file does not say.
+  std::optional<bool> input_channels_first() const;
+  /// Whether input and outputs have the axis order of a file.
+  bool is_file() const;
   /// [n,...]; Shape::kAnySize where it is open.
   Shape input_shape() const;
-  /// One tensor for each of values().
+  /// One tensor of float32 for each of values().
   /// Throws: as Model::run() or OnnxModel::predict().
   std::vector<Tensor> run(const Tensor& x) const;
 
@@ -120,24 +130,28 @@ struct Comparison {
 struct CompareOptions {
   int64_t batch = 16;  ///< samples that are run at a time
   Tensor labels = {};  ///< int64 [n]
+  /// Axis order of the samples, where their shape fits both. as_given: that of
+  /// the first model.
+  OnnxLayout layout = OnnxLayout::as_given;
 };
 
 /// Runs both on x, [n,...], and holds values against each other that have the
-/// same name. x is in the order of axes of `a` or, where that fits alone, of
-/// `b`; values of a file that has the channels first are turned for a model
-/// that has them last. Where one model has a layer that the other one has taken
-/// into the layer before it (a BatchNormalization that is folded, an
-/// activation), the last of these is what is compared. Outputs are compared in
-/// their order. Throws: ShapeError for samples that fit neither, none, or
-/// outputs of other shapes; ValueError for labels that are not one class a
-/// sample, another number of outputs, or a batch below 1.
+/// same name. x is in the axis order of `a` or, where its shape tells, in that
+/// of `b` or in neither: channels first or last; values of a file that has the
+/// channels first are turned for a model that has them last. Where one model
+/// has a layer that the other one has taken into the layer before it (a
+/// BatchNormalization that is folded, an activation), the last of these is what
+/// is compared. Outputs are compared in their order. Throws: ShapeError for
+/// samples that fit neither, none, or outputs of other shapes; ValueError for
+/// labels that are not one class a sample, another number of outputs, or a
+/// batch below 1.
 Comparison compare_models(const TracedModel& a, const TracedModel& b,
                           const Tensor& x, const CompareOptions& options = {});
 
 /// x in the order of axes of `model`, as compare_models() turns it where x is
 /// in that of `other`. Throws: ShapeError as it does.
 Tensor samples_as_in(const TracedModel& model, const TracedModel& other,
-                     const Tensor& x);
+                     const Tensor& x, OnnxLayout layout = OnnxLayout::as_given);
 
 /// Largest difference of an output between samples that are run one at a time
 /// and all at once, as a share of the largest output. 0 where a file fixes its

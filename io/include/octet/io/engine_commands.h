@@ -44,7 +44,8 @@ struct GoldenVectors {
 /// "int8.onnx": input_0.npy, input_0.raw, output_0.npy, ... An engine in INT8
 /// sums exactly, but where it rounds at the border of two codes it may go on
 /// with the other one. Throws: as load_onnx_reference() and
-/// OnnxModel::predict(); IoError; UnsupportedError for other than float32.
+/// OnnxModel::predict(); IoError. Vectors have the types of the file: float16
+/// is written as float32.
 GoldenVectors write_golden(const std::filesystem::path& onnx,
                            std::span<const Tensor> inputs,
                            const FileLimits& limits = {});

@@ -19,6 +19,7 @@
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/open_data.h>
 #include <octet/io/placement_files.h>

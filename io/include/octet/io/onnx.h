@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 #include <octet/runtime/config.h>
 
@@ -39,6 +40,17 @@ std::string_view to_string(OnnxTarget target);
 /// Whether it reads uint8 codes: of quantizers without a sign, too.
 bool takes_uint8(OnnxTarget target);
 OnnxTarget onnx_target(std::string_view name);
+
+/// Axis order of a file's inputs and outputs. Weights and the values between
+/// layers are channels first in any case.
+enum class OnnxLayout {
+  /// As OnnxOptions::interface has them, else channels first.
+  as_given,
+  /// Images [n,c,h,w]; sequences that convolutions consume [n,c,l].
+  channels_first,
+  /// Images [n,h,w,c], as in Keras and from a camera, sequences [n,l,c].
+  channels_last,
+};
 
 /// How a model is written. What is right for a reader, with changes:
 ///
@@ -75,11 +87,16 @@ struct OnnxOptions {
   /// takes types from it; inputs and outputs stay. Of a quantized model with
   /// int8 weights from opset 19 on, with scales in float16.
   bool float16 = false;
-  /// Images come as [n,h,w,c] and sequences as [n,l,c], as in Keras and from a
-  /// camera: a Transpose begins the graph, where they otherwise come as
-  /// [n,c,h,w] and, where convolutions read them, [n,c,l].
-  bool channels_last_inputs = false;
-  int64_t batch = 0;  ///< samples at a time, up to 2^20; 0: any number, "N"
+  /// Names, element types, axis order and batch dimension of the inputs and
+  /// outputs: those of the file that the model was imported from. Empty gives
+  /// the names above, float32, channels first. input_names and output_names
+  /// take precedence over its names.
+  OnnxInterface interface = {};
+  /// Axis order of the inputs and outputs. A Transpose converts where layers
+  /// need another one.
+  OnnxLayout layout = OnnxLayout::as_given;
+  /// Fixed batch size, up to 2^20. 0: that of the interface, else dynamic, "N".
+  int64_t batch = 0;
 
   /// Int8 weights for all but `any` and tensorrt8; batch normalization folded
   /// for onnxruntime. The rest is as without a target.
@@ -103,16 +120,17 @@ struct OnnxFile {
 };
 
 /// The model as ONNX: inputs and outputs in the model's order, images NCHW and
-/// sequences that convolutions read NCL (but see channels_last_inputs), batch
-/// of any size by default, Conv weights OIHW, Gemm weights [out,in],
-/// BatchNormalization kept as a node unless it is to be folded. Quantized
-/// weights are FP32 initializers on the grid followed by QuantizeLinear and
-/// DequantizeLinear, unless options.weights is int8. The bytes have passed
-/// onnx::checker and strict shape inference. Throws: ValueError for an
-/// uncalibrated quantizer (naming it), options out of range, class names that
-/// are not as many as outputs, or weights that are not finite, and for what
-/// options.target does not read; UnsupportedError for a layer without ONNX
-/// form.
+/// sequences that convolutions read NCL (but see OnnxOptions::interface and
+/// layout), batch of any size by default, Conv weights OIHW, Gemm weights
+/// [out,in], BatchNormalization kept as a node unless it is to be folded.
+/// Quantized weights are FP32 initializers on the grid followed by
+/// QuantizeLinear and DequantizeLinear, unless options.weights is int8. The
+/// bytes have passed onnx::checker and strict shape inference. Throws:
+/// ValueError for an uncalibrated quantizer (naming it), options out of range,
+/// class names that are not as many as outputs, an interface that does not fit
+/// the model, or weights that are not finite,
+/// and for what options.target does not read; UnsupportedError for a layer
+/// without ONNX form.
 OnnxFile to_onnx(const Model& model, const OnnxOptions& options = {});
 
 /// Puts to_onnx() of the model in place at `path`, or leaves what is there.

@@ -5,6 +5,12 @@
 //   const Tensor y = model.predict(x);             // x is [n,h,w,c]
 //   Model int8 = quant::quantize_model(model);
 //
+// A file written of it has images [n,c,h,w] and new names. With the interface
+// of import_onnx() it has names, types and axis order of the file that came:
+//
+//   io::OnnxImport read = io::import_onnx("resnet18.onnx");
+//   io::export_onnx(int8, "int8.onnx", {.interface = read.interface});
+//
 // Where a graph has operators that are no layers, load_onnx_reference()
 // (onnx_model.h) still runs it.
 #pragma once
@@ -14,6 +20,7 @@
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/onnx_interface.h>
 #include <octet/layers/model.h>
 
 namespace octet::io {
@@ -52,20 +59,25 @@ struct OnnxImportReport {
 struct [[nodiscard]] OnnxImport {
   Model model;
   OnnxImportReport report;
+  /// Names, types and axis order of the file's inputs and outputs, for
+  /// OnnxOptions::interface and SaveOptions::interface.
+  OnnxInterface interface = {};
 };
 
 /// Reads a file of standard operators as a model. Images are [n,h,w,c] and
 /// sequences that convolutions read [n,l,c] inside it and at its ends, where
 /// the file has [n,c,h,w] and [n,c,l]; transposes of the file cancel or become
-/// Permute layers. A fixed batch is left open. Constants are computed, and what
-/// exporters take apart (Gelu, HardSwish, LayerNormalization, attention, a bias
-/// that is an Add, a Flatten that is a Reshape) is one layer again. Layers have
-/// the names of nodes, without a slash in front, and without "quant_" in a file
-/// with Q/DQ pairs; those that make one of several outputs have the output's,
-/// if somebody gave it one. Nodes with the same weights
-/// and options are one layer, called several times.
-/// Q/DQ pairs become quantizers with the file's scales, also those of weights,
-/// which are fixed. Codes of activations may lie around any zero point
+/// Permute layers. Inputs of integers and bool are float32 in the model, which
+/// has to get whole numbers, and 0 and 1; integers may be moved and cast to
+/// float32, but not calculated with. A fixed batch is left open. Constants are
+/// computed, and what exporters take apart (Gelu, HardSwish,
+/// LayerNormalization, attention, a bias that is an Add, a Flatten that is a
+/// Reshape) is one layer again. Layers have the names of nodes, without a slash
+/// in front, and without "quant_" in a file with Q/DQ pairs; those that make
+/// one of several outputs have the output's, if somebody gave it one. Nodes
+/// with the same weights and options are one layer, called several times. Q/DQ
+/// pairs become quantizers with the file's scales, also those of weights, which
+/// are fixed. Codes of activations may lie around any zero point
 /// (QuantizerConfig::zero_point), those of weights around 0, or 128 of uint8,
 /// which is the same. ONNX Runtime's QOperator form (QLinearConv, QGemm, ...)
 /// is read as the pairs and operators that it stands for, which the report
@@ -82,7 +94,7 @@ Model load_onnx(const std::filesystem::path& path,
 Model from_onnx(const std::string& bytes,
                 const OnnxImportOptions& options = {});
 
-/// load_onnx() with an account of every node.
+/// load_onnx() with an account of every node, and the file's interface.
 OnnxImport import_onnx(const std::filesystem::path& path,
                        const OnnxImportOptions& options = {});
 

@@ -23,6 +23,9 @@ struct OpenOptions {
   /// are refused, and others become what `usual` says.
   std::optional<std::string> preprocess = {};
   std::string usual = "unit";  ///< of images, IDX and CIFAR: [0,1]
+  /// Bytes of .npy files become what `usual` says where `preprocess` is not
+  /// given: of a model with an input of bytes.
+  bool takes_bytes = false;
   CorruptFiles corrupt = CorruptFiles::refuse;  ///< of a folder of images
 };
 

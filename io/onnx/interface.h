@@ -1,0 +1,13 @@
+// OnnxInterface as a Config, for files that store one. Internal to io.
+#pragma once
+
+#include <octet/io/onnx_interface.h>
+#include <octet/runtime/config.h>
+
+namespace octet::io {
+
+Config to_config(const OnnxInterface& interface);
+/// Throws: FormatError for a Config that is no interface.
+OnnxInterface interface_from(const Config& config);
+
+}  // namespace octet::io

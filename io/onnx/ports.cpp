@@ -1,0 +1,205 @@
+#include "ports.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include <octet/quant/wrapper.h>
+#include <octet/runtime/error.h>
+
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+void check_count(const std::vector<std::string>& names, size_t count,
+                 std::string_view which) {
+  if (names.empty() || names.size() == count) return;
+  throw ValueError(
+      fmt::format("ONNX {} names: expected {}, one for each, got {}", which,
+                  count, names.size()));
+}
+
+/// Ports named by the options, by the interface, by `single` where there is
+/// one, else without a name: layers name them.
+std::vector<OnnxPort> ports_of(std::span<const SymbolicTensor> tensors,
+                               const std::vector<OnnxPort>& given,
+                               const std::vector<std::string>& names,
+                               const std::string& single,
+                               std::string_view which) {
+  check_count(names, tensors.size(), which);
+  std::vector<OnnxPort> ports = given;
+  ports.resize(tensors.size());
+  if (ports.size() == 1 && ports[0].name.empty()) ports[0].name = single;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) {
+      throw ValueError(fmt::format(
+          "ONNX names: expected a name for each {}, got an empty one", which));
+    }
+    ports[i].name = names[i];
+  }
+  return ports;
+}
+
+void check_names(std::span<const OnnxPort> ports,
+                 std::unordered_set<std::string>& taken) {
+  for (const OnnxPort& port : ports) {
+    if (port.name.empty() || taken.insert(port.name).second) continue;
+    throw ValueError(fmt::format(
+        "ONNX names: expected different names for inputs and outputs, got "
+        "'{}' twice",
+        port.name));
+  }
+}
+
+int32_t element_type(const std::string& type) {
+  static const std::map<std::string, int32_t, std::less<>> kTypes = {
+      {"float32", onnx::TensorProto::FLOAT},
+      {"bool", onnx::TensorProto::BOOL},
+      {"uint8", onnx::TensorProto::UINT8},
+      {"int8", onnx::TensorProto::INT8},
+      {"uint16", onnx::TensorProto::UINT16},
+      {"int16", onnx::TensorProto::INT16},
+      {"int32", onnx::TensorProto::INT32},
+      {"int64", onnx::TensorProto::INT64}};
+  const auto found = kTypes.find(type);
+  if (found != kTypes.end()) return found->second;
+  throw ValueError(fmt::format(
+      "ONNX interface: '{}' is no element type of an input or output", type));
+}
+
+/// Axis order of the port for a value that layers store as `stored`.
+std::vector<int> axes_of(const OnnxPort& port, OnnxLayout layout,
+                         const std::vector<int>& stored) {
+  const int rank = static_cast<int>(stored.size());
+  if (layout == OnnxLayout::channels_last) return channels_last_axes(rank);
+  const bool given = layout == OnnxLayout::as_given && !port.axes.empty();
+  return given ? port.axes : stored;
+}
+
+Shape shape_in(const std::vector<int>& axes, const Shape& shape) {
+  Shape result = shape;
+  for (int i = 0; i < shape.rank(); ++i) {
+    result = result.with(axes[static_cast<size_t>(i)], shape[i]);
+  }
+  return result;
+}
+
+/// Transposes `value` from one axis order to another. Returns its name.
+std::string in_order(GraphBuilder& builder, const std::string& value,
+                     const std::string& node, const std::vector<int>& from,
+                     const std::vector<int>& to) {
+  if (from == to) return value;
+  std::vector<int64_t> perm(from.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    perm[static_cast<size_t>(to[i])] = from[i];
+  }
+  return builder.add_node("Transpose", node, {value}, {{"perm", perm}});
+}
+
+/// "NCHW"; "" for what is neither an image nor a sequence with channels.
+std::string layout_name(const std::vector<int>& axes, const OnnxValue& value) {
+  const int rank = value.shape.rank();
+  if (rank != 3 && rank != 4) return "";
+  if (axes == channels_first_axes(rank)) return rank == 4 ? "NCHW" : "NCL";
+  if (axes != channels_last_axes(rank)) return "";
+  if (rank == 4) return "NHWC";
+  return value.ncl ? "NLC" : "";
+}
+
+}  // namespace
+
+std::vector<int> stored_axes(const OnnxValue& value) {
+  const int rank = value.shape.rank();
+  return value.channels_first() ? channels_first_axes(rank)
+                                : channels_last_axes(rank);
+}
+
+Ports::Ports(const Model& model, const OnnxOptions& options,
+             GraphBuilder& builder)
+    : builder_(builder), layout_(options.layout) {
+  const bool given = !options.interface.empty();
+  if (given && !options.interface.fits(model)) {
+    throw ValueError(fmt::format(
+        "ONNX interface: its {} inputs and {} outputs do not fit the model's "
+        "{} and {}, or have other ranks",
+        options.interface.inputs.size(), options.interface.outputs.size(),
+        model.inputs().size(), model.outputs().size()));
+  }
+  inputs_ = ports_of(model.inputs(), options.interface.inputs,
+                     options.input_names, options.input_name, "input");
+  outputs_ = ports_of(model.outputs(), options.interface.outputs,
+                      options.output_names, options.output_name, "output");
+  std::unordered_set<std::string> taken;
+  check_names(inputs_, taken);
+  check_names(outputs_, taken);
+  for (const std::string& name : taken) builder.reserve(name);
+  const auto from_layers = [&](std::vector<OnnxPort>& ports,
+                               std::span<const SymbolicTensor> tensors) {
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (!ports[i].name.empty()) continue;
+      ports[i].name = builder.reserve_like(
+          quant::float_layer(*tensors[i].node->layer).name());
+    }
+  };
+  from_layers(inputs_, model.inputs());
+  from_layers(outputs_, model.outputs());
+}
+
+OnnxValue Ports::add_input(size_t index, const GraphNode& input, bool ncl) {
+  const OnnxPort& port = inputs_.at(index);
+  OnnxValue value{port.name, input.shape, ncl};
+  const std::vector<int> stored = stored_axes(value);
+  const std::vector<int> axes = axes_of(port, layout_, stored);
+  const int32_t type = element_type(port.type);
+  builder_.add_input(port.name, shape_in(axes, input.shape), type);
+  // TensorRT takes uint8 inputs where a Cast is their first node.
+  if (type != onnx::TensorProto::FLOAT) {
+    value.name = builder_.add_node("Cast", port.name + "/float32", {value.name},
+                                   {{"to", int64_t{onnx::TensorProto::FLOAT}}});
+  }
+  value.name = in_order(
+      builder_, value.name,
+      port.name + (value.channels_first() ? "/channels_first" : "/transposed"),
+      axes, stored);
+  input_layouts_.push_back(layout_name(axes, value));
+  return value;
+}
+
+void Ports::add_outputs(std::span<const OnnxValue> values) {
+  // All nodes first: an output's value gets the output's name.
+  std::vector<std::string> names;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const OnnxPort& port = outputs_.at(i);
+    const std::vector<int> stored = stored_axes(values[i]);
+    const std::vector<int> axes = axes_of(port, layout_, stored);
+    std::string& name = names.emplace_back(in_order(
+        builder_, values[i].name, port.name + "/transposed", stored, axes));
+    if (port.type == "float32") continue;
+    name = builder_.add_node("Cast", port.name + "/" + port.type, {name},
+                             {{"to", int64_t{element_type(port.type)}}});
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const OnnxPort& port = outputs_[i];
+    const std::vector<int> axes =
+        axes_of(port, layout_, stored_axes(values[i]));
+    builder_.add_output(names[i], port.name, shape_in(axes, values[i].shape),
+                        element_type(port.type));
+    output_layouts_.push_back(layout_name(axes, values[i]));
+  }
+}
+
+std::string Ports::layouts_text(const std::vector<std::string>& layouts) {
+  std::string text;
+  for (const char* known : {"NCHW", "NHWC", "NCL", "NLC"}) {
+    if (std::ranges::find(layouts, known) == layouts.end()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(known);
+  }
+  return text;
+}
+
+}  // namespace octet::io

@@ -1,0 +1,39 @@
+// Transposes of a graph that is being written: one behind another becomes one
+// of the value in front of both, or none. Internal to io/onnx.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+namespace octet::io {
+
+class Transposes {
+ public:
+  struct Source {
+    std::string value;
+    std::vector<int64_t> perm;  ///< identity: the value itself
+    bool is_identity() const;
+  };
+
+  /// `value` transposed by `perm`, as a transposition of the value that the
+  /// Transposes before it read.
+  Source source_of(const std::string& value,
+                   const std::vector<int64_t>& perm) const;
+  /// Records the output of a Transpose node.
+  void add(const std::string& output, Source source) {
+    sources_[output] = std::move(source);
+  }
+
+ private:
+  std::unordered_map<std::string, Source> sources_;
+};
+
+/// Removes Transpose nodes whose outputs nothing consumes.
+void drop_unused_transposes(onnx::GraphProto& graph);
+
+}  // namespace octet::io

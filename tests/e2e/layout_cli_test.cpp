@@ -1,0 +1,176 @@
+// ONNX in, ONNX out on the command line: names, types and axis order of inputs
+// and outputs, and samples in either axis order.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/npy.h>
+#include <octet/octet.h>
+
+#include "../io/onnx_models.h"
+#include "octet_command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A detector [batch,3,6,10] -> [batch,60,4], anchors behind one another, as
+/// the file of another framework; H, W and C differ.
+class Layouts : public ::testing::Test {
+ protected:
+  Layouts() {
+    onnx::ModelProto model = io::model_of(
+        "g (float[batch,3,6,10] image) => (float[batch,60,4] boxes) {\n"
+        "  map = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (image, w)\n"
+        "  last = Transpose <perm = [0,2,3,1]> (map)\n"
+        "  boxes = Reshape (last, sizes)\n"
+        "}");
+    Tensor w({108});
+    Rng(3).fill_uniform(w, -0.3f, 0.3f);
+    *model.mutable_graph()->add_initializer() =
+        io::float_tensor("w", {4, 3, 3, 3}, {w.f32().begin(), w.f32().end()});
+    auto& sizes = *model.mutable_graph()->add_initializer();
+    sizes.set_name("sizes");
+    sizes.set_data_type(onnx::TensorProto::INT64);
+    sizes.add_dims(3);
+    for (const int64_t size : {0, 60, 4}) sizes.add_int64_data(size);
+    io::save(model, folder_ / "in.onnx");
+    x_ = Tensor({40, 3, 6, 10});
+    Rng(4).fill_normal(x_, 0, 1);
+    y_ = io::load_onnx_reference(folder_ / "in.onnx").predict(x_);
+    io::write_npy(folder_ / "x.npy", x_);
+    io::write_npy(folder_ / "nhwc.npy", x_.transposed({0, 2, 3, 1}));
+  }
+
+  std::string file(const std::string& name) const {
+    return quoted(folder_ / name);
+  }
+  /// Runs octet, which must succeed.
+  std::string run(const std::string& arguments) const {
+    const CommandResult r = run_octet(arguments);
+    EXPECT_EQ(r.exit_code, 0) << arguments << "\n" << r.output;
+    return r.output;
+  }
+  /// Inputs and outputs of a file.
+  std::vector<std::string> ports(const std::string& name) const {
+    const io::OnnxSummary summary = io::inspect_onnx(folder_ / name);
+    std::vector<std::string> result;
+    for (const auto* list : {&summary.inputs, &summary.outputs}) {
+      for (const io::OnnxTensorInfo& port : *list) {
+        result.push_back(fmt::format("{} {} {}", port.name, port.type,
+                                     io::to_text(port.shape)));
+      }
+    }
+    return result;
+  }
+  /// Share of the power of the given file's answers that another one's differ
+  /// by.
+  double noise_of(const std::string& name) const {
+    const Tensor y = io::load_onnx_reference(folder_ / name).predict(x_);
+    double signal = 0, noise = 0;
+    for (size_t i = 0; i < y_.f32().size(); ++i) {
+      const double e = y_.f32()[i];
+      signal += e * e;
+      noise += (e - y.f32()[i]) * (e - y.f32()[i]);
+    }
+    return noise / signal;
+  }
+
+  TempFolder folder_;
+  Tensor x_, y_;
+};
+
+TEST_F(Layouts, OfAFileStayInEveryCommandThatWritesOne) {
+  const auto given =
+      ElementsAre("image float32 [batch,3,6,10]", "boxes float32 [batch,60,4]");
+  const std::string in = file("in.onnx"), out = file("out.onnx");
+  const std::string data = " --data " + file("x.npy");
+  io::write_npy(folder_ / "y.npy", y_);
+  const std::string labels = " --labels " + file("y.npy");
+  const std::string short_training =
+      data + labels + " --epochs 1 --rate 1e-6 --loss mean_squared_error";
+  for (const std::string& command :
+       {"convert " + in + " " + out, "fold " + in + " -o " + out,
+        "quantize " + in + " -o " + out + data,
+        "train " + in + " -o " + out + short_training,
+        "qat " + in + " -o " + out + short_training}) {
+    std::filesystem::remove(folder_ / "out.onnx");
+    EXPECT_THAT(run(command), Not(HasSubstr("order")));
+    EXPECT_THAT(ports("out.onnx"), given) << command;
+    EXPECT_LT(noise_of("out.onnx"), 0.01) << command;  // about 2 if scrambled
+  }
+  run("fold " + in + " -o " + file("m.h5"));
+  run("quantize " + file("m.h5") + " -o " + out + data);
+  EXPECT_THAT(ports("out.onnx"), given);
+  EXPECT_LT(noise_of("out.onnx"), 0.01);
+}
+
+TEST_F(Layouts, ChangeOnRequest) {
+  run("convert " + file("in.onnx") + " " + file("last.onnx") +
+      " --layout nhwc --batch 2");
+  EXPECT_THAT(ports("last.onnx"), ElementsAre("image float32 [2,6,10,3]",
+                                              "boxes float32 [2,60,4]"));
+  run("convert " + file("last.onnx") + " " + file("first.onnx") +
+      " --layout nchw --batch 0");
+  EXPECT_THAT(ports("first.onnx"), ElementsAre("image float32 [N,3,6,10]",
+                                               "boxes float32 [N,60,4]"));
+}
+
+TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
+  Tensor targets = y_.clone();
+  for (float& v : targets.f32()) v += 0.5f;
+  io::write_npy(folder_ / "boxes.npy", targets);
+  io::write_npy(folder_ / "turned.npy", targets.transposed({0, 2, 1}));
+  for (const char* x : {"x.npy", "nhwc.npy"}) {
+    for (const char* labels : {"boxes.npy", "turned.npy"}) {
+      // The mean of 0.5^2.
+      EXPECT_THAT(
+          run("evaluate " + file("in.onnx") + " --data " + file(x) +
+              " --labels " + file(labels) + " --loss mean_squared_error"),
+          HasSubstr("0.2500"))
+          << x << " " << labels;
+    }
+    run("predict " + file("in.onnx") + " --input " + file(x) + " --output " +
+        file("p.npy"));
+    const Tensor p = io::read_npy(folder_ / "p.npy");
+    EXPECT_TRUE(std::ranges::equal(p.f32(), y_.f32())) << x;
+    EXPECT_THAT(run("verify " + file("in.onnx") + " --input " + file(x)),
+                HasSubstr("judged as float against float"));
+    EXPECT_THAT(run("compare " + file("in.onnx") + " " + file("in.onnx") +
+                    " --data " + file(x)),
+                HasSubstr("outputs: equal"));
+  }
+}
+
+TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
+  const std::string out = file("bytes.onnx");
+  run("convert " + file("in.onnx") + " " + out +
+      " --from-bytes unit --golden --batches 1,8,8");
+  EXPECT_THAT(ports("bytes.onnx"), ElementsAre("image uint8 [batch,3,6,10]",
+                                               "boxes float32 [batch,60,4]"));
+  const Tensor x = io::read_npy(folder_ / "bytes.golden" / "input_0.npy");
+  EXPECT_EQ(x.dtype(), DType::u8);
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "bytes.golden/input_0.raw"),
+            8u * 3 * 6 * 10);
+  EXPECT_THAT(read_file(folder_ / "bytes.commands.sh"),
+              AllOf(HasSubstr("--val-range"), HasSubstr("image:[0,255]")));
+  // Octet reads it back, as layers, with its type.
+  run("convert " + out + " " + file("again.onnx"));
+  EXPECT_THAT(ports("again.onnx"), ElementsAre("image uint8 [batch,3,6,10]",
+                                               "boxes float32 [batch,60,4]"));
+  run("verify " + file("again.onnx") + " --input " +
+      quoted(folder_ / "bytes.golden" / "input_0.npy"));
+  run("quantize " + out + " -o " + file("int8.onnx") + " --data " +
+      quoted(folder_ / "bytes.golden" / "input_0.npy"));
+  EXPECT_THAT(run_octet("convert " + out + " " + file("twice.onnx") +
+                        " --from-bytes unit")
+                  .output,
+              HasSubstr("takes bytes already"));
+}
+
+}  // namespace
+}  // namespace octet
