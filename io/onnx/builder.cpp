@@ -244,9 +244,16 @@ std::string GraphBuilder::add_node(std::string_view op_type,
     }
     repeat(input);
   }
-  if (op_type == "Transpose" && attributes.size() == 1) {
-    return add_transpose(name, inputs.at(0),
-                         std::get<std::vector<int64_t>>(attributes[0].second));
+  if (op_type == "Transpose") {
+    const auto& perm = std::get<std::vector<int64_t>>(attributes.at(0).second);
+    const bool is_layer = kept_.contains(std::string(name));
+    Transposes::Source source =
+        transposes_.source_of(inputs.at(0), perm,
+                              is_layer ? Transposes::Merge::ports
+                                       : Transposes::Merge::all_but_layers);
+    // An input's order may undo a layer, which then leaves no node.
+    source.is_layer = is_layer && source.value == inputs.at(0);
+    return add_transpose(name, std::move(source));
   }
   const std::string node = unique_node(std::string(name));
   const std::string output = unique_value(node + "/output");
@@ -255,10 +262,8 @@ std::string GraphBuilder::add_node(std::string_view op_type,
 }
 
 std::string GraphBuilder::add_transpose(std::string_view name,
-                                        const std::string& input,
-                                        const std::vector<int64_t>& perm) {
-  Transposes::Source source = transposes_.source_of(input, perm);
-  if (source.is_identity()) return source.value;
+                                        Transposes::Source source) {
+  if (source.is_identity() && !source.is_layer) return source.value;
   const std::string node = unique_node(std::string(name));
   const std::string output = unique_value(node + "/output");
   put_node("Transpose", node, {source.value}, {{"perm", source.perm}}, output);

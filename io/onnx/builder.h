@@ -54,7 +54,18 @@ class GraphBuilder final : public OnnxBuilder {
   void add_output(const std::string& value, const std::string& name,
                   const Shape& shape, int32_t type = onnx::TensorProto::FLOAT);
 
-  /// A Transpose of a Transpose is one of the first one's input, or that input.
+  /// A Transpose behind an input or in front of an output. Merges with others,
+  /// layers too.
+  std::string add_port_transpose(std::string_view name,
+                                 const std::string& input,
+                                 const std::vector<int64_t>& perm) {
+    Transposes::Source source =
+        transposes_.source_of(input, perm, Transposes::Merge::all);
+    source.is_port = true;
+    return add_transpose(name, std::move(source));
+  }
+  /// A Transpose of a Transpose is one of the first one's input, or that input,
+  /// unless one of them is a layer, which has its name.
   /// Throws: InternalError for an input that is no value of the graph.
   std::string add_node(std::string_view op_type, std::string_view name,
                        const std::vector<std::string>& inputs,
@@ -93,8 +104,7 @@ class GraphBuilder final : public OnnxBuilder {
                 const Attributes& attributes, const std::string& output);
   /// Adds the nodes of a value of add_repeated(), once.
   void repeat(const std::string& value);
-  std::string add_transpose(std::string_view name, const std::string& input,
-                            const std::vector<int64_t>& perm);
+  std::string add_transpose(std::string_view name, Transposes::Source source);
   std::string clip_to(const std::string& value, const std::string& name,
                       const Grid& grid);
 

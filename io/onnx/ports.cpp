@@ -34,13 +34,19 @@ std::vector<OnnxPort> ports_of(std::span<const SymbolicTensor> tensors,
   check_count(names, tensors.size(), which);
   std::vector<OnnxPort> ports = given;
   ports.resize(tensors.size());
-  if (ports.size() == 1 && ports[0].name.empty()) ports[0].name = single;
   for (size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty()) {
-      throw ValueError(fmt::format(
-          "ONNX names: expected a name for each {}, got an empty one", which));
+      throw ValueError(
+          fmt::format("ONNX names: expected one for each {}, got ''", which));
     }
     ports[i].name = names[i];
+  }
+  if (ports.size() == 1 && ports[0].name.empty()) {
+    if (single.empty()) {
+      throw ValueError(
+          fmt::format("ONNX names: expected one for the {}, got ''", which));
+    }
+    ports[0].name = single;
   }
   return ports;
 }
@@ -98,7 +104,7 @@ std::string in_order(GraphBuilder& builder, const std::string& value,
   for (size_t i = 0; i < from.size(); ++i) {
     perm[static_cast<size_t>(to[i])] = from[i];
   }
-  return builder.add_node("Transpose", node, {value}, {{"perm", perm}});
+  return builder.add_port_transpose(node, value, perm);
 }
 
 /// "NCHW"; "" for what is neither an image nor a sequence with channels.

@@ -13,13 +13,20 @@ bool Transposes::Source::is_identity() const {
   return true;
 }
 
-Transposes::Source Transposes::source_of(
-    const std::string& value, const std::vector<int64_t>& perm) const {
-  const auto found = sources_.find(value);
-  if (found == sources_.end()) return {value, perm};
-  Source source{found->second.value, {}};
-  for (const int64_t axis : perm) {
-    source.perm.push_back(found->second.perm.at(static_cast<size_t>(axis)));
+Transposes::Source Transposes::source_of(const std::string& value,
+                                         const std::vector<int64_t>& perm,
+                                         Merge merge) const {
+  Source source{value, perm};
+  for (auto found = sources_.find(value);
+       found != sources_.end() &&
+       (merge == Merge::all ||
+        (merge == Merge::ports ? found->second.is_port
+                               : !found->second.is_layer));
+       found = sources_.find(source.value)) {
+    for (int64_t& axis : source.perm) {
+      axis = found->second.perm.at(static_cast<size_t>(axis));
+    }
+    source.value = found->second.value;
   }
   return source;
 }
@@ -27,15 +34,19 @@ Transposes::Source Transposes::source_of(
 void drop_unused_transposes(onnx::GraphProto& graph) {
   std::unordered_set<std::string> consumed;
   for (const auto& output : graph.output()) consumed.insert(output.name());
-  for (const auto& node : graph.node()) {
-    consumed.insert(node.input().begin(), node.input().end());
-  }
-  // One reads the source of another: none is unused because of another one.
+  // Consumers come last: a chain goes from its end.
   auto& nodes = *graph.mutable_node();
+  std::unordered_set<std::string> unused;
+  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+    if (node->op_type() == "Transpose" && !consumed.contains(node->output(0))) {
+      unused.insert(node->name());
+      continue;
+    }
+    consumed.insert(node->input().begin(), node->input().end());
+  }
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(),
                              [&](const onnx::NodeProto& node) {
-                               return node.op_type() == "Transpose" &&
-                                      !consumed.contains(node.output(0));
+                               return unused.contains(node.name());
                              }),
               nodes.end());
 }

@@ -1,5 +1,7 @@
 // Transposes of a graph that is being written: one behind another becomes one
-// of the value in front of both, or none. Internal to io/onnx.
+// of the value in front of both, or none. Those that are layers stay, so that
+// the file has the layer; but not beside an input or output. Internal to
+// io/onnx.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +19,16 @@ class Transposes {
   struct Source {
     std::string value;
     std::vector<int64_t> perm;  ///< identity: the value itself
+    bool is_layer = false;
+    bool is_port = false;  ///< behind an input or in front of an output
     bool is_identity() const;
   };
+  enum class Merge { all, all_but_layers, ports };
 
   /// `value` transposed by `perm`, as a transposition of the value that the
   /// Transposes before it read.
-  Source source_of(const std::string& value,
-                   const std::vector<int64_t>& perm) const;
+  Source source_of(const std::string& value, const std::vector<int64_t>& perm,
+                   Merge merge) const;
   /// Records the output of a Transpose node.
   void add(const std::string& output, Source source) {
     sources_[output] = std::move(source);
