@@ -26,6 +26,7 @@ constexpr const char* kWeights = "model_weights";
 constexpr const char* kOctet = "octet";
 constexpr const char* kClasses = "classes";
 constexpr const char* kPreprocess = "preprocess";
+constexpr const char* kTrained = "trained";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -284,6 +285,14 @@ std::string file_of(const quant::ModelState& model,
     if (!options.preprocess.empty()) {
       writer.attribute(kOctet, kPreprocess, to_text(options.preprocess));
     }
+    if (options.training) {
+      writer.attribute(
+          kOctet, kTrained,
+          to_text(Config()
+                      .set("optimizer", options.training->optimizer)
+                      .set("rate", options.training->rate)
+                      .set("is_peak", options.training->is_peak)));
+    }
   });
 }
 
@@ -320,6 +329,12 @@ SaveOptions options_in(std::string contents, const std::string& name,
       } catch (const ValueError& error) {
         throw FormatError(error.message());
       }
+    }
+    if (file.has(kOctet, kTrained)) {
+      const Config trained = file.text(kOctet, kTrained);
+      options.training = {.optimizer = trained.at("optimizer").as_string(),
+                          .rate = trained.at("rate").as_number(),
+                          .is_peak = trained.at("is_peak").as_bool()};
     }
     return options;
   });

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/training_config.h>
 #include <octet/layers/model.h>
 #include <octet/train/checkpointer.h>
 
@@ -22,6 +24,8 @@ struct SaveOptions {
   /// What bytes became before they were the model's inputs: a name that
   /// preprocess_mode() knows, or "" where it is not known.
   std::string preprocess = {};
+  /// How the model was trained, for fine-tuning; see training_config().
+  std::optional<TrainingConfig> training = {};
 };
 
 /// Writes a model with its plan and the state of its quantizers, beside `path`
