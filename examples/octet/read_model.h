@@ -1,10 +1,12 @@
 // The models that the commands take: by the name of a network or of a file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/io/file_limits.h>
+#include <octet/io/training_config.h>
 #include <octet/layers/model.h>
 
 #include "../command_line.h"
@@ -53,6 +55,9 @@ void warn_of_untrained(const ModelSource& source);
 void check_no_architecture(const ModelSource& source);
 /// Throws: ValueError if a shape is given for one that has all its sizes.
 void check_no_input_shape(const ModelSource& source);
+
+/// How the model was trained, if its file says so.
+std::optional<io::TrainingConfig> training_of(const ModelSource& source);
 
 /// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras,
 /// Octet or ONNX.
