@@ -273,6 +273,12 @@ void run_qat(Options o) {
                           [&](const Model& m, quant::QuantizeOptions options) {
                             return preset.quantize(m, std::move(options));
                           });
+  if (!o.json) {
+    print(describe("training samples", training, opened, o.data, target));
+    print(fmt::format("{} for validation: {}\n",
+                      parts.validation ? judged.size() : 0,
+                      parts.validation_is));
+  }
   check_accuracy(o, by, model, judged);
   std::vector<Figures> figures;
   if (!has_qdq) {
@@ -290,10 +296,6 @@ void run_qat(Options o) {
   train::FitOptions options = fit_options(o, preset, parts, by);
   options.optimizer = tuning.optimizer;
   if (!o.json) {
-    print(describe("training samples", training, opened, o.data, target));
-    print(fmt::format("{} for validation: {}\n",
-                      parts.validation ? judged.size() : 0,
-                      parts.validation_is));
     print(fmt::format("{}; {} epochs of {}\n",
                       what_is_tuned(o, preset, has_qdq), options.epochs,
                       tuning.text));

@@ -304,13 +304,13 @@ void train_model(const Options& o) {
         .set("rate", double{options.optimizer.learning_rate()})
         .set("training_loss", outcome.training_loss)
         .set("seconds", outcome.seconds)
-        .set("statistics_renewed", renewed)
+        .set("statistics_renewed", renewed && outcome.epoch > 0)
         .set("diverged", diverged)
         .set("parameters", model.parameter_count())
         .set("output", o.output);
     print(io::to_json(config) + "\n");
   } else {
-    if (renewed) {
+    if (renewed && outcome.epoch > 0) {
       print(
           "running statistics of batch normalization: taken anew from the "
           "training samples\n");
@@ -320,7 +320,7 @@ void train_model(const Options& o) {
                       parts.validation
                           ? std::to_string(judged.size())
                           : "training data itself, as there is no other,"));
-    if (!is_zoo(o)) print(outcome.text(by, "before") + "\n");
+    if (!is_zoo(o)) print(outcome.text(by, "as given") + "\n");
     print(to_text(outcome.kept, by.name));
     print(written + "\n");
   }

@@ -152,7 +152,7 @@ TEST_F(FineTuning, TrainKeepsTheModelWhereTrainingDiverges) {
   const CommandResult r = run("train", "-o out.h5 " + ruin);
   EXPECT_EQ(r.exit_code, 1) << r.output;
   EXPECT_THAT(r.output,
-              AllOf(HasSubstr("kept: before ("), HasSubstr("diverged"),
+              AllOf(HasSubstr("kept: as given ("), HasSubstr("diverged"),
                     HasSubstr("out.h5"), HasSubstr("--rate")));
   EXPECT_EQ(accuracy_of("out.h5"), before);
   const CommandResult forced = run("train", "-o forced.h5 --force " + ruin);
