@@ -32,7 +32,7 @@ class EarlyStopping final : public Callback {
     const bool better = monitor_.improves(progress);
     // The first epoch is kept even if its value is NaN: there is no other.
     if (options_.restore_best_weights && (better || best_.empty())) {
-      best_ = keep_parameters(progress.training->model());
+      best_ = copy_values(progress.training->model());
     }
     waited_ = better ? 0 : waited_ + 1;
     if (!better && waited_ >= options_.patience && progress.epoch > 0) {
@@ -43,21 +43,22 @@ class EarlyStopping final : public Callback {
   bool sets_final_weights() const override {
     return options_.restore_best_weights;
   }
-  void on_train_end(const Progress&) override {
-    put_back(best_);
+  void on_train_end(const Progress& progress) override {
+    assign_values(progress.training->model(), best_);
     best_.clear();
   }
 
   std::string state_name() const override { return "early_stopping"; }
   State state() const override {
     return {Config().set("best", monitor_.best()).set("waited", waited_),
-            tensors_of(best_)};
+            best_};
   }
   void restore(const State& state, const Progress& progress) override {
-    KeptParameters best;
+    NamedTensors best;
     if (!state.tensors.empty()) {
-      best = keep_parameters(progress.training->model());
-      read_tensors("early_stopping", state.tensors, best);
+      best = checked_values("early_stopping",
+                            std::as_const(*progress.training).model(),
+                            state.tensors);
     }
     monitor_.set_best(state.values.at("best").as_number());
     waited_ = state.values.at("waited").as_int();
@@ -68,7 +69,7 @@ class EarlyStopping final : public Callback {
   EarlyStoppingOptions options_;
   Monitor monitor_;
   int64_t waited_ = 0;
-  KeptParameters best_;
+  NamedTensors best_;
 };
 
 }  // namespace

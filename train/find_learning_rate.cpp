@@ -5,10 +5,10 @@
 
 #include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
-#include <octet/runtime/ops.h>
 #include <octet/train/find_learning_rate.h>
 #include <octet/train/loader.h>
 
+#include "batch_loss.h"
 #include "checks.h"
 #include "label_check.h"
 #include "trained_outputs.h"
@@ -79,17 +79,6 @@ float steepest(const LearningRateCurve& curve) {
   return curve.rates[static_cast<size_t>(best)];
 }
 
-/// The loss of a batch, with the gradients of the model's parameters.
-double backward(Model& model, const Batch& batch,
-                const TrainedOutputs& trained) {
-  const std::vector<Variable> inputs(batch.inputs.begin(), batch.inputs.end());
-  Variable total = trained.loss(model(inputs, Mode::training), batch).mean;
-  if (const Variable more = model.regularization_loss()) total = total + more;
-  const double value = total.value().item();
-  if (std::isfinite(value)) total.backward();
-  return value;
-}
-
 }  // namespace
 
 LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
@@ -114,7 +103,7 @@ LearningRateCurve find_learning_rate(const Model& model, const Dataset& data,
                                   .epoch = epoch});
     for (const Batch& batch : loader) {
       check_batch_labels(kSubject, copy, batch, trained);
-      const double value = backward(copy, batch, trained);
+      const double value = loss_and_gradients(copy, batch, trained);
       ended = !std::isfinite(value);
       if (ended) break;
       const double rate = from * std::pow(growth, static_cast<double>(step));

@@ -92,6 +92,7 @@ void FitRun::calibrate() {
 }
 
 void FitRun::begin() {
+  pruned_.emplace(model_);
   expect_equal_ranks(ranks_, model_, options_, data_, batch_size_, trained_,
                      updates_);
   // A state that is resumed brings scales along, but those that learn are
@@ -308,6 +309,7 @@ History FitRun::run() {
     if (!last) expect_no_interrupt();
   }
   call(&Callback::on_train_end);
+  if (ranks_.rank() == 0) pruned_->warn_if_filled("fit", model_);
   return std::move(state_.history);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include <octet/quant/weight_zeros.h>
 #include <octet/train/fit.h>
 #include <octet/train/loader.h>
 
@@ -59,6 +60,7 @@ class FitRun {
   DataSplit data_;
   int64_t batch_size_;
   std::vector<Variable> parameters_;
+  std::optional<quant::PrunedKernels> pruned_;  // before the fit
   std::optional<ShardedStep> step_;
   Training training_;
   MetricSums sums_;

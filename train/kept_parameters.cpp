@@ -31,6 +31,27 @@ void put_back(const KeptParameters& kept) {
   for (const KeptParameter& each : kept) each.variable.assign(each.value);
 }
 
+NamedTensors copy_values(const Model& model) {
+  return tensors_of(keep_parameters(model));
+}
+
+void assign_values(Model& model, const NamedTensors& values) {
+  for (const auto& [name, parameter] : named_parameters(model)) {
+    const auto found = values.find(name);
+    if (found == values.end()) continue;
+    Variable(parameter.variable).assign(found->second);
+  }
+}
+
+NamedTensors checked_values(std::string_view subject, const Model& model,
+                            const NamedTensors& tensors) {
+  KeptParameters kept = keep_parameters(model);
+  read_tensors(subject, tensors, kept);
+  NamedTensors result;
+  for (const auto& [name, value] : tensors) result.emplace(name, value.clone());
+  return result;
+}
+
 NamedTensors tensors_of(const KeptParameters& kept) {
   NamedTensors tensors;
   for (const KeptParameter& each : kept) tensors.emplace(each.name, each.value);

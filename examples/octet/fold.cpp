@@ -69,7 +69,8 @@ void fold(const Options& o) {
     io::save_model(folded, o.output,
                    {.classes = names.classes,
                     .preprocess = names.preprocess,
-                    .interface = names.interface});
+                    .interface = names.interface,
+                    .training = training_of(o.model)});
   }
   if (o.json) {
     print(folds_json(folds, o));

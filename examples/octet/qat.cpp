@@ -1,7 +1,10 @@
 // octet qat: from a float model, or one with Q/DQ, to one that was fine-tuned
 // in few bits.
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -24,6 +27,7 @@
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
+#include "fine_tuning.h"
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
@@ -51,8 +55,11 @@ struct Options {
   TrainingOptions training;
   std::string preset = "int8";
   int64_t trained_epochs = 30;
-  double trained_rate = 0.1;
+  double trained_rate = 0;         // 0: as the file says
   int64_t freeze_batch_norm = -1;  // -1: as the preset
+  double accuracy = -1;            // below 0: not given
+  bool accept = false;
+  bool force = false;
   std::string output;
   bool json = false;
 };
@@ -85,39 +92,50 @@ std::string figures_text(const std::vector<Figures>& figures) {
   return table.to_string();
 }
 
-/// Fine-tuning that makes a model worse is worth a word.
-void warn_of_loss(const Figures& before, const Figures& after) {
-  if (after.evaluation.loss <= before.evaluation.loss) return;
-  warn(fmt::format(
-      "qat: fine-tuning raised the loss from {:.4f} to {:.4f}. Hint: a smaller "
-      "--rate, more --epochs, --preset int8_mobile; or a model that is "
-      "calibrated alone",
-      before.evaluation.loss, after.evaluation.loss));
-}
-
-/// Whether weights move as the preset says.
-bool follows_preset(const TrainingOptions& training) {
-  return training.optimizer.empty() && training.rate == 0;
-}
-
 int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
   return o.training.epochs > 0 ? o.training.epochs
                                : preset.epochs_of(o.trained_epochs);
 }
 
-train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
-                         const TrainingParts& parts) {
+/// Whether the statistics of batch normalization stay those of the float model.
+/// At a learning rate of the user's own they have to follow the weights.
+bool freezes_statistics(const Options& o, const train::QatPreset& preset) {
+  return o.freeze_batch_norm == 0 ||
+         (o.freeze_batch_norm < 0 && preset.freeze_batch_norm &&
+          o.training.rate == 0);
+}
+
+/// Optimizer and learning rate of the fine-tuning of a calibrated model.
+FineTuning tuning_of(const Options& o, const train::QatPreset& preset,
+                     const Model& model, const Dataset& training,
+                     const Measured& by) {
+  FineTuningOptions options{.share = preset.rate,
+                            .only_this_optimizer = quant::learns_scales(model)};
+  if (o.training.optimizer.empty() && o.training.rate == 0) {
+    // SGD as in the preset's source.
+    options.make = [&](const std::string& word, double rate) {
+      return word == "sgd"
+                 ? preset.optimizer(static_cast<float>(rate / preset.rate))
+                 : make_optimizer(word, rate);
+    };
+  }
+  std::optional<io::TrainingConfig> trained = training_of(o.model);
+  if (o.trained_rate > 0) trained = {"sgd", o.trained_rate, true};
+  return choose_fine_tuning(model, training, by, o.training, trained, options);
+}
+
+train::FitOptions fit_options(const Options& o, const train::QatPreset& preset,
+                              const TrainingParts& parts, const Measured& by) {
   TrainingOptions training = o.training;
   training.epochs = epochs_of(o, preset);
   train::FitOptions options = fit_options_of(training, parts, "qat", o.json);
-  options.optimizer =
-      follows_preset(training)
-          ? preset.optimizer(static_cast<float>(o.trained_rate))
-          : make_optimizer(
-                training.optimizer.empty() ? "sgd" : training.optimizer,
-                training.rate);
+  options.loss = by.loss;
   options.schedule =
       training.schedule.empty() ? preset.schedule() : make_schedule(training);
+  if (o.freeze_batch_norm > 0) {
+    options.callbacks.push_back(train::freeze_batch_norm(o.freeze_batch_norm));
+  }
+  options.callbacks.push_back(train::quantizer_guard(parts.training));
   return options;
 }
 
@@ -144,7 +162,8 @@ std::string write_model(const Options& o, const Model& model,
     io::save_model(model, o.output,
                    {.classes = form.classes,
                     .preprocess = form.preprocess,
-                    .interface = form.interface});
+                    .interface = form.interface,
+                    .training = training_of(o.model)});
     return o.output + "\n";
   }
   const io::OnnxReport report = io::export_onnx(model, o.output, form);
@@ -161,6 +180,58 @@ std::string what_is_tuned(const Options& o, const train::QatPreset& preset,
   return fmt::format(
       "preset {}: {}{}", preset.name, preset.description,
       o.placement.bits.empty() ? "" : ", but --bits " + o.placement.bits);
+}
+
+/// Throws: ValueError for --accuracy of a model without one.
+void check_accuracy(const Options& o, const Measured& by, const Model& model,
+                    const Dataset& judged) {
+  if (o.accuracy < 0) return;
+  const train::Evaluation one = train::evaluate(
+      model, judged.take(1), {.loss = by.loss, .verbose = false});
+  if (decisive_score(by, one).is_accuracy) return;
+  throw ValueError(fmt::format(
+      "--accuracy: the model must have one output that is judged by its "
+      "accuracy, got loss '{}'",
+      by.name));
+}
+
+/// Warns of a result that is not what was hoped for.
+/// Throws: ValueError for one that is worse than allowed.
+void expect_quality(const Options& o, const Measured& by,
+                    const train::Evaluation& given, const Outcome& outcome,
+                    const std::string& start) {
+  constexpr const char* kHint =
+      "Hint: another --rate, more --epochs or samples, --preset int8_mobile";
+  const Score before = decisive_score(by, given);
+  const Score after = decisive_score(by, outcome.kept);
+  if (outcome.epoch == 0) {
+    warn(
+        fmt::format("qat: no epoch was better than the {} model, which was "
+                    "written. {}",
+                    start, kHint));
+  } else if (o.force && outcome.is_worse(by)) {
+    warn(fmt::format("qat: fine-tuning made the model worse, from {} to {}. {}",
+                     decisive_score(by, outcome.start).text(), after.text(),
+                     kHint));
+  }
+  if (o.accuracy >= 0) {
+    if (after.value >= o.accuracy) return;
+    throw ValueError(fmt::format(
+        "--accuracy: {:.2f} % required, got {}; '{}' has that model. {}",
+        percent(o.accuracy), after.text(), o.output, kHint));
+  }
+  // Of a few samples a share says little.
+  constexpr double kMayLose = 0.05;
+  constexpr double kFewest = 3;
+  const double lost = before.value - after.value;
+  if (!before.is_accuracy || o.accept || lost <= kMayLose ||
+      lost * static_cast<double>(given.samples) < kFewest) {
+    return;
+  }
+  throw ValueError(fmt::format(
+      "qat: the accuracy fell by {:.2f} points, from {} to {}; '{}' has that "
+      "model. {}, or --accept",
+      percent(lost), before.text(), after.text(), o.output, kHint));
 }
 
 void run_qat(Options o) {
@@ -203,49 +274,50 @@ void run_qat(Options o) {
                           [&](const Model& m, quant::QuantizeOptions options) {
                             return preset.quantize(m, std::move(options));
                           });
-  train::FitOptions options = tuning(o, preset, parts);
-  options.loss = by.loss;
   if (!o.json) {
     print(describe("training samples", training, opened, o.data, target));
     print(fmt::format("{} for validation: {}\n",
                       parts.validation ? judged.size() : 0,
                       parts.validation_is));
-    print(fmt::format("{}; {} epochs at a rate of {:g}\n",
-                      what_is_tuned(o, preset, has_qdq), options.epochs,
-                      options.optimizer.learning_rate()));
   }
-  const auto measure = [&](const char* what, const Model& m) {
-    return Figures{
-        what, train::evaluate(m, judged, {.loss = by.loss, .verbose = false})};
-  };
-  std::vector<Figures> figures = {measure(has_qdq ? "given" : "float", model)};
+  check_accuracy(o, by, model, judged);
+  std::vector<Figures> figures;
   if (!has_qdq) {
+    figures.push_back(
+        {"float",
+         train::evaluate(model, judged, {.loss = by.loss, .verbose = false})});
     quant::calibrate(qat, training, preset.calibration());
-    figures.push_back(measure("calibrated", qat));
   }
   const io::OnnxOptions form = form_of(
       o, model, opened.classes, preprocess_to_keep(opened, o.data, target));
   check_form(o, qat, form);
-  // Statistics that are frozen from the start bear the rates of presets alone.
-  if (o.freeze_batch_norm >= 0) {
-    quant::prepare_qat(qat);
-    options.callbacks.push_back(train::freeze_batch_norm(o.freeze_batch_norm));
-  } else if (follows_preset(o.training)) {
-    preset.prepare(qat);
-  } else {
-    quant::prepare_qat(qat);
+  quant::prepare_qat(qat);
+  if (freezes_statistics(o, preset)) quant::freeze_bn_stats(qat);
+  FineTuning tuning = tuning_of(o, preset, qat, training, by);
+  train::FitOptions options = fit_options(o, preset, parts, by);
+  options.optimizer = tuning.optimizer;
+  if (!o.json) {
+    print(fmt::format("{}; {} epochs of {}\n",
+                      what_is_tuned(o, preset, has_qdq), options.epochs,
+                      tuning.text));
   }
-  options.callbacks.push_back(train::quantizer_guard(training));
-  train::fit(qat, training, options);
-  figures.push_back(measure("fine-tuned", qat));
-  warn_of_loss(figures[figures.size() - 2], figures.back());
+  const std::string start = has_qdq ? "given" : "calibrated";
+  const Outcome outcome =
+      fine_tune(qat, training, judged, by, options,
+                {.force = o.force, .renew_statistics = training});
+  figures.push_back({start, outcome.start});
+  figures.push_back({"last epoch", outcome.last});
+  figures.push_back({"kept", outcome.kept});
   const std::string written = write_model(o, qat, form);
   if (o.json) {
     Config config;
-    for (const Figures& row : figures) {
-      config.set(row.what, to_config(row.evaluation, by.name));
-    }
-    config.set("judged_by", parts.validation ? "validation" : "training")
+    if (!has_qdq)
+      config.set("float", to_config(figures[0].evaluation, by.name));
+    config.set(start, to_config(outcome.start, by.name))
+        .set("last epoch", to_config(outcome.last, by.name))
+        .set("fine-tuned", to_config(outcome.kept, by.name))
+        .set("kept_epoch", outcome.epoch)
+        .set("judged_by", parts.validation ? "validation" : "training")
         .set("preset", std::string(preset.name))
         .set("epochs", options.epochs)
         .set("rate", double{options.optimizer.learning_rate()})
@@ -254,10 +326,12 @@ void run_qat(Options o) {
       config.set("bits", int64_t{preset.bits});
     }
     print(io::to_json(config) + "\n");
-    return;
+  } else {
+    print("\n" + figures_text(figures) + outcome.text(by, start) +
+          (parts.validation ? "\n" : ", judged by the training data\n") +
+          written);
   }
-  print("\n" + figures_text(figures) +
-        (parts.validation ? "" : "on the training data itself\n") + written);
+  expect_quality(o, by, figures[0].evaluation, outcome, start);
 }
 
 }  // namespace
@@ -293,21 +367,31 @@ void add_qat(CommandLine& program) {
       .add("--trained-epochs", o.trained_epochs, 1, int64_t{1} << 31,
            "epochs of the float training, of which the preset takes a share")
       .show_default();
-  command
-      .add("--trained-rate", o.trained_rate, 1e-9, 1e6,
-           "largest rate of the float training, with sgd, likewise")
-      .show_default();
+  command.add(
+      "--trained-rate", o.trained_rate, 1e-9, 1e6,
+      "largest learning rate of the float training with sgd, likewise [as "
+      "the model's file says; else found by a short range test]");
   add_training_options(
       command, o.training,
       {.epochs = "passes over the samples [as the preset says]",
-       .rate = "learning rate [as the preset says; with --optimizer its own]",
-       .optimizer = "how weights move [sgd with momentum 0.9]",
+       .rate = "learning rate [the preset's share of --trained-rate]",
+       .optimizer = "optimizer [that of the training, if the file says; else "
+                    "sgd with momentum 0.9]",
        .schedule = "of the rate [cosine]"});
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
            "epoch, from 0, from which statistics of batch normalization stay "
-           "as they are [0; never with int4, --rate or --optimizer]")
+           "as they are [0; never with int4 or --rate: re-estimated after each "
+           "epoch]")
       .type("EPOCH");
+  command.add("--accuracy", o.accuracy, 0, 1,
+              "required accuracy of the result: exit code 1 if it has less");
+  command.add_flag("--accept", o.accept,
+                   "accept an accuracy more than 5 points below the float "
+                   "model's, which has exit code 1 otherwise");
+  command.add_flag("--force", o.force,
+                   "write the model after the last epoch [the best of the "
+                   "calibrated one and those after each epoch]");
   add_placement_options(command, o.placement);
   add_target_option(command, o.file);
   command.add_flag("--json", o.json, "print JSON instead");

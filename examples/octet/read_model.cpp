@@ -105,6 +105,11 @@ void check_no_input_shape(const ModelSource& source) {
       source.what));
 }
 
+std::optional<io::TrainingConfig> training_of(const ModelSource& source) {
+  if (source.what.starts_with(kZoo)) return {};
+  return io::training_config(source.what, source.limits());
+}
+
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {

@@ -3,11 +3,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/io/file_limits.h>
 #include <octet/io/onnx_interface.h>
+#include <octet/io/training_config.h>
 #include <octet/layers/model.h>
 
 #include "../command_line.h"
@@ -60,6 +62,9 @@ void warn_of_untrained(const ModelSource& source);
 void check_no_architecture(const ModelSource& source);
 /// Throws: ValueError if a shape is given for one that has all its sizes.
 void check_no_input_shape(const ModelSource& source);
+
+/// How the model was trained, if its file says so.
+std::optional<io::TrainingConfig> training_of(const ModelSource& source);
 
 /// Reads `zoo:NAME` (with its first, untrained weights) or a file of Keras,
 /// Octet or ONNX.

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,11 +15,12 @@
 #include <octet/layers/zoo.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
-#include <octet/train/batch_statistics.h>
+#include <octet/train/evaluate.h>
 
 #include "../program.h"
 #include "commands.h"
 #include "data_options.h"
+#include "fine_tuning.h"
 #include "io_names.h"
 #include "loss_options.h"
 #include "read_model.h"
@@ -36,14 +39,15 @@ Examples:
 )";
 
 constexpr std::string_view kZooPrefix = "zoo:";
+const std::string kOptimizer = "adamw";
 
 struct Options {
   ModelSource model;
   DataOptions data;
-  TrainingOptions training{
-      .epochs = 10, .optimizer = "adamw", .schedule = "cosine", .warmup = 0.05};
+  TrainingOptions training{.epochs = 10, .schedule = "cosine", .warmup = 0.05};
   int64_t classes = 0;  // 0: those of the data
   double alpha = 0;
+  bool force = false;
   std::string output;
   bool json = false;
 };
@@ -119,39 +123,87 @@ Job open_job(const Options& o) {
   return {zoo::make(zoo_name(o), options), std::move(target), std::move(data)};
 }
 
-/// Sets running statistics that did not follow the training anew. Returns
-/// whether it did.
-bool renew_statistics(Model& model, const Dataset& data,
-                      const train::FitOptions& options) {
+int64_t batch_size_of(const train::FitOptions& options, const Dataset& data) {
+  return options.batch_size.value_or(std::min<int64_t>(64, data.size()));
+}
+
+/// Whether running statistics lag behind the weights at the end of the fit.
+bool statistics_lag(const Model& model, const Dataset& data,
+                    const train::FitOptions& options) {
   constexpr double kLargestShare = 0.1;
-  const int64_t batch =
-      options.batch_size.value_or(std::min<int64_t>(64, data.size()));
+  const int64_t batch = batch_size_of(options, data);
   const double steps =
       static_cast<double>(options.epochs) *
       std::ceil(static_cast<double>(data.size()) / static_cast<double>(batch));
-  const bool late = std::ranges::any_of(model.layers(), [&](const auto& layer) {
-    return layer->class_name() == "BatchNormalization" &&
+  return std::ranges::any_of(model.layers(), [&](const auto& layer) {
+    return layer->class_name() == "BatchNormalization" && layer->trainable() &&
            !layer->statistics_frozen() &&
            std::pow(layer->config().at("momentum").as_number(), steps) >
                kLargestShare;
   });
-  return late && train::update_batch_statistics(
-                     model, data,
-                     {.batch_size = batch,
-                      .samples = std::min<int64_t>(8192, data.size())}) > 0;
+}
+
+/// Whether the model is no better than guessing: there is nothing to preserve.
+bool is_untrained(const Measured& by, const Model& model,
+                  const train::Evaluation& before) {
+  constexpr double kMargin = 1.2;
+  const Score score = decisive_score(by, before);
+  const double classes =
+      static_cast<double>(std::max<int64_t>(2, model.outputs()[0].shape()[-1]));
+  return score.is_accuracy && score.value * classes <= kMargin;
+}
+
+/// Optimizer and learning rate, and what the file will say of them.
+struct Tuning {
+  FineTuning fine;
+  std::optional<io::TrainingConfig> trained;
+};
+
+Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
+                 const Measured& by, bool untrained) {
+  if (!untrained) {
+    const std::optional<io::TrainingConfig> trained = training_of(o.model);
+    return {choose_fine_tuning(model, training, by, o.training, trained,
+                               {.share = 0.1, .optimizer = kOptimizer}),
+            trained};
+  }
+  const std::string& word =
+      o.training.optimizer.empty() ? kOptimizer : o.training.optimizer;
+  const train::Optimizer optimizer = make_optimizer(word, o.training.rate);
+  const double rate{optimizer.learning_rate()};
+  return {
+      {optimizer, fmt::format("{} at a learning rate of {:.3g}", word, rate)},
+      io::TrainingConfig{word, rate, true}};
+}
+
+/// Whether the loss on training data rose, and the model became worse by it.
+bool has_diverged(const Measured& by, double loss_before, double loss_after,
+                  const Outcome& outcome, bool untrained) {
+  constexpr double kRise = 1.2;
+  constexpr double kPoints = 0.05;
+  if (!std::isfinite(outcome.last.loss)) return true;
+  if (loss_after <= loss_before * kRise) return false;
+  const Score before = decisive_score(by, outcome.start);
+  const Score last = decisive_score(by, outcome.last);
+  return untrained ||
+         (before.is_accuracy ? !(last.value > before.value - kPoints)
+                             : !(last.value <= before.value * kRise));
 }
 
 std::string write_model(const Options& o, const Model& model,
                         const std::vector<std::string>& classes,
-                        const std::string& preprocess) {
+                        const std::string& preprocess,
+                        const std::optional<io::TrainingConfig>& trained) {
   const bool named = std::ssize(classes) == model.outputs()[0].shape()[-1];
   const std::vector<std::string> names =
       named ? classes : std::vector<std::string>();
   const io::OnnxInterface interface = interface_of(o.model);
   if (!o.output.ends_with(".onnx")) {
-    io::save_model(
-        model, o.output,
-        {.classes = names, .preprocess = preprocess, .interface = interface});
+    io::save_model(model, o.output,
+                   {.classes = names,
+                    .preprocess = preprocess,
+                    .interface = interface,
+                    .training = trained});
     return o.output;
   }
   const io::OnnxReport report =
@@ -162,6 +214,33 @@ std::string write_model(const Options& o, const Model& model,
                        .layout = layout_of(o.data.layout)});
   return fmt::format("{}: {} nodes, {} bytes", o.output, report.nodes,
                      report.bytes);
+}
+
+/// Warns of a result that is no better than the model given.
+/// Throws: ValueError if the training diverged, unless --force accepts it.
+void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
+                 bool diverged) {
+  constexpr const char* kHint = "Hint: a smaller --rate";
+  const std::string figures =
+      fmt::format("from {} before to {} after the last epoch",
+                  decisive_score(by, outcome.start).text(),
+                  decisive_score(by, outcome.last).text());
+  if (diverged && !o.force) {
+    throw ValueError(fmt::format(
+        "train: the training diverged, {}; '{}' has the model {}. {}", figures,
+        o.output,
+        outcome.epoch == 0 ? "as it was given"
+                           : fmt::format("after epoch {}", outcome.epoch),
+        kHint));
+  }
+  if (outcome.epoch == 0) {
+    warn(fmt::format(
+        "train: no epoch was better than the model given, whose weights were "
+        "written. {}, more --epochs or samples; --force writes the last epoch",
+        kHint));
+  } else if (outcome.is_worse(by)) {
+    warn(fmt::format("train: the model became worse, {}. {}", figures, kHint));
+  }
 }
 
 void train_model(const Options& o) {
@@ -176,56 +255,84 @@ void train_model(const Options& o) {
   const TrainingParts parts =
       parts_of(job.data, o.training, o.data, job.target);
   const Measured by = measured_by(o.training.loss, model, parts.training);
+  const Dataset judged = parts.validation ? *parts.validation : parts.training;
+  const auto measure = [&](const Dataset& data) {
+    return train::evaluate(model, data, {.loss = by.loss, .verbose = false});
+  };
   train::FitOptions options =
       fit_options_of(o.training, parts, "train", o.json);
-  options.optimizer = make_optimizer(o.training.optimizer, o.training.rate);
-  options.schedule = make_schedule(o.training);
   options.loss = by.loss;
+  options.schedule = make_schedule(o.training);
+  const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
+  const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
+  options.optimizer = tuning.fine.optimizer;
   if (!o.json) {
     print(describe("training samples", parts.training, job.data, o.data,
                    job.target));
     print(fmt::format("{} for validation: {}\n",
                       parts.validation ? parts.validation->size() : 0,
                       parts.validation_is));
-    print(fmt::format("{}: {} parameters, {} outputs, {} threads\n",
+    print(fmt::format("{}: {} parameters, {} outputs, {} threads; {}\n",
                       o.model.what, model.parameter_count(),
-                      model.outputs()[0].shape()[-1], num_threads()));
+                      model.outputs()[0].shape()[-1], num_threads(),
+                      tuning.fine.text));
   }
-  const train::History history = train::fit(model, parts.training, options);
-  const bool renewed = renew_statistics(model, parts.training, options);
-  const Dataset judged = parts.validation ? *parts.validation : parts.training;
-  const train::Evaluation result =
-      train::evaluate(model, judged, {.loss = by.loss, .verbose = false});
+  constexpr int64_t kMostSamples = 2048;
+  constexpr int64_t kMostStatistics = 8192;
+  const Dataset sample = parts.training.sample(kMostSamples);
+  const double loss_before = measure(sample).loss;
+  const bool renewed = statistics_lag(model, parts.training, options);
+  // A network of the zoo has nothing that could be lost.
+  const Outcome outcome = fine_tune(
+      model, parts.training, judged, by, options,
+      {.force = o.force || is_zoo(o),
+       .renew_statistics =
+           renewed ? std::optional(parts.training) : std::nullopt,
+       .statistics = {.batch_size = batch_size_of(options, parts.training),
+                      .samples = kMostStatistics}});
+  // The model after the last epoch is at hand for networks of the zoo alone.
+  const double loss_after =
+      is_zoo(o) ? measure(sample).loss : outcome.training_loss;
+  const bool diverged =
+      has_diverged(by, loss_before, loss_after, outcome, untrained);
   const std::string written =
       write_model(o, model, job.data.classes,
-                  preprocess_to_keep(job.data, o.data, job.target));
+                  preprocess_to_keep(job.data, o.data, job.target),
+                  outcome.epoch == 0 ? training_of(o.model) : tuning.trained);
   if (o.json) {
-    double seconds = 0;
-    for (const auto& epoch : history) seconds += epoch.seconds;
-    Config config = to_config(result, by.name);
+    Config config = to_config(outcome.kept, by.name);
+    if (!is_zoo(o)) {
+      config.set("before", to_config(outcome.start, by.name))
+          .set("last epoch", to_config(outcome.last, by.name))
+          .set("kept_epoch", outcome.epoch);
+    }
     config.set("judged_by", parts.validation ? "validation" : "training")
         .set("training_samples", parts.training.size())
         .set("epochs", o.training.epochs)
-        .set("training_loss", history.back().loss)
-        .set("seconds", seconds)
-        .set("statistics_renewed", renewed)
+        .set("rate", double{options.optimizer.learning_rate()})
+        .set("training_loss", outcome.training_loss)
+        .set("seconds", outcome.seconds)
+        .set("statistics_renewed", renewed && outcome.epoch > 0)
+        .set("diverged", diverged)
         .set("parameters", model.parameter_count())
         .set("output", o.output);
     print(io::to_json(config) + "\n");
-    return;
+  } else {
+    if (renewed && outcome.epoch > 0) {
+      print(
+          "running statistics of batch normalization: taken anew from the "
+          "training samples\n");
+    }
+    print(fmt::format("{} {} samples:\n",
+                      parts.validation ? "on the validation data," : "on the",
+                      parts.validation
+                          ? std::to_string(judged.size())
+                          : "training data itself, as there is no other,"));
+    if (!is_zoo(o)) print(outcome.text(by, "as given") + "\n");
+    print(to_text(outcome.kept, by.name));
+    print(written + "\n");
   }
-  if (renewed) {
-    print(
-        "running statistics of batch normalization: taken anew from the "
-        "training samples\n");
-  }
-  print(fmt::format("{} {} samples:\n",
-                    parts.validation ? "on the validation data," : "on the",
-                    parts.validation
-                        ? std::to_string(judged.size())
-                        : "training data itself, as there is no other,"));
-  print(to_text(result, by.name));
-  print(written + "\n");
+  expect_gain(o, by, outcome, diverged);
 }
 
 std::string not_a_model_file(const std::string& path) {
@@ -255,10 +362,16 @@ void add_train(CommandLine& program) {
   add_training_options(
       command, o.training,
       {.epochs = "passes over the samples [10]",
-       .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002]",
-       .optimizer = "how weights move [adamw]; sgd has momentum 0.9",
+       .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002; of "
+               "a trained file a tenth of that in the file, or of the largest "
+               "that a short range test finds stable]",
+       .optimizer = "optimizer [that of a trained file, if it says; else "
+                    "adamw]; sgd has momentum 0.9",
        .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "
                    "tenth after each third [cosine]"});
+  command.add_flag("--force", o.force,
+                   "write a file's model after the last epoch [the best of "
+                   "that given and those after each epoch]");
   command.add_flag("--json", o.json, "print JSON instead");
   command.set_footer((std::string(kDataHelp) + kTrainExamples).c_str());
   command.when_chosen([options] { train_model(*options); });

@@ -28,6 +28,7 @@ constexpr const char* kOctet = "octet";
 constexpr const char* kClasses = "classes";
 constexpr const char* kPreprocess = "preprocess";
 constexpr const char* kInterface = "onnx_interface";
+constexpr const char* kTrained = "trained";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -290,6 +291,14 @@ std::string file_of(const quant::ModelState& model,
       writer.attribute(kOctet, kInterface,
                        to_text(to_config(options.interface)));
     }
+    if (options.training) {
+      writer.attribute(
+          kOctet, kTrained,
+          to_text(Config()
+                      .set("optimizer", options.training->optimizer)
+                      .set("rate", options.training->rate)
+                      .set("is_peak", options.training->is_peak)));
+    }
   });
 }
 
@@ -329,6 +338,12 @@ SaveOptions options_in(std::string contents, const std::string& name,
     }
     if (file.has(kOctet, kInterface)) {
       options.interface = interface_from(file.text(kOctet, kInterface));
+    }
+    if (file.has(kOctet, kTrained)) {
+      const Config trained = file.text(kOctet, kTrained);
+      options.training = {.optimizer = trained.at("optimizer").as_string(),
+                          .rate = trained.at("rate").as_number(),
+                          .is_peak = trained.at("is_peak").as_bool()};
     }
     return options;
   });

@@ -15,6 +15,7 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
+#include <octet/quant/weight_zeros.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/ops/arithmetic.h>
@@ -297,7 +298,11 @@ std::vector<LayerRounding> reconstruct(const char* subject, Model& model,
   }
   const Dataset samples = calibration_samples(data_for(subject, model, data),
                                               options.samples, options.seed);
-  return Reconstruction(subject, model, kind, samples, options).run();
+  const PrunedKernels pruned(model);
+  std::vector<LayerRounding> result =
+      Reconstruction(subject, model, kind, samples, options).run();
+  pruned.warn_if_filled(subject, model);
+  return result;
 }
 
 }  // namespace

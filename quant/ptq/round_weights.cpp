@@ -6,6 +6,7 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/post_training.h>
 #include <octet/quant/qat.h>
+#include <octet/quant/weight_zeros.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/progress_line.h>
@@ -117,6 +118,7 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
   const std::vector<LinearLayer> layers = linear_layers(model);
   const Dataset samples = calibration_samples(
       data_for("round_weights", model, data), options.samples, options.seed);
+  const PrunedKernels pruned(model);
   ProgressLine progress("round_weights", static_cast<int64_t>(layers.size()));
   std::vector<LayerRounding> result;
   for (const LinearLayer& layer : layers) {
@@ -131,6 +133,7 @@ std::vector<LayerRounding> round_weights(Model& model, const Dataset& data,
             : LayerRounding{.layer = layer.name(), .skipped = skipped});
     progress.advance(1);
   }
+  pruned.warn_if_filled("round_weights", model);
   return result;
 }
 

@@ -98,6 +98,16 @@ std::vector<std::shared_ptr<Q>> distinct_quantizers(const Model& model) {
   return result;
 }
 
+// A layer that was frozen before it got quantizers keeps its weights: scales
+// that learn would change what they are quantized to.
+void freeze_weight_scales(const Layer& from, const Layer& inner,
+                          std::span<const PlacedQuantizer> weights) {
+  if (as_wrapper(from) != nullptr || inner.trainable()) return;
+  for (const PlacedQuantizer& placed : weights) {
+    placed.quantizer->set_frozen(true);
+  }
+}
+
 }  // namespace
 
 BaseQuantizeWrapper::BaseQuantizeWrapper(std::shared_ptr<Layer> inner)
@@ -219,10 +229,12 @@ void BaseQuantizeWrapper::initialize_once(const Rng& rng) {
 
 void BaseQuantizeWrapper::copy_parameters(const Layer& from) {
   inner_->copy_parameters(from);
+  freeze_weight_scales(from, *inner_, weights());
 }
 
 void BaseQuantizeWrapper::share_parameters(const Layer& from) {
   inner_->share_parameters(from);
+  freeze_weight_scales(from, *inner_, weights());
 }
 
 Variable BaseQuantizeWrapper::forward(const ForwardContext& context,

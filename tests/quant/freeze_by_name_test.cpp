@@ -4,6 +4,8 @@
 #include <octet/layers/layers.h>
 #include <octet/quant/quant.h>
 
+#include "../support.h"
+
 namespace octet::quant {
 namespace {
 
@@ -20,6 +22,23 @@ TEST(SetTrainable, KnowsLayersByTheirNamesWithoutAWrapper) {
   EXPECT_FALSE(q.layer("block1_bn").trainable());
   EXPECT_TRUE(q.layer("quant_block2_conv").trainable());
   EXPECT_EQ(q.set_trainable("quant_*", true), 2);
+}
+
+TEST(SetTrainable, LayersFrozenBeforeQuantizationKeepTheirWeightScales) {
+  const auto x = input({4}, "x");
+  const auto y = Dense({.units = 4, .name = "frozen"})(x);
+  Model model(x, Dense({.units = 2, .name = "free"})(y));
+  model.set_trainable("frozen", false);
+  Model q = quantize_model(model, {.weight = {.narrow_range = true,
+                                              .per_channel = true,
+                                              .rule = ScaleRule::learned}});
+  calibrate(q, Dataset::unlabelled({{"x", noise({16, 4})}}));
+  for (const PlacedQuantizer& weight : weight_quantizers(q)) {
+    const bool frozen =
+        weight.quantizer->name().find("frozen") != std::string::npos;
+    EXPECT_EQ(weight.quantizer->frozen(), frozen);
+    EXPECT_EQ(weight.quantizer->moving_scale().requires_grad(), !frozen);
+  }
 }
 
 }  // namespace

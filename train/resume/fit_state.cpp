@@ -28,6 +28,8 @@ std::vector<MetricValue> values_from(const Config& config) {
   return values;
 }
 
+}  // namespace
+
 Config to_config(const Evaluation& evaluation) {
   return Config()
       .set("loss", evaluation.loss)
@@ -42,6 +44,8 @@ Evaluation evaluation_from(const Config& config) {
           .samples = config.at("samples").as_int(),
           .metrics = values_from(config.at("metrics"))};
 }
+
+namespace {
 
 Config to_config(const EpochResult& epoch) {
   Config::List validation;

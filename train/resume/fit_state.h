@@ -24,6 +24,10 @@ struct FitState {
 };
 
 Config to_config(const FitState& state);
+Config to_config(const Evaluation& evaluation);
+/// Throws: ValueError, NotFoundError for a value that to_config() does not
+/// return.
+Evaluation evaluation_from(const Config& config);
 
 /// Sets what to_config() gave; the rest of `state` stays.
 /// Throws: ValueError, NotFoundError for what it does not give.

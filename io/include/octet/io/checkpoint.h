@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <octet/io/file_limits.h>
 #include <octet/io/onnx_interface.h>
+#include <octet/io/training_config.h>
 #include <octet/layers/model.h>
 #include <octet/train/checkpointer.h>
 
@@ -26,6 +28,8 @@ struct SaveOptions {
   /// Interface of the ONNX file that the model was imported from, so that it
   /// can be exported with the same names, types and axis order.
   OnnxInterface interface = {};
+  /// How the model was trained, for fine-tuning; see training_config().
+  std::optional<TrainingConfig> training = {};
 };
 
 /// Writes a model with its plan and the state of its quantizers, beside `path`

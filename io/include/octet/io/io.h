@@ -28,3 +28,4 @@
 #include <octet/io/segmentation.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/train_test.h>
+#include <octet/io/training_config.h>

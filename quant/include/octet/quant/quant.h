@@ -24,5 +24,6 @@
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/spec.h>
 #include <octet/quant/transform.h>
+#include <octet/quant/weight_zeros.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>

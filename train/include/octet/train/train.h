@@ -13,6 +13,7 @@
 #include <octet/train/evaluate.h>
 #include <octet/train/find_learning_rate.h>
 #include <octet/train/fit.h>
+#include <octet/train/keep_best.h>
 #include <octet/train/loader.h>
 #include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
@@ -23,4 +24,5 @@
 #include <octet/train/progress_bar.h>
 #include <octet/train/qat_preset.h>
 #include <octet/train/schedule.h>
+#include <octet/train/stable_rate.h>
 #include <octet/train/training_state.h>

@@ -1,0 +1,215 @@
+// octet qat and octet train never deliver a worse model than they got without
+// saying so.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/io/training_config.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/weight_zeros.h>
+#include <octet/runtime/file.h>
+#include <octet/runtime/rng.h>
+#include <octet/train/fit.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Three classes of points in the plane that overlap a little, and a network
+/// that was trained on others of them.
+class FineTuning : public ::testing::Test {
+ protected:
+  FineTuning() {
+    const auto x = input({2}, "x");
+    const auto h = ReLU()(Dense({.units = 24, .name = "hidden"})(x));
+    model_.emplace(x, Dense({.units = 3, .name = "kinds"})(h));
+    const auto [points, labels] = samples(300, 1);
+    train::fit(*model_, Dataset(points, labels),
+               {.epochs = 30,
+                .optimizer = train::Adam({.learning_rate = 0.01f}),
+                .verbose = false});
+    io::save_model(*model_, folder_ / "in.h5");
+    const auto [x2, y2] = samples(400, 2);
+    io::write_npy(folder_ / "x.npy", x2);
+    io::write_npy(folder_ / "y.npy", y2);
+  }
+
+  static std::pair<Tensor, Tensor> samples(int64_t n, uint64_t seed) {
+    Tensor points({n, 2}), labels({n}, DType::i64);
+    Rng rng(seed);
+    for (int64_t i = 0; i < n; ++i) {
+      const auto at = static_cast<size_t>(i);
+      labels.data<int64_t>()[at] = i % 3;
+      points.f32()[2 * at] = rng.normal() + (i % 3 == 0 ? 5.0f : 0.0f);
+      points.f32()[2 * at + 1] = rng.normal() + (i % 3 == 1 ? 5.0f : 0.0f);
+    }
+    return {points, labels};
+  }
+  CommandResult run(const std::string& command,
+                    const std::string& options) const {
+    return run_command(fmt::format(
+        "cd {} && {}/octet {} in.h5 --data x.npy --labels y.npy {} 2>&1",
+        quoted(folder_.path()), OCTET_BIN, command, options));
+  }
+  double accuracy_of(const char* name) const {
+    const CommandResult r = run_command(fmt::format(
+        "cd {} && {}/octet evaluate {} --data x.npy --labels y.npy --json",
+        quoted(folder_.path()), OCTET_BIN, name));
+    EXPECT_EQ(r.exit_code, 0) << r.output;
+    return io::from_json(r.output).at("accuracy").as_number();
+  }
+  static Config result_of(const CommandResult& r, int exit_code = 0) {
+    EXPECT_EQ(r.exit_code, exit_code) << r.output;
+    return io::from_json(r.output.substr(r.output.find('{')));
+  }
+
+  TempFolder folder_;
+  std::optional<Model> model_;
+};
+
+TEST_F(FineTuning, QatByDefaultIsNoWorseThanCalibration) {
+  const Config result =
+      result_of(run("qat", "-o out.h5 --json --validation 0.5"));
+  EXPECT_GE(result.at("fine-tuned").at("accuracy").as_number(),
+            result.at("calibrated").at("accuracy").as_number());
+  EXPECT_GE(result.at("fine-tuned").at("accuracy").as_number(),
+            result.at("last epoch").at("accuracy").as_number());
+  EXPECT_LT(result.at("rate").as_number(), 0.05);
+}
+
+TEST_F(FineTuning, QatKeepsTheCalibratedModelWhereTrainingRuinsIt) {
+  const std::string ruin = "--epochs 2 --rate 30 --optimizer adam ";
+  const CommandResult r = run("qat", "-o out.h5 " + ruin);
+  EXPECT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("kept: calibrated ("), HasSubstr("last epoch"),
+                    HasSubstr("no epoch was better")));
+  EXPECT_GT(accuracy_of("out.h5"), 0.95);
+  const CommandResult forced = run("qat", "-o forced.h5 --force " + ruin);
+  EXPECT_EQ(forced.exit_code, 1) << forced.output;
+  EXPECT_THAT(forced.output,
+              AllOf(HasSubstr("made the model worse"),
+                    HasSubstr("accuracy fell"), HasSubstr("--accept")));
+  EXPECT_LT(accuracy_of("forced.h5"), 0.9);
+  EXPECT_EQ(run("qat", "-o forced.h5 --force --accept " + ruin).exit_code, 0);
+}
+
+TEST_F(FineTuning, QatSaysWhereItHasLessThanTheAccuracyAsked) {
+  const CommandResult r = run("qat", "-o out.onnx --accuracy 1 --epochs 1");
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("--accuracy: 100"), HasSubstr("out.onnx")));
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "out.onnx"));
+  EXPECT_EQ(run("qat", "-o out.onnx --accuracy 0.9 --epochs 1").exit_code, 0);
+  io::write_npy(folder_ / "y.npy", Tensor::zeros({400, 3}));
+  const CommandResult numbers =
+      run("qat", "-o none.onnx --accuracy 0.9 --loss mean_squared_error");
+  EXPECT_EQ(numbers.exit_code, 1);
+  EXPECT_THAT(numbers.output, HasSubstr("--accuracy"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "none.onnx"));
+}
+
+TEST_F(FineTuning, QatTakesTheLearningRateOfTheFile) {
+  const auto rate = [&](const std::string& options) {
+    return result_of(run("qat", "-o out.h5 --epochs 1 --json " + options))
+        .at("rate")
+        .as_number();
+  };
+  const double found = rate("");
+  EXPECT_EQ(rate(""), found);
+  EXPECT_GT(found, 0);
+  EXPECT_NEAR(rate("--trained-rate 0.2"), 0.002, 1e-8);
+  EXPECT_NEAR(rate("--rate 0.125"), 0.125, 1e-8);
+  io::save_model(*model_, folder_ / "in.h5",
+                 {.training = io::TrainingConfig{"adam", 0.004, true}});
+  EXPECT_NEAR(rate(""), 4e-5, 1e-9);
+  EXPECT_EQ(io::training_config(folder_ / "out.h5"),
+            (io::TrainingConfig{"adam", 0.004, true}));
+  // The latest of a training: no higher than it was.
+  io::save_model(*model_, folder_ / "in.h5",
+                 {.training = io::TrainingConfig{"adam", 1e-6, false}});
+  EXPECT_NEAR(rate(""), 1e-6, 1e-11);
+  // Learned scales are for SGD.
+  EXPECT_GT(rate("--preset int4"), 1e-5);
+}
+
+TEST_F(FineTuning, TrainKeepsTheModelWhereTrainingDiverges) {
+  const double before = accuracy_of("in.h5");
+  ASSERT_GT(before, 0.95);
+  const std::string ruin = "--epochs 2 --rate 10 ";
+  const CommandResult r = run("train", "-o out.h5 " + ruin);
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("kept: as given ("), HasSubstr("diverged"),
+                    HasSubstr("out.h5"), HasSubstr("--rate")));
+  EXPECT_EQ(accuracy_of("out.h5"), before);
+  const CommandResult forced = run("train", "-o forced.h5 --force " + ruin);
+  EXPECT_EQ(forced.exit_code, 0) << forced.output;
+  EXPECT_THAT(forced.output, HasSubstr("became worse"));
+  EXPECT_LT(accuracy_of("forced.h5"), before);
+}
+
+TEST_F(FineTuning, TrainByDefaultIsNoWorseThanBefore) {
+  const Config result =
+      result_of(run("train", "-o out.h5 --json --epochs 3 --validation 0.5"));
+  EXPECT_GE(result.at("accuracy").as_number(),
+            result.at("before").at("accuracy").as_number());
+  EXPECT_FALSE(result.at("diverged").as_bool());
+  io::save_model(*model_, folder_ / "in.h5",
+                 {.training = io::TrainingConfig{"sgd", 0.01, true}});
+  const Config tuned = result_of(run("train", "-o out.h5 --json --epochs 1"));
+  EXPECT_NEAR(tuned.at("rate").as_number(), 1e-3, 1e-9);
+}
+
+TEST_F(FineTuning, NetworksOfTheZooThatDivergeAreTold) {
+  Tensor x({60, 32, 32, 3});
+  Rng(1).fill_uniform(x, 0, 1);
+  Tensor y({60}, DType::i64);
+  for (size_t i = 0; i < 60; ++i) {
+    y.data<int64_t>()[i] = static_cast<int64_t>(i % 3);
+  }
+  io::write_npy(folder_ / "x.npy", x);
+  io::write_npy(folder_ / "y.npy", y);
+  const CommandResult r = run_command(fmt::format(
+      "cd {} && {}/octet train zoo:resnet8 --data x.npy --labels y.npy "
+      "--epochs 1 --rate 1000 --optimizer sgd -o out.h5 2>&1",
+      quoted(folder_.path()), OCTET_BIN));
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("rate"));
+}
+
+TEST_F(FineTuning, WarnsWherePrunedNetworksLoseTheirZeros) {
+  Variable kernel = model_->layer("hidden").parameter("kernel").variable;
+  Tensor values = kernel.value().clone();
+  for (size_t i = 0; i < 24; ++i) values.f32()[2 * i] = 0;
+  kernel.assign(values);
+  io::save_model(*model_, folder_ / "in.h5");
+  EXPECT_EQ(quant::kernel_zeros(io::load_model(folder_ / "in.h5"))[0].zeros,
+            24);
+  const CommandResult r =
+      run("train", "-o out.h5 --epochs 1 --force --rate 0.01");
+  EXPECT_THAT(r.output, AllOf(HasSubstr("50.0 to"), HasSubstr("'hidden'"),
+                              HasSubstr("pruned")));
+  // Batches of points have few values of a scale, so ask for large steps.
+  const CommandResult tuned =
+      run("qat", "-o out.h5 --epochs 1 --force --accept --rate 0.1");
+  EXPECT_THAT(tuned.output, HasSubstr("pruned"));
+  const CommandResult kept =
+      run("qat", "-o out.h5 --epochs 1 --rate 30 --optimizer adam");
+  EXPECT_THAT(kept.output, Not(HasSubstr("pruned")));
+}
+
+}  // namespace
+}  // namespace octet

@@ -1,0 +1,75 @@
+// Zeros of pruned kernels, and what fills them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/quant.h>
+
+#include "pruned_network.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(KernelZeros, AreCountedAsComputedWith) {
+  const Model model = pruned_network();
+  const auto zeros = kernel_zeros(model);
+  ASSERT_EQ(zeros.size(), 2u);
+  EXPECT_EQ(zeros[0].layer, "hidden");
+  EXPECT_EQ(zeros[0].zeros, 32);
+  EXPECT_EQ(zeros[0].size, 64);
+  EXPECT_EQ(zeros[1].zeros, 0);
+  // In two bits, codes -1 to 1, more of them are.
+  const Model coarse = pruned_int8(model, 2);
+  EXPECT_GT(kernel_zeros(coarse)[0].zeros, 32);
+  EXPECT_EQ(kernel_zeros(coarse)[0].layer, "hidden");
+  EXPECT_EQ(kernel_zeros(coarse, false)[0].zeros, 32);
+}
+
+TEST(PrunedKernels, AreThoseWithZeros) {
+  Model model = pruned_network();
+  const PrunedKernels pruned(model);
+  ASSERT_EQ(pruned.kernels().size(), 1u);
+  EXPECT_THAT(pruned.filled(model), IsEmpty());
+  EXPECT_THAT(pruned.filled(pruned_int8(model)), IsEmpty());
+  Variable(model.layer("hidden").parameter("kernel").variable)
+      .assign(noise({8, 8}));
+  EXPECT_THAT(pruned.filled(model),
+              AllOf(HasSubstr("50.0 to 0.0 %"), HasSubstr("'hidden'")));
+  // A kernel that begins with zeros alone is not pruned.
+  Variable(model.layer("hidden").parameter("kernel").variable)
+      .assign(Tensor::zeros({8, 8}));
+  EXPECT_THAT(PrunedKernels(model).kernels(), IsEmpty());
+}
+
+TEST(PrunedKernels, SharedOnesAreCountedOnce) {
+  const SymbolicTensor x = input({8}, "x");
+  const auto layer = Dense({.units = 8, .name = "twice"});
+  EXPECT_EQ(kernel_zeros(Model(x, layer(layer(x)))).size(), 1u);
+}
+
+TEST(PrunedKernels, RoundingWarnsOfTheirLoss) {
+  const auto warnings_of = [](const auto& method) {
+    Model model = pruned_int8(pruned_network(), 3);
+    const WarningsKept kept;
+    method(model);
+    return kept.messages;
+  };
+  EXPECT_THAT(
+      warnings_of([](Model& model) { round_weights(model, pruned_samples()); }),
+      ElementsAre(HasSubstr("round_weights")));
+  // These keep zeros, or warn.
+  EXPECT_THAT(warnings_of([](Model& model) {
+                correct_biases(model, pruned_samples());
+              }),
+              IsEmpty());
+  Model equalized = pruned_network();
+  equalize(equalized);
+  EXPECT_EQ(kernel_zeros(equalized)[0].zeros, 32);
+}
+
+}  // namespace
+}  // namespace octet::quant

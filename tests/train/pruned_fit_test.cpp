@@ -1,0 +1,45 @@
+// What a fit says of the zeros of a pruned network.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/train/train.h>
+
+#include "../quant/pruned_network.h"
+
+namespace octet::train {
+namespace {
+
+using quant::pruned_int8;
+using quant::pruned_network;
+using quant::pruned_samples;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(PrunedFit, WarnsOfLostZeros) {
+  const auto warnings_of = [](Model model) {
+    const WarningsKept kept;
+    fit(model, pruned_samples(),
+        {.epochs = 2, .optimizer = SGD({.learning_rate = 0.1f})});
+    return kept.messages;
+  };
+  EXPECT_THAT(warnings_of(pruned_network()),
+              ElementsAre(AllOf(HasSubstr("50.0 to"), HasSubstr("'hidden'"),
+                                HasSubstr("pruned"))));
+  EXPECT_THAT(warnings_of(pruned_int8(pruned_network())),
+              ElementsAre(HasSubstr("'hidden'")));
+  Model frozen = pruned_network();
+  frozen.set_trainable("hidden", false);
+  EXPECT_THAT(warnings_of(std::move(frozen)), IsEmpty());
+  // The best model is the one before the fit.
+  Model kept = pruned_network();
+  const WarningsKept warnings;
+  fit(kept, pruned_samples(),
+      {.optimizer = SGD({.learning_rate = 100.0f}),
+       .callbacks = {keep_best(pruned_samples(), {.monitor = "loss"})}});
+  EXPECT_THAT(warnings.messages, IsEmpty());
+}
+
+}  // namespace
+}  // namespace octet::train
