@@ -36,11 +36,11 @@ std::string summary(const AutoCalibration& result,
   std::string text = fmt::format("kept {}", result.kept);
   for (const CalibrationTrial& trial : result.trials) {
     if (trial.method != result.kept) continue;
-    text += trial.score ? fmt::format(": {} {} (float {})", result.score_name,
-                                      score_text(result, trial.score),
-                                      score_text(result, result.float_score))
-                        : fmt::format(": outputs {}, as there is no score",
-                                      decibels_text(trial.output_sqnr));
+    text += fmt::format(": outputs {}", decibels_text(trial.output_sqnr));
+    if (!trial.score) continue;
+    text += fmt::format(", {} {} (float {})", result.score_name,
+                        score_text(result, trial.score),
+                        score_text(result, result.float_score));
   }
   if (!tensors.empty()) {
     text += fmt::format(". Most is lost at '{}', {}", tensors[0]->quantizer,
@@ -50,9 +50,13 @@ std::string summary(const AutoCalibration& result,
     text += fmt::format("; all others have {} or more",
                         decibels_text(tensors[1]->sqnr));
   }
-  return fmt::format("{}.\nRanges of {} samples, judged by {} others.\n", text,
-                     group_digits(result.samples),
-                     group_digits(result.held_out));
+  text +=
+      fmt::format(".\nRanges of {} samples, judged by {}{}.\n",
+                  group_digits(result.samples), group_digits(result.held_out),
+                  result.same_samples ? ", the same" : " others");
+  if (result.ignored.empty()) return text;
+  return text + fmt::format("{} unusual samples ignored.\n",
+                            group_digits(std::ssize(result.ignored)));
 }
 
 }  // namespace
