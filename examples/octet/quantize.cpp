@@ -295,8 +295,9 @@ void add_quantize(CommandLine& program) {
              "fold batch normalization and equalize the channels of "
              "successive layers first, for channels of unlike ranges"))
       .excludes(ladder);
-  command.add_flag("--keep-unusual", o.keep_unusual,
-                   "calibrate on samples unlike all others as well");
+  Option(command.add_flag("--keep-unusual", o.keep_unusual,
+                          "calibrate on samples unlike all others as well"))
+      .excludes(ladder);
   add_accept_option(command, o.accept);
   command.add_flag("--json", o.json, "print JSON instead");
   add_placement_options(command, o.placement);

@@ -264,9 +264,16 @@ CalibrationTrial Search::attempt(size_t trial) {
                       : kPerTensor;
   std::vector<Tensor> outputs;
   result.score = judge(outputs);
-  std::vector<SignalNoise> powers(model_.outputs().size());
+  std::vector<OutputError> errors(model_.outputs().size(),
+                                  OutputError(Decision::none));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    powers[i % powers.size()].add(float_outputs_[i], outputs[i]);
+    errors[i % errors.size()].add(float_outputs_[i], outputs[i]);
+  }
+  std::vector<SignalNoise> powers;
+  result.median_sqnr = std::numeric_limits<double>::infinity();
+  for (const OutputError& error : errors) {
+    powers.push_back(error.pooled());
+    result.median_sqnr = std::min(result.median_sqnr, error.median_decibels());
   }
   result.output_sqnr = mean_decibels(powers);
   result.worst_sqnr = std::numeric_limits<double>::infinity();

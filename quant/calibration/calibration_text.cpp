@@ -63,18 +63,20 @@ std::string summary(const AutoCalibration& result,
 
 std::string AutoCalibration::to_string() const {
   const auto sorted = worst_first(*this);
-  TextTable tried(
-      {Align::left, Align::right, Align::right, Align::right, Align::left});
+  TextTable tried({Align::left, Align::right, Align::right, Align::right,
+                   Align::right, Align::left});
   const std::string gap = "  ";
-  tried.add_row({"method", score_name, "outputs", "worst", "tensor"}, gap);
+  tried.add_row({"method", score_name, "outputs", "median", "worst", "tensor"},
+                gap);
   tried.add_rule(gap);
   if (float_score)
     tried.add_row({"float", score_text(*this, float_score)}, gap);
   for (const CalibrationTrial& trial : trials) {
-    tried.add_row({trial.method, score_text(*this, trial.score),
-                   decibels_text(trial.output_sqnr),
-                   decibels_text(trial.worst_sqnr), trial.worst},
-                  trial.method == kept ? "> " : gap);
+    tried.add_row(
+        {trial.method, score_text(*this, trial.score),
+         decibels_text(trial.output_sqnr), decibels_text(trial.median_sqnr),
+         decibels_text(trial.worst_sqnr), trial.worst},
+        trial.method == kept ? "> " : gap);
   }
   TextTable each(
       {Align::left, Align::left, Align::right, Align::right, Align::right});

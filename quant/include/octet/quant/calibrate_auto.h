@@ -47,6 +47,9 @@ struct CalibrationTrial {
   /// log10(sum of squares / sum of squared errors) in dB; infinite without an
   /// error. Of several outputs, that of their mean noise-to-signal ratio.
   double output_sqnr;
+  /// The median of the samples' own SQNR of the outputs, in dB; of several
+  /// outputs the least.
+  double median_sqnr;
   std::string worst;  ///< the quantizer with the lowest SQNR
   double worst_sqnr;
 };
