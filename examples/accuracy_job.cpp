@@ -186,7 +186,7 @@ class Job {
 }  // namespace
 
 Model climbed(const Model& model, const Dataset& data, bool patterns) {
-  quant::LadderOptions options{.below_float = true};
+  quant::LadderOptions options;
   options.quantize.weight.bits = 4;
   options.quantize.weight.rule = quant::ScaleRule::fixed;
   if (patterns) {
@@ -194,7 +194,7 @@ Model climbed(const Model& model, const Dataset& data, bool patterns) {
       return placed_by_patterns(m, options.quantize);
     };
   }
-  quant::Ladder ladder = quant::ptq_ladder(model, data, 0.0, options);
+  quant::Ladder ladder = quant::ptq_ladder(model, data, {}, options);
   print(ladder.to_string());
   return std::move(ladder.model);
 }

@@ -103,6 +103,9 @@ OpenedData open_images(const fs::path& folder, const OpenOptions& options) {
   OpenedData opened{.kind = "a folder of images",
                     .train = std::move(train.data),
                     .classes = std::move(train.classes)};
+  for (const fs::path& file : train.files) {
+    opened.files.push_back(file.string());
+  }
   if (!two) return opened;
   ImageFolder test = read_images_of(test_folder, options);
   if (test.classes != opened.classes) {

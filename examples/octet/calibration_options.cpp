@@ -39,14 +39,15 @@ Option add_calibration_options(Command& command, CalibrationChoice& choice) {
   const Option method =
       command
           .add("--method", choice.method,
-               "how ranges are found; auto tries all and keeps the best")
+               "calibration method; auto tries all and keeps the one whose "
+               "outputs are closest to the float model's")
           .type("auto|max|percentile|mse|entropy")
           .show_default();
   command.add("--percentile", choice.percentile, 50, 100,
               "of --method percentile (99.99)");
-  command.add("--samples", choice.samples, 4, int64_t{1} << 31,
-              "so many of the samples, chosen by chance [all of .npy files, "
-              "1024 of others]");
+  command.add("--samples", choice.samples, 1, int64_t{1} << 31,
+              "number of calibration samples, a random subset [all of .npy "
+              "files, 1024 of others]");
   return method;
 }
 
@@ -59,6 +60,17 @@ void check_method(const CalibrationChoice& choice) {
   }
 }
 
+quant::CheckedSamples usual_samples(const Dataset& data,
+                                    CalibrationChoice& choice,
+                                    const std::vector<std::string>& files) {
+  quant::CheckedSamples checked =
+      quant::check_samples("--data", data, {.samples = choice.samples});
+  quant::warn_of_unusual("--data", checked, files);
+  choice.checked = true;
+  choice.samples = 0;
+  return checked;
+}
+
 std::string calibrate(Model& int8, const Dataset& data,
                       const CalibrationChoice& choice, bool few_bits) {
   const std::optional<quant::Calibration> method = method_of(choice.method);
@@ -66,15 +78,31 @@ std::string calibrate(Model& int8, const Dataset& data,
   std::optional<quant::WeightRange> weights;
   if (few_bits) weights = quant::WeightRange::mse;
   if (!method) {
-    return quant::calibrate_auto(
-               int8, data, {.weights = weights, .samples = choice.samples})
+    return quant::calibrate_auto(int8, data,
+                                 {.weights = weights,
+                                  .samples = choice.samples,
+                                  .check_samples = !choice.checked,
+                                  .warn_of_loss = false})
         .to_string();
   }
-  quant::calibrate(int8, data,
-                   {.method = *method,
-                    .percentile = static_cast<float>(choice.percentile),
-                    .weights = weights,
-                    .samples = choice.samples});
+  const quant::CalibrationOptions options{
+      .method = *method,
+      .percentile = static_cast<float>(choice.percentile),
+      .weights = weights,
+      .samples = choice.samples};
+  if (choice.checked) {
+    const Dataset samples =
+        choice.samples > 0 ? data.sample(choice.samples) : data;
+    quant::calibrate(
+        int8,
+        [&](const Model& m) {
+          quant::expect_varied(
+              m, quant::run_samples(m, samples, options.batch_size));
+        },
+        options);
+  } else {
+    quant::calibrate(int8, data, options);
+  }
   return fmt::format(
       "calibrated with {} on {} samples\n", choice.method,
       choice.samples > 0 ? std::min(choice.samples, data.size()) : data.size());

@@ -1,6 +1,5 @@
 // octet quantize: from a float model and samples to a file for TensorRT.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,6 @@
 #include <octet/quant/auto_mixed.h>
 #include <octet/quant/ptq_ladder.h>
 #include <octet/runtime/error.h>
-#include <octet/train/evaluate.h>
 
 #include "../program.h"
 #include "calibration_options.h"
@@ -26,19 +24,26 @@
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
+#include "quantization_cures.h"
+#include "quantization_judgment.h"
 #include "read_model.h"
 
 namespace octet::program {
 namespace {
 
 constexpr const char* kExamples =
-    R"(  A few hundred samples do. With classes a quarter of them judges the methods by
-  accuracy, else each tensor gets the method with the least error.
+    R"(  A few hundred samples do. A quarter of them judges the methods by the error of
+  the outputs; with labels, accuracy is reported as well. Samples unlike all others
+  (one pixel of 10^6, NaN) are named and ignored. A file whose outputs have less than
+  15 dB, or another class than the model in more than 10 % of the samples, or more
+  than 5 points less accuracy, is written, but the exit code is 1: the message names
+  what helps, --accept takes the file as it is.
 
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
   octet quantize resnet18.onnx -o int8.onnx --data x.npy --method entropy
+  octet quantize mobilenet.h5 -o int8.onnx --data photos/ --equalize
   octet quantize model.h5 -o int4.onnx --data photos/ --bits 4,8 --ladder
   octet quantize model.h5 -o mixed.onnx --data x.npy --mean-bits 5
   octet quantize model.h5 -o int8.onnx --data x.npy --policy toolkit --spec s.json
@@ -56,7 +61,10 @@ struct Options {
   CalibrationChoice calibration;
   double mean_bits = 0;  // 0: not given
   bool ladder = false;
-  double target = -1;  // below 0: a little below the float model's
+  double target = -1;  // below 0: not given
+  bool equalize = false;
+  bool keep_unusual = false;
+  bool accept = false;
   bool json = false;
 };
 
@@ -89,13 +97,13 @@ Model placed(const Model& model, const Dataset& data, const Options& o,
       });
 }
 
-/// Post-training methods until the accuracy is that of --accuracy.
+/// Post-training methods, of which the best is kept, or until the accuracy is
+/// that of --accuracy.
 Model climb(const Model& model, const Dataset& data, const Options& o,
             std::string& report, Config& figures) {
-  constexpr double kMayLose = 0.005;
-  if (data.label_specs().empty()) {
+  if (o.target >= 0 && data.label_specs().empty()) {
     throw ValueError(
-        "--ladder: expected samples with labels to judge by, got none. Hint: "
+        "--accuracy: expected samples with labels to judge by, got none. Hint: "
         "--labels, or a folder for each class");
   }
   quant::LadderOptions options;
@@ -112,94 +120,46 @@ Model climb(const Model& model, const Dataset& data, const Options& o,
   };
   if (o.calibration.samples > 0)
     options.methods.samples = o.calibration.samples;
-  options.below_float = o.target < 0;
-  if (model.outputs().size() == 1 && data.label_type() == DType::i64 &&
-      model.outputs()[0].shape()[-1] == 1) {
-    options.score = score_of(measured_by({}, model, data));
+  if (model.outputs().size() == 1 && data.label_specs().size() == 1 &&
+      data.label_type() == DType::i64 && model.outputs()[0].shape()[-1] == 1) {
+    options.check = score_of(measured_by({}, model, data));
   }
   quant::Ladder ladder = quant::ptq_ladder(
-      model, data, options.below_float ? kMayLose : o.target, options);
+      model, data, o.target < 0 ? std::nullopt : std::optional(o.target),
+      options);
   report = ladder.to_string();
-  figures.set("target", ladder.target)
-      .set("target_met", ladder.met)
-      .set("kept", ladder.kept);
+  figures.set("kept", ladder.kept);
+  if (ladder.target) {
+    figures.set("target", *ladder.target).set("target_met", ladder.met);
+  }
   return std::move(ladder.model);
 }
 
-/// The quantized model beside the float one, on samples that it was not
-/// calibrated on where there are such.
-struct Compared {
-  Dataset samples;
-  bool others;  ///< than those of calibration
-  double sqnr;
-  std::optional<train::Evaluation> before, after;
-};
-
-Compared compare(const Model& model, const Model& int8,
-                 const io::OpenedData& data) {
-  constexpr int64_t kMost = 2048;
-  Compared result{.samples = data_for("quantize", model,
-                                      data.test ? *data.test : data.train)
-                                 .sample(kMost),
-                  .others = data.test.has_value(),
-                  .sqnr = 0,
-                  .before = {},
-                  .after = {}};
-  double signal = 0, noise = 0;
-  const std::vector<Tensor> y = train::predict_all(model, result.samples);
-  const std::vector<Tensor> q = train::predict_all(int8, result.samples);
-  for (size_t i = 0; i < y.size(); ++i) {
-    for (size_t k = 0; k < y[i].f32().size(); ++k) {
-      const double value = y[i].f32()[k];
-      const double error = value - double{q[i].f32()[k]};
-      signal += value * value;
-      noise += error * error;
+/// The samples to calibrate on.
+Dataset calibration_data(const Dataset& all,
+                         const std::vector<std::string>& files, Options& o,
+                         Config& figures) {
+  if (o.keep_unusual) {
+    o.calibration.checked = true;
+    return all;
+  }
+  // --samples of --ladder are those of its methods.
+  CalibrationChoice everything;
+  quant::CheckedSamples checked =
+      usual_samples(all, o.ladder ? everything : o.calibration, files);
+  Config::List ignored;
+  for (const quant::UnusualSample& sample : checked.unusual) {
+    Config entry;
+    entry.set("index", sample.index)
+        .set("input", sample.input)
+        .set("reason", sample.reason);
+    if (!files.empty()) {
+      entry.set("file", files[static_cast<size_t>(sample.index)]);
     }
+    ignored.push_back(std::move(entry));
   }
-  result.sqnr = 10 * std::log10(signal / noise);
-  const std::vector<TensorSpec> labels = result.samples.label_specs();
-  // Of a folder of images nobody knows which output they are of.
-  if (!labels.empty() &&
-      (model.outputs().size() == 1 || !labels[0].name.empty())) {
-    const Measured by = measured_by({}, model, result.samples);
-    const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
-    result.before = train::evaluate(model, result.samples, options);
-    result.after = train::evaluate(int8, result.samples, options);
-  }
-  return result;
-}
-
-std::string to_text(const Compared& c) {
-  std::string text =
-      fmt::format("\non {} {} samples:  SQNR of the outputs {:.1f} dB\n",
-                  c.samples.size(), c.others ? "other" : "of the", c.sqnr);
-  if (!c.before) return text;
-  const size_t width = name_width(c.before->metrics);
-  for (size_t i = 0; i < c.before->metrics.size(); ++i) {
-    const auto& [name, before] = c.before->metrics[i];
-    const double after = c.after->metrics[i].value;
-    text += is_share(name)
-                ? fmt::format("  {:<{}}  float {:.2f} %, quantized {:.2f} %\n",
-                              name, width, percent(before), percent(after))
-                : fmt::format("  {:<{}}  float {:.4f}, quantized {:.4f}\n",
-                              name, width, before, after);
-  }
-  return text;
-}
-
-Config to_config(const Compared& c) {
-  Config config;
-  config.set("samples", c.samples.size())
-      .set("other_than_calibration", c.others);
-  // Without an error it is infinite, which JSON lacks.
-  if (std::isfinite(c.sqnr)) config.set("sqnr_db", c.sqnr);
-  if (!c.before) return config;
-  for (size_t i = 0; i < c.before->metrics.size(); ++i) {
-    const std::string& name = c.before->metrics[i].name;
-    config.set("float_" + name, c.before->metrics[i].value)
-        .set("quantized_" + name, c.after->metrics[i].value);
-  }
-  return config;
+  figures.set("ignored_samples", std::move(ignored));
+  return std::move(checked.usual);
 }
 
 /// Labels are there to judge by: classes alone can.
@@ -239,17 +199,28 @@ void quantize(Options o) {
       opened.kind != ".npy files") {
     o.calibration.samples = std::min(kUsual, opened.train.size());
   }
-  const Dataset data = data_for("quantize", model, opened.train);
+  const Dataset all = data_for("quantize", model, opened.train);
   std::string report;
   Config figures(Config::Object{});
-  Model int8 = o.ladder ? climb(model, data, o, report, figures)
-                        : placed(model, data, o, report, figures);
-  if (!o.ladder) {
-    report += calibrate(int8, data, o.calibration,
-                        !o.placement.bits.empty() || o.mean_bits > 0);
-  }
+  const Dataset data = calibration_data(all, opened.files, o, figures);
+  const bool few_bits = !o.placement.bits.empty() || o.mean_bits > 0;
+  std::optional<Model> like_channels;
+  if (o.equalize) like_channels = equalized(model, "--equalize");
+  const Model& source = like_channels ? *like_channels : model;
+  Model int8 = o.ladder ? climb(source, data, o, report, figures)
+                        : placed(source, data, o, report, figures);
+  if (!o.ladder) report += calibrate(int8, data, o.calibration, few_bits);
   if (!o.json) print(report);
-  const Compared compared = compare(model, int8, opened);
+  QuantizationJudgment judgment =
+      judge(model, int8, judging_samples(model, opened));
+  if (!judgment.problems.empty()) {
+    judgment.cures = find_cures(model, int8, data,
+                                {.placement = o.placement,
+                                 .calibration = o.calibration,
+                                 .equalized = o.equalize,
+                                 .few_bits = few_bits,
+                                 .calibrated = !o.ladder && o.mean_bits == 0});
+  }
   const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxOptions names = names_of(o.model, written);
   names.preprocess = preprocess;
@@ -260,9 +231,9 @@ void quantize(Options o) {
   const io::OnnxReport file = io::export_onnx(written, o.output, form);
   const std::string engine =
       write_engine_files(o.output, form.target, o.engine,
-                         o.file.from_bytes ? nullptr : &data, o.model.limits());
+                         o.file.from_bytes ? nullptr : &all, o.model.limits());
   if (o.json) {
-    Config config = to_config(compared);
+    Config config = to_config(judgment);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output)
         .set("nodes", file.nodes)
@@ -270,12 +241,12 @@ void quantize(Options o) {
         .set("bytes", file.bytes);
     print(io::to_json(config) + "\n");
   } else {
-    print(to_text(compared));
+    print(to_text(judgment));
     print(fmt::format("{}: {} nodes, {} Q/DQ pairs, {} bytes\n", o.output,
                       file.nodes, file.qdq_pairs, file.bytes));
     print(engine);
   }
-  // The target of those who name none is a wish.
+  expect_worth(judgment, o.output, o.accept);
   if (!o.ladder || o.target < 0 || figures.at("target_met").as_bool()) return;
   throw ValueError(fmt::format(
       "--accuracy: expected {:g} of one of the methods, got less; '{}' has the "
@@ -304,13 +275,14 @@ void add_quantize(CommandLine& program) {
   const Option method = add_calibration_options(command, o.calibration);
   const Option ladder = command.add_flag(
       "--ladder", o.ladder,
-      "post-training methods one after another, until the accuracy is "
-      "--accuracy: calibration, equalisation, bias correction, second-order "
-      "rounding, AdaRound, block reconstruction");
+      "try post-training methods one after another and keep the one whose "
+      "outputs are closest to the float model's: calibration, equalization, "
+      "bias correction, second-order rounding, AdaRound, block "
+      "reconstruction");
   command
       .add("--accuracy", o.target, 0, 1,
-           "accuracy to stop at, exit code 1 where none has it [the float "
-           "model's less 0.005]")
+           "accuracy at which --ladder stops, exit code 1 if no method has "
+           "it [try all methods]")
       .needs(ladder);
   Option(method).excludes(ladder);
   command
@@ -318,6 +290,15 @@ void add_quantize(CommandLine& program) {
            "weights of 8 or 4 bits, so many on average: those of layers that "
            "lose least by it get 4")
       .excludes(ladder);
+  Option(command.add_flag(
+             "--equalize", o.equalize,
+             "fold batch normalization and equalize the channels of "
+             "successive layers first, for channels of unlike ranges"))
+      .excludes(ladder);
+  Option(command.add_flag("--keep-unusual", o.keep_unusual,
+                          "calibrate on samples unlike all others as well"))
+      .excludes(ladder);
+  add_accept_option(command, o.accept);
   command.add_flag("--json", o.json, "print JSON instead");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);

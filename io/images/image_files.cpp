@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <system_error>
 #include <utility>
 
@@ -244,6 +245,22 @@ std::vector<std::string> skip_corrupt(const std::string& what,
   return skipped;
 }
 
+// In the order of Dataset::shuffled().
+std::vector<fs::path> shuffled(const std::vector<fs::path>& files,
+                               uint64_t seed) {
+  const Shape n{std::ssize(files)};
+  Tensor places(n, DType::i64);
+  const auto values = places.data<int64_t>();
+  std::iota(values.begin(), values.end(), int64_t{0});
+  const Tensor order =
+      Dataset(Tensor(n), std::move(places)).shuffled(seed).labels();
+  std::vector<fs::path> result;
+  for (const int64_t place : order.data<int64_t>()) {
+    result.push_back(files[static_cast<size_t>(place)]);
+  }
+  return result;
+}
+
 }  // namespace
 
 void check_image_options(std::string_view subject,
@@ -297,10 +314,12 @@ ImageFiles read_images(const std::string& what, std::vector<fs::path> files,
   if (options.corrupt == CorruptFiles::skip) {
     skipped = skip_corrupt(what, files, labels, options);
   }
+  std::vector<fs::path> ordered =
+      options.shuffle ? shuffled(files, options.seed) : files;
   const Dataset data(std::make_shared<FileSource>(std::move(files),
                                                   std::move(labels), options));
   return {options.shuffle ? data.shuffled(options.seed) : data,
-          std::move(skipped)};
+          std::move(skipped), std::move(ordered)};
 }
 
 ImageFiles load_images(std::vector<fs::path> files, Tensor labels,

@@ -181,7 +181,7 @@ ImageFolder load_image_folder(const fs::path& folder,
                   {.labels = Tensor::of<int64_t>(n, listing.labels)}, options);
   check_classes(folder, listing, files.data);
   return {std::move(files.data), std::move(listing.classes),
-          std::move(files.skipped)};
+          std::move(files.skipped), std::move(files.files)};
 }
 
 }  // namespace octet::io

@@ -16,6 +16,7 @@
 #include <octet/runtime/parallel.h>
 
 #include "calibration/accuracy.h"
+#include "calibration/output_error.h"
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"
 
@@ -103,10 +104,34 @@ void warn_of_chance(double accuracy, size_t classes) {
   if (accuracy > std::min(1.5 * chance, chance + 0.1 * (1 - chance))) return;
   warn(fmt::format(
       "calibrate_auto: expected labels of these samples, got an accuracy of "
-      "{:.1f} % of the float model, hardly more than chance: what is kept "
-      "means nothing. Hint: without labels each tensor gets the method with "
-      "the least error",
+      "{:.1f} % of the float model, hardly more than chance. Hint: labels of "
+      "these samples, counted from 0",
       100 * accuracy));
+}
+
+void warn_of_loss(const AutoCalibration& result, const CalibrationTrial& kept) {
+  constexpr double kLeastDecibels = 15, kLargestDrop = 0.05;
+  constexpr const char* kHint =
+      "Hint: equalize() before quantize_model(), more bits, or the layers in "
+      "float that sensitivity() names";
+  if (!(kept.output_sqnr >= kLeastDecibels)) {
+    warn(fmt::format(
+        "calibrate_auto: the outputs have an SQNR of {} by the best method, "
+        "{}, below {:g} dB. {}",
+        decibels_text(kept.output_sqnr), kept.method, kLeastDecibels, kHint));
+    return;
+  }
+  if (!result.float_score || !kept.score) return;
+  const double drop = *result.float_score - *kept.score;
+  // A single sample proves nothing.
+  if (drop <= kLargestDrop ||
+      std::lround(drop * static_cast<double>(result.held_out)) < 2) {
+    return;
+  }
+  warn(fmt::format(
+      "calibrate_auto: the accuracy falls from {:.1f} to {:.1f} % by the best "
+      "method, {}. {}",
+      100 * *result.float_score, 100 * *kept.score, kept.method, kHint));
 }
 
 // One call of calibrate_auto().
@@ -239,11 +264,18 @@ CalibrationTrial Search::attempt(size_t trial) {
                       : kPerTensor;
   std::vector<Tensor> outputs;
   result.score = judge(outputs);
-  SignalNoise power;
+  std::vector<OutputError> errors(model_.outputs().size(),
+                                  OutputError(Decision::none));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    power.add(float_outputs_[i], outputs[i]);
+    errors[i % errors.size()].add(float_outputs_[i], outputs[i]);
   }
-  result.output_sqnr = power.decibels();
+  std::vector<SignalNoise> powers;
+  result.median_sqnr = std::numeric_limits<double>::infinity();
+  for (const OutputError& error : errors) {
+    powers.push_back(error.pooled());
+    result.median_sqnr = std::min(result.median_sqnr, error.median_decibels());
+  }
+  result.output_sqnr = mean_decibels(powers);
   result.worst_sqnr = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < quantizers_.size(); ++i) {
     const double sqnr = sqnr_[i][method_of(trial, i)];
@@ -278,12 +310,15 @@ AutoCalibration Search::run() {
   const auto rank = [&](size_t trial) {
     const CalibrationTrial& t = result.trials[trial];
     const double sqnr = std::isnan(t.output_sqnr) ? kLowest : t.output_sqnr;
-    return std::pair(t.score.value_or(0), sqnr);
+    // Accuracy, of a few samples, is too coarse to choose by.
+    return std::pair(options_.score ? *t.score : 0, sqnr);
   };
   for (size_t trial = 0; trial < trials; ++trial) {
     result.trials.push_back(attempt(trial));
-    const bool scored = result.trials[trial].score.has_value();
-    if (scored ? rank(trial) > rank(best) : trial >= methods) best = trial;
+    if (rank(trial) > rank(best)) best = trial;
+  }
+  if (options_.warn_of_loss && !options_.score) {
+    warn_of_loss(result, result.trials[best]);
   }
   set_scales(best);
   result.kept = result.trials[best].method;
@@ -319,16 +354,20 @@ AutoCalibration calibrate_auto(Model& model, const Dataset& data,
   // All of them, before some are chosen.
   if (!options.score && data.labels_known())
     (void)classes_of("calibrate_auto", model, data);
-  const Dataset chosen = calibration_samples(
-      data_for("calibrate_auto", model, data), options.samples, options.seed);
-  const auto [samples, held_out] =
-      chosen.split(1 - options.held_out, {.seed = options.seed});
+  CheckedSamples chosen = checked_samples(
+      data_for("calibrate_auto", model, data), options.samples, options.seed,
+      options.check_samples ? SampleCheck::usual : SampleCheck::all);
+  const HeldOut parts =
+      hold_out("calibrate_auto", chosen.usual, options.held_out, options.seed);
   Before before(model);
   for (const WeightScales& weight : scales_of_weights(model, options.weights)) {
     weight.put_in_place();
   }
-  AutoCalibration result = Search(model, samples, held_out, options).run();
+  AutoCalibration result =
+      Search(model, parts.samples, parts.held_out, options).run();
   before.keep();
+  result.same_samples = parts.same;
+  result.ignored = std::move(chosen.unusual);
   for (const TensorCalibration& tensor : result.tensors) {
     if (tensor.all_zero) warn_of_zeros(tensor.quantizer);
   }

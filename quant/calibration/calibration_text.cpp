@@ -36,11 +36,11 @@ std::string summary(const AutoCalibration& result,
   std::string text = fmt::format("kept {}", result.kept);
   for (const CalibrationTrial& trial : result.trials) {
     if (trial.method != result.kept) continue;
-    text += trial.score ? fmt::format(": {} {} (float {})", result.score_name,
-                                      score_text(result, trial.score),
-                                      score_text(result, result.float_score))
-                        : fmt::format(": outputs {}, as there is no score",
-                                      decibels_text(trial.output_sqnr));
+    text += fmt::format(": outputs {}", decibels_text(trial.output_sqnr));
+    if (!trial.score) continue;
+    text += fmt::format(", {} {} (float {})", result.score_name,
+                        score_text(result, trial.score),
+                        score_text(result, result.float_score));
   }
   if (!tensors.empty()) {
     text += fmt::format(". Most is lost at '{}', {}", tensors[0]->quantizer,
@@ -50,27 +50,33 @@ std::string summary(const AutoCalibration& result,
     text += fmt::format("; all others have {} or more",
                         decibels_text(tensors[1]->sqnr));
   }
-  return fmt::format("{}.\nRanges of {} samples, judged by {} others.\n", text,
-                     group_digits(result.samples),
-                     group_digits(result.held_out));
+  text +=
+      fmt::format(".\nRanges of {} samples, judged by {}{}.\n",
+                  group_digits(result.samples), group_digits(result.held_out),
+                  result.same_samples ? ", the same" : " others");
+  if (result.ignored.empty()) return text;
+  return text + fmt::format("{} unusual samples ignored.\n",
+                            group_digits(std::ssize(result.ignored)));
 }
 
 }  // namespace
 
 std::string AutoCalibration::to_string() const {
   const auto sorted = worst_first(*this);
-  TextTable tried(
-      {Align::left, Align::right, Align::right, Align::right, Align::left});
+  TextTable tried({Align::left, Align::right, Align::right, Align::right,
+                   Align::right, Align::left});
   const std::string gap = "  ";
-  tried.add_row({"method", score_name, "outputs", "worst", "tensor"}, gap);
+  tried.add_row({"method", score_name, "outputs", "median", "worst", "tensor"},
+                gap);
   tried.add_rule(gap);
   if (float_score)
     tried.add_row({"float", score_text(*this, float_score)}, gap);
   for (const CalibrationTrial& trial : trials) {
-    tried.add_row({trial.method, score_text(*this, trial.score),
-                   decibels_text(trial.output_sqnr),
-                   decibels_text(trial.worst_sqnr), trial.worst},
-                  trial.method == kept ? "> " : gap);
+    tried.add_row(
+        {trial.method, score_text(*this, trial.score),
+         decibels_text(trial.output_sqnr), decibels_text(trial.median_sqnr),
+         decibels_text(trial.worst_sqnr), trial.worst},
+        trial.method == kept ? "> " : gap);
   }
   TextTable each(
       {Align::left, Align::left, Align::right, Align::right, Align::right});

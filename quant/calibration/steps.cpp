@@ -174,24 +174,6 @@ void check_batch_size(int64_t batch_size) {
       fmt::format("calibrate: expected batch_size >= 1, got {}", batch_size));
 }
 
-Dataset calibration_samples(const Dataset& data, int64_t samples,
-                            uint64_t seed) {
-  if (samples < 0) {
-    throw ValueError(
-        fmt::format("calibrate: expected samples >= 0, got {}", samples));
-  }
-  const Dataset chosen =
-      samples == 0 ? data : data.sample(samples, {.seed = seed});
-  const std::vector<int64_t> missing = missing_classes(chosen, chosen.source());
-  if (missing.empty()) return chosen;
-  warn(fmt::format(
-      "calibrate: expected samples of all classes, got none of {} of them, the "
-      "first {}. Hint: .samples and data.sample(n) choose by chance, "
-      "data.sample(n, {{.stratified = true}}) from every class",
-      missing.size(), missing[0]));
-  return chosen;
-}
-
 void InputValues::add(const Tensor& values) {
   if (!first) first = values.f32()[0];
   varied = varied || values.size() == 1 || !is_all(values, *first);

@@ -4,11 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <octet/layers/model.h>
 #include <octet/quant/observer.h>
 #include <octet/quant/quantizer.h>
+#include <octet/quant/unusual_samples.h>
 #include <octet/runtime/dataset.h>
 
 namespace octet::quant {
@@ -57,9 +59,31 @@ void warn_of_zeros(const std::string& quantizer);
 /// Throws: ValueError below 1.
 void check_batch_size(int64_t batch_size);
 
-/// The samples to calibrate on, with a warning where they lack classes.
-/// Throws: ValueError for options out of range.
-Dataset calibration_samples(const Dataset& data, int64_t samples,
-                            uint64_t seed);
+/// Which samples calibration_samples() looks at.
+enum class SampleCheck { all, usual };
+
+/// The samples to calibrate on, without the unusual ones, which are named in a
+/// warning by their position in `data`; a further warning where classes are
+/// missing.
+/// Throws: ValueError for options out of range; as check_samples().
+Dataset calibration_samples(const Dataset& data, int64_t samples, uint64_t seed,
+                            SampleCheck check = SampleCheck::usual);
+
+/// The same with a list of what was ignored.
+CheckedSamples checked_samples(const Dataset& data, int64_t samples,
+                               uint64_t seed, SampleCheck check);
+
+/// Samples to find ranges by, and samples to judge by.
+struct HeldOut {
+  Dataset samples;
+  Dataset held_out;
+  bool same = false;  ///< too few to be two parts
+};
+
+/// Splits the samples at random. Fewer than four samples are not split: all of
+/// them do both, with a warning that begins with `subject`.
+/// Throws: ValueError unless both parts have samples.
+HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
+                 uint64_t seed);
 
 }  // namespace octet::quant

@@ -14,6 +14,7 @@
 #include <octet/runtime/text_table.h>
 
 #include "calibration/accuracy.h"
+#include "calibration/output_error.h"
 #include "calibration/steps.h"
 #include "ptq/units.h"
 
@@ -22,8 +23,8 @@ namespace {
 
 class Climb {
  public:
-  Climb(const Dataset& samples, const Dataset& held_out, double target,
-        const LadderOptions& options)
+  Climb(const Dataset& samples, const Dataset& held_out,
+        std::optional<double> target, const LadderOptions& options)
       : samples_(samples),
         held_out_(held_out),
         target_(target),
@@ -34,15 +35,16 @@ class Climb {
 
   Ladder run(const Model& model) {
     const Model folded = fold_batch_norm(model);
-    const double float_score = score(folded);
-    if (options_.below_float) target_ = float_score - target_;
+    float_outputs_ = outputs(folded);
+    const std::optional<double> float_score = score(folded, float_outputs_);
+    if (target_ && options_.below_float) target_ = *float_score - *target_;
     climb(folded);
     return {.model = std::move(*best_),
             .float_score = float_score,
             .target = target_,
             .rungs = rungs_,
             .kept = kept_,
-            .met = best_score_ >= target_,
+            .met = !target_ || meets(rungs_[best_rung_]),
             .held_out = held_out_.size()};
   }
 
@@ -53,8 +55,8 @@ class Climb {
     const auto pairs = equalize(equalized);
     const bool any = std::ranges::any_of(
         pairs, [](const Equalization& pair) { return pair.skipped.empty(); });
-    if (any && attempt("equalisation", quantized(equalized))) return;
-    const std::string before = kept_ == "equalisation" ? "equalisation, " : "";
+    if (any && attempt("equalization", quantized(equalized))) return;
+    const std::string before = kept_ == "equalization" ? "equalization, " : "";
     const Model base = best_->clone();
     Model corrected = base.clone();
     correct_biases(corrected, samples_, options_.methods);
@@ -87,7 +89,9 @@ class Climb {
                    {.score = options_.score,
                     .weights = narrow ? WeightRange::mse : WeightRange::max,
                     .batch_size = options_.methods.batch_size,
-                    .seed = options_.methods.seed});
+                    .seed = options_.methods.seed,
+                    .check_samples = false,
+                    .warn_of_loss = false});
     return result;
   }
 
@@ -106,58 +110,118 @@ class Climb {
     return result;
   }
 
-  double score(const Model& model) const {
-    return score_samples("ptq_ladder", model, held_out_, options_.score,
-                         options_.methods.batch_size);
+  // [batch][output]
+  std::vector<std::vector<Tensor>> outputs(const Model& model) const {
+    std::vector<std::vector<Tensor>> result;
+    const int64_t size = options_.methods.batch_size;
+    for (int64_t at = 0; at < held_out_.size(); at += size) {
+      const int64_t count = std::min(size, held_out_.size() - at);
+      result.push_back(model.predict(held_out_.batch(at, count).inputs));
+    }
+    return result;
+  }
+
+  std::optional<double> score(const Model& model,
+                              const std::vector<std::vector<Tensor>>& outputs) {
+    const auto& custom = options_.score ? options_.score : options_.check;
+    if (custom || target_) {
+      return score_samples("ptq_ladder", model, held_out_, custom,
+                           options_.methods.batch_size);
+    }
+    const auto classes = classes_of("ptq_ladder", model, held_out_);
+    if (classes.empty()) return {};
+    std::vector<Tensor> of_batches;
+    for (const auto& batch : outputs) of_batches.push_back(batch[0]);
+    return accuracy_of(of_batches, classes);
+  }
+
+  double sqnr(const std::vector<std::vector<Tensor>>& outputs) const {
+    std::vector<SignalNoise> powers(outputs[0].size());
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      for (size_t k = 0; k < powers.size(); ++k) {
+        powers[k].add(float_outputs_[i][k], outputs[i][k]);
+      }
+    }
+    return mean_decibels(powers);
+  }
+
+  bool meets(const LadderRung& rung) const {
+    return target_ && *rung.score >= *target_;
+  }
+
+  // A model that meets the target is better than any that does not.
+  bool is_better(const LadderRung& a, const LadderRung& b) const {
+    if (meets(a) != meets(b)) return meets(a);
+    const double first = options_.score ? *a.score : 0;
+    const double second = options_.score ? *b.score : 0;
+    if (first != second) return first > second;
+    return a.output_sqnr > b.output_sqnr || std::isnan(b.output_sqnr);
   }
 
   // Whether the target is met.
   bool attempt(const std::string& method, Model model) {
-    const double got = score(model);
-    rungs_.push_back({method, got});
-    if (!best_ || got > best_score_) {
+    const auto now = outputs(model);
+    rungs_.push_back({method, score(model, now), sqnr(now)});
+    if (!best_ || is_better(rungs_.back(), rungs_[best_rung_])) {
       best_ = std::move(model);
-      best_score_ = got;
+      best_rung_ = rungs_.size() - 1;
       kept_ = method;
     }
-    return best_score_ >= target_;
+    return meets(rungs_.back());
   }
 
   const Dataset& samples_;
   const Dataset& held_out_;
-  double target_;
+  std::optional<double> target_;
   LadderOptions options_;
+  std::vector<std::vector<Tensor>> float_outputs_;
   std::vector<LadderRung> rungs_;
   std::optional<Model> best_;
-  double best_score_ = 0;
+  size_t best_rung_ = 0;
   std::string kept_;
 };
+
+std::string score_text(std::optional<double> score) {
+  return score ? fmt::format("{:.4f}", *score) : "";
+}
+
+std::string verdict(const Ladder& ladder, const LadderRung& best) {
+  const std::string sqnr = decibels_text(best.output_sqnr);
+  if (!ladder.target) {
+    return fmt::format("kept {}: outputs {}", best.method, sqnr);
+  }
+  const double target = *ladder.target;
+  return fmt::format(
+      "{}: {:.4f} by {}, {}; outputs {}",
+      ladder.met ? "target met" : "target missed", *best.score, best.method,
+      ladder.met ? fmt::format("where {:.4f} was asked", target)
+                 : fmt::format("{:.4f} less than the {:.4f} asked",
+                               target - *best.score, target),
+      sqnr);
+}
 
 }  // namespace
 
 std::string Ladder::to_string() const {
-  double best = 0;
-  TextTable table({Align::left, Align::right});
-  table.add_row({"method", "score"}, "  ");
+  const LadderRung* best = &rungs[0];
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add_row({"method", float_score ? "score" : "", "outputs"}, "  ");
   table.add_rule("  ");
-  table.add_row({"float", fmt::format("{:.4f}", float_score)}, "  ");
+  if (float_score) table.add_row({"float", score_text(float_score)}, "  ");
   for (const LadderRung& rung : rungs) {
-    if (rung.method == kept) best = rung.score;
-    table.add_row({rung.method, fmt::format("{:.4f}", rung.score)},
-                  rung.method == kept ? "> " : "  ");
+    if (rung.method == kept) best = &rung;
+    table.add_row(
+        {rung.method, score_text(rung.score), decibels_text(rung.output_sqnr)},
+        rung.method == kept ? "> " : "  ");
   }
-  return fmt::format(
-      "{}: {:.4f} by {}, {}.\nJudged by {} samples held out.\n\n{}",
-      met ? "target met" : "target missed", best, kept,
-      met ? fmt::format("where {:.4f} was asked", target)
-          : fmt::format("{:.4f} less than the {:.4f} asked", target - best,
-                        target),
-      group_digits(held_out), table.to_string());
+  return fmt::format("{}.\nJudged by {} samples held out.\n\n{}",
+                     verdict(*this, *best), group_digits(held_out),
+                     table.to_string());
 }
 
-Ladder ptq_ladder(const Model& model, const Dataset& data, double target,
-                  const LadderOptions& options) {
-  if (std::isnan(target)) {
+Ladder ptq_ladder(const Model& model, const Dataset& data,
+                  std::optional<double> target, const LadderOptions& options) {
+  if (target && std::isnan(*target)) {
     throw ValueError("ptq_ladder: expected a target, got nan");
   }
   if (!(options.held_out > 0 && options.held_out < 1)) {
@@ -168,10 +232,12 @@ Ladder ptq_ladder(const Model& model, const Dataset& data, double target,
     throw ValueError(fmt::format("ptq_ladder: expected batch_size >= 1, got {}",
                                  options.methods.batch_size));
   }
-  const Dataset fitting = data_for("ptq_ladder", model, data);
-  const auto [held_out, samples] =
-      fitting.split(options.held_out, {.seed = options.methods.seed});
-  return Climb(samples, held_out, target, options).run(model);
+  const CheckedSamples checked =
+      check_samples("ptq_ladder", data_for("ptq_ladder", model, data));
+  warn_of_unusual("ptq_ladder", checked);
+  const HeldOut parts = hold_out("ptq_ladder", checked.usual, options.held_out,
+                                 options.methods.seed);
+  return Climb(parts.samples, parts.held_out, target, options).run(model);
 }
 
 }  // namespace octet::quant

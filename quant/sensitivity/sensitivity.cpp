@@ -16,6 +16,7 @@
 #include "calibration/accuracy.h"
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"
+#include "sensitivity/channels.h"
 #include "sensitivity/weight_gradients.h"
 
 namespace octet::quant {
@@ -32,7 +33,12 @@ class GridObserver final : public RangeObserver {
         high_(grid_.scale.item() * (static_cast<float>(grid_.high) + 0.5f)) {}
 
   void observe(const Tensor& x) override {
-    power_.add(x, fake_quantize(Variable(x), grid_).value());
+    const Tensor rounded = fake_quantize(Variable(x), grid_).value();
+    power_.add(x, rounded);
+    if (x.shape().rank() > 1) {
+      channels_.add(x.f32(), std::as_const(rounded).f32(), 1,
+                    static_cast<size_t>(x.shape()[-1]));
+    }
     for (const float v : x.f32()) clipped_ += v < low_ || v > high_;
     values_ += x.size();
   }
@@ -42,15 +48,46 @@ class GridObserver final : public RangeObserver {
     return {.quantizer = quantizer,
             .sqnr = power_.decibels(),
             .clipped = static_cast<double>(clipped_) /
-                       static_cast<double>(std::max<int64_t>(1, values_))};
+                       static_cast<double>(std::max<int64_t>(1, values_)),
+            .worst_channel = channels_.worst()};
   }
 
  private:
   Grid grid_;
   float low_, high_;
   SignalNoise power_;
+  ChannelPowers channels_;
   int64_t clipped_ = 0, values_ = 0;
 };
+
+// Of the weights of a layer, by input channel; those with one scale by output
+// channel as well.
+std::optional<ChannelSensitivity> worst_weights(
+    const BaseQuantizeWrapper& wrapper) {
+  std::optional<ChannelSensitivity> worst;
+  for (const PlacedQuantizer& placed : wrapper.weights()) {
+    const Parameter& p = wrapper.inner().parameter(placed.site.parameter);
+    const Tensor w = p.variable.value();
+    if (w.shape().rank() < 2) continue;
+    const NoGradGuard no_grad;
+    const Tensor rounded =
+        fake_quantize(Variable(w), placed.quantizer->grid(w, p.channel_axis))
+            .value();
+    const auto outputs = static_cast<size_t>(w.shape()[-1]);
+    std::vector<ChannelPowers> by_axis(1);
+    by_axis[0].add(w.f32(), std::as_const(rounded).f32(), outputs,
+                   static_cast<size_t>(w.shape()[-2]));
+    if (!placed.quantizer->config().per_channel) {
+      by_axis.emplace_back().add(w.f32(), std::as_const(rounded).f32(), 1,
+                                 outputs);
+    }
+    for (const ChannelPowers& powers : by_axis) {
+      const auto found = powers.worst();
+      if (found && (!worst || found->sqnr < worst->sqnr)) worst = found;
+    }
+  }
+  return worst;
+}
 
 class Analysis {
  public:
@@ -89,6 +126,7 @@ class Analysis {
       result.layers.push_back(measure(*wrapper, result.tensors));
       progress.advance(1);
     }
+    add_channels(result.layers);
     add_loss_rises(result.layers);
     return result;
   }
@@ -133,6 +171,17 @@ class Analysis {
       each->cancel_observing();
     }
     return result;
+  }
+
+  void add_channels(std::vector<LayerSensitivity>& layers) {
+    switch_on([](const Quantizer&) { return true; });
+    const GraphIndex graph(model_);
+    for (size_t i = 0; i < layers.size(); ++i) {
+      layers[i].weight_channel = worst_weights(*wrappers_[i]);
+      const auto calls = graph.calls(*wrappers_[i]);
+      layers[i].equalizable =
+          graph.is_linear(*calls[0]) && is_equalizable(graph, *calls[0]);
+    }
   }
 
   void add_loss_rises(std::vector<LayerSensitivity>& layers) {

@@ -10,6 +10,7 @@
 #include <octet/runtime/text_table.h>
 
 #include "calibration/signal_noise.h"
+#include "sensitivity/channels.h"
 
 namespace octet::quant {
 namespace {
@@ -68,6 +69,17 @@ std::string Sensitivity::blame() const {
     text += fmt::format(", where {:.2g} % of the values of '{}' are clipped",
                         100 * tensor->clipped, tensor->quantizer);
   }
+  const auto& channel = worst.weights ? worst.layer->weight_channel
+                        : tensor      ? tensor->worst_channel
+                                      : std::nullopt;
+  const bool spread = !clips && is_lost(channel);
+  if (spread) {
+    text += fmt::format(
+        ", where channel {} is left with {}: its largest magnitude is {:.3g}, "
+        "that of all channels {:.3g}",
+        channel->channel, decibels_text(channel->sqnr), channel->range,
+        channel->tensor_range);
+  }
   text += fmt::format(": alone it leaves {}", decibels_text(worst.sqnr));
   // Readers of one tensor lose the same.
   const auto next = std::ranges::find_if(parts, [&](const Part& part) {
@@ -81,7 +93,10 @@ std::string Sensitivity::blame() const {
   }
   text += fmt::format(", all together {}.\n", decibels_text(all.sqnr));
   const char* const hint =
-      clips ? "a wider range: calibrate by the largest magnitudes (max)"
+      spread && worst.layer->equalizable
+          ? "equalize the channels before quantization: --equalize, or "
+            "equalize() of the folded float model"
+      : clips ? "a wider range: calibrate by the largest magnitudes (max)"
       : worst.weights
           ? "more bits, scales of least square error, or second-order rounding"
           : "more bits for it, or the layer in float";

@@ -241,7 +241,7 @@ TEST_F(OctetQuantize, ComparesWithTheFloatModel) {
 TEST_F(OctetQuantize, ClimbsTheLadder) {
   const std::string data =
       fmt::format("--data {} --labels {}", file("x.npy"), file("l.npy"));
-  EXPECT_THAT(refusal("--ladder --data " + file("x.npy")),
+  EXPECT_THAT(refusal("--ladder --accuracy 0.5 --data " + file("x.npy")),
               HasSubstr("--labels"));
   EXPECT_THAT(refusal(data + " --ladder --method max"), HasSubstr("--method"));
   EXPECT_THAT(refusal(data + " --accuracy 0.5"), HasSubstr("--ladder"));
@@ -264,6 +264,33 @@ TEST_F(OctetQuantize, ClimbsTheLadder) {
   EXPECT_THAT(missed.output,
               AllOf(HasSubstr("missed"), HasSubstr("bytes"),
                     HasSubstr("--accuracy: expected 1 of one of the methods")));
+}
+
+// Without labels as well, by the outputs.
+TEST_F(OctetQuantize, KeepsTheBestOfTheLadder) {
+  const CommandResult r =
+      run("--ladder --bits 4,8 --json --data " + file("x.npy"));
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const Config found = io::from_json(r.output.substr(r.output.find('{')));
+  EXPECT_NE(found.at("kept").as_string(), "nearest rounding");
+  EXPECT_EQ(found.find("target"), nullptr);
+}
+
+TEST_F(OctetQuantize, TakesOneSample) {
+  const Tensor x = io::read_npy(folder_ / "x.npy");
+  for (const int64_t n : {1, 2}) {
+    Tensor some({n, 28, 28, 1});
+    std::ranges::copy(x.f32().first(some.f32().size()), some.f32().begin());
+    io::write_npy(folder_ / "few.npy", some);
+    for (const char* options :
+         {"", "--method max", "--samples 1", "--mean-bits 5"}) {
+      const CommandResult r =
+          run(fmt::format("--data {} {}", file("few.npy"), options));
+      EXPECT_EQ(r.exit_code, 0) << r.output;
+      if (*options != 0) continue;
+      EXPECT_THAT(r.output, HasSubstr("too few to hold"));
+    }
+  }
 }
 
 TEST_F(OctetQuantize, RefusesSamplesThatDoNotFit) {

@@ -52,15 +52,61 @@ TEST(CalibrateAuto, TriesAllMethodsAndThatOfEachTensor) {
   EXPECT_EQ(result.float_score, 1.0);  // the labels are its own answers
 }
 
-TEST(CalibrateAuto, KeepsTheBestScoreAndTheBestOutputsOfEquals) {
-  Model model = quantize_model(quickstart());
-  const AutoCalibration result = calibrate_auto(model, labelled(80, 40));
-  for (const CalibrationTrial& trial : result.trials) {
-    EXPECT_LE(trial.score, kept(result).score);
-    if (trial.score == kept(result).score) {
+// Of 20 samples one is five points: accuracy chooses nothing.
+TEST(CalibrateAuto, KeepsTheBestOutputsWithAndWithoutLabels) {
+  const Batch all = labelled(80, 40).batch(0, 80);
+  std::vector<std::string> found;
+  for (const Dataset& data : {Dataset(all.input(), all.label()),
+                              Dataset::unlabelled({{"image", all.input()}})}) {
+    Model model = quantize_model(quickstart());
+    const AutoCalibration result = calibrate_auto(model, data);
+    for (const CalibrationTrial& trial : result.trials) {
       EXPECT_LE(trial.output_sqnr, kept(result).output_sqnr);
     }
+    found.push_back(result.kept);
   }
+  EXPECT_EQ(found[0], found[1]);
+}
+
+TEST(CalibrateAuto, KeepsTheBestOutputsOfEqualScores) {
+  Model model = quantize_model(quickstart());
+  const AutoCalibration result = calibrate_auto(
+      model, labelled(80, 40),
+      {.score = [](const Model&, const Dataset&) { return 1.0; }});
+  for (const CalibrationTrial& trial : result.trials) {
+    EXPECT_LE(trial.output_sqnr, kept(result).output_sqnr);
+  }
+}
+
+// An output of small values beside one of large values.
+TEST(CalibrateAuto, CountsEveryOutput) {
+  const SymbolicTensor x = input({6}, "x");
+  const SymbolicTensor large = Dense({.units = 2, .name = "large"})(x);
+  const SymbolicTensor small = Dense({.units = 2, .name = "small"})(x);
+  Model net({x}, {large, small});
+  const Variable& kernel = net.layer("large").parameter("kernel").variable;
+  Tensor scaled = kernel.value().clone();
+  for (float& w : scaled.f32()) w *= 1e4f;
+  Variable(kernel).assign(scaled);
+  Model model = quantize_model(net);
+  const Dataset data = Dataset::unlabelled({{"x", noise({40, 6})}});
+  const AutoCalibration result =
+      calibrate_auto(model, data, {.methods = {{.method = Calibration::max}}});
+  const Dataset held_out = data.split(0.75).second;
+  const Tensor samples = held_out.batch(0, held_out.size()).input();
+  const auto exact = net.predict(std::span(&samples, 1));
+  const auto rounded = model.predict(std::span(&samples, 1));
+  double ratio = 0;
+  for (size_t k = 0; k < 2; ++k) {
+    double signal = 0, noise = 0;
+    for (size_t i = 0; i < exact[k].f32().size(); ++i) {
+      const double e = double{rounded[k].f32()[i]} - exact[k].f32()[i];
+      signal += double{exact[k].f32()[i]} * exact[k].f32()[i];
+      noise += e * e;
+    }
+    ratio += noise / signal / 2;
+  }
+  EXPECT_NEAR(result.trials[0].output_sqnr, -10 * std::log10(ratio), 1e-6);
 }
 
 TEST(CalibrateAuto, GivesTheScalesOfTheMethodItKeeps) {
@@ -118,20 +164,51 @@ TEST(CalibrateAuto, MeasuresTheSqnrOfTheOutputs) {
 }
 
 // Targets that are no classes, and classes that do not tell samples apart.
-TEST(CalibrateAuto, TakesTheBestSqnrOfEachTensorWithoutLabels) {
+TEST(CalibrateAuto, HasNoScoreWithoutClasses) {
   const Tensor inputs = noise({40, 8, 6, 1});
   for (const Dataset& data :
        {Dataset(inputs, Tensor::zeros({40, 3})),
         Dataset(inputs, Tensor::zeros({40}, DType::i64))}) {
     Model model = quantize_model(quickstart());
     const AutoCalibration result = calibrate_auto(model, data);
-    EXPECT_EQ(result.kept, "best per tensor");
     EXPECT_FALSE(kept(result).score.has_value());
-    for (size_t i = 0; i + 1 < result.trials.size(); ++i) {
-      EXPECT_LE(result.trials[i].worst_sqnr, kept(result).worst_sqnr);
-    }
-    EXPECT_THAT(result.to_string(), HasSubstr("as there is no score"));
+    EXPECT_EQ(result.score_name, "");
+    EXPECT_THAT(result.to_string(),
+                HasSubstr("kept " + result.kept + ": outputs"));
   }
+}
+
+TEST(CalibrateAuto, TakesSamplesThatAreTooFewToHoldSomeOut) {
+  for (const int64_t n : {1, 2, 3}) {
+    const WarningsKept warnings;
+    Model model = quantize_model(quickstart());
+    const AutoCalibration result = calibrate_auto(
+        model, Dataset::unlabelled({{"image", noise({n, 8, 6, 1})}}));
+    EXPECT_EQ(result.samples, n);
+    EXPECT_EQ(result.held_out, n);
+    EXPECT_TRUE(result.same_samples);
+    EXPECT_THAT(warnings.messages, Contains(HasSubstr("too few to hold")));
+    EXPECT_THAT(result.to_string(), HasSubstr("the same"));
+  }
+}
+
+// One channel has all of the range, the others all of the answer.
+TEST(CalibrateAuto, WarnsOfOutputsThatAreWorthless) {
+  const SymbolicTensor x = input({4}, "x");
+  Model net(x, Dense({.units = 3, .use_bias = false, .name = "y"})(x));
+  Tensor inputs = noise({80, 4});
+  Tensor kernel = noise({4, 3}, 9);
+  for (size_t n = 0; n < 80; ++n) inputs.f32()[4 * n] *= 1e4f;
+  for (size_t k = 0; k < 3; ++k) kernel.f32()[k] = 0;
+  net.layer("y").parameter("kernel").variable.assign(kernel);
+  const WarningsKept warnings;
+  Model model = quantize_model(net);
+  const auto result =
+      calibrate_auto(model, Dataset::unlabelled({{"x", inputs}}));
+  EXPECT_LT(kept(result).output_sqnr, 15);
+  EXPECT_THAT(warnings.messages,
+              Contains(::testing::AllOf(HasSubstr("below 15 dB"),
+                                        HasSubstr("equalize()"))));
 }
 
 TEST(CalibrateAuto, KeepsWhatTheScoreFunctionPrefers) {

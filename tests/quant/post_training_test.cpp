@@ -282,6 +282,54 @@ TEST(PtqLadder, LeavesTheModelAloneAndReturnsTheBestRung) {
               HasSubstr("less than the 1000000.0000 asked"));
 }
 
+// Without a target every method is tried; labels are not needed, and choose
+// nothing where there are some.
+TEST(PtqLadder, KeepsTheOutputsThatAreClosestToTheFloatModels) {
+  const Model model = all_kinds();
+  const Dataset plain = Dataset::unlabelled({{"image", noise({80, 4, 5, 3})}});
+  const LadderOptions options{.quantize = fixed_weights(3),
+                              .methods = {.iterations = 100}};
+  const Ladder found = ptq_ladder(model, plain, {}, options);
+  EXPECT_TRUE(found.met);
+  ASSERT_GE(found.rungs.size(), 6u);
+  const auto best =
+      std::ranges::max_element(found.rungs, {}, &LadderRung::output_sqnr);
+  EXPECT_EQ(found.kept, best->method);
+  EXPECT_GT(best->output_sqnr, found.rungs[0].output_sqnr);
+  EXPECT_THAT(found.to_string(), HasSubstr("kept " + found.kept));
+  EXPECT_FALSE(best->score.has_value());
+  // Every label is wrong, so that all methods have the same accuracy.
+  const Tensor x = plain.batch(0, 80).input();
+  const Ladder labelled = ptq_ladder(
+      model, Dataset(x, samples(80, {4, 5, 3}).labels()), {}, options);
+  EXPECT_EQ(labelled.kept, found.kept);
+  EXPECT_TRUE(labelled.float_score.has_value());
+}
+
+TEST(PtqLadder, ChecksATargetByItsOwnMeasure) {
+  int64_t calls = 0;
+  const auto check = [&](const Model&, const Dataset&) {
+    return ++calls < 4 ? 0.0 : 1.0;
+  };
+  const Ladder found =
+      ptq_ladder(all_kinds(), samples(40, {4, 5, 3}), 1, {.check = check});
+  EXPECT_TRUE(found.met);
+  EXPECT_EQ(found.rungs.size(), 3u);  // and the float model
+  EXPECT_EQ(found.kept, found.rungs.back().method);
+}
+
+TEST(PtqLadder, TakesSamplesThatAreTooFewToHoldSomeOut) {
+  for (const int64_t n : {1, 2}) {
+    const WarningsKept warnings;
+    const Ladder found = ptq_ladder(
+        all_kinds(), Dataset::unlabelled({{"image", noise({n, 4, 5, 3})}}), {},
+        {.methods = {.iterations = 1}});
+    EXPECT_EQ(found.held_out, n);
+    EXPECT_THAT(warnings.messages,
+                ::testing::Contains(HasSubstr("too few to hold")));
+  }
+}
+
 TEST(PtqLadder, PutsQdqWhereItIsTold) {
   double score = 0;
   const auto next = [&](const Model&, const Dataset&) { return score -= 1; };

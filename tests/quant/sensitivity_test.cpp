@@ -71,6 +71,64 @@ TEST(Sensitivity, BlamesTheTensorThatIsClipped) {
   EXPECT_GT(second.without.sqnr, s.all.sqnr + 10);
 }
 
+// Channels of unlike ranges, of which the outputs need the small ones.
+Model spread(const char* activation) {
+  const SymbolicTensor x = input({6}, "x");
+  SymbolicTensor y = Dense({.units = 8, .name = "first"})(x);
+  y = Activation(activation, {.name = "act"})(y);
+  Model model(x, Dense({.units = 3, .use_bias = false, .name = "second"})(y));
+  const auto scale = [&](const char* layer, size_t from, size_t step,
+                         size_t count, float factor) {
+    const Variable& kernel = model.layer(layer).parameter("kernel").variable;
+    Tensor scaled = kernel.value().clone();
+    for (size_t i = 0; i < count; ++i) scaled.f32()[from + step * i] *= factor;
+    Variable(kernel).assign(scaled);
+  };
+  scale("first", 2, 8, 6, 1e4f);
+  scale("second", 6, 1, 3, 1e-4f);
+  return model;
+}
+
+TEST(Sensitivity, BlamesTheWorstChannelAndEqualizesWhereThatIsTheCure) {
+  const Sensitivity s = sensitivity(calibrated(spread("relu")), some(64));
+  EXPECT_LT(s.all.sqnr, 15);
+  const auto tensor =
+      std::ranges::find(s.tensors, "act", &TensorSensitivity::quantizer);
+  ASSERT_NE(tensor, s.tensors.end());
+  // The pooled figure shows nothing.
+  EXPECT_GT(tensor->sqnr, 30);
+  ASSERT_TRUE(tensor->worst_channel);
+  EXPECT_NE(tensor->worst_channel->channel, 2);
+  EXPECT_LT(tensor->worst_channel->sqnr, 5);
+  EXPECT_TRUE(layer_of(s, "second").equalizable);
+  EXPECT_FALSE(layer_of(s, "first").equalizable);
+  EXPECT_THAT(s.blame(), AllOf(HasSubstr("channel"), HasSubstr("second"),
+                               HasSubstr("equalize()")));
+  Model equal = spread("relu");
+  equalize(equal);
+  const Sensitivity cured = sensitivity(calibrated(equal), some(64));
+  EXPECT_GT(cured.all.sqnr, 25);
+  EXPECT_THAT(cured.blame(), Not(HasSubstr("equalize")));
+}
+
+TEST(Sensitivity, AdvisesNoEqualizationWhereThereIsNone) {
+  const Sensitivity s = sensitivity(calibrated(spread("tanh")), some(64));
+  EXPECT_FALSE(layer_of(s, "second").equalizable);
+  EXPECT_THAT(s.blame(), Not(HasSubstr("equalize")));
+}
+
+// Small input channels of a weight are lost in scales of output channels.
+TEST(Sensitivity, BlamesTheWorstInputChannelOfWeights) {
+  Model net = spread("relu");
+  Model model = quantize_model(net);
+  calibrate(model, some(64), {.method = Calibration::max});
+  const Sensitivity s = sensitivity(model, some(64));
+  const auto& channel = layer_of(s, "second").weight_channel;
+  ASSERT_TRUE(channel);
+  EXPECT_EQ(channel->channel, 2);
+  EXPECT_NEAR(channel->sqnr, 0, 0.1);
+}
+
 TEST(Sensitivity, BlamesWeightsOfFewBits) {
   QuantizeOptions options;
   options.bits = {{.layer = "third", .weight = 2}};

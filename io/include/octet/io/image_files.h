@@ -48,6 +48,8 @@ struct ImageFiles {
   Dataset data;
   /// "<path>: <reason>" of each file that was skipped, its label with it.
   std::vector<std::string> skipped = {};
+  /// The file of each sample of `data`.
+  std::vector<std::filesystem::path> files = {};
 };
 
 /// Images of any folders with labels in the same order: numbers of a CSV file,

@@ -15,6 +15,8 @@ struct ImageFolder {
   std::vector<std::string> classes;  ///< the name of label i
   /// "<path>: <reason>" of each file that was skipped.
   std::vector<std::string> skipped = {};
+  /// The file of each sample of `data`.
+  std::vector<std::filesystem::path> files = {};
 };
 
 /// The sub-folders of `folder`, sorted by name (byte by byte), are the

@@ -34,6 +34,8 @@ struct OpenedData {
   Dataset train;                     ///< all samples, where there is no `test`
   std::optional<Dataset> test = {};  ///< the part that comes for that
   std::vector<std::string> classes = {};  ///< the name of label i, if known
+  /// The file of each sample of `train`, of a folder of images.
+  std::vector<std::string> files = {};
 };
 
 /// Opens what is there:

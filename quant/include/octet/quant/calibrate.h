@@ -35,8 +35,9 @@ std::vector<CalibratedRange> calibrate(
     Model& model, const std::function<void(const Model&)>& forward,
     const CalibrationOptions& options = {});
 
-/// The same over samples of `data`, in order. Warns where they lack classes
-/// that the rest of their source has, as the first samples of sorted data do.
+/// The same over samples of `data`, in order, without unusual ones
+/// (check_samples()), which a warning names. Warns where they lack classes that
+/// the rest of their source has, as the first samples of sorted data do.
 /// Throws: ValueError where every value of every sample is the same.
 std::vector<CalibratedRange> calibrate(Model& model, const Dataset& data,
                                        const CalibrationOptions& options = {});

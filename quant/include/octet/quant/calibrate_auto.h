@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <octet/quant/calibrate.h>
+#include <octet/quant/unusual_samples.h>
 
 namespace octet::quant {
 
@@ -16,8 +17,10 @@ std::vector<CalibrationOptions> calibration_methods();
 struct AutoCalibrationOptions {
   /// What to try. Of each, the options of observers alone are used.
   std::vector<CalibrationOptions> methods = calibration_methods();
-  /// How good a model is on samples; more is better. Unless given: top-1
-  /// accuracy, where labels are classes and the model ends in [n,classes].
+  /// A custom measure of a model on samples, more being better, that chooses
+  /// the method. Unless given, the SQNR of the outputs chooses, and top-1
+  /// accuracy is reported where labels are classes of an output [n,classes]:
+  /// of a few hundred samples it is too coarse to choose by.
   ///
   ///   [](const Model& m, const Dataset& d) {
   ///     return train::evaluate(m, d).accuracy;
@@ -29,6 +32,11 @@ struct AutoCalibrationOptions {
   int64_t batch_size = 256;
   int64_t samples = 0;  ///< as many, chosen by chance; 0: all
   uint64_t seed = 0;    ///< of that choice and of those that judge
+  /// Ignore unusual samples (check_samples()), with a warning.
+  bool check_samples = true;
+  /// Log a warning where the best method leaves the outputs an SQNR below 15 dB
+  /// or costs more than 5 points of accuracy. Not with a custom `score`.
+  bool warn_of_loss = true;
 };
 
 /// A method and what came of it on the samples that judge.
@@ -37,8 +45,11 @@ struct CalibrationTrial {
   std::optional<double> score;
   /// Of the model's outputs, quantized against float. As all SQNR here, 10
   /// log10(sum of squares / sum of squared errors) in dB; infinite without an
-  /// error.
+  /// error. Of several outputs, that of their mean noise-to-signal ratio.
   double output_sqnr;
+  /// The median of the samples' own SQNR of the outputs, in dB; of several
+  /// outputs the least.
+  double median_sqnr;
   std::string worst;  ///< the quantizer with the lowest SQNR
   double worst_sqnr;
 };
@@ -52,10 +63,12 @@ struct TensorCalibration : CalibratedRange {
 struct AutoCalibration {
   int64_t samples = 0;          ///< that ranges come from
   int64_t held_out = 0;         ///< that judged
+  bool same_samples = false;    ///< these were too few to be two parts
   std::string score_name = {};  ///< "accuracy" or "score"; empty without one
   std::optional<double> float_score = {};
   std::vector<CalibrationTrial> trials = {};    ///< in the order of `methods`
   std::string kept = {};                        ///< one of them
+  std::vector<UnusualSample> ignored = {};      ///< samples, by position
   std::vector<TensorCalibration> tensors = {};  ///< in the model's order
 
   /// What to look at first, in a sentence; then the trials, that which was kept
@@ -64,10 +77,12 @@ struct AutoCalibration {
 };
 
 /// Runs `data`, but for samples held out by chance, through the model once,
-/// with all methods observing, and keeps the scales of the method with the best
-/// score on the samples held out (the higher output_sqnr of equals). The last
-/// trial takes for each tensor the method with its best SQNR, and is kept where
-/// there is no score. Prints nothing: `print(calibrate_auto(...).to_string())`.
+/// with all methods observing, and keeps the scales of the method whose outputs
+/// have the highest SQNR on the samples held out (with a custom score: the
+/// highest score, then SQNR). The last trial takes for each tensor the method
+/// with its best SQNR. Fewer than four samples are not split: all of them give
+/// ranges and judge, with a warning.
+/// Prints nothing: `print(calibrate_auto(...).to_string())`.
 /// Throws: as calibrate(); ValueError for options out of range, no methods, a
 /// share that leaves either side without samples, or a score that is NaN.
 /// Scales and switches are then as before.

@@ -10,6 +10,7 @@
 #include <octet/quant/fold_batch_norm.h>
 #include <octet/quant/insert_qdq.h>
 #include <octet/quant/insertion_case.h>
+#include <octet/quant/judge_outputs.h>
 #include <octet/quant/layer_bits.h>
 #include <octet/quant/model_state.h>
 #include <octet/quant/observer.h>
@@ -24,6 +25,7 @@
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/spec.h>
 #include <octet/quant/transform.h>
+#include <octet/quant/unusual_samples.h>
 #include <octet/quant/weight_zeros.h>
 #include <octet/quant/wrapper.h>
 #include <octet/quant/wrapper_registry.h>

@@ -30,6 +30,15 @@ struct QuantizationLoss {
   std::optional<double> score = {};
 };
 
+/// The channel of a tensor that quantization costs most. The tensor's SQNR may
+/// hide it: a large channel has all the power, and small ones the information.
+struct ChannelSensitivity {
+  int64_t channel = 0;
+  double sqnr = 0;          ///< of its values alone
+  double range = 0;         ///< largest magnitude of its values
+  double tensor_range = 0;  ///< that of all channels
+};
+
 /// A layer with Q/DQ. What it reads may have other readers, whose quantizer is
 /// the same: it is switched for all of them.
 struct LayerSensitivity {
@@ -47,6 +56,12 @@ struct LayerSensitivity {
   std::optional<double> loss_rise = {};
   /// The worst of the tensors that it reads: a name of `tensors`.
   std::string tensor = {};
+  /// The input channel (or, of weights with one scale, output channel) whose
+  /// weights lose most.
+  std::optional<ChannelSensitivity> weight_channel = {};
+  /// Whether equalize() applies to the channels of its input: a linear layer
+  /// produces them, alone and through normalization and ReLU at most.
+  bool equalizable = false;
 };
 
 /// A quantized activation in the float model.
@@ -54,6 +69,8 @@ struct TensorSensitivity {
   std::string quantizer;
   double sqnr = 0;     ///< of the tensor, as in QuantizationLoss
   double clipped = 0;  ///< share of the values beyond the range, [0, 1]
+  /// Of the last axis, channels of zeros left out.
+  std::optional<ChannelSensitivity> worst_channel = {};
 };
 
 struct Sensitivity {
@@ -71,7 +88,9 @@ struct Sensitivity {
   /// Throws: ValueError for a count below 0.
   QuantizationSpec exclude(int64_t count) const;
 
-  /// What is to blame, and what helps: a line each.
+  /// What is to blame, and what helps: a line each. Names the worst channel of
+  /// a tensor or weight whose channels have unlike ranges, and equalize() where
+  /// that is the cure.
   std::string blame() const;
   /// blame(); then the layers and the tensors, worst first.
   std::string to_string() const;

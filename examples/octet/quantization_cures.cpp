@@ -1,0 +1,135 @@
+#include "quantization_cures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <octet/quant/fold_batch_norm.h>
+#include <octet/quant/judge_outputs.h>
+#include <octet/quant/post_training.h>
+#include <octet/quant/sensitivity.h>
+#include <octet/runtime/error.h>
+
+namespace octet::program {
+namespace {
+
+constexpr int64_t kTried = 256;  // samples
+constexpr int64_t kBlamed = 32;  // samples, four times for each layer
+
+struct Trial {
+  std::string option;
+  quant::OutputJudgment found;
+};
+
+std::string figures(const quant::OutputJudgment& found) {
+  std::string text = std::isinf(found.sqnr())
+                         ? std::string("exact outputs")
+                         : fmt::format("outputs of {:.1f} dB", found.sqnr());
+  if (found.agreement()) {
+    text += fmt::format(", agreement {:.1f} %", 100 * *found.agreement());
+  }
+  return text;
+}
+
+bool any_equalized(const std::vector<quant::Equalization>& pairs) {
+  return std::ranges::any_of(
+      pairs, [](const auto& pair) { return pair.skipped.empty(); });
+}
+
+// Placed, calibrated and judged anew; nothing where that is not possible.
+void try_option(const Model& reference, const Model& model,
+                const Dataset& samples, const QuantizedAs& as,
+                const std::string& method, const std::string& option,
+                std::vector<Trial>& trials) {
+  try {
+    Model trial = quantized(model, as.placement);
+    CalibrationChoice choice;
+    choice.method = method;
+    choice.checked = true;
+    (void)calibrate(trial, samples, choice, as.few_bits);
+    trials.push_back({option, quant::judge_outputs(reference, trial, samples)});
+  } catch (const Error&) {
+    // Patterns, names of a spec, ... of layers that folding removed.
+  }
+}
+
+std::string first_line(std::string_view text) {
+  const size_t end = text.find('\n');
+  std::string line(text.substr(0, end));
+  if (line.ends_with('.')) line.pop_back();
+  return line;
+}
+
+void add_blame(const Model& quantized, const Dataset& data,
+               std::vector<std::string>& cures) {
+  const quant::Sensitivity found = quant::sensitivity(
+      quantized, data, {.samples = std::min(kBlamed, data.size())});
+  if (found.layers.empty()) return;
+  cures.push_back(
+      fmt::format("--exclude '{}' leaves in float the layer that "
+                  "costs most",
+                  found.by_sqnr()[0].layer));
+  const std::string blame = found.blame();
+  cures.push_back(first_line(blame));
+  if (blame.find("Hint: equalize") != std::string::npos) {
+    cures.emplace_back("--equalize gives the channels like ranges");
+  }
+}
+
+}  // namespace
+
+Model equalized(const Model& model, const char* option) {
+  Model result = quant::fold_batch_norm(model);
+  if (!any_equalized(quant::equalize(result))) {
+    warn(
+        fmt::format("{}: no two layers can be equalized: none reads another "
+                    "alone, straight "
+                    "or through ReLU",
+                    option));
+  }
+  return result;
+}
+
+std::vector<std::string> find_cures(const Model& model, const Model& quantized,
+                                    const Dataset& data,
+                                    const QuantizedAs& as) {
+  const Dataset samples = data.sample(kTried);
+  std::vector<Trial> trials;
+  if (as.calibrated) {
+    const std::string& method = as.calibration.method;
+    if (method != "auto") {
+      Model given = quant::fold_batch_norm(model);
+      if (as.equalized) (void)quant::equalize(given);
+      try_option(model, as.equalized ? given : model, samples, as, "auto",
+                 "--method auto", trials);
+    }
+    if (!as.equalized) {
+      Model folded = quant::fold_batch_norm(model);
+      if (any_equalized(quant::equalize(folded))) {
+        try_option(model, folded, samples, as, "auto",
+                   method == "auto" ? "--equalize" : "--equalize --method auto",
+                   trials);
+      }
+    }
+  }
+  const double now = quant::judge_outputs(model, quantized, samples).sqnr();
+  std::ranges::stable_sort(trials, [](const Trial& a, const Trial& b) {
+    return a.found.sqnr() > b.found.sqnr();
+  });
+  std::vector<std::string> cures;
+  for (const Trial& trial : trials) {
+    constexpr double kHelps = 3;  // dB
+    if (!trial.found.sufficient() && !(trial.found.sqnr() > now + kHelps)) {
+      continue;
+    }
+    cures.push_back(
+        fmt::format("{} gives {}", trial.option, figures(trial.found)));
+  }
+  if (as.few_bits) cures.push_back("more bits (--bits, --mean-bits), --ladder");
+  add_blame(quantized, data, cures);
+  return cures;
+}
+
+}  // namespace octet::program

@@ -1,0 +1,137 @@
+#include "quantization_judgment.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/layers/model_data.h>
+#include <octet/quant/unusual_samples.h>
+#include <octet/runtime/error.h>
+
+#include "../program.h"
+#include "loss_options.h"
+
+namespace octet::program {
+namespace {
+
+constexpr double kLargestDrop = 0.05;
+
+// By more than 5 points, and more than a single sample can.
+std::optional<std::string> drop_of(const std::string& metric, double before,
+                                   double after, int64_t samples) {
+  const double drop = before - after;
+  if (!is_share(metric) || !(drop > kLargestDrop)) return {};
+  if (std::lround(drop * static_cast<double>(samples)) < 2) return {};
+  return fmt::format(
+      "{} falls from {:.2f} to {:.2f} %, by more than {:g} points", metric,
+      percent(before), percent(after), 100 * kLargestDrop);
+}
+
+// JSON has no infinity.
+void set_decibels(Config& config, const char* name, double decibels) {
+  if (std::isfinite(decibels)) config.set(name, decibels);
+}
+
+Config::List to_list(const std::vector<std::string>& texts) {
+  return Config::List(texts.begin(), texts.end());
+}
+
+}  // namespace
+
+JudgingSamples judging_samples(const Model& model, const io::OpenedData& data) {
+  constexpr int64_t kMost = 2048;
+  const Dataset all =
+      data_for("quantize", model, data.test ? *data.test : data.train);
+  return {quant::check_samples("quantize", all.sample(kMost)).usual,
+          data.test.has_value()};
+}
+
+QuantizationJudgment judge(const Model& model, const Model& quantized,
+                           const JudgingSamples& data) {
+  QuantizationJudgment result{.samples = data.samples.size(),
+                              .others = data.others};
+  result.outputs = quant::judge_outputs(model, quantized, data.samples);
+  if (!result.outputs.sufficient()) {
+    result.problems.push_back(result.outputs.problems());
+  }
+  const std::vector<TensorSpec> labels = data.samples.label_specs();
+  // Labels of a folder of images name no output.
+  if (labels.empty() ||
+      (model.outputs().size() != 1 && labels[0].name.empty())) {
+    return result;
+  }
+  const Measured by = measured_by({}, model, data.samples);
+  const train::EvaluateOptions options{.loss = by.loss, .verbose = false};
+  result.before = train::evaluate(model, data.samples, options);
+  result.after = train::evaluate(quantized, data.samples, options);
+  for (size_t i = 0; i < result.before->metrics.size(); ++i) {
+    const auto& [name, before] = result.before->metrics[i];
+    const auto drop =
+        drop_of(name, before, result.after->metrics[i].value, result.samples);
+    if (drop) result.problems.push_back(*drop);
+  }
+  return result;
+}
+
+std::string to_text(const QuantizationJudgment& j) {
+  std::string text = fmt::format(
+      "\non {} {} samples:  {}{}\n", j.samples, j.others ? "other" : "of the",
+      j.outputs.outputs.size() == 1 ? "outputs with " : "\n",
+      j.outputs.to_string());
+  if (!j.before) return text;
+  const size_t width = name_width(j.before->metrics);
+  for (size_t i = 0; i < j.before->metrics.size(); ++i) {
+    const auto& [name, before] = j.before->metrics[i];
+    const double after = j.after->metrics[i].value;
+    text += is_share(name)
+                ? fmt::format("  {:<{}}  float {:.2f} %, quantized {:.2f} %\n",
+                              name, width, percent(before), percent(after))
+                : fmt::format("  {:<{}}  float {:.4f}, quantized {:.4f}\n",
+                              name, width, before, after);
+  }
+  return text;
+}
+
+Config to_config(const QuantizationJudgment& j) {
+  Config config;
+  config.set("samples", j.samples).set("other_than_calibration", j.others);
+  set_decibels(config, "sqnr_db", j.outputs.sqnr());
+  set_decibels(config, "median_sqnr_db", j.outputs.median_sqnr());
+  if (j.outputs.agreement()) config.set("agreement", *j.outputs.agreement());
+  config.set("sufficient", j.problems.empty())
+      .set("problems", to_list(j.problems))
+      .set("cures", to_list(j.cures));
+  if (!j.before) return config;
+  for (size_t i = 0; i < j.before->metrics.size(); ++i) {
+    const std::string& name = j.before->metrics[i].name;
+    config.set("float_" + name, j.before->metrics[i].value)
+        .set("quantized_" + name, j.after->metrics[i].value);
+  }
+  return config;
+}
+
+void add_accept_option(Command& command, bool& accept) {
+  command.add_flag(
+      "--accept", accept,
+      "accept a file that is much worse than the model: exit code 0 below 15 "
+      "dB, below 90 % of the model's classes, or more than 5 points less "
+      "accurate");
+}
+
+void expect_worth(const QuantizationJudgment& judgment,
+                  const std::string& output, bool accept) {
+  if (judgment.problems.empty()) return;
+  std::string text = fmt::format("'{}' is much worse than the model: {}",
+                                 output, fmt::join(judgment.problems, "; "));
+  if (!judgment.cures.empty()) {
+    text += fmt::format(". Hint: {}", fmt::join(judgment.cures, "; "));
+  }
+  if (accept) {
+    warn(text);
+    return;
+  }
+  throw ValueError(text + ". --accept takes it as it is");
+}
+
+}  // namespace octet::program

@@ -1,0 +1,58 @@
+// Which samples calibration reads.
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "calibration/steps.h"
+
+namespace octet::quant {
+namespace {
+
+void warn_of_missing_classes(const Dataset& chosen) {
+  const std::vector<int64_t> missing = missing_classes(chosen, chosen.source());
+  if (missing.empty()) return;
+  warn(fmt::format(
+      "calibrate: expected samples of all classes, got none of {} of them, the "
+      "first {}. Hint: .samples and data.sample(n) choose by chance, "
+      "data.sample(n, {{.stratified = true}}) from every class",
+      missing.size(), missing[0]));
+}
+
+}  // namespace
+
+CheckedSamples checked_samples(const Dataset& data, int64_t samples,
+                               uint64_t seed, SampleCheck check) {
+  if (samples < 0) {
+    throw ValueError(
+        fmt::format("calibrate: expected samples >= 0, got {}", samples));
+  }
+  const Dataset chosen =
+      samples == 0 ? data : data.sample(samples, {.seed = seed});
+  warn_of_missing_classes(chosen);
+  if (check == SampleCheck::all) return {.usual = chosen};
+  CheckedSamples result =
+      check_samples("calibrate", data, {.samples = samples, .seed = seed});
+  warn_of_unusual("calibrate", result);
+  return result;
+}
+
+Dataset calibration_samples(const Dataset& data, int64_t samples, uint64_t seed,
+                            SampleCheck check) {
+  return checked_samples(data, samples, seed, check).usual;
+}
+
+HeldOut hold_out(std::string_view subject, const Dataset& data, double share,
+                 uint64_t seed) {
+  constexpr int64_t kFewest = 4;
+  if (data.size() < kFewest) {
+    warn(fmt::format(
+        "{}: {} sample{} too few to hold some out: ranges and judgment come "
+        "from the same. Hint: a few hundred samples",
+        subject, data.size(), data.size() == 1 ? " is" : "s are"));
+    return {data, data, true};
+  }
+  auto [samples, held_out] = data.split(1 - share, {.seed = seed});
+  return {std::move(samples), std::move(held_out)};
+}
+
+}  // namespace octet::quant

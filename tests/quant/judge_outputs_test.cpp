@@ -1,0 +1,156 @@
+// Whether a quantized model is worth delivering.
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/quant/judge_outputs.h>
+
+#include "support.h"
+
+namespace octet::quant {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// y = [a x0, b x1, c x2], or the softmax of it.
+Model scaled(std::vector<float> factors, const char* activation = "linear") {
+  const auto width = static_cast<int64_t>(factors.size());
+  const SymbolicTensor x = input({width}, "x");
+  Model model(
+      x, Dense({.units = width, .activation = activation, .name = "y"})(x));
+  Tensor kernel = Tensor::zeros({width, width});
+  for (size_t i = 0; i < factors.size(); ++i) {
+    kernel.f32()[i * factors.size() + i] = factors[i];
+  }
+  model.layer("y").parameter("kernel").variable.assign(kernel);
+  return model;
+}
+
+Dataset rows(const Tensor& x) { return Dataset::unlabelled({{"x", x}}); }
+
+TEST(JudgeOutputs, HasTheSqnrOfItsDefinition) {
+  // Outputs are half a percent too large: 20 log10(200) dB for each sample.
+  const OutputJudgment found =
+      judge_outputs(scaled({1, 1}), scaled({1.005f, 1.005f}),
+                    rows(noise({7, 2})), {.batch_size = 3});
+  ASSERT_EQ(found.outputs.size(), 1u);
+  EXPECT_EQ(found.samples, 7);
+  EXPECT_EQ(found.outputs[0].output, "y");
+  EXPECT_NEAR(found.sqnr(), 20 * std::log10(200), 1e-3);
+  EXPECT_NEAR(found.median_sqnr(), 20 * std::log10(200), 1e-3);
+  EXPECT_FALSE(found.agreement());
+  EXPECT_TRUE(found.sufficient());
+}
+
+// A damaged sample has all of the power: the pooled figure is that of its
+// error alone.
+TEST(JudgeOutputs, FindsWhatASingleSampleHides) {
+  Tensor x = Tensor::zeros({100, 2});
+  for (size_t n = 0; n < 100; ++n) x.f32()[2 * n + 1] = 1;
+  x.f32()[0] = 1e6f;
+  const OutputJudgment found =
+      judge_outputs(scaled({1, 1}), scaled({1, 0}), rows(x));
+  EXPECT_GT(found.sqnr(), 90);
+  EXPECT_NEAR(found.median_sqnr(), 0, 1e-6);
+  EXPECT_FALSE(found.sufficient());
+  EXPECT_THAT(found.problems(), AllOf(HasSubstr("'y'"), HasSubstr("median")));
+}
+
+// Samples without a signal, such as heat maps without an object.
+TEST(JudgeOutputs, LeavesSamplesWithoutASignalOut) {
+  Tensor x = Tensor::full({100, 2}, 1e-6f);
+  for (size_t n = 0; n < 30; ++n) x.f32()[2 * n] = 1;
+  Model quantized = scaled({1, 1});
+  quantized.layer("y").parameter("bias").variable.assign(
+      tensor({2}, {1e-3f, 1e-3f}));
+  const OutputJudgment found =
+      judge_outputs(scaled({1, 1}), quantized, rows(x));
+  EXPECT_GT(found.median_sqnr(), 50);
+  EXPECT_TRUE(found.sufficient());
+}
+
+TEST(JudgeOutputs, ComparesClassesWhereThereAreSome) {
+  // The second class wins three of ten samples of the quantized model.
+  Tensor x({10, 2});
+  for (size_t n = 0; n < 10; ++n) {
+    x.f32()[2 * n] = 1;
+    x.f32()[2 * n + 1] = n < 3 ? 0.95f : 0.5f;
+  }
+  const Model quantized = scaled({1, 1.1f});
+  EXPECT_FALSE(judge_outputs(scaled({1, 1}), quantized, rows(x)).agreement());
+  const OutputJudgment labelled = judge_outputs(
+      scaled({1, 1}), quantized, Dataset(x, Tensor::zeros({10}, DType::i64)));
+  EXPECT_NEAR(*labelled.agreement(), 0.7, 1e-12);
+  EXPECT_GT(labelled.sqnr(), 15);
+  EXPECT_THAT(labelled.problems(), HasSubstr("70.00 %"));
+  const OutputJudgment softmax = judge_outputs(
+      scaled({1, 1}, "softmax"), scaled({1, 1.1f}, "softmax"), rows(x));
+  EXPECT_NEAR(*softmax.agreement(), 0.7, 1e-12);
+  EXPECT_FALSE(softmax.sufficient());
+}
+
+TEST(JudgeOutputs, CondemnsNothingForASingleSample) {
+  const Tensor x = tensor({2, 2}, {1, 0.95f, 1, 0.5f});
+  const OutputJudgment found = judge_outputs(
+      scaled({1, 1}, "softmax"), scaled({1, 1.1f}, "softmax"), rows(x));
+  EXPECT_EQ(found.agreement(), 0.5);
+  EXPECT_TRUE(found.sufficient()) << found.problems();
+}
+
+TEST(JudgeOutputs, TakesAnyClassOfATie) {
+  const Tensor x = Tensor::full({20, 2}, 1);
+  const OutputJudgment found = judge_outputs(
+      scaled({1, 1}, "softmax"), scaled({1, 1.01f}, "softmax"), rows(x));
+  EXPECT_EQ(found.agreement(), 1.0);
+}
+
+TEST(JudgeOutputs, ComparesSidesOfASingleProbability) {
+  Tensor x({8, 1});
+  for (size_t n = 0; n < 8; ++n) x.f32()[n] = n % 2 == 0 ? 1.0f : -1.0f;
+  const Model quantized = scaled({-1}, "sigmoid");
+  const OutputJudgment found =
+      judge_outputs(scaled({1}, "sigmoid"), quantized, rows(x));
+  EXPECT_EQ(found.agreement(), 0.0);
+  EXPECT_FALSE(found.sufficient());
+}
+
+TEST(JudgeOutputs, CondemnsNan) {
+  Model quantized = scaled({1, 1});
+  quantized.layer("y").parameter("bias").variable.assign(tensor({2}, {NAN, 0}));
+  const OutputJudgment found =
+      judge_outputs(scaled({1, 1}), quantized, rows(noise({5, 2})));
+  EXPECT_FALSE(found.sufficient());
+}
+
+TEST(JudgeOutputs, CondemnsOneOfSeveralOutputs) {
+  const auto two = [](float factor) {
+    const SymbolicTensor x = input({2}, "x");
+    Model model({x}, {Dense({.units = 2, .name = "boxes"})(x),
+                      Dense({.units = 2, .name = "scores"})(x)});
+    set_diagonal(model.layer("boxes"), 1000);
+    set_diagonal(model.layer("scores"), factor);
+    return model;
+  };
+  const OutputJudgment found =
+      judge_outputs(two(1), two(2), rows(noise({9, 2})));
+  EXPECT_NEAR(found.sqnr(), 0, 1e-6);
+  EXPECT_THAT(found.problems(),
+              AllOf(HasSubstr("'scores'"), Not(HasSubstr("'boxes'"))));
+  EXPECT_THAT(found.to_string(), HasSubstr("boxes: SQNR exact"));
+}
+
+TEST(JudgeOutputs, RefusesWhatItCannotCompare) {
+  const Model model = scaled({1, 1});
+  const Dataset data = rows(noise({4, 2}));
+  EXPECT_THROW((void)judge_outputs(model, model, data, {.batch_size = 0}),
+               ValueError);
+  EXPECT_THROW(
+      (void)judge_outputs(model, model, data, {.least_agreement = 1.5}),
+      ValueError);
+  EXPECT_THROW((void)judge_outputs(model, model, rows(noise({4, 3}))), Error);
+}
+
+}  // namespace
+}  // namespace octet::quant
