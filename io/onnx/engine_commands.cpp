@@ -235,19 +235,29 @@ class Commands {
       for (const std::string& option : precision(major)) lines.add(option);
     }
     if (major == 10) lines.add("--strongly-typed");
+    const bool golden =
+        options_.golden != nullptr && !options_.golden->loader.empty();
+    if (golden) {
+      const fs::path& loader = options_.golden->loader;
+      lines.add("--data-loader-script")
+          .add((loader.parent_path().filename() / loader.filename()).string());
+    }
     if (open_) {
       for_each_shape(
           [&](const char* kind, const std::vector<std::string>& parts) {
             lines.add(fmt::format("--trt-{}-shapes", kind));
             for (const std::string& part : parts) lines.add(part);
-            if (kind == std::string_view("opt")) {
+            if (!golden && kind == std::string_view("opt")) {
               lines.add("--input-shapes");
               for (const std::string& part : parts) lines.add(part);
             }
           },
           ",", true);
     }
-    return "# Against ONNX Runtime, on random inputs in [0,1):\n" +
+    return (golden ? "# Against ONNX Runtime, on the golden inputs:\n"
+                   : "# Against ONNX Runtime, on random inputs in [0,1): give "
+                     "the model's own with\n# --data-loader-script where they "
+                     "are others.\n") +
            lines.text();
   }
 
