@@ -104,6 +104,13 @@ void check_no_input_shape(const ModelSource& source) {
       source.what));
 }
 
+ModelSource beside(const ModelSource& source, const std::string& file) {
+  ModelSource other = source;
+  other.what = file;
+  other.architecture.clear();
+  return other;
+}
+
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {
