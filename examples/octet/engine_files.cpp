@@ -14,6 +14,7 @@
 
 #include <octet/io/engine_commands.h>
 #include <octet/io/onnx_model.h>
+#include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/rng.h>
@@ -85,6 +86,18 @@ Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
       "--golden: no vectors of type {} for input '{}'", type, input.name));
 }
 
+/// Noise in the range of the file's images: bytes, preprocessed as its metadata
+/// says; in [0,1) without such metadata.
+Tensor noise_like_images(const Shape& file, const std::string& preprocess,
+                         uint64_t seed) {
+  if (preprocess.empty() || file.rank() != 4) return noise_of(file, seed);
+  const bool channels_first = file[1] == 1 || file[1] == 3;
+  const Shape nhwc =
+      channels_first ? Shape{file[0], file[2], file[3], file[1]} : file;
+  const Tensor x = io::preprocess_input(noise_of(nhwc, seed, true), preprocess);
+  return channels_first ? x.transposed({0, 3, 1, 2}) : x;
+}
+
 /// `count` samples, from the first one on and again.
 std::vector<Tensor> first_samples(const Dataset& data, int64_t count) {
   std::vector<int64_t> indices;
@@ -109,6 +122,7 @@ Tensor in_order_of(const Shape& file, const Tensor& x) {
 io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
                             const Dataset* data, const io::FileLimits& limits) {
   const io::OnnxModel model = io::load_onnx_reference(onnx, limits);
+  const std::string preprocess = io::inspect_onnx(onnx).preprocess;
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     const io::OnnxTensorInfo& input = model.inputs()[i];
@@ -117,7 +131,10 @@ io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
     if (data != nullptr) {
       x = in_order_of(shape, first_samples(*data, shape[0]).at(i));
     }
-    if (x.empty()) x = noise_of(shape, input.type, i);
+    if (x.empty()) {
+      x = input.type == "float32" ? noise_like_images(shape, preprocess, i)
+                                  : noise_of(shape, input.type, i);
+    }
     inputs.push_back(as_type(x, input));
   }
   return io::write_golden(onnx, inputs, limits);

@@ -95,7 +95,7 @@ void add_graph(CommandLine& program) {
       });
   command.add_flag("--dot", o.dot, "Graphviz's language");
   command.add("--target", o.target, "who is to run it, for the forecast")
-      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime")
+      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
       .show_default();
   command.add_flag("--separate", o.separate,
                    "a box for each layer, not for each kernel");

@@ -19,14 +19,16 @@ namespace {
 
 std::string rules_text() {
   TextTable table({Align::left, Align::left, Align::left, Align::left,
-                   Align::left, Align::left});
-  table.add_row({"rule", "tensorrt8", "10", "11", "onnxruntime", "is kept if"});
+                   Align::left, Align::left, Align::left});
+  table.add_row({"rule", "tensorrt8", "10", "11", "onnxruntime", "openvino",
+                 "is kept if"});
   table.add_rule();
   for (const io::LintRule& rule : io::lint_rules()) {
     const std::string_view s = rule.severities;
     table.add_row({std::string(rule.id), std::string(1, s[0]),
                    std::string(1, s[1]), std::string(1, s[2]),
-                   std::string(1, s[3]), std::string(rule.text)});
+                   std::string(1, s[3]), std::string(1, s[4]),
+                   std::string(rule.text)});
   }
   return table.to_string() + "E: error, W: warning, I: info\n";
 }
@@ -74,7 +76,8 @@ void add_lint(CommandLine& program) {
   command.add("file", options->file, "an ONNX file of any exporter");
   command
       .add("--target", options->target,
-           "tensorrt8, tensorrt10, tensorrt11 or onnxruntime [tensorrt10]")
+           "tensorrt8, tensorrt10, tensorrt11, onnxruntime or openvino "
+           "[tensorrt10]")
       .type("NAME");
   command
       .add("--data", options->data,
@@ -95,6 +98,7 @@ Examples:
   octet lint int8.onnx --target tensorrt8 --json
   octet lint int8.onnx --data x_nchw.npy
   octet lint int8.onnx --fix repaired.onnx
+  octet lint int8.onnx --target openvino
 )");
   command.when_chosen([options] {
     if (options->rules) return print(rules_text());

@@ -97,6 +97,7 @@ void check_no_placement(const PlacementOptions& o, std::string_view hint) {
 
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target) {
+  options.uint8 = target == "openvino";
   if (!options.policy.empty()) return;
   options.policy = target == "onnxruntime" ? "onnxruntime" : "tensorrt";
 }
@@ -136,6 +137,7 @@ quant::QuantizeOptions quantize_options(const PlacementOptions& o) {
         "--strict: expected --policy toolkit, got --policy {}", o.policy));
   }
   options.toolkit.strict = o.strict;
+  options.activation.is_signed = !o.uint8;
   return options;
 }
 

@@ -23,13 +23,15 @@ struct PlacementOptions {
   std::optional<std::string> spec;
   bool strict = false;
   std::vector<std::string> excluded;  // regular expressions
-  std::string bits;                   // "4,8": of weights, of activations
+  bool uint8 = false;  // nonnegative activations as uint8: choose_policy()
+  std::string bits;    // "4,8": of weights, of activations
 };
 
 void add_placement_options(Command& command, PlacementOptions& options);
 
 /// Where none is given, the policy for who reads the file: onnxruntime for that
-/// target, tensorrt for all others.
+/// target, tensorrt for all others. OpenVINO gets nonnegative activations as
+/// uint8.
 void choose_policy(PlacementOptions& options,
                    const std::optional<std::string>& target = {});
 

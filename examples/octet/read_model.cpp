@@ -110,6 +110,13 @@ std::optional<io::TrainingConfig> training_of(const ModelSource& source) {
   return io::training_config(source.what, source.limits());
 }
 
+ModelSource beside(const ModelSource& source, const std::string& file) {
+  ModelSource other = source;
+  other.what = file;
+  other.architecture.clear();
+  return other;
+}
+
 Model read_model(const ModelSource& source) {
   const std::string& what = source.what;
   if (what.starts_with(kZoo) || io::is_octet_file(what)) {

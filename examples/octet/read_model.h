@@ -71,5 +71,7 @@ std::optional<io::TrainingConfig> training_of(const ModelSource& source);
 /// Throws: NotFoundError for an unknown network; IoError; FormatError;
 /// UnsupportedError for what is no model, or one that cannot be run.
 Model read_model(const ModelSource& source);
+/// Another file, read by the same options.
+ModelSource beside(const ModelSource& source, const std::string& file);
 
 }  // namespace octet::program

@@ -28,6 +28,7 @@
 #include "loss_options.h"
 #include "measured.h"
 #include "read_model.h"
+#include "sensitivity_reference.h"
 
 namespace octet::program {
 namespace {
@@ -65,11 +66,8 @@ bool is_quantized(const Model& model) {
 std::optional<Model> reference_of(const Options& o, const Model& model,
                                   io::Report& report) {
   if (!o.reference.empty()) {
-    ModelSource source = o.model;
-    source.what = o.reference;
-    source.architecture.clear();
     report.reference = std::filesystem::path(o.reference).filename().string();
-    return read_model(source);
+    return read_model(beside(o.model, o.reference));
   }
   if (!is_quantized(model)) return std::nullopt;
   Model reference = model.clone();
@@ -150,6 +148,7 @@ void add_accuracy(const Options& o, const Model& model,
     expected = train::evaluate(*reference, data_for("report", *reference, data),
                                options);
   }
+  report.score_samples = data.size();
   const auto score = [&](const std::string& name) {
     report.scores.push_back(
         {name, found.value(name),
@@ -197,11 +196,37 @@ void add_graph(const Options& o, const Model& model, io::Report& report) {
     return;
   }
   const io::OnnxOptions form =
-      target == io::LintTarget::onnxruntime
-          ? io::OnnxOptions::for_target(io::OnnxTarget::onnxruntime)
+      target == io::LintTarget::onnxruntime ||
+              target == io::LintTarget::openvino
+          ? io::OnnxOptions::for_target(io::onnx_target(o.target))
           : io::OnnxOptions();
   report.lint =
       io::lint_onnx_bytes(io::to_onnx(model, form).bytes, {.target = target});
+}
+
+/// Against the same outputs as the noise of layers, where that is possible.
+void measure_sensitivity(const Options& o, const Model& model,
+                         const std::optional<Model>& reference,
+                         const Dataset& samples, io::Report& report) {
+  const quant::SensitivityOptions options{.samples = 0};
+  if (!o.reference.empty()) {
+    try {
+      report.sensitivity =
+          sensitivity_beside(*reference, model, samples, options);
+      return;
+    } catch (const Error& error) {
+      report.notes.push_back(fmt::format(
+          "Sensitivity of the model beside itself without Q/DQ, not beside {}: "
+          "{}",
+          report.reference, error.message()));
+    }
+  }
+  report.sensitivity = quant::sensitivity(model, samples, options);
+  if (is_onnx(o.model.what)) {
+    report.notes.emplace_back(
+        "Sensitivity of activations alone: the weights of an ONNX file are "
+        "stored rounded.");
+  }
 }
 
 void add_noise(const Options& o, const Model& model,
@@ -211,14 +236,8 @@ void add_noise(const Options& o, const Model& model,
   if (is_quantized(model)) {
     report.activations = io::activation_histograms(model, samples);
     report.findings = quant::check_quantizers(model, samples, {.samples = 0});
-    if (o.sensitivity) {
-      report.sensitivity = quant::sensitivity(model, samples, {.samples = 0});
-      if (is_onnx(o.model.what)) {
-        report.notes.emplace_back(
-            "Sensitivity of activations alone: weights of an ONNX file lie on "
-            "their grid already.");
-      }
-    }
+    if (o.sensitivity)
+      measure_sensitivity(o, model, reference, samples, report);
   } else if (o.sensitivity) {
     report.notes.emplace_back(
         "No sensitivity: the model has no Q/DQ to be switched off.");
@@ -311,7 +330,7 @@ void add_report(CommandLine& program) {
                    "inferences of the samples a layer");
   add_loss_option(command, o.loss);
   command.add("--target", o.target, "who is to run it, for lint and the graph")
-      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime")
+      .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")
       .show_default();
   command.add("--log", o.log, "curves of a training, as octet train wrote them")
       .type("HISTORY.csv");

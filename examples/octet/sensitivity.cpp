@@ -18,6 +18,7 @@
 #include "loss_options.h"
 #include "placement_options.h"
 #include "read_model.h"
+#include "sensitivity_reference.h"
 
 namespace octet::program {
 namespace {
@@ -31,10 +32,12 @@ Examples:
   octet sensitivity model.h5 --data x.npy --labels l.npy
   octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
   octet sensitivity int8.onnx --data x.npy --json
+  octet sensitivity int8.onnx --reference model.h5 --data x.npy
 )";
 
 struct Options {
   ModelSource model;
+  std::string reference;
   DataOptions data;
   PlacementOptions placement;
   CalibrationChoice calibration;
@@ -83,6 +86,15 @@ void sensitivity(Options o) {
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
+  std::optional<Model> reference;
+  if (!o.reference.empty()) {
+    if (quant::quantizers(std::as_const(model)).empty()) {
+      throw UnsupportedError(
+          "--reference: goes with a quantized model, but this one is float, "
+          "and its own reference");
+    }
+    reference = read_model(beside(o.model, o.reference));
+  }
   const io::OpenedData opened = open_data(o.data, target_of(model, o.model));
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
@@ -98,19 +110,23 @@ void sensitivity(Options o) {
   } else {
     check_no_placement(o.placement, "got a quantized one");
   }
-  if (quantized_before && is_onnx(o.model.what)) {
+  if (quantized_before && is_onnx(o.model.what) && o.reference.empty()) {
     warn(
-        "sensitivity: weights of an ONNX file lie on their grid already, so "
-        "that their rounding is not seen. Hint: give the float model");
+        "sensitivity: the weights of an ONNX file are stored rounded, so that "
+        "their rounding is not measured. Hint: --reference with the float "
+        "model");
   }
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
   quant::SensitivityOptions options{.samples = o.measured};
-  if (model.outputs().size() == 1 && judged.label_type() == DType::i64 &&
-      model.outputs()[0].shape()[-1] == 1) {
+  const std::vector<TensorSpec> labels = judged.label_specs();
+  if (model.outputs().size() == 1 && labels.size() == 1 &&
+      labels[0].dtype == DType::i64 && model.outputs()[0].shape()[-1] == 1) {
     options.score = score_of(measured_by({}, model, judged));
   }
-  const quant::Sensitivity result = quant::sensitivity(model, judged, options);
+  const quant::Sensitivity result =
+      reference ? sensitivity_beside(*reference, model, judged, options)
+                : quant::sensitivity(model, judged, options);
   print(o.json ? io::to_json(to_config(result)) + "\n" : result.to_string());
 }
 
@@ -122,6 +138,11 @@ void add_sensitivity(CommandLine& program) {
   Command command = program.add_command(
       "sensitivity", "Find the layers at which quantization costs most");
   add_model(command, o.model, kModelHelp);
+  command
+      .add("--reference", o.reference,
+           "float model that a quantized ONNX file was made of, to measure the "
+           "rounding of its weights, too")
+      .type("FLOAT");
   add_data_options(command, o.data);
   add_calibration_options(command, o.calibration);
   command

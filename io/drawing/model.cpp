@@ -93,6 +93,8 @@ std::vector<SketchKernel> kernels_of(const Model& model, LintTarget target) {
   if (target == LintTarget::onnxruntime) {
     form = OnnxOptions::for_target(OnnxTarget::onnxruntime);
     form.fold_batch_norm = false;
+  } else if (target == LintTarget::openvino) {
+    form.target = OnnxTarget::openvino;
   }
   ExportedGraph exported = build_onnx(model, form);
   fill_in(*exported.model.mutable_graph(), exported.large);

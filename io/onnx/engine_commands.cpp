@@ -235,26 +235,37 @@ class Commands {
       for (const std::string& option : precision(major)) lines.add(option);
     }
     if (major == 10) lines.add("--strongly-typed");
+    const bool golden =
+        options_.golden != nullptr && !options_.golden->loader.empty();
+    if (golden) {
+      const fs::path& loader = options_.golden->loader;
+      lines.add("--data-loader-script")
+          .add((loader.parent_path().filename() / loader.filename()).string());
+    }
     if (open_) {
       for_each_shape(
           [&](const char* kind, const std::vector<std::string>& parts) {
             lines.add(fmt::format("--trt-{}-shapes", kind));
             for (const std::string& part : parts) lines.add(part);
-            if (kind == std::string_view("opt")) {
+            if (!golden && kind == std::string_view("opt")) {
               lines.add("--input-shapes");
               for (const std::string& part : parts) lines.add(part);
             }
           },
           ",", true);
     }
+    if (golden) {
+      return "# Against ONNX Runtime, on the golden inputs:\n" + lines.text();
+    }
     const bool bytes = add_ranges(lines);
-    return fmt::format("# Against ONNX Runtime, on random inputs in {}:\n{}",
-                       bytes ? "[0,1), of uint8 in [0,255]" : "[0,1)",
-                       lines.text());
+    return fmt::format(
+        "# Against ONNX Runtime, on random inputs in {}: give the model's own "
+        "with\n# --data-loader-script where they are others.\n{}",
+        bytes ? "[0,1), of uint8 in [0,255]" : "[0,1)", lines.text());
   }
 
-  /// Of inputs of bytes, which polygraphy would give 0 and 1 alone. Returns
-  /// whether there are any.
+  /// Adds the range of uint8 inputs, of which polygraphy would give only 0 and
+  /// 1. Returns whether the file has such inputs.
   bool add_ranges(Lines& lines) const {
     std::vector<std::string> ranges;
     for (const OnnxTensorInfo& input : file_.inputs) {

@@ -134,6 +134,10 @@ std::vector<OnnxValue> outputs_of(const Model& model, GraphBuilder& builder,
 void add_metadata(onnx::ModelProto& proto, const Model& model,
                   const Ports& ports, const OnnxOptions& options,
                   int64_t qdq_pairs) {
+  const bool uint8 = std::ranges::any_of(
+      proto.graph().initializer(), [](const onnx::TensorProto& tensor) {
+        return tensor.data_type() == onnx::TensorProto::UINT8;
+      });
   const auto add = [&](std::string key, std::string value) {
     auto* entry = proto.add_metadata_props();
     entry->set_key(std::move(key));
@@ -145,9 +149,11 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   add_layout("input_layout", ports.input_layout());
   add_layout("output_layout", ports.output_layout());
   if (qdq_pairs > 0) {
-    add("quantization", options.uint8_activations
-                            ? "int8 weights, uint8 activations, explicit Q/DQ"
-                            : "int8, symmetric, explicit Q/DQ");
+    add("quantization",
+        options.uint8_activations
+            ? "int8 weights, uint8 activations, explicit Q/DQ"
+        : uint8 ? "int8 weights, int8 and uint8 activations, explicit Q/DQ"
+                : "int8, symmetric, explicit Q/DQ");
   }
   if (!options.preprocess.empty()) {
     (void)preprocess_mode(options.preprocess);
@@ -241,7 +247,11 @@ ExportedGraph build_onnx(const Model& given, const OnnxOptions& options) {
   result.qdq_pairs = builder.qdq_pairs();
   fit_scales_to_biases(graph);
   if (options.weights == OnnxWeights::int8) store_int8_weights(graph);
-  if (options.uint8_activations) store_uint8_activations(graph);
+  if (options.uint8_activations) {
+    store_uint8_activations(graph);
+  } else if (options.target == OnnxTarget::openvino) {
+    store_uint8_at_concat(graph);
+  }
   add_metadata(proto, model, ports, options, result.qdq_pairs);
   if (options.float16) {
     check_float16(options, result.qdq_pairs);

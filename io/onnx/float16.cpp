@@ -1,9 +1,11 @@
 #include "float16.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +17,7 @@
 #include <octet/runtime/error.h>
 
 #include "check.h"
+#include "float16_weights.h"
 #include "graph_view.h"
 #include "qdq.h"
 #include "run/precision.h"
@@ -44,8 +47,7 @@ uint16_t half_bits(float x) {
                                fraction);
 }
 
-TensorProto rounded(const TensorProto& tensor, bool is_scale) {
-  constexpr float kScaleError = 1.0f / 256;
+TensorProto rounded(const TensorProto& tensor) {
   TensorProto result;
   result.set_name(tensor.name());
   *result.mutable_dims() = tensor.dims();
@@ -59,17 +61,27 @@ TensorProto rounded(const TensorProto& tensor, bool is_scale) {
                       "float16, got {}; write float32",
                       tensor.name(), x));
     }
-    if (is_scale && !(std::fabs(half - x) <= kScaleError * x)) {
-      throw ValueError(fmt::format(
-          "initializer '{}': expected scales that float16 holds, got {}; fold "
-          "batch normalization, or write float32",
-          tensor.name(), x));
-    }
     const uint16_t bits = half_bits(half);
     bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
   }
   result.set_raw_data(std::move(bytes));
   return result;
+}
+
+bool fits_scale(float x) {
+  constexpr float kScaleError = 1.0f / 256;
+  const float half = run::rounded_to(TensorProto::FLOAT16, x);
+  return std::fabs(half - x) <= kScaleError * x;
+}
+
+/// The smallest of the scales that float16 does not hold, if there are any.
+std::optional<float> unfit_scale(const TensorProto& scales) {
+  if (scales.data_type() != TensorProto::FLOAT) return std::nullopt;
+  std::optional<float> worst;
+  for (const float x : float_values(scales)) {
+    if (!fits_scale(x) && (!worst || x < *worst)) worst = x;
+  }
+  return worst;
 }
 
 /// Operators whose numbers need more than float16 has, or that say themselves
@@ -100,6 +112,7 @@ class Conversion {
     }
     for (const auto& output : graph_.output()) outputs_.insert(output.name());
     choose_nodes(view);
+    warn_of_scales();
   }
 
   void run() {
@@ -123,11 +136,34 @@ class Conversion {
     return false;
   }
 
+  // Q and DQ take data and scale of one type before opset 23.
+  bool has_unfit_scale(const onnx::NodeProto& node) {
+    if (!is_quantize(node) && !is_dequantize(node)) return false;
+    const auto scale = constants_.find(node.input(1));
+    if (scale == constants_.end()) return false;
+    const std::optional<float> worst = unfit_scale(scale->second);
+    if (worst) unfit_.emplace(node.input(1), *worst);
+    return worst.has_value();
+  }
+
+  void warn_of_scales() const {
+    if (unfit_.empty()) return;
+    const auto worst = std::ranges::min_element(
+        unfit_, {}, [](const auto& scale) { return scale.second; });
+    warn(fmt::format(
+        "ONNX float16: {} of Q/DQ {} float32 with a Cast, as float16 holds "
+        "scales from {:.2g} to 65504 only, got {:.2g} in '{}'{}. Such layers "
+        "may run in floating point",
+        unfit_.size() == 1 ? "a pair" : fmt::format("{} pairs", unfit_.size()),
+        unfit_.size() == 1 ? "stays" : "stay", kLeastHalfScale, worst->second,
+        worst->first, unfit_.size() == 1 ? "" : " and others"));
+  }
+
   // A node between others that stay float32 does so, too.
   void choose_nodes(const GraphView& view) {
     std::set<std::string> full;
     for (const auto& node : graph_.node()) {
-      if (stays_float32(node) || !reads_floats(node)) {
+      if (stays_float32(node) || !reads_floats(node) || has_unfit_scale(node)) {
         full.insert(node.output().begin(), node.output().end());
       }
     }
@@ -157,8 +193,7 @@ class Conversion {
     for (int i = 0; i < node.input_size(); ++i) {
       const std::string name = node.input(i);
       if (name.empty()) continue;
-      const bool scale = (is_quantize(node) || is_dequantize(node)) && i == 1;
-      node.set_input(i, as_type(name, full || takes_float32(node, i), scale));
+      node.set_input(i, as_type(name, full || takes_float32(node, i)));
     }
     std::vector<std::string> ends;
     for (std::string& name : *node.mutable_output()) {
@@ -177,10 +212,10 @@ class Conversion {
   }
 
   /// The value in the type that a node takes it in.
-  std::string as_type(const std::string& name, bool full, bool scale) {
+  std::string as_type(const std::string& name, bool full) {
     const auto constant = constants_.find(name);
     if (constant != constants_.end()) {
-      return constant_as(constant->second, full, scale);
+      return constant_as(constant->second, full);
     }
     const auto renamed = renamed_.find(name);
     const std::string& own = renamed == renamed_.end() ? name : renamed->second;
@@ -197,11 +232,11 @@ class Conversion {
     return cast;
   }
 
-  std::string constant_as(const TensorProto& tensor, bool full, bool scale) {
+  std::string constant_as(const TensorProto& tensor, bool full) {
     const bool halve = !full && tensor.data_type() == TensorProto::FLOAT;
     std::string& name = written_[{tensor.name(), halve}];
     if (!name.empty()) return name;
-    TensorProto copy = halve ? rounded(tensor, scale) : tensor;
+    TensorProto copy = halve ? rounded(tensor) : tensor;
     // Where both types are read, the later one gets another name.
     const bool taken = written_.contains({tensor.name(), !halve});
     name = taken ? tensor.name() + (halve ? "/float16" : "/float32")
@@ -228,6 +263,7 @@ class Conversion {
   std::set<std::string> floats_;  // values that are float32 in the given graph
   std::set<std::string> full_;    // of nodes that stay float32: their outputs
   std::set<std::string> outputs_;
+  std::map<std::string, float> unfit_;  // scales, with their worst value
   std::unordered_map<std::string, TensorProto> constants_;
   std::unordered_map<std::string, bool> halves_;  // values made: now float16?
   std::unordered_map<std::string, std::string> renamed_;
@@ -239,6 +275,9 @@ class Conversion {
 
 }  // namespace
 
-void to_float16(onnx::ModelProto& model) { Conversion(model).run(); }
+void to_float16(onnx::ModelProto& model) {
+  fit_weights_to_float16(*model.mutable_graph());
+  Conversion(model).run();
+}
 
 }  // namespace octet::io

@@ -9,8 +9,9 @@ namespace octet::io {
 /// wrote as float16, scales of Q and DQ too. Inputs and outputs stay float32,
 /// with a Cast behind or before them, and so do squares, means and roots (of
 /// LayerNormalization: squares overflow from 256 on) and what takes float32
-/// alone, the factors of Resize. Throws: ValueError for a constant beyond
-/// 65504, and for a scale that float16 does not hold to a 256th of itself.
+/// alone, the factors of Resize. Q and DQ whose scale float16 does not hold to
+/// a 256th of itself stay float32, with a warning. Throws: ValueError for a
+/// constant or a quantized weight beyond 65504.
 void to_float16(onnx::ModelProto& model);
 
 }  // namespace octet::io

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/engine_commands.h>
+#include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx_model.h>
 #include <octet/runtime/error.h>
@@ -27,6 +28,22 @@ GoldenVector write_vector(const fs::path& folder, std::string_view kind,
   write_file(vector.raw, std::string_view(static_cast<const char*>(value.raw()),
                                           static_cast<size_t>(value.bytes())));
   return vector;
+}
+
+/// JSON's strings are Python's, too.
+std::string loader_script(std::span<const GoldenVector> inputs) {
+  std::string script =
+      "\"\"\"The golden inputs for polygraphy's --data-loader-script.\"\"\"\n"
+      "import os\n\nimport numpy as np\n\nINPUTS = {\n";
+  for (const GoldenVector& input : inputs) {
+    script += fmt::format("    {}: \"{}\",\n", to_json(Config(input.name)),
+                          input.npy.filename().string());
+  }
+  return script +
+         "}\n\n\ndef load_data():\n"
+         "    folder = os.path.dirname(os.path.abspath(__file__))\n"
+         "    return [{name: np.load(os.path.join(folder, file))\n"
+         "             for name, file in INPUTS.items()}]\n";
 }
 
 }  // namespace
@@ -51,6 +68,8 @@ GoldenVectors write_golden(const fs::path& onnx, std::span<const Tensor> inputs,
     golden.outputs.push_back(
         write_vector(folder, "output", i, model.outputs()[i], outputs[i]));
   }
+  golden.loader = folder / "load_inputs.py";
+  write_file(golden.loader, loader_script(golden.inputs));
   return golden;
 }
 

@@ -11,4 +11,7 @@ namespace octet::io {
 /// bit by bit.
 void store_uint8_activations(onnx::GraphProto& graph);
 
+/// The same for the pairs of int8_pairs_at_concat() alone.
+void store_uint8_at_concat(onnx::GraphProto& graph);
+
 }  // namespace octet::io

@@ -7,6 +7,7 @@
 
 #include <octet/io/report.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/text_table.h>
 #include <octet/runtime/version.h>
 
 #include "drawing/markup.h"
@@ -22,9 +23,17 @@ struct Section {
   std::string html;
 };
 
-std::string tile(std::string_view name, const std::string& value) {
-  return fmt::format("<div class=\"tile\">{}<b>{}</b></div>\n",
-                     markup_text(name), markup_text(value));
+std::string tile(std::string_view name, const std::string& value,
+                 std::string_view note = {}) {
+  return fmt::format("<div class=\"tile\">{}<b>{}</b>{}</div>\n",
+                     markup_text(name), markup_text(value), markup_text(note));
+}
+
+/// "on 64 samples"; empty where their number is unknown.
+std::string sample_note(int64_t samples) {
+  return samples == 0 ? ""
+                      : fmt::format("on {} {}", group_digits(samples),
+                                    samples == 1 ? "sample" : "samples");
 }
 
 /// What one looks at first, in large figures.
@@ -37,16 +46,17 @@ std::string tiles(const Report& report) {
       value +=
           fmt::format(" ({:+.2f})", 100 * (score.model - *score.reference));
     }
-    html += tile(score.name, value);
+    html += tile(score.name, value, sample_note(report.score_samples));
     break;
   }
   if (report.comparison) {
+    const std::string note = sample_note(report.comparison->samples);
     html += tile("SQNR of the outputs",
-                 decibels_text(report.comparison->output_sqnr()));
+                 decibels_text(report.comparison->output_sqnr()), note);
     if (report.comparison->agreement) {
-      html +=
-          tile("same answer as " + report.reference,
-               fmt::format("{:.2f} %", 100 * *report.comparison->agreement));
+      html += tile("same answer as " + report.reference,
+                   fmt::format("{:.2f} %", 100 * *report.comparison->agreement),
+                   note);
     }
   }
   if (report.lint) {

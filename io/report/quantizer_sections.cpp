@@ -41,26 +41,33 @@ std::string sensitivity_section(const Report& report) {
   if (!report.sensitivity) return "";
   const quant::Sensitivity& s = *report.sensitivity;
   const std::string text = s.blame();
+  const bool rise = std::ranges::any_of(
+      s.layers, [](const auto& layer) { return layer.loss_rise.has_value(); });
   std::string rows;
   for (const quant::LayerSensitivity& layer : s.by_sqnr()) {
     rows += "<tr>" + cell(layer.layer) + number(decibels(layer.alone.sqnr)) +
             number(decibels(layer.weights)) +
             number(decibels(layer.activations)) +
-            number(decibels(layer.without.sqnr)) +
-            number(layer.loss_rise ? fmt::format("{:+.2g}", *layer.loss_rise)
-                                   : "") +
-            "</tr>\n";
+            number(decibels(layer.without.sqnr));
+    if (rise) {
+      rows += number(layer.loss_rise ? fmt::format("{:+.2g}", *layer.loss_rise)
+                                     : "");
+    }
+    rows += "</tr>\n";
   }
+  std::vector<std::string_view> heading = {"layer", "#alone", "#weights",
+                                           "#reads", "#all others"};
+  if (rise) heading.emplace_back("#loss");
   return fmt::format(
              "<p><b>{}</b></p>\n<p>Signal-to-noise ratio of the outputs on {} "
              "samples, with Q/DQ at one layer alone (its weights, what it "
-             "reads) and at all others; loss: what rounding its weights adds "
-             "to the cross-entropy, by gradients.</p>\n",
+             "reads) and at all others{}.</p>\n",
              markup_text(text.substr(0, text.find('\n'))),
-             group_digits(s.samples)) +
-         table(
-             {"layer", "#alone", "#weights", "#reads", "#all others", "#loss"},
-             rows);
+             group_digits(s.samples),
+             rise ? "; loss: what rounding its weights adds to the "
+                    "cross-entropy, by gradients"
+                  : "") +
+         table(heading, rows);
 }
 
 std::string oscillation_section(const Report& report) {

@@ -17,6 +17,7 @@
 #include "calibration/signal_noise.h"
 #include "calibration/steps.h"
 #include "sensitivity/channels.h"
+#include "sensitivity/reference_weights.h"
 #include "sensitivity/weight_gradients.h"
 
 namespace octet::quant {
@@ -106,6 +107,9 @@ class Analysis {
     if (!options_.score) {
       classes_ = classes_of("sensitivity", model_, samples_);
     }
+    if (options_.reference != nullptr) {
+      reference_weights_ = ReferenceWeights(model_, *options_.reference);
+    }
   }
 
   Sensitivity run() {
@@ -116,7 +120,8 @@ class Analysis {
     ProgressLine progress("sensitivity", 2 + std::ssize(wrappers_));
     switch_on([](const Quantizer&) { return false; });
     result.tensors = measure_tensors();
-    exact_ = outputs();
+    exact_ =
+        outputs(options_.reference == nullptr ? model_ : *options_.reference);
     result.float_score = score(exact_);
     progress.advance(1);
     switch_on([](const Quantizer&) { return true; });
@@ -135,6 +140,7 @@ class Analysis {
   template <class Which>
   void switch_on(Which which) {
     for (const auto& each : quantizers_) each->set_enabled(which(*each));
+    reference_weights_.follow_quantizers();
   }
 
   void switch_on(const Names& names, bool on) {
@@ -197,12 +203,12 @@ class Analysis {
   }
 
   // [batch][output]
-  std::vector<std::vector<Tensor>> outputs() const {
+  std::vector<std::vector<Tensor>> outputs(const Model& model) const {
     std::vector<std::vector<Tensor>> result;
     for (int64_t at = 0; at < samples_.size(); at += options_.batch_size) {
       const Batch batch = samples_.batch(
           at, std::min(options_.batch_size, samples_.size() - at));
-      result.push_back(model_.predict(batch.inputs));
+      result.push_back(model.predict(batch.inputs));
     }
     return result;
   }
@@ -224,7 +230,12 @@ class Analysis {
 
   // With the quantizers that are on.
   QuantizationLoss loss() const {
-    const auto now = outputs();
+    const auto now = outputs(model_);
+    if (now[0].size() != exact_[0].size()) {
+      throw ShapeError(
+          fmt::format("sensitivity: the reference has {} outputs, the model {}",
+                      exact_[0].size(), now[0].size()));
+    }
     SignalNoise power;
     for (size_t i = 0; i < now.size(); ++i) {
       for (size_t k = 0; k < now[i].size(); ++k) {
@@ -276,6 +287,7 @@ class Analysis {
 
   Model model_;
   Quantizers quantizers_;
+  ReferenceWeights reference_weights_;
   Dataset samples_;
   SensitivityOptions options_;
   std::vector<const BaseQuantizeWrapper*> wrappers_;

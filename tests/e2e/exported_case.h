@@ -80,9 +80,10 @@ inline std::vector<Tensor> outputs_of_file(const std::filesystem::path& path,
 /// "file_outputs".
 inline void write_case(const Model& model, std::span<const Tensor> inputs,
                        const std::filesystem::path& folder,
-                       std::string_view name) {
+                       std::string_view name,
+                       const io::OnnxOptions& options = {}) {
   const auto file = folder / fmt::format("{}.onnx", name);
-  io::export_onnx(model, file);
+  io::export_onnx(model, file, options);
   const std::vector<Tensor> outputs = model.predict(inputs);
   const std::vector<Tensor> of_file = outputs_of_file(file, inputs, outputs);
   write_file(folder / fmt::format("{}.json", name),

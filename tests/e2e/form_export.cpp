@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/layers.h>
 #include <octet/layers/zoo.h>
 #include <octet/quant/quant.h>
 #include <octet/runtime/error.h>
@@ -65,6 +66,30 @@ void write_network(const Model& model, const std::filesystem::path& folder,
   write_forms(quantized, x, folder, name + ".int8", true);
 }
 
+/// Weights whose scales float16 does not hold, on inputs like bytes, and a
+/// channel without any weight to speak of.
+void write_small_scales(const std::filesystem::path& folder) {
+  constexpr int kChannels = 8;
+  const SymbolicTensor input = octet::input({12, 10, 3});
+  const SymbolicTensor y = Conv2D(
+      {.filters = kChannels, .kernel_size = {3, 3}, .name = "first"})(input);
+  const Model model(input,
+                    Conv2D({.filters = 4, .kernel_size = {3, 3}})(ReLU()(y)));
+  disturb(model);
+  for (const Parameter& parameter : model.layer("first").parameters()) {
+    const auto values = parameter.variable.mutable_value();
+    size_t i = 0;
+    for (float& value : values) {
+      value *= i++ % kChannels == 0 ? 1e-12f : 1e-3f;
+    }
+  }
+  std::vector<Tensor> x = noise_for(model, kSamples);
+  for (float& value : x[0].f32()) value *= 255;
+  Model quantized = quant::quantize_model(model);
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
+  write_forms(quantized, x, folder, "small_scales.int8", true);
+}
+
 void write_all(const std::filesystem::path& folder) {
   // Nothing of an earlier run may pass for a result of this one.
   std::filesystem::remove_all(folder);
@@ -84,7 +109,8 @@ void write_all(const std::filesystem::path& folder) {
         [&] { write_network(zoo::make(name, options), folder, name); });
   }
   write_network(sequence_network(true), folder, "sequence");
-  fmt::print("{} networks written\n", networks.size() + 1);
+  write_small_scales(folder);
+  fmt::print("{} networks written\n", networks.size() + 2);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 // answers, by its layers and by running the file, in FOLDER/<name>.json.
 // FOLDER/<name>.int8.onnx is the same network quantized, calibrated and trained
 // for a step; FOLDER/<name>.patterns.int8.onnx is what the pattern route makes
-// of some. tests/oracle/compare_zoo.py runs them.
+// of some, FOLDER/<name>.openvino.int8.onnx is quantized for OpenVINO.
+// tests/oracle/compare_zoo.py and compare_openvino.py run them.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -29,6 +30,7 @@ struct Family {
   std::string name;
   zoo::Options options;
   bool by_patterns = false;
+  bool for_openvino = false;  // networks with Concat
 };
 
 // Inputs as small as the topologies take, of unequal sides where they may be.
@@ -46,10 +48,10 @@ std::vector<Family> families() {
        {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35},
        true},
       {"ds_cnn", {}, true},
-      {"inception_v3", {.input = {75, 76, 3}, .classes = 10}},
+      {"inception_v3", {.input = {75, 76, 3}, .classes = 10}, false, true},
       {"efficientnet_b0", {.input = {33, 40, 3}, .classes = 10}},
-      {"densenet121", {.input = {32, 33, 3}, .classes = 10}},
-      {"unet", {.input = {16, 24, 3}, .classes = 4}, true},
+      {"densenet121", {.input = {32, 33, 3}, .classes = 10}, false, true},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}, true, true},
       {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}, true},
       {"lobelia", {}},
       {"lotho", {}},
@@ -84,12 +86,26 @@ void write_by_patterns(const Model& model, const std::vector<Tensor>& x,
   write_case(quantized, x, folder, name + ".patterns.int8");
 }
 
+// Nonnegative activations as uint8, as `octet quantize --target openvino` does.
+void write_for_openvino(const Model& model, const std::vector<Tensor>& x,
+                        const std::filesystem::path& folder,
+                        const std::string& name) {
+  quant::QuantizeOptions options;
+  options.activation.is_signed = false;
+  Model quantized = quant::quantize_model(model, options);
+  quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
+  write_case(quantized, x, folder, name + ".openvino.int8",
+             io::OnnxOptions::for_target(io::OnnxTarget::openvino));
+}
+
 void write_network(const Model& model, const std::string& name,
-                   bool by_patterns, const std::filesystem::path& folder) {
+                   bool by_patterns, bool for_openvino,
+                   const std::filesystem::path& folder) {
   disturb(model);
   const std::vector<Tensor> x = noise_for(model, 8);
   write_case(model, x, folder, name);
   if (by_patterns) write_by_patterns(model, x, folder, name);
+  if (for_openvino) write_for_openvino(model, x, folder, name);
 
   Model quantized = quant::quantize_model(model);
   quant::calibrate(quantized, [&](const Model& m) { (void)m.predict(x); });
@@ -106,10 +122,11 @@ void write_all(const std::filesystem::path& folder) {
     with_context([&] { return "in network " + family.name; },
                  [&] {
                    write_network(zoo::make(family.name, family.options),
-                                 family.name, family.by_patterns, folder);
+                                 family.name, family.by_patterns,
+                                 family.for_openvino, folder);
                  });
   }
-  write_network(sequence_network(true), "sequence", true, folder);
+  write_network(sequence_network(true), "sequence", true, false, folder);
   fmt::print("{} networks written\n", families().size() + 1);
 }
 

@@ -29,6 +29,10 @@ TOLERANCE = 1e-5
 # would: one in four is enough.
 CODE_TOLERANCE = 0.1
 LEAST_UNMOVED = 0.25
+# Steps of uint8 from 0 are half as wide, so that more values are at a border:
+# each of eight samples of inception_v3 went on with another code somewhere, and
+# differed by 0.009 at most. Less is allowed in turn.
+UINT8_TOLERANCE = 0.05
 
 
 def file_outputs(path):
@@ -39,7 +43,7 @@ def file_outputs(path):
             for entry in entries]
 
 
-def difference(y, e, quantized):
+def difference(y, e, quantized, uint8=False):
     """The largest one, of the largest output e of Octet."""
     if y.shape != e.shape:
         raise Disagreement(f"expected {e.shape}, got {y.shape}")
@@ -47,7 +51,9 @@ def difference(y, e, quantized):
     largest = float(samples.max())
     unmoved = float((samples <= TOLERANCE).mean())
     # A NaN is no agreement.
-    if quantized:
+    if uint8:
+        agrees = largest <= UINT8_TOLERANCE
+    elif quantized:
         agrees = largest <= CODE_TOLERANCE and unmoved >= LEAST_UNMOVED
     else:
         agrees = largest <= TOLERANCE
@@ -64,8 +70,10 @@ def judge(name, folder):
     outputs, nodes = run(folder / f"{name}.onnx", inputs)
     [y], [layers], [file] = outputs, by_layers, by_file
     quantized = name.endswith(".int8")
-    return (f"layers {difference(y, layers, quantized):.1e}  "
-            f"file {difference(y, file, quantized):.1e}  {len(nodes)} nodes")
+    uint8 = name.endswith(".openvino.int8")
+    return (f"layers {difference(y, layers, quantized, uint8):.1e}  "
+            f"file {difference(y, file, quantized, uint8):.1e}  "
+            f"{len(nodes)} nodes")
 
 
 if __name__ == "__main__":

@@ -303,5 +303,72 @@ TEST(Sensitivity, MakesASpecOfWhatToLeaveInFloat) {
   EXPECT_THROW((void)s.exclude(-1), ValueError);
 }
 
+/// The model with its weights stored rounded, as an ONNX file has them.
+Model with_stored_weights(const Model& model) {
+  Model result = model.clone();
+  for (const auto& layer : std::as_const(result).layers()) {
+    const BaseQuantizeWrapper* wrapper = as_wrapper(*layer);
+    if (wrapper == nullptr) continue;
+    for (const PlacedQuantizer& placed : wrapper->weights()) {
+      const Parameter& p = wrapper->inner().parameter(placed.site.parameter);
+      const Tensor value = p.variable.value().clone();
+      const Tensor rounded =
+          fake_quantize(Variable(value),
+                        placed.quantizer->grid(value, p.channel_axis))
+              .value();
+      std::ranges::copy(rounded.f32(), p.variable.mutable_value().begin());
+    }
+  }
+  return result;
+}
+
+QuantizeOptions with_fixed_weights() {
+  QuantizeOptions options;
+  options.weight.rule = ScaleRule::fixed;
+  return options;
+}
+
+TEST(Sensitivity, MeasuresStoredWeightsBesideTheirReference) {
+  const Model net = chain();
+  const Model model = calibrated(net, with_fixed_weights());
+  const Model stored = with_stored_weights(model);
+  const Sensitivity expected = sensitivity(model, some(64));
+  const Sensitivity without = sensitivity(stored, some(64));
+  EXPECT_GT(*layer_of(without, "first").weights,
+            *layer_of(expected, "first").weights + 20);
+  const Sensitivity s = sensitivity(stored, some(64), {.reference = &net});
+  EXPECT_NEAR(s.all.sqnr, expected.all.sqnr, 1e-4);
+  for (size_t i = 0; i < s.layers.size(); ++i) {
+    EXPECT_NEAR(*s.layers[i].weights, *expected.layers[i].weights, 1e-4);
+    EXPECT_NEAR(*s.layers[i].activations, *expected.layers[i].activations,
+                1e-4);
+    EXPECT_NEAR(s.layers[i].without.sqnr, expected.layers[i].without.sqnr,
+                1e-4);
+  }
+  EXPECT_EQ(s.blame(), expected.blame());
+}
+
+TEST(Sensitivity, RefusesAReferenceWithOtherWeights) {
+  const Model stored =
+      with_stored_weights(calibrated(chain(), with_fixed_weights()));
+  const auto refusal = [&](const Model& reference) {
+    return error_of<Error>(
+        [&] { (void)sensitivity(stored, some(8), {.reference = &reference}); });
+  };
+  const Model other = chain();
+  for (const Parameter& p : other.parameters()) {
+    if (p.variable.shape().rank() < 2) continue;
+    for (float& value : p.variable.mutable_value()) value *= 1.5f;
+  }
+  EXPECT_THAT(refusal(other),
+              AllOf(HasSubstr("'first'"), HasSubstr("rounded")));
+  const SymbolicTensor x = input({6}, "x");
+  SymbolicTensor y = Dense({.units = 5, .name = "first"})(x);
+  const Model narrow(x, Dense({.units = 3, .name = "third"})(y));
+  EXPECT_THAT(refusal(narrow), HasSubstr("[6,5] in the reference"));
+  EXPECT_THAT(refusal(Model(x, Dense({.units = 3, .name = "third"})(x))),
+              HasSubstr("'first'"));
+}
+
 }  // namespace
 }  // namespace octet::quant

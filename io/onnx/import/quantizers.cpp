@@ -172,7 +172,20 @@ class Pass {
       return graph_.remove(node, "quantizer of a weight");
     }
     if (graph_.uses(codes) == 0) return graph_.remove(node, "quantizer");
+    if (wide_type(node) != nullptr) return;  // its DequantizeLinear is refused
     refuse(node, "expected DequantizeLinear alone to read the codes");
+  }
+
+  /// The name of the type of a node's quantized values, for a type that
+  /// quantizers do not have; or null.
+  const std::string* wide_type(const ImportNode& node) const {
+    for (const int input : {2, 0}) {
+      if (input >= node.proto.input_size()) continue;
+      if (const auto* type = graph_.other_type(node.proto.input(input))) {
+        return type;
+      }
+    }
+    return nullptr;
   }
 
   bool rounds_constant(const ImportNode& node) const {
@@ -195,6 +208,12 @@ class Pass {
     }
     if (graph_.constant(node.proto.input(0)) != nullptr)
       return take_weight(node);
+    const std::string* wide = wide_type(node);
+    if (wide != nullptr && !(pair && drop_)) {
+      return refuse(node, fmt::format("its quantized values are {}, but Octet "
+                                      "quantizes to int8 and uint8",
+                                      *wide));
+    }
     if (!pair) {
       return refuse(node, "expected codes of a QuantizeLinear or a constant");
     }

@@ -47,7 +47,9 @@ void judge_half_grid(const LintGraph& graph, const Node& quantize,
       "A05", quantize,
       fmt::format("{} '{}' gives nothing below 0", printable(maker->op_type()),
                   printable(name_of(*maker))),
-      "nothing: 7 bits of 8 are what a symmetric grid leaves");
+      findings.tensorrt()
+          ? "nothing: 7 bits of 8 are what a symmetric grid leaves"
+          : "quantize it to uint8: octet quantize --target openvino does");
 }
 
 void judge_weight_values(const LintGraph& graph, const Node& layer,

@@ -26,6 +26,7 @@ const char* build_options(LintTarget target) {
     case LintTarget::tensorrt11:
       return "trtexec --onnx=FILE --saveEngine=OUT: --int8 and --fp16 are gone";
     case LintTarget::onnxruntime:
+    case LintTarget::openvino:
       return "";
   }
   return "";

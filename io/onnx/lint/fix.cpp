@@ -78,6 +78,15 @@ std::string Repairer::add_codes(const std::string& wish,
   return tensor.name();
 }
 
+std::string Repairer::add_uint8(const std::string& wish,
+                                const std::vector<int64_t>& dims,
+                                const std::vector<double>& values) {
+  const std::string name = add_codes(wish, dims, values);
+  auto& all = *after_.mutable_initializer();
+  all[all.size() - 1].set_data_type(onnx::TensorProto::UINT8);
+  return name;
+}
+
 std::string Repairer::add_zeros(const Node& node) {
   const std::string& scale = node.input(1);
   const auto dims = view_.dims(scale).value_or(std::vector<int64_t>());
@@ -163,7 +172,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
     model.mutable_graph()->clear_value_info();
     check_onnx_but_qdq(model);
   };
-  const bool tensorrt = target != LintTarget::onnxruntime;
+  const bool tensorrt = lint::is_tensorrt(target);
   if (tensorrt) repair(lint::make_signed);
   if (tensorrt) repair(lint::add_zero_points);
   repair(lint::match_zero_points);
@@ -172,6 +181,7 @@ LintFix repaired(onnx::ModelProto model, LintTarget target) {
   if (tensorrt) repair(lint::store_float_biases);
   if (target == LintTarget::tensorrt8) repair(lint::store_floats);
   if (tensorrt) repair(lint::narrow_codes);
+  if (target == LintTarget::openvino) repair(lint::make_unsigned_at_concat);
   repair(lint::join_equal_pairs);
   repair(lint::free_outputs);
   lint::drop_unread(*model.mutable_graph(), before);

@@ -37,6 +37,9 @@ class Repairer {
   std::string add_codes(const std::string& wish,
                         const std::vector<int64_t>& dims,
                         const std::vector<double>& values);
+  std::string add_uint8(const std::string& wish,
+                        const std::vector<int64_t>& dims,
+                        const std::vector<double>& values);
   /// Zero points of int8 for the scales of a node.
   std::string add_zeros(const Node& node);
 
@@ -62,6 +65,8 @@ std::optional<std::vector<double>> dequantized(const LintGraph& graph,
 
 /// E02, E04: uint8 around 128 becomes int8.
 void make_signed(Repairer& repairer);
+/// E22: int8 between a Concat and a convolution becomes uint8.
+void make_unsigned_at_concat(Repairer& repairer);
 /// E03
 void add_zero_points(Repairer& repairer);
 /// E05

@@ -1,12 +1,14 @@
 // Repairs of Q and DQ nodes, whatever the values.
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "../concat_pairs.h"
 #include "../qdq.h"
 #include "../tensors.h"
 #include "fix.h"
@@ -84,6 +86,40 @@ void make_signed(Repairer& repairer) {
       set_input(changed, 2, repairer.add_zeros(node));
       repairer.tell("E02", node, "codes of uint8 less 128 are int8");
     }
+  }
+}
+
+// E22: int8 around 0 has the same steps as uint8 around 128.
+void make_unsigned_at_concat(Repairer& repairer) {
+  const LintGraph& graph = repairer.graph();
+  std::set<const Node*> repaired;
+  for (const ConcatPair& pair : int8_pairs_at_concat(graph.view())) {
+    const Node& quantize = *pair.quantize;
+    const auto readers = repairer.dequantizers_of(quantize);
+    const auto zero = graph.zero_points(quantize);
+    const auto same = [&](const Node* reader) {
+      return reader->input_size() > 2 && graph.zero_points(*reader) == zero;
+    };
+    if (!zero || quantize.input_size() < 3 ||
+        find_attribute(quantize, "output_dtype") != nullptr ||
+        !repairer.ends_in_dequantizers(quantize.output(0)) ||
+        pads_codes(graph, quantize.output(0)) ||
+        !std::ranges::all_of(readers, same) ||
+        !repaired.insert(&quantize).second) {
+      continue;
+    }
+    std::vector<double> moved = *zero;
+    for (double& z : moved) z += 128;
+    const std::string zeros = repairer.add_uint8(
+        quantize.input(2) + "_uint8",
+        graph.view().dims(quantize.input(2)).value_or(std::vector<int64_t>()),
+        moved);
+    set_input(repairer.changed(quantize), 2, zeros);
+    for (const Node* reader : readers) {
+      set_input(repairer.changed(*reader), 2, zeros);
+    }
+    repairer.tell("E22", quantize,
+                  "int8 with zero point 0 is uint8 with 128: the same answers");
   }
 }
 

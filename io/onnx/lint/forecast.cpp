@@ -43,19 +43,19 @@ std::string why_float(const LintGraph& graph, const std::string& value) {
 class Forecaster {
  public:
   Forecaster(const LintGraph& graph, LintTarget target)
-      : graph_(graph), tensorrt_(target != LintTarget::onnxruntime) {}
+      : graph_(graph), target_(target) {}
 
   Kernel of(const Node& node) const {
     Kernel layer{{name_of(node), node.op_type(), {}, "", ""}, &node, {}};
     const Node* head = is_weighted(node) ? &node : graph_.fused_with(node);
-    if (tensorrt_ && head != nullptr) {
+    if (target_ == LintTarget::onnxruntime) {
+      in_onnxruntime(node, layer);
+    } else if (head != nullptr) {
       weighted(*head, layer);
-    } else if (tensorrt_) {
+    } else {
       set_nodes(layer, {&node});
       is_op(node, {"MaxPool", "GlobalMaxPool"}) ? moved(node, layer)
                                                 : computed(node, layer);
-    } else {
-      in_onnxruntime(node, layer);
     }
     return layer;
   }
@@ -63,7 +63,16 @@ class Forecaster {
  private:
   bool int8(const std::string& value) const {
     const Node* dequantize = graph_.dequantizer(value);
-    return dequantize != nullptr && graph_.scales(*dequantize).has_value();
+    return dequantize != nullptr && graph_.scales(*dequantize).has_value() &&
+           wide_type(*dequantize).empty();
+  }
+
+  /// "int16" or "uint16" where a dequantizer reads these; else empty.
+  std::string wide_type(const Node& dequantize) const {
+    const int32_t type = graph_.view().element_type(dequantize.input(0));
+    return type == onnx::TensorProto::INT16 || type == onnx::TensorProto::UINT16
+               ? type_name(type)
+               : "";
   }
 
   static void set(LayerForecast& layer, LayerPrecision precision,
@@ -83,13 +92,21 @@ class Forecaster {
   // Sets a reason for what does not read INT8 at all.
   bool reads_int8(const Node& node, LayerForecast& layer) const {
     int quantized = 0, all = 0;
+    std::string wide;
     const int read = is_weighted(node) ? 2 : node.input_size();
     for (int i = 0; i < std::min(read, node.input_size()); ++i) {
       if (node.input(i).empty()) continue;
       ++all;
       if (int8(node.input(i))) ++quantized;
+      const Node* dequantize = graph_.dequantizer(node.input(i));
+      if (dequantize != nullptr && wide.empty()) wide = wide_type(*dequantize);
     }
     if (all > 0 && quantized == all) return true;
+    if (!wide.empty()) {
+      set(layer, LayerPrecision::floating,
+          fmt::format("its quantized values are {}", wide));
+      return false;
+    }
     set(layer, LayerPrecision::floating,
         quantized == 0 ? "its inputs are float"
                        : fmt::format("{} of its {} inputs are float",
@@ -101,6 +118,13 @@ class Forecaster {
     const Fusion& fusion = graph_.fusion(head);
     set_nodes(layer, fusion.nodes);
     if (!reads_int8(head, layer)) return;
+    if (target_ == LintTarget::openvino &&
+        is_computed_in_floats(graph_, head)) {
+      return set(layer, LayerPrecision::floating,
+                 is_op(head, {"ConvTranspose"})
+                     ? "its values have a zero point other than 0"
+                     : "its kernel is 1x1 and it has strides");
+    }
     for (const Node* node : fusion.nodes) {
       if (!is_op(*node, {"Add"})) continue;
       for (const auto& input : node->input()) {
@@ -162,6 +186,11 @@ class Forecaster {
         return set(layer, LayerPrecision::floating,
                    fmt::format("input {} has no DQ right before it", i));
       }
+      const std::string wide = wide_type(*next_dequantizer(node.input(i)));
+      if (!wide.empty()) {
+        return set(layer, LayerPrecision::floating,
+                   fmt::format("its quantized values are {}", wide));
+      }
     }
     if (is_op(node, {"ConvTranspose"})) {
       return set(layer, LayerPrecision::floating,
@@ -204,7 +233,7 @@ class Forecaster {
   }
 
   const LintGraph& graph_;
-  bool tensorrt_;
+  LintTarget target_;
 };
 
 bool is_forecast(const LintGraph& graph, const Node& node) {

@@ -43,6 +43,7 @@ LintReport judged(onnx::ModelProto model, const LintOptions& options) {
   lint::judge_forms(graph, findings);
   lint::judge_accuracy(graph, findings);
   lint::judge_deployment(graph, findings);
+  lint::judge_openvino(graph, findings);
   if (!options.samples.empty()) {
     check_qdq(view);  // such a file does not run
     lint::judge_samples(model, graph, options.samples, options.limits,

@@ -48,9 +48,14 @@ void judge_type(const LintGraph& graph, const Node& node, Findings& findings) {
   }
   if (is_told(graph, node)) return;
   if (type == Type::UINT8 || type == Type::UINT16 || type == Type::INT16) {
-    findings.add("E02", node, fmt::format("its codes are {}", type_name(type)),
-                 "quantize symmetrically to int8; uint8 with zero point 128 is "
-                 "the same as int8 with 0 (lint --fix)");
+    findings.add(
+        "E02", node,
+        fmt::format("its quantized values are {}", type_name(type)),
+        type == Type::UINT8
+            ? "quantize symmetrically to int8; uint8 with zero point "
+              "128 is the same as int8 with 0 (lint --fix)"
+            : "quantize the float model to int8: TensorRT has no INT16 "
+              "layers");
   }
 }
 
@@ -208,6 +213,7 @@ int64_t last_opset(LintTarget target) {
     case LintTarget::tensorrt11:
       return 25;
     case LintTarget::onnxruntime:
+    case LintTarget::openvino:
       return 0;
   }
   return 0;

@@ -17,8 +17,8 @@
 namespace octet::io {
 namespace {
 
-constexpr std::array<std::string_view, 4> kTargets = {
-    "tensorrt8", "tensorrt10", "tensorrt11", "onnxruntime"};
+constexpr std::array<std::string_view, 5> kTargets = {
+    "tensorrt8", "tensorrt10", "tensorrt11", "onnxruntime", "openvino"};
 /// Findings of one rule that are told each.
 constexpr size_t kTold = 5;
 

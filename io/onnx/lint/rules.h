@@ -16,6 +16,8 @@
 
 namespace octet::io::lint {
 
+bool is_tensorrt(LintTarget target);
+
 /// Collects findings, each with the severity that its rule has for the target;
 /// those that do not apply to it are dropped.
 class Findings {
@@ -23,7 +25,7 @@ class Findings {
   explicit Findings(LintTarget target) : target_(target) {}
 
   LintTarget target() const { return target_; }
-  bool tensorrt() const { return target_ != LintTarget::onnxruntime; }
+  bool tensorrt() const { return is_tensorrt(target_); }
 
   void add(std::string_view id, const Node& node, std::string reason,
            std::string cure);
@@ -66,6 +68,11 @@ void judge_forms(const LintGraph& graph, Findings& findings);
 void judge_accuracy(const LintGraph& graph, Findings& findings);
 /// D01 to D07: building and running.
 void judge_deployment(const LintGraph& graph, Findings& findings);
+/// E22, P29, P30, D08: for OpenVINO alone.
+void judge_openvino(const LintGraph& graph, Findings& findings);
+/// Whether OpenVINO computes a convolution in floating point although its data
+/// and weights are quantized.
+bool is_computed_in_floats(const LintGraph& graph, const Node& node);
 
 /// A03, A07: with samples in the layout of the file.
 /// REQUIRES: the model has passed check_onnx(). Throws: as compare_models().

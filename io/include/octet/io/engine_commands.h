@@ -37,11 +37,14 @@ struct GoldenVector {
 struct GoldenVectors {
   std::vector<GoldenVector> inputs;
   std::vector<GoldenVector> outputs;
+  /// Python script whose load_data() gives polygraphy the inputs.
+  std::filesystem::path loader = {};
 };
 
 /// Runs the file on `inputs`, one for each of its own and in its order of axes,
 /// as OnnxModel does, and writes both into the folder "int8.golden" beside
-/// "int8.onnx": input_0.npy, input_0.raw, output_0.npy, ... An engine in INT8
+/// "int8.onnx": input_0.npy, input_0.raw, output_0.npy, ..., and load_inputs.py
+/// for polygraphy's --data-loader-script. An engine in INT8
 /// sums exactly, but where it rounds at the border of two codes it may go on
 /// with the other one. Throws: as load_onnx_reference() and
 /// OnnxModel::predict(); IoError. Vectors have the types of the file: float16

@@ -23,8 +23,14 @@
 namespace octet::io {
 
 /// Who is to run the file. tensorrt8 is 8.x, tensorrt10 is 10.x, tensorrt11 is
-/// 11.x; onnxruntime is its CPU provider.
-enum class LintTarget { tensorrt8, tensorrt10, tensorrt11, onnxruntime };
+/// 11.x; onnxruntime and openvino are theirs for x86 processors.
+enum class LintTarget {
+  tensorrt8,
+  tensorrt10,
+  tensorrt11,
+  onnxruntime,
+  openvino
+};
 
 /// error: the target refuses the file or computes something else. warning:
 /// speed or accuracy is lost. info: worth knowing.
@@ -118,6 +124,7 @@ struct [[nodiscard]] LintFix {
 ///   channels that are all zero (E06) are written; a quantized bias becomes
 ///   float32 (E17), for TensorRT 8 weights stored as codes, too (E19); a DQ and
 ///   Q of one scale go (P19);
+///   for OpenVINO, int8 between a Concat and a convolution becomes uint8 (E22);
 /// - answers nearer to what training computed: a missing zero point is int8, so
 ///   that values below 0 are kept, as TensorRT has it (E03); pairs before
 ///   outputs go (P16);

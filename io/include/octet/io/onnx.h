@@ -79,7 +79,8 @@ struct OnnxOptions {
   OnnxWeights weights = OnnxWeights::float32;
   /// Codes of activations as uint8, those with a sign around 128: the same
   /// numbers, of one type, as ONNX Runtime wants them on both sides of a
-  /// convolution. Not for TensorRT.
+  /// convolution. Not for TensorRT. For `openvino`, activations between a
+  /// Concat and a convolution are uint8 anyway: it computes int8 wrongly there.
   bool uint8_activations = false;
   /// What it does not read is refused: see io/README.md.
   OnnxTarget target = OnnxTarget::any;

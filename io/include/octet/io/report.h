@@ -73,6 +73,7 @@ struct Report {
   std::string model = "model";             ///< what the columns call them
   std::string reference = "reference";
   std::vector<ReportScore> scores = {};
+  int64_t score_samples = 0;  ///< number of samples of the scores; 0: unknown
   std::optional<Comparison> comparison =
       {};  ///< of the reference and the model
   std::vector<ActivationHistogram> activations = {};

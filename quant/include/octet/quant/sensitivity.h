@@ -20,6 +20,11 @@ struct SensitivityOptions {
   int64_t samples = 256;  ///< as many, chosen by chance; 0: all
   uint64_t seed = 0;      ///< of that choice
   int64_t batch_size = 64;
+  /// Float model that was quantized, for weights that are stored rounded, as in
+  /// an ONNX file: without Q/DQ a layer has the reference's weights, and
+  /// outputs are compared with the reference's. Layers are matched by name. Has
+  /// to outlive the call.
+  const Model* reference = nullptr;
 };
 
 /// A model beside the float one.
@@ -101,7 +106,9 @@ struct Sensitivity {
 /// inferences of all of these. The model stays as it is.
 /// Throws: ValueError for a model without quantizers, one that is not
 /// calibrated, no samples, options out of range, a score or an output that is
-/// NaN; ShapeError for samples that do not fit.
+/// NaN, and for a reference with other weights; NotFoundError for a reference
+/// without a layer of a quantized weight; ShapeError for samples or a reference
+/// that do not fit.
 Sensitivity sensitivity(const Model& quantized, const Dataset& data,
                         const SensitivityOptions& options = {});
 

@@ -1,0 +1,27 @@
+#include "sensitivity_reference.h"
+
+#include <octet/quant/fold_batch_norm.h>
+#include <octet/runtime/error.h>
+
+namespace octet::program {
+
+quant::Sensitivity sensitivity_beside(const Model& reference,
+                                      const Model& quantized,
+                                      const Dataset& samples,
+                                      quant::SensitivityOptions options) {
+  options.reference = &reference;
+  try {
+    return quant::sensitivity(quantized, samples, options);
+  } catch (const Error&) {
+    try {
+      const Model folded = quant::fold_batch_norm(reference);
+      options.reference = &folded;
+      return quant::sensitivity(quantized, samples, options);
+    } catch (const Error&) {
+      // The error of the model as it was given is the one to explain.
+    }
+    throw;
+  }
+}
+
+}  // namespace octet::program

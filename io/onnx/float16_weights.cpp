@@ -1,0 +1,118 @@
+#include "float16_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "graph_view.h"
+#include "qdq.h"
+#include "tensors.h"
+
+namespace octet::io {
+namespace {
+
+using onnx::TensorProto;
+
+constexpr float kLargestHalf = 65504;
+/// Half of the smallest float16 above 0: what is less becomes 0.
+constexpr float kVanishing = 0x1p-25f;
+
+/// Int8 weights and their scales, one channel after another.
+class Int8Weights {
+ public:
+  Int8Weights(TensorProto& values, TensorProto& scales, int64_t axis)
+      : values_(values),
+        scales_(scales),
+        bytes_(values.raw_data()),
+        scale_(float_values(scales)) {
+    for (int i = values.dims_size() - 1; i > axis; --i) {
+      inner_ *= values.dims(i);
+    }
+  }
+
+  void fit() {
+    bool changed = false;
+    for (size_t channel = 0; channel < scale_.size(); ++channel) {
+      const float largest =
+          static_cast<float>(largest_value(channel)) * scale_[channel];
+      if (largest > kLargestHalf) {
+        throw ValueError(fmt::format(
+            "initializer '{}': expected weights up to 65504 for float16, got "
+            "{} with scale {}; write float32",
+            values_.name(), largest, scale_[channel]));
+      }
+      if (largest > kVanishing || scale_[channel] >= kLeastHalfScale) continue;
+      for_each(channel, [](char& value) { value = 0; });
+      scale_[channel] = kLeastHalfScale;
+      changed = true;
+    }
+    if (!changed) return;
+    values_.set_raw_data(bytes_);
+    scales_.clear_float_data();
+    scales_.set_raw_data(scale_.data(), scale_.size() * sizeof(float));
+  }
+
+ private:
+  template <class Use>
+  void for_each(size_t channel, Use use) {
+    const auto inner = static_cast<size_t>(inner_);
+    const size_t stride = scale_.size() == 1 ? 1 : scale_.size() * inner;
+    const size_t width = scale_.size() == 1 ? 1 : inner;
+    const size_t first = scale_.size() == 1 ? 0 : channel * inner;
+    for (size_t at = first; at + width <= bytes_.size(); at += stride) {
+      for (size_t i = 0; i < width; ++i) use(bytes_[at + i]);
+    }
+  }
+
+  int largest_value(size_t channel) {
+    int largest = 0;
+    for_each(channel, [&](char value) {
+      largest = std::max(largest, std::abs(static_cast<int8_t>(value)));
+    });
+    return largest;
+  }
+
+  TensorProto& values_;
+  TensorProto& scales_;
+  std::string bytes_;
+  std::vector<float> scale_;
+  int64_t inner_ = 1;
+};
+
+}  // namespace
+
+void fit_weights_to_float16(onnx::GraphProto& graph) {
+  std::unordered_map<std::string, TensorProto*> constants;
+  for (TensorProto& tensor : *graph.mutable_initializer()) {
+    constants.emplace(tensor.name(), &tensor);
+  }
+  std::unordered_map<std::string, int> readers;
+  for (const auto& node : graph.node()) {
+    for (const auto& input : node.input()) ++readers[input];
+  }
+  for (const auto& node : graph.node()) {
+    if (!is_dequantize(node)) continue;
+    const auto values = constants.find(node.input(0));
+    const auto scales = constants.find(node.input(1));
+    if (values == constants.end() || scales == constants.end() ||
+        values->second->data_type() != TensorProto::INT8 ||
+        readers[node.input(0)] != 1 || readers[node.input(1)] != 1) {
+      continue;
+    }
+    const auto* axis = find_attribute(node, "axis");
+    Int8Weights(*values->second, *scales->second,
+                axis == nullptr ? 1 : axis->i())
+        .fit();
+  }
+}
+
+}  // namespace octet::io

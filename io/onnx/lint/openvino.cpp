@@ -1,0 +1,74 @@
+// E22, P29, P30, D08: what OpenVINO makes of Q/DQ.
+//
+// Source: the graphs that OpenVINO 2024.6 and 2026.4 compile on x86, and their
+// outputs against ONNX Runtime's.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "../bounds.h"
+#include "../concat_pairs.h"
+#include "../qdq.h"
+#include "../tensors.h"
+#include "rules.h"
+
+namespace octet::io::lint {
+namespace {
+
+void judge_concat(const LintGraph& graph, Findings& findings) {
+  for (const ConcatPair& pair : int8_pairs_at_concat(graph.view())) {
+    findings.add("E22", *pair.quantize,
+                 fmt::format("OpenVINO computes the convolution '{}' wrongly",
+                             printable(name_of(*pair.convolution))),
+                 "write uint8 values: --target openvino does, and int8 with "
+                 "zero point 0 is the same as uint8 with 128 (lint --fix)");
+  }
+}
+
+void judge_convolution(const LintGraph& graph, const Node& node,
+                       Findings& findings) {
+  if (!graph.reads_int8(node)) return;
+  if (is_computed_in_floats(graph, node)) {
+    is_op(node, {"ConvTranspose"})
+        ? findings.add("P29", node, "it reads uint8 values around a zero point",
+                       "quantize its input to int8, or to uint8 from 0")
+        : findings.add("P30", node, "its kernel is 1x1 and it has strides",
+                       "nothing: OpenVINO makes a pooling of the strides and "
+                       "computes the convolution in floats");
+  }
+}
+
+}  // namespace
+
+bool is_computed_in_floats(const LintGraph& graph, const Node& node) {
+  if (is_op(node, {"ConvTranspose"})) {
+    const Node* dequantize = graph.dequantizer(node.input(0));
+    const auto zero =
+        dequantize == nullptr ? std::nullopt : graph.zero_points(*dequantize);
+    return zero && std::ranges::any_of(*zero, [](double z) { return z != 0; });
+  }
+  if (!is_op(node, {"Conv"})) return false;
+  const auto* strides = find_attribute(node, "strides");
+  const auto weights = graph.view().dims(node.input(1));
+  return strides != nullptr && weights && weights->size() > 2 &&
+         std::ranges::any_of(strides->ints(), [](auto s) { return s > 1; }) &&
+         std::all_of(weights->begin() + 2, weights->end(),
+                     [](int64_t size) { return size == 1; });
+}
+
+void judge_openvino(const LintGraph& graph, Findings& findings) {
+  if (findings.target() != LintTarget::openvino) return;
+  judge_concat(graph, findings);
+  bool quantized = false;
+  for (const Node& node : graph.proto().node()) {
+    if (node.output_size() == 0) continue;
+    if (is_convolution(node)) judge_convolution(graph, node, findings);
+    quantized = quantized || is_quantize(node);
+  }
+  if (!quantized) return;
+  findings.add("D08", "the file has INT8 layers",
+               "where processors without VNNI run it, compare its outputs "
+               "there: sums of two products saturate at 16 bits");
+}
+
+}  // namespace octet::io::lint

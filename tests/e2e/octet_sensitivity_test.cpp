@@ -1,0 +1,121 @@
+// octet sensitivity, and the page of octet report that has the same figures.
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
+#include <octet/runtime/file.h>
+
+#include "../support.h"
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class OctetSensitivity : public ::testing::Test {
+ protected:
+  OctetSensitivity() {
+    const SymbolicTensor x = input({9, 8, 3}, "x");
+    SymbolicTensor y = Conv2D({.filters = 17, .name = "first"})(x);
+    y = ReLU()(BatchNormalization({.name = "norm"})(y));
+    y = Conv2D({.filters = 8, .kernel_size = {3, 3}, .name = "second"})(y);
+    const Model model(
+        x, Dense({.units = 4, .name = "answer"})(GlobalAveragePooling2D()(y)));
+    io::save_model(model, folder_ / "float.h5");
+    io::write_npy(folder_ / "x.npy", x_);
+    quant::QuantizeOptions options;
+    options.bits = {{.layer = "second", .weight = 4}};
+    Model int8 = quant::quantize_model(model, options);
+    quant::calibrate(int8, Dataset(x_, Tensor::zeros({20}, DType::i64)));
+    (void)io::export_onnx(int8, folder_ / "int8.onnx");
+    (void)io::export_onnx(int8, folder_ / "folded.onnx",
+                          {.fold_batch_norm = true});
+    noise_ = sqnr(model.predict(x_), int8.predict(x_));
+  }
+
+  static double sqnr(const Tensor& exact, const Tensor& rounded) {
+    double signal = 0, noise = 0;
+    for (size_t i = 0; i < exact.f32().size(); ++i) {
+      signal += std::pow(exact.f32()[i], 2);
+      noise += std::pow(exact.f32()[i] - rounded.f32()[i], 2);
+    }
+    return 10 * std::log10(signal / noise);
+  }
+
+  CommandResult run(const std::string& options) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN, options));
+  }
+
+  const Tensor x_ = noise({20, 9, 8, 3});
+  double noise_ = 0;
+  TempFolder folder_;
+};
+
+TEST_F(OctetSensitivity, TakesDataWithoutLabels) {
+  const CommandResult r = run("sensitivity float.h5 --data x.npy --bits 4,8");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(r.output,
+              AllOf(HasSubstr("Most is lost"), HasSubstr("on 20 samples"),
+                    Not(HasSubstr("accuracy"))));
+}
+
+TEST_F(OctetSensitivity, MeasuresRoundedWeightsBesideTheFloatModel) {
+  const CommandResult alone = run("sensitivity int8.onnx --data x.npy");
+  EXPECT_THAT(alone.output, HasSubstr("--reference"));
+  for (const char* file : {"int8.onnx", "folded.onnx"}) {
+    const CommandResult r = run(
+        fmt::format("sensitivity {} --data x.npy --reference float.h5", file));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_THAT(
+        r.output,
+        AllOf(HasSubstr("the weights of 'second'"),
+              HasSubstr(fmt::format("all together {:.1f} dB", noise_))));
+  }
+  EXPECT_THAT(
+      run("sensitivity float.h5 --data x.npy --reference float.h5").output,
+      HasSubstr("--reference: "));
+}
+
+TEST_F(OctetSensitivity, ReportHasOneFigureForTheOutputs) {
+  const CommandResult r =
+      run("report int8.onnx --data x.npy --reference float.h5 --sensitivity "
+          "--seconds 0 -o report.html");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  const std::string page = read_file(folder_ / "report.html");
+  EXPECT_THAT(
+      page,
+      AllOf(HasSubstr(fmt::format(
+                "SQNR of the outputs<b>{:.1f} dB</b>on 20 samples", noise_)),
+            HasSubstr(fmt::format("all together {:.1f} dB", noise_)),
+            HasSubstr("the weights of &#39;second&#39;")));
+}
+
+TEST_F(OctetSensitivity, ReportSaysWhenItCannotMeasureBesideTheReference) {
+  Model other = io::load_model(folder_ / "float.h5");
+  for (const Parameter& p : other.layer("first").parameters()) {
+    for (float& value : p.variable.mutable_value()) value *= 1.4f;
+  }
+  io::save_model(other, folder_ / "other.h5");
+  const CommandResult r =
+      run("report int8.onnx --data x.npy --reference other.h5 --sensitivity "
+          "--seconds 0 -o report.html");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_THAT(
+      read_file(folder_ / "report.html"),
+      AllOf(HasSubstr("not beside other.h5"), HasSubstr("&#39;first&#39;")));
+}
+
+}  // namespace
+}  // namespace octet
