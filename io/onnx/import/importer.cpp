@@ -39,12 +39,8 @@ std::vector<int> order_of_output(const View& view) {
 Importer::Importer(ImportGraph& graph, const OnnxImportOptions& options)
     : graph_(graph), options_(options) {}
 
-std::string Importer::unique(std::string name) {
-  std::string result = name;
-  for (int i = 1; !names_.insert(result).second; ++i) {
-    result = fmt::format("{}_{}", name, i);
-  }
-  return result;
+std::string Importer::unique(const std::string& name) {
+  return names_.add(name);
 }
 
 void Importer::refuse(const ImportNode& node, const std::string& reason) {

@@ -18,6 +18,7 @@
 
 #include "graph.h"
 #include "quantizers.h"
+#include "unique_names.h"
 #include "view.h"
 
 namespace octet::io::importing {
@@ -82,7 +83,7 @@ class Importer {
   void check_stated(const ImportNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
-  std::string unique(std::string name);
+  std::string unique(const std::string& name);
   void warn_of_floats() const;
   void refuse(const ImportNode& node, const std::string& reason);
 
@@ -93,7 +94,7 @@ class Importer {
   std::unordered_map<std::string, Scores> scores_;
   std::unordered_set<std::string> truths_;               // values of 1 and 0
   std::unordered_map<std::string, std::string> failed_;  // values: why
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
   std::vector<SitePlan> sites_;
   int64_t rectified_ = 0;  // ReLU layers in front of pairs
