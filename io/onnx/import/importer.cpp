@@ -17,6 +17,7 @@
 #include "constant_values.h"
 #include "inputs.h"
 #include "layer_names.h"
+#include "limit_checks.h"
 #include "quantizers.h"
 
 namespace octet::io::importing {
@@ -256,6 +257,7 @@ OnnxImport Importer::run() {
   }
   warn_of_floats();
   Model result = model();
+  check_activations(result, options_.limits);
   if (!sites_.empty()) result = with_quantizers(result, sites_);
   return {std::move(result), std::move(graph_.report())};
 }

@@ -18,6 +18,7 @@
 #include "../check.h"
 #include "../qdq.h"
 #include "../tensors.h"
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "rules.h"
 
@@ -222,14 +223,19 @@ LintFix fix_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        return repaired(lint::read_as_stored(path, options.limits.memory_limit),
-                        options.target);
+        return without_foreign_errors("ONNX model", [&] {
+          return repaired(
+              lint::read_as_stored(path, options.limits.memory_limit),
+              options.target);
+        });
       });
 }
 
 LintFix fix_onnx_bytes(const std::string& bytes, const LintOptions& options) {
   check_limits(options.limits);
-  return repaired(parse_onnx(bytes), options.target);
+  return without_foreign_errors("ONNX model", [&] {
+    return repaired(parse_onnx(bytes), options.target);
+  });
 }
 
 }  // namespace octet::io
