@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/layers/activation_memory.h>
 #include <octet/runtime/error.h>
 
 namespace octet::io {
@@ -18,6 +19,19 @@ void check_limits(const FileLimits& limits) {
         fmt::format("memory_limit: expected more than 0 bytes, got {}",
                     limits.memory_limit));
   }
+}
+
+void check_activations(const Model& model, const FileLimits& limits) {
+  const ActivationMemory memory = activation_memory(model);
+  if (memory.bytes <= limits.memory_limit) return;
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  throw FormatError(fmt::format(
+      "model '{}': activations of one sample need {} MiB, the limit is {} MiB; "
+      "the largest are those {}, {}. Hint: if the file can be trusted, "
+      "raise "
+      "FileLimits::memory_limit (octet: --memory-limit)",
+      model.name(), memory.bytes / kMiB, limits.memory_limit / kMiB,
+      memory.largest->layer->describe(), memory.largest->shape.to_string()));
 }
 
 std::chrono::steady_clock::time_point deadline_in(

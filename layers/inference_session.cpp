@@ -1,5 +1,8 @@
+#include <chrono>
+
 #include <fmt/format.h>
 
+#include <octet/layers/activation_memory.h>
 #include <octet/layers/inference_session.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/memory.h>
@@ -9,9 +12,54 @@
 #include "model_program.h"
 
 namespace octet {
+namespace {
+
+constexpr int64_t kTriedSamples = 2;
+
+void check_limits(const Model& model, const SessionOptions& options) {
+  if (options.memory_limit < 0 || !(options.time_limit >= 0)) {
+    throw ValueError(
+        fmt::format("memory_limit and time_limit must not be negative, got {} "
+                    "bytes and {} s",
+                    options.memory_limit, options.time_limit));
+  }
+  if (options.memory_limit == 0) return;
+  const ActivationMemory memory = activation_memory(model);
+  if (memory.bytes <= options.memory_limit / kTriedSamples) return;
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  throw ValueError(fmt::format(
+      "activations of {} samples need {} MiB, the limit is {} MiB; the largest "
+      "are those {}, {}. Hint: if the model can be trusted, raise "
+      "SessionOptions::memory_limit (octet: --memory-limit)",
+      kTriedSamples, memory.bytes / kMiB * kTriedSamples,
+      options.memory_limit / kMiB, memory.largest->layer->describe(),
+      memory.largest->shape.to_string()));
+}
+
+/// Throws once the time is over; empty without a limit.
+LayerCheck deadline_of(const SessionOptions& options) {
+  if (!(options.time_limit > 0)) return {};
+  const auto start = std::chrono::steady_clock::now();
+  return [start, limit = options.time_limit] {
+    const std::chrono::duration<double> taken =
+        std::chrono::steady_clock::now() - start;
+    if (taken.count() <= limit) return;
+    throw ValueError(fmt::format(
+        "making the session took more than {} s. Hint: if the model can be "
+        "trusted, raise SessionOptions::time_limit (octet: --time-limit)",
+        limit));
+  };
+}
+
+}  // namespace
 
 InferenceSession::InferenceSession(const Model& model,
                                    const SessionOptions& options)
+    : InferenceSession(model, options, deadline_of(options)) {}
+
+InferenceSession::InferenceSession(const Model& model,
+                                   const SessionOptions& options,
+                                   const std::function<void()>& late)
     : name_(model.name()),
       options_(options),
       program_(with_context(
@@ -23,6 +71,7 @@ InferenceSession::InferenceSession(const Model& model,
                               "got {}",
                               options.threads));
             }
+            check_limits(model, options);
             if (options.max_batch < 0) {
               throw ValueError(
                   fmt::format("max_batch: expected at least 1, or 0 for any "
@@ -30,7 +79,7 @@ InferenceSession::InferenceSession(const Model& model,
                               options.max_batch));
             }
             release_memory();  // what reading the model took
-            Program program = make_program(model, CalledLayers::copies);
+            Program program = make_program(model, CalledLayers::copies, late);
             release_memory();  // and capturing it
             return program;
           })) {
@@ -44,9 +93,12 @@ InferenceSession::InferenceSession(const Model& model,
   std::vector<Tensor> x;
   Rng rng(1);
   for (const Shape& shape : input_shapes_) {
-    rng.fill_uniform(x.emplace_back(shape.with(0, 2)), -1, 1);
+    rng.fill_uniform(x.emplace_back(shape.with(0, kTriedSamples)), -1, 1);
   }
-  if (!gives_bits_of(program_, model, x)) {
+  const bool same =
+      with_context([&] { return fmt::format("in a session of '{}'", name_); },
+                   [&] { return gives_bits_of(program_, model, x, late); });
+  if (!same) {
     throw UnsupportedError(fmt::format(
         "in a session of '{}': expected the numbers of the model, got others. "
         "Hint: a layer that looks at values, or at how many samples there are, "

@@ -52,7 +52,8 @@ Program::Function forward_of(std::shared_ptr<const Layer> layer) {
 
 }  // namespace
 
-Program make_program(const Model& model, CalledLayers called) {
+Program make_program(const Model& model, CalledLayers called,
+                     const LayerCheck& check) {
   for (const auto& layer : model.layers()) {
     if (!layer->observing()) continue;
     throw ValueError(fmt::format(
@@ -74,6 +75,7 @@ Program make_program(const Model& model, CalledLayers called) {
   }
   for (const auto& node : model.nodes()) {
     if (is_input(*node->layer)) continue;
+    if (check) check();
     std::vector<Variable> inputs;
     for (const SymbolicTensor& input : node->inputs) {
       inputs.push_back(values.at(input.node.get()));
@@ -102,10 +104,12 @@ Program make_program(const Model& model, CalledLayers called) {
 }
 
 bool gives_bits_of(const Program& program, const Model& model,
-                   std::span<const Tensor> inputs) {
+                   std::span<const Tensor> inputs, const LayerCheck& check) {
   const NoGradGuard no_grad;
   const std::vector<Variable> x(inputs.begin(), inputs.end());
-  const std::vector<Variable> expected = model(x);
+  Model::Observer observer;
+  if (check) observer = [&](const GraphNode&, const Variable&) { check(); };
+  const std::vector<Variable> expected = model.run(x, observer);
   std::vector<Tensor> got;
   for (const Variable& y : expected) got.emplace_back(y.shape());
   if (!program.run(inputs, got)) return false;

@@ -29,10 +29,14 @@ Character first_of(std::string_view text) {
   return {code, bytes};
 }
 
+/// Controls, marks of lines and directions, and what Unicode says is no
+/// character. Source: Unicode 15, 23.7 and 23.8, and chapter 9 of UAX 9.
 bool is_control(uint32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) ||
-         (code >= 0x2028 && code <= 0x202e) ||  // lines, directions
-         (code >= 0x2066 && code <= 0x2069);
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+         code == 0x200e || code == 0x200f ||
+         (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069) ||
+         (code >= 0xfdd0 && code <= 0xfdef) || (code & 0xfffe) == 0xfffe;
 }
 
 /// Moves the first character of `text` to the end of `to`, as it is shown;

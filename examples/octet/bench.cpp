@@ -39,7 +39,7 @@ std::string benched(const Options& o) {
   if (o.threads > 0) set_num_threads(static_cast<int>(o.threads));
   Model model = read_model(o.source);
   if (o.int8) model = quantized(model);
-  const InferenceSession session(model);
+  const InferenceSession session(model, session_options(o.source));
   const Measurement what{.network = o.source.what,
                          .int8 = is_quantized(model),
                          .batch = o.batch,

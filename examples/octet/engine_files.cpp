@@ -90,11 +90,15 @@ Tensor as_type(const Tensor& x, const io::OnnxTensorInfo& input) {
 /// says; in [0,1) without such metadata.
 Tensor noise_like_images(const Shape& file, const std::string& preprocess,
                          uint64_t seed) {
-  if (preprocess.empty() || file.rank() != 4) return noise_of(file, seed);
+  if (preprocess.empty() || file.rank() != 4) {
+    return noise_of(file, "float32", seed);
+  }
   const bool channels_first = file[1] == 1 || file[1] == 3;
   const Shape nhwc =
       channels_first ? Shape{file[0], file[2], file[3], file[1]} : file;
-  const Tensor x = io::preprocess_input(noise_of(nhwc, seed, true), preprocess);
+  Tensor bytes = noise_of(nhwc, "uint8", seed);
+  for (float& value : bytes.f32()) value = std::floor(value);
+  const Tensor x = io::preprocess_input(bytes, preprocess);
   return channels_first ? x.transposed({0, 3, 1, 2}) : x;
 }
 

@@ -46,7 +46,7 @@ std::string inspected(const ModelSource& source, bool json, bool fused,
   const std::string& what = source.what;
   if (layers && is_onnx(what)) return layers_of_onnx(source, json);
   if (fused) {
-    const InferenceSession session(read_model(source));
+    const InferenceSession session(read_model(source), session_options(source));
     return json ? steps_json(session) : steps_text(session);
   }
   if (what != "zoo:" && !is_onnx(what)) {

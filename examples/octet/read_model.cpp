@@ -52,6 +52,11 @@ std::vector<Shape> input_shapes(const ModelSource& source) {
   return {Shape(std::span<const int64_t>(sizes))};
 }
 
+SessionOptions session_options(const ModelSource& source) {
+  const io::FileLimits limits = source.limits();
+  return {.memory_limit = limits.memory_limit, .time_limit = limits.time_limit};
+}
+
 void add_model(Command& command, ModelSource& source, const char* help) {
   source.expected = help;
   command.add("model", source.what, help).required();
@@ -65,11 +70,11 @@ void add_model(Command& command, ModelSource& source, const char* help) {
       .type("H,W,C");
   command
       .add("--time-limit", source.time_limit, 1e-9, 1e9,
-           "seconds that it may take to read a file, or to run one of ONNX on "
-           "the samples of a --batch [120]")
+           "seconds that it may take to read a file, to make a session of it, "
+           "or to run one of ONNX on the samples of a --batch [120]")
       .type("S");
   command.add("--memory-limit", source.memory_mib, 1, 1 << 30,
-              "MiB that the same may take [4096]");
+              "MiB that the same may take, activations included [4096]");
 }
 
 bool is_model(const std::string& what) {

@@ -10,6 +10,7 @@
 #include <octet/io/file_limits.h>
 #include <octet/io/onnx_interface.h>
 #include <octet/io/training_config.h>
+#include <octet/layers/inference_session.h>
 #include <octet/layers/model.h>
 
 #include "../command_line.h"
@@ -38,6 +39,9 @@ struct ModelSource {
     return {.memory_limit = memory_mib << 20, .time_limit = time_limit};
   }
 };
+
+/// A session within the limits of reading its file.
+SessionOptions session_options(const ModelSource& source);
 
 /// Adds the positional argument `model`, which `help` explains, and the options
 /// of reading it to a command.

@@ -167,9 +167,9 @@ void add_accuracy(const Options& o, const Model& model,
   }
 }
 
-void add_speed(const std::string& name, const Model& model, double seconds,
-               io::Report& report) {
-  const InferenceSession session(model);
+void add_speed(const ModelSource& source, const std::string& name,
+               const Model& model, double seconds, io::Report& report) {
+  const InferenceSession session(model, session_options(source));
   const Measurement what{.network = name, .seconds = seconds};
   Times times = times_of(session, model, what);
   report.speeds.push_back({.name = name,
@@ -288,8 +288,10 @@ void make_report(const Options& o) {
   }
   add_noise(o, model, reference, data, report);
   if (o.seconds > 0) {
-    add_speed(report.model, model, o.seconds, report);
-    if (reference) add_speed(report.reference, *reference, o.seconds, report);
+    add_speed(o.model, report.model, model, o.seconds, report);
+    if (reference) {
+      add_speed(o.model, report.reference, *reference, o.seconds, report);
+    }
   }
   add_graph(o, model, report);
   write_file(o.output, io::to_html(report));

@@ -20,6 +20,7 @@
 #include "file.h"
 #include "file_errors.h"
 #include "file_kind.h"
+#include "limit_checks.h"
 
 namespace octet::io {
 namespace {
@@ -93,7 +94,11 @@ bool is_octet_file(const std::filesystem::path& path) {
 Model load_model(const std::filesystem::path& path, const FileLimits& limits) {
   quant::ModelState state = read_model(path, limits);
   return in_file([&] { return frame_of(path); },
-                 [&] { return build(std::move(state)); });
+                 [&] {
+                   Model model = build(std::move(state));
+                   check_activations(model, limits);
+                   return model;
+                 });
 }
 
 void load_weights(Model& model, const std::filesystem::path& path,

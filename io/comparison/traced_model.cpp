@@ -11,6 +11,7 @@
 #include <octet/quant/counterpart.h>
 #include <octet/runtime/error.h>
 
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check.h"
 #include "onnx/lint/graph.h"
@@ -273,8 +274,11 @@ TracedModel::TracedModel(Model read, const OnnxInterface& interface) {
 TracedModel TracedModel::from_onnx_bytes(const std::string& bytes,
                                          const FileLimits& limits) {
   check_limits(limits);
-  onnx::ModelProto model = parse_onnx(bytes);
-  check_onnx(model);
+  onnx::ModelProto model = without_foreign_errors("ONNX model", [&] {
+    onnx::ModelProto parsed = parse_onnx(bytes);
+    check_onnx(parsed);
+    return parsed;
+  });
   const onnx::GraphProto checked = model.graph();
   const GraphView view(checked);
   const LintGraph graph(view);

@@ -9,6 +9,7 @@
 #include <octet/io/drawing.h>
 #include <octet/runtime/error.h>
 
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "onnx/check.h"
 #include "onnx/lint/rules.h"
@@ -120,12 +121,14 @@ Drawing draw_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        const onnx::ModelProto model =
-            read_onnx(path, options.limits.memory_limit);
-        const GraphView view(model.graph());
-        const LintGraph graph(view);
-        Drawing drawing =
-            drawing_of(OnnxSketch(graph).sketch(options.target), options.fuse);
+        Drawing drawing = without_foreign_errors("ONNX model", [&] {
+          const onnx::ModelProto model =
+              read_onnx(path, options.limits.memory_limit);
+          const GraphView view(model.graph());
+          const LintGraph graph(view);
+          return drawing_of(OnnxSketch(graph).sketch(options.target),
+                            options.fuse);
+        });
         drawing.title = path.filename().string();
         drawing.target = options.target;
         return drawing;

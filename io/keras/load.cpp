@@ -19,6 +19,7 @@
 #include "keras/builder.h"
 #include "keras/quantized.h"
 #include "keras/stored.h"
+#include "limit_checks.h"
 #include "zip.h"
 
 namespace octet::io {
@@ -268,6 +269,7 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
     const ParameterLimit limit(static_cast<int64_t>(most / sizeof(float)));
     return build_model(graph, state);
   }();
+  check_activations(built.model, options.limits);
   if (dialect.major == 1 && dialect.backend.empty() && has_old_kernels(graph)) {
     warn(fmt::format(
         "'{}': Keras 1 with channels first does not say who trained it; with "

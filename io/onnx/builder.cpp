@@ -75,17 +75,6 @@ void set_attribute(onnx::AttributeProto& proto,
       attribute);
 }
 
-std::string unique(std::unordered_set<std::string>& taken,
-                   const std::string& name,
-                   const std::unordered_set<std::string>& kept = {}) {
-  std::string result = name;
-  for (int i = 1;
-       (i > 1 && kept.contains(result)) || !taken.insert(result).second; ++i) {
-    result = fmt::format("{}_{}", name, i);
-  }
-  return result;
-}
-
 // All codes of uint8, around a zero point of -low.
 bool fills_uint8(const Grid& grid) {
   return grid.low >= -255 && grid.low <= 0 && grid.low != -128 &&
@@ -173,15 +162,16 @@ void GraphBuilder::set_type(onnx::TypeProto& type, const Shape& shape,
 }
 
 std::string GraphBuilder::unique_value(const std::string& name) {
-  return unique(values_, name);
+  return values_.add(name);
 }
 
 std::string GraphBuilder::unique_node(const std::string& name) {
-  return unique(node_names_, name, kept_);
+  return node_names_.add(
+      name, [this](const std::string& other) { return kept_.contains(other); });
 }
 
 void GraphBuilder::reserve(const std::string& value) {
-  if (!values_.insert(value).second) {
+  if (!values_.insert(value)) {
     throw ValueError(
         fmt::format("ONNX value '{}': expected a free name, got one in use; "
                     "choose another",

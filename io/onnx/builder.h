@@ -22,6 +22,7 @@
 #include "large_constants.h"
 #include "opsets.h"
 #include "transposes.h"
+#include "unique_names.h"
 
 namespace octet::io {
 
@@ -113,8 +114,8 @@ class GraphBuilder final : public OnnxBuilder {
   int64_t batch_;
   std::string batch_name_ = "N";
   LargeConstants* large_;
-  std::unordered_set<std::string> node_names_, kept_;
-  std::unordered_set<std::string> values_;
+  UniqueNames node_names_, values_;
+  std::unordered_set<std::string> kept_;
   // By the name asked for: indices of the initializers that have it.
   std::unordered_map<std::string, std::vector<int>> initializers_;
   // By value name: index of the initializer.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -49,6 +50,8 @@ template <class Body>
 void as_format_error(std::string_view who, Body body) {
   try {
     body();
+  } catch (const Error&) {
+    throw;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -72,8 +75,57 @@ void check_graph_with_onnx(onnx::ModelProto& model) {
   onnx::checker::check_graph(model.graph(), context, {});
 }
 
-// Some writers leave shapes of an earlier form of the graph between its nodes:
-// where they do not fit, they do not count.
+// Leaves out the sizes that the file states for its outputs and returns them.
+std::vector<onnx::TypeProto> take_output_types(onnx::GraphProto& graph) {
+  std::vector<onnx::TypeProto> stated;
+  for (auto& output : *graph.mutable_output()) {
+    stated.push_back(output.type());
+    if (output.type().has_tensor_type()) {
+      output.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+  }
+  return stated;
+}
+
+// Puts stated sizes of an output back, but for those that contradict what its
+// nodes compute.
+void merge_output_type(const onnx::TypeProto& stated,
+                       onnx::ValueInfoProto& output) {
+  if (!stated.has_tensor_type() || !stated.tensor_type().has_shape()) return;
+  auto& type = *output.mutable_type()->mutable_tensor_type();
+  const auto& sizes = stated.tensor_type().shape();
+  if (!type.has_shape()) {
+    *type.mutable_shape() = sizes;
+    return;
+  }
+  const std::string computed = to_text(shape_of(output.type()));
+  const std::string text = to_text(shape_of(stated));
+  if (type.shape().dim_size() != sizes.dim_size()) {
+    throw FormatError(
+        fmt::format("output '{}': the file states {}, but its nodes compute {}",
+                    printable(output.name()), text, computed));
+  }
+  bool contradicts = false;
+  for (int i = 0; i < sizes.dim_size(); ++i) {
+    auto& dim = *type.mutable_shape()->mutable_dim(i);
+    if (!dim.has_dim_value()) {
+      dim = sizes.dim(i);
+    } else {
+      contradicts =
+          contradicts || (sizes.dim(i).has_dim_value() &&
+                          sizes.dim(i).dim_value() != dim.dim_value());
+    }
+  }
+  if (!contradicts) return;
+  warn(
+      fmt::format("output '{}': the file states {}, but its nodes compute {}; "
+                  "the stated sizes are ignored",
+                  printable(output.name()), text, computed));
+}
+
+// Some writers leave sizes of an earlier form of the graph, and onnx's own
+// inference states more windows than there are for pooling with ceil_mode:
+// where stated sizes do not fit, they do not count.
 void infer_shapes(onnx::ModelProto& model) {
   const auto infer = [&model] {
     // Later opsets have more types than onnx's schemas.
@@ -84,12 +136,21 @@ void infer_shapes(onnx::ModelProto& model) {
     onnx::shape_inference::InferShapes(model, &schemas(),
                                        {check_type, strict, data_propagation});
   };
-  if (model.graph().value_info_size() == 0) return infer();
+  onnx::GraphProto& graph = *model.mutable_graph();
   try {
-    infer();
+    return infer();
   } catch (const std::runtime_error&) {
-    model.mutable_graph()->clear_value_info();
-    infer();
+    graph.clear_value_info();
+  }
+  try {
+    return infer();
+  } catch (const std::runtime_error&) {
+    graph.clear_value_info();
+  }
+  const std::vector<onnx::TypeProto> stated = take_output_types(graph);
+  infer();
+  for (int i = 0; i < graph.output_size(); ++i) {
+    merge_output_type(stated[static_cast<size_t>(i)], *graph.mutable_output(i));
   }
 }
 
@@ -129,6 +190,7 @@ void check_onnx_but_qdq(onnx::ModelProto& model) {
   normalize(model);
   check_bounds(model);
   as_format_error("ONNX checker", [&] { check_graph_with_onnx(model); });
+  check_arity(model.graph(), opset_of(model));
   as_format_error("ONNX shape inference", [&] { infer_shapes(model); });
 }
 

@@ -14,6 +14,7 @@
 
 #include "bounds.h"
 #include "check.h"
+#include "foreign_errors.h"
 #include "graph_view.h"
 #include "qdq.h"
 #include "tensors.h"
@@ -138,8 +139,9 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
 }  // namespace
 
 OnnxSummary inspect_onnx(const std::filesystem::path& path) {
-  const onnx::ModelProto model = read_onnx(path, FileLimits().memory_limit);
-  OnnxSummary summary = summarize(model);
+  OnnxSummary summary = without_foreign_errors("ONNX model", [&] {
+    return summarize(read_onnx(path, FileLimits().memory_limit));
+  });
   summary.bytes = static_cast<int64_t>(std::filesystem::file_size(path));
   return summary;
 }

@@ -26,10 +26,11 @@ void dequantize(Context& context);
 void pool(Context& context);
 void global_pool(Context& context);
 
-/// onnx's own inference for a schema, kept from what it would die of: it takes
-/// a convolution's kernel from its weights, whose rank it trusts, writes to the
-/// axis of LayerNormalization unchecked, and takes the inputs of Gemm before
-/// opset 7 for matrices. Pooling gets pool(). Empty for other schemas.
+/// onnx's own inference for a schema behind rank_check() and fences: it takes
+/// a convolution's kernel from its weights, writes to the axis of
+/// LayerNormalization unchecked, makes a shape of any rank that a list's length
+/// asks for, and counts windows one by one. Pooling gets pool(). Empty for
+/// schemas that need neither.
 onnx::InferenceFunction safer(const onnx::OpSchema& schema);
 /// onnx's own propagation of values that are shapes, where every input has a
 /// type (after an error that onnx goes on from, one may have none) and no list

@@ -3,12 +3,11 @@
 #include <cstdint>
 #include <string>
 
+#include "ranks.h"
 #include "rules.h"
 
 namespace octet::io::rules {
 namespace {
-
-constexpr int kFirstSafeGemm = 7;
 
 // The input that holds a convolution's weights, or -1 for other operators.
 int weight_input(const std::string& name) {
@@ -18,9 +17,9 @@ int weight_input(const std::string& name) {
   return name == "QLinearConv" ? 3 : -1;
 }
 
-// Whether onnx finds a kernel as long as the image has axes.
+// Whether onnx finds a kernel as long as the image has axes: it takes both
+// ranks for equal.
 bool has_kernel(Context& c, size_t weights) {
-  if (c.getAttribute("kernel_shape") != nullptr) return true;
   if (!onnx::hasInputShape(c, 0) || !onnx::hasInputShape(c, weights)) {
     return false;
   }
@@ -31,6 +30,40 @@ bool has_kernel(Context& c, size_t weights) {
                          ", got rank ", rank);
   }
   return true;
+}
+
+// With automatic padding onnx counts through the windows one by one.
+void check_windows(Context& c) {
+  constexpr int64_t kMostWindows = int64_t{1} << 20;
+  const auto* padding = c.getAttribute("auto_pad");
+  if (padding == nullptr || !padding->s().starts_with("SAME") ||
+      !onnx::hasInputShape(c, 0)) {
+    return;
+  }
+  for (const auto& dim : onnx::getInputShape(c, 0).dim()) {
+    if (dim.has_dim_value() && dim.dim_value() > kMostWindows) {
+      fail_shape_inference("expected at most ", kMostWindows,
+                           " pixels an axis with auto_pad, got ",
+                           dim.dim_value());
+    }
+  }
+}
+
+// The input that lists the sizes of the output, or -1 for other operators.
+// Where only the length of the list is known, onnx makes a shape of that rank.
+int sizes_input(const std::string& name) {
+  if (name == "ConstantOfShape") return 0;
+  return name == "Expand" ? 1 : -1;
+}
+
+void check_length(Context& c, size_t input) {
+  constexpr int64_t kMostAxes = 64;
+  if (!onnx::hasInputShape(c, input)) return;
+  const auto& list = onnx::getInputShape(c, input);
+  if (list.dim_size() == 1 && list.dim(0).dim_value() > kMostAxes) {
+    fail_shape_inference("expected a list of at most ", kMostAxes,
+                         " sizes, got ", list.dim(0).dim_value());
+  }
 }
 
 // Whether the statistics of LayerNormalization have an axis to be along.
@@ -46,38 +79,36 @@ bool has_axis(Context& c) {
   return true;
 }
 
-bool has_matrices(Context& c) {
-  for (const size_t i : {size_t{0}, size_t{1}}) {
-    if (!onnx::hasInputShape(c, i)) return false;
-    if (onnx::getInputShape(c, i).dim_size() != 2) {
-      fail_shape_inference("expected inputs of rank 2, got rank ",
-                           onnx::getInputShape(c, i).dim_size());
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
+// onnx's inference for a schema with its own fences; empty for schemas that
+// need none.
+onnx::InferenceFunction fenced(const onnx::OpSchema& schema) {
   const std::string& name = schema.Name();
   const auto onnxs = schema.GetTypeAndShapeInferenceFunction();
-  // Without it, what can be told is the type.
-  const auto where = [&onnxs](auto holds) -> onnx::InferenceFunction {
-    return [onnxs, holds](Context& c) {
-      if (holds(c)) return onnxs(c);
+  if (name == "MaxPool" || name == "AveragePool") return pool;
+  if (name == "LayerNormalization") {
+    return [onnxs](Context& c) {
+      if (has_axis(c)) return onnxs(c);
+      // Without the shape, what can be told is the type.
       onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
     };
-  };
-  if (name == "MaxPool" || name == "AveragePool") return pool;
-  if (name == "LayerNormalization") return where(has_axis);
-  if (name == "Gemm" && schema.SinceVersion() < kFirstSafeGemm) {
-    return where(has_matrices);
+  }
+  if (name == "Gemm") {
+    return [onnxs](Context& c) {
+      if (onnx::hasNInputShapes(c, 2)) return onnxs(c);
+      onnx::propagateElemTypeFromInputToOutput(c, 0, 0);
+    };
+  }
+  if (const int sizes = sizes_input(name); sizes >= 0) {
+    return [onnxs, input = static_cast<size_t>(sizes)](Context& c) {
+      check_length(c, input);
+      onnxs(c);
+    };
   }
   const int weights = weight_input(name);
   if (weights < 0) return {};
   const auto input = static_cast<size_t>(weights);
   return [onnxs, input, name](Context& c) {
+    check_windows(c);
     if (has_kernel(c, input)) return onnxs(c);
     if (name == "ConvInteger") {
       onnx::updateOutputElemType(c, 0, onnx::TensorProto::INT32);
@@ -86,6 +117,22 @@ onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
       onnx::propagateElemTypeFromInputToOutput(c, name == "QLinearConv" ? 7 : 0,
                                                0);
     }
+  };
+}
+
+}  // namespace
+
+onnx::InferenceFunction safer(const onnx::OpSchema& schema) {
+  if (!schema.has_type_and_shape_inference_function()) return {};
+  const auto ranks = rank_check(schema.Name());
+  const auto inference = fenced(schema);
+  if (!ranks) return inference;
+  return [ranks, inference = inference
+                                 ? inference
+                                 : schema.GetTypeAndShapeInferenceFunction()](
+             Context& c) {
+    ranks(c);
+    inference(c);
   };
 }
 

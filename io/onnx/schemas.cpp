@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <onnx/defs/shape_inference.h>
+
+#include <octet/runtime/error.h>
 
 #include "bounds.h"
 #include "rules.h"
@@ -252,6 +255,21 @@ const onnx::ISchemaRegistry& schemas() { return registry(); }
 
 bool is_known(const onnx::NodeProto& node, int64_t opset) {
   return schema_of(node, opset) != nullptr;
+}
+
+void check_arity(const onnx::GraphProto& graph, int64_t opset) {
+  for (const onnx::NodeProto& node : graph.node()) {
+    const OpSchema* schema = schema_of(node, opset);
+    if (schema == nullptr) schema = schema_of(node, kLastOpset);
+    if (schema == nullptr || (node.input_size() >= schema->min_input() &&
+                              node.output_size() >= schema->min_output())) {
+      continue;
+    }
+    throw FormatError(fmt::format(
+        "{}: it needs at least {} inputs and {} outputs, but has {} and {}",
+        describe(node), schema->min_input(), schema->min_output(),
+        node.input_size(), node.output_size()));
+  }
 }
 
 bool can_infer_all(const onnx::GraphProto& graph, int64_t opset) {

@@ -26,6 +26,11 @@ const onnx::ISchemaRegistry& schemas();
 /// that a model imports.
 bool is_known(const onnx::NodeProto& node, int64_t opset);
 
+/// Checks that nodes have the inputs and outputs that their operators need,
+/// also operators that the opset does not have: the checker takes these for
+/// unknown. Throws: FormatError naming the node.
+void check_arity(const onnx::GraphProto& graph, int64_t opset);
+
 /// Whether the types of all values, also within subgraphs, can be inferred: an
 /// operator that is not known ends that for all who read what it makes.
 bool can_infer_all(const onnx::GraphProto& graph, int64_t opset);

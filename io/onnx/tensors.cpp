@@ -174,6 +174,41 @@ int64_t raw_bytes(const onnx::TensorProto& tensor, const std::string& what) {
   return size.count * size.storage.bytes;
 }
 
+namespace {
+
+/// Values of small types are stored as int32, in which more fit.
+void check_small_values(const onnx::TensorProto& tensor,
+                        const std::string& what) {
+  using T = onnx::TensorProto;
+  int32_t low = 0, high = 0;
+  switch (tensor.data_type()) {
+    case T::INT8:
+      low = -128, high = 127;
+      break;
+    case T::UINT8:
+      high = 255;
+      break;
+    case T::INT16:
+      low = -32768, high = 32767;
+      break;
+    case T::UINT16:
+    case T::FLOAT16:  // bits
+    case T::BFLOAT16:
+      high = 65535;
+      break;
+    default:
+      return;
+  }
+  for (const int32_t value : tensor.int32_data()) {
+    if (value >= low && value <= high) continue;
+    throw FormatError(
+        fmt::format("{}: values of {} must be from {} to {}, got {}", what,
+                    type_name(tensor.data_type()), low, high, value));
+  }
+}
+
+}  // namespace
+
 void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL ||
       tensor.external_data_size() > 0) {
@@ -202,6 +237,7 @@ void check_tensor(const onnx::TensorProto& tensor, const std::string& what) {
                                   type_name(tensor.data_type()),
                                   dims_text(tensor), entries));
   }
+  check_small_values(tensor, what);
 }
 
 int64_t element_count(const onnx::TensorProto& tensor) {

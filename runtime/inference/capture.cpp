@@ -1,8 +1,6 @@
 #include "capture.h"
 
 #include <algorithm>
-#include <cstring>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -17,25 +15,6 @@ namespace {
 using autograd::Expression;
 using autograd::kInfinity;
 using autograd::Term;
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.shape() == b.shape() &&
-         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
-}
-
-bool same_term(const Term& a, const Term& b) {
-  return same_bits(a.a, b.a) && same_bits(a.b, b.b) && a.low == b.low &&
-         a.high == b.high && same_grid(a.grid, b.grid);
-}
-
-// But for the tensors they are of.
-bool same_form(const Expression& a, const Expression& b) {
-  return a.shape == b.shape && same_term(a.first, b.first) &&
-         a.second.has_value() == b.second.has_value() &&
-         (!a.second || same_term(*a.second, *b.second)) && a.low == b.low &&
-         a.high == b.high;
-}
 
 Expression expression_of(const Term& term, const Shape& shape) {
   Expression e;
@@ -57,30 +36,49 @@ Variable Capture::input(const Shape& shape) {
   // checked with later.
   const Tensor x = Tensor::zeros(shape.with(0, 1));
   graph_.inputs.push_back(add_value({.shape = x.shape(), .grid = {}}, x));
-  return read_.emplace_back(x);
+  const Variable input(x);
+  hold(input);
+  return input;
 }
 
 void Capture::release(const Variable& x) {
-  std::erase_if(read_, [&](const Variable& y) { return y.id() == x.id(); });
+  const auto found = held_.find(x.id());
+  if (found == held_.end()) return;
+  for (const Buffer* buffer : found->second.buffers) drop(buffer);
+  held_.erase(found);
 }
 
-// Of the tensors that no Variable can be read from any more.
+void Capture::drop(const Buffer* buffer) {
+  if (--readers_[buffer] == 0) unread_.push_back(buffer);
+}
+
+// Counts what the Variable can be read from by now: computing its value moves
+// it to another tensor.
+void Capture::hold(const Variable& x) {
+  const Expression e = autograd::expression_of(x);
+  std::vector<const Buffer*> buffers{x.node()->value.buffer_,
+                                     e.first.t.now().buffer_};
+  if (e.second) buffers.push_back(e.second->t.now().buffer_);
+  for (const Buffer* buffer : buffers) ++readers_[buffer];
+  Held& held = held_.try_emplace(x.id(), Held{x, {}}).first->second;
+  buffers.swap(held.buffers);
+  for (const Buffer* buffer : buffers) drop(buffer);
+}
+
+// Returns the memory of tensors that no Variable can be read from any more.
 void Capture::give_memory() {
   for (; looked_at_ < alive_.size(); ++looked_at_) {
-    full_.push_back(alive_[looked_at_].buffer_);
+    const Buffer* buffer = alive_[looked_at_].buffer_;
+    full_.insert(buffer);
+    unread_.push_back(buffer);
   }
-  std::set<const Buffer*> read;
-  for (const Variable& x : read_) {
-    const Expression e = autograd::expression_of(x);
-    read.insert(x.node()->value.buffer_);
-    read.insert(e.first.t.now().buffer_);
-    if (e.second) read.insert(e.second->t.now().buffer_);
+  for (const Buffer* buffer : unread_) {
+    const auto readers = readers_.find(buffer);
+    if (readers != readers_.end() && readers->second > 0) continue;
+    if (readers != readers_.end()) readers_.erase(readers);
+    if (full_.erase(buffer) > 0) arena::give_memory(*buffer);
   }
-  std::erase_if(full_, [&](const Buffer* buffer) {
-    if (read.contains(buffer)) return false;
-    arena::give_memory(*buffer);
-    return true;
-  });
+  unread_.clear();
 }
 
 void Capture::name(const Tensor& tensor) {
@@ -105,9 +103,22 @@ int Capture::value_of(const Tensor& tensor) {
   }
   if (const auto found = evaluated_.find(tensor.raw());
       found != evaluated_.end()) {
-    return found->second.shape == tensor.shape() ? value_of(found->second) : -1;
+    if (found->second.shape != tensor.shape()) return -1;
+    // An expression of expressions would be followed once on every way there.
+    const auto known = resolved_.find(tensor.raw());
+    return known != resolved_.end() ? known->second
+                                    : resolve(tensor.raw(), found->second);
   }
   return -1;
+}
+
+// The value of an expression that `tensor` stands for.
+int Capture::resolve(const void* tensor, const Expression& e) {
+  const int value = value_of(e);
+  if (value < 0) return value;
+  resolved_[tensor] = value;
+  resolved_by_call_.push_back(tensor);
+  return value;
 }
 
 int Capture::value_of(const Expression& e) {
@@ -140,18 +151,11 @@ int Capture::add_pointwise(const Expression& given, int first, int second) {
   p.e.buffer = nullptr;
   p.first = first;
   p.second = second;
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    const Pointwise& known = graph_.pointwise[i];
-    if (known.expression_only() && known.first == first &&
-        known.second == second && same_form(known.e, p.e)) {
-      return static_cast<int>(i);
-    }
-  }
+  if (const int known = graph_.find(p); known >= 0) return known;
   p.after = graph_.after(first);
   if (second >= 0) p.after = std::max(p.after, graph_.after(second));
   fuse(p);
-  graph_.pointwise.push_back(std::move(p));
-  return static_cast<int>(graph_.pointwise.size()) - 1;
+  return graph_.add(std::move(p));
 }
 
 // Which sums the expression could follow at once: those that are there last.
@@ -216,8 +220,7 @@ std::pair<int, Pads> Capture::windows_of(const Expression& e) {
 
 // `value` stands for it.
 void Capture::compute(Pointwise p, const Tensor& value) {
-  graph_.pointwise.push_back(std::move(p));
-  const int last = static_cast<int>(graph_.pointwise.size()) - 1;
+  const int last = graph_.add(std::move(p));
   name(value);
   tensors_[value.raw()] = graph_.evaluation(last, value.shape(), {});
 }
@@ -317,19 +320,24 @@ bool Capture::linear(const LinearCall& call) {
 }
 
 bool Capture::evaluated(const Expression& expression, const Tensor& value) {
-  if (value_of(expression) < 0) return false;
+  if (resolve(value.raw(), expression) < 0) return false;
   name(value);
   evaluated_[value.raw()] = expression;
   return true;
 }
 
-void Capture::forget_since(const Sizes& before) {
-  graph_.calls.resize(before.calls);
-  graph_.values.resize(before.values);
-  graph_.pointwise.resize(before.pointwise);
+void Capture::forget_since(const Graph::Sizes& before) {
+  graph_.shrink(before);
   for (const void* tensor : named_) {
     tensors_.erase(tensor);
     padded_.erase(tensor);
+  }
+  for (const void* tensor : resolved_by_call_) {
+    const auto found = resolved_.find(tensor);
+    if (found == resolved_.end()) continue;
+    if (static_cast<size_t>(found->second) >= before.values) {
+      resolved_.erase(found);
+    }
   }
   // But for the inputs' own values: these Variables have them from now on.
   for (const void* tensor : named_) {
@@ -344,9 +352,11 @@ Variable Capture::call(const std::string& name,
                        std::span<const Variable> inputs,
                        const Program::Function& function,
                        const std::function<Program::Function()>& lasting) {
-  read_.push_back(run(name, inputs, function, lasting));
+  const Variable y = run(name, inputs, function, lasting);
+  for (const Variable& x : inputs) hold(x);
+  hold(y);
   give_memory();
-  return read_.back();
+  return y;
 }
 
 Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
@@ -361,9 +371,9 @@ Variable Capture::run(const std::string& name, std::span<const Variable> inputs,
       throw InternalError("capture: expected an input that was captured");
     }
   }
-  const Sizes before{graph_.calls.size(), graph_.values.size(),
-                     graph_.pointwise.size()};
+  const Graph::Sizes before = graph_.sizes();
   named_.clear();
+  resolved_by_call_.clear();
   const RecorderGuard recording(*this);
   const Variable y = function(inputs);
   if (y.shape().rank() < 1 || y.shape()[0] != 1) {

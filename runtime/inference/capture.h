@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -50,10 +52,14 @@ class Capture : public Recorder {
     Pads pads;
   };
   std::optional<Zeros> zeros_of(const Variable& y) const;
-  struct Sizes {
-    size_t calls, values, pointwise;
+  // A Variable that later calls may read, and the memory that it is in.
+  struct Held {
+    Variable variable;
+    std::vector<const Buffer*> buffers;
   };
-  void forget_since(const Sizes& before);
+  void hold(const Variable& x);
+  void drop(const Buffer* buffer);
+  void forget_since(const Graph::Sizes& before);
   Variable run(const std::string& name, std::span<const Variable> inputs,
                const Program::Function& function,
                const std::function<Program::Function()>& lasting);
@@ -63,6 +69,7 @@ class Capture : public Recorder {
   int value_of(const Tensor& tensor);
   int value_of(const autograd::Expression& e);
   int value_of(const Variable& v);
+  int resolve(const void* tensor, const autograd::Expression& e);
   int add_value(Value value, const Tensor& tensor);
   void compute(Pointwise p, const Tensor& value);
   int add_pointwise(const autograd::Expression& e, int first, int second);
@@ -71,15 +78,19 @@ class Capture : public Recorder {
   Graph graph_;
   std::string name_;  // of the call that is running
   bool opaque_ = false;
-  std::vector<Tensor> alive_;        // a tensor's address is its name here
-  size_t looked_at_ = 0;             // of them, by give_memory()
-  std::vector<const Buffer*> full_;  // those whose memory is still there
-  std::vector<Variable> read_;       // what is not released
-  std::vector<const void*> named_;   // in the call that is running
+  std::vector<Tensor> alive_;  // a tensor's address is its name here
+  size_t looked_at_ = 0;       // of them, by give_memory()
+  std::unordered_set<const Buffer*> full_;          // those with memory still
+  std::unordered_map<const Buffer*, int> readers_;  // Variables of a buffer
+  std::vector<const Buffer*> unread_;               // that may have no readers
+  std::unordered_map<uint64_t, Held> held_;         // by Variable
+  std::vector<const void*> named_;  // in the call that is running
   std::map<const void*, int> tensors_;
   std::map<const void*, autograd::Expression> evaluated_;
-  std::map<const void*, Zeros> padded_;  // what an op made
-  std::map<int, Padded> padded_values_;  // what a call made
+  std::map<const void*, int> resolved_;        // values of these
+  std::vector<const void*> resolved_by_call_;  // the one that is running
+  std::map<const void*, Zeros> padded_;        // what an op made
+  std::map<int, Padded> padded_values_;        // what a call made
 };
 
 }  // namespace octet::inference

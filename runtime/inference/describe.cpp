@@ -1,6 +1,7 @@
 #include "describe.h"
 
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -39,6 +40,17 @@ std::string joined(const std::vector<std::string>& words,
   return fmt::format("{}", fmt::join(words, between));
 }
 
+// The first few of many.
+std::string sum_text(std::vector<std::string> terms) {
+  constexpr size_t kMost = 8;
+  if (terms.size() > kMost) {
+    const size_t more = terms.size() - kMost + 1;
+    terms.resize(kMost - 1);
+    terms.push_back(fmt::format("{} more", more));
+  }
+  return joined(terms, " + ");
+}
+
 std::string follows_text(const FusedStep& step) {
   const kernels::Fused& f = step.fused;
   std::vector<std::string> words;
@@ -65,7 +77,7 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     result.fused = follows_text(*fused);
     std::vector<std::string> outputs;
     for (const int output : fused->outputs) outputs.push_back(text(output));
-    result.stores = joined(outputs, " + ");
+    result.stores = sum_text(std::move(outputs));
     const Storage& y = plan.storages[static_cast<size_t>(fused->outputs[0])];
     result.multiply_adds = fused->linear.multiply_adds;
     const autograd::ImageShape whole(y.shape);
@@ -98,7 +110,7 @@ ProgramStep describe(const Program::Plan& plan, const Step& step) {
     result.op = "call";
     std::vector<std::string> inputs;
     for (const int input : call.inputs) inputs.push_back(text(input));
-    result.reads = joined(inputs, " + ");
+    result.reads = sum_text(std::move(inputs));
     result.stores = text(call.output);
   }
   return result;

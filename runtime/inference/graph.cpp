@@ -1,53 +1,159 @@
 #include "graph.h"
 
-#include <functional>
+#include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 
+#include <octet/runtime/fnv1a.h>
+
+#include "../ops/weights.h"
+
 namespace octet::inference {
+namespace {
+
+using autograd::Expression;
+using autograd::Term;
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  return a.shape() == b.shape() &&
+         std::memcmp(a.raw(), b.raw(), static_cast<size_t>(a.bytes())) == 0;
+}
+
+bool same_term(const Term& a, const Term& b) {
+  return same_bits(a.a, b.a) && same_bits(a.b, b.b) && a.low == b.low &&
+         a.high == b.high && same_grid(a.grid, b.grid);
+}
+
+// But for the tensors they are of.
+bool same_form(const Expression& a, const Expression& b) {
+  return a.shape == b.shape && same_term(a.first, b.first) &&
+         a.second.has_value() == b.second.has_value() &&
+         (!a.second || same_term(*a.second, *b.second)) && a.low == b.low &&
+         a.high == b.high;
+}
+
+// Equal for expressions that read the same values in the same form.
+uint64_t key_of(const Pointwise& p) {
+  Fnv1a hash;
+  const auto number = [&](auto value) {
+    value += 0;  // -0 is 0
+    hash.add(std::as_bytes(std::span(&value, 1)));
+  };
+  const auto tensor = [&](const Tensor& t) {
+    if (!t.empty()) hash.add(std::as_bytes(t.f32()));
+  };
+  number(p.first);
+  number(p.second);
+  number(p.e.low);
+  number(p.e.high);
+  tensor(p.e.first.a);
+  tensor(p.e.first.b);
+  if (p.e.second) {
+    tensor(p.e.second->a);
+    tensor(p.e.second->b);
+    number(p.e.second->low);
+    number(p.e.second->high);
+  }
+  return hash.value();
+}
+
+}  // namespace
 
 int Graph::after(int value) const {
   const Value& v = at(values, value);
   return v.pointwise < 0 ? v.call : at(pointwise, v.pointwise).after;
 }
 
-int Graph::plain(int value) {
-  for (size_t i = 0; i < pointwise.size(); ++i) {
-    const Pointwise& p = pointwise[i];
-    if (p.first == value && p.plain()) return static_cast<int>(i);
+int Graph::add(Pointwise p) {
+  const int id = static_cast<int>(pointwise.size());
+  keys_.push_back(key_of(p));
+  if (p.expression_only()) expressions_[keys_.back()].push_back(id);
+  pointwise.push_back(std::move(p));
+  return id;
+}
+
+int Graph::find(const Pointwise& p) const {
+  const auto found = expressions_.find(key_of(p));
+  if (found == expressions_.end()) return -1;
+  for (const int i : found->second) {
+    const Pointwise& known = at(pointwise, i);
+    if (known.first == p.first && known.second == p.second &&
+        same_form(known.e, p.e)) {
+      return i;
+    }
   }
+  return -1;
+}
+
+int Graph::plain(int value) {
   const Value& v = at(values, value);
   Pointwise p;
   p.e.shape = v.shape;
   p.first = value;
+  if (const auto found = expressions_.find(key_of(p));
+      found != expressions_.end()) {
+    for (const int i : found->second) {
+      const Pointwise& known = at(pointwise, i);
+      if (known.first == value && known.plain()) return i;
+    }
+  }
   p.after = after(value);
   p.fusable = v.sums;
   if (v.sums) p.sums = value;
-  pointwise.push_back(std::move(p));
-  return static_cast<int>(pointwise.size()) - 1;
+  return add(std::move(p));
+}
+
+const std::vector<int>& Graph::evaluations(int pointwise_of) const {
+  static const std::vector<int> kNone;
+  const auto found = evaluations_.find(pointwise_of);
+  return found == evaluations_.end() ? kNone : found->second;
 }
 
 int Graph::evaluation(int pointwise_of, const Shape& shape, const Grid& grid) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i].pointwise == pointwise_of &&
-        same_grid(values[i].grid, grid)) {
-      return static_cast<int>(i);
-    }
+  std::vector<int>& known = evaluations_[pointwise_of];
+  for (const int i : known) {
+    const Value& v = at(values, i);
+    if (v.pointwise == pointwise_of && same_grid(v.grid, grid)) return i;
   }
+  known.push_back(static_cast<int>(values.size()));
   values.push_back({.shape = shape, .pointwise = pointwise_of, .grid = grid});
-  return static_cast<int>(values.size()) - 1;
+  return known.back();
+}
+
+void Graph::shrink(const Sizes& before) {
+  calls.resize(before.calls);
+  for (size_t i = values.size(); i-- > before.values;) {
+    const auto found = evaluations_.find(values[i].pointwise);
+    if (found == evaluations_.end()) continue;
+    std::erase(found->second, static_cast<int>(i));
+  }
+  values.resize(before.values);
+  for (size_t i = pointwise.size(); i-- > before.pointwise;) {
+    std::erase(expressions_[keys_[i]], static_cast<int>(i));
+  }
+  keys_.resize(before.pointwise);
+  pointwise.resize(before.pointwise);
 }
 
 std::vector<bool> Graph::read_calls() const {
   std::vector<bool> read(values.size());
-  const std::function<void(int)> mark = [&](int value) {
-    if (read[static_cast<size_t>(value)]) return;
-    read[static_cast<size_t>(value)] = true;
-    const int i = at(values, value).pointwise;
-    if (i < 0) return;
-    const Pointwise& p = at(pointwise, i);
-    mark(p.first);
-    if (p.second >= 0) mark(p.second);
-    if (p.multiplier >= 0) mark(p.multiplier);
+  std::vector<int> open;
+  const auto mark = [&](int first) {
+    open.push_back(first);
+    while (!open.empty()) {
+      const int value = open.back();
+      open.pop_back();
+      if (read[static_cast<size_t>(value)]) continue;
+      read[static_cast<size_t>(value)] = true;
+      const int i = at(values, value).pointwise;
+      if (i < 0) continue;
+      const Pointwise& p = at(pointwise, i);
+      for (const int next : {p.first, p.second, p.multiplier}) {
+        if (next >= 0) open.push_back(next);
+      }
+    }
   };
   for (const int output : outputs) mark(output);
   std::vector<bool> result(calls.size());

@@ -2,8 +2,11 @@
 // and which pointwise expressions of them are read. plan.h makes steps of it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <octet/runtime/program.h>
@@ -76,10 +79,33 @@ struct Graph {
   int after(int value) const;
   /// Of each call, whether its output is read.
   std::vector<bool> read_calls() const;
+  /// Appends to `pointwise`; returns the index.
+  int add(Pointwise p);
+  /// The first expression without a function or multiplier that reads the same
+  /// values in the same form, or -1.
+  int find(const Pointwise& p) const;
   /// The expression that is the value itself.
   int plain(int value);
   /// What an expression is on a grid; a new value if there is none.
   int evaluation(int pointwise, const Shape& shape, const Grid& grid);
+  /// The values that evaluate an expression, by evaluation().
+  const std::vector<int>& evaluations(int pointwise_of) const;
+
+  struct Sizes {
+    size_t calls, values, pointwise;
+  };
+  Sizes sizes() const {
+    return {calls.size(), values.size(), pointwise.size()};
+  }
+  /// Removes what was appended since.
+  void shrink(const Sizes& before);
+
+ private:
+  // Indices of `pointwise` by a hash of find()'s key, and of `values` by
+  // expression, both ascending.
+  std::vector<uint64_t> keys_;  // of each expression
+  std::unordered_map<uint64_t, std::vector<int>> expressions_;
+  std::unordered_map<int, std::vector<int>> evaluations_;
 };
 
 template <class T>

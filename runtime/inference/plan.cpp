@@ -1,6 +1,9 @@
 // What a plan stores.
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "../byte_codes.h"
 #include "planner.h"
@@ -13,6 +16,7 @@ using kernels::Stored;
 
 Program::Plan Planner::run() {
   pool_codes(graph_);
+  find_code_forms();
   do {
     collect();
   } while (unfuse());
@@ -35,14 +39,19 @@ Stored Planner::form_of(const LinearCall& call, int x) const {
   }
 }
 
-Stored Planner::code_form_of(int value) const {
+void Planner::find_code_forms() {
   for (const Call& call : graph_.calls) {
-    if (call.linear && call.linear->factor == Factor::codes &&
-        call.inputs[0] == value) {
-      return call.linear->kernels->code_table.form;
+    if (call.linear && call.linear->factor == Factor::codes) {
+      code_forms_.emplace(call.inputs[0],
+                          call.linear->kernels->code_table.form);
     }
   }
-  return kernels::table().codes.form;
+}
+
+Stored Planner::code_form_of(int value) const {
+  const auto found = code_forms_.find(value);
+  return found == code_forms_.end() ? kernels::table().codes.form
+                                    : found->second;
 }
 
 int Planner::plain_of(int value) {
@@ -54,6 +63,7 @@ int Planner::plain_of(int value) {
 
 void Planner::collect() {
   plan_ = {};
+  found_.clear();
   outputs_.assign(graph_.pointwise.size(), {});
   others_.assign(graph_.pointwise.size(), -1);
   reads_.clear();
@@ -93,50 +103,69 @@ void Planner::collect() {
 }
 
 int Planner::find(int value, Stored form, bool tensor) const {
-  const auto found = std::ranges::find_if(plan_.storages, [&](const auto& s) {
-    return s.value == value && s.form == form && s.tensor == tensor;
-  });
-  return found == plan_.storages.end()
-             ? -1
-             : static_cast<int>(found - plan_.storages.begin());
+  const auto found = found_.find({value, form, tensor});
+  return found == found_.end() ? -1 : found->second;
 }
 
+// Without recursion: expressions of expressions may be as many as there are
+// layers.
 int Planner::need(int value, Stored form, const Pads& pads, bool tensor) {
-  const Value v = at(graph_.values, value);
+  std::vector<Need> open;
+  const int storage = store({value, form, pads, tensor}, open);
+  std::ranges::reverse(open);
+  while (!open.empty()) {
+    const Need next = open.back();
+    open.pop_back();
+    const size_t before = open.size();
+    const int made = store(next, open);
+    if (next.added_by >= 0) at(others_, next.added_by) = made;
+    std::reverse(open.begin() + static_cast<std::ptrdiff_t>(before),
+                 open.end());
+  }
+  return storage;
+}
+
+int Planner::store(Need need, std::vector<Need>& open) {
+  const Value v = at(graph_.values, need.value);
   const bool whole = v.pointwise < 0 && !v.sums;  // an input's, or a call's
-  if (whole && form == Stored::values && pads == Pads{}) tensor = true;
-  if (const int found = find(value, form, tensor); found >= 0) {
+  if (whole && need.form == Stored::values && need.pads == Pads{}) {
+    need.tensor = true;
+  }
+  if (const int found = find(need.value, need.form, need.tensor); found >= 0) {
     Pads& widest = at(plan_.storages, found).pads;
-    widest.top = std::max(widest.top, pads.top);
-    widest.bottom = std::max(widest.bottom, pads.bottom);
-    widest.left = std::max(widest.left, pads.left);
-    widest.right = std::max(widest.right, pads.right);
+    widest.top = std::max(widest.top, need.pads.top);
+    widest.bottom = std::max(widest.bottom, need.pads.bottom);
+    widest.left = std::max(widest.left, need.pads.left);
+    widest.right = std::max(widest.right, need.pads.right);
     return found;
   }
   const kernels::Table& table = kernels::table();
   const int storage = static_cast<int>(plan_.storages.size());
+  found_.emplace(std::tuple(need.value, need.form, need.tensor), storage);
   plan_.storages.push_back(
-      {.value = value,
-       .form = form,
-       .pads = pads,
-       .tensor = tensor,
-       .zero_byte = zero_byte(v.grid, table.codes_in(form)),
+      {.value = need.value,
+       .form = need.form,
+       .pads = need.pads,
+       .tensor = need.tensor,
+       .zero_byte = zero_byte(v.grid, table.codes_in(need.form)),
        .int8 = fits_int8(v.grid),
        .shape = v.shape});
-  if ((whole && tensor) || v.codes) return storage;
-  const int i = v.pointwise >= 0 ? v.pointwise : plain_of(value);
+  if ((whole && need.tensor) || v.codes) return storage;
+  const int i = v.pointwise >= 0 ? v.pointwise : plain_of(need.value);
   at(outputs_, i).push_back(storage);
   if (at(outputs_, i).size() > 1) return storage;
-  const Pointwise p = at(graph_.pointwise, i);
+  const Pointwise& p = at(graph_.pointwise, i);
   if (!p.fusable || unfused_.contains(i)) {
-    (void)need(p.first, floats_of(p.first), {}, true);
-    for (const int also : {p.second, p.multiplier}) {
-      if (also >= 0) (void)need(also, floats_of(also), {}, true);
+    for (const int read : {p.first, p.second, p.multiplier}) {
+      if (read >= 0) open.push_back({read, floats_of(read), {}, true});
     }
   } else if (p.other >= 0) {
     const bool codes = !at(graph_.values, p.other).grid.empty();
-    at(others_, i) = need(
-        p.other, codes ? code_form_of(p.other) : Stored::values, {}, false);
+    open.push_back({p.other,
+                    codes ? code_form_of(p.other) : Stored::values,
+                    {},
+                    false,
+                    i});
   }
   return storage;
 }

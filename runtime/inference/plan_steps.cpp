@@ -25,10 +25,18 @@ Size2 ratio(const Size2& every, const Size2& of) {
 
 void Planner::emit() {
   plan_.table = &kernels::table();
-  emit_evaluations(-1);
+  // By the call that they wait for, from -1 on.
+  std::vector<std::vector<int>> ready(graph_.calls.size() + 1);
+  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
+    const Pointwise& p = graph_.pointwise[i];
+    const int id = static_cast<int>(i);
+    if (outputs_[i].empty() || (p.fusable && !unfused_.contains(id))) continue;
+    ready[static_cast<size_t>(p.after + 1)].push_back(id);
+  }
+  emit_evaluations(ready[0]);
   for (size_t i = 0; i < graph_.calls.size(); ++i) {
     emit_call(static_cast<int>(i));
-    emit_evaluations(static_cast<int>(i));
+    emit_evaluations(ready[i + 1]);
   }
 }
 
@@ -165,12 +173,10 @@ std::string Planner::why_not_fused(const Pointwise& p) const {
   return "reads what no linear op computed";
 }
 
-void Planner::emit_evaluations(int after) {
-  for (size_t i = 0; i < graph_.pointwise.size(); ++i) {
-    const Pointwise& p = graph_.pointwise[i];
-    if (p.after != after) continue;
-    if (p.fusable && !unfused_.contains(static_cast<int>(i))) continue;
-    for (const int output : outputs_[i]) {
+void Planner::emit_evaluations(const std::vector<int>& expressions) {
+  for (const int i : expressions) {
+    const Pointwise& p = at(graph_.pointwise, i);
+    for (const int output : at(outputs_, i)) {
       EvaluateStep step;
       step.why = why_not_fused(p);
       step.e = p.e;

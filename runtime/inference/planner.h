@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -27,6 +29,16 @@ class Planner {
   // Which values are stored, in which forms.
   void collect();
   int need(int value, kernels::Stored form, const Pads& pads, bool tensor);
+  // A storage that is needed, maybe as what an expression adds.
+  struct Need {
+    int value;
+    kernels::Stored form;
+    Pads pads;
+    bool tensor;
+    int added_by = -1;  // an expression
+  };
+  // The storage; what it is computed of is appended to `open`.
+  int store(Need need, std::vector<Need>& open);
   // Where that is, or -1.
   int find(int value, kernels::Stored form, bool tensor) const;
   // Expressions that compete for the same sums, or want too many outputs, are
@@ -47,6 +59,7 @@ class Planner {
   kernels::Stored form_of(const LinearCall& call, int x) const;
   // As the first linear op reads them, or, where none does, as any could.
   kernels::Stored code_form_of(int value) const;
+  void find_code_forms();
 
   // Leaves out what fused steps would store and nobody reads: all pixels but
   // some, where only convolutions with a stride and windows of one pixel
@@ -59,12 +72,14 @@ class Planner {
   void emit();
   void emit_call(int call);
   FusedStep emit_fused(const Call& call, int pointwise);
-  void emit_evaluations(int after);
+  void emit_evaluations(const std::vector<int>& expressions);
   std::string why_not_fused(const Pointwise& p) const;
 
   Graph graph_;
   Program::Plan plan_;
-  std::set<int> unfused_;                      // expressions
+  std::map<std::tuple<int, kernels::Stored, bool>, int> found_;  // by find()
+  std::unordered_map<int, kernels::Stored> code_forms_;          // of values
+  std::set<int> unfused_;                                        // expressions
   std::map<int, std::vector<int>> followers_;  // expressions, of sums
   std::vector<std::vector<int>> outputs_;      // storages of each expression
   std::vector<int> others_;                    // and what is added, where fused

@@ -1,6 +1,9 @@
 #include "pool_codes.h"
 
-#include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace octet::inference {
 namespace {
@@ -9,56 +12,99 @@ bool reads_codes(const Call& call) {
   return call.linear && call.linear->factor == autograd::Factor::codes;
 }
 
-// What a call's output is on a grid, if codes of that are all that is read.
-int only_codes_of(const Graph& graph, const Call& call) {
-  if (std::ranges::find(graph.outputs, call.output) != graph.outputs.end()) {
-    return -1;
+// Which calls and expressions read each value.
+class Readers {
+ public:
+  explicit Readers(const Graph& graph) : graph_(graph) {
+    for (size_t i = 0; i < graph.calls.size(); ++i) {
+      for (const int input : graph.calls[i].inputs) {
+        add(calls_, input, static_cast<int>(i));
+      }
+    }
+    add_expressions();
   }
-  for (const Call& reader : graph.calls) {
-    if (std::ranges::find(reader.inputs, call.output) != reader.inputs.end()) {
-      return -1;
+
+  /// To be told of expressions that were appended.
+  void add_expressions() {
+    for (; expressions_seen_ < graph_.pointwise.size(); ++expressions_seen_) {
+      const Pointwise& p = graph_.pointwise[expressions_seen_];
+      for (const int value : {p.first, p.second, p.multiplier, p.other}) {
+        if (value >= 0) {
+          add(expressions_, value, static_cast<int>(expressions_seen_));
+        }
+      }
     }
   }
+  /// A call reads another value.
+  void move(int call, int from, int to) {
+    std::erase(calls_[from], call);
+    add(calls_, to, call);
+  }
+
+  /// Each once, in order.
+  std::span<const int> calls(int value) const { return of(calls_, value); }
+  std::span<const int> expressions(int value) const {
+    return of(expressions_, value);
+  }
+
+ private:
+  using Lists = std::unordered_map<int, std::vector<int>>;
+  static void add(Lists& lists, int value, int reader) {
+    std::vector<int>& list = lists[value];
+    if (list.empty() || list.back() != reader) list.push_back(reader);
+  }
+  static std::span<const int> of(const Lists& lists, int value) {
+    const auto found = lists.find(value);
+    if (found == lists.end()) return {};
+    return found->second;
+  }
+
+  const Graph& graph_;
+  Lists calls_, expressions_;
+  size_t expressions_seen_ = 0;
+};
+
+// What a call's output is on a grid, if codes of that are all that is read.
+int only_codes_of(const Graph& graph, const Readers& readers,
+                  const std::unordered_set<int>& outputs, const Call& call) {
+  if (outputs.contains(call.output) || !readers.calls(call.output).empty()) {
+    return -1;
+  }
   int of = -1;  // its own expression
-  for (size_t i = 0; i < graph.pointwise.size(); ++i) {
-    const Pointwise& p = graph.pointwise[i];
-    const int reads[] = {p.first, p.second, p.multiplier, p.other};
-    if (std::ranges::find(reads, call.output) == std::end(reads)) continue;
-    if (of >= 0 || !p.plain()) return -1;
-    of = static_cast<int>(i);
+  for (const int i : readers.expressions(call.output)) {
+    if (of >= 0 || !at(graph.pointwise, i).plain()) return -1;
+    of = i;
   }
+  if (of < 0) return -1;
   int codes = -1;
-  for (size_t i = 0; i < graph.values.size(); ++i) {
-    if (of < 0 || graph.values[i].pointwise != of) continue;
-    if (codes >= 0 || graph.values[i].grid.empty()) return -1;
-    codes = static_cast<int>(i);
+  for (const int i : graph.evaluations(of)) {
+    const Value& v = at(graph.values, i);
+    if (v.pointwise != of) continue;
+    if (codes >= 0 || v.grid.empty()) return -1;
+    codes = i;
   }
-  if (codes < 0) return -1;
-  for (const Pointwise& p : graph.pointwise) {
-    const int reads[] = {p.first, p.second, p.multiplier, p.other};
-    if (std::ranges::find(reads, codes) != std::end(reads)) return -1;
-  }
+  if (codes < 0 || !readers.expressions(codes).empty()) return -1;
   const kernels::CodeTable* table = nullptr;
-  for (const Call& reader : graph.calls) {
-    const bool reads =
-        std::ranges::find(reader.inputs, codes) != reader.inputs.end();
-    if (!reads) continue;
+  for (const int i : readers.calls(codes)) {
+    const Call& reader = at(graph.calls, i);
     if (!reads_codes(reader)) return -1;
     const kernels::CodeTable* own = &reader.linear->kernels->code_table;
     if (table != nullptr && table != own) return -1;  // in two forms
     table = own;
   }
-  return std::ranges::find(graph.outputs, codes) == graph.outputs.end() ? codes
-                                                                        : -1;
+  return outputs.contains(codes) ? -1 : codes;
 }
 
 }  // namespace
 
 void pool_codes(Graph& graph) {
+  Readers readers(graph);
+  const std::unordered_set<int> outputs(graph.outputs.begin(),
+                                        graph.outputs.end());
   for (size_t i = 0; i < graph.calls.size(); ++i) {
     Call& call = graph.calls[i];
     if (!call.pool) continue;
-    const int codes = only_codes_of(graph, call);
+    const int codes = only_codes_of(graph, readers, outputs, call);
     const Value x = at(graph.values, call.pool->value);
     const Grid grid = codes < 0 ? Grid{} : at(graph.values, codes).grid;
     const bool there = same_grid(x.grid, grid);  // the pooled value, already
@@ -66,13 +112,16 @@ void pool_codes(Graph& graph) {
       call.pool.reset();
       continue;
     }
+    const int before = call.inputs[0];
     if (there) {
       call.inputs = {call.pool->value};
     } else {
       const int of =
           x.pointwise < 0 ? graph.plain(call.pool->value) : x.pointwise;
       call.inputs = {graph.evaluation(of, x.shape, grid)};
+      readers.add_expressions();
     }
+    readers.move(static_cast<int>(i), before, call.inputs[0]);
     call.pads = call.pool->pads;
     call.output = codes;
     Value& stored = at(graph.values, codes);

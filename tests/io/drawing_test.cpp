@@ -231,5 +231,39 @@ TEST(Drawing, DrawingsThatAreNoneAreRefused) {
   EXPECT_THAT(to_svg({}), HasSubstr("</svg>"));
 }
 
+/// The characters of a text in UTF-8 that XML 1.0 does not allow.
+int forbidden_in_xml(const std::string& text) {
+  int count = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto at = [&](size_t k) {
+      return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u;
+    };
+    const unsigned lead = at(i);
+    const bool control =
+        lead < 0x20 && lead != '\t' && lead != '\n' && lead != '\r';
+    const bool surrogate = lead == 0xed && at(i + 1) >= 0xa0;
+    const bool no_character =
+        lead == 0xef && at(i + 1) == 0xbf && at(i + 2) >= 0xbe;
+    count += control || surrogate || no_character || lead >= 0xf8;
+  }
+  return count;
+}
+
+TEST(Drawing, NamesOfAnyBytesAreCharactersOfXml) {
+  std::string name;
+  for (const char* part :
+       {"\x01\x08\x0b\x1f\x7f", "\xc2\x80\xc2\x9b", "\xef\xbf\xbe",
+        "\xef\xbf\xbf", "\xed\xa0\x80", "\xff", "\xe2\x80\xae", "]]>",
+        "</text>", "&#xFFFF;", "\xf0\x9f\xbf\xbf"}) {
+    name += part;
+  }
+  const SymbolicTensor x = input({3}, name + "x");
+  const Drawing drawing = draw(Model(x, ReLU({.name = name})(x)));
+  const std::string svg = to_svg(drawing);
+  EXPECT_EQ(forbidden_in_xml(svg), 0);
+  EXPECT_THAT(svg, Not(HasSubstr("</text>]")));
+  EXPECT_EQ(forbidden_in_xml(to_dot(drawing)), 0);
+}
+
 }  // namespace
 }  // namespace octet::io

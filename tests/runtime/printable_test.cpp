@@ -11,7 +11,7 @@ namespace {
 
 TEST(Printable, KeepsTextOfAllLanguages) {
   for (const char* text : {"", "conv_1", "caf\xc3\xa9", "\xe5\xb1\xa4",
-                           "\xf0\x9f\x99\x82", "\xc2\xa0", "\xef\xbf\xbf"}) {
+                           "\xf0\x9f\x99\x82", "\xc2\xa0", "\xef\xbf\xbd"}) {
     EXPECT_EQ(printable(text), text);
   }
 }
@@ -24,6 +24,15 @@ TEST(Printable, ReplacesWhatTerminalsObey) {
             "a?31m");                           // CSI of eight bits
   EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // from right to left
   EXPECT_EQ(printable("\xe2\x81\xa6"), "?");
+}
+
+// XML allows neither U+FFFE nor U+FFFF, and HTML none of them.
+TEST(Printable, ReplacesWhatIsNoCharacter) {
+  EXPECT_EQ(printable("a\xef\xbf\xbe"), "a?");         // U+FFFE
+  EXPECT_EQ(printable("\xef\xbf\xbf"), "?");           // U+FFFF
+  EXPECT_EQ(printable("\xef\xb7\x90"), "?");           // U+FDD0
+  EXPECT_EQ(printable("\xf0\x9f\xbf\xbf"), "?");       // U+1FFFF
+  EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // marks of direction
 }
 
 TEST(Printable, ReplacesWhatIsNoUtf8) {

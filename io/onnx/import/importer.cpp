@@ -20,6 +20,7 @@
 #include "constant_values.h"
 #include "inputs.h"
 #include "layer_names.h"
+#include "limit_checks.h"
 #include "quantizers.h"
 
 namespace octet::io::importing {
@@ -44,12 +45,8 @@ std::vector<int> order_of_output(const View& view) {
 Importer::Importer(ImportGraph& graph, const OnnxImportOptions& options)
     : graph_(graph), options_(options) {}
 
-std::string Importer::unique(std::string name) {
-  std::string result = name;
-  for (int i = 1; !names_.insert(result).second; ++i) {
-    result = fmt::format("{}_{}", name, i);
-  }
-  return result;
+std::string Importer::unique(const std::string& name) {
+  return names_.add(name);
 }
 
 void Importer::refuse(const ImportNode& node, const std::string& reason) {
@@ -307,6 +304,7 @@ OnnxImport Importer::run() {
   }
   warn_of_floats();
   Model result = model();
+  check_activations(result, options_.limits);
   if (!sites_.empty()) result = with_quantizers(result, sites_);
   return {std::move(result), std::move(graph_.report()), std::move(interface_)};
 }

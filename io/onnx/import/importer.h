@@ -18,6 +18,7 @@
 
 #include "graph.h"
 #include "quantizers.h"
+#include "unique_names.h"
 #include "view.h"
 
 namespace octet::io::importing {
@@ -83,7 +84,7 @@ class Importer {
   void check_stated(const ImportNode& node) const;
   Model model();
   void name_by_outputs(std::span<const SymbolicTensor> outputs);
-  std::string unique(std::string name);
+  std::string unique(const std::string& name);
   void warn_of_floats() const;
   void refuse(const ImportNode& node, const std::string& reason);
 
@@ -96,7 +97,7 @@ class Importer {
   std::unordered_map<std::string, std::string> integers_;  // values: types
   OnnxInterface interface_;
   std::unordered_map<std::string, std::string> failed_;  // values: why
-  std::unordered_set<std::string> names_;
+  UniqueNames names_;
   std::multimap<std::string, Called> called_;  // by sources of weights
   std::vector<SitePlan> sites_;
   int64_t rectified_ = 0;  // ReLU layers in front of pairs

@@ -1,4 +1,3 @@
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include "../bounds.h"
 #include "../check.h"
 #include "file_kind.h"
+#include "foreign_errors.h"
 #include "forms.h"
 #include "graph.h"
 #include "importer.h"
@@ -37,19 +37,10 @@ OnnxImport import_model(onnx::ModelProto model,
   return importing::Importer(graph, options).run();
 }
 
-template <class Body>
-OnnxImport within_memory(const Body& body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    throw FormatError("ONNX model: expected one that fits into memory");
-  }
-}
-
 OnnxImport import_bytes(const std::string& bytes,
                         const OnnxImportOptions& options) {
   check_limits(options.limits);
-  return within_memory([&] {
+  return without_foreign_errors("ONNX model", [&] {
     onnx::ModelProto model = parse_onnx(bytes);
     check_onnx(model);
     return import_model(std::move(model), options);
@@ -61,13 +52,12 @@ OnnxImport import_bytes(const std::string& bytes,
 OnnxImport import_onnx(const std::filesystem::path& path,
                        const OnnxImportOptions& options) {
   check_limits(options.limits);
-  onnx::ModelProto model = read_onnx(path, options.limits.memory_limit);
-  return with_context(
-      [&] { return fmt::format("in file '{}'", path.string()); },
-      [&] {
-        return within_memory(
-            [&] { return import_model(std::move(model), options); });
-      });
+  return without_foreign_errors("ONNX model", [&] {
+    onnx::ModelProto model = read_onnx(path, options.limits.memory_limit);
+    return with_context(
+        [&] { return fmt::format("in file '{}'", path.string()); },
+        [&] { return import_model(std::move(model), options); });
+  });
 }
 
 Model load_onnx(const std::filesystem::path& path,

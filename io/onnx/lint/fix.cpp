@@ -2,8 +2,10 @@
 #include "fix.h"
 
 #include <algorithm>
-#include <set>
+#include <numeric>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "../check.h"
 #include "../qdq.h"
 #include "../tensors.h"
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "rules.h"
 
@@ -29,6 +32,12 @@ Repairer::Repairer(onnx::GraphProto& graph, std::vector<LintRepair>& repairs)
       after_(graph),
       repairs_(repairs) {
   for (const Node& node : before_.node()) {
+    indices_.emplace(&node, static_cast<int>(indices_.size()));
+    if (is_dequantize(node)) {
+      if (const Node* quantize = graph_.quantizer(node)) {
+        dequantizers_[quantize].push_back(&node);
+      }
+    }
     taken_.insert(node.output().begin(), node.output().end());
   }
   for (const auto& tensor : before_.initializer()) {
@@ -38,18 +47,15 @@ Repairer::Repairer(onnx::GraphProto& graph, std::vector<LintRepair>& repairs)
 }
 
 Node& Repairer::changed(const Node& node) {
-  for (int i = 0; i < before_.node_size(); ++i) {
-    if (&before_.node(i) == &node) return *after_.mutable_node(i);
+  const auto found = indices_.find(&node);
+  if (found == indices_.end()) {
+    throw InternalError("lint: a node of another graph");
   }
-  throw InternalError("lint: a node of another graph");
+  return *after_.mutable_node(found->second);
 }
 
 std::string Repairer::new_name(const std::string& wish) {
-  std::string name = wish;
-  for (int i = 1; !taken_.insert(name).second; ++i) {
-    name = fmt::format("{}_{}", wish, i);
-  }
-  return name;
+  return taken_.add(wish);
 }
 
 std::string Repairer::add_floats(const std::string& wish,
@@ -100,60 +106,89 @@ void Repairer::tell(const char* id, const Node& node, std::string what) {
   repairs_.push_back({id, name_of(node), std::move(what)});
 }
 
-std::vector<const Node*> Repairer::dequantizers_of(const Node& quantize) const {
-  std::vector<const Node*> result;
-  for (const Node& node : before_.node()) {
-    if (is_dequantize(node) && graph_.quantizer(node) == &quantize) {
-      result.push_back(&node);
-    }
-  }
-  return result;
+const std::vector<const Node*>& Repairer::dequantizers_of(
+    const Node& quantize) const {
+  static const std::vector<const Node*> kNone;
+  const auto found = dequantizers_.find(&quantize);
+  return found == dequantizers_.end() ? kNone : found->second;
 }
 
 bool Repairer::ends_in_dequantizers(const std::string& codes) const {
   return !graph_.is_output(codes) &&
-         std::ranges::all_of(view_.readers(codes), [&](const Node* reader) {
-           return is_dequantize(*reader) ||
-                  (graph_.commutes(*reader) &&
-                   ends_in_dequantizers(reader->output(0)));
+         !any_reader(graph_, codes, [&](const Node& reader) {
+           return !is_dequantize(reader) &&
+                  (!graph_.commutes(reader) ||
+                   graph_.is_output(reader.output(0)));
          });
 }
 
 namespace {
 
-// Q and DQ that nobody reads any more, and what only they read.
+/// How many nodes and outputs read each value.
+std::unordered_map<std::string, int> readers_of(const onnx::GraphProto& graph) {
+  std::unordered_map<std::string, int> readers;
+  for (const auto& output : graph.output()) ++readers[output.name()];
+  for (const Node& node : graph.node()) {
+    for (const std::string& input : node.input()) ++readers[input];
+  }
+  return readers;
+}
+
+/// Removes the elements whose index is marked.
+template <class Field>
+void remove_marked(Field& field, const std::vector<bool>& marked) {
+  Field rest;
+  for (int i = 0; i < field.size(); ++i) {
+    if (!marked[static_cast<size_t>(i)]) rest.Add()->Swap(&field[i]);
+  }
+  field.Swap(&rest);
+}
+
+/// Removes Q and DQ that nothing reads, and their inputs that nothing else
+/// reads. Nodes come after their inputs, except for those that were added.
 void drop_unread(onnx::GraphProto& graph, const onnx::GraphProto& before) {
-  std::set<std::string> outputs;
-  for (const auto& output : graph.output()) outputs.insert(output.name());
-  const auto read_by = [&](const onnx::GraphProto& of) {
-    std::set<std::string> names = outputs;
-    for (const Node& node : of.node()) {
-      names.insert(node.input().begin(), node.input().end());
-    }
-    return names;
-  };
-  for (bool again = true; again;) {
-    again = false;
-    const auto read = read_by(graph);
-    for (int i = graph.node_size() - 1; i >= 0; --i) {
-      const Node& node = graph.node(i);
-      const bool pair = is_quantize(node) || is_dequantize(node);
-      if (!pair || read.contains(node.output(0))) continue;
-      graph.mutable_node()->DeleteSubrange(i, 1);
-      again = true;
+  auto readers = readers_of(graph);
+  std::unordered_map<std::string, int> makers;
+  for (int i = 0; i < graph.node_size(); ++i) {
+    for (const std::string& output : graph.node(i).output()) {
+      makers.emplace(output, i);
     }
   }
-  const auto read = read_by(graph), was_read = read_by(before);
-  for (int i = graph.initializer_size() - 1; i >= 0; --i) {
-    const std::string name = graph.initializer(i).name();
-    if (read.contains(name) || !was_read.contains(name)) continue;
-    graph.mutable_initializer()->DeleteSubrange(i, 1);
-    for (int k = graph.input_size() - 1; k >= 0; --k) {
-      if (graph.input(k).name() == name) {
-        graph.mutable_input()->DeleteSubrange(k, 1);
+  std::vector<bool> unread(static_cast<size_t>(graph.node_size()));
+  std::vector<int> open(static_cast<size_t>(graph.node_size()));
+  std::iota(open.begin(), open.end(), 0);
+  while (!open.empty()) {
+    const int i = open.back();
+    open.pop_back();
+    const Node& node = graph.node(i);
+    const bool pair = is_quantize(node) || is_dequantize(node);
+    if (!pair || unread[static_cast<size_t>(i)] ||
+        readers[node.output(0)] > 0) {
+      continue;
+    }
+    unread[static_cast<size_t>(i)] = true;
+    for (const std::string& input : node.input()) {
+      --readers[input];
+      if (const auto maker = makers.find(input); maker != makers.end()) {
+        open.push_back(maker->second);
       }
     }
   }
+  remove_marked(*graph.mutable_node(), unread);
+  const auto was_read = readers_of(before);
+  std::unordered_set<std::string> dropped;
+  std::vector<bool> constants, inputs;
+  for (const auto& tensor : graph.initializer()) {
+    const bool drop =
+        readers[tensor.name()] == 0 && was_read.contains(tensor.name());
+    if (drop) dropped.insert(tensor.name());
+    constants.push_back(drop);
+  }
+  for (const auto& input : graph.input()) {
+    inputs.push_back(dropped.contains(input.name()));
+  }
+  remove_marked(*graph.mutable_initializer(), constants);
+  remove_marked(*graph.mutable_input(), inputs);
 }
 
 }  // namespace
@@ -198,14 +233,19 @@ LintFix fix_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        return repaired(lint::read_as_stored(path, options.limits.memory_limit),
-                        options.target);
+        return without_foreign_errors("ONNX model", [&] {
+          return repaired(
+              lint::read_as_stored(path, options.limits.memory_limit),
+              options.target);
+        });
       });
 }
 
 LintFix fix_onnx_bytes(const std::string& bytes, const LintOptions& options) {
   check_limits(options.limits);
-  return repaired(parse_onnx(bytes), options.target);
+  return without_foreign_errors("ONNX model", [&] {
+    return repaired(parse_onnx(bytes), options.target);
+  });
 }
 
 }  // namespace octet::io

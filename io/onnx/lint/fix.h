@@ -3,8 +3,8 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <onnx/onnx_pb.h>
@@ -12,6 +12,7 @@
 #include <octet/io/lint.h>
 
 #include "graph.h"
+#include "unique_names.h"
 
 namespace octet::io::lint {
 
@@ -43,8 +44,8 @@ class Repairer {
   /// Zero points of int8 for the scales of a node.
   std::string add_zeros(const Node& node);
 
-  /// The DQs that a Q feeds.
-  std::vector<const Node*> dequantizers_of(const Node& quantize) const;
+  /// The DQs that a Q feeds, in the graph's order.
+  const std::vector<const Node*>& dequantizers_of(const Node& quantize) const;
   bool ends_in_dequantizers(const std::string& codes) const;
 
   void tell(const char* id, const Node& node, std::string what);
@@ -55,8 +56,27 @@ class Repairer {
   const LintGraph graph_;
   onnx::GraphProto& after_;
   std::vector<LintRepair>& repairs_;
-  std::set<std::string> taken_;
+  UniqueNames taken_;
+  std::unordered_map<const Node*, int> indices_;
+  std::unordered_map<const Node*, std::vector<const Node*>> dequantizers_;
 };
+
+/// Whether `holds` is true of a reader of a value or, behind what commutes, of
+/// a reader of that.
+template <class Holds>
+bool any_reader(const LintGraph& graph, const std::string& value,
+                const Holds& holds) {
+  std::vector<const std::string*> open{&value};
+  while (!open.empty()) {
+    const std::string& next = *open.back();
+    open.pop_back();
+    for (const Node* reader : graph.view().readers(next)) {
+      if (holds(*reader)) return true;
+      if (graph.commutes(*reader)) open.push_back(&reader->output(0));
+    }
+  }
+  return false;
+}
 
 /// What a DQ makes of constants, as float32 is computed; nothing if it does
 /// not, or not with scales that fit.

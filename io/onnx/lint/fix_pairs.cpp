@@ -23,12 +23,8 @@ void set_input(Node& node, int index, const std::string& value) {
 
 // Whether codes get others around them, which stay what they are.
 bool pads_codes(const LintGraph& graph, const std::string& codes) {
-  return std::ranges::any_of(graph.view().readers(codes),
-                             [&](const Node* reader) {
-                               return is_op(*reader, {"Pad"}) ||
-                                      (graph.commutes(*reader) &&
-                                       pads_codes(graph, reader->output(0)));
-                             });
+  return any_reader(graph, codes,
+                    [](const Node& reader) { return is_op(reader, {"Pad"}); });
 }
 
 // The least and the largest value that a Q with one scale gives.
@@ -60,7 +56,7 @@ void make_signed(Repairer& repairer) {
   };
   for (const Node& node : repairer.nodes()) {
     if (is_quantize(node)) {
-      const auto readers = repairer.dequantizers_of(node);
+      const auto& readers = repairer.dequantizers_of(node);
       if (!graph.scales(node) || !around_128(node) ||
           !repairer.ends_in_dequantizers(node.output(0)) ||
           pads_codes(graph, node.output(0)) ||
@@ -134,7 +130,7 @@ void add_zero_points(Repairer& repairer) {
         !repairer.ends_in_dequantizers(node.output(0))) {
       continue;
     }
-    const auto readers = repairer.dequantizers_of(node);
+    const auto& readers = repairer.dequantizers_of(node);
     if (!std::ranges::all_of(readers,
                              [&](const Node* r) { return lacks(*r); })) {
       continue;

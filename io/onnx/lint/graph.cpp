@@ -57,6 +57,7 @@ LintGraph::LintGraph(const GraphView& view) : view_(view) {
       constants_.insert(node.output().begin(), node.output().end());
     }
   }
+  follow_pairs();
   for (const Node& node : proto().node()) {
     if (!is_weighted(node) || constants_.contains(node.output(0))) continue;
     Fusion fusion = fuse(node);
@@ -78,10 +79,15 @@ bool LintGraph::is_constant(const std::string& value) const {
 }
 
 const onnx::TensorProto* LintGraph::constant(const std::string& value) const {
-  if (const auto* tensor = view_.constant(value)) return tensor;
-  const Node* maker = view_.maker(value);
-  if (maker == nullptr || !is_op(*maker, {"Cast", "Identity"})) return nullptr;
-  return constant(maker->input(0));
+  const std::string* source = &value;
+  while (true) {
+    if (const auto* tensor = view_.constant(*source)) return tensor;
+    const Node* maker = view_.maker(*source);
+    if (maker == nullptr || !is_op(*maker, {"Cast", "Identity"})) {
+      return nullptr;
+    }
+    source = &maker->input(0);
+  }
 }
 
 std::optional<std::vector<double>> LintGraph::numbers(
@@ -165,20 +171,56 @@ bool LintGraph::commutes(const Node& node) const {
                       "Identity", "MaxPool", "GlobalMaxPool"});
 }
 
-const Node* LintGraph::dequantizer(const std::string& value) const {
-  const Node* maker = view_.maker(value);
-  while (maker != nullptr && commutes(*maker)) {
-    maker = view_.maker(maker->input(0));
+// Once along the graph and once back, so that a chain of what commutes is not
+// followed from each of its nodes.
+void LintGraph::follow_pairs() {
+  const auto find = [](const auto& nodes, const std::string& value) {
+    const auto found = nodes.find(value);
+    return found == nodes.end() ? nullptr : found->second;
+  };
+  for (const Node& node : proto().node()) {
+    const bool passes = node.input_size() > 0 && commutes(node);
+    const Node* dequantize = is_dequantize(node) ? &node
+                             : passes ? find(dequantizers_, node.input(0))
+                                      : nullptr;
+    const Node* quantize = is_quantize(node) ? &node
+                           : passes          ? find(quantizers_, node.input(0))
+                                             : nullptr;
+    for (const std::string& output : node.output()) {
+      if (output.empty()) continue;
+      if (dequantize != nullptr) dequantizers_[output] = dequantize;
+      if (quantize != nullptr) quantizers_[output] = quantize;
+    }
   }
-  return maker != nullptr && is_dequantize(*maker) ? maker : nullptr;
+  const auto add_if_quantized = [&](const std::string& value) {
+    const auto& readers = view_.readers(value);
+    if (is_output(value) || readers.empty()) return;
+    const bool all = std::ranges::all_of(readers, [&](const Node* reader) {
+      return is_quantize(*reader) ||
+             (commutes(*reader) && reader->output_size() > 0 &&
+              quantized_.contains(reader->output(0)));
+    });
+    if (all) quantized_.insert(value);
+  };
+  for (int i = proto().node_size() - 1; i >= 0; --i) {
+    for (const std::string& output : proto().node(i).output()) {
+      add_if_quantized(output);
+    }
+  }
+  for (const auto& input : proto().input()) add_if_quantized(input.name());
+  for (const auto& tensor : proto().initializer()) {
+    add_if_quantized(tensor.name());
+  }
+}
+
+const Node* LintGraph::dequantizer(const std::string& value) const {
+  const auto found = dequantizers_.find(value);
+  return found == dequantizers_.end() ? nullptr : found->second;
 }
 
 const Node* LintGraph::quantizer(const Node& dequantize) const {
-  const Node* maker = view_.maker(dequantize.input(0));
-  while (maker != nullptr && commutes(*maker)) {
-    maker = view_.maker(maker->input(0));
-  }
-  return maker != nullptr && is_quantize(*maker) ? maker : nullptr;
+  const auto found = quantizers_.find(dequantize.input(0));
+  return found == quantizers_.end() ? nullptr : found->second;
 }
 
 std::vector<const Node*> LintGraph::quantizers_of(
@@ -191,12 +233,7 @@ std::vector<const Node*> LintGraph::quantizers_of(
 }
 
 bool LintGraph::is_quantized(const std::string& value) const {
-  const auto& readers = view_.readers(value);
-  return !is_output(value) && !readers.empty() &&
-         std::ranges::all_of(readers, [&](const Node* reader) {
-           return is_quantize(*reader) ||
-                  (commutes(*reader) && is_quantized(reader->output(0)));
-         });
+  return quantized_.contains(value);
 }
 
 bool LintGraph::reads_int8(const Node& layer) const {

@@ -95,10 +95,15 @@ class LintGraph {
 
  private:
   Fusion fuse(const Node& layer) const;
+  void follow_pairs();
 
   const GraphView& view_;
   std::unordered_set<std::string> outputs_;
   std::unordered_set<std::string> constants_;
+  // By value: the DQ and the Q that it comes from, behind what commutes.
+  std::unordered_map<std::string, const Node*> dequantizers_;
+  std::unordered_map<std::string, const Node*> quantizers_;
+  std::unordered_set<std::string> quantized_;  // see is_quantized()
   std::unordered_map<const Node*, Fusion> fusions_;
   std::unordered_map<const Node*, const Node*> fused_with_;
 };

@@ -14,6 +14,7 @@
 #include "../external.h"
 #include "../qdq.h"
 #include "file_kind.h"
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "rules.h"
 
@@ -69,15 +70,18 @@ LintReport lint_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        return judged(lint::read_as_stored(path, options.limits.memory_limit),
-                      options);
+        return without_foreign_errors("ONNX model", [&] {
+          return judged(lint::read_as_stored(path, options.limits.memory_limit),
+                        options);
+        });
       });
 }
 
 LintReport lint_onnx_bytes(const std::string& bytes,
                            const LintOptions& options) {
   check_limits(options.limits);
-  return judged(parse_onnx(bytes), options);
+  return without_foreign_errors(
+      "ONNX model", [&] { return judged(parse_onnx(bytes), options); });
 }
 
 int64_t LintReport::count(LintSeverity severity) const {

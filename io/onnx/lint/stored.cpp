@@ -1,5 +1,6 @@
 // What onnx::checker refuses, or Octet does not read, told as findings.
-#include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -17,36 +18,38 @@ constexpr int32_t kUint4 = 21, kInt4 = 22;
 
 bool is_int4(int32_t type) { return type == kUint4 || type == kInt4; }
 
-void judge_int4(const onnx::GraphProto& graph, const Node& node,
+using Constants =
+    std::unordered_map<std::string_view, const onnx::TensorProto*>;
+
+void judge_int4(const Constants& constants, const Node& node,
                 Findings& findings) {
   for (const auto& input : node.input()) {
-    for (const auto& tensor : graph.initializer()) {
-      if (tensor.name() != input || !is_int4(tensor.data_type())) continue;
-      if (is_quantize(node)) {
-        const bool constant = std::ranges::any_of(
-            graph.initializer(),
-            [&](const auto& t) { return t.name() == node.input(0); });
-        if (!constant) {
-          findings.add("E15", node, "an activation is quantized to int4",
-                       "quantize activations to int8; int4 is for weights");
-        }
-      } else if (is_dequantize(node) && input == node.input(0)) {
-        const int rank = tensor.dims_size();
-        if (rank == 0 || tensor.dims(rank - 1) % 2 != 0) {
-          findings.add("E15", node,
-                       fmt::format("'{}' is int4 {}, whose last size is odd",
-                                   printable(input), dims_text(tensor)),
-                       "pad the last axis to an even size");
-        }
-      } else if (findings.target() == LintTarget::tensorrt8) {
-        continue;
+    const auto found = constants.find(input);
+    if (found == constants.end() || !is_int4(found->second->data_type())) {
+      continue;
+    }
+    const onnx::TensorProto& tensor = *found->second;
+    if (is_quantize(node)) {
+      if (!constants.contains(node.input(0))) {
+        findings.add("E15", node, "an activation is quantized to int4",
+                     "quantize activations to int8; int4 is for weights");
       }
-      if (findings.target() == LintTarget::tensorrt8) {
+    } else if (is_dequantize(node) && input == node.input(0)) {
+      const int rank = tensor.dims_size();
+      if (rank == 0 || tensor.dims(rank - 1) % 2 != 0) {
         findings.add("E15", node,
-                     fmt::format("'{}' is int4, which TensorRT 8 does not have",
-                                 printable(input)),
-                     "store int8, or build with TensorRT 10");
+                     fmt::format("'{}' is int4 {}, whose last size is odd",
+                                 printable(input), dims_text(tensor)),
+                     "pad the last axis to an even size");
       }
+    } else if (findings.target() == LintTarget::tensorrt8) {
+      continue;
+    }
+    if (findings.target() == LintTarget::tensorrt8) {
+      findings.add("E15", node,
+                   fmt::format("'{}' is int4, which TensorRT 8 does not have",
+                               printable(input)),
+                   "store int8, or build with TensorRT 10");
     }
   }
   const auto* block = find_attribute(node, "block_size");
@@ -65,6 +68,10 @@ void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
   int64_t opset = 0;
   for (const auto& import : model.opset_import()) {
     if (is_standard_domain(import.domain())) opset = import.version();
+  }
+  Constants constants;
+  for (const auto& tensor : model.graph().initializer()) {
+    constants.emplace(tensor.name(), &tensor);
   }
   for (const Node& node : model.graph().node()) {
     if (!is_quantize(node) && !is_dequantize(node)) continue;
@@ -85,7 +92,7 @@ void judge_as_stored(const onnx::ModelProto& model, Findings& findings) {
                                opset),
                    "export with opset 13");
     }
-    judge_int4(model.graph(), node, findings);
+    judge_int4(constants, node, findings);
   }
 }
 

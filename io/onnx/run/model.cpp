@@ -9,6 +9,7 @@
 
 #include "../check.h"
 #include "file_kind.h"
+#include "foreign_errors.h"
 #include "limit_checks.h"
 #include "program.h"
 
@@ -57,22 +58,26 @@ bool is_onnx_file(const std::filesystem::path& path) {
 
 OnnxModel onnx_from_bytes(const std::string& bytes, const FileLimits& limits) {
   check_limits(limits);
-  onnx::ModelProto model = parse_onnx(bytes);
-  check_onnx(model);
-  return OnnxModel(std::make_shared<const OnnxModel::Graph>(
-      OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+  return without_foreign_errors("ONNX model", [&] {
+    onnx::ModelProto model = parse_onnx(bytes);
+    check_onnx(model);
+    return OnnxModel(std::make_shared<const OnnxModel::Graph>(
+        OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+  });
 }
 
 OnnxModel load_onnx_reference(const std::filesystem::path& path,
                               const FileLimits& limits) {
   check_limits(limits);
-  onnx::ModelProto model = read_onnx(path, limits.memory_limit);
-  return with_context(
-      [&] { return fmt::format("in file '{}'", path.string()); },
-      [&] {
-        return OnnxModel(std::make_shared<const OnnxModel::Graph>(
-            OnnxModel::Graph{run::program_of(std::move(model)), limits}));
-      });
+  return without_foreign_errors("ONNX model", [&] {
+    onnx::ModelProto model = read_onnx(path, limits.memory_limit);
+    return with_context(
+        [&] { return fmt::format("in file '{}'", path.string()); },
+        [&] {
+          return OnnxModel(std::make_shared<const OnnxModel::Graph>(
+              OnnxModel::Graph{run::program_of(std::move(model)), limits}));
+        });
+  });
 }
 
 }  // namespace octet::io

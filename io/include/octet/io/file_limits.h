@@ -16,7 +16,7 @@ enum class Isolation {
 struct FileLimits {
   Isolation isolation = Isolation::child_process;
   /// Bytes that what parses the file may take, and also the weights of a model
-  /// whose configuration comes from it.
+  /// whose configuration comes from it, and its activations for one sample.
   int64_t memory_limit = int64_t{4} << 30;
   double time_limit = 120;  ///< seconds
 };

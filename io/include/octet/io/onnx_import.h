@@ -35,8 +35,9 @@ struct OnnxImportOptions {
   /// is put back, which is warned of: a Clip to other bounds that it left out
   /// as well cannot be told from a range.
   bool drop_quantizers = false;
-  /// Memory is for the weights and for constants that are computed. The file
-  /// is read in this process whatever they say.
+  /// Memory is for the weights, for constants that are computed, and for the
+  /// activations of one sample. The file is read in this process whatever they
+  /// say.
   FileLimits limits = {};
 };
 

@@ -4,6 +4,7 @@
 // the model itself.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct SessionOptions {
   /// run takes that of its outputs, and what called layers (`op` of steps() is
   /// "call") read and do.
   int64_t max_batch = 0;
+  /// Bytes that the activations of the samples may take with which the session
+  /// is tried, two of them, and seconds that making it may take, looked at
+  /// between layers; 0: no limit. For models from files that are not trusted.
+  int64_t memory_limit = 0;
+  double time_limit = 0;
 };
 
 /// A session keeps what it needs: the model may change or go. Safe to run from
@@ -32,7 +38,8 @@ class InferenceSession {
   /// reuse goes back to the system; release_memory() does so with the model
   /// itself, once it is gone.
   /// Throws: ValueError for a model whose quantizers are being calibrated, and
-  /// for threads or max_batch < 0; UnsupportedError for a model with a layer
+  /// for options < 0 and for a model that exceeds a limit of theirs;
+  /// UnsupportedError for a model with a layer
   /// whose output's first axis is not the batch, and for one that answers
   /// otherwise than the session, which is tried with random samples: custom
   /// layers that look at values do.
@@ -58,6 +65,9 @@ class InferenceSession {
   int64_t activation_bytes() const { return program_.activation_bytes(); }
 
  private:
+  /// `late` is called between layers and throws once the time is over.
+  InferenceSession(const Model& model, const SessionOptions& options,
+                   const std::function<void()>& late);
   std::vector<Tensor> outputs_for(std::span<const Tensor> inputs) const;
 
   std::string name_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <octet/layers/activation.h>
+#include <octet/layers/activation_memory.h>
 #include <octet/layers/activity_regularization.h>
 #include <octet/layers/add.h>
 #include <octet/layers/alpha_dropout.h>

@@ -10,9 +10,9 @@
 
 namespace octet {
 
-/// A name made fit for one line: control characters, bytes that are no UTF-8
-/// and marks that turn the direction of text become '?', and what is longer
-/// than `longest` bytes is cut.
+/// A name made fit for one line, also of XML: control characters,
+/// noncharacters, bytes that are no UTF-8 and marks that turn the direction of
+/// text become '?', and what is longer than `longest` bytes is cut.
 std::string printable(std::string_view text, size_t longest = 200);
 
 /// The same for text of lines, which may have tabs. Not cut.

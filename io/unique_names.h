@@ -1,0 +1,44 @@
+// Names that are given once: a wish that is taken gets "_1", "_2", ... Internal
+// to io.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace octet::io {
+
+class UniqueNames {
+ public:
+  bool contains(const std::string& name) const { return taken_.contains(name); }
+  /// Takes a name as it is; false if it is taken.
+  bool insert(const std::string& name) { return taken_.insert(name).second; }
+  template <class Iterator>
+  void insert(Iterator first, Iterator last) {
+    taken_.insert(first, last);
+  }
+
+  /// Takes and returns the first free name: the wish, or the wish with a
+  /// number. A numbered name for which `is_kept` is true is passed over.
+  /// Linear in the number of wishes, however many of them are equal.
+  template <class IsKept>
+  std::string add(const std::string& wish, const IsKept& is_kept) {
+    if (taken_.insert(wish).second) return wish;
+    int& number = numbers_[wish];
+    while (true) {
+      std::string name = fmt::format("{}_{}", wish, ++number);
+      if (!is_kept(name) && taken_.insert(name).second) return name;
+    }
+  }
+  std::string add(const std::string& wish) {
+    return add(wish, [](const std::string&) { return false; });
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> numbers_;  // the last, by wish
+};
+
+}  // namespace octet::io
