@@ -154,17 +154,6 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   return target;
 }
 
-std::vector<std::string> files_of(const ModelSource& model,
-                                  const DataOptions& options) {
-  std::vector<std::string> files = {model.what};
-  for (const std::string& value : options.labels) {
-    files.push_back(value);
-    const size_t end = value.find('=');
-    if (end != std::string::npos) files.push_back(value.substr(end + 1));
-  }
-  return files;
-}
-
 io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   if (!o.preprocess.empty() && !target.trained.empty() &&
       o.preprocess != target.trained) {

@@ -159,7 +159,6 @@ std::string write_model(const Options& o, const Model& model,
 
 void train_model(const Options& o) {
   check_output(o.output);
-  check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
@@ -221,11 +220,6 @@ void train_model(const Options& o) {
   print(written + "\n");
 }
 
-std::string not_a_model_file(const std::string& path) {
-  if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
-  return "expected the name of an .h5 or .onnx file, got '" + path + "'";
-}
-
 }  // namespace
 
 void add_train(CommandLine& program) {
@@ -236,11 +230,11 @@ void add_train(CommandLine& program) {
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
   command
-      .add("-o,--output", o.output,
+      .add("-o,--output,output", o.output,
            "what to write: .h5 trains and quantizes on, .onnx ships")
       .type("OUT.h5")
       .required()
-      .check(not_a_model_file);
+      .writes({".h5", ".onnx"});
   command.add("--classes", o.classes, 1, 1 << 24,
               "outputs of a network of the zoo [as the data has]");
   command.add("--alpha", o.alpha, 1e-3, 64,

@@ -65,8 +65,8 @@ TEST(Usage, OfAMissingArgumentSaysWhatIsExpected) {
               AllOf(HasSubstr("octet inspect: expected model (a file of Keras"),
                     HasSubstr("got none")));
   EXPECT_THAT(refusal("convert a.h5"),
-              HasSubstr("octet convert: expected onnx (the file to write, "
-                        "OUT.onnx), got none"));
+              HasSubstr("octet convert: expected --output (the file to write), "
+                        "got none"));
   EXPECT_THAT(refusal("predict m.h5 x.npy"),
               AllOf(HasSubstr("octet predict: expected --input (X.npy: "),
                     HasSubstr("got 'x.npy'")));

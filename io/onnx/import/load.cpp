@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -18,6 +21,7 @@
 #include "limit_checks.h"
 #include "qoperators.h"
 #include "quantizers.h"
+#include "refused_nodes.h"
 
 namespace octet::io {
 namespace {
@@ -46,13 +50,45 @@ OnnxImport within_memory(const Body& body) {
   }
 }
 
+/// Whether samples can be run through all inputs of a graph.
+bool takes_samples(const OnnxModel& model) {
+  return std::ranges::all_of(model.inputs(), [](const OnnxTensorInfo& input) {
+    return input.shape && !input.shape->empty();
+  });
+}
+
+/// Runs `import`; where nodes are no layers and the graph of `load` can be run
+/// as it is, the error says so.
+template <class Import, class Load>
+OnnxImport with_run_hint(const Import& import, const Load& load) {
+  try {
+    return import();
+  } catch (const importing::RefusedNodes& refused) {
+    std::string message = refused.message();
+    try {
+      if (takes_samples(load())) {
+        message +=
+            "\nHint: io::load_onnx_reference and octet predict run graphs that "
+            "are no layers";
+      }
+    } catch (const Error&) {
+      // It cannot be run either.
+    }
+    UnsupportedError error(message);
+    for (const std::string& frame : refused.context()) error.add_context(frame);
+    throw error;
+  }
+}
+
 OnnxImport import_bytes(const std::string& bytes,
                         const OnnxImportOptions& options) {
   check_limits(options.limits);
   return within_memory([&] {
     onnx::ModelProto model = parse_onnx(bytes);
     check_onnx(model);
-    return import_model(std::move(model), options);
+    return with_run_hint(
+        [&] { return import_model(std::move(model), options); },
+        [&] { return onnx_from_bytes(bytes, options.limits); });
   });
 }
 
@@ -65,8 +101,11 @@ OnnxImport import_onnx(const std::filesystem::path& path,
   return with_context(
       [&] { return fmt::format("in file '{}'", path.string()); },
       [&] {
-        return within_memory(
-            [&] { return import_model(std::move(model), options); });
+        return within_memory([&] {
+          return with_run_hint(
+              [&] { return import_model(std::move(model), options); },
+              [&] { return load_onnx_reference(path, options.limits); });
+        });
       });
 }
 
