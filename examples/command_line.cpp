@@ -127,12 +127,17 @@ std::string explain(const CLI::App& app, const CLI::Error& error) {
   std::erase(extra, "--");
   const std::string missing =
       fmt::format("{}", fmt::join(missing_in(chosen), ", "));
+  // A value of an option that is unknown may have been taken for an argument.
+  const auto unknown = std::ranges::find_if(extra, [](const std::string& word) {
+    return word.size() > 1 && word.starts_with('-');
+  });
+  if (unknown != extra.end()) return unknown_option(app, chosen, *unknown);
+  if (const std::string again = given_again(chosen); !again.empty()) {
+    return fmt::format("{}: expected {}", name, again);
+  }
   const auto* validation = dynamic_cast<const CLI::ValidationError*>(&error);
   if (validation == nullptr && !extra.empty()) {
     const std::string& word = extra.front();
-    if (word.size() > 1 && word.starts_with('-')) {
-      return unknown_option(app, chosen, word);
-    }
     if (!commands.empty()) {
       return fmt::format("{}: expected a command, got '{}'{}", name, word,
                          suggest_names(word, commands));
@@ -142,9 +147,6 @@ std::string explain(const CLI::App& app, const CLI::Error& error) {
                        fmt::join(extra, "' '"));
   }
   if (dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) {
-    if (const std::string again = given_again(chosen); !again.empty()) {
-      return fmt::format("{}: expected {}", name, again);
-    }
     return error.what();
   }
   if (!missing.empty()) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +37,14 @@ int open_folder(const fs::path& folder) {
 /// The next bytes, `most` of them or fewer at the end, of a file of `size`.
 std::string read_on(int fd, int64_t most, int64_t size, const fs::path& path) {
   std::string contents;
-  contents.reserve(static_cast<size_t>(std::min(most, size)));
+  try {
+    contents.reserve(static_cast<size_t>(std::min(most, size)));
+  } catch (const std::bad_alloc&) {
+    throw IoError(
+        fmt::format("{}: out of memory: cannot allocate {} bytes to "
+                    "read it",
+                    path.string(), std::min(most, size)));
+  }
   char block[1 << 16];
   while (most > 0) {
     const auto count = std::min<int64_t>(most, sizeof block);

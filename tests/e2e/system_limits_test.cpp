@@ -1,4 +1,5 @@
 // Limits of the system: on the size of files and on memory.
+#include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
@@ -39,19 +40,18 @@ TEST(SystemLimits, OnTheSizeOfFilesAreReportedWithTheFile) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(SystemLimits, OnMemoryAreReportedWithTheStepAndItsSize) {
   const TempFolder folder;
-  const auto x = input({64, 64, 3}, "x");
-  io::save_model(
-      Model(x, Conv2D({.filters = 256, .kernel_size = 3, .name = "wide"})(x)),
-      folder / "m.h5");
-  io::write_npy(folder / "x.npy", Tensor::zeros({512, 64, 64, 3}));
-  const CommandResult r =
-      limited("-v 1500000",
-              fmt::format("predict {} --input {} --output {} --batch 512",
-                          quoted(folder / "m.h5"), quoted(folder / "x.npy"),
-                          quoted(folder / "y.npy")));
+  io::write_npy(folder / "x.npy", Tensor::zeros({1, 28, 28, 1}));
+  const auto predict = [&](const char* limit) {
+    return limited(
+        limit, fmt::format("predict zoo:lenet --input {} -o {}",
+                           quoted(folder / "x.npy"), quoted(folder / "y.npy")));
+  };
+  EXPECT_EQ(predict("-v 1500000").exit_code, 0);
+  std::filesystem::resize_file(folder / "x.npy", int64_t{1800} << 20);
+  const CommandResult r = predict("-v 1500000");
   EXPECT_EQ(r.exit_code, 1) << r.output;
-  EXPECT_THAT(r.output, AllOf(HasSubstr("out of memory"), HasSubstr("MiB"),
-                              HasSubstr("'wide'")));
+  EXPECT_THAT(r.output, AllOf(HasSubstr("x.npy"), HasSubstr("out of memory"),
+                              HasSubstr("1887436800 bytes")));
 }
 #endif
 

@@ -207,5 +207,15 @@ TEST(Arena, DoesNotKeepAllThatWasEverFreed) {
   EXPECT_LT(mapped_bytes() - before, 2'100 * kMib);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Tensor, WithoutMemoryForItSaysHowMuchItNeeds) {
+  const std::string text = error_of<ValueError>([] {
+    (void)Tensor({int64_t{1} << 20, int64_t{1} << 23});
+  });
+  EXPECT_NE(text.find("cannot allocate 35184372088832 bytes"), text.npos);
+  EXPECT_NE(text.find("tensor [1048576,8388608] of f32"), text.npos) << text;
+}
+#endif
+
 }  // namespace
 }  // namespace octet
