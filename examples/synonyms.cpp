@@ -143,7 +143,8 @@ std::vector<std::string> canonical_words(
     if (help && words.size() == 1) return {"--help"};
     command = find_command(app, words[help ? 1 : 0]);
     if (command == nullptr) {
-      return help ? std::vector<std::string>{words[1], "--help"} : words;
+      // The parser refuses the word.
+      return help ? std::vector<std::string>{words[1]} : words;
     }
     if (help) return {command->get_name(), "--help"};
     result.push_back(command->get_name());

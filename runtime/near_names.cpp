@@ -33,7 +33,7 @@ std::string fold_name(std::string_view name) {
 std::string suggest_near(std::string_view wanted,
                          std::span<const std::string> names) {
   // A beginning of a name is near however much is missing, if it is not short.
-  constexpr size_t kShortestBeginning = 4;
+  constexpr size_t kShortestBeginning = 3;
   struct Near {
     int folded;  ///< distance, by which names are chosen
     int exact;   ///< distance that counts case and separators

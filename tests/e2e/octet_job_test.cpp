@@ -66,7 +66,7 @@ TEST_F(OctetJob, RefusesWhatIsNoJob) {
   EXPECT_THAT(refusal("epochs = 1\n"), HasSubstr("got 'epochs'"));
   EXPECT_THAT(refusal("[trian]\nepochs = 1\n"),
               HasSubstr("did you mean 'train'"));
-  EXPECT_THAT(refusal("[train]\nepoch = 1\n"),
+  EXPECT_THAT(refusal("[train]\nepohcs = 1\n"),
               HasSubstr("did you mean 'epochs'"));
   EXPECT_THAT(refusal("[inspect]\njson = 7\n"),
               HasSubstr("expected true or false"));

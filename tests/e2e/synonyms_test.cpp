@@ -59,8 +59,8 @@ TEST_F(Synonyms, OfCommandsRunThem) {
 
 TEST_F(Synonyms, OfOptionsSetThem) {
   expect_writes(
-      "train m.h5 --input x.npy --labels l.npy --out t.h5 --lr 0.01 "
-      "--batch-size 4 --epochs=1 --learning_rate=0.02 --validation 0",
+      "train m.h5 --input x.npy --labels l.npy --out t.h5 --lr=0.01 "
+      "--batch-size 4 --epochs=1 --validation 0",
       "t.h5");
   expect_writes("quantize m.h5 --dataset x.npy --OUT q.onnx", "q.onnx");
   expect_writes("predict m.h5 --data x.npy --out y.npy", "y.npy");

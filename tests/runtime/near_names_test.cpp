@@ -26,7 +26,7 @@ TEST(NearNames, AreThoseThatBeginWithTheWord) {
   const std::vector<std::string> names = {"--validation", "--BatchNorm"};
   EXPECT_THAT(suggest_near("--val", names), HasSubstr("'--validation'"));
   // A short beginning says little.
-  EXPECT_EQ(suggest_near("con", std::vector<std::string>{"convolution"}), "");
+  EXPECT_EQ(suggest_near("co", std::vector<std::string>{"convolution"}), "");
 }
 
 TEST(NearNames, OfOneDistanceTheExactOneComesFirst) {
