@@ -17,6 +17,11 @@ void add_checkpoint_options(Command& command, CheckpointOptions& options) {
           .type("DIR")
           .check([](const std::string& word) {
             return word.empty() ? "expected a folder, got an empty name" : "";
+          })
+          .also_writes([&options]() -> std::vector<Output> {
+            const std::filesystem::path states(options.folder);
+            return {{"--checkpoint", (states / "train").string()},
+                    {"--checkpoint", (states / "qat").string()}};
           });
   command
       .add_flag("--resume", options.resume,

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
+#include <new>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -20,11 +22,25 @@
 #include <octet/runtime/version.h>
 
 #include "completion.h"
+#include "hints.h"
 #include "job.h"
 #include "man_page.h"
+#include "out_of_memory.h"
 #include "program.h"
+#include "synonyms.h"
 
 namespace octet::program {
+
+/// Of one command.
+struct WrittenFiles {
+  struct Entry {
+    const CLI::Option* option;
+    OutputsOf outputs;  ///< empty for the option's own values
+  };
+  std::vector<Entry> entries;
+  std::shared_ptr<const std::string> job;  ///< the file of commands, or ""
+};
+
 namespace {
 
 /// The command whose words these are: `app` or one below it.
@@ -73,6 +89,13 @@ std::vector<std::string> missing_in(const CLI::App& chosen) {
 std::string unknown_option(const CLI::App& app, const CLI::App& chosen,
                            const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
+  for (const CLI::Option* option : chosen.get_options()) {
+    if (!option->get_positional() || "--" + option->get_name(true) != name) {
+      continue;
+    }
+    return fmt::format("{}: expected {} without '{}' before it",
+                       full_name(app, chosen), option->get_name(true), name);
+  }
   const std::vector<std::string> names = option_names(chosen);
   if (std::ranges::find(names, name) != names.end()) {
     return fmt::format("{}: expected {} after {}, got it before",
@@ -82,21 +105,39 @@ std::string unknown_option(const CLI::App& app, const CLI::App& chosen,
                      full_name(app, chosen), name, suggest_names(name, names));
 }
 
+/// "--rate once, got '1' and '2'" for the first option with too many values.
+std::string given_again(const CLI::App& chosen) {
+  for (const CLI::Option* option : chosen.get_options()) {
+    if (static_cast<int>(option->count()) > option->get_items_expected_max() &&
+        option->get_items_expected_max() > 0) {
+      return fmt::format("{} once, got '{}'", option->get_name(),
+                         fmt::join(option->results(), "' and '"));
+    }
+  }
+  return {};
+}
+
 /// Why `app` did not take its arguments: the word that it does not know with
 /// those that are near, or what it expected and did not get.
 std::string explain(const CLI::App& app, const CLI::Error& error) {
   const CLI::App& chosen = chosen_in(app);
   const std::string name = full_name(app, chosen);
   const std::vector<std::string> commands = command_names(chosen);
-  const std::vector<std::string> extra = app.remaining(true);
+  std::vector<std::string> extra = app.remaining(true);
+  std::erase(extra, "--");
   const std::string missing =
       fmt::format("{}", fmt::join(missing_in(chosen), ", "));
+  // A value of an option that is unknown may have been taken for an argument.
+  const auto unknown = std::ranges::find_if(extra, [](const std::string& word) {
+    return word.size() > 1 && word.starts_with('-');
+  });
+  if (unknown != extra.end()) return unknown_option(app, chosen, *unknown);
+  if (const std::string again = given_again(chosen); !again.empty()) {
+    return fmt::format("{}: expected {}", name, again);
+  }
   const auto* validation = dynamic_cast<const CLI::ValidationError*>(&error);
   if (validation == nullptr && !extra.empty()) {
     const std::string& word = extra.front();
-    if (word.size() > 1 && word.starts_with('-')) {
-      return unknown_option(app, chosen, word);
-    }
     if (!commands.empty()) {
       return fmt::format("{}: expected a command, got '{}'{}", name, word,
                          suggest_names(word, commands));
@@ -116,11 +157,41 @@ std::string explain(const CLI::App& app, const CLI::Error& error) {
                                         name, fmt::join(commands, ", "));
 }
 
-/// Tells wrong usage. Returns its exit code.
-int refuse(const std::string& problem) {
-  std::fprintf(stderr, "error: %s\nRun with --help for more information.\n",
-               problem.c_str());
-  return 2;
+/// Checks the files that a command writes against those that it reads: all
+/// other values of its options and arguments, and the job's file.
+void check_written(const CLI::App& app, const WrittenFiles& written) {
+  std::vector<Output> outputs;
+  std::vector<std::string> read = {*written.job};
+  for (const CLI::Option* option : app.get_options()) {
+    bool writes = false;
+    for (const auto& [writer, others] : written.entries) {
+      if (writer != option || option->count() == 0) continue;
+      writes = true;
+      if (others) {
+        std::ranges::copy(others(), std::back_inserter(outputs));
+        continue;
+      }
+      for (const std::string& value : option->results()) {
+        outputs.push_back({option->get_name(), value});
+      }
+    }
+    if (writes || option->get_items_expected_max() == 0) continue;
+    read.insert(read.end(), option->results().begin(), option->results().end());
+  }
+  check_outputs(outputs, read);
+}
+
+/// The message with its context, which comes before the hint.
+std::string with_frames(const Error& error) {
+  std::string text = error.message();
+  size_t end = text.size();
+  for (const char* hint : {". Hint: ", "; Hint: ", "\nHint: "}) {
+    end = std::min(end, text.find(hint));
+  }
+  const std::string hint = text.substr(end);
+  text.resize(end);
+  for (const std::string& frame : error.context()) text += ", " + frame;
+  return text + hint;
 }
 
 template <class Number>
@@ -178,57 +249,84 @@ Option& Option::excludes(const Option& other) {
   return *this;
 }
 
+Option& Option::writes(std::vector<std::string> extensions, OtherNames others) {
+  option_->check(
+      [extensions = std::move(extensions),
+       only = others == OtherNames::refused](const std::string& path) {
+        return wrong_name(path, extensions, only);
+      });
+  written_->entries.push_back({option_, {}});
+  return *this;
+}
+
+Option& Option::also_writes(OutputsOf outputs) {
+  written_->entries.push_back({option_, std::move(outputs)});
+  return *this;
+}
+
+Command::Command(CLI::App* app, std::shared_ptr<const std::string> job)
+    : app_(app), written_(std::make_shared<WrittenFiles>()) {
+  written_->job = std::move(job);
+}
+
 Command Command::add_command(const char* name, const char* description) {
   app_->require_subcommand(1);
-  return Command(app_->add_subcommand(name, description));
+  return Command(app_->add_subcommand(name, description), written_->job);
 }
 
 Option Command::add(const char* name, std::string& value, const char* help) {
-  return Option(app_->add_option(name, value, help));
+  return Option(app_->add_option(name, value, help), written_);
 }
 
 Option Command::add(const char* name, std::optional<std::string>& value,
                     const char* help) {
-  return Option(app_->add_option(name, value, help));
+  return Option(app_->add_option(name, value, help), written_);
 }
 
 Option Command::add(const char* name, std::vector<std::string>& value,
                     const char* help) {
   CLI::Option* option = app_->add_option(name, value, help);
   // Arguments follow one another; an option takes one value at a time.
-  return Option(option->allow_extra_args(option->get_positional()));
+  return Option(option->allow_extra_args(option->get_positional()), written_);
 }
 
 Option Command::add(const char* name, int64_t& value, int64_t least,
                     int64_t most, const char* help) {
-  return Option(add_number(*app_, name, value, least, most, help));
+  return Option(add_number(*app_, name, value, least, most, help), written_);
 }
 
 Option Command::add(const char* name, double& value, double least, double most,
                     const char* help) {
-  return Option(add_number(*app_, name, value, least, most, help));
+  return Option(add_number(*app_, name, value, least, most, help), written_);
 }
 
 Option Command::add_flag(const char* name, bool& value, const char* help) {
-  return Option(app_->add_flag(name, value, help));
+  return Option(app_->add_flag(name, value, help), written_);
 }
 
 void Command::set_footer(const char* text) { app_->footer(text); }
 
 void Command::when_chosen(std::function<void()> body) {
-  app_->callback([body = std::move(body), app = app_] {
+  app_->callback([body = std::move(body), app = app_, written = written_] {
+    const std::string name = full_name(*app->get_parent(), *app);
     try {
+      check_written(*app, *written);
       body();
     } catch (const UsageError& error) {
-      throw UsageError(fmt::format(
-          "{}: {}", full_name(*app->get_parent(), *app), error.what()));
+      throw UsageError(fmt::format("{}: {}", name, error.what()));
+    } catch (const std::bad_alloc&) {
+      throw ValueError(out_of_memory(name));
     }
   });
 }
 
 CommandLine::CommandLine(const char* description, const char* name)
-    : Command(nullptr), owned_(std::make_unique<CLI::App>(description, name)) {
+    : Command(nullptr, nullptr),
+      owned_(std::make_unique<CLI::App>(description, name)),
+      is_octet_(*name != '\0'),
+      job_(std::make_shared<std::string>()) {
   app_ = owned_.get();
+  written_->job = job_;
 }
 
 CommandLine::~CommandLine() = default;
@@ -236,7 +334,7 @@ CommandLine::~CommandLine() = default;
 void CommandLine::add_job_command() {
   Command command = add_command(
       "run", "Run the commands that a file describes, one after another");
-  command.add("job", job_, "JOB.toml: a section for each command").required();
+  command.add("job", *job_, "JOB.toml: a section for each command").required();
   command.set_footer(kJobHelp);
 }
 
@@ -267,7 +365,7 @@ void CommandLine::add_man_command() {
 }
 
 void CommandLine::run_job() {
-  const std::string path = job_;
+  const std::string path = *job_;
   for (std::vector<std::string>& words : job_commands(*app_, path)) {
     print(fmt::format("\n{}: {}\n", path, words.front()), 2);
     std::ranges::reverse(words);  // as CLI11 takes them
@@ -275,13 +373,36 @@ void CommandLine::run_job() {
   }
 }
 
+std::string CommandLine::text_of(const std::string& message) const {
+  return is_octet_ ? on_command_line(message) : message;
+}
+
+/// Reports wrong usage. Returns its exit code.
+int CommandLine::refuse(const std::string& problem) const {
+  std::fprintf(stderr, "error: %s\nRun with --help for more information.\n",
+               printable_lines(text_of(problem)).c_str());
+  return 2;
+}
+
 int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   if (app_->get_name().empty() && argc > 0) {
     app_->name(std::filesystem::path(argv[0]).filename().string());
   }
-  // A reader that leaves shows as an error of write() instead.
+  // A reader that leaves, and a limit on the size of files, show as errors of
+  // write() instead.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (is_octet_) {
+    set_warning_sink([](std::string_view message) {
+      std::fprintf(stderr, "warning: %s\n",
+                   on_command_line(std::string(message)).c_str());
+    });
+  }
   app_->set_version_flag("--version", std::string("octet ") + version());
+  const auto fail = [&](const std::string& text) {
+    std::fprintf(stderr, "error: %s\n", text_of(text).c_str());
+    return 1;
+  };
   try {
     (void)active_isa();  // a bad OCTET_ISA is told before anything is done
     if (argc <= 1 && app_->get_require_subcommand_min() > 0) {
@@ -289,8 +410,12 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
       return 0;
     }
     try {
-      app_->parse(argc, argv);
-      if (!job_.empty()) run_job();
+      std::vector<std::string> words = canonical_words(
+          *app_,
+          std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+      std::ranges::reverse(words);  // as CLI11 takes them
+      app_->parse(std::move(words));
+      if (!job_->empty()) run_job();
     } catch (const CLI::ParseError& error) {
       // --help and --version arrive here, too.
       if (error.get_exit_code() != 0) return refuse(explain(*app_, error));
@@ -304,14 +429,12 @@ int CommandLine::run(int argc, char** argv, const std::function<void()>& body) {
   } catch (const UsageError& error) {
     return refuse(error.what());
   } catch (const Error& error) {
-    // One line, whatever the context.
-    std::string text = error.message();
-    for (const std::string& frame : error.context()) text += ", " + frame;
-    std::fprintf(stderr, "error: %s\n", text.c_str());
+    return fail(with_frames(error));
+  } catch (const std::bad_alloc&) {
+    return fail(out_of_memory(app_->get_name()));
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", printable_lines(error.what()).c_str());
+    return fail(printable_lines(error.what()));
   }
-  return 1;
 }
 
 }  // namespace octet::program

@@ -8,7 +8,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "outputs.h"
 
 namespace CLI {
 class App;
@@ -16,6 +19,16 @@ class Option;
 }  // namespace CLI
 
 namespace octet::program {
+
+/// What a command writes, as its options say once it was chosen.
+using OutputsOf = std::function<std::vector<Output>()>;
+struct WrittenFiles;
+
+/// What an output may be called beside the extensions of its formats.
+enum class OtherNames {
+  refused,  ///< nothing else
+  unknown   ///< no extension, or one that is not known for another format
+};
 
 /// An option or argument of a command, to say more of it.
 class Option {
@@ -26,17 +39,27 @@ class Option {
   Option& show_default();
   /// `problem` gives what is wrong with a value, or nothing.
   Option& check(std::function<std::string(const std::string&)> problem);
+  /// The value is a file that the command writes: its name has one of these
+  /// extensions (".onnx"), and it is none of the files that the command reads.
+  Option& writes(std::vector<std::string> extensions,
+                 OtherNames others = OtherNames::refused);
+  /// The option makes the command write these as well; they are asked for if
+  /// it is given.
+  Option& also_writes(OutputsOf outputs);
   Option& needs(const Option& other);
   Option& excludes(const Option& other);
 
  private:
   friend class Command;
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(CLI::Option* option, std::shared_ptr<WrittenFiles> written)
+      : option_(option), written_(std::move(written)) {}
   CLI::Option* option_;
+  std::shared_ptr<WrittenFiles> written_;
 };
 
 /// A program or one of its commands: its options ("--out") and its arguments
-/// ("model"), whose values it keeps references to.
+/// ("model"), whose values it keeps references to. "-o,--output,output" is an
+/// option and an argument as well.
 class Command {
  public:
   Command add_command(const char* name, const char* description);
@@ -61,8 +84,9 @@ class Command {
   void when_chosen(std::function<void()> body);
 
  protected:
-  explicit Command(CLI::App* app) : app_(app) {}
+  Command(CLI::App* app, std::shared_ptr<const std::string> job);
   CLI::App* app_;
+  std::shared_ptr<WrittenFiles> written_;
 };
 
 /// A command line that does not say what is needed. Exit code 2.
@@ -93,9 +117,12 @@ class CommandLine : public Command {
 
  private:
   void run_job();
+  std::string text_of(const std::string& message) const;
+  int refuse(const std::string& problem) const;
 
   std::unique_ptr<CLI::App> owned_;
-  std::string job_;
+  bool is_octet_;  ///< not one of the examples, whose users write C++
+  std::shared_ptr<std::string> job_;
 };
 
 }  // namespace octet::program

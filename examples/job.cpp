@@ -2,35 +2,25 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include <octet/runtime/error.h>
-#include <octet/runtime/file.h>
 #include <octet/runtime/near_names.h>
+#include <octet/runtime/printable.h>
 
 #include "command_line.h"
+#include "synonyms.h"
+#include "toml_file.h"
 
 namespace octet::program {
 namespace {
-
-constexpr int64_t kLargestJob = 1 << 20;
-
-toml::table table_in(const std::string& path) {
-  const std::string text = read_file(path, kLargestJob);
-  try {
-    return toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    throw FormatError(fmt::format("'{}': expected TOML, got in line {}: {}",
-                                  path, error.source().begin.line,
-                                  error.description()));
-  }
-}
 
 uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
 
@@ -53,13 +43,23 @@ std::vector<std::pair<std::string_view, const toml::node*>> entries_of(
   return entries;
 }
 
+/// A key or value as a word of the command line, which the system ends at NUL.
+void check_word(std::string_view word, std::string_view what, uint32_t line,
+                const std::string& path) {
+  if (word.find('\0') == word.npos) return;
+  throw UsageError(
+      fmt::format("'{}': expected a {} without NUL, got {} in line "
+                  "{}",
+                  path, what, printable(word, 80), line));
+}
+
 const CLI::App& command_named(const CLI::App& app, std::string_view name,
                               const std::string& path) {
+  const CLI::App* found = find_command(app, name);
+  if (found != nullptr && found->get_name() != "run") return *found;
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == "run") continue;
-    if (command->get_name() == name) return *command;
-    names.push_back(command->get_name());
+    if (command->get_name() != "run") names.push_back(command->get_name());
   }
   throw UsageError(
       fmt::format("'{}': expected a command as a section, got "
@@ -67,19 +67,19 @@ const CLI::App& command_named(const CLI::App& app, std::string_view name,
                   path, name, suggest_names(std::string(name), names)));
 }
 
-/// The option of a key.
+/// The option or argument of a key.
 const CLI::Option& option_of(const CLI::App& command, std::string_view key,
                              const std::string& path) {
   std::vector<std::string> keys;
   for (const CLI::Option* option : command.get_options()) {
-    const auto& names = option->get_lnames();
-    if (option->get_name(true) == key ||
-        std::ranges::find(names, key) != names.end()) {
+    if (option->get_name(true) == key && option->get_positional()) {
       return *option;
     }
+    const auto& names = option->get_lnames();
     keys.insert(keys.end(), names.begin(), names.end());
     if (option->get_positional()) keys.push_back(option->get_name(true));
   }
+  if (const CLI::Option* found = find_option(command, key)) return *found;
   throw UsageError(fmt::format("'{}': expected a key that '{}' has, got '{}'{}",
                                path, command.get_name(), key,
                                suggest_names(std::string(key), keys)));
@@ -95,9 +95,27 @@ std::optional<std::string> word_of(const toml::node& value) {
   return std::nullopt;
 }
 
+/// The words of a section: options, and arguments by what they are called.
+struct Words {
+  std::vector<std::string> options;
+  std::map<const CLI::Option*, std::vector<std::string>> arguments;
+};
+
+void add_word(const CLI::Option& option, std::string word, Words& words) {
+  if (option.get_lnames().empty()) {
+    words.arguments[&option].push_back(std::move(word));
+  } else if (word.empty()) {
+    // After "--name=" the parser would take the next word.
+    words.options.push_back("--" + option.get_lnames()[0]);
+    words.options.emplace_back();
+  } else {
+    words.options.push_back(
+        fmt::format("--{}={}", option.get_lnames()[0], word));
+  }
+}
+
 void add_words(const CLI::App& command, std::string_view key,
-               const toml::node& value, const std::string& path,
-               std::vector<std::string>& words) {
+               const toml::node& value, const std::string& path, Words& words) {
   const CLI::Option& option = option_of(command, key, path);
   const auto refuse = [&](const char* expected) {
     throw UsageError(fmt::format("'{}': expected {} as '{}' of '{}' in line {}",
@@ -107,7 +125,7 @@ void add_words(const CLI::App& command, std::string_view key,
   if (option.get_items_expected_max() == 0) {
     const auto* flag = value.as_boolean();
     if (flag == nullptr) refuse("true or false");
-    if (**flag) words.push_back(fmt::format("--{}", key));
+    if (**flag) words.options.push_back("--" + option.get_lnames()[0]);
     return;
   }
   if (const toml::array* list = value.as_array()) {
@@ -117,17 +135,44 @@ void add_words(const CLI::App& command, std::string_view key,
     }
     return;
   }
-  const auto word = word_of(value);
+  auto word = word_of(value);
   if (!word) refuse("a text, a number or a list of them");
-  words.push_back(option.get_positional() ? *word
-                                          : fmt::format("--{}={}", key, *word));
+  check_word(*word, "value", line_of(value), path);
+  add_word(option, std::move(*word), words);
+}
+
+/// Options first, so that no argument is taken for one, then the arguments in
+/// the command's order. Throws: UsageError for an argument that is missing
+/// before another.
+std::vector<std::string> in_order(const CLI::App& command, Words words,
+                                  const std::string& path) {
+  std::vector<std::string> result = {command.get_name()};
+  std::ranges::move(words.options, std::back_inserter(result));
+  if (words.arguments.empty()) return result;
+  result.emplace_back("--");
+  std::string missing;
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_positional() || !option->get_lnames().empty()) continue;
+    const auto found = words.arguments.find(option);
+    if (found == words.arguments.end()) {
+      if (missing.empty()) missing = option->get_name(true);
+      continue;
+    }
+    if (!missing.empty()) {
+      throw UsageError(
+          fmt::format("'{}': expected a key '{}' of '{}', got none", path,
+                      missing, command.get_name()));
+    }
+    std::ranges::move(found->second, std::back_inserter(result));
+  }
+  return result;
 }
 
 }  // namespace
 
 std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
                                                    const std::string& path) {
-  const toml::table job = table_in(path);
+  const toml::table job = read_toml(path);
   std::vector<std::vector<std::string>> commands;
   for (const auto& [name, section] : entries_of(job)) {
     const toml::table* keys = section->as_table();
@@ -137,11 +182,11 @@ std::vector<std::vector<std::string>> job_commands(const CLI::App& app,
           name));
     }
     const CLI::App& command = command_named(app, name, path);
-    std::vector<std::string>& words = commands.emplace_back();
-    words.emplace_back(name);
+    Words words;
     for (const auto& [key, value] : entries_of(*keys)) {
       add_words(command, key, *value, path, words);
     }
+    commands.push_back(in_order(command, std::move(words), path));
   }
   if (commands.empty()) {
     throw FormatError(fmt::format(

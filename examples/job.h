@@ -12,7 +12,7 @@ namespace octet::program {
 
 inline constexpr const char* kJobHelp = R"(
 A section is a command, its keys are the arguments and options, without dashes
-in front. Flags are true, what may be given several times is a list. A command
+in front. A value is never taken for an option. Flags are true, what may be given several times is a list. A command
 that comes several times has two brackets, [[evaluate]]. The first command that
 fails ends the job. Example:
 

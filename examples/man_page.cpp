@@ -56,7 +56,7 @@ std::string entry(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) {
     names.push_back(bold("--" + name));
   }
-  const bool argument = option.get_positional();
+  const bool argument = names.empty();
   std::string text = ".TP\n";
   text += argument ? italic(option.get_name())
                    : fmt::format("{}", fmt::join(names, ", "));
@@ -88,7 +88,8 @@ std::string entries(const CLI::App& command, const char* title,
                     bool positional) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_positional() == positional) text += entry(*option);
+    const bool argument = !option->nonpositional();
+    if (argument == positional) text += entry(*option);
   }
   return text.empty() ? text : heading(title) + text;
 }
@@ -136,8 +137,9 @@ std::string synopsis(const CLI::App& app, const CLI::App* command) {
                   italic("options"));
   for (const CLI::Option* option : command->get_options()) {
     if (!option->get_positional()) continue;
-    const std::string name = italic(option->get_name());
-    text += option->get_required() ? " " + name : fmt::format(" [{}]", name);
+    const std::string name = italic(option->get_name(true));
+    const bool alone = option->get_required() && !option->nonpositional();
+    text += alone ? " " + name : fmt::format(" [{}]", name);
   }
   return text + "\n";
 }

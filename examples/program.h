@@ -4,18 +4,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace octet::program {
 
 /// That a file can be written, before the work that makes it.
 /// Throws: IoError if its folder is missing or it is a folder itself.
 void check_output(const std::string& path);
-
-/// That what a command writes is none of the files that it reads; what is no
-/// file is passed over. Throws: ValueError.
-void check_not_read(const std::string& output,
-                    const std::vector<std::string>& read);
 
 /// 91.3 for 0.91299999: two digits after the point.
 double percent(double share);

@@ -12,6 +12,7 @@
 #include <octet/io/npy.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/file_name.h>
 
 #include "elements.h"
 #include "file_kind.h"
@@ -351,6 +352,7 @@ Tensor read_npy(const std::filesystem::path& path) {
 }
 
 void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
+  check_file_name(path, "a NumPy array", {".npy"});
   if (tensor.empty()) {
     throw ValueError("write_npy: expected a tensor, got an empty one");
   }

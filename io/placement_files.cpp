@@ -4,6 +4,7 @@
 #include <octet/io/placement_files.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/file_name.h>
 
 #include "file_kind.h"
 
@@ -44,6 +45,7 @@ auto load(const std::filesystem::path& path, FromConfig from_config) {
 
 void save_spec(const quant::QuantizationSpec& spec,
                const std::filesystem::path& path) {
+  check_file_name(path, "JSON", {".json"});
   save(to_config(spec), path);
 }
 
@@ -52,6 +54,7 @@ quant::QuantizationSpec load_spec(const std::filesystem::path& path) {
 }
 
 void save_plan(const quant::QdqPlan& plan, const std::filesystem::path& path) {
+  check_file_name(path, "JSON", {".json", ".plan"});
   save(to_config(plan), path);
 }
 

@@ -155,19 +155,13 @@ BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
     : LayerHandle(
           make_layer<BatchNormalizationLayer>("BatchNormalization", options)) {}
 
-// Source: keras/layers/normalization.py of Keras 1.2.2 (mode) and 2 (renorm).
+// Source: keras/layers/normalization.py of Keras 1.2.2.
 static void upgrade_batch_normalization(Config& config) {
-  const auto refuse = [&](const char* key, const Config& usual,
-                          const char* why) {
-    const Config* value = config.find(key);
-    if (value == nullptr || value->is_null() || *value == usual) return;
-    throw UnsupportedError(fmt::format("{}: {}", key, why));
-  };
-  refuse("mode", 0,
-         "expected 0, got one of Keras 1's other forms of batch "
-         "normalization");
-  refuse("renorm", false,
-         "expected false, got true; Octet has no batch renormalization");
+  const Config* mode = config.find("mode");
+  if (mode == nullptr || mode->is_null() || *mode == Config(0)) return;
+  throw UnsupportedError(
+      "mode: expected 0, got one of Keras 1's other forms of batch "
+      "normalization");
 }
 
 extern const LayerDef batch_normalization_def;

@@ -204,8 +204,7 @@ Buffer* take(int64_t bytes) {
     ++system_count;
     buffer->data = system_allocate(capacity);
     if (buffer->data == nullptr) {
-      throw ValueError(
-          fmt::format("memory: expected {} bytes to be available", bytes));
+      throw_out_of_memory(bytes);
     }
   }
   buffer->capacity = capacity;

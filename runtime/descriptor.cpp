@@ -27,6 +27,17 @@ std::string_view kind_of(mode_t mode) {
   return "a device";
 }
 
+void check_path(const fs::path& path, std::string_view subject) {
+  if (path.empty()) {
+    throw IoError(
+        fmt::format("{}: expected a path, got an empty one", subject));
+  }
+  if (path.native().find('\0') != std::string::npos) {
+    throw IoError(fmt::format("{}: expected a path without NUL bytes, got '{}'",
+                              subject, path.string()));
+  }
+}
+
 fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }

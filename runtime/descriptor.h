@@ -27,6 +27,10 @@ class Descriptor {
 /// "a folder", "a pipe": what a mode of stat() says that a path leads to.
 std::string_view kind_of(mode_t mode);
 
+/// Throws: IoError for an empty path and for one with a NUL, at which the
+/// system would end it.
+void check_path(const std::filesystem::path& path, std::string_view subject);
+
 std::filesystem::path folder_of(const std::filesystem::path& path);
 
 /// Throws IoError: "PATH: cannot ACTION: what errno `error` means".

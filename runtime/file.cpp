@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,10 +29,22 @@ int open_to_read(const fs::path& path, struct stat& status) {
   return fd;
 }
 
+int open_folder(const fs::path& folder) {
+  check_path(folder, "folder");
+  return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 /// The next bytes, `most` of them or fewer at the end, of a file of `size`.
 std::string read_on(int fd, int64_t most, int64_t size, const fs::path& path) {
   std::string contents;
-  contents.reserve(static_cast<size_t>(std::min(most, size)));
+  try {
+    contents.reserve(static_cast<size_t>(std::min(most, size)));
+  } catch (const std::bad_alloc&) {
+    throw IoError(
+        fmt::format("{}: out of memory: cannot allocate {} bytes to "
+                    "read it",
+                    path.string(), std::min(most, size)));
+  }
   char block[1 << 16];
   while (most > 0) {
     const auto count = std::min<int64_t>(most, sizeof block);
@@ -50,7 +63,7 @@ std::string read_on(int fd, int64_t most, int64_t size, const fs::path& path) {
 }  // namespace
 
 std::string read_file(const fs::path& path, int64_t limit) {
-  if (path.empty()) throw IoError("file: expected a path, got an empty one");
+  check_path(path, "file");
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
   if (!file.is_open()) fail(path, "open", errno);
@@ -74,6 +87,7 @@ std::string read_file(const fs::path& path, int64_t limit) {
 }
 
 std::string read_part(const fs::path& path, int64_t offset, int64_t count) {
+  if (path.native().find('\0') != std::string::npos) return "";
   struct stat status {};
   const Descriptor file(open_to_read(path, status));
   if (!file.is_open() || !S_ISREG(status.st_mode)) return "";
@@ -87,7 +101,7 @@ std::string read_part(const fs::path& path, int64_t offset, int64_t count) {
 }
 
 FolderLock::FolderLock(const fs::path& folder)
-    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    : descriptor_(open_folder(folder)) {
   if (descriptor_ < 0) fail(folder, "open the folder", errno);
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     const int error = errno;
@@ -103,8 +117,7 @@ FolderLock::FolderLock(const fs::path& folder)
 FolderLock::~FolderLock() { ::close(descriptor_); }
 
 void ensure_writable_folder(const fs::path& folder) {
-  if (folder.empty())
-    throw IoError("folder: expected a path, got an empty one");
+  check_path(folder, "folder");
   std::error_code error;
   std::error_code ignored;
   std::vector<fs::path> made;

@@ -21,20 +21,46 @@ int edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string fold_name(std::string_view name) {
+  std::string folded;
+  for (const char c : name) {
+    if (c == '_' || c == '-' || c == ' ') continue;
+    folded += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return folded;
+}
+
 std::string suggest_near(std::string_view wanted,
                          std::span<const std::string> names) {
-  std::vector<std::pair<int, std::string>> near;
+  // A beginning of a name is near however much is missing, if it is not short.
+  constexpr size_t kShortestBeginning = 3;
+  struct Near {
+    int folded;  ///< distance, by which names are chosen
+    int exact;   ///< distance that counts case and separators
+    std::string name;
+  };
+  std::vector<Near> near;
+  const std::string word = fold_name(wanted);
   const int reach = std::max(2, static_cast<int>(wanted.size()) / 3);
   for (const std::string& name : names) {
-    const int distance = edit_distance(wanted, name);
-    if (distance <= reach) near.emplace_back(distance, name);
+    const std::string folded = fold_name(name);
+    int distance = edit_distance(word, folded);
+    if (distance > reach && word.size() >= kShortestBeginning &&
+        folded.starts_with(word)) {
+      distance = reach;
+    }
+    if (distance <= reach) {
+      near.push_back({distance, edit_distance(wanted, name), name});
+    }
   }
   if (near.empty()) return "";
-  std::ranges::stable_sort(near, {}, &std::pair<int, std::string>::first);
+  std::ranges::stable_sort(near, {}, [](const Near& each) {
+    return std::pair(each.folded, each.exact);
+  });
   std::string text;
   for (size_t i = 0; i < std::min<size_t>(3, near.size()); ++i) {
     text += fmt::format("{}'{}'", i == 0 ? "; did you mean " : " or ",
-                        near[i].second);
+                        near[i].name);
   }
   return text + "?";
 }

@@ -20,12 +20,21 @@ namespace fs = std::filesystem;
 using Status = struct stat;
 using Destination = NewFile::Destination;
 
+/// Throws IoError for a failed write; a limit on the size of files gets a hint.
+[[noreturn]] void fail_to_write(const fs::path& path, int error) {
+  if (error != EFBIG) fail(path, "write", error);
+  throw IoError(
+      fmt::format("{}: cannot write: File too large. Hint: raise the limit on "
+                  "the size of files (ulimit -f)",
+                  path.string()));
+}
+
 void write_all(int fd, std::string_view contents, const fs::path& path) {
   while (!contents.empty()) {
     const ssize_t written = ::write(fd, contents.data(), contents.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      fail(path, "write", errno);
+      fail_to_write(path, errno);
     }
     contents.remove_prefix(static_cast<size_t>(written));
   }
@@ -55,7 +64,7 @@ fs::path end_of_links(const fs::path& path) {
 
 /// Throws: IoError for what is neither a file nor a stream.
 Destination destination_of(const fs::path& path) {
-  if (path.empty()) throw IoError("file: expected a path, got an empty one");
+  check_path(path, "file");
   Destination to{.path = end_of_links(path)};
   Status status{};
   if (::stat(to.path.c_str(), &status) != 0) {

@@ -42,6 +42,13 @@ char* system_allocate(int64_t bytes) noexcept {
   return static_cast<char*>(memory);
 }
 
+void throw_out_of_memory(int64_t bytes) {
+  throw ValueError(fmt::format(
+      "out of memory: cannot allocate {} bytes ({:.1f} MiB). Hint: a smaller "
+      "batch, fewer samples, or a higher limit on memory (ulimit -v)",
+      bytes, static_cast<double>(bytes) / (1 << 20)));
+}
+
 RegionHeap::~RegionHeap() {
   for (const Region& region : regions_) std::free(region.base);
 }
@@ -57,8 +64,7 @@ char* RegionHeap::take(int64_t bytes) {
   for (const int64_t region : {std::max(size, room), size}) {
     if (add_region(rounded_up(region, kHugePage))) return fit(size);
   }
-  throw ValueError(
-      fmt::format("memory: expected {} bytes to be available", bytes));
+  throw_out_of_memory(bytes);
 }
 
 char* RegionHeap::fit(int64_t bytes) {

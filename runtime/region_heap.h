@@ -53,6 +53,9 @@ class RegionHeap {
   int64_t taken_ = 0;
 };
 
+/// Throws: ValueError that names the size.
+[[noreturn]] void throw_out_of_memory(int64_t bytes);
+
 /// Bytes of the system, in huge pages where they are worth it, or null; free
 /// them by std::free().
 char* system_allocate(int64_t bytes) noexcept;

@@ -57,7 +57,12 @@ Tensor::Tensor(const Shape& shape, DType type)
                     shape.to_string(), octet::to_string(type)));
   }
   (void)active_isa();  // a bad OCTET_ISA is told here, not by some kernel
-  buffer_ = arena::take(bytes);
+  buffer_ = with_context(
+      [&] {
+        return fmt::format("for a tensor {} of {}", shape.to_string(),
+                           octet::to_string(type));
+      },
+      [&] { return arena::take(bytes); });
   data_ = buffer_->data;
 }
 

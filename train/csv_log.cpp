@@ -7,6 +7,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/file_name.h>
 #include <octet/train/callbacks.h>
 
 namespace octet::train {
@@ -91,6 +92,7 @@ class CsvLog final : public Callback {
 
 std::shared_ptr<Callback> csv_log(std::filesystem::path path,
                                   const CsvLogOptions& options) {
+  check_file_name(path, "comma-separated values", {".csv", ".txt"});
   return std::make_shared<CsvLog>(std::move(path), options);
 }
 

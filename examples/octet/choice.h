@@ -15,13 +15,14 @@
 
 namespace octet::program {
 
+/// In any case and with any separators: "TensorRT-10" is tensorrt10.
 /// Throws: ValueError naming the option and the nearest words.
 template <class T, size_t N>
 T choice(std::string_view option, const std::string& word,
          const std::array<std::pair<std::string_view, T>, N>& choices) {
   std::vector<std::string> words;
   for (const auto& [name, value] : choices) {
-    if (name == word) return value;
+    if (fold_name(name) == fold_name(word)) return value;
     words.emplace_back(name);
   }
   throw ValueError(fmt::format("{}: expected {}, got '{}'{}", option,

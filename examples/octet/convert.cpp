@@ -28,20 +28,15 @@ void add_convert(CommandLine& program) {
   Command command =
       program.add_command("convert", "Write a model as an ONNX file");
   add_model(command, options->from, kModelHelp);
-  command.add("onnx", options->to, "the file to write, OUT.onnx")
+  command.add("-o,--output,onnx", options->to, "the file to write")
+      .type("OUT.onnx")
       .required()
-      .check([](const std::string& path) {
-        return path.ends_with(".onnx")
-                   ? std::string()
-                   : "expected the name of an .onnx file, got '" + path +
-                         "'. Hint: Octet writes ONNX alone; TensorRT builds "
-                         "its engines from that";
-      });
+      .writes({".onnx"});
   add_export_options(command, options->file);
   add_layout_option(command, options->file.layout,
                     "axis order of the file's inputs and outputs [as in the "
                     "model's ONNX file, else nchw]");
-  add_engine_options(command, options->engine);
+  add_engine_options(command, options->engine, options->to);
   command.when_chosen([options] {
     check_output(options->to);
     (void)onnx_options(options->file, {});

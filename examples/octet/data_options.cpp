@@ -172,17 +172,6 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   return target;
 }
 
-std::vector<std::string> files_of(const ModelSource& model,
-                                  const DataOptions& options) {
-  std::vector<std::string> files = {model.what};
-  for (const std::string& value : options.labels) {
-    files.push_back(value);
-    const size_t end = value.find('=');
-    if (end != std::string::npos) files.push_back(value.substr(end + 1));
-  }
-  return files;
-}
-
 namespace {
 
 /// Images in other files than .npy have one axis order, which is read.

@@ -64,10 +64,6 @@ struct DataTarget {
 std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
 
-/// The files of the model and of labels, which nothing may be written over.
-std::vector<std::string> files_of(const ModelSource& model,
-                                  const DataOptions& options);
-
 /// The data, checked against no model. Labels of several outputs have names.
 /// Warns of another --preprocess than the model was trained with. Throws: as
 /// io::open_data(); ValueError as paths_for().

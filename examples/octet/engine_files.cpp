@@ -146,11 +146,18 @@ io::GoldenVectors golden_of(const std::string& onnx, int64_t batch,
 
 }  // namespace
 
-void add_engine_options(Command& command, EngineOptions& o) {
-  command.add_flag("--golden", o.golden,
-                   "also write OUT.golden/, inputs and what the file makes of "
-                   "them (.npy and raw), and OUT.commands.sh, the lines of "
-                   "trtexec and polygraphy for the target, printed too");
+void add_engine_options(Command& command, EngineOptions& o,
+                        const std::string& output) {
+  command
+      .add_flag("--golden", o.golden,
+                "also write OUT.golden/, inputs and what the file makes of "
+                "them (.npy and raw), and OUT.commands.sh, the lines of "
+                "trtexec and polygraphy for the target, printed too")
+      .also_writes([&output]() -> std::vector<Output> {
+        std::filesystem::path path(output);
+        return {{"--golden", path.replace_extension(".golden").string()},
+                {"--golden", path.replace_extension(".commands.sh").string()}};
+      });
   command
       .add("--batches", o.batches,
            "what an engine is built for in these lines, where the file leaves "

@@ -17,7 +17,9 @@ struct EngineOptions {
   std::string batches = "1,8,32";
 };
 
-void add_engine_options(Command& command, EngineOptions& options);
+/// For a command that writes the ONNX file `output`.
+void add_engine_options(Command& command, EngineOptions& options,
+                        const std::string& output);
 
 /// Throws: ValueError for batches that are not three numbers in order.
 void check_engine_options(const EngineOptions& options);

@@ -55,7 +55,6 @@ void fold(const Options& o) {
         fmt::format("{}: expected an .onnx file to write, got '{}'",
                     o.file.target ? "--target" : "--layout", o.output));
   }
-  check_not_read(o.output, {o.model.what});
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const std::vector<quant::BatchNormFold> folds =
@@ -92,13 +91,10 @@ void add_fold(CommandLine& program) {
       "Make batch normalization part of the layers before it: the same "
       "function in fewer layers, and the same codes");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output", o.output, "what to write")
+  command.add("-o,--output,output", o.output, "what to write")
       .type("OUT.h5")
       .required()
-      .check([](const std::string& path) -> std::string {
-        if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
-        return "expected the name of an .h5 or .onnx file, got '" + path + "'";
-      });
+      .writes({".h5", ".onnx"});
   add_target_option(command, o.file, "who reads the ONNX file [any]");
   add_layout_option(command, o.file.layout,
                     "axis order of the ONNX file's inputs and outputs [as in "

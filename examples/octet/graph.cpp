@@ -53,10 +53,7 @@ Model drawn_model(const Options& o) {
 void graph(Options o) {
   if (!o.int8) check_no_placement(o.placement, "which --int8 asks for");
   choose_policy(o.placement, o.target);
-  if (!o.output.empty()) {
-    check_output(o.output);
-    check_not_read(o.output, {o.model.what});
-  }
+  if (!o.output.empty()) check_output(o.output);
   const io::DrawOptions options{.target = io::lint_target(o.target),
                                 .fuse = !o.separate,
                                 .limits = o.model.limits()};
@@ -84,15 +81,10 @@ void add_graph(CommandLine& program) {
       "Draw a model: layers, Q/DQ points, kernels and what runs in INT8");
   add_model(command, o.model, kModelHelp);
   command
-      .add("-o,--output", o.output,
+      .add("-o,--output,output", o.output,
            "what to write, a picture or Graphviz's language [standard output]")
       .type("OUT.svg|OUT.dot")
-      .check([](const std::string& path) {
-        return path.ends_with(".svg") || path.ends_with(".dot")
-                   ? std::string()
-                   : "expected the name of an .svg or .dot file, got '" + path +
-                         "'";
-      });
+      .writes({".svg", ".dot"});
   command.add_flag("--dot", o.dot, "Graphviz's language");
   command.add("--target", o.target, "who is to run it, for the forecast")
       .type("tensorrt8|tensorrt10|tensorrt11|onnxruntime|openvino")

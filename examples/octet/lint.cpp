@@ -44,6 +44,15 @@ std::string repairs_text(const std::string& path, const io::LintFix& fix) {
   return text + "\n";
 }
 
+/// Infos are counted, and shown only if all findings are asked for.
+std::string report_text(const io::LintReport& report, bool all) {
+  const int64_t infos = report.count(io::LintSeverity::info);
+  if (all || infos == 0) return report.to_string();
+  return report.to_string(io::LintSeverity::warning) +
+         fmt::format("{} {} not shown: --all\n", infos,
+                     infos == 1 ? "info" : "infos");
+}
+
 std::string json_text(const io::LintReport& report, const io::LintFix& fix) {
   Config config = io::to_config(report);
   if (!fix.bytes.empty()) {
@@ -65,6 +74,7 @@ void add_lint(CommandLine& program) {
     std::string target = "tensorrt10";
     std::string fix;
     std::string data;
+    bool all = false;
     bool json = false;
     bool rules = false;
   };
@@ -88,10 +98,13 @@ void add_lint(CommandLine& program) {
       .add("--fix", options->fix,
            "write a repaired file, as far as that needs no training, and judge "
            "it instead")
-      .type("OUT.onnx");
+      .type("OUT.onnx")
+      .writes({".onnx"}, OtherNames::unknown);
+  command.add_flag("--all", options->all,
+                   "show infos as well as errors and warnings");
   command.add_flag("--json", options->json, "print JSON instead of text");
   command.add_flag("--rules", options->rules, "list the rules instead");
-  command.set_footer(R"(Exit code 1 if there are errors.
+  command.set_footer(R"(Exit code 1 if there are errors. JSON has all findings.
 
 Examples:
   octet lint int8.onnx
@@ -116,7 +129,8 @@ Examples:
                                       : io::lint_onnx_bytes(fix.bytes, judge);
     if (!options->fix.empty()) write_file(options->fix, fix.bytes);
     print(options->json ? json_text(report, fix)
-                        : repairs_text(options->fix, fix) + report.to_string());
+                        : repairs_text(options->fix, fix) +
+                              report_text(report, options->all));
     const int64_t errors = report.count(io::LintSeverity::error);
     if (errors == 0) return;
     throw FormatError(fmt::format("'{}': {} {} for {}", options->file, errors,

@@ -226,7 +226,9 @@ void add_plan(CommandLine& program) {
           .type("POLICY|FILE.json");
   command.add_flag("--json", o.json, "print points, notes and pairs as JSON")
       .excludes(diff);
-  command.add("--save", o.save, "write the plan").type("FILE.json");
+  command.add("--save", o.save, "write the plan")
+      .type("FILE.json")
+      .writes({".json", ".plan"}, OtherNames::unknown);
   command.set_footer(kExamples);
   command.when_chosen([options] { plan(*options); });
 }

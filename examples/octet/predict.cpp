@@ -21,6 +21,7 @@
 #include "commands.h"
 #include "named_values.h"
 #include "runnable.h"
+#include "write_results.h"
 
 namespace octet::program {
 namespace {
@@ -284,15 +285,6 @@ Files files_of(const Options& options, const Runnable& model) {
   return files;
 }
 
-/// All that is read.
-std::vector<std::string> read_files(const Files& files,
-                                    const std::string& model) {
-  std::vector<std::string> all = files.inputs;
-  all.insert(all.end(), files.labels.begin(), files.labels.end());
-  all.push_back(model);
-  return all;
-}
-
 std::vector<Tensor> read_inputs(const Runnable& model, const Files& files,
                                 io::OnnxLayout layout) {
   std::vector<Tensor> inputs;
@@ -330,7 +322,8 @@ std::vector<Tensor> run(const Runnable& model, const Files& files,
 
 // Writes the files. Returns where to report: not into the results, as in
 // `--output /dev/stdout | ...`.
-int write(const Files& files, const std::vector<Tensor>& outputs) {
+int write(const Files& files, const std::vector<std::string>& names,
+          const std::vector<Tensor>& outputs) {
   int report = STDOUT_FILENO;
   for (const std::string& path : files.outputs) {
     if (!path.empty() && std::filesystem::exists(path) &&
@@ -340,7 +333,7 @@ int write(const Files& files, const std::vector<Tensor>& outputs) {
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (files.outputs[i].empty()) continue;
-    io::write_npy(files.outputs[i], outputs[i]);
+    write_results(files.outputs[i], names[i], outputs[i]);
     print(fmt::format("{}: {}\n", files.outputs[i],
                       outputs[i].shape().to_string()),
           report);
@@ -358,9 +351,7 @@ void predict(const Options& options) {
   const Runnable model = read_runnable(options.model);
   const Files files = files_of(options, model);
   for (const std::string& output : files.outputs) {
-    if (output.empty()) continue;
-    check_output(output);
-    check_not_read(output, read_files(files, options.model.what));
+    if (!output.empty()) check_output(output);
   }
   const std::vector<Tensor> inputs = read_inputs(model, files, layout);
   const int64_t n = inputs[0].shape()[0];
@@ -369,7 +360,7 @@ void predict(const Options& options) {
     if (!files.labels[i].empty()) labels[i] = read_labels(files.labels[i], n);
   }
   const std::vector<Tensor> outputs = run(model, files, inputs, options);
-  const int report = write(files, outputs);
+  const int report = write(files, model.outputs, outputs);
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i].empty()) continue;
     const int64_t right = count_right(outputs[i], labels[i], files.labels[i]);
@@ -398,9 +389,11 @@ void add_predict(CommandLine& program) {
   add_layout_option(command, options->layout,
                     "axis order of the samples [as in the model's file; the "
                     "other one is recognized by the shape]");
-  command.add("--output", options->outputs,
-              "Y.npy: what to write, unless --labels are all it is for; "
-              "NAME=Y.npy of several outputs");
+  command
+      .add("-o,--output", options->outputs,
+           "Y.npy, Y.csv or Y.json: the file to write, unless --labels are "
+           "all it is for; NAME=Y.npy of several outputs")
+      .writes({".npy", ".csv", ".json"}, OtherNames::unknown);
   command.add("--labels", options->labels,
               "L.npy: int64 [N], what is right, to print the accuracy "
               "of a classifier; NAME=L.npy of several outputs");

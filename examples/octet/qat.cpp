@@ -241,7 +241,6 @@ void run_qat(Options o) {
   choose_policy(o.placement, o.file.target);
   if (o.output.ends_with(".onnx")) check_reader(o.placement, o.file.target);
   check_output(o.output);
-  check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   const train::QatPreset& preset = train::qat_preset(o.preset);
   if (o.freeze_batch_norm >= epochs_of(o, preset)) {
@@ -347,14 +346,11 @@ void add_qat(CommandLine& program) {
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
   command
-      .add("-o,--output", o.output,
+      .add("-o,--output,output", o.output,
            "what to write: .onnx with Q/DQ, or .h5 to train on")
       .type("OUT.onnx")
       .required()
-      .check([](const std::string& path) -> std::string {
-        if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
-        return "expected the name of an .onnx or .h5 file, got '" + path + "'";
-      });
+      .writes({".onnx", ".h5"});
   std::string presets;
   for (const train::QatPreset& preset : train::qat_presets()) {
     presets += fmt::format("{}{}: {}", presets.empty() ? "" : "; ", preset.name,

@@ -178,7 +178,6 @@ void check_labels(const Options& o, const Dataset& data) {
 void quantize(Options o) {
   constexpr int64_t kUsual = 1024;
   check_output(o.output);
-  check_not_read(o.output, files_of(o.model, o.data));
   check_method(o.calibration);
   o.file.layout = o.data.layout;
   (void)onnx_options(o.file, {});
@@ -262,15 +261,10 @@ void add_quantize(CommandLine& program) {
   Command command = program.add_command(
       "quantize", "Quantize a model to INT8 by samples, as an ONNX file");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output", o.output, "what to write")
+  command.add("-o,--output,output", o.output, "what to write")
       .type("OUT.onnx")
       .required()
-      .check([](const std::string& path) {
-        return path.ends_with(".onnx") ? std::string()
-                                       : "expected the name of an .onnx file, "
-                                         "got '" +
-                                             path + "'";
-      });
+      .writes({".onnx"});
   add_data_options(command, o.data, LabelKinds::classes);
   const Option method = add_calibration_options(command, o.calibration);
   const Option ladder = command.add_flag(
@@ -302,7 +296,7 @@ void add_quantize(CommandLine& program) {
   command.add_flag("--json", o.json, "print JSON instead");
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);
-  add_engine_options(command, o.engine);
+  add_engine_options(command, o.engine, o.output);
   command.set_footer((std::string(kDataHelp) + kExamples).c_str());
   command.when_chosen([options] { quantize(*options); });
 }

@@ -261,8 +261,6 @@ void add_noise(const Options& o, const Model& model,
 
 void make_report(const Options& o) {
   check_output(o.output);
-  check_not_read(o.output, files_of(o.model, o.data));
-  check_not_read(o.output, {o.reference, o.log});
   (void)io::lint_target(o.target);
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
@@ -309,15 +307,10 @@ void add_report(CommandLine& program) {
       "Write an HTML page of a model: accuracy, noise and ranges of layers, "
       "lint, latency, graph");
   add_model(command, o.model, kModelHelp);
-  command.add("-o,--output", o.output, "the page to write")
+  command.add("-o,--output,output", o.output, "the page to write")
       .type("REPORT.html")
       .required()
-      .check([](const std::string& path) {
-        return path.ends_with(".html") ? std::string()
-                                       : "expected the name of an .html file, "
-                                         "got '" +
-                                             path + "'";
-      });
+      .writes({".html"});
   add_data_options(command, o.data);
   command
       .add("--reference", o.reference,

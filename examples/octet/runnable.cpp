@@ -51,7 +51,7 @@ RunnableInput input_of(const io::OnnxTensorInfo& input,
   if (!input.shape) {
     throw UnsupportedError(fmt::format(
         "'{}': expected an input '{}' with a shape, got none. Hint: "
-        "OnnxModel::predict() in C++ takes any",
+        "export the model with shapes of its inputs",
         path, input.name));
   }
   std::vector<int64_t> dims;

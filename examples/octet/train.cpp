@@ -245,7 +245,6 @@ void expect_gain(const Options& o, const Measured& by, const Outcome& outcome,
 
 void train_model(const Options& o) {
   check_output(o.output);
-  check_not_read(o.output, files_of(o.model, o.data));
   check_training_options(o.training);
   if (o.training.threads > 0) {
     set_num_threads(static_cast<int>(o.training.threads));
@@ -335,11 +334,6 @@ void train_model(const Options& o) {
   expect_gain(o, by, outcome, diverged);
 }
 
-std::string not_a_model_file(const std::string& path) {
-  if (path.ends_with(".h5") || path.ends_with(".onnx")) return {};
-  return "expected the name of an .h5 or .onnx file, got '" + path + "'";
-}
-
 }  // namespace
 
 void add_train(CommandLine& program) {
@@ -350,11 +344,11 @@ void add_train(CommandLine& program) {
   add_model(command, o.model, kModelHelp);
   add_data_options(command, o.data);
   command
-      .add("-o,--output", o.output,
+      .add("-o,--output,output", o.output,
            "what to write: .h5 trains and quantizes on, .onnx ships")
       .type("OUT.h5")
       .required()
-      .check(not_a_model_file);
+      .writes({".h5", ".onnx"});
   command.add("--classes", o.classes, 1, 1 << 24,
               "outputs of a network of the zoo [as the data has]");
   command.add("--alpha", o.alpha, 1e-3, 64,

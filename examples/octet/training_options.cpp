@@ -126,7 +126,9 @@ void add_training_options(Command& command, TrainingOptions& o,
            "data's test part, or 0.1]")
       .type("SHARE|PATH");
   add_loss_option(command, o.loss);
-  command.add("--log", o.log, "write figures of each epoch").type("OUT.csv");
+  command.add("--log", o.log, "write figures of each epoch")
+      .type("OUT.csv")
+      .writes({".csv"}, OtherNames::unknown);
   command
       .add("--seed", o.seed, 0, INT64_MAX - 1, "of weights, order and changes")
       .show_default();

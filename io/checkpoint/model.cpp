@@ -14,6 +14,7 @@
 #include <octet/quant/model_state.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/file_name.h>
 
 #include "checksum.h"
 #include "class_names.h"
@@ -56,6 +57,7 @@ SaveOptions options_of(const std::filesystem::path& path,
 
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options) {
+  check_file_name(path, "an HDF5 model", {".h5", ".hdf5"});
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
   if (!options.interface.empty() && !options.interface.fits(model)) {
@@ -110,6 +112,7 @@ void load_weights(Model& model, const std::filesystem::path& path,
 
 void save_checkpoint(const train::TrainingState& state,
                      const std::filesystem::path& path) {
+  check_file_name(path, "an HDF5 checkpoint", {".h5", ".hdf5"});
   write_file(path, file_of(state));
 }
 

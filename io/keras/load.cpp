@@ -19,6 +19,7 @@
 #include "keras/builder.h"
 #include "keras/quantized.h"
 #include "keras/stored.h"
+#include "keras/training_only.h"
 #include "limit_checks.h"
 #include "zip.h"
 
@@ -277,6 +278,7 @@ Model load(const std::filesystem::path& path, const KerasOptions& options) {
         path.string()));
   }
   warn_of_augmentation(graph, path.string());
+  warn_of_training_options(graph, path.string());
   KerasOptions whole = options;
   whole.partial = false;
   const Stored stored = match(source, built.model, built.targets, whole);

@@ -16,6 +16,7 @@
 
 #include "file_errors.h"
 #include "keras/names.h"
+#include "keras/training_only.h"
 #include "printable.h"
 
 namespace octet::io {
@@ -138,6 +139,7 @@ StoredLayer stored_layer(const Hdf5Reader& file, const std::string& name,
   for (const std::string& weight : *weights) {
     layer.weights.push_back(stored_weight(name, weight, at));
   }
+  drop_renormalization(layer.weights);
   take_ranges(layer);
   return layer;
 }

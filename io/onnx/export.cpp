@@ -23,6 +23,7 @@
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
+#include <octet/runtime/file_name.h>
 #include <octet/runtime/version.h>
 
 #include "builder.h"
@@ -288,6 +289,7 @@ OnnxFile to_onnx(const Model& model, const OnnxOptions& options) {
 
 OnnxReport export_onnx(const Model& model, const std::filesystem::path& path,
                        const OnnxOptions& options) {
+  check_file_name(path, "an ONNX model", {".onnx"});
   OnnxReport report;
   write_file(path, [&](const PutBytes& put) {
     report = write_checked(model, options, put);

@@ -94,6 +94,9 @@ const Entry& entry(std::string_view name) {
     if (known.name == name) return known;
     names.emplace_back(known.name);
   }
+  for (const Entry& known : table()) {
+    if (fold_name(known.name) == fold_name(name)) return known;
+  }
   throw NotFoundError(fmt::format("zoo: expected a known network, got '{}'{}",
                                   name, suggest_names(name, names)));
 }

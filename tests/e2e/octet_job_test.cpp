@@ -66,7 +66,7 @@ TEST_F(OctetJob, RefusesWhatIsNoJob) {
   EXPECT_THAT(refusal("epochs = 1\n"), HasSubstr("got 'epochs'"));
   EXPECT_THAT(refusal("[trian]\nepochs = 1\n"),
               HasSubstr("did you mean 'train'"));
-  EXPECT_THAT(refusal("[train]\nepoch = 1\n"),
+  EXPECT_THAT(refusal("[train]\nepohcs = 1\n"),
               HasSubstr("did you mean 'epochs'"));
   EXPECT_THAT(refusal("[inspect]\njson = 7\n"),
               HasSubstr("expected true or false"));
@@ -84,6 +84,72 @@ TEST_F(OctetJob, RefusesWhatIsNoJob) {
   EXPECT_THAT(refusal("[inspect.model]\na = 1\n"), HasSubstr("a list of them"));
   EXPECT_THAT(refusal("[inspect]\nmodel = \n"), HasSubstr("expected TOML"));
   EXPECT_THAT(refusal("[run]\njob = \"job.toml\"\n"), HasSubstr("'[run]'"));
+}
+
+TEST_F(OctetJob, ReadsKeysInAnyOrderAndUnderSynonyms) {
+  const CommandResult r = run(
+      "[export]\nonnx = \"a.onnx\"\nbatch-size = 2\nmodel = \"zoo:lenet\"\n");
+  ASSERT_EQ(r.exit_code, 0) << r.output;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "a.onnx"));
+  EXPECT_THAT(run("[convert]\nonnx = \"a.onnx\"\n").output, HasSubstr("model"));
+}
+
+TEST_F(OctetJob, TakesNoValueForAnOption) {
+  for (const char* value : {"--help", "--version", "-o", "--"}) {
+    const CommandResult r =
+        run(fmt::format("[inspect]\nmodel = \"{}\"\n", value));
+    EXPECT_EQ(r.exit_code, 1) << value << r.output;
+    EXPECT_THAT(r.output, HasSubstr(value));
+    EXPECT_THAT(r.output, HasSubstr("error: "));
+  }
+  // An empty value does not take the next word.
+  const CommandResult r =
+      run("[train]\nmodel = \"zoo:lenet\"\ncheckpoint = \"\"\njson = true\n"
+          "data = \"none\"\noutput = \"t.h5\"\n");
+  EXPECT_THAT(r.output, HasSubstr("got an empty name"));
+}
+
+TEST_F(OctetJob, RefusesNulInValues) {
+  write_file(folder_ / "m.h5", "x");
+  const CommandResult r = run("[inspect]\nmodel = \"m.h5\\u0000x\"\n");
+  EXPECT_EQ(r.exit_code, 2);
+  EXPECT_THAT(r.output, HasSubstr("without NUL"));
+}
+
+// The parser and its tables recurse.
+TEST_F(OctetJob, RefusesDeepKeysAndLists) {
+  const auto repeated = [](const char* part, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += part;
+    return text;
+  };
+  for (const std::string& job :
+       {"[inspect]\na" + repeated(".a", 300'000) + " = 1\n",
+        "[a" + repeated(".a", 300'000) + "]\n",
+        "[inspect]\na" + repeated(" . \"a\"", 100'000) + " = 1\n",
+        "[inspect]\na = " + repeated("[", 300'000) + "\n",
+        "[inspect]\na = " + repeated("{a.b.c=", 100'000) + "\n"}) {
+    const CommandResult r = run(job);
+    EXPECT_EQ(r.exit_code, 1);
+    EXPECT_THAT(r.output, HasSubstr("got more in line"));
+  }
+  // Points in strings and numbers are none of keys.
+  EXPECT_THAT(run("# " + repeated("a.", 50) + "\n[inspect]\nmodel = \"" +
+                  repeated("x.", 50) + "h5\"\n")
+                  .output,
+              AllOf(HasSubstr("error: "), HasSubstr("x.x.x.h5")));
+}
+
+TEST_F(OctetJob, IsNotWrittenOver) {
+  const std::string job =
+      "[plan]\nmodel = \"zoo:lenet\"\nsave = \"job.json\"\n";
+  write_file(folder_ / "job.json", job);
+  const CommandResult r =
+      run_command(fmt::format("cd {} && {}/octet run job.json 2>&1",
+                              quoted(folder_.path()), OCTET_BIN));
+  EXPECT_EQ(r.exit_code, 1);
+  EXPECT_THAT(r.output, HasSubstr("which is read"));
+  EXPECT_EQ(read_file(folder_ / "job.json"), job);
 }
 
 TEST(OctetCompletion, CompletesCommandsOptionsAndWords) {

@@ -57,6 +57,11 @@ TEST(Usage, OfAnUnknownOptionNamesTheNearest) {
               HasSubstr("did you mean '--input'"));
   EXPECT_THAT(refusal("--json inspect x.h5"),
               HasSubstr("octet: expected --json after inspect, got it before"));
+  // Not as the output, which may be an argument.
+  EXPECT_THAT(refusal("train x.h5 --ratte 3 -o y.h5"),
+              HasSubstr("got '--ratte'; did you mean '--rate'?"));
+  EXPECT_THAT(refusal("train x.h5 photos -o y.h5"),
+              HasSubstr("expected --output once, got 'photos' and 'y.h5'"));
   EXPECT_THAT(refusal("--versoin"), HasSubstr("did you mean '--version'?"));
 }
 
@@ -65,8 +70,8 @@ TEST(Usage, OfAMissingArgumentSaysWhatIsExpected) {
               AllOf(HasSubstr("octet inspect: expected model (a file of Keras"),
                     HasSubstr("got none")));
   EXPECT_THAT(refusal("convert a.h5"),
-              HasSubstr("octet convert: expected onnx (the file to write, "
-                        "OUT.onnx), got none"));
+              HasSubstr("octet convert: expected --output (the file to write), "
+                        "got none"));
   EXPECT_THAT(refusal("predict m.h5 x.npy"),
               AllOf(HasSubstr("octet predict: expected --input (X.npy: "),
                     HasSubstr("got 'x.npy'")));

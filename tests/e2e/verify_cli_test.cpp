@@ -77,6 +77,18 @@ TEST_F(JudgeCommands, LintForecastsAndExitsByErrors) {
   EXPECT_THAT(same.output, HasSubstr("outputs: equal"));
 }
 
+TEST_F(JudgeCommands, LintShowsInfosWhereAllIsAskedFor) {
+  const CommandResult all = judge("lint --all " + path("int8.onnx"));
+  const CommandResult few = judge("lint " + path("int8.onnx"));
+  const CommandResult json = judge("lint --json " + path("int8.onnx"));
+  EXPECT_EQ(all.exit_code, 0);
+  EXPECT_EQ(few.exit_code, 0);
+  ASSERT_THAT(all.output, HasSubstr(" info: "));
+  EXPECT_THAT(few.output, AllOf(Not(HasSubstr(" info: ")),
+                                HasSubstr("not shown: --all")));
+  EXPECT_THAT(json.output, HasSubstr("\"severity\": \"info\""));
+}
+
 TEST_F(JudgeCommands, LintRefusesWrongUse) {
   EXPECT_EQ(judge("lint").exit_code, 2);
   EXPECT_EQ(judge("lint " + path("none.onnx")).exit_code, 1);

@@ -290,8 +290,6 @@ TEST(KerasArchitecture, SaysWhatOctetDoesNotHave) {
        "axis: expected that of the channels"},
       {after_input(keras_layer("BatchNormalization", "b", R"("mode":2)")),
        "in layer 'b' (BatchNormalization)"},
-      {after_input(keras_layer("BatchNormalization", "b", R"("renorm":true)")),
-       "renormalization"},
       {after_input(keras_layer("LayerNormalization", "l", R"("axis":[1,2])")),
        "in layer 'l' (LayerNormalization)"},
       {after_input(keras_layer(

@@ -27,6 +27,23 @@ TEST(WriteFile, RefusesAnEmptyPath) {
               ::testing::HasSubstr("expected a path, got an empty one"));
 }
 
+// The system would end the path there and take another file.
+TEST(Files, WithNulInTheirNamesAreRefused) {
+  const TempFolder folder;
+  write_file(folder / "f", "x");
+  const fs::path path(std::string((folder / "f").string()) + '\0' + "g");
+  const auto refused = [](auto body) {
+    EXPECT_THAT(error_of<IoError>(body), ::testing::HasSubstr("NUL"));
+  };
+  refused([&] { (void)read_file(path); });
+  refused([&] { write_file(path, "y"); });
+  refused([&] { FileSet().add(path, "y"); });
+  refused([&] { ensure_writable_folder(path); });
+  refused([&] { FolderLock lock(path); });
+  EXPECT_EQ(read_part(path, 0, 1), "");
+  EXPECT_EQ(read_file(folder / "f"), "x");
+}
+
 TEST(WriteFile, IntoAFolderThatIsMissingSaysSo) {
   const TempFolder folder;
   EXPECT_THAT(

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <octet/runtime/error.h>
@@ -206,6 +207,23 @@ TEST(Arena, DoesNotKeepAllThatWasEverFreed) {
   }
   EXPECT_LT(mapped_bytes() - before, 2'100 * kMib);
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(Tensor, WithoutMemoryForItSaysHowMuchItNeeds) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = rlim_t{4} << 30;
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &little), 0);
+  const std::string text = error_of<ValueError>([] {
+    (void)Tensor({1 << 20, 1 << 12});
+  });
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  EXPECT_NE(text.find("cannot allocate"), text.npos) << text;
+  EXPECT_NE(text.find("16384.0 MiB"), text.npos) << text;
+  EXPECT_NE(text.find("tensor [1048576,4096] of f32"), text.npos) << text;
+}
+#endif
 
 }  // namespace
 }  // namespace octet

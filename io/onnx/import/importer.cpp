@@ -22,6 +22,7 @@
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "quantizers.h"
+#include "refused_nodes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -288,10 +289,8 @@ OnnxImport Importer::run() {
     graph_.drop_constants(node);
   }
   if (!refused_.empty()) {
-    throw UnsupportedError(fmt::format(
-        "ONNX model: expected nodes that are layers, got {} that {} not:\n  "
-        "{}\nHint: io::load_onnx_reference and octet predict run graphs that "
-        "are no layers",
+    throw RefusedNodes(fmt::format(
+        "ONNX model: expected nodes that are layers, got {} that {} not:\n  {}",
         refused_.size(), refused_.size() == 1 ? "is" : "are",
         fmt::join(refused_, "\n  ")));
   }

@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <octet/io/onnx_import.h>
+#include <octet/io/onnx_model.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 
@@ -18,6 +21,7 @@
 #include "limit_checks.h"
 #include "qoperators.h"
 #include "quantizers.h"
+#include "refused_nodes.h"
 
 namespace octet::io {
 namespace {
@@ -37,13 +41,45 @@ OnnxImport import_model(onnx::ModelProto model,
   return importing::Importer(graph, options).run();
 }
 
+/// Whether samples can be run through all inputs of a graph.
+bool takes_samples(const OnnxModel& model) {
+  return std::ranges::all_of(model.inputs(), [](const OnnxTensorInfo& input) {
+    return input.shape && !input.shape->empty();
+  });
+}
+
+/// Runs `import`; where nodes are no layers and the graph of `load` can be run
+/// as it is, the error says so.
+template <class Import, class Load>
+OnnxImport with_run_hint(const Import& import, const Load& load) {
+  try {
+    return import();
+  } catch (const importing::RefusedNodes& refused) {
+    std::string message = refused.message();
+    try {
+      if (takes_samples(load())) {
+        message +=
+            "\nHint: io::load_onnx_reference and octet predict run graphs that "
+            "are no layers";
+      }
+    } catch (const Error&) {
+      // It cannot be run either.
+    }
+    UnsupportedError error(message);
+    for (const std::string& frame : refused.context()) error.add_context(frame);
+    throw error;
+  }
+}
+
 OnnxImport import_bytes(const std::string& bytes,
                         const OnnxImportOptions& options) {
   check_limits(options.limits);
   return without_foreign_errors("ONNX model", [&] {
     onnx::ModelProto model = parse_onnx(bytes);
     check_onnx(model);
-    return import_model(std::move(model), options);
+    return with_run_hint(
+        [&] { return import_model(std::move(model), options); },
+        [&] { return onnx_from_bytes(bytes, options.limits); });
   });
 }
 
@@ -56,7 +92,11 @@ OnnxImport import_onnx(const std::filesystem::path& path,
     onnx::ModelProto model = read_onnx(path, options.limits.memory_limit);
     return with_context(
         [&] { return fmt::format("in file '{}'", path.string()); },
-        [&] { return import_model(std::move(model), options); });
+        [&] {
+          return with_run_hint(
+              [&] { return import_model(std::move(model), options); },
+              [&] { return load_onnx_reference(path, options.limits); });
+        });
   });
 }
 

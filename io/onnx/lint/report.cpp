@@ -1,6 +1,7 @@
 // A report in words and as a tree.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -107,7 +108,15 @@ LintTarget lint_target(std::string_view name) {
 }
 
 std::string LintReport::to_string() const {
-  std::string text = findings_text(findings);
+  return to_string(LintSeverity::info);
+}
+
+std::string LintReport::to_string(LintSeverity least) const {
+  std::vector<LintFinding> shown;
+  std::ranges::copy_if(
+      findings, std::back_inserter(shown),
+      [&](const LintFinding& each) { return each.severity >= least; });
+  std::string text = findings_text(shown);
   if (!incomplete.empty()) {
     text += fmt::format("\nThe rest was not judged: {}\n", incomplete);
   }

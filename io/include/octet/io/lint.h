@@ -73,6 +73,8 @@ struct LintReport {
 
   int64_t count(LintSeverity severity) const;
   std::string to_string() const;
+  /// The same, with findings of a lower severity counted only.
+  std::string to_string(LintSeverity least) const;
 };
 
 struct LintOptions {

@@ -14,6 +14,10 @@ namespace octet {
 /// two words (Levenshtein).
 int edit_distance(std::string_view a, std::string_view b);
 
+/// A name as near names are compared: in lower case, without spaces, hyphens
+/// and underscores.
+std::string fold_name(std::string_view name);
+
 /// "; did you mean 'conv1' or 'conv2'?", or where nothing is near the first
 /// few names there are: "; there are 'a', 'b', ... (12 in all)".
 std::string suggest_names(std::string_view wanted,

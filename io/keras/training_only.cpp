@@ -1,0 +1,63 @@
+#include "keras/training_only.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
+
+#include "keras/names.h"
+#include "printable.h"
+
+namespace octet::io {
+namespace {
+
+bool is_set(const Config& value) {
+  return !value.is_null() && !(value.is_bool() && !value.as_bool());
+}
+
+bool is_training_only(std::string_view key) {
+  return key == "renorm" || key == "virtual_batch_size" ||
+         key == "activity_regularizer" || key.ends_with("_constraint");
+}
+
+void add_options(const KerasGraph& graph, std::vector<std::string>& found) {
+  for (const KerasLayer& layer : graph.layers) {
+    if (layer.graph != nullptr) add_options(*layer.graph, found);
+    if (!layer.config.is_object()) continue;
+    for (const auto& [key, value] : layer.config.as_object()) {
+      if (!is_training_only(key) || !is_set(value)) continue;
+      found.push_back(fmt::format("{} of {}", printable(key), text_of(layer)));
+    }
+  }
+}
+
+}  // namespace
+
+void warn_of_training_options(const KerasGraph& graph,
+                              const std::string& file) {
+  std::vector<std::string> found;
+  add_options(graph, found);
+  if (found.empty()) return;
+  warn(fmt::format(
+      "'{}': left out {}; outputs are the same, further training goes without",
+      printable(file), listed(found)));
+}
+
+void drop_renormalization(std::vector<StoredWeight>& weights) {
+  const auto is_leaf = [](const StoredWeight& weight, std::string_view name) {
+    return weight.path.back() == name;
+  };
+  const auto has = [&](std::string_view name) {
+    return std::ranges::any_of(
+        weights, [&](const StoredWeight& each) { return is_leaf(each, name); });
+  };
+  if (!has("moving_mean") || !has("moving_variance")) return;
+  std::erase_if(weights, [&](const StoredWeight& each) {
+    return is_leaf(each, "renorm_mean") || is_leaf(each, "renorm_stddev") ||
+           is_leaf(each, "moving_stddev");
+  });
+}
+
+}  // namespace octet::io

@@ -1,0 +1,32 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/file_name.h>
+
+#include "tests/support.h"
+#include "tests/temp_folder.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(FileName, OfAnotherFormatIsRefusedInAnyCase) {
+  for (const char* name : {"m.engine", "a/b/M.ENGINE", "m.plan"}) {
+    EXPECT_THAT(error_of<ValueError>(
+                    [&] { check_file_name(name, "an ONNX model", {".onnx"}); }),
+                AllOf(HasSubstr(name), HasSubstr("an ONNX model (.onnx)"),
+                      HasSubstr("TensorRT engine")));
+  }
+}
+
+TEST(FileName, OfItsOwnFormatOrNonePasses) {
+  for (const char* name : {"m.onnx", "M.ONNX", "m", "m.v2", "m.onnx.new", "",
+                           "/dev/stdout", ".engine"}) {
+    EXPECT_NO_THROW(check_file_name(name, "an ONNX model", {".onnx"})) << name;
+  }
+}
+
+}  // namespace
+}  // namespace octet

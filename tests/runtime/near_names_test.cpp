@@ -1,0 +1,38 @@
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/runtime/near_names.h>
+
+namespace octet {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(NearNames, AreThoseOfAnotherCaseAndOtherSeparators) {
+  const std::vector<std::string> names = {"relu", "ReLU6", "BatchNormalization",
+                                          "mobilenet_v1_025"};
+  EXPECT_THAT(suggest_near("RELU", names), HasSubstr("'relu'"));
+  EXPECT_THAT(suggest_near("batch_normalization", names),
+              HasSubstr("'BatchNormalization'"));
+  EXPECT_THAT(suggest_near("MobileNet-V1-025", names),
+              HasSubstr("'mobilenet_v1_025'"));
+  EXPECT_EQ(suggest_near("softmax", names), "");
+}
+
+TEST(NearNames, AreThoseThatBeginWithTheWord) {
+  const std::vector<std::string> names = {"--validation", "--BatchNorm"};
+  EXPECT_THAT(suggest_near("--val", names), HasSubstr("'--validation'"));
+  // A short beginning says little.
+  EXPECT_EQ(suggest_near("co", std::vector<std::string>{"convolution"}), "");
+}
+
+TEST(NearNames, OfOneDistanceTheExactOneComesFirst) {
+  EXPECT_EQ(suggest_near("Relu", std::vector<std::string>{"RELU", "Relu "}),
+            "; did you mean 'Relu ' or 'RELU'?");
+}
+
+}  // namespace
+}  // namespace octet
