@@ -174,6 +174,7 @@ void train_model(const Options& o) {
   options.optimizer = make_optimizer(o.training.optimizer, o.training.rate);
   options.schedule = make_schedule(o.training);
   options.loss = by.loss;
+  options.renews_statistics = true;
   if (!o.json) {
     print(describe("training samples", parts.training, job.data, o.data,
                    job.target));

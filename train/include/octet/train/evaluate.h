@@ -48,9 +48,7 @@ struct EvaluateOptions {
 /// model or the loss, labels out of range, or a quantized model that is not
 /// calibrated; on all ranks, what throws on one.
 Evaluation evaluate(const Model& model, const Dataset& data,
-                    const EvaluateOptions& options);
-Evaluation evaluate(const Model& model, const Dataset& data,
-                    int64_t batch_size = 1000);
+                    const EvaluateOptions& options = {});
 
 /// The model's only output for all samples, in order.
 /// Shapes: -> [n,...]. Throws: ValueError as evaluate, and for several outputs.

@@ -89,6 +89,9 @@ struct FitOptions {
   /// once, too. Shards go through the model side by side, and keep what their
   /// backward passes need at the same time.
   BatchStatistics batch_statistics = BatchStatistics::per_shard;
+  /// Whether the caller runs update_batch_statistics() after the fit: then no
+  /// warning tells that running statistics lag behind the weights.
+  bool renews_statistics = false;
   /// The ranks that train together, if any: a power of two up to the shards.
   /// All call fit() with the same model, data and options.
   Communicator* communicator = nullptr;

@@ -51,6 +51,12 @@ struct OptimizerState {
   std::vector<std::vector<Tensor>> slots = {};
 };
 
+/// What Optimizer::step() does where none of its parameters has a gradient.
+enum class MissingGradients {
+  refuse,  ///< throws: the loss does not depend on the attached parameters
+  ignore,  ///< counts a step that moves nothing
+};
+
 class Optimizer {
  public:
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule);
@@ -64,7 +70,11 @@ class Optimizer {
   /// Decays and moves every attached parameter that has a gradient, with the
   /// learning rate times `factor`, and clears the gradients. Gradients of
   /// several backward() since the last step have added up.
-  void step(float factor = 1.0f);
+  /// Throws: ValueError if no attached parameter has a gradient: backward() was
+  /// not called, or another model trains than the one whose parameters are
+  /// attached, as a quantized model has its own.
+  void step(float factor = 1.0f,
+            MissingGradients missing = MissingGradients::refuse);
 
   /// Clears the gradients of the attached parameters, as step() does.
   void zero_grad() const;
