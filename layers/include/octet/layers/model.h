@@ -17,6 +17,7 @@
 
 namespace octet {
 
+/// Fields in order: name, seed
 struct ModelOptions {
   std::string name = "model";
   uint64_t seed = 0;  ///< of the initial weights

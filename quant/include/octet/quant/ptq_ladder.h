@@ -11,6 +11,7 @@
 
 namespace octet::quant {
 
+/// Fields in order: quantize, place, score, held_out, below_float, methods
 struct LadderOptions {
   /// Where Q/DQ goes, and its widths. Live scales of weights become fixed.
   QuantizeOptions quantize = {};

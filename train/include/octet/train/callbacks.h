@@ -20,6 +20,8 @@ enum class Better {
   higher,
 };
 
+/// Fields in order: monitor, min_delta, patience, better, restore_best_weights,
+/// start_from_epoch
 struct EarlyStoppingOptions {
   /// A name in Progress::logs(): "val_loss", "val_accuracy", "loss", ...
   std::string monitor = "val_loss";
@@ -40,6 +42,8 @@ struct EarlyStoppingOptions {
 std::shared_ptr<Callback> early_stopping(
     const EarlyStoppingOptions& options = {});
 
+/// Fields in order: monitor, factor, patience, min_delta, cooldown, min_rate,
+/// better
 struct ReduceOnPlateauOptions {
   std::string monitor = "val_loss";
   float factor = 0.1f;      ///< on the learning rate, (0, 1)

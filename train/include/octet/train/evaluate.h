@@ -30,6 +30,7 @@ struct Evaluation {
 /// "accuracy 91.23 %, loss 0.2456 (10000 samples)", then other metrics.
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
+/// Fields in order: batch_size, loss, metrics, verbose, communicator
 struct EvaluateOptions {
   int64_t batch_size = 1000;
   Losses loss = losses::sparse_categorical_cross_entropy();

@@ -37,6 +37,11 @@ enum class BatchStatistics {
   synchronized,  ///< the whole batch, whatever shards and ranks compute it
 };
 
+/// Fields in order: epochs, batch_size, optimizer, schedule, seed, validation,
+/// callbacks, verbose, loss, metrics, calibrate, validation_split,
+/// validation_batch_size, class_weights, clip_norm, clip_value, gradient_norm,
+/// accumulate, augmentation, prefetch, workers, checkpoints, resume, shards,
+/// batch_statistics, renews_statistics, communicator
 struct FitOptions {
   int64_t epochs = 1;
   /// 64, or all samples if there are fewer, unless given.

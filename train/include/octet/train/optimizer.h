@@ -105,6 +105,8 @@ class Optimizer {
   std::shared_ptr<State> state_;
 };
 
+/// Fields in order: learning_rate, momentum, nesterov, weight_decay,
+/// decay_min_rank
 struct SGDOptions {
   float learning_rate = 0.01f;
   float momentum = 0.0f;  ///< [0, 1)
@@ -122,6 +124,8 @@ class SGD : public Optimizer {
   explicit SGD(const SGDOptions& options = {});
 };
 
+/// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
+/// decay_min_rank
 struct AdamOptions {
   float learning_rate = 1e-3f;
   float beta1 = 0.9f;    ///< [0, 1)
@@ -139,6 +143,8 @@ class Adam : public Optimizer {
   explicit Adam(const AdamOptions& options);
 };
 
+/// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
+/// decay_min_rank
 struct AdamWOptions {
   float learning_rate = 1e-3f;
   float beta1 = 0.9f;    ///< [0, 1)
@@ -155,6 +161,8 @@ class AdamW : public Optimizer {
   explicit AdamW(const AdamWOptions& options = {});
 };
 
+/// Fields in order: learning_rate, rho, momentum, epsilon, centered,
+/// weight_decay, decay_min_rank
 struct RMSpropOptions {
   float learning_rate = 1e-3f;
   float rho = 0.9f;           ///< [0, 1)
@@ -175,6 +183,7 @@ class RMSprop : public Optimizer {
   explicit RMSprop(const RMSpropOptions& options = {});
 };
 
+/// Fields in order: learning_rate, beta1, beta2, weight_decay, decay_min_rank
 struct LionOptions {
   float learning_rate = 1e-3f;  ///< a tenth to a third of Adam's
   float beta1 = 0.9f;           ///< [0, 1)
