@@ -7,6 +7,7 @@
 
 #include <octet/layers/custom_layer.h>
 #include <octet/layers/layers.h>
+#include <octet/runtime/ops.h>
 
 #include "../support.h"
 
