@@ -71,6 +71,7 @@ class Job {
     fit.optimizer = optimizer(1);
     fit.schedule = train::warmup(
         {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
+    fit.renews_statistics = true;
     train::fit(model, data_.train, fit);
     // Those of a short training lag behind its weights.
     train::update_batch_statistics(

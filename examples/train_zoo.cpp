@@ -280,6 +280,7 @@ void run(const Options& o) {
   train::FitOptions options = job.fit_options(o.network, 1, o.epochs);
   options.schedule = train::warmup(
       {.length = 0.05, .unit = train::ScheduleUnit::share}, train::cosine());
+  options.renews_statistics = o.update_statistics;
   ensure_writable_folder(out);
   job.say(fmt::format(
       "{} on Fashion-MNIST: {} parameters, {} images, {}{} threads, "

@@ -39,11 +39,11 @@ class GlobalMinPooling2DLayer : public Layer {
 const LayerDef kGlobalMinPooling2D{
     .class_name = "GlobalMinPooling2D",
     .create = [](const Config&) -> std::shared_ptr<Layer> {
-      return std::make_shared<GlobalMinPooling2DLayer>();
+      return custom_layer<GlobalMinPooling2DLayer>().layer();
     }};
 
 LayerHandle GlobalMinPooling2D() {
-  return LayerHandle(std::make_shared<GlobalMinPooling2DLayer>());
+  return custom_layer<GlobalMinPooling2DLayer>();
 }
 
 }  // namespace

@@ -239,6 +239,15 @@ Variable Model::operator()(const Variable& x) const {
   return (*this)(std::span(&x, 1))[0];
 }
 
+std::vector<Variable> Model::operator()(std::span<const Tensor> inputs) const {
+  return (*this)(std::vector<Variable>(inputs.begin(), inputs.end()));
+}
+
+std::vector<Variable> Model::operator()(std::span<const Tensor> inputs,
+                                        Mode mode) {
+  return (*this)(std::vector<Variable>(inputs.begin(), inputs.end()), mode);
+}
+
 std::vector<Variable> Model::operator()(std::span<const Variable> inputs,
                                         Mode mode) {
   if (mode == Mode::inference) return run(inputs, {});

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/shape_hint.h>
 
@@ -40,7 +42,8 @@ bool has_open_size(std::span<const int64_t> dims) {
 
 /// The sizes of samples that `given` becomes: [n] and those of `sample`.
 std::string reshape_text(int64_t n, std::span<const int64_t> sample) {
-  return fmt::format("{{{},{}}}", n, fmt::join(sample, ","));
+  return fmt::format("{{{}{}{}}}", n, sample.empty() ? "" : ",",
+                     fmt::join(sample, ","));
 }
 
 }  // namespace
@@ -98,9 +101,62 @@ std::string shape_hint(const Shape& given, const Shape& wanted,
           "them first (NCHW): {}.transposed({{0,3,1,2}})",
           x);
     case ShapeSlip::another_order:
-      return ". Hint: these are the same sizes in another order";
+      return fmt::format(
+          ". Hint: these are the same sizes in another order: "
+          "{}.transposed({{{}}})",
+          x, fmt::join(transposition(given, wanted), ","));
   }
   return "";
+}
+
+std::vector<int> transposition(const Shape& given, const Shape& wanted) {
+  if (given.rank() != wanted.rank() || given.rank() < 3 ||
+      has_open_size(given.dims().subspan(1)) ||
+      fits(given.dims().subspan(1), wanted.dims().subspan(1))) {
+    return {};
+  }
+  const auto fits_in = [&](const std::vector<int>& order) {
+    for (int i = 1; i < wanted.rank(); ++i) {
+      const int64_t size = given[order[static_cast<size_t>(i)]];
+      if (wanted[i] != Shape::kAnySize && wanted[i] != size) return false;
+    }
+    return true;
+  };
+  std::vector<int> order(static_cast<size_t>(given.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> to_last = order, to_first = order;
+  std::rotate(to_last.begin() + 1, to_last.begin() + 2, to_last.end());
+  std::rotate(to_first.begin() + 1, to_first.end() - 1, to_first.end());
+  if (fits_in(to_last)) return to_last;
+  if (fits_in(to_first)) return to_first;
+  while (std::next_permutation(order.begin() + 1, order.end())) {
+    if (fits_in(order)) return order;
+  }
+  return {};
+}
+
+std::string label_shape_hint(const Shape& given, const Shape& wanted,
+                             std::string_view labels) {
+  const std::vector<int> order = transposition(given, wanted);
+  if (!order.empty()) {
+    return fmt::format(
+        ". Hint: their axes are in another order: {}.transposed({{{}}})",
+        labels, fmt::join(order, ","));
+  }
+  if (given.rank() < 1 || wanted.rank() < 1) return "";
+  const auto one = given.dims().subspan(1), sample = wanted.dims().subspan(1);
+  if (has_open_size(one) || has_open_size(sample) ||
+      Shape(one).size() != Shape(sample).size()) {
+    return "";
+  }
+  return fmt::format(
+      ". Hint: if their values are in the order of the outputs, "
+      "{}.reshaped({})",
+      labels,
+      given[0] == Shape::kAnySize
+          ? fmt::format("{{n{}{}}}", sample.empty() ? "" : ",",
+                        fmt::join(sample, ","))
+          : reshape_text(given[0], sample));
 }
 
 }  // namespace octet

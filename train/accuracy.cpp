@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
+
+#include "target_shape.h"
 
 namespace octet::train {
 
@@ -40,9 +43,12 @@ std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
       labels.shape() != (classes ? places : shape)) {
     throw ShapeError(fmt::format(
         "{}: expected outputs [n,...,classes] with labels [n,...] of i64 or "
-        "[n,...,classes] of f32, got {} and {} of {}",
+        "[n,...,classes] of f32, got {} and {} of {}{}",
         subject, shape.to_string(), labels.shape().to_string(),
-        to_string(labels.dtype())));
+        to_string(labels.dtype()),
+        shape.rank() < 2
+            ? ""
+            : label_shape_hint(labels.shape(), classes ? places : shape)));
   }
   const auto length = static_cast<size_t>(shape[-1]);
   const auto of_sample = static_cast<size_t>(places.size() / shape[0]);
@@ -80,6 +86,29 @@ std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
       ++count;
       const auto row = values.subspan(i * length, length);
       if (answers[i] != kNoLabel && is_in_top_k(row, answers[i], k)) ++right;
+    }
+    if (count == 0) continue;
+    result[sample] = static_cast<double>(right) / static_cast<double>(count);
+  }
+  return result;
+}
+
+std::vector<double> on_right_side(std::string_view subject,
+                                  const Tensor& outputs, const Tensor& labels,
+                                  float threshold,
+                                  std::optional<int64_t> ignored) {
+  const Tensor targets = targets_for(subject, outputs.shape(), labels);
+  const auto y = outputs.f32();
+  const auto t = targets.f32();
+  std::vector<double> result(static_cast<size_t>(outputs.shape()[0]));
+  const size_t places = y.size() / result.size();
+  for (size_t sample = 0; sample < result.size(); ++sample) {
+    size_t right = 0;
+    size_t count = 0;
+    for (size_t i = sample * places; i < (sample + 1) * places; ++i) {
+      if (ignored && t[i] == static_cast<float>(*ignored)) continue;
+      ++count;
+      if (!std::isnan(y[i]) && (y[i] > threshold) == (t[i] > 0.5f)) ++right;
     }
     if (count == 0) continue;
     result[sample] = static_cast<double>(right) / static_cast<double>(count);

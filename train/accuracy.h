@@ -40,6 +40,14 @@ std::vector<double> in_top_k(std::string_view subject, const Tensor& outputs,
                              const Tensor& labels, int64_t k,
                              std::optional<int64_t> ignored = {});
 
+/// The share of each sample's outputs on the same side as their labels: above
+/// `threshold` for labels above 0.5. NaN is wrong.
+/// Shapes: outputs [n,...] f32; labels as targets_for().
+std::vector<double> on_right_side(std::string_view subject,
+                                  const Tensor& outputs, const Tensor& labels,
+                                  float threshold,
+                                  std::optional<int64_t> ignored = {});
+
 /// Labels of i64 as f32; others as they are.
 Tensor as_numbers(const Tensor& labels);
 

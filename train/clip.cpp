@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/train/clip.h>
 
@@ -18,6 +22,23 @@ std::vector<Tensor> gradients_of(std::span<const Variable> parameters) {
     if (!parameter.grad().empty()) found.push_back(parameter.grad());
   }
   return found;
+}
+
+/// Throws: ValueError if there are parameters, but no gradient: those of
+/// another model than the one that trains.
+void expect_gradients(std::string_view subject,
+                      std::span<const Variable> parameters) {
+  if (parameters.empty() ||
+      std::ranges::any_of(parameters, [](const Variable& parameter) {
+        return !parameter.grad().empty();
+      })) {
+    return;
+  }
+  throw ValueError(fmt::format(
+      "{}: none of the {} parameters has a gradient. Hint: call backward() "
+      "before, and give the parameters of the model that trains: a quantized "
+      "or cloned model has its own",
+      subject, parameters.size()));
 }
 
 template <class Body>
@@ -54,9 +75,17 @@ void limit_gradients(std::span<const Variable> parameters, double norm,
   });
 }
 
+void limit_gradient_values(std::span<const Variable> parameters, float limit) {
+  std::vector<Tensor> gradients = gradients_of(parameters);
+  for_each_gradient(gradients, [&](size_t, std::span<float> gradient) {
+    for (float& g : gradient) g = std::clamp(g, -limit, limit);
+  });
+}
+
 double clip_gradients_by_norm(std::span<const Variable> parameters,
                               float limit) {
   check_above_zero("clip_gradients_by_norm", "limit", limit);
+  expect_gradients("clip_gradients_by_norm", parameters);
   const double norm = gradient_norm(parameters);
   limit_gradients(parameters, norm, limit);
   return norm;
@@ -65,10 +94,8 @@ double clip_gradients_by_norm(std::span<const Variable> parameters,
 void clip_gradients_by_value(std::span<const Variable> parameters,
                              float limit) {
   check_above_zero("clip_gradients_by_value", "limit", limit);
-  std::vector<Tensor> gradients = gradients_of(parameters);
-  for_each_gradient(gradients, [&](size_t, std::span<float> gradient) {
-    for (float& g : gradient) g = std::clamp(g, -limit, limit);
-  });
+  expect_gradients("clip_gradients_by_value", parameters);
+  limit_gradient_values(parameters, limit);
 }
 
 }  // namespace octet::train

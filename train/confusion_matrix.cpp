@@ -160,7 +160,15 @@ ConfusionMatrix confusion_matrix(const Model& model, const Dataset& data,
         fmt::format("confusion_matrix: expected a model of one output, got {}",
                     model.outputs().size()));
   }
-  ConfusionMatrix matrix(model.outputs()[0].shape()[-1], options.ignore_label);
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  if (classes < 2) {
+    throw ValueError(fmt::format(
+        "confusion_matrix: model '{}' has a single output, expected one for "
+        "each class. Hint: count its answers above a threshold with "
+        "ConfusionMatrix(2).add(actual, predicted)",
+        model.name()));
+  }
+  ConfusionMatrix matrix(classes, options.ignore_label);
   int64_t count = 0;
   for (int64_t first = 0; first < data.size(); first += count) {
     count = std::min(options.batch_size, data.size() - first);

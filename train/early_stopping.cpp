@@ -21,6 +21,7 @@ class EarlyStopping final : public Callback {
                        options.start_from_epoch);
   }
 
+  std::string monitored() const override { return monitor_.name(); }
   void on_train_begin(const Progress& progress) override {
     monitor_.begin(progress);
     best_.clear();

@@ -164,11 +164,6 @@ Evaluation evaluate(const Model& model, const Dataset& data,
   return result;
 }
 
-Evaluation evaluate(const Model& model, const Dataset& data,
-                    int64_t batch_size) {
-  return evaluate(model, data, EvaluateOptions{.batch_size = batch_size});
-}
-
 std::vector<Tensor> predict_all(const Model& model, const Dataset& data,
                                 int64_t batch_size) {
   check_positive("predict", "batch_size", batch_size);

@@ -15,6 +15,7 @@
 
 #include "checks.h"
 #include "fit_run.h"
+#include "monitor.h"
 #include "shards/bytes.h"
 #include "shards/compare_ranks.h"
 
@@ -52,6 +53,7 @@ FitRun::FitRun(Model& model, const Dataset& data, const FitOptions& options)
                           options.gradient_norm)),
       sums_(trained_),
       ranks_(options.communicator != nullptr ? *options.communicator : alone_) {
+  check_monitored(options.callbacks, training_.names());
   check_shard_sizes(model, options, batch_size_, data_.training.size());
   progress_.epochs = options.epochs;
   progress_.steps = (data_.training.size() - 1) / batch_size_ + 1;
@@ -104,7 +106,10 @@ void FitRun::begin() {
   progress_.resumed = checkpoints.resumes();
   if (!checkpoints.resumes()) {
     if (!early) calibrate();
-    warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
+    if (!options_.renews_statistics) {
+      warn_of_slow_statistics(model_, options_.epochs * progress_.steps);
+      warn_of_averaged_weights(model_, options_.callbacks);
+    }
   }
   parameters_ = trainable_parameters(model_);
   run_on_all(ranks_, [this] {

@@ -16,6 +16,7 @@
 
 #include "checks.h"
 #include "is_progress_bar.h"
+#include "last_activation.h"
 
 namespace octet::train {
 namespace {
@@ -202,6 +203,11 @@ void warn_of_missing_classes(const DataSplit& data) {
       missing.size(), missing[0]));
 }
 
+/// Whether it is a BatchNormalization, with quantizers or without.
+bool is_normalized_by_batch(const Layer& layer) {
+  return quant::float_layer(layer).class_name() == "BatchNormalization";
+}
+
 /// Whether the running mean is what it is before the first step.
 bool begins(const Layer& layer) {
   return std::ranges::any_of(layer.parameters(), [](const Parameter& p) {
@@ -297,11 +303,12 @@ void warn_of_slow_statistics(const Model& model, int64_t steps) {
   int64_t layers = 0;
   double momentum = 0;
   for (const auto& layer : model.layers()) {
-    if (layer->class_name() != "BatchNormalization" ||
-        layer->statistics_frozen() || !begins(*layer)) {
+    if (!is_normalized_by_batch(*layer) || layer->statistics_frozen() ||
+        !begins(*layer)) {
       continue;
     }
-    const double own = layer->config().at("momentum").as_number();
+    const double own =
+        quant::float_layer(*layer).config().at("momentum").as_number();
     if (std::pow(own, steps) <= kLargestShare) continue;
     momentum = std::max(momentum, own);
     ++layers;
@@ -311,10 +318,27 @@ void warn_of_slow_statistics(const Model& model, int64_t steps) {
       "fit: expected running statistics that follow the training, got {} "
       "layers of batch normalization that keep {:.0f} % of their first values "
       "after {} steps (momentum {}): validation and inference see those. Hint: "
-      "train::update_batch_statistics(model, data) afterwards, a smaller "
-      "momentum, or more steps",
+      "train::update_batch_statistics(model, data) afterwards, with "
+      ".renews_statistics = true for the fit, a smaller momentum, or more "
+      "steps",
       layers, 100 * std::pow(momentum, steps), steps,
       number_text(static_cast<float>(momentum))));
+}
+
+void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks) {
+  const bool averages = std::ranges::any_of(callbacks, [](const auto& each) {
+    return each->state_name() == "exponential_moving_average";
+  });
+  const auto moves = [](const auto& layer) {
+    return is_normalized_by_batch(*layer) && layer->trainable() &&
+           !layer->statistics_frozen();
+  };
+  if (!averages || std::ranges::none_of(model.layers(), moves)) return;
+  warn(
+      "fit: exponential_moving_average() replaces the weights at the end, but "
+      "the running statistics of batch normalization stay those of the latest "
+      "weights. Hint: train::update_batch_statistics(model, data) afterwards, "
+      "and .renews_statistics = true for the fit");
 }
 
 DataSplit check_and_split(const Model& model, const Dataset& data,
@@ -327,6 +351,9 @@ DataSplit check_and_split(const Model& model, const Dataset& data,
   std::optional<Dataset> validation;
   if (options.validation != nullptr) {
     validation = trained.matched("fit, validation", model, *options.validation);
+  }
+  for (const TrainedOutput& output : trained.all()) {
+    warn_of_second_activation("fit", model, output.index);
   }
   DataSplit result = split(training, validation, options);
   if (result.validation) warn_of_missing_classes(result);

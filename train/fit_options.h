@@ -51,4 +51,8 @@ void warn_of_scale_steps(const Model& model, const FitOptions& options);
 /// from where they begin: inference would not see what was trained.
 void warn_of_slow_statistics(const Model& model, int64_t steps);
 
+/// Warns of weights that are averaged, whose running statistics are those of
+/// the latest weights.
+void warn_of_averaged_weights(const Model& model, const Callbacks& callbacks);
+
 }  // namespace octet::train

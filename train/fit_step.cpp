@@ -120,14 +120,17 @@ void FitRun::move_parameters() {
     ++state_.norm_count;
   }
   if (options_.clip_value > 0) {
-    clip_gradients_by_value(owned, options_.clip_value);
+    limit_gradient_values(owned, options_.clip_value);
   }
   if (options_.clip_norm > 0) {
     limit_gradients(owned, step_->gradient_norm(), options_.clip_norm);
   }
   // An update rule of a user's own may throw, on the ranks whose parameters it
-  // does not like.
-  run_on_all(ranks_, [this] { training_.optimizer().step(rate_factor_); });
+  // does not like. Gradients may be missing where all of a rank's parameters
+  // belong to an output without a loss.
+  run_on_all(ranks_, [this] {
+    training_.optimizer().step(rate_factor_, MissingGradients::ignore);
+  });
   step_->share();
 }
 

@@ -7,8 +7,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
+
+#include "target_shape.h"
 
 namespace octet::train {
 namespace {
@@ -64,23 +68,35 @@ void check(std::string_view subject, const Model& model,
           : hint(least, most, classes)));
 }
 
+/// The shape of a batch of samples.
+Shape batch_of(const Shape& sample) {
+  std::vector<int64_t> dims = {Shape::kAnySize};
+  for (const int64_t dim : sample.dims()) dims.push_back(dim);
+  return Shape(dims);
+}
+
+/// Whether labels have the outputs' sizes, of which some may only be known when
+/// the model runs.
+bool fits(const Shape& labels, const Shape& outputs) {
+  return std::ranges::equal(
+      labels.dims(), outputs.dims(), [](int64_t label, int64_t output) {
+        return output == Shape::kAnySize || label == output;
+      });
+}
+
 /// Of one sample.
 void check_places(std::string_view subject, const std::string& whose,
                   const Shape& outputs, const Shape& labels) {
   if (labels == outputs) return;
-  // An axis that is known when the model runs.
-  bool fits = labels.rank() == outputs.rank();
-  for (int i = 0; fits && i < labels.rank(); ++i) {
-    fits = outputs[i] == labels[i] || outputs[i] == Shape::kAnySize;
-  }
-  if (fits) return;
-  const auto batch_of = [](const Shape& sample) {
-    std::vector<int64_t> dims = {Shape::kAnySize};
-    for (const int64_t dim : sample.dims()) dims.push_back(dim);
-    return Shape(dims).to_string();
-  };
+  if (fits(labels, outputs)) return;
+  const std::vector<int> order =
+      transposition(batch_of(labels), batch_of(outputs));
   std::string cure = "a loss on classes takes one for each place of the output";
-  if (outputs.rank() == 0) {
+  if (!order.empty()) {
+    cure = fmt::format(
+        "their axes are in another order: labels.transposed({{{}}})",
+        fmt::join(order, ","));
+  } else if (outputs.rank() == 0) {
     cure = labels.size() == 1
                ? "labels.reshaped({n}) has one class a sample"
                : "end the model with [N,h,w,classes] for one class a pixel";
@@ -90,7 +106,8 @@ void check_places(std::string_view subject, const std::string& whose,
   throw ValueError(
       fmt::format("{}: expected labels {} for what {} gives, got "
                   "{}. Hint: {}",
-                  subject, batch_of(outputs), whose, batch_of(labels), cure));
+                  subject, batch_of(outputs).to_string(), whose,
+                  batch_of(labels).to_string(), cure));
 }
 
 }  // namespace
@@ -122,13 +139,14 @@ void check_targets(std::string_view subject, const Model& model,
                  labels.shape);
     return;
   }
-  const bool fits = loss.targets() == Targets::rows
-                        ? labels.shape == sample
-                        : labels.shape.size() == sample.size();
-  if (!fits) {
-    throw ValueError(fmt::format("{}: expected labels {} as {} gives, got {}",
-                                 subject, sample.to_string(), whose,
-                                 labels.shape.to_string()));
+  const Shape given = batch_of(labels.shape);
+  const Shape wanted = batch_of(sample);
+  if (loss.targets() == Targets::rows ? !fits(given, wanted)
+                                      : !pairs_with(given, wanted)) {
+    throw ValueError(fmt::format("{}: expected labels {} as {} gives, got {}{}",
+                                 subject, wanted.to_string(), whose,
+                                 given.to_string(),
+                                 label_shape_hint(given, wanted)));
   }
 }
 

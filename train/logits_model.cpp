@@ -9,6 +9,8 @@
 #include <octet/runtime/error.h>
 #include <octet/train/logits_model.h>
 
+#include "last_activation.h"
+
 namespace octet::train {
 namespace {
 
@@ -18,10 +20,10 @@ void expect_one_output(const Model& model) {
                                model.name(), model.outputs().size()));
 }
 
-/// The call that makes the values of an output: its successors leave them as
+/// The call that makes the values of a tensor: its successors leave them as
 /// they are.
-const GraphNode& last_call(const Model& model, size_t output) {
-  const GraphNode* node = model.outputs()[output].node.get();
+const GraphNode& last_call(const SymbolicTensor& tensor) {
+  const GraphNode* node = tensor.node.get();
   const auto sample_size = [](const GraphNode& of) {
     return of.shape.slice(1, of.shape.rank()).size();
   };
@@ -63,12 +65,36 @@ std::string output_activation(const Model& model, size_t output) {
                     "got {}",
                     model.name(), model.outputs().size(), output));
   }
-  const GraphNode& node = last_call(model, output);
+  const GraphNode& node = last_call(model.outputs()[output]);
   std::string activation = activation_of(quant::float_layer(*node.layer));
   const Shape& end = model.outputs()[output].shape();
   // One softmax a pixel is none of the whole sample.
   const bool whole = node.shape[-1] == end[-1];
   return activation == "softmax" && !whole ? "" : activation;
+}
+
+void warn_of_second_activation(std::string_view subject, const Model& model,
+                               size_t output) {
+  const auto is_share = [](const std::string& activation) {
+    return activation == "softmax" || activation == "sigmoid";
+  };
+  if (!is_share(output_activation(model, output))) return;
+  const GraphNode& last = last_call(model.outputs()[output]);
+  const Layer& layer = quant::float_layer(*last.layer);
+  // The option of a layer that computes something else first.
+  const bool alone =
+      layer.role() == LayerRole::activation || layer.class_name() == "Softmax";
+  if (!alone || last.inputs.size() != 1) return;
+  const GraphNode& before = last_call(last.inputs[0]);
+  const Layer& other = quant::float_layer(*before.layer);
+  const std::string first = activation_of(other);
+  if (!is_share(first)) return;
+  warn(fmt::format(
+      "{}: layer '{}' ({}) of model '{}' follows '{}', which ends in {} "
+      "already: together they make all probabilities nearly equal. Hint: "
+      "remove one of them",
+      subject, layer.name(), activation_of(layer), model.name(), other.name(),
+      first));
 }
 
 Model logits_model(const Model& model) {
@@ -80,7 +106,7 @@ Model logits_model(const Model& model) {
         "logits, got {}",
         activation.empty() ? "something else" : activation));
   }
-  const GraphNode& call = last_call(model, 0);
+  const GraphNode& call = last_call(model.outputs()[0]);
   const Layer& last = quant::float_layer(*call.layer);
   const auto calls = std::ranges::count(
       model.nodes(), call.layer, [](const auto& node) { return node->layer; });

@@ -8,20 +8,15 @@
 #include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
 
-#include "accuracy.h"
+#include "target_shape.h"
 
 namespace octet::train {
 namespace {
 
-/// The batch's labels as numbers in the shape of the outputs, where there are
-/// as many; else as they are, for the loss to refuse.
-Tensor targets_like(const Variable& outputs, const Batch& batch) {
-  const Tensor targets = as_numbers(batch.label());
-  if (targets.shape()[0] != outputs.shape()[0] ||
-      targets.size() != outputs.shape().size()) {
-    return targets;
-  }
-  return targets.reshaped(outputs.shape());
+/// The batch's labels as numbers in the shape of the outputs.
+Tensor targets_like(std::string_view loss, const Variable& outputs,
+                    const Batch& batch) {
+  return targets_for(loss, outputs.shape(), batch.label());
 }
 
 }  // namespace
@@ -234,16 +229,17 @@ Loss binary_cross_entropy(const CrossEntropyOptions& options) {
       "binary_cross_entropy", "sigmoid", options, Targets::values,
       metrics::binary_accuracy(),
       [](const Variable& y, const Batch& batch, const CrossEntropyOptions& o) {
-        return octet::binary_cross_entropy(y, targets_like(y, batch), o,
-                                           kPerSample);
+        return octet::binary_cross_entropy(
+            y, targets_like("binary_cross_entropy", y, batch), o, kPerSample);
       });
 }
 
 Loss mean_squared_error() {
   return Loss("mean_squared_error",
               [](const Variable& y, const Batch& batch) {
-                return octet::mean_squared_error(y, targets_like(y, batch),
-                                                 kPerSample);
+                return octet::mean_squared_error(
+                    y, targets_like("mean_squared_error", y, batch),
+                    kPerSample);
               },
               {.targets = Targets::values});
 }
@@ -251,8 +247,9 @@ Loss mean_squared_error() {
 Loss mean_absolute_error() {
   return Loss("mean_absolute_error",
               [](const Variable& y, const Batch& batch) {
-                return octet::mean_absolute_error(y, targets_like(y, batch),
-                                                  kPerSample);
+                return octet::mean_absolute_error(
+                    y, targets_like("mean_absolute_error", y, batch),
+                    kPerSample);
               },
               {.targets = Targets::values});
 }
@@ -260,7 +257,7 @@ Loss mean_absolute_error() {
 Loss huber(const HuberOptions& options) {
   return Loss("huber",
               [options](const Variable& y, const Batch& batch) {
-                return octet::huber(y, targets_like(y, batch), options,
+                return octet::huber(y, targets_like("huber", y, batch), options,
                                     kPerSample);
               },
               {.targets = Targets::values});

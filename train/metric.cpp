@@ -10,13 +10,17 @@
 
 #include "accuracy.h"
 #include "checks.h"
+#include "target_shape.h"
 
 namespace octet::train {
 
 Metrics for_model(const Metrics& metrics, const Model& model, size_t output) {
   Metrics adapted = metrics;
   for (Metric& metric : adapted) {
-    if (metric.adapt) metric = metric.adapt(output_activation(model, output));
+    if (!metric.adapt) continue;
+    std::string name = metric.name;  // may be another than the function's own
+    metric = metric.adapt(output_activation(model, output));
+    metric.name = std::move(name);
   }
   return adapted;
 }
@@ -28,13 +32,7 @@ namespace {
 template <class Term>
 std::vector<double> means(std::string_view name, const Tensor& outputs,
                           const Tensor& labels, const Term& term) {
-  if (labels.size() != outputs.size() || labels.size() < 1) {
-    throw ShapeError(fmt::format(
-        "{}: expected as many targets as outputs, got outputs {} and "
-        "targets {}",
-        name, outputs.shape().to_string(), labels.shape().to_string()));
-  }
-  const Tensor targets = as_numbers(labels);
+  const Tensor targets = targets_for(name, outputs.shape(), labels);
   const auto y = outputs.f32();
   const auto t = targets.f32();
   const auto n = static_cast<size_t>(outputs.shape()[0]);
@@ -47,13 +45,31 @@ std::vector<double> means(std::string_view name, const Tensor& outputs,
   return result;
 }
 
+/// Above which an output stands for class 1.
+float threshold_after(const std::string& activation) {
+  return activation == "sigmoid" || activation == "softmax" ? 0.5f : 0.0f;
+}
+
 }  // namespace
 
 Metric accuracy(std::optional<int64_t> ignore_label) {
-  return {
-      "accuracy", [ignore_label](const Tensor& outputs, const Batch& batch) {
-        return in_top_k("accuracy", outputs, batch.label(), 1, ignore_label);
-      }};
+  const auto above = [ignore_label](float bound) {
+    return Metric{
+        "accuracy",
+        [ignore_label, bound](const Tensor& outputs, const Batch& batch) {
+          const Shape& shape = outputs.shape();
+          return shape.rank() > 1 && shape[-1] == 1
+                     ? on_right_side("accuracy", outputs, batch.label(), bound,
+                                     ignore_label)
+                     : in_top_k("accuracy", outputs, batch.label(), 1,
+                                ignore_label);
+        }};
+  };
+  Metric metric = above(0.0f);
+  metric.adapt = [above](const std::string& activation) {
+    return above(threshold_after(activation));
+  };
+  return metric;
 }
 
 Metric top_k_accuracy(int64_t k) {
@@ -67,20 +83,16 @@ Metric top_k_accuracy(int64_t k) {
 
 Metric binary_accuracy(std::optional<float> threshold) {
   const auto above = [](float bound) {
-    return Metric{
-        "binary_accuracy", [bound](const Tensor& outputs, const Batch& batch) {
-          return means("binary_accuracy", outputs, batch.label(),
-                       [bound](double y, double t) {
-                         if (std::isnan(y)) return 0.0;
-                         return (y > double{bound}) == (t > 0.5) ? 1.0 : 0.0;
-                       });
-        }};
+    return Metric{"binary_accuracy",
+                  [bound](const Tensor& outputs, const Batch& batch) {
+                    return on_right_side("binary_accuracy", outputs,
+                                         batch.label(), bound);
+                  }};
   };
   Metric metric = above(threshold.value_or(0.0f));
   if (!threshold) {
     metric.adapt = [above](const std::string& activation) {
-      const bool shares = activation == "sigmoid" || activation == "softmax";
-      return above(shares ? 0.5f : 0.0f);
+      return above(threshold_after(activation));
     };
   }
   return metric;

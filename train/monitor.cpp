@@ -7,11 +7,28 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 
 namespace octet::train {
+namespace {
+
+/// An empty name monitors nothing.
+void expect_reported(std::string_view subject, const std::string& name,
+                     std::span<const std::string> names) {
+  if (name.empty() || std::ranges::find(names, name) != names.end()) return;
+  const bool validation = name.starts_with("val_") &&
+                          std::ranges::find(names, "val_loss") == names.end();
+  throw NotFoundError(fmt::format(
+      "{}: cannot monitor '{}', which this fit does not report{}; it reports "
+      "'{}'{}",
+      subject, name, suggest_near(name, names), fmt::join(names, "', '"),
+      validation ? ". Hint: give the fit validation data" : ""));
+}
+
+}  // namespace
 
 Monitor::Monitor(std::string subject, std::string name, Better better,
                  double min_delta)
@@ -29,15 +46,7 @@ Monitor::Monitor(std::string subject, std::string name, Better better,
 }
 
 void Monitor::begin(const Progress& progress) {
-  const auto names = progress.training->names();
-  if (std::ranges::find(names, name_) == names.end()) {
-    const bool validation = name_.starts_with("val_") &&
-                            std::ranges::find(names, "val_loss") == names.end();
-    throw NotFoundError(
-        fmt::format("{}: expected to monitor a value of this fit, got '{}'{}{}",
-                    subject_, name_, suggest_names(name_, names),
-                    validation ? ". Hint: give the fit validation data" : ""));
-  }
+  expect_reported(subject_, name_, progress.training->names());
   best_ = higher_ ? -std::numeric_limits<double>::infinity()
                   : std::numeric_limits<double>::infinity();
 }
@@ -57,6 +66,15 @@ bool Monitor::improves(const Progress& progress) {
       higher_ ? value - min_delta_ > best_ : value + min_delta_ < best_;
   if (better) best_ = value;
   return better;
+}
+
+void check_monitored(const Callbacks& callbacks,
+                     std::span<const std::string> names) {
+  for (const auto& callback : callbacks) {
+    const std::string subject = callback->state_name();
+    expect_reported(subject.empty() ? "callback" : subject,
+                    callback->monitored(), names);
+  }
 }
 
 }  // namespace octet::train

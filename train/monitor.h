@@ -1,6 +1,7 @@
 // A value that callbacks watch: whether it became better. Internal to train.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include <octet/train/callbacks.h>
@@ -13,8 +14,10 @@ class Monitor {
   Monitor(std::string subject, std::string name, Better better,
           double min_delta);
 
-  /// Forgets the best. Throws: NotFoundError with the nearest names if the
-  /// fit does not report the value.
+  const std::string& name() const { return name_; }
+
+  /// Forgets the best. Throws: NotFoundError listing the names if the fit does
+  /// not report the value.
   void begin(const Progress& progress);
 
   /// Whether the value is better than the best by more than min_delta; then
@@ -32,5 +35,10 @@ class Monitor {
   double min_delta_;
   double best_ = 0;
 };
+
+/// Throws: NotFoundError listing the names if a callback monitors a value that
+/// is not among them.
+void check_monitored(const Callbacks& callbacks,
+                     std::span<const std::string> names);
 
 }  // namespace octet::train

@@ -51,7 +51,7 @@ void Optimizer::attach(std::vector<Variable> parameters) {
   *state_ = std::move(state);
 }
 
-void Optimizer::step(float factor) {
+void Optimizer::step(float factor, MissingGradients missing) {
   if (!(factor >= 0.0f) || std::isinf(factor)) {
     throw ValueError(
         fmt::format("optimizer: expected a finite factor >= 0 of the learning "
@@ -76,6 +76,15 @@ void Optimizer::step(float factor) {
     if (gradient.empty()) continue;
     updates.push_back({parameter.mutable_value(), gradient.f32(),
                        state.slots[i], parameter.shape().rank()});
+  }
+
+  if (updates.empty() && missing == MissingGradients::refuse) {
+    throw ValueError(fmt::format(
+        "optimizer: none of the {} attached parameters has a gradient. Hint: "
+        "call backward() before step(), and attach the parameters of the model "
+        "that trains: a quantized or cloned model has its own, "
+        "attach(model.trainable_variables())",
+        state.parameters.size()));
   }
 
   const float rate = learning_rate() * factor;

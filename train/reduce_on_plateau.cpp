@@ -32,6 +32,7 @@ class ReduceOnPlateau final : public Callback {
     }
   }
 
+  std::string monitored() const override { return monitor_.name(); }
   void on_train_begin(const Progress& progress) override {
     monitor_.begin(progress);
     waited_ = 0;

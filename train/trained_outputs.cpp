@@ -179,10 +179,10 @@ BatchLoss TrainedOutputs::loss(const std::vector<Variable>& outputs,
     const TrainedOutput& output = all_[i];
     const Batch own = with_label(batch, i);
     const Variable losses = output.loss.each(outputs[output.index], own);
+    Variable mean = mean_loss(losses, own.weights);  // checks the weights
     const double sum = loss_sum(losses, own);
     result.outputs.push_back(sum);
     result.sum += double{output.weight} * sum;
-    Variable mean = mean_loss(losses, own.weights);
     if (output.weight != 1.0f) mean = scale_shift(mean, output.weight);
     result.mean = result.mean ? add(result.mean, mean) : mean;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,8 @@
 
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
+#include <octet/train/loss_names.h>
 
 #include "../program.h"
 #include "choice.h"
@@ -18,19 +21,31 @@
 namespace octet::program {
 namespace {
 
-enum class LossWord { automatic, classes, shares, binary, squared, absolute };
+enum class LossWord {
+  automatic,
+  classes,
+  shares,
+  binary,
+  squared,
+  absolute,
+  huber
+};
 
-constexpr std::array<std::pair<std::string_view, LossWord>, 6> kLossWords = {
+constexpr std::array<std::pair<std::string_view, LossWord>, 7> kLossWords = {
     {{"auto", LossWord::automatic},
      {"cross_entropy", LossWord::classes},
      {"categorical_cross_entropy", LossWord::shares},
      {"binary_cross_entropy", LossWord::binary},
      {"mean_squared_error", LossWord::squared},
-     {"mean_absolute_error", LossWord::absolute}}};
+     {"mean_absolute_error", LossWord::absolute},
+     {"huber", LossWord::huber}}};
 
+/// Also of the names that Keras and PyTorch give losses.
 LossWord word_of(const std::string& text) {
-  return text.empty() ? LossWord::automatic
-                      : choice<LossWord, 6>("--loss", text, kLossWords);
+  if (text.empty()) return LossWord::automatic;
+  std::string word = train::loss_name(text);
+  if (word == "sparse_categorical_cross_entropy") word = "cross_entropy";
+  return choice<LossWord, 7>("--loss", word.empty() ? text : word, kLossWords);
 }
 
 /// Of an output with so many numbers a sample, or a place of one.
@@ -57,9 +72,31 @@ train::Loss make_loss(LossWord word) {
       return mean_squared_error();
     case LossWord::absolute:
       return mean_absolute_error();
+    case LossWord::huber:
+      return huber();
     default:
       return sparse_categorical_cross_entropy();
   }
+}
+
+/// Throws: ValueError for labels whose axes are those of the output in another
+/// order, as in an ONNX file with channels first.
+void check_axes(const Shape& output, const TensorSpec& labels) {
+  const bool classes = labels.dtype == DType::i64;
+  const Shape wanted =
+      classes ? output.slice(0, std::max(output.rank() - 1, 1)) : output;
+  std::vector<int64_t> dims{Shape::kAnySize};
+  dims.insert(dims.end(), labels.shape.dims().begin(),
+              labels.shape.dims().end());
+  const Shape given{std::span<const int64_t>(dims)};
+  const std::vector<int> order = transposition(given, wanted);
+  if (order.empty()) return;
+  throw ValueError(fmt::format(
+      "--labels: the output has the axes {}, the labels{} have them in another "
+      "order, {}. Hint: save them transposed, numpy.transpose(labels, ({}))",
+      wanted.to_string(),
+      labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
+      given.to_string(), fmt::join(order, ", ")));
 }
 
 /// Beside those of the loss.
@@ -109,8 +146,10 @@ void add_loss_option(Command& command, std::vector<std::string>& loss) {
            "for labels that are classes cross_entropy, or "
            "binary_cross_entropy of a single number; for others "
            "categorical_cross_entropy, binary_cross_entropy, "
-           "mean_squared_error or mean_absolute_error; NAME=LOSS for each of "
-           "several outputs, whose losses are added [auto: what classes take]")
+           "mean_squared_error, mean_absolute_error or huber; the names of "
+           "Keras and PyTorch do as well: mse, CrossEntropyLoss; NAME=LOSS "
+           "for each of several outputs, whose losses are added [auto: what "
+           "classes take]")
       .type("LOSS");
 }
 
@@ -146,6 +185,7 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
                        outputs[i]));
       continue;
     }
+    check_axes(model.outputs()[i].shape(), labels[*places[i]]);
     const int64_t width = model.outputs()[i].shape()[-1];
     LossWord word = word_of(words[i]);
     if (word == LossWord::automatic) word = usual(width, labels[*places[i]]);

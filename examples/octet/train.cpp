@@ -265,6 +265,7 @@ void train_model(const Options& o) {
   const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
   const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
   options.optimizer = tuning.fine.optimizer;
+  options.renews_statistics = true;
   if (!o.json) {
     print(describe("training samples", parts.training, job.data, o.data,
                    job.target));

@@ -29,6 +29,13 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
   std::set<std::string> alone;  // groups that nothing else can be in
   for (const QdqPoint& point : plan.points) {
     const Layer* layer = graph.find_layer(point.layer);
+    if (layer == nullptr &&
+        graph.find_layer(quantized_name(point.layer)) != nullptr) {
+      throw ValueError(fmt::format(
+          "plan: layer '{}' of model '{}' is quantized already. Hint: apply a "
+          "plan to the float model",
+          point.layer, graph.model().name()));
+    }
     if (layer == nullptr) {
       throw NotFoundError(
           fmt::format("plan: expected a layer '{}' in model '{}'{}",
@@ -89,10 +96,21 @@ void check(const QdqPlan& plan, const GraphIndex& graph) {
   }
 }
 
+/// The plan with the names that layers have in a quantized model.
+QdqPlan named_as(QdqPlan plan, const GraphIndex& graph) {
+  for (QdqPoint& point : plan.points) {
+    if (graph.find_layer(point.layer) != nullptr) continue;
+    std::string wrapped = quantized_name(point.layer);
+    if (graph.find_layer(wrapped) != nullptr) point.layer = std::move(wrapped);
+  }
+  return plan;
+}
+
 }  // namespace
 
-PairCount count_pairs(const QdqPlan& given, const Model& model) {
+PairCount count_pairs(const QdqPlan& original, const Model& model) {
   const GraphIndex graph(model);
+  const QdqPlan given = named_as(original, graph);
   const QdqPlan plan = grouped(given, graph);
   check(plan, graph);
   PairCount count;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,6 +54,27 @@ Variable logarithm(const Variable& p, bool sigmoid) {
   });
 }
 
+/// Gives the input of a softmax or sigmoid its value again, where it went with
+/// its last Variable and no expression computes it anew. Of a softmax it
+/// differs by a constant of each row, which no loss on it sees.
+void restore_input(autograd::Node& activation, const Tensor& output) {
+  autograd::Node& input = *activation.inputs[0];
+  if (!input.value.empty() || input.expression() != nullptr) return;
+  const auto* function = dynamic_cast<autograd::FunctionNode*>(&activation);
+  if (activation.op == "sigmoid" && function != nullptr &&
+      function->kept.size() == 1) {
+    input.value = function->kept[0].read();
+    return;
+  }
+  Tensor logits(output.shape());
+  constexpr float kSmallest = std::numeric_limits<float>::denorm_min();
+  std::ranges::transform(output.f32(), logits.f32().begin(), [](float p) {
+    // A NaN stays one.
+    return std::log(p < kSmallest ? kSmallest : p);
+  });
+  input.value = logits;
+}
+
 }  // namespace
 
 Variable logits_of(std::string_view loss, std::string_view activation,
@@ -66,7 +88,11 @@ Variable logits_of(std::string_view loss, std::string_view activation,
         "= false, or leave out the {1}",
         loss, activation));
   }
-  if (made && node->inputs.size() == 1) return Variable(node->inputs[0]);
+  if (made && node->inputs.size() == 1) {
+    const Variable logits(node->inputs[0]);  // holds its value
+    restore_input(*node, outputs.value());
+    return logits;
+  }
   check_probabilities(loss, outputs.value());
   return logarithm(outputs, activation == "sigmoid");
 }

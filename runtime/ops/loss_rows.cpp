@@ -9,6 +9,7 @@
 
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
+#include <octet/runtime/shape_hint.h>
 
 namespace octet::loss {
 namespace {
@@ -118,9 +119,10 @@ void check_labels(std::string_view name, const Shape& logits,
                   const Tensor& labels, std::optional<int64_t> ignored) {
   const Shape places = logits.slice(0, logits.rank() - 1);
   if (labels.shape() != places) {
-    throw ShapeError(fmt::format("{}: expected labels {} for logits {}, got {}",
-                                 name, places.to_string(), logits.to_string(),
-                                 labels.shape().to_string()));
+    throw ShapeError(fmt::format(
+        "{}: expected labels {} for logits {}, got {}{}", name,
+        places.to_string(), logits.to_string(), labels.shape().to_string(),
+        label_shape_hint(labels.shape(), places)));
   }
   const int64_t classes = logits[-1];
   const size_t length = places.size() / places[0];
@@ -140,8 +142,9 @@ void check_targets(std::string_view name, const Shape& outputs,
   if (outputs.rank() < 1 || outputs.size() < 1 || targets.shape() != outputs) {
     throw ShapeError(fmt::format(
         "{}: expected targets of the outputs' shape [n,...], got outputs {} "
-        "and targets {}",
-        name, outputs.to_string(), targets.shape().to_string()));
+        "and targets {}{}",
+        name, outputs.to_string(), targets.shape().to_string(),
+        label_shape_hint(targets.shape(), outputs, "targets")));
   }
   if (targets.dtype() != DType::f32) {
     throw ValueError(fmt::format("{}: expected targets of f32, got {}", name,

@@ -11,6 +11,7 @@
 #include <octet/io/json.h>
 #include <octet/io/npy.h>
 #include <octet/io/onnx.h>
+#include <octet/layers/dense.h>
 #include <octet/layers/flatten.h>
 #include <octet/layers/zoo.h>
 
@@ -81,6 +82,43 @@ TEST_F(OctetEvaluate, TakesTargetsWithALossOfTheirs) {
   ASSERT_EQ(r.exit_code, 0) << r.output;
   // (0 + 1 + 4 + ... + 36) / 4 / 7.
   EXPECT_NEAR(io::from_json(r.output).at("loss").as_number(), 3.25, 1e-6);
+}
+
+TEST_F(OctetEvaluate, TakesTheNamesThatOthersGiveLosses) {
+  io::write_npy(folder_ / "t.npy", Tensor::zeros({3, 7}));
+  for (const char* loss : {"mse", "MSELoss", "MeanSquaredError"}) {
+    const CommandResult r =
+        run("same.h5",
+            fmt::format("--data x.npy --labels t.npy --json --loss {}", loss));
+    ASSERT_EQ(r.exit_code, 0) << r.output;
+    EXPECT_EQ(io::from_json(r.output).at("loss_name").as_string(),
+              "mean_squared_error");
+  }
+  EXPECT_EQ(run("same.h5", "--data x.npy --labels y.npy --json").output,
+            run("same.h5",
+                "--data x.npy --labels y.npy --json --loss CrossEntropyLoss")
+                .output);
+  EXPECT_EQ(
+      run("same.h5", "--data x.npy --labels t.npy --loss huber").exit_code, 0);
+  EXPECT_THAT(refusal("same.h5", "--data x.npy --labels t.npy --loss hinge"),
+              HasSubstr("mean_squared_error"));
+}
+
+// As many values, of which each would be compared with another's.
+TEST_F(OctetEvaluate, RefusesLabelsWhoseAxesAreInAnotherOrder) {
+  const auto x = input({4, 3}, "x");
+  const Model model(x, Dense({.units = 2, .name = "boxes"})(x));
+  io::save_model(model, folder_ / "boxes.h5");
+  io::write_npy(folder_ / "b.npy", Tensor::zeros({8, 4, 3}));
+  io::write_npy(folder_ / "right.npy", Tensor::zeros({8, 4, 2}));
+  io::write_npy(folder_ / "other.npy", Tensor::zeros({8, 2, 4}));
+  io::write_npy(folder_ / "flat.npy", Tensor::zeros({8, 8}));
+  const std::string options = "--data b.npy --loss mse --labels ";
+  EXPECT_EQ(run("boxes.h5", options + "right.npy").exit_code, 0);
+  EXPECT_THAT(
+      refusal("boxes.h5", options + "other.npy"),
+      AllOf(HasSubstr("[N,4,2]"), HasSubstr("transpose(labels, (0, 2, 1))")));
+  EXPECT_THAT(refusal("boxes.h5", options + "flat.npy"), HasSubstr("[N,4,2]"));
 }
 
 TEST_F(OctetEvaluate, WarnsOfAnswersThatAreGuesses) {

@@ -59,6 +59,21 @@ TEST(Place, GivesReadersOfOneTensorOneGroup) {
   EXPECT_EQ(count_pairs(plan, fork()).shared, 5);
 }
 
+// A quantized model has the layers of its plan under other names.
+TEST(CountPairs, TakesAQuantizedModelAndItsPlan) {
+  for (const Model& model : {quickstart(), fork()}) {
+    const QdqPlan plan = plan_for(model);
+    const Model q = apply(plan, model);
+    EXPECT_EQ(count_pairs(plan_of(q), q), count_pairs(plan, model));
+    EXPECT_EQ(count_pairs(plan, q), count_pairs(plan, model));
+    EXPECT_THAT(error_of<ValueError>([&] { (void)apply(plan, q); }),
+                ::testing::HasSubstr("quantized already"));
+  }
+  QdqPlan unknown = plan_for(quickstart());
+  unknown.points[0].layer = "conv";
+  EXPECT_THROW((void)count_pairs(unknown, quickstart()), NotFoundError);
+}
+
 TEST(Place, NamesASharedLayerOnceAndGivesItAnInputGroupOfItsOwn) {
   const SymbolicTensor x = input({3}, "x");
   const Dense shared({.units = 3, .name = "d"});

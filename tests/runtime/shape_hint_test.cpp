@@ -59,5 +59,34 @@ TEST(ShapeHint, IsSilentWhereNothingIsUsual) {
   EXPECT_EQ(shape_hint({3}, {}), "");
 }
 
+TEST(Transposition, IsTheOrderThatFits) {
+  using Order = std::vector<int>;
+  EXPECT_EQ(transposition({8, 2, 4}, {8, 4, 2}), (Order{0, 2, 1}));
+  EXPECT_EQ(transposition({8, 2, 4}, {Shape::kAnySize, 4, 2}),
+            (Order{0, 2, 1}));
+  EXPECT_EQ(transposition({8, 3, 4, 5}, {8, 4, 5, 3}), (Order{0, 2, 3, 1}));
+  EXPECT_EQ(transposition({8, 4, 5, 3}, {8, 3, 4, 5}), (Order{0, 3, 1, 2}));
+  EXPECT_EQ(transposition({8, 5, 4, 3}, {8, 4, 5, 3}), (Order{0, 2, 1, 3}));
+  // Two orders fit; images are more often meant.
+  EXPECT_EQ(transposition({8, 3, 2, 2}, {8, 2, 2, 3}), (Order{0, 2, 3, 1}));
+  EXPECT_TRUE(transposition({8, 4, 2}, {8, 4, 2}).empty());
+  EXPECT_TRUE(transposition({8, 8}, {8, 4, 2}).empty());
+  EXPECT_TRUE(transposition({8, 3, 4}, {8, 4, 2}).empty());
+  EXPECT_TRUE(transposition({8, 4}, {4, 8}).empty());  // of one axis
+  EXPECT_TRUE(transposition({}, {}).empty());
+}
+
+TEST(LabelShapeHint, SuggestsATranspositionOrAReshape) {
+  EXPECT_THAT(label_shape_hint({8, 2, 4}, {8, 4, 2}),
+              HasSubstr("labels.transposed({0,2,1})"));
+  EXPECT_THAT(label_shape_hint({8, 8}, {8, 4, 2}),
+              HasSubstr("labels.reshaped({8,4,2})"));
+  EXPECT_THAT(label_shape_hint({Shape::kAnySize, 8}, {Shape::kAnySize, 4, 2}),
+              HasSubstr("labels.reshaped({n,4,2})"));
+  EXPECT_THAT(label_shape_hint({8, 1}, {8}), HasSubstr("reshaped({8})"));
+  EXPECT_EQ(label_shape_hint({8, 7}, {8, 4, 2}), "");
+  EXPECT_EQ(label_shape_hint({}, {8, 4, 2}), "");
+}
+
 }  // namespace
 }  // namespace octet

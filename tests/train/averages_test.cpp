@@ -217,6 +217,33 @@ TEST(BatchStatistics, OfFewStepsAreWarnedOf) {
   EXPECT_THAT(warnings_of(frozen, 2), IsEmpty());
 }
 
+TEST(BatchStatistics, OfAveragedWeightsAreWarnedOf) {
+  const auto warnings_of = [](Model& model, bool renews) {
+    const WarningsKept warnings;
+    fit(model, images(32, 1),
+        {.epochs = 6,
+         .batch_size = 8,
+         .callbacks = {exponential_moving_average()},
+         .renews_statistics = renews});
+    return warnings.messages;
+  };
+  Model model = image_network();
+  EXPECT_THAT(warnings_of(model, false),
+              ElementsAre(AllOf(HasSubstr("exponential_moving_average"),
+                                HasSubstr("update_batch_statistics"))));
+  EXPECT_THAT(warnings_of(model, true), IsEmpty());
+  quant::freeze_bn_stats(model);
+  EXPECT_THAT(warnings_of(model, false), IsEmpty());
+}
+
+TEST(BatchStatistics, ThatAreRenewedAreNotWarnedOf) {
+  Model model = image_network();
+  const WarningsKept warnings;
+  fit(model, images(32, 1),
+      {.epochs = 1, .batch_size = 8, .renews_statistics = true});
+  EXPECT_THAT(warnings.messages, IsEmpty());
+}
+
 TEST(BatchStatistics, AverageEachCallOfALayer) {
   const auto x = input({1}, "x");
   const BatchNormalization norm({.name = "norm"});

@@ -152,7 +152,7 @@ TEST(EarlyStopping, RefusesAnUnknownNameBeforeTheTraining) {
     play.with(*callback);
     FAIL() << "no error";
   } catch (const NotFoundError& error) {
-    EXPECT_THAT(error.message(), HasSubstr("got 'val_los'"));
+    EXPECT_THAT(error.message(), HasSubstr("'val_los'"));
     EXPECT_THAT(error.message(), HasSubstr("did you mean 'val_loss'"));
   }
 }
@@ -165,6 +165,41 @@ TEST(EarlyStopping, SaysThatValidationDataIsMissing) {
   } catch (const NotFoundError& error) {
     EXPECT_THAT(error.message(), HasSubstr("give the fit validation data"));
   }
+}
+
+// Before anything is changed, the quantizers' ranges included.
+TEST(Monitors, AreKnownBeforeAFitCalibratesOrTrains) {
+  const Dataset data = blobs(16);
+  for (const auto& callback : {early_stopping({.monitor = "val_acc"}),
+                               reduce_on_plateau({.monitor = "val_acc"})}) {
+    Model model = quant::quantize_model(small_network());
+    const std::string text = error_of<NotFoundError>([&] {
+      (void)fit(model, data,
+                {.validation = &data,
+                 .callbacks = {callback},
+                 .calibrate = quant::CalibrationOptions{}});
+    });
+    EXPECT_THAT(text, HasSubstr("'val_acc'"));
+    for (const char* name : {"'loss'", "'accuracy'", "'val_loss'",
+                             "'val_accuracy'", "'learning_rate'"}) {
+      EXPECT_THAT(text, HasSubstr(name));
+    }
+    EXPECT_TRUE(quant::needs_calibration(model));
+    EXPECT_EQ(model.training_passes(), 0u);
+  }
+}
+
+/// As a user writes one.
+class Watching final : public Callback {
+ public:
+  std::string monitored() const override { return "val_f1"; }
+};
+
+TEST(Monitors, OfCallbacksOfOnesOwnAreKnownToo) {
+  Model model = small_network();
+  EXPECT_THROW((void)fit(model, blobs(16),
+                         {.callbacks = {std::make_shared<Watching>()}}),
+               NotFoundError);
 }
 
 TEST(EarlyStopping, EndsAFit) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <octet/runtime/error.h>
@@ -15,6 +16,8 @@
 
 namespace octet::train {
 namespace {
+
+using ::testing::HasSubstr;
 
 std::vector<float> gradient_of(const Variable& variable) {
   const Tensor& gradient = variable.grad();
@@ -47,9 +50,12 @@ TEST(ClipByNorm, TellsANormThatIsNotFiniteAndChangesNothing) {
   EXPECT_EQ(gradient_of(w[0])[1], 4.0f);
 }
 
-TEST(ClipByNorm, IsZeroWithoutGradients) {
-  const std::vector<Variable> w = {parameter({0})};
-  EXPECT_EQ(clip_gradients_by_norm(w, 1), 0.0);
+TEST(Clip, RefusesParametersOfWhichNoneHasAGradient) {
+  const std::vector<Variable> w = {parameter({0}), parameter({1})};
+  EXPECT_THAT(error_of<ValueError>([&] { (void)clip_gradients_by_norm(w, 1); }),
+              HasSubstr("none of the 2 parameters has a gradient"));
+  EXPECT_THROW(clip_gradients_by_value(w, 1), ValueError);
+  EXPECT_EQ(gradient_norm(w), 0.0);
   EXPECT_EQ(clip_gradients_by_norm({}, 1), 0.0);
 }
 

@@ -79,11 +79,11 @@ TEST(Evaluate, GivesTheSameForAnyBatchSize) {
   }
   const Dataset data = labelled(2, logits, labels);
   const Model model = identity(2);
-  const Evaluation whole = evaluate(model, data, 37);
+  const Evaluation whole = evaluate(model, data, {.batch_size = 37});
   for (const int64_t batch_size :
        {int64_t{1}, int64_t{10}, int64_t{36}, int64_t{38},
         std::numeric_limits<int64_t>::max()}) {
-    const Evaluation result = evaluate(model, data, batch_size);
+    const Evaluation result = evaluate(model, data, {.batch_size = batch_size});
     EXPECT_EQ(result.loss, whole.loss);
     EXPECT_EQ(result.accuracy, whole.accuracy);
     EXPECT_EQ(result.samples, 37);
@@ -92,15 +92,15 @@ TEST(Evaluate, GivesTheSameForAnyBatchSize) {
 
 TEST(Evaluate, RefusesABatchSizeBelowOne) {
   const Dataset data = labelled(2, {1, 0}, {0});
-  EXPECT_THROW(evaluate(identity(2), data, 0), ValueError);
-  EXPECT_THROW(evaluate(identity(2), data, -1), ValueError);
+  EXPECT_THROW(evaluate(identity(2), data, {.batch_size = 0}), ValueError);
+  EXPECT_THROW(evaluate(identity(2), data, {.batch_size = -1}), ValueError);
 }
 
 TEST(Evaluate, NamesTheSampleWhoseLabelIsOutOfRange) {
   for (const int64_t label : {int64_t{2}, int64_t{-1}}) {
     const Dataset data = labelled(2, {1, 0, 1, 0, 1, 0}, {0, 1, label});
     try {
-      evaluate(identity(2), data, 2);
+      evaluate(identity(2), data, {.batch_size = 2});
       FAIL() << "no error";
     } catch (const ValueError& error) {
       EXPECT_EQ(error.message(),

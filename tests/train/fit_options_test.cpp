@@ -332,8 +332,9 @@ TEST(FitOptions, RefusesNumbersOutOfRange) {
 TEST(FitOptions, RefusesLabelsThatDoNotFitTheLoss) {
   EXPECT_THAT(refusal_of({.loss = losses::categorical_cross_entropy()}),
               HasSubstr("take losses::sparse_categorical_cross_entropy"));
-  EXPECT_THAT(refusal_of({.loss = losses::mean_squared_error()}),
-              HasSubstr("expected labels [2] as model 'model' gives, got []"));
+  EXPECT_THAT(
+      refusal_of({.loss = losses::mean_squared_error()}),
+      HasSubstr("expected labels [N,2] as model 'model' gives, got [N]"));
   Model model = linear();
   EXPECT_THROW(fit(model, line(4)), ValueError);
 }

@@ -157,10 +157,11 @@ TEST(LabelCheck, OfASourceThatReadsToKnowComesWithTheBatch) {
 TEST(LabelCheck, OfEvaluateTellsTheSampleInTheData) {
   for (const Dataset& data :
        {labelled({0, 1, 2, 3}), unknowing({0, 1, 2, 3})}) {
-    EXPECT_THAT(
-        error_of<ValueError>([&] { (void)evaluate(with_outputs(3), data, 2); }),
-        AllOf(HasSubstr("evaluate: expected labels in [0,3)"),
-              HasSubstr("got 3 at sample 3")));
+    EXPECT_THAT(error_of<ValueError>([&] {
+                  (void)evaluate(with_outputs(3), data, {.batch_size = 2});
+                }),
+                AllOf(HasSubstr("evaluate: expected labels in [0,3)"),
+                      HasSubstr("got 3 at sample 3")));
   }
 }
 

@@ -182,7 +182,7 @@ TEST(Losses, PassNanOn) {
   EXPECT_TRUE(std::isnan(distillation_loss(y, t, label).value().item()));
 }
 
-TEST(Losses, TakeTargetsOfAnotherShapeWithAsManyNumbers) {
+TEST(Losses, TakeTargetsWithoutAnAxisOfOneAtTheEnd) {
   const Tensor y = Tensor::of<float>({2, 1}, {1, 3});
   const auto of = [&](const Loss& loss, const Tensor& labels) {
     return loss(Variable(y), {y, labels}).value().item();

@@ -17,6 +17,7 @@
 namespace octet::train {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Adds the rate to its slot and takes it from the value; keeps the steps.
@@ -182,6 +183,49 @@ TEST(Optimizer, KeepsItsParametersWhenAttachingOthersFails) {
 TEST(Optimizer, RefusesAStepWithNothingAttached) {
   Optimizer optimizer = counting();
   EXPECT_THROW(optimizer.step(), ValueError);
+}
+
+/// A copy of a model has parameters of its own, as a quantized one has.
+TEST(Optimizer, RefusesAStepWithoutAGradient) {
+  for (Optimizer& optimizer :
+       std::vector<Optimizer>{SGD(), Adam(), AdamW({.weight_decay = 0.1f}),
+                              RMSprop(), Lion(), LAMB()}) {
+    const Model model = small_network();
+    Model trained = model.clone();
+    optimizer.attach(model.trainable_variables());
+    const Batch batch = blobs(8).batch(0, 8);
+    softmax_cross_entropy(trained(batch.inputs, Mode::training)[0],
+                          batch.label())
+        .backward();
+    EXPECT_THAT(error_of<ValueError>([&] { optimizer.step(); }),
+                AllOf(HasSubstr("none of the 4 attached parameters has a "
+                                "gradient"),
+                      HasSubstr("attach(model.trainable_variables())")));
+    EXPECT_EQ(optimizer.steps(), 0);
+    EXPECT_NO_THROW(optimizer.step(1.0f, MissingGradients::ignore));
+    EXPECT_EQ(optimizer.steps(), 1);
+    optimizer.attach(trained.trainable_variables());
+    EXPECT_NO_THROW(optimizer.step());
+    // The gradients are gone with the step.
+    EXPECT_THROW(optimizer.step(), ValueError);
+  }
+}
+
+TEST(Optimizer, TakesGradientsThatAreZero) {
+  const Variable w = parameter({1, 2});
+  SGD optimizer({.learning_rate = 1});
+  optimizer.attach({w});
+  give_gradient(w, {0, 0});
+  EXPECT_NO_THROW(optimizer.step());
+  EXPECT_EQ(values(w), (std::vector<float>{1, 2}));
+}
+
+TEST(Optimizer, RefusesToMinimizeTheLossOfOtherParameters) {
+  const Variable w(Tensor::of<float>({2}, {1, 2}), true);
+  const Variable other(Tensor::of<float>({2}, {1, 2}), true);
+  SGD optimizer;
+  optimizer.attach({w});
+  EXPECT_THROW(optimizer.minimize(sum(other * other)), ValueError);
 }
 
 TEST(Optimizer, RefusesAFactorThatIsNotAFiniteNumberFromZeroOn) {

@@ -57,7 +57,7 @@ class ByHand {
   }
   void move(float first, float second) {
     weight_.assign(Tensor::of({1, 2}, {first, second}));
-    optimizer_.step();
+    optimizer_.step(1.0f, MissingGradients::ignore);
     ++progress_.step;
     watch_->on_step(progress_);
   }

@@ -1,4 +1,4 @@
-// The parts that clipping by norm consists of. Internal to train.
+// The parts that clipping consists of. Internal to train.
 #pragma once
 
 #include <span>
@@ -15,5 +15,8 @@ std::vector<double> gradient_squares(std::span<const Variable> parameters);
 /// above that; one that is not finite changes nothing.
 void limit_gradients(std::span<const Variable> parameters, double norm,
                      float limit);
+
+/// Moves each gradient into [-limit, limit].
+void limit_gradient_values(std::span<const Variable> parameters, float limit);
 
 }  // namespace octet::train

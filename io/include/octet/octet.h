@@ -1,9 +1,9 @@
 // Octet in one include.
 #pragma once
 
-#include <octet/io/io.h>
-#include <octet/layers/layers.h>
-#include <octet/quant/quant.h>
+// In the order of the modules, so that compile errors name the shortest way to
+// a header.
+// clang-format off
 #include <octet/runtime/error.h>
 #include <octet/runtime/file.h>
 #include <octet/runtime/isa.h>
@@ -11,4 +11,8 @@
 #include <octet/runtime/ops.h>
 #include <octet/runtime/parallel.h>
 #include <octet/runtime/version.h>
+#include <octet/layers/layers.h>
+#include <octet/quant/quant.h>
 #include <octet/train/train.h>
+#include <octet/io/io.h>
+// clang-format on

@@ -19,6 +19,7 @@
 
 namespace octet::io {
 
+/// Fields in order: classes, preprocess
 struct SaveOptions {
   /// Names of the classes in the order of the outputs, as ImageFolder has them.
   std::vector<std::string> classes = {};
@@ -79,6 +80,7 @@ void save_checkpoint(const train::TrainingState& state,
 train::TrainingState load_checkpoint(const std::filesystem::path& path,
                                      const FileLimits& limits = {});
 
+/// Fields in order: every_steps, keep, limits
 struct CheckpointFolderOptions {
   /// Steps of the optimizer from one state to the next, besides those at the
   /// ends of epochs; 0: only these.

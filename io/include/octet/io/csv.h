@@ -19,6 +19,7 @@
 
 namespace octet::io {
 
+/// Fields in order: separator, header, missing
 struct CsvOptions {
   char separator = ',';
   /// Whether the first row has the names of the columns; else they are "0",

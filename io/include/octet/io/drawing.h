@@ -50,6 +50,7 @@ struct Drawing {
   std::string note = {};  ///< why there is no forecast, if there is none
 };
 
+/// Fields in order: target, fuse, limits
 struct DrawOptions {
   LintTarget target = LintTarget::tensorrt10;  ///< who is to run it
   bool fuse = true;  ///< one box for each kernel, not for each layer

@@ -53,6 +53,7 @@ GoldenVectors write_golden(const std::filesystem::path& onnx,
                            std::span<const Tensor> inputs,
                            const FileLimits& limits = {});
 
+/// Fields in order: target, batches, golden
 struct EngineCommandOptions {
   /// One of TensorRT's, or `any`: lines for 8.6, 10 and 11.
   OnnxTarget target = OnnxTarget::any;

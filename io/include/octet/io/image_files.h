@@ -25,6 +25,8 @@ enum class CorruptFiles {
   skip,  ///< leave them out and list them; every file is decoded once for that
 };
 
+/// Fields in order: size, fit, channels, preprocess, corrupt, eager,
+/// cache_bytes, shuffle, seed
 struct ImageOptions {
   Size2 size{256, 256};  ///< all images are resized to it
   ImageFit fit = ImageFit::stretch;

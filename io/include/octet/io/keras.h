@@ -26,6 +26,8 @@ enum class KerasMatch {
   by_order,  ///< of those that have weights, as Keras itself does
 };
 
+/// Fields in order: layers, architecture, input_shapes, match, partial,
+/// backend, limits
 struct KerasOptions {
   /// Custom classes, "Swish" or "pkg>Swish"; they come before Octet's.
   /// Classes known by octet::register_layer need no entry. A layer gets its

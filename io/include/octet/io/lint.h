@@ -77,6 +77,7 @@ struct LintReport {
   std::string to_string(LintSeverity least) const;
 };
 
+/// Fields in order: target, samples, limits
 struct LintOptions {
   LintTarget target = LintTarget::tensorrt10;
   /// Float32 [n,...] in the layout of the file, of one input: what rules A03

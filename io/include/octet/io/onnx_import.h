@@ -25,6 +25,7 @@
 
 namespace octet::io {
 
+/// Fields in order: input_shapes, drop_quantizers, limits
 struct OnnxImportOptions {
   /// One sample for each input in Octet's order, images [h,w,c] and sequences
   /// [l,c], where a file leaves sizes open.

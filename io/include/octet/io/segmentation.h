@@ -16,6 +16,7 @@
 
 namespace octet::io {
 
+/// Fields in order: images, values, mask_suffix
 struct SegmentationOptions {
   /// Masks are cut and resized with their image, by the nearest pixel.
   ImageOptions images = {};

@@ -18,6 +18,7 @@
 
 namespace octet::io {
 
+/// Fields in order: histograms, every_steps, clock
 struct TensorBoardOptions {
   /// Histograms of all parameters whose values are finite, at the end of each
   /// epoch; for the callback.

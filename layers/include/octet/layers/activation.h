@@ -8,6 +8,7 @@
 
 namespace octet {
 
+/// Fields in order: activation, name
 struct ActivationOptions {
   std::string activation = "linear";
   std::string name = "";

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: l1, l2, name
 struct ActivityRegularizationOptions {
   float l1 = 0;
   float l2 = 0;

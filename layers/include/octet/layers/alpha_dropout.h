@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: rate, noise_shape, name
 struct AlphaDropoutOptions {
   float rate = 0.5f;
   std::vector<int64_t> noise_shape = {};  ///< as Dropout's

@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: pool_size, strides, padding, name
 struct AveragePooling1DOptions {
   Size1 pool_size = 2;
   Size1 strides = 0;  ///< 0: the pool size

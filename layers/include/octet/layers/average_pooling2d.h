@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: pool_size, strides, padding, name
 struct AveragePooling2DOptions {
   Size2 pool_size{2, 2};
   Size2 strides{0, 0};  ///< 0: the pool size

@@ -4,6 +4,8 @@
 
 namespace octet {
 
+/// Fields in order: momentum, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct BatchNormalizationOptions {
   float momentum = 0.99f;  ///< share of the old statistics that stays
   float epsilon = 1e-3f;

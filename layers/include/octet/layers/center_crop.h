@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: height, width, name
 struct CenterCropOptions {
   int64_t height = 0;
   int64_t width = 0;

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: token_initializer, name
 struct ClassTokenOptions {
   Initializer token_initializer = zeros();
   std::string name = "";

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: min, max, name
 struct ClipByValueOptions {
   std::optional<float> min = {};
   std::optional<float> max = {};

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: operation, value, name
 struct CompareOptions {
   /// "equal", "not_equal", "greater", "greater_equal", "less" or "less_equal".
   std::string operation = "";

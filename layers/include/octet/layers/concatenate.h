@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: axis, name
 struct ConcatenateOptions {
   int64_t axis = -1;  ///< the batch is axis 0; negative ones from the end
   std::string name = "";

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: value, name
 struct ConstantOptions {
   /// What each sample gets: [h,w,c], [t,d], one number, ...
   Tensor value = {};

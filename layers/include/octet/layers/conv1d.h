@@ -5,6 +5,9 @@
 
 namespace octet {
 
+/// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
+/// groups, activation, use_bias, kernel_initializer, bias_initializer,
+/// kernel_regularizer, bias_regularizer, name
 struct Conv1DOptions {
   int64_t filters = 0;
   Size1 kernel_size = 3;

@@ -7,6 +7,9 @@
 
 namespace octet {
 
+/// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
+/// output_padding, activation, use_bias, kernel_initializer, bias_initializer,
+/// kernel_regularizer, bias_regularizer, name
 struct Conv2DTransposeOptions {
   int64_t filters = 0;
   Size2 kernel_size{3, 3};

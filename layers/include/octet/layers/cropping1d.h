@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: cropping, name
 struct Cropping1DOptions {
   Ends cropping = 1;
   std::string name = "";

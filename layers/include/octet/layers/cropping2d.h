@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: cropping, name
 struct Cropping2DOptions {
   Pads cropping{};
   std::string name = "";

@@ -4,6 +4,8 @@
 
 namespace octet {
 
+/// Fields in order: units, activation, use_bias, kernel_initializer,
+/// bias_initializer, kernel_regularizer, bias_regularizer, name
 struct DenseOptions {
   int64_t units = 0;
   std::string activation = "linear";

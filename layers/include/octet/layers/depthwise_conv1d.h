@@ -5,6 +5,9 @@
 
 namespace octet {
 
+/// Fields in order: kernel_size, strides, padding, depth_multiplier,
+/// dilation_rate, activation, use_bias, depthwise_initializer,
+/// bias_initializer, depthwise_regularizer, bias_regularizer, name
 struct DepthwiseConv1DOptions {
   Size1 kernel_size = 3;
   Size1 strides = 1;

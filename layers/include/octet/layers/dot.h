@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: axes, normalize, name
 struct DotOptions {
   /// That is summed over: one number for both inputs, or one each.
   std::vector<int64_t> axes = {-1};

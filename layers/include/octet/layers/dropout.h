@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: rate, noise_shape, name
 struct DropoutOptions {
   float rate = 0.5f;  ///< probability of zero, in [0,1)
   /// Axes of size 1 fall together: {-1,1,1,1} drops whole images. A size of

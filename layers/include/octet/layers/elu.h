@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: alpha, name
 struct ELUOptions {
   float alpha = 1;
   std::string name = "";

@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: indices, axis, name
 struct GatherOptions {
   /// Entries of the axis, in order and as often as they are listed; negative
   /// ones count from the end.

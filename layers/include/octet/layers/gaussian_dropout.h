@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: rate, name
 struct GaussianDropoutOptions {
   float rate = 0.5f;
   std::string name = "";

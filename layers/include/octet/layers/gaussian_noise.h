@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: stddev, name
 struct GaussianNoiseOptions {
   float stddev = 1;
   std::string name = "";

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: index, name
 struct GetItemOptions {
   /// Of the batch first, which stays whole: x[:, 1:, 0] in Python is
   /// {Slice(), Slice(1), 0}.

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: keepdims, name
 struct GlobalAveragePooling1DOptions {
   bool keepdims = false;  ///< whether l stays, with size 1
   std::string name = "";

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: keepdims, name
 struct GlobalAveragePooling2DOptions {
   bool keepdims = false;  ///< whether h and w stay, with size 1
   std::string name = "";

@@ -45,6 +45,10 @@ struct GraphNode {
 SymbolicTensor call(const std::shared_ptr<Layer>& layer,
                     std::vector<SymbolicTensor> inputs);
 
+/// False for every type: for static_assert in a template.
+template <class>
+inline constexpr bool kIsOneInput = false;
+
 /// What `Conv2D({...})` is: a handle to a layer that can be called. Copies
 /// share the layer and its weights, so calling one handle twice is a shared
 /// layer.
@@ -58,6 +62,14 @@ class LayerHandle {
   }
   SymbolicTensor operator()(std::vector<SymbolicTensor> inputs) const {
     return call(layer_, std::move(inputs));
+  }
+  /// Does not compile: several inputs are one list, `Add()({x, y})`.
+  template <class Second, class... More>
+  SymbolicTensor operator()(const SymbolicTensor& x, const Second&,
+                            const More&...) const {
+    static_assert(kIsOneInput<Second>,
+                  "a layer takes several inputs as one list: Add()({x, y})");
+    return x;
   }
 
   Layer& operator*() const { return *layer_; }

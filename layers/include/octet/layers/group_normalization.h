@@ -6,6 +6,8 @@
 
 namespace octet {
 
+/// Fields in order: groups, axis, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct GroupNormalizationOptions {
   int64_t groups = 32;  ///< -1: one for each channel (instance normalization)
   std::vector<int64_t> axis = {-1};

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: height, width, mode, coordinates, cubic_coefficient, name
 struct InterpolateOptions {
   int64_t height = 0;
   int64_t width = 0;

@@ -6,6 +6,8 @@
 
 namespace octet {
 
+/// Fields in order: axis, epsilon, center, scale, beta_initializer,
+/// gamma_initializer, beta_regularizer, gamma_regularizer, name
 struct LayerNormalizationOptions {
   std::vector<int64_t> axis = {-1};
   float epsilon = 1e-3f;

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: init_values, projection_dim, name
 struct LayerScaleOptions {
   float init_values = 1e-6f;
   int64_t projection_dim = 0;  ///< channels; 0: as many as there are

@@ -21,6 +21,7 @@
 #include <octet/layers/conv2d_transpose.h>
 #include <octet/layers/cropping1d.h>
 #include <octet/layers/cropping2d.h>
+#include <octet/layers/custom_layer.h>
 #include <octet/layers/dense.h>
 #include <octet/layers/depthwise_conv1d.h>
 #include <octet/layers/depthwise_conv2d.h>

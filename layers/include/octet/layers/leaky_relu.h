@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: negative_slope, name
 struct LeakyReLUOptions {
   float negative_slope = 0.3f;  ///< "alpha" in configurations of Keras 2
   std::string name = "";

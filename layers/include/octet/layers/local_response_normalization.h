@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: size, alpha, beta, bias, name
 struct LocalResponseNormalizationOptions {
   int64_t size = 5;  ///< odd
   float alpha = 1e-4f;

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: transpose_a, transpose_b, name
 struct MatmulLayerOptions {
   bool transpose_a = false;  ///< the first holds [...,k,m]
   bool transpose_b = false;  ///< the second holds [...,l,k]

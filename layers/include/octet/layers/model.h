@@ -17,6 +17,7 @@
 
 namespace octet {
 
+/// Fields in order: name, seed
 struct ModelOptions {
   std::string name = "model";
   uint64_t seed = 0;  ///< of the initial weights
@@ -72,9 +73,12 @@ class [[nodiscard]] Model {
   /// returned; errors of a layer carry its name and input shapes.
   Variable operator()(const Variable& x) const;
   std::vector<Variable> operator()(std::span<const Variable> inputs) const;
+  /// Takes the inputs of a Batch: `model(batch.inputs)`.
+  std::vector<Variable> operator()(std::span<const Tensor> inputs) const;
   /// Runs the graph as `mode` says. Training belongs to one thread.
   Variable operator()(const Variable& x, Mode mode);
   std::vector<Variable> operator()(std::span<const Variable> inputs, Mode mode);
+  std::vector<Variable> operator()(std::span<const Tensor> inputs, Mode mode);
 
   /// Calls the model in another graph: the nested model's layers become nodes
   /// of that graph, under names that begin with this model's

@@ -6,6 +6,9 @@
 
 namespace octet {
 
+/// Fields in order: num_heads, key_dim, value_dim, output_size, dropout,
+/// use_bias, kernel_initializer, bias_initializer, kernel_regularizer,
+/// bias_regularizer, name
 struct MultiHeadAttentionOptions {
   int64_t num_heads = 0;
   int64_t key_dim = 0;      ///< features of a head in query and key

@@ -8,6 +8,7 @@
 
 namespace octet {
 
+/// Fields in order: axis, mean, variance, invert, name
 struct NormalizationOptions {
   /// Axes that have statistics of their own; none: one mean for everything.
   std::vector<int64_t> axis{-1};

@@ -21,6 +21,8 @@ struct Parameter {
 };
 
 /// What a layer says of a parameter when it declares one.
+/// Fields in order: initializer, trainable, fan_in, fan_out, regularizer,
+/// channel_axis
 struct ParameterOptions {
   Initializer initializer = {};
   bool trainable = true;

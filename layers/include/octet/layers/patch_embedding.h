@@ -4,6 +4,8 @@
 
 namespace octet {
 
+/// Fields in order: patch_size, dim, kernel_initializer, kernel_regularizer,
+/// name
 struct PatchEmbeddingOptions {
   Size2 patch_size{16, 16};
   int64_t dim = 0;  ///< features of a token

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: dims, name
 struct PermuteOptions {
   std::vector<int64_t> dims{};  ///< axes of a sample, counted from 1
   std::string name = "";

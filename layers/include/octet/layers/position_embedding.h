@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: embedding_initializer, name
 struct PositionEmbeddingOptions {
   Initializer embedding_initializer = random_normal(0, 0.02);
   std::string name = "";

@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: exponent, name
 struct PowerOptions {
   float exponent = 1;
   std::string name = "";

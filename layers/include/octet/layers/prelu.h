@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: alpha_initializer, alpha_regularizer, shared_axes, name
 struct PReLUOptions {
   Initializer alpha_initializer = zeros();
   Regularizer alpha_regularizer = {};

@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: max_value, negative_slope, threshold, name
 struct ReLUOptions {
   float max_value = std::numeric_limits<float>::infinity();
   float negative_slope = 0;

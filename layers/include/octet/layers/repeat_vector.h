@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: n, name
 struct RepeatVectorOptions {
   int64_t n = 1;
   std::string name = "";

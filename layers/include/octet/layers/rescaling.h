@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: scale, offset, name
 struct RescalingOptions {
   std::vector<float> scale{1};   ///< one number, or one for each channel
   std::vector<float> offset{0};  ///< the same

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: target_shape, name
 struct ReshapeOptions {
   std::vector<int64_t> target_shape{};  ///< one sample's; one entry may be -1
   std::string name = "";

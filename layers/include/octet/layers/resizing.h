@@ -4,6 +4,8 @@
 
 namespace octet {
 
+/// Fields in order: height, width, interpolation, crop_to_aspect_ratio,
+/// pad_to_aspect_ratio, fill_value, name
 struct ResizingOptions {
   int64_t height = 0;
   int64_t width = 0;

@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: axis, epsilon, name
 struct RMSNormalizationOptions {
   std::vector<int64_t> axis = {-1};
   float epsilon = 1e-6f;

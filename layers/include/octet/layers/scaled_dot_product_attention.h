@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: num_heads, dropout, name
 struct ScaledDotProductAttentionOptions {
   int64_t num_heads = 1;
   float dropout = 0;  ///< of the weights, in training

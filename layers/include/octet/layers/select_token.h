@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: index, name
 struct SelectTokenOptions {
   int64_t index = 0;  ///< negative ones count from the end
   std::string name = "";

@@ -5,6 +5,10 @@
 
 namespace octet {
 
+/// Fields in order: filters, kernel_size, strides, padding, dilation_rate,
+/// depth_multiplier, activation, use_bias, depthwise_initializer,
+/// pointwise_initializer, bias_initializer, depthwise_regularizer,
+/// pointwise_regularizer, bias_regularizer, name
 struct SeparableConv2DOptions {
   int64_t filters = 0;
   Size2 kernel_size{3, 3};

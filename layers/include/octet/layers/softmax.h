@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: axis, name
 struct SoftmaxOptions {
   int64_t axis = -1;
   std::string name = "";

@@ -4,6 +4,7 @@
 
 namespace octet {
 
+/// Fields in order: rate, name
 struct SpatialDropout2DOptions {
   float rate = 0.5f;  ///< probability of zero, in [0,1)
   std::string name = "";

@@ -4,6 +4,8 @@
 
 namespace octet {
 
+/// Fields in order: num_heads, mlp_dim, dropout, attention_dropout, epsilon,
+/// activation, kernel_initializer, kernel_regularizer, name
 struct TransformerBlockOptions {
   int64_t num_heads = 0;
   int64_t mlp_dim = 0;  ///< features between the two Dense layers

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: operation, name
 struct UnaryOptions {
   /// "abs", "ceil", "cos", "erf", "floor", "log", "reciprocal", "round",
   /// "sign", "sin", "sqrt" or "square".

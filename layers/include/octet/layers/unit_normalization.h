@@ -6,6 +6,7 @@
 
 namespace octet {
 
+/// Fields in order: axis, epsilon, name
 struct UnitNormalizationOptions {
   std::vector<int64_t> axis = {-1};
   float epsilon = 1e-12f;  ///< the least length divided by; Keras has 1e-12

@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: size, name
 struct UpSampling1DOptions {
   int64_t size = 2;
   std::string name = "";

@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: size, interpolation, name
 struct UpSampling2DOptions {
   Size2 size{2, 2};
   std::string interpolation = "nearest";  ///< or "bilinear"

@@ -7,6 +7,7 @@
 
 namespace octet {
 
+/// Fields in order: x, y, name
 struct WhereOptions {
   /// Numbers in place of the tensors: of values where the condition holds, and
   /// of those where it does not.

@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: padding, name
 struct ZeroPadding1DOptions {
   Ends padding = 1;
   std::string name = "";

@@ -5,6 +5,7 @@
 
 namespace octet {
 
+/// Fields in order: padding, name
 struct ZeroPadding2DOptions {
   Pads padding{1, 1, 1, 1};
   std::string name = "";

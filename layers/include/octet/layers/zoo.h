@@ -15,6 +15,7 @@
 namespace octet::zoo {
 
 /// What a network may be asked to be; what is not said is the network's own.
+/// Fields in order: input, classes, alpha, patch_size, l2, seed, name
 struct Options {
   Shape input{};        ///< one sample, without the batch
   int64_t classes = 0;  ///< width of the logits

@@ -20,6 +20,8 @@ struct LayerLatency {
   double narrow = 0;  ///< >= 0
 };
 
+/// Fields in order: mean_bits, bytes, latency, score_loss, latencies, narrow,
+/// narrow_activations, quantize, judge
 struct MixedOptions {
   // The budget: one of these four; if none is given, a mean of 6 bits, or of
   // `narrow` if that is more.

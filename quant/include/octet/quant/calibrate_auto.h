@@ -14,6 +14,8 @@ namespace octet::quant {
 /// max, percentile 99.9, 99.99 and 99.999, mse, entropy.
 std::vector<CalibrationOptions> calibration_methods();
 
+/// Fields in order: methods, score, held_out, weights, batch_size, samples,
+/// seed
 struct AutoCalibrationOptions {
   /// What to try. Of each, the options of observers alone are used.
   std::vector<CalibrationOptions> methods = calibration_methods();

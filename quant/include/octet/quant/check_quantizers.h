@@ -30,6 +30,7 @@ struct QuantizerFinding {
   std::string text;  ///< a sentence that names it, with a cure
 };
 
+/// Fields in order: clipped, samples, seed, batch_size
 struct CheckOptions {
   double clipped = 0.05;  ///< share of values beyond the range, (0, 1]
   int64_t samples = 256;  ///< as many, chosen by chance; 0: all

@@ -39,6 +39,8 @@ enum class WeightRange {
 
 class RangeObserver;
 
+/// Fields in order: method, percentile, ema_rate, weights, observer,
+/// batch_size, samples, seed
 struct CalibrationOptions {
   Calibration method = Calibration::percentile;
   float percentile = 99.99f;  ///< of Calibration::percentile, [50, 100]

@@ -59,8 +59,9 @@ struct PairCount {
   bool operator==(const PairCount&) const = default;
 };
 
-/// Layers that are called several times have an edge for each call.
-/// Throws: as apply().
+/// Layers that are called several times have an edge for each call. The model
+/// may be the float one or what apply() made of it:
+/// `count_pairs(plan_of(q), q)`. Throws: as apply().
 PairCount count_pairs(const QdqPlan& plan, const Model& model);
 
 /// What separates two plans, one line each: "- " and a point of the first,

@@ -23,6 +23,7 @@
 namespace octet::quant {
 
 /// What the methods look at, and how long.
+/// Fields in order: samples, seed, batch_size, damping, iterations, lambda
 struct PostTrainingOptions {
   int64_t samples = 512;  ///< as many, chosen by chance; 0: all
   uint64_t seed = 0;      ///< of that choice

@@ -14,6 +14,7 @@
 
 namespace octet::quant {
 
+/// Fields in order: quantize, place, score, held_out, below_float, methods
 struct LadderOptions {
   /// Where Q/DQ goes, and its widths. Live scales of weights become fixed.
   QuantizeOptions quantize = {};

@@ -1,6 +1,10 @@
 // Everything of the quant module.
 #pragma once
 
+// First, so that compile errors name the shortest way to it.
+// clang-format off
+#include <octet/quant/quantize_model.h>
+// clang-format on
 #include <octet/quant/auto_mixed.h>
 #include <octet/quant/calibrate.h>
 #include <octet/quant/calibrate_auto.h>
@@ -20,7 +24,6 @@
 #include <octet/quant/ptq_ladder.h>
 #include <octet/quant/qat.h>
 #include <octet/quant/qdq_site.h>
-#include <octet/quant/quantize_model.h>
 #include <octet/quant/quantizer.h>
 #include <octet/quant/sensitivity.h>
 #include <octet/quant/spec.h>

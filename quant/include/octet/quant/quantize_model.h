@@ -54,6 +54,8 @@ struct ToolkitPolicy {
   bool strict = false;
 };
 
+/// Fields in order: mode, spec, cases, policy, tensorrt, toolkit, on_unknown,
+/// activation, weight, bits
 struct QuantizeOptions {
   QuantizationMode mode = QuantizationMode::full;
   QuantizationSpec spec = {};

@@ -23,6 +23,8 @@ enum class SpecTarget {
   class_,   ///< all layers of that class, or that Keras calls so too
 };
 
+/// Fields in order: is_keras_class, is_regex, quantize_input, quantize_weight,
+/// quantization_index
 struct SpecOptions {
   bool is_keras_class = false;
   bool is_regex = false;

@@ -36,6 +36,7 @@ class SampleSource {
 };
 
 /// How samples are chosen by chance.
+/// Fields in order: seed, stratified
 struct SplitOptions {
   uint64_t seed = 0;
   /// Each class has the same share in every part, as nearly as whole samples

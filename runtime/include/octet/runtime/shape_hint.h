@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <octet/runtime/shape.h>
 
@@ -26,5 +27,16 @@ ShapeSlip slip_of(const Shape& given, const Shape& wanted);
 /// or nothing.
 std::string shape_hint(const Shape& given, const Shape& wanted,
                        std::string_view x = "x");
+
+/// The order of axes that turns samples `given` [n,...] into `wanted`, in which
+/// sizes may be Shape::kAnySize: {0,2,1} for [8,2,4] and [N,4,2]. Of several
+/// orders one that moves channels first or last is preferred. Empty if the
+/// shapes are equal or no order fits.
+std::vector<int> transposition(const Shape& given, const Shape& wanted);
+
+/// ". Hint: ..." for labels that must have the shape of `wanted`: the
+/// transposition that fits, else a reshape of as many values, else nothing.
+std::string label_shape_hint(const Shape& given, const Shape& wanted,
+                             std::string_view labels = "labels");
 
 }  // namespace octet

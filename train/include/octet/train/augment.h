@@ -58,37 +58,45 @@ Batch augment(const Augmentation& augmentation, const Batch& batch,
 /// at its border without repeating it (c b | a b c | b a).
 enum class Border { zero, reflect };
 
+/// Fields in order: horizontal, vertical
 struct RandomFlipOptions {
   bool horizontal = true;
   bool vertical = false;
 };
+/// Fields in order: padding, border
 struct RandomCropOptions {
   int64_t padding = 4;  ///< rows and columns on every side
   Border border = Border::zero;
 };
+/// Fields in order: height, width, border
 struct RandomShiftOptions {
   float height = 0.1f;  ///< the largest shift, as a share of the height
   float width = 0.1f;
   Border border = Border::zero;
 };
+/// Fields in order: degrees, border
 struct RandomRotationOptions {
   float degrees = 15.0f;  ///< the largest angle either way, [0, 180]
   Border border = Border::zero;
 };
+/// Fields in order: delta, low, high
 struct RandomBrightnessOptions {
   float delta = 0.2f;  ///< the largest change either way
   float low = 0.0f;    ///< the range that values are cut to
   float high = 1.0f;
 };
+/// Fields in order: factor, low, high
 struct RandomContrastOptions {
   float factor = 0.2f;  ///< [0, 1]; the contrast is 1 - factor to 1 + factor
   float low = 0.0f;     ///< the range that values are cut to
   float high = 1.0f;
 };
+/// Fields in order: size, value
 struct CutoutOptions {
   int64_t size = 8;  ///< side of the square
   float value = 0.0f;
 };
+/// Fields in order: classes, alpha
 struct MixupOptions {
   int64_t classes = 0;  ///< must be given
   float alpha = 0.2f;

@@ -8,6 +8,7 @@
 
 namespace octet::train {
 
+/// Fields in order: batch_size, samples, seed
 struct BatchStatisticsOptions {
   int64_t batch_size = 64;
   int64_t samples = 0;  ///< so many, chosen by chance; 0: all

@@ -91,6 +91,11 @@ class Callback {
   /// callback of a fit may.
   virtual bool sets_final_weights() const { return false; }
 
+  /// Name of the value in Progress::logs() that it depends on: "val_loss".
+  /// Empty: none. A fit that does not report it throws a NotFoundError before
+  /// it calibrates or trains. Constant.
+  virtual std::string monitored() const { return {}; }
+
   /// Whether it runs on the first rank alone where several train together (see
   /// communicator.h): what writes files or to the terminal. Others run on all
   /// ranks, and must do the same there.

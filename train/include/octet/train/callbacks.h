@@ -20,10 +20,13 @@ enum class Better {
   higher,
 };
 
+/// Fields in order: monitor, min_delta, patience, better, restore_best_weights,
+/// start_from_epoch
 struct EarlyStoppingOptions {
-  std::string monitor = "val_loss";  ///< a name in Progress::logs()
-  double min_delta = 0;              ///< what counts as better, >= 0
-  int64_t patience = 0;              ///< epochs in a row that are not, >= 0
+  /// A name in Progress::logs(): "val_loss", "val_accuracy", "loss", ...
+  std::string monitor = "val_loss";
+  double min_delta = 0;  ///< what counts as better, >= 0
+  int64_t patience = 0;  ///< epochs in a row that are not, >= 0
   Better better = Better::automatic;
   /// Put the parameters of the best epoch back at the end of the fit, also
   /// when it was not stopped early.
@@ -34,11 +37,13 @@ struct EarlyStoppingOptions {
 /// Ends the fit when the monitored value has not become better for `patience`
 /// epochs, at the earliest after the second one, as in Keras. NaN is never
 /// better. Costs a copy of the parameters where they are put back.
-/// Throws: ValueError for options out of range; NotFoundError, as the fit
-/// begins, for a name that the fit does not report.
+/// Throws: ValueError for options out of range; NotFoundError, before the fit
+/// calibrates or trains, for a name that the fit does not report.
 std::shared_ptr<Callback> early_stopping(
     const EarlyStoppingOptions& options = {});
 
+/// Fields in order: monitor, factor, patience, min_delta, cooldown, min_rate,
+/// better
 struct ReduceOnPlateauOptions {
   std::string monitor = "val_loss";
   float factor = 0.1f;      ///< on the learning rate, (0, 1)

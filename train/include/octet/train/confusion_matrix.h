@@ -66,6 +66,7 @@ class ConfusionMatrix {
   int64_t unanswered_ = 0;
 };
 
+/// Fields in order: batch_size, ignore_label
 struct ConfusionMatrixOptions {
   int64_t batch_size = 1000;
   std::optional<int64_t> ignore_label = {};  ///< not counted

@@ -30,6 +30,7 @@ struct Evaluation {
 /// "accuracy 91.23 %, loss 0.2456 (10000 samples)", then other metrics.
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
+/// Fields in order: batch_size, loss, metrics, verbose, communicator
 struct EvaluateOptions {
   int64_t batch_size = 1000;
   Losses loss = losses::sparse_categorical_cross_entropy();
@@ -48,9 +49,7 @@ struct EvaluateOptions {
 /// model or the loss, labels out of range, or a quantized model that is not
 /// calibrated; on all ranks, what throws on one.
 Evaluation evaluate(const Model& model, const Dataset& data,
-                    const EvaluateOptions& options);
-Evaluation evaluate(const Model& model, const Dataset& data,
-                    int64_t batch_size = 1000);
+                    const EvaluateOptions& options = {});
 
 /// The model's only output for all samples, in order.
 /// Shapes: -> [n,...]. Throws: ValueError as evaluate, and for several outputs.

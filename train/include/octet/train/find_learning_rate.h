@@ -11,6 +11,7 @@
 
 namespace octet::train {
 
+/// Fields in order: from, to, steps, batch_size, optimizer, loss, seed
 struct FindLearningRateOptions {
   float from = 1e-6f;   ///< > 0
   float to = 1.0f;      ///< > from

@@ -37,6 +37,11 @@ enum class BatchStatistics {
   synchronized,  ///< the whole batch, whatever shards and ranks compute it
 };
 
+/// Fields in order: epochs, batch_size, optimizer, schedule, seed, validation,
+/// callbacks, verbose, loss, metrics, calibrate, validation_split,
+/// validation_batch_size, class_weights, clip_norm, clip_value, gradient_norm,
+/// accumulate, augmentation, prefetch, workers, checkpoints, resume, shards,
+/// batch_statistics, renews_statistics, communicator
 struct FitOptions {
   int64_t epochs = 1;
   /// 64, or all samples if there are fewer, unless given.
@@ -89,6 +94,9 @@ struct FitOptions {
   /// once, too. Shards go through the model side by side, and keep what their
   /// backward passes need at the same time.
   BatchStatistics batch_statistics = BatchStatistics::per_shard;
+  /// Whether the caller runs update_batch_statistics() after the fit: then no
+  /// warning tells that running statistics lag behind the weights.
+  bool renews_statistics = false;
   /// The ranks that train together, if any: a power of two up to the shards.
   /// All call fit() with the same model, data and options.
   Communicator* communicator = nullptr;

@@ -12,6 +12,8 @@
 
 namespace octet::train {
 
+/// Fields in order: batch_size, shuffle, seed, epoch, augmentation, prefetch,
+/// workers, shards, first_shard, last_shard
 struct LoaderOptions {
   int64_t batch_size = 64;
   bool shuffle = true;

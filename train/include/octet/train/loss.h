@@ -23,7 +23,7 @@ enum class Targets {
   any,
   classes,  ///< i64 [n,...], for outputs [n,...,classes]
   rows,     ///< f32 [n,...,classes] like the outputs
-  values,   ///< as many numbers as outputs: f32, or i64 [n]
+  values,   ///< f32 or i64 like the outputs, but for axes of 1 at the end
 };
 
 class Loss;
@@ -46,6 +46,10 @@ class Loss {
 
   /// Throws: ValueError for an empty function or name.
   Loss(std::string name, Function function, const LossTraits& traits = {});
+  /// The loss that Octet, Keras or PyTorch calls so: see loss_names.h.
+  /// Throws: NotFoundError with the nearest names.
+  Loss(const char* name);
+  Loss(const std::string& name);
 
   const std::string& name() const { return name_; }
   Targets targets() const { return traits_.targets; }
@@ -93,12 +97,15 @@ struct OutputLoss {
 
 /// The loss of the only output, or of several, which are added:
 ///   .loss = losses::huber()
+///   .loss = "huber"
 ///   .loss = {{"box", losses::huber(), 0.5f},
 ///            {"class", losses::sparse_categorical_cross_entropy()}}
 /// Outputs without one are not trained.
 class Losses {
  public:
   Losses(Loss loss) : outputs_{std::move(loss)} {}
+  Losses(const char* name) : Losses(Loss(name)) {}
+  Losses(const std::string& name) : Losses(Loss(name)) {}
   Losses(std::initializer_list<OutputLoss> outputs) : outputs_(outputs) {}
   Losses(std::vector<OutputLoss> outputs) : outputs_(std::move(outputs)) {}
 

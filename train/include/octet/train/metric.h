@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <octet/layers/model.h>
@@ -25,6 +26,18 @@ struct Metric {
   /// Shapes: outputs [n,...] f32, a batch of n samples -> n values.
   using Function =
       std::function<std::vector<double>(const Tensor& outputs, const Batch&)>;
+
+  Metric() = default;
+  Metric(std::string metric_name, Function function,
+         std::function<Metric(const std::string& activation)> adapted = {})
+      : name(std::move(metric_name)),
+        each(std::move(function)),
+        adapt(std::move(adapted)) {}
+  /// The metric that Octet or Keras calls so: see loss_names.h.
+  /// Throws: NotFoundError with the nearest names.
+  Metric(const char* known);
+  Metric(const std::string& known);
+
   std::string name;
   Function each;
   /// The metric for a model that ends in an activation, see
@@ -44,7 +57,7 @@ namespace metrics {
 /// with a NaN is wrong. The label of targets [n,classes] is the first of the
 /// largest. Where a sample has several places, pixels of an image, the share of
 /// those that are right, without those labelled `ignore_label`; 0 if there are
-/// no others.
+/// no others. Of a single output it is binary_accuracy(), as in Keras.
 /// Shapes: outputs [n,...,classes]; labels [n,...] i64, or as outputs, f32.
 Metric accuracy(std::optional<int64_t> ignore_label = {});
 
@@ -57,11 +70,13 @@ Metric top_k_accuracy(int64_t k = 5);
 /// above `threshold` for targets above 0.5. If it is not given, fit() and
 /// evaluate() take 0.5 for a model that ends in a sigmoid or softmax; others,
 /// and custom loops, have 0, which suits logits.
-/// Shapes: outputs [n,...]; labels of as many numbers, f32 or i64.
+/// Shapes: outputs [n,...]; labels of the same shape but for axes of size 1 at
+/// the end, f32 or i64.
 Metric binary_accuracy(std::optional<float> threshold = {});
 
 /// "mean_absolute_error", "mean_squared_error" over a sample's outputs.
-/// Shapes: outputs [n,...]; labels of as many numbers, f32.
+/// Shapes: outputs [n,...]; labels of the same shape but for axes of size 1 at
+/// the end.
 Metric mean_absolute_error();
 Metric mean_squared_error();
 

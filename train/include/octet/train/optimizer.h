@@ -51,6 +51,12 @@ struct OptimizerState {
   std::vector<std::vector<Tensor>> slots = {};
 };
 
+/// What Optimizer::step() does where none of its parameters has a gradient.
+enum class MissingGradients {
+  refuse,  ///< throws: the loss does not depend on the attached parameters
+  ignore,  ///< counts a step that moves nothing
+};
+
 class Optimizer {
  public:
   explicit Optimizer(std::shared_ptr<const UpdateRule> rule);
@@ -64,7 +70,11 @@ class Optimizer {
   /// Decays and moves every attached parameter that has a gradient, with the
   /// learning rate times `factor`, and clears the gradients. Gradients of
   /// several backward() since the last step have added up.
-  void step(float factor = 1.0f);
+  /// Throws: ValueError if no attached parameter has a gradient: backward() was
+  /// not called, or another model trains than the one whose parameters are
+  /// attached, as a quantized model has its own.
+  void step(float factor = 1.0f,
+            MissingGradients missing = MissingGradients::refuse);
 
   /// Clears the gradients of the attached parameters, as step() does.
   void zero_grad() const;
@@ -95,6 +105,8 @@ class Optimizer {
   std::shared_ptr<State> state_;
 };
 
+/// Fields in order: learning_rate, momentum, nesterov, weight_decay,
+/// decay_min_rank
 struct SGDOptions {
   float learning_rate = 0.01f;
   float momentum = 0.0f;  ///< [0, 1)
@@ -112,6 +124,8 @@ class SGD : public Optimizer {
   explicit SGD(const SGDOptions& options = {});
 };
 
+/// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
+/// decay_min_rank
 struct AdamOptions {
   float learning_rate = 1e-3f;
   float beta1 = 0.9f;    ///< [0, 1)
@@ -129,6 +143,8 @@ class Adam : public Optimizer {
   explicit Adam(const AdamOptions& options);
 };
 
+/// Fields in order: learning_rate, beta1, beta2, epsilon, weight_decay,
+/// decay_min_rank
 struct AdamWOptions {
   float learning_rate = 1e-3f;
   float beta1 = 0.9f;    ///< [0, 1)
@@ -145,6 +161,8 @@ class AdamW : public Optimizer {
   explicit AdamW(const AdamWOptions& options = {});
 };
 
+/// Fields in order: learning_rate, rho, momentum, epsilon, centered,
+/// weight_decay, decay_min_rank
 struct RMSpropOptions {
   float learning_rate = 1e-3f;
   float rho = 0.9f;           ///< [0, 1)
@@ -165,6 +183,7 @@ class RMSprop : public Optimizer {
   explicit RMSprop(const RMSpropOptions& options = {});
 };
 
+/// Fields in order: learning_rate, beta1, beta2, weight_decay, decay_min_rank
 struct LionOptions {
   float learning_rate = 1e-3f;  ///< a tenth to a third of Adam's
   float beta1 = 0.9f;           ///< [0, 1)

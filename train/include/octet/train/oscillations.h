@@ -19,6 +19,7 @@
 
 namespace octet::train {
 
+/// Fields in order: momentum, freeze_above, damping
 struct OscillationOptions {
   /// Of the running frequency and mean code: of a new step, (0, 1].
   float momentum = 0.01f;

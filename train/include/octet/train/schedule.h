@@ -20,6 +20,7 @@ enum class ScheduleUnit {
   share,  ///< of all steps: epoch e of E is at e / E
 };
 
+/// Fields in order: boundaries, factors, unit
 struct PiecewiseOptions {
   std::vector<double> boundaries = {};  ///< rising, above 0
   std::vector<float> factors = {1.0f};  ///< one more than boundaries, >= 0
@@ -30,6 +31,7 @@ struct PiecewiseOptions {
 /// rise, or factors that are not finite and >= 0.
 Schedule piecewise(const PiecewiseOptions& options);
 
+/// Fields in order: gamma, every, unit
 struct DecayOptions {
   float gamma = 0.1f;  ///< the factor after `every`, (0, 1]
   double every = 1;    ///< > 0
@@ -48,6 +50,7 @@ struct CosineOptions {
 /// Throws: ValueError for a floor outside [0, 1].
 Schedule cosine(const CosineOptions& options = {});
 
+/// Fields in order: length, unit
 struct WarmupOptions {
   double length = 0;  ///< >= 0
   ScheduleUnit unit = ScheduleUnit::steps;

@@ -1,6 +1,10 @@
 // All of training.
 #pragma once
 
+// First, so that compile errors name the shortest way to it.
+// clang-format off
+#include <octet/train/evaluate.h>
+// clang-format on
 #include <octet/train/augment.h>
 #include <octet/train/batch_statistics.h>
 #include <octet/train/calibrate.h>
@@ -10,13 +14,13 @@
 #include <octet/train/clip.h>
 #include <octet/train/communicator.h>
 #include <octet/train/confusion_matrix.h>
-#include <octet/train/evaluate.h>
 #include <octet/train/find_learning_rate.h>
 #include <octet/train/fit.h>
 #include <octet/train/keep_best.h>
 #include <octet/train/loader.h>
 #include <octet/train/logits_model.h>
 #include <octet/train/loss.h>
+#include <octet/train/loss_names.h>
 #include <octet/train/metric.h>
 #include <octet/train/one_hot.h>
 #include <octet/train/optimizer.h>

@@ -13,6 +13,7 @@ namespace octet {
 Variable relu(const Variable& x);
 Variable relu(const Variable& x, float max_value);
 
+/// Fields in order: max_value, negative_slope, threshold
 struct ReluOptions {
   float max_value = std::numeric_limits<float>::infinity();
   float negative_slope = 0;

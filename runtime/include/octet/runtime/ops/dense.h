@@ -9,6 +9,7 @@ namespace octet {
 /// Shapes: x [...,c], kernel [c,units] -> [...,units]. Throws: ShapeError.
 Variable dense(const Variable& x, const Variable& kernel);
 
+/// Fields in order: transpose_a, transpose_b
 struct MatmulOptions {
   bool transpose_a = false;  ///< a holds [...,k,m]
   bool transpose_b = false;  ///< b holds [...,n,k]

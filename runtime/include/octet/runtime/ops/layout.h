@@ -62,6 +62,7 @@ enum class PixelCoordinates {
 };
 
 /// Of what lies between pixels.
+/// Fields in order: interpolation, coordinates, cubic_coefficient
 struct ResizeOptions {
   Interpolation interpolation = Interpolation::bilinear;
   PixelCoordinates coordinates = PixelCoordinates::half_pixel;

@@ -15,11 +15,13 @@ enum class Reduction {
 };
 
 /// How the losses of the samples are weighted and reduced.
+/// Fields in order: weights, reduction
 struct LossOptions {
   Tensor weights = {};  ///< f32 [n], finite and >= 0, or empty
   Reduction reduction = Reduction::mean;
 };
 
+/// Fields in order: label_smoothing, from_logits, ignore_label
 struct CrossEntropyOptions {
   /// The share of a target that is spread evenly over the classes (in
   /// binary_cross_entropy: over 0 and 1), [0, 1].
@@ -82,6 +84,8 @@ Variable huber(const Variable& outputs, const Tensor& targets,
                const HuberOptions& options = {},
                const LossOptions& loss_options = {});
 
+/// Fields in order: temperature, alpha, label_smoothing, from_logits,
+/// teacher_from_logits
 struct DistillationOptions {
   float temperature = 1.0f;  ///< T > 0, finite
   float alpha = 0.5f;        ///< the teacher's part, [0, 1]

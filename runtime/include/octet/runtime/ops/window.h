@@ -48,6 +48,7 @@ struct Pads {
   bool operator==(const Pads&) const = default;
 };
 
+/// Fields in order: strides, dilation, pads
 struct WindowOptions {
   Size2 strides{1, 1};
   Size2 dilation{1, 1};
