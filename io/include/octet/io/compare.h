@@ -127,7 +127,7 @@ struct Comparison {
   double flip_share() const;
 };
 
-/// Fields in order: batch, labels
+/// Fields in order: batch, labels, layout
 struct CompareOptions {
   int64_t batch = 16;  ///< samples that are run at a time
   Tensor labels = {};  ///< int64 [n]

@@ -59,7 +59,7 @@ enum class OnnxLayout {
 ///   export_onnx(model, "int8.onnx", options);
 /// Fields in order: opset, input_name, output_name, input_names, output_names,
 /// description, classes, preprocess, fold_batch_norm, weights,
-/// uint8_activations, target, float16, channels_last_inputs, batch
+/// uint8_activations, target, float16, interface, layout, batch
 struct OnnxOptions {
   int opset = 13;  ///< [13, 21]; its IR version comes with it
   /// Of a model with one input, one output.

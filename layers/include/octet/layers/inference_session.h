@@ -13,7 +13,7 @@
 
 namespace octet {
 
-/// Fields in order: threads, max_batch
+/// Fields in order: threads, max_batch, memory_limit, time_limit
 struct SessionOptions {
   int threads = 0;  ///< that one run takes at most; 0: all, see set_num_threads
   /// Samples that one run takes at most; 0: any number. The memory of their

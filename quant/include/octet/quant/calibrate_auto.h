@@ -15,7 +15,7 @@ namespace octet::quant {
 std::vector<CalibrationOptions> calibration_methods();
 
 /// Fields in order: methods, score, held_out, weights, batch_size, samples,
-/// seed
+/// seed, check_samples, warn_of_loss
 struct AutoCalibrationOptions {
   /// What to try. Of each, the options of observers alone are used.
   std::vector<CalibrationOptions> methods = calibration_methods();

@@ -14,6 +14,7 @@
 
 namespace octet::quant {
 
+/// Fields in order: least_sqnr, least_agreement, batch_size
 struct JudgmentOptions {
   /// Least SQNR of each output in dB, pooled and as the median of the samples.
   double least_sqnr = 15;

@@ -14,7 +14,8 @@
 
 namespace octet::quant {
 
-/// Fields in order: quantize, place, score, held_out, below_float, methods
+/// Fields in order: quantize, place, score, check, held_out, below_float,
+/// methods
 struct LadderOptions {
   /// Where Q/DQ goes, and its widths. Live scales of weights become fixed.
   QuantizeOptions quantize = {};

@@ -13,7 +13,7 @@
 
 namespace octet::quant {
 
-/// Fields in order: score, samples, seed, batch_size
+/// Fields in order: score, samples, seed, batch_size, reference
 struct SensitivityOptions {
   /// How good a model is on samples; more is better. Unless given: top-1
   /// accuracy, where labels are classes and the model ends in [n,classes].

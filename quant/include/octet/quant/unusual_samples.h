@@ -21,6 +21,7 @@ struct UnusualSample {
   std::string reason = {};  ///< "largest magnitude 1e+06, median 0.98"
 };
 
+/// Fields in order: samples, seed
 struct SampleCheckOptions {
   int64_t samples = 0;  ///< number to compare, as Dataset::sample(); 0: all
   uint64_t seed = 0;    ///< of that choice

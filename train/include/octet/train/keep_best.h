@@ -20,6 +20,8 @@
 
 namespace octet::train {
 
+/// Fields in order: loss, metrics, monitor, batch_size, renew_statistics,
+/// statistics
 struct KeepBestOptions {
   /// Loss and metrics that models are judged by, usually those of the fit.
   Losses loss = losses::sparse_categorical_cross_entropy();

@@ -14,6 +14,7 @@
 
 namespace octet::train {
 
+/// Fields in order: from, to, steps, batch_size, optimizer, loss, seed
 struct StableRateOptions {
   float from = 1e-6f;  ///< lowest learning rate, > 0
   float to = 1.0f;     ///< highest learning rate, > from

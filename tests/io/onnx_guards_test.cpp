@@ -1,0 +1,184 @@
+// What is checked before the libraries that read ONNX files see them, and what
+// of their inference does not count.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <octet/io/lint.h>
+#include <octet/io/onnx.h>
+#include <octet/io/onnx_import.h>
+#include <octet/layers/inference_session.h>
+#include <octet/layers/layers.h>
+
+#include "../testdata.h"
+#include "onnx_run.h"
+
+namespace octet::io {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string refused_model(const onnx::ModelProto& model) {
+  return error_of<FormatError>(
+      [&] { (void)onnx_from_bytes(model.SerializeAsString()); });
+}
+
+std::filesystem::path robust(const std::string& name) {
+  return testdata("faults/robust/" + name + ".onnx");
+}
+
+/// With the small files that were faults once.
+class OnnxFaults : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(testdata("faults/robust"))) {
+      GTEST_SKIP() << testdata("faults/robust") << ": no such folder";
+    }
+  }
+};
+
+TEST(OnnxGuards, WeightsOfAnyRankAreRefusedWithAKernelShape) {
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{
+             {}, {1}, {1, 1}, {1, 1, 3}, {1, 1, 3, 3, 1}}) {
+      onnx::ModelProto model = graph_model(
+          "(float[N,1,5,5] x) => (float[A,B,C,D] y)",
+          "y = " + std::string(op) + " <kernel_shape = [3,3]> (x, w)");
+      int64_t count = 1;
+      for (const int64_t dim : dims) count *= dim;
+      *model.mutable_graph()->add_initializer() = float_tensor(
+          "w", dims, std::vector<float>(static_cast<size_t>(count), 1));
+      EXPECT_THAT(refused_model(model), HasSubstr("rank")) << op << dims.size();
+    }
+  }
+}
+
+TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRefused) {
+  EXPECT_THAT(error_of<FormatError>([] {
+                (void)inspect_onnx(robust("ConvTranspose_w_rank1_ks_13"));
+              }),
+              HasSubstr("rank"));
+}
+
+// Shape inference makes a size for each entry of the list.
+TEST(OnnxGuards, ListsOfManySizesAreRefused) {
+  EXPECT_THAT(refused_model(graph_model("(int64[2000000000] s) => (float y)",
+                                        "y = ConstantOfShape (s)")),
+              HasSubstr("at most 64 sizes"));
+  EXPECT_THAT(refused_model(
+                  graph_model("(float[1] x, int64[2000000000] s) => (float y)",
+                              "y = Expand (x, s)")),
+              HasSubstr("at most 64 sizes"));
+}
+
+// It counts windows one by one.
+TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRefused) {
+  onnx::ModelProto model =
+      graph_model("(float[1,1,2147483647] x, float[1,1,3] w) => (float y)",
+                  "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2]> (x, w)");
+  EXPECT_THAT(refused_model(model), HasSubstr("pixels an axis"));
+}
+
+TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRefused) {
+  for (const char* name : {"range_zp1000", "range_w300"}) {
+    EXPECT_THAT(error_of<FormatError>([&] { (void)load_onnx(robust(name)); }),
+                HasSubstr("from -128 to 127"));
+    EXPECT_THAT(error_of<FormatError>([&] { (void)lint_onnx(robust(name)); }),
+                HasSubstr("from -128 to 127"));
+  }
+}
+
+TEST_F(OnnxFaults, ADequantizeWithoutScaleIsAFindingOrAnError) {
+  const LintReport report = lint_onnx(robust("02714_struct"));
+  EXPECT_GT(report.count(LintSeverity::error), 0);
+  EXPECT_NE(report.incomplete, "");
+  EXPECT_THROW((void)fix_onnx(robust("02714_struct")), FormatError);
+  EXPECT_THROW((void)inspect_onnx(robust("02714_struct")), FormatError);
+}
+
+TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
+  std::string warned;
+  const WarningSink before =
+      set_warning_sink([&](std::string_view text) { warned += text; });
+  const OnnxSummary summary = inspect_onnx(robust("ceil_inferred"));
+  EXPECT_EQ(to_text(summary.outputs[0].shape), "[N,1,3,3]");
+  EXPECT_THAT(warned, AllOf(HasSubstr("'y'"), HasSubstr("[N,1,4,3]"),
+                            HasSubstr("[N,1,3,3]"), HasSubstr("ignored")));
+  const Model model = load_onnx(robust("ceil_inferred"));
+  EXPECT_EQ(model.outputs()[0].shape().slice(1, 4), (Shape{3, 3, 1}));
+  // Between nodes it takes no word, be it another rank or type.
+  warned.clear();
+  onnx::ModelProto inner = graph_model("(float[N,4] x) => (float[N,4] y)",
+                                       "t = Neg (x)\ny = Abs (t)");
+  auto& info = *inner.mutable_graph()->add_value_info();
+  info.set_name("t");
+  info.mutable_type()->mutable_tensor_type()->set_elem_type(
+      onnx::TensorProto::INT64);
+  info.mutable_type()->mutable_tensor_type()->mutable_shape();
+  EXPECT_NO_THROW((void)to_run(inner));
+  EXPECT_EQ(warned, "");
+  set_warning_sink(before);
+}
+
+TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRefused) {
+  EXPECT_THAT(refused_model(
+                  graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)")),
+              AllOf(HasSubstr("'y'"), HasSubstr("[N,4]")));
+  EXPECT_NE(refused_model(
+                graph_model("(float[N,4] x) => (int64[N,4] y)", "y = Neg (x)")),
+            "");
+}
+
+TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
+  const OnnxImportOptions little{.limits = {.memory_limit = 64 << 20}};
+  EXPECT_THAT(error_of<FormatError>(
+                  [&] { (void)load_onnx(robust("02957_pool"), little); }),
+              AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'y'"),
+                    HasSubstr("--memory-limit")));
+  // Many small values that exist at a time.
+  std::string nodes;
+  std::string sum = "y = Sum (";
+  for (int i = 0; i < 100; ++i) {
+    nodes += fmt::format("v{0} = LeakyRelu <alpha = 0.{0}> (x)\n", i + 10);
+    sum += fmt::format("{}v{}", i > 0 ? ", " : "", i + 10);
+  }
+  const std::string bytes =
+      graph_model("(float[N,262144] x) => (float[N,262144] y)",
+                  nodes + sum + ")")
+          .SerializeAsString();
+  EXPECT_THAT(error_of<FormatError>([&] { (void)from_onnx(bytes, little); }),
+              HasSubstr("limit is 64 MiB"));
+  EXPECT_NO_THROW((void)from_onnx(bytes));
+}
+
+TEST(OnnxGuards, SessionsKeepToTheirLimits) {
+  const SymbolicTensor x = input({512, 512, 1}, "x");
+  const Model large(x, UpSampling2D({.size = 8, .name = "up"})(x));
+  EXPECT_THAT(error_of<ValueError>([&] {
+                const InferenceSession session(large,
+                                               {.memory_limit = 64 << 20});
+              }),
+              AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'up'")));
+  SymbolicTensor y = input({64, 64, 3}, "x");
+  const SymbolicTensor first = y;
+  for (int i = 0; i < 50; ++i) {
+    y = Conv2D({.filters = 16, .kernel_size = 3})(y);
+    if (y.shape()[1] < 4) break;
+  }
+  const Model deep(first, y);
+  EXPECT_THAT(error_of<ValueError>([&] {
+                const InferenceSession session(deep, {.time_limit = 1e-6});
+              }),
+              HasSubstr("more than 1e-06 s"));
+  EXPECT_NO_THROW(InferenceSession(
+      deep, {.memory_limit = int64_t{1} << 30, .time_limit = 100}));
+  EXPECT_THROW(InferenceSession(deep, {.memory_limit = -1}), ValueError);
+  EXPECT_THROW(InferenceSession(deep, {.time_limit = -1}), ValueError);
+}
+
+}  // namespace
+}  // namespace octet::io
