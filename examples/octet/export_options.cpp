@@ -98,6 +98,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   options.output_names = names.output_names;
   options.classes = names.classes;
   options.preprocess = o.from_bytes ? "none" : names.preprocess;
+  options.resize = names.resize;
   if (o.float16) {
     options.float16 = true;
     options.opset = 19;

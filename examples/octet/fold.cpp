@@ -66,7 +66,9 @@ void fold(const Options& o) {
     warn_of_other_axes(o.model, model, file);
   } else {
     io::save_model(folded, o.output,
-                   {.classes = names.classes, .preprocess = names.preprocess});
+                   {.classes = names.classes,
+                    .preprocess = names.preprocess,
+                    .resize = names.resize});
   }
   if (o.json) {
     print(folds_json(folds, o));

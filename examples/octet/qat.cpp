@@ -123,9 +123,11 @@ train::FitOptions tuning(const Options& o, const train::QatPreset& preset,
 
 io::OnnxOptions form_of(const Options& o, const Model& given,
                         const std::vector<std::string>& classes,
-                        const std::string& preprocess) {
+                        const std::string& preprocess,
+                        const std::string& resize) {
   io::OnnxOptions names = names_of(o.model, given);
   names.preprocess = preprocess;
+  names.resize = resize;
   if (std::ssize(classes) == given.outputs()[0].shape()[-1]) {
     names.classes = classes;
   }
@@ -142,7 +144,9 @@ std::string write_model(const Options& o, const Model& given,
                         const Model& model, const io::OnnxOptions& form) {
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
-                   {.classes = form.classes, .preprocess = form.preprocess});
+                   {.classes = form.classes,
+                    .preprocess = form.preprocess,
+                    .resize = form.resize});
     return o.output + "\n";
   }
   const io::OnnxReport report = io::export_onnx(model, o.output, form);
@@ -222,7 +226,8 @@ void run_qat(Options o) {
     figures.push_back(measure("calibrated", qat));
   }
   const io::OnnxOptions form = form_of(
-      o, model, opened.classes, preprocess_to_keep(opened, o.data, target));
+      o, model, opened.classes, preprocess_to_keep(opened, o.data, target),
+      resize_to_keep(opened, o.data, target));
   check_form(o, qat, form);
   // Statistics that are frozen from the start bear the rates of presets alone.
   if (o.freeze_batch_norm >= 0) {

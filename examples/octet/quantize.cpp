@@ -19,6 +19,7 @@
 
 #include "../program.h"
 #include "calibration_options.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "engine_files.h"
@@ -207,11 +208,12 @@ void check_labels(const Options& o, const Dataset& data) {
   if (o.data.labels.empty() || data.label_specs().empty()) return;
   for (const TensorSpec& label : data.label_specs()) {
     if (label.dtype == DType::i64) continue;
-    throw FormatError(fmt::format(
-        "'{}': expected int64 [N], the classes, got {} {}. Hint: leave "
-        "--labels out where the model is no classifier",
-        fmt::join(o.data.labels, "', '"), to_string(label.dtype),
-        label.shape.to_string()));
+    throw FormatError(
+        fmt::format("'{}': expected int64 [N], the classes, got {}{}",
+                    fmt::join(o.data.labels, "', '"), to_string(label.dtype),
+                    io::labels_hint(data.label_specs().size() == 1
+                                        ? data.labels()
+                                        : Tensor())));
   }
 }
 
@@ -239,6 +241,7 @@ void quantize(Options o) {
     o.calibration.samples = std::min(kUsual, opened.train.size());
   }
   const Dataset data = data_for("quantize", model, opened.train);
+  if (!o.json) print(describe("samples", data, opened, o.data, target));
   std::string report;
   Config figures(Config::Object{});
   Model int8 = o.ladder ? climb(model, data, o, report, figures)
@@ -249,9 +252,14 @@ void quantize(Options o) {
   }
   if (!o.json) print(report);
   const Compared compared = compare(model, int8, opened);
+  if (compared.before) {
+    warn_of_class_order("quantize", model, compared.samples, opened,
+                        compared.before->accuracy);
+  }
   const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxOptions names = names_of(o.model, written);
   names.preprocess = preprocess;
+  names.resize = resize_to_keep(opened, o.data, target);
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
@@ -263,6 +271,7 @@ void quantize(Options o) {
                                                 &data, o.model.limits());
   if (o.json) {
     Config config = to_config(compared);
+    add_inputs(config, opened, o.data, target);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output)
         .set("nodes", file.nodes)

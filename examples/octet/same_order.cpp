@@ -17,6 +17,8 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/rng.h>
 
+#include "data_options.h"
+
 namespace octet::program {
 namespace {
 
@@ -85,6 +87,7 @@ bool alike(const Tensor& expected, const Tensor& b) {
 
 io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
   io::OnnxOptions options;
+  options.resize = trained_resize(source);
   if (io::is_octet_file(source.what)) {
     options.preprocess = io::trained_preprocess(source.what, source.limits());
     options.classes = io::class_names(source.what, source.limits());

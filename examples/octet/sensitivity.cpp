@@ -83,9 +83,12 @@ void sensitivity(Options o) {
   check_method(o.calibration);
   warn_of_untrained(o.model);
   Model model = read_model(o.model);
-  const io::OpenedData opened = open_data(o.data, target_of(model, o.model));
+  o.data.labels_optional = true;
+  const DataTarget target = target_of(model, o.model);
+  const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
+  if (!o.json) print(describe("samples", data, opened, o.data, target));
   const bool quantized_before =
       !quant::quantizers(std::as_const(model)).empty();
   if (!quantized_before) {
@@ -106,7 +109,8 @@ void sensitivity(Options o) {
   const Dataset judged =
       opened.test ? data_for("sensitivity", model, *opened.test) : data;
   quant::SensitivityOptions options{.samples = o.measured};
-  if (model.outputs().size() == 1 && judged.label_type() == DType::i64 &&
+  if (model.outputs().size() == 1 && judged.label_specs().size() == 1 &&
+      judged.label_type() == DType::i64 &&
       model.outputs()[0].shape()[-1] == 1) {
     options.score = score_of(measured_by({}, model, judged));
   }

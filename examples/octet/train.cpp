@@ -142,17 +142,21 @@ bool renew_statistics(Model& model, const Dataset& data,
 
 std::string write_model(const Options& o, const Model& model,
                         const std::vector<std::string>& classes,
-                        const std::string& preprocess) {
+                        const std::string& preprocess,
+                        const std::string& resize) {
   const bool named = std::ssize(classes) == model.outputs()[0].shape()[-1];
   const std::vector<std::string> names =
       named ? classes : std::vector<std::string>();
   if (!o.output.ends_with(".onnx")) {
     io::save_model(model, o.output,
-                   {.classes = names, .preprocess = preprocess});
+                   {.classes = names,
+                    .preprocess = preprocess,
+                    .resize = resize});
     return o.output;
   }
   const io::OnnxReport report = io::export_onnx(
-      model, o.output, {.classes = names, .preprocess = preprocess});
+      model, o.output,
+      {.classes = names, .preprocess = preprocess, .resize = resize});
   return fmt::format("{}: {} nodes, {} bytes", o.output, report.nodes,
                      report.bytes);
 }
@@ -191,7 +195,8 @@ void train_model(const Options& o) {
       train::evaluate(model, judged, {.loss = by.loss, .verbose = false});
   const std::string written =
       write_model(o, model, job.data.classes,
-                  preprocess_to_keep(job.data, o.data, job.target));
+                  preprocess_to_keep(job.data, o.data, job.target),
+                  resize_to_keep(job.data, o.data, job.target));
   if (o.json) {
     double seconds = 0;
     for (const auto& epoch : history) seconds += epoch.seconds;

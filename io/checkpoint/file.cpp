@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/version.h>
 
@@ -26,6 +27,7 @@ constexpr const char* kWeights = "model_weights";
 constexpr const char* kOctet = "octet";
 constexpr const char* kClasses = "classes";
 constexpr const char* kPreprocess = "preprocess";
+constexpr const char* kResize = "resize";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -284,6 +286,9 @@ std::string file_of(const quant::ModelState& model,
     if (!options.preprocess.empty()) {
       writer.attribute(kOctet, kPreprocess, to_text(options.preprocess));
     }
+    if (!options.resize.empty()) {
+      writer.attribute(kOctet, kResize, to_text(options.resize));
+    }
   });
 }
 
@@ -313,13 +318,17 @@ SaveOptions options_in(std::string contents, const std::string& name,
         options.classes.push_back(entry.as_string());
       }
     }
-    if (file.has(kOctet, kPreprocess)) {
-      options.preprocess = file.text(kOctet, kPreprocess).as_string();
-      try {
+    try {
+      if (file.has(kOctet, kPreprocess)) {
+        options.preprocess = file.text(kOctet, kPreprocess).as_string();
         (void)preprocess_mode(options.preprocess);
-      } catch (const ValueError& error) {
-        throw FormatError(error.message());
       }
+      if (file.has(kOctet, kResize)) {
+        options.resize = file.text(kOctet, kResize).as_string();
+        (void)resize_mode(options.resize);
+      }
+    } catch (const ValueError& error) {
+      throw FormatError(error.message());
     }
     return options;
   });

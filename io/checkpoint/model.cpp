@@ -8,6 +8,7 @@
 #include <octet/io/onnx.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/layers/layer.h>
 #include <octet/quant/model_state.h>
 #include <octet/runtime/error.h>
@@ -55,6 +56,7 @@ void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options) {
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
+  if (!options.resize.empty()) (void)resize_mode(options.resize);
   write_file(path, file_of(quant::state_of(model), options));
 }
 
@@ -71,6 +73,12 @@ std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits) {
   if (is_octet_file(path)) return options_of(path, limits).preprocess;
   return is_onnx_file(path) ? inspect_onnx(path).preprocess : "";
+}
+
+std::string trained_resize(const std::filesystem::path& path,
+                           const FileLimits& limits) {
+  if (is_octet_file(path)) return options_of(path, limits).resize;
+  return is_onnx_file(path) ? inspect_onnx(path).resize : "";
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

@@ -104,8 +104,9 @@ void warn_of_chance(double accuracy, size_t classes) {
   warn(fmt::format(
       "calibrate_auto: expected labels of these samples, got an accuracy of "
       "{:.1f} % of the float model, hardly more than chance: what is kept "
-      "means nothing. Hint: without labels each tensor gets the method with "
-      "the least error",
+      "means nothing. Hint: preprocess inputs as in training (octet: "
+      "--preprocess, --resize), and give labels in the order of the outputs "
+      "(--class-names)",
       100 * accuracy));
 }
 

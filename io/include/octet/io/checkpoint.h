@@ -22,13 +22,16 @@ struct SaveOptions {
   /// What bytes became before they were the model's inputs: a name that
   /// preprocess_mode() knows, or "" where it is not known.
   std::string preprocess = {};
+  /// How images of other sizes were resized: text that resize_mode() parses, or
+  /// "" where it is not known.
+  std::string resize = {};
 };
 
 /// Writes a model with its plan and the state of its quantizers, beside `path`
 /// and then renamed over it.
 /// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
 /// no UTF-8) or that two layers or quantizers have, for class names that are
-/// not as many as outputs, or an unknown `preprocess`.
+/// not as many as outputs, or an unknown `preprocess` or `resize`.
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options = {});
 
@@ -44,6 +47,10 @@ std::vector<std::string> class_names(const std::filesystem::path& path,
 /// Throws: IoError; FormatError for one that is damaged.
 std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits = {});
+
+/// The same for `resize`.
+std::string trained_resize(const std::filesystem::path& path,
+                           const FileLimits& limits = {});
 
 /// Whether the file ends as save_model() and checkpoints do, damaged or not.
 bool is_octet_file(const std::filesystem::path& path);
