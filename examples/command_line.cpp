@@ -212,11 +212,11 @@ Option Command::add(const char* name, double& value, double least, double most,
 Option Command::add_with_implicit(const char* name,
                                   std::optional<std::string>& value,
                                   const char* implicit, const char* help) {
-  const auto parse = [&value, word = std::string(implicit)](
-                         const CLI::results_t& words) {
-    value = words.empty() || words[0].empty() ? word : words[0];
-    return true;
-  };
+  const auto parse =
+      [&value, word = std::string(implicit)](const CLI::results_t& words) {
+        value = words.empty() || words[0].empty() ? word : words[0];
+        return true;
+      };
   return Option(app_->add_option(name, parse, help)->expected(0, 1));
 }
 

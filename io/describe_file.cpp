@@ -29,7 +29,8 @@ constexpr std::string_view kFromTensorFlow =
     "for io::load_keras; or convert it, python -m tf2onnx.convert "
     "--saved-model FOLDER --output model.onnx, for io::load_onnx";
 constexpr std::string_view kTensorFlowOption =
-    "save the model from Keras, model.save(\"model.keras\") or \"model.h5\"; or "
+    "save the model from Keras, model.save(\"model.keras\") or \"model.h5\"; "
+    "or "
     "convert it, python -m tf2onnx.convert --saved-model FOLDER --output "
     "model.onnx";
 constexpr std::string_view kFromPyTorch =
@@ -37,7 +38,8 @@ constexpr std::string_view kFromPyTorch =
     "io::load_onnx; save arrays with numpy.save(\"x.npy\", x.numpy()) for "
     "io::read_npy";
 constexpr std::string_view kPyTorchOption =
-    "export the model, torch.onnx.export(model, x, \"model.onnx\"); save arrays "
+    "export the model, torch.onnx.export(model, x, \"model.onnx\"); save "
+    "arrays "
     "with numpy.save(\"x.npy\", x.numpy())";
 constexpr std::string_view kWeightsAlone =
     "it has weights alone; export the model as ONNX where it was made, for "
@@ -72,8 +74,7 @@ constexpr Words kWords[] = {
      "save one array, numpy.save(\"x.npy\", numpy.load(\"x.npz\")[\"NAME\"]), "
      "for io::read_npy",
      "save one array, numpy.save(\"x.npy\", numpy.load(\"x.npz\")[\"NAME\"])"},
-    {FileKind::pytorch, "a file of PyTorch", kFromPyTorch,
-     kPyTorchOption},
+    {FileKind::pytorch, "a file of PyTorch", kFromPyTorch, kPyTorchOption},
     {FileKind::zip, "a ZIP archive", "unpack it"},
     {FileKind::pickle, "a Python pickle",
      "Octet reads none, as they are programs; save arrays with "
@@ -97,8 +98,7 @@ constexpr Words kWords[] = {
     {FileKind::idx, "an IDX file (MNIST's format)", "io::read_idx reads it",
      "commands of octet take the folder of images and labels as --data"},
     {FileKind::onnx, "an ONNX model",
-     "io::load_onnx reads it as a model, octet inspect shows it",
-     kModelOption},
+     "io::load_onnx reads it as a model, octet inspect shows it", kModelOption},
     {FileKind::saved_model, "a TensorFlow SavedModel", kFromTensorFlow,
      kTensorFlowOption},
     {FileKind::frozen_graph, "a frozen graph of TensorFlow (.pb)",
@@ -148,8 +148,8 @@ std::string described(FileKind kind) {
   for (const Words& words : kWords) {
     if (words.kind != kind) continue;
     if (words.cure.empty()) return std::string(words.what);
-    const bool option = hint_style() == HintStyle::command_line &&
-                        !words.option.empty();
+    const bool option =
+        hint_style() == HintStyle::command_line && !words.option.empty();
     return fmt::format("{}. Hint: {}", words.what,
                        option ? words.option : words.cure);
   }

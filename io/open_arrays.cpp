@@ -35,12 +35,13 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
         hint_style() == HintStyle::cpp ? ".preprocess" : "--preprocess"));
   }
   throw FormatError(fmt::format(
-      "'{}': expected float32, got {}. Hint: {}x.astype(\"float32\"), scaled as "
+      "'{}': expected float32, got {}. Hint: {}x.astype(\"float32\"), scaled "
+      "as "
       "in training: / 255, as a rule",
       path.string(), to_string(x.dtype()),
-      x.dtype() != DType::u8                 ? ""
-      : hint_style() == HintStyle::cpp       ? ".preprocess = \"unit\", or "
-                                             : "--preprocess unit, or "));
+      x.dtype() != DType::u8           ? ""
+      : hint_style() == HintStyle::cpp ? ".preprocess = \"unit\", or "
+                                       : "--preprocess unit, or "));
 }
 
 /// The file of one of the names in use; empty if there is none.
@@ -170,12 +171,10 @@ std::string labels_hint(const Tensor& labels, const std::string& name) {
                : ". Hint: labels.reshape(-1).astype(\"int64\")";
   }
   const auto values = labels.f32();
-  const bool whole = std::ranges::all_of(values, [](float x) {
-    return x >= 0 && x == std::floor(x) && x < 1e9f;
-  });
+  const bool whole = std::ranges::all_of(
+      values, [](float x) { return x >= 0 && x == std::floor(x) && x < 1e9f; });
   if (whole && list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
-  if (whole && shape.rank() == 2 &&
-      std::ranges::max(values) == 1 &&
+  if (whole && shape.rank() == 2 && std::ranges::max(values) == 1 &&
       std::ranges::count(values, 1.0f) == shape[0]) {
     return kOneHot;
   }

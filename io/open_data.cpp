@@ -51,9 +51,9 @@ void order_classes(const fs::path& folder, const OpenOptions& options,
       drop_labels(opened);
       return;
     }
-    throw ValueError(fmt::format(
-        "{}: the class '{}' is no class of the model{}", folder.string(), name,
-        suggest_names(name, names)));
+    throw ValueError(
+        fmt::format("{}: the class '{}' is no class of the model{}",
+                    folder.string(), name, suggest_names(name, names)));
   }
   opened.train = relabeled(opened.train, labels);
   if (opened.test) opened.test = relabeled(*opened.test, labels);

@@ -33,14 +33,14 @@ ImageOptions image_options(const fs::path& path, const OpenOptions& options) {
         path.string(), shape.rank() == 0 ? "none" : shape.to_string()));
   }
   constexpr int64_t kCache = int64_t{1} << 30;
-  return {.size = {shape[0], shape[1]},
-          .resize = options.resize,
-          .channels = shape[2],
-          .preprocess =
-              preprocess_mode(options.preprocess.value_or(options.usual)),
-          .corrupt = options.corrupt,
-          .cache_bytes = kCache,
-          .class_names = options.class_names};
+  return {
+      .size = {shape[0], shape[1]},
+      .resize = options.resize,
+      .channels = shape[2],
+      .preprocess = preprocess_mode(options.preprocess.value_or(options.usual)),
+      .corrupt = options.corrupt,
+      .cache_bytes = kCache,
+      .class_names = options.class_names};
 }
 
 fs::path test_folder_of(const fs::path& folder) {
@@ -83,8 +83,7 @@ std::vector<std::string> names_of(const std::vector<fs::path>& paths) {
 OpenedData open_classes(const fs::path& folder, const OpenOptions& options) {
   const ImageOptions images = image_options(folder, options);
   const fs::path test_folder = test_folder_of(folder);
-  const fs::path train_folder =
-      test_folder.empty() ? folder : folder / "train";
+  const fs::path train_folder = test_folder.empty() ? folder : folder / "train";
   ImageFolder train = load_image_folder(train_folder, images);
   OpenedData opened{.kind = "a folder of images",
                     .train = std::move(train.data),

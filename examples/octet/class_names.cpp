@@ -150,8 +150,8 @@ bool is_path(const std::string& text) {
   const std::string extension = fs::path(text).extension().string();
   return text.find(',') == text.npos &&
          (text.find('/') != text.npos || extension == ".txt" ||
-          extension == ".json" || extension == ".yaml" ||
-          extension == ".yml" || extension == ".names");
+          extension == ".json" || extension == ".yaml" || extension == ".yml" ||
+          extension == ".names");
 }
 
 }  // namespace
@@ -159,9 +159,9 @@ bool is_path(const std::string& text) {
 std::vector<std::string> parse_class_names(const std::string& text) {
   std::vector<std::string> names;
   if (is_path(text)) {
-    names = with_context(
-        [&] { return fmt::format("in --class-names '{}'", text); },
-        [&] { return names_in_file(text); });
+    names =
+        with_context([&] { return fmt::format("in --class-names '{}'", text); },
+                     [&] { return names_in_file(text); });
   } else {
     for (const std::string& name : split(text, ',')) {
       names.push_back(trimmed(name));
@@ -176,11 +176,11 @@ std::vector<std::string> parse_class_names(const std::string& text) {
   std::set<std::string> seen;
   for (size_t i = 0; i < names.size(); ++i) {
     if (!names[i].empty() && seen.insert(names[i]).second) continue;
-    throw ValueError(fmt::format(
-        "--class-names: name {} is {}", i,
-        names[i].empty() ? "empty"
-                         : fmt::format("'{}', which is there twice",
-                                       printable(names[i], 80))));
+    throw ValueError(fmt::format("--class-names: name {} is {}", i,
+                                 names[i].empty()
+                                     ? "empty"
+                                     : fmt::format("'{}', which is there twice",
+                                                   printable(names[i], 80))));
   }
   return names;
 }

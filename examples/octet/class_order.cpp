@@ -21,8 +21,8 @@ namespace {
 std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
   const auto n = static_cast<size_t>(counts.classes());
   const auto cost = [&](size_t row, size_t column) {
-    return -static_cast<double>(counts.count(static_cast<int64_t>(row),
-                                             static_cast<int64_t>(column)));
+    return -static_cast<double>(
+        counts.count(static_cast<int64_t>(row), static_cast<int64_t>(column)));
   };
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   // Index n is a column outside the matrix, from which each path starts.
@@ -74,8 +74,9 @@ std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
 /// The accuracy that another order must add, beyond what the best of all orders
 /// adds by chance.
 double clear_gain(int64_t samples, int64_t classes) {
-  return std::max(0.1, 2 * std::sqrt(2 * std::log(static_cast<double>(classes)) /
-                                     static_cast<double>(samples)));
+  return std::max(0.1,
+                  2 * std::sqrt(2 * std::log(static_cast<double>(classes)) /
+                                static_cast<double>(samples)));
 }
 
 void warn_of_order(std::string_view command, double accuracy, double possible,
@@ -128,12 +129,12 @@ void check_order(std::string_view command, const train::ConfusionMatrix& counts,
   }
   const size_t moved = pairs.size();
   if (moved > kShown) pairs.resize(kShown);
-  warn_of_order(command, static_cast<double>(right) / all,
-                static_cast<double>(possible) / all,
-                fmt::format("{}{}", fmt::join(pairs, ", "),
-                            moved > kShown
-                                ? fmt::format(", ... ({} in all)", moved)
-                                : ""));
+  warn_of_order(
+      command, static_cast<double>(right) / all,
+      static_cast<double>(possible) / all,
+      fmt::format(
+          "{}{}", fmt::join(pairs, ", "),
+          moved > kShown ? fmt::format(", ... ({} in all)", moved) : ""));
 }
 
 }  // namespace
@@ -178,10 +179,11 @@ std::string classes_text(const io::OpenedData& opened, const DataOptions& o,
                         found - opened.classes.begin());
   }
   if (count > kAll) text += fmt::format(", ... ({} in all)", count);
-  return text + (!o.class_names.empty()    ? "; by --class-names"
-                 : !target.classes.empty() ? "; by the names in the model's file"
-                                           : "; sorted by name, --class-names "
-                                             "gives another order");
+  return text + (!o.class_names.empty() ? "; by --class-names"
+                 : !target.classes.empty()
+                     ? "; by the names in the model's file"
+                     : "; sorted by name, --class-names "
+                       "gives another order");
 }
 
 void warn_of_class_order(std::string_view command, const Model& model,
@@ -191,7 +193,8 @@ void warn_of_class_order(std::string_view command, const Model& model,
   constexpr double kGood = 0.9;  // what is left is no clear gain
   if (model.outputs().size() != 1 || !(accuracy < kGood) ||
       data.label_specs().size() != 1 || data.label_type() != DType::i64 ||
-      data.label_shape().rank() != 0 || model.outputs()[0].shape().rank() != 2) {
+      data.label_shape().rank() != 0 ||
+      model.outputs()[0].shape().rank() != 2) {
     return;
   }
   const int64_t classes = model.outputs()[0].shape()[-1];

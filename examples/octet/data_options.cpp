@@ -47,9 +47,8 @@ bool is_zoo(const ModelSource& source) {
 
 /// What the model's file says that bytes were, or "".
 std::string trained_mode(const ModelSource& source) {
-  return is_zoo(source)
-             ? std::string()
-             : io::trained_preprocess(source.what, source.limits());
+  return is_zoo(source) ? std::string()
+                        : io::trained_preprocess(source.what, source.limits());
 }
 
 /// They are taken as they are.
@@ -259,8 +258,8 @@ io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   if (!o.labels.empty()) {
     options.labels = paths_for("--labels", o.labels, target.outputs)[0];
   }
-  io::OpenedData opened = io::open_data(
-      paths_for("--data", o.paths, target.inputs)[0], options);
+  io::OpenedData opened =
+      io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
   if (o.labels_optional && o.class_names.empty()) {
     drop_other_labels(target, opened);
   }
@@ -326,10 +325,9 @@ std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target) {
   const std::vector<TensorSpec> specs = data.input_specs();
-  return fmt::format(
-      "{} {}{} of {}\n{}", data.size(), part,
-      specs.size() == 1 ? " " + specs[0].shape.to_string() : "", opened.kind,
-      describe_inputs(opened, options, target));
+  return fmt::format("{} {}{} of {}\n{}", data.size(), part,
+                     specs.size() == 1 ? " " + specs[0].shape.to_string() : "",
+                     opened.kind, describe_inputs(opened, options, target));
 }
 
 }  // namespace octet::program

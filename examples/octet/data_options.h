@@ -69,7 +69,7 @@ struct DataTarget {
   /// How images were resized: as its file says, or as for its kind of file; ""
   /// if nobody knows.
   std::string trained_resize = {};
-  bool resize_is_stored = false;  ///< in its file
+  bool resize_is_stored = false;           ///< in its file
   std::string usual_resize = "antialias";  ///< unless --resize says
   /// The names of the classes in the order of the outputs: those of its file.
   std::vector<std::string> classes = {};

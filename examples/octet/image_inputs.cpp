@@ -52,8 +52,7 @@ ImageInput image_input(const Runnable& model, const ModelSource& source) {
   }
   const RunnableInput& input = model.inputs[0];
   const Shape& shape = input.shape;
-  if (shape.rank() != 4 ||
-      (input.type != "float32" && input.type != "uint8")) {
+  if (shape.rank() != 4 || (input.type != "float32" && input.type != "uint8")) {
     refuse(fmt::format("{} {}", input.type, input.text));
   }
   ImageInput image;
@@ -67,10 +66,10 @@ ImageInput image_input(const Runnable& model, const ModelSource& source) {
   const std::vector<Shape> given = input_shapes(source);
   if (h == Shape::kAnySize || w == Shape::kAnySize) {
     if (given.empty() || given[0].rank() != 3 || given[0][2] != channels) {
-      throw ValueError(fmt::format(
-          "'{}': takes images of any size, {}. Hint: --input-shape "
-          "224,224,{} is the size to resize them to",
-          source.what, input.text, channels));
+      throw ValueError(
+          fmt::format("'{}': takes images of any size, {}. Hint: --input-shape "
+                      "224,224,{} is the size to resize them to",
+                      source.what, input.text, channels));
     }
     h = given[0][0];
     w = given[0][1];
@@ -92,10 +91,10 @@ Tensor filled_up(const Tensor& x, int64_t count) {
   Tensor result(x.shape().with(0, count), x.dtype());
   const auto row = static_cast<size_t>(x.bytes() / x.shape()[0]);
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(static_cast<std::byte*>(result.raw()) + size_t(i) * row,
-                static_cast<const std::byte*>(x.raw()) +
-                    size_t(i % x.shape()[0]) * row,
-                row);
+    std::memcpy(
+        static_cast<std::byte*>(result.raw()) + size_t(i) * row,
+        static_cast<const std::byte*>(x.raw()) + size_t(i % x.shape()[0]) * row,
+        row);
   }
   return result;
 }
@@ -125,14 +124,14 @@ std::vector<Tensor> outputs_of(const Runnable& model, const ImageInput& image,
         all.emplace_back(part[i].shape().with(0, data.size()), part[i].dtype());
       }
       Tensor rows = all[i].slice(first, count);
-      if (rows.bytes() != part[i].slice(0, count).bytes()) {
+      const Tensor found = part[i].slice(0, count);
+      if (rows.bytes() != found.bytes()) {
         throw UnsupportedError(fmt::format(
             "predict: output '{}' has another shape for each image. Hint: one "
             "image at a time",
             model.outputs[i]));
       }
-      std::memcpy(rows.raw(), part[i].slice(0, count).raw(),
-                  static_cast<size_t>(rows.bytes()));
+      std::memcpy(rows.raw(), found.raw(), static_cast<size_t>(rows.bytes()));
     }
   }
   return all;
@@ -193,9 +192,9 @@ void predict_images(const ImageRun& run) {
   const std::string mode =
       run.images.preprocess.empty() ? target.usual : run.images.preprocess;
   if (image.bytes && mode != "none") {
-    throw ValueError(fmt::format(
-        "--preprocess: '{}' takes the bytes themselves, got '{}'",
-        run.model.what, mode));
+    throw ValueError(
+        fmt::format("--preprocess: '{}' takes the bytes themselves, got '{}'",
+                    run.model.what, mode));
   }
   target.class_count = -1;
   warn_of_other_resize(run.images, target);
@@ -229,12 +228,11 @@ void predict_images(const ImageRun& run) {
   if (classes) print(results_text(*classes), report);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].empty()) continue;
-    write_results(outputs[i],
-                  i == 0 ? classes
-                         : image_results(files.files, results[i], names),
-                  results[i]);
-    print(fmt::format("{}: {}\n", outputs[i],
-                      results[i].shape().to_string()),
+    write_results(
+        outputs[i],
+        i == 0 ? classes : image_results(files.files, results[i], names),
+        results[i]);
+    print(fmt::format("{}: {}\n", outputs[i], results[i].shape().to_string()),
           report);
   }
 }

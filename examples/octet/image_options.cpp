@@ -66,16 +66,16 @@ void add_image_options(Command& command, DataOptions& o) {
 io::Resize resize_for(const DataOptions& o, const DataTarget& target) {
   io::Resize resize = io::resize_mode(target.usual_resize);
   if (!o.resize.empty()) {
-    const io::Resize asked = with_context(
-        [] { return "in --resize"; }, [&] { return io::resize_mode(o.resize); });
+    const io::Resize asked =
+        with_context([] { return "in --resize"; },
+                     [&] { return io::resize_mode(o.resize); });
     resize.filter = asked.filter;
     if (asked.fit != io::ImageFit::stretch) resize = asked;
   }
   if (!o.crop.empty() && o.pad) {
     throw ValueError("--crop, --pad: expected one of them, got both");
   }
-  const std::string filter =
-      io::to_string(io::Resize{.filter = resize.filter});
+  const std::string filter = io::to_string(io::Resize{.filter = resize.filter});
   if (o.crop == "none") resize.fit = io::ImageFit::stretch;
   if (!o.crop.empty() && o.crop != "none") {
     resize = with_context(
@@ -115,9 +115,9 @@ std::string resize_text(const DataOptions& o, const DataTarget& target) {
 std::string bytes_text(const std::string& mode, const DataOptions& o,
                        const DataTarget& target) {
   const bool guessed = o.preprocess.empty() && target.takes.empty();
-  return fmt::format("bytes as '{}'{}", mode,
-                     guessed ? " (the model's file does not say; --preprocess)"
-                             : "");
+  return fmt::format(
+      "bytes as '{}'{}", mode,
+      guessed ? " (the model's file does not say; --preprocess)" : "");
 }
 
 }  // namespace octet::program

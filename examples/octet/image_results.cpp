@@ -108,7 +108,7 @@ std::optional<ImageResults> image_results(
   if (scores.dtype() != DType::f32 || shape.rank() != 2 || shape[1] < 1) {
     return std::nullopt;
   }
-  ImageResults results{.probabilities = true};
+  ImageResults results{.images = {}, .probabilities = true};
   const auto k = static_cast<size_t>(shape[1]);
   for (size_t i = 0; i < files.size(); ++i) {
     const auto row = scores.f32().subspan(i * k, k);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/io/open_data.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 

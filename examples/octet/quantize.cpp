@@ -208,12 +208,11 @@ void check_labels(const Options& o, const Dataset& data) {
   if (o.data.labels.empty() || data.label_specs().empty()) return;
   for (const TensorSpec& label : data.label_specs()) {
     if (label.dtype == DType::i64) continue;
-    throw FormatError(
-        fmt::format("'{}': expected int64 [N], the classes, got {}{}",
-                    fmt::join(o.data.labels, "', '"), to_string(label.dtype),
-                    io::labels_hint(data.label_specs().size() == 1
-                                        ? data.labels()
-                                        : Tensor())));
+    throw FormatError(fmt::format(
+        "'{}': expected int64 [N], the classes, got {}{}",
+        fmt::join(o.data.labels, "', '"), to_string(label.dtype),
+        io::labels_hint(data.label_specs().size() == 1 ? data.labels()
+                                                       : Tensor())));
   }
 }
 

@@ -148,10 +148,9 @@ std::string write_model(const Options& o, const Model& model,
   const std::vector<std::string> names =
       named ? classes : std::vector<std::string>();
   if (!o.output.ends_with(".onnx")) {
-    io::save_model(model, o.output,
-                   {.classes = names,
-                    .preprocess = preprocess,
-                    .resize = resize});
+    io::save_model(
+        model, o.output,
+        {.classes = names, .preprocess = preprocess, .resize = resize});
     return o.output;
   }
   const io::OnnxReport report = io::export_onnx(

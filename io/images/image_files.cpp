@@ -278,7 +278,8 @@ ImageFiles read_images(const std::string& what, std::vector<fs::path> files,
   if (options.corrupt == CorruptFiles::skip) {
     skipped = skip_corrupt(what, files, labels, options);
   }
-  std::vector<fs::path> order = options.shuffle ? std::vector<fs::path>() : files;
+  std::vector<fs::path> order =
+      options.shuffle ? std::vector<fs::path>() : files;
   const Dataset data(std::make_shared<FileSource>(std::move(files),
                                                   std::move(labels), options));
   return {options.shuffle ? data.shuffled(options.seed) : data,

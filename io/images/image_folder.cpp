@@ -91,9 +91,9 @@ bool holds_classes(const fs::path& folder) {
     throw FormatError(fmt::format(
         "{}: expected a sub-folder of images for each class, got none{}",
         folder.string(),
-        unread.empty() ? ""
-                       : fmt::format(", but {} files. Hint: {}", unread,
-                                     kConvertImages)));
+        unread.empty()
+            ? ""
+            : fmt::format(", but {} files. Hint: {}", unread, kConvertImages)));
   }
   const fs::path whole = fs::absolute(folder / ".").lexically_normal();
   throw FormatError(fmt::format(
@@ -226,9 +226,9 @@ ImageFolder load_image_folder(const fs::path& folder,
         "{}: left out {} entries that are no .png, .jpg or .jpeg files of a "
         "class{}",
         folder.string(), listing.others.size(),
-        unread.empty() ? ""
-                       : fmt::format(" ({}). Hint: {}", unread,
-                                     kConvertImages)));
+        unread.empty()
+            ? ""
+            : fmt::format(" ({}). Hint: {}", unread, kConvertImages)));
   }
   const Shape n{std::ssize(listing.labels)};
   ImageFiles files =

@@ -51,9 +51,9 @@ std::string extension_of(const fs::path& path) {
 }
 
 std::string unread_formats(const std::vector<fs::path>& files) {
-  constexpr std::array kFormats = {".avif", ".bmp",  ".gif", ".heic", ".heif",
-                                   ".jp2",  ".mpo",  ".pgm", ".ppm",  ".tif",
-                                   ".tiff", ".webp"};
+  constexpr std::array kFormats = {".avif", ".bmp", ".gif",  ".heic",
+                                   ".heif", ".jp2", ".mpo",  ".pgm",
+                                   ".ppm",  ".tif", ".tiff", ".webp"};
   std::string found;
   for (const char* format : kFormats) {
     if (std::ranges::none_of(files, [&](const fs::path& file) {
@@ -69,8 +69,7 @@ std::string unread_formats(const std::vector<fs::path>& files) {
 std::vector<fs::path> list_images(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    throw IoError(
-        fmt::format("'{}': no such file or folder", path.string()));
+    throw IoError(fmt::format("'{}': no such file or folder", path.string()));
   }
   Found found;
   if (!fs::is_directory(path, ignored)) {
@@ -88,13 +87,13 @@ std::vector<fs::path> list_images(const fs::path& path) {
                                           : describe_file(path)));
   }
   if (!unread.empty()) {
-    warn(fmt::format("{}: left out images of formats that are not read ({}). "
-                     "Hint: {}",
-                     path.string(), unread, kConvertImages));
+    warn(
+        fmt::format("{}: left out images of formats that are not read ({}). "
+                    "Hint: {}",
+                    path.string(), unread, kConvertImages));
   }
-  std::ranges::sort(found.images, {}, [](const fs::path& file) {
-    return file.native();
-  });
+  std::ranges::sort(found.images, {},
+                    [](const fs::path& file) { return file.native(); });
   return std::move(found.images);
 }
 

@@ -55,8 +55,7 @@ std::vector<Window> windows_of(int64_t from, int64_t to, Range range,
   std::vector<Window> windows(static_cast<size_t>(range.count));
   for (int64_t i = 0; i < range.count; ++i) {
     Window& window = windows[static_cast<size_t>(i)];
-    const double center =
-        (static_cast<double>(range.first + i) + 0.5) * scale;
+    const double center = (static_cast<double>(range.first + i) + 0.5) * scale;
     if (filter == ResizeFilter::nearest) {
       window = {(2 * (range.first + i) + 1) * from / (2 * to), {1}};
       continue;
@@ -80,9 +79,7 @@ std::vector<Window> windows_of(int64_t from, int64_t to, Range range,
   return windows;
 }
 
-double to_byte(double x) {
-  return std::clamp(std::floor(x + 0.5), 0.0, 255.0);
-}
+double to_byte(double x) { return std::clamp(std::floor(x + 0.5), 0.0, 255.0); }
 
 /// Shapes: from [h,w,c] u8, of which rows [rows.first, ...) -> to
 /// [rows.count,windows,c].

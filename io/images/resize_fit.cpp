@@ -50,8 +50,8 @@ Geometry center_crop(Size2 image, Size2 size, const Resize& resize) {
     const int64_t side =
         resize.resize_size > 0
             ? resize.resize_size
-            : static_cast<int64_t>(std::floor(static_cast<double>(size.h) /
-                                              resize.crop_ratio));
+            : static_cast<int64_t>(
+                  std::floor(static_cast<double>(size.h) / resize.crop_ratio));
     whole = {side * image.h / shorter, side * image.w / shorter};
   } else {
     const auto scale_of = [&](int64_t to, int64_t from) {
@@ -61,8 +61,9 @@ Geometry center_crop(Size2 image, Size2 size, const Resize& resize) {
     const double scale =
         std::max(scale_of(size.h, image.h), scale_of(size.w, image.w));
     const auto scaled = [&](int64_t side, int64_t least) {
-      return std::max(least, static_cast<int64_t>(std::floor(
-                                 static_cast<double>(side) * scale)));
+      return std::max(
+          least,
+          static_cast<int64_t>(std::floor(static_cast<double>(side) * scale)));
     };
     whole = {scaled(image.h, size.h), scaled(image.w, size.w)};
   }
@@ -81,25 +82,25 @@ Geometry geometry_of(Size2 image, Size2 size, const Resize& resize) {
 /// Source: ultralytics/data/augment.py, LetterBox.
 Tensor letterbox(const Tensor& image, Size2 size, const Resize& resize) {
   const Shape& shape = image.shape();
-  const double ratio = std::min(
-      static_cast<double>(size.h) / static_cast<double>(shape[0]),
-      static_cast<double>(size.w) / static_cast<double>(shape[1]));
+  const double ratio =
+      std::min(static_cast<double>(size.h) / static_cast<double>(shape[0]),
+               static_cast<double>(size.w) / static_cast<double>(shape[1]));
   const auto scaled = [&](int64_t side, int64_t most) {
-    return std::clamp<int64_t>(
-        std::llrint(static_cast<double>(side) * ratio), 1, most);
+    return std::clamp<int64_t>(std::llrint(static_cast<double>(side) * ratio),
+                               1, most);
   };
   const Size2 inner = {scaled(shape[0], size.h), scaled(shape[1], size.w)};
-  const Tensor part = resize_part(image, inner, {0, inner.h}, {0, inner.w},
-                                  resize.filter);
+  const Tensor part =
+      resize_part(image, inner, {0, inner.h}, {0, inner.w}, resize.filter);
   const int64_t c = shape[2];
   Tensor result(Shape{size.h, size.w, c}, DType::u8);
   std::ranges::fill(result.data<uint8_t>(),
                     static_cast<uint8_t>(resize.pad_value));
   const int64_t top = (size.h - inner.h) / 2, left = (size.w - inner.w) / 2;
   for (int64_t y = 0; y < inner.h; ++y) {
-    std::copy_n(part.data<uint8_t>().data() + y * inner.w * c, inner.w * c,
-                result.data<uint8_t>().data() +
-                    ((top + y) * size.w + left) * c);
+    std::copy_n(
+        part.data<uint8_t>().data() + y * inner.w * c, inner.w * c,
+        result.data<uint8_t>().data() + ((top + y) * size.w + left) * c);
   }
   return result;
 }
@@ -135,8 +136,8 @@ Tensor resize_image(const Tensor& image, Size2 size, const Resize& resize) {
   check_pixels(image, 3, size);
   check_resize("resize", size, resize);
   if (resize.fit == ImageFit::pad) return letterbox(image, size, resize);
-  const Tensor part = resize.fit == ImageFit::crop ? cropped_to(image, size)
-                                                   : image;
+  const Tensor part =
+      resize.fit == ImageFit::crop ? cropped_to(image, size) : image;
   const Geometry g =
       geometry_of({part.shape()[0], part.shape()[1]}, size, resize);
   return resize_part(part, g.whole, g.rows, g.columns, resize.filter);

@@ -63,7 +63,7 @@ std::vector<int64_t> labels_of_first(const ImageFiles& files) {
 
 SegmentationOptions sized(Size2 size, ImageFit fit = ImageFit::stretch) {
   return {.images = {.size = size,
-                     .fit = fit,
+                     .resize = {.fit = fit},
                      .channels = 1,
                      .preprocess = {.scale = {1}},
                      .shuffle = false}};
