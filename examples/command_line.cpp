@@ -300,6 +300,17 @@ Option Command::add(const char* name, double& value, double least, double most,
   return Option(add_number(*app_, name, value, least, most, help), written_);
 }
 
+Option Command::add_with_implicit(const char* name,
+                                  std::optional<std::string>& value,
+                                  const char* implicit, const char* help) {
+  const auto parse =
+      [&value, word = std::string(implicit)](const CLI::results_t& words) {
+        value = words.empty() || words[0].empty() ? word : words[0];
+        return true;
+      };
+  return Option(app_->add_option(name, parse, help)->expected(0, 1));
+}
+
 Option Command::add_flag(const char* name, bool& value, const char* help) {
   return Option(app_->add_flag(name, value, help), written_);
 }

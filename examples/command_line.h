@@ -75,6 +75,9 @@ class Command {
              const char* help);
   Option add(const char* name, double& value, double least, double most,
              const char* help);
+  /// With a value or without: the option alone means `implicit`.
+  Option add_with_implicit(const char* name, std::optional<std::string>& value,
+                           const char* implicit, const char* help);
   Option add_flag(const char* name, bool& value, const char* help);
 
   /// Below the options in the help.

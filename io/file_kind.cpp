@@ -1,6 +1,7 @@
 #include "file_kind.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <iterator>
@@ -111,6 +112,14 @@ FileKind kind_by_magic(std::string_view contents) {
 bool is_pickle(std::string_view contents) {
   return byte(contents, 0) == 0x80 && byte(contents, 1) >= 2 &&
          byte(contents, 1) <= 5 && contents.ends_with('.');
+}
+
+/// "BM", four bytes of 0 after the size of the file, and a known header size.
+bool is_bmp(std::string_view contents) {
+  constexpr std::array<uint8_t, 5> kHeaderSizes = {12, 40, 56, 108, 124};
+  return has(contents, "BM") && has(contents, "\0\0\0\0"sv, 6) &&
+         has(contents, "\0\0\0"sv, 15) &&
+         std::ranges::count(kHeaderSizes, byte(contents, 14)) > 0;
 }
 
 /// Any element type, which read_idx() tells apart.
@@ -243,6 +252,7 @@ FileKind kind_of(std::string_view contents) {
       kind != FileKind::unknown) {
     return kind;
   }
+  if (is_bmp(contents)) return FileKind::other_image;
   if (is_pickle(contents)) return FileKind::pickle;
   if (is_idx(contents)) return FileKind::idx;
   if (is_safetensors(contents)) return FileKind::safetensors;

@@ -12,6 +12,7 @@
 #include <octet/io/npy.h>
 #include <octet/io/preprocess.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/shape_hint.h>
 
 namespace octet::io {
 namespace {
@@ -29,14 +30,18 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
   if (x.dtype() == DType::f32) {
     throw ValueError(fmt::format(
         "'{}': expected bytes (uint8) to preprocess as '{}', got float32, "
-        "which is taken as it is. Hint: leave out --preprocess",
-        path.string(), *options.preprocess));
+        "which is taken as it is. Hint: leave out {}, or store uint8",
+        path.string(), *options.preprocess,
+        hint_style() == HintStyle::cpp ? ".preprocess" : "--preprocess"));
   }
   throw FormatError(fmt::format(
-      "'{}': expected float32, got {}. Hint: x.astype(\"float32\"), scaled as "
-      "in training: / 255, as a rule{}",
+      "'{}': expected float32, got {}. Hint: {}x.astype(\"float32\"), scaled "
+      "as "
+      "in training: / 255, as a rule",
       path.string(), to_string(x.dtype()),
-      x.dtype() == DType::u8 ? "; or --preprocess unit" : ""));
+      x.dtype() != DType::u8           ? ""
+      : hint_style() == HintStyle::cpp ? ".preprocess = \"unit\", or "
+                                       : "--preprocess unit, or "));
 }
 
 /// The file of one of the names in use; empty if there is none.
@@ -152,6 +157,40 @@ OpenedData open_idx(const fs::path& folder, const OpenOptions& options) {
   return opened;
 }
 
+std::string labels_hint(const Tensor& labels, const std::string& name) {
+  constexpr const char* kOneHot =
+      ". Hint: one of many (one-hot) is labels.argmax(1)";
+  if (labels.empty() || labels.size() == 0 || labels.shape().rank() == 0) {
+    return "";
+  }
+  const Shape& shape = labels.shape();
+  const bool list = shape.size() == shape[0];
+  if (labels.dtype() != DType::f32) {
+    return shape.rank() == 2 && !list
+               ? kOneHot
+               : ". Hint: labels.reshape(-1).astype(\"int64\")";
+  }
+  const auto values = labels.f32();
+  const bool whole = std::ranges::all_of(
+      values, [](float x) { return x >= 0 && x == std::floor(x) && x < 1e9f; });
+  if (whole && list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
+  if (whole && shape.rank() == 2 && std::ranges::max(values) == 1 &&
+      std::ranges::count(values, 1.0f) == shape[0]) {
+    return kOneHot;
+  }
+  if (hint_style() == HintStyle::cpp) {
+    return ". Hint: for targets a loss of their own, "
+           "losses::mean_squared_error(), or categorical_cross_entropy() for "
+           "shares of classes";
+  }
+  const std::string output = name.empty() ? "" : name + "=";
+  return fmt::format(
+      ". Hint: targets take --loss {}mean_squared_error, shares of classes "
+      "--loss {}categorical_cross_entropy, in octet train, qat, evaluate and "
+      "report",
+      output, output);
+}
+
 Tensor read_labels(const fs::path& path, int64_t count) {
   Tensor labels = read_npy(path);
   if (labels.dtype() == DType::i32) labels = as_i64<int32_t>(labels);
@@ -162,12 +201,9 @@ Tensor read_labels(const fs::path& path, int64_t count) {
   const bool targets = labels.dtype() == DType::f32 && shape.rank() >= 1;
   if (!classes && !targets) {
     throw FormatError(fmt::format(
-        "'{}': expected int64 [N] or [N,H,W], the classes, got {} {}. Hint: "
-        "{}",
+        "'{}': expected int64 [N] or [N,H,W], the classes, got {} {}{}",
         path.string(), to_string(labels.dtype()), shape.to_string(),
-        shape.rank() == 2 && shape[1] > 1
-            ? "one of many (one-hot) is labels.argmax(1)"
-            : "labels.reshape(-1).astype(\"int64\")"));
+        labels_hint(labels)));
   }
   if (shape[0] != count) {
     throw ShapeError(

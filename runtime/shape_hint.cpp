@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 #include <numeric>
@@ -40,13 +41,29 @@ bool has_open_size(std::span<const int64_t> dims) {
   return std::ranges::count(dims, Shape::kAnySize) > 0;
 }
 
-/// The sizes of samples that `given` becomes: [n] and those of `sample`.
-std::string reshape_text(int64_t n, std::span<const int64_t> sample) {
-  return fmt::format("{{{}{}{}}}", n, sample.empty() ? "" : ",",
-                     fmt::join(sample, ","));
+std::atomic<HintStyle> style{HintStyle::cpp};
+
+bool for_numpy() { return hint_style() == HintStyle::command_line; }
+
+/// Reshapes `x` to [n] and the sizes of `sample`.
+std::string reshape_text(std::string_view x, int64_t n,
+                         std::span<const int64_t> sample) {
+  return for_numpy()
+             ? fmt::format("{}.reshape({}{}{})", x, n,
+                           sample.empty() ? "" : ", ", fmt::join(sample, ", "))
+             : fmt::format("{}.reshaped({{{}{}{}}})", x, n,
+                           sample.empty() ? "" : ",", fmt::join(sample, ","));
+}
+
+std::string transpose_text(std::string_view x, std::string_view order) {
+  return for_numpy() ? fmt::format("{}.transpose({})", x, order)
+                     : fmt::format("{}.transposed({{{}}})", x, order);
 }
 
 }  // namespace
+
+HintStyle hint_style() { return style.load(); }
+void set_hint_style(HintStyle chosen) { style.store(chosen); }
 
 ShapeSlip slip_of(const Shape& given, const Shape& wanted) {
   if (wanted.rank() < 1 || given.rank() < 1 || has_open_size(given.dims())) {
@@ -80,31 +97,33 @@ std::string shape_hint(const Shape& given, const Shape& wanted,
     case ShapeSlip::no_samples_axis: {
       const auto sample = wanted.dims().subspan(1);
       return fmt::format(
-          ". Hint: add the axis of the samples, {}.reshaped({})", x,
-          reshape_text(1, has_open_size(sample) ? given.dims() : sample));
+          ". Hint: add the axis of the samples, {}",
+          reshape_text(x, 1, has_open_size(sample) ? given.dims() : sample));
     }
     case ShapeSlip::no_channels_axis:
-      return fmt::format(". Hint: {}.reshaped({})", x,
-                         reshape_text(given[0], wanted.dims().subspan(1)));
+      return fmt::format(". Hint: {}",
+                         reshape_text(x, given[0], wanted.dims().subspan(1)));
     case ShapeSlip::flattened:
       return fmt::format(
-          ". Hint: {}.reshaped({}), if the vectors are such samples row by row",
-          x, reshape_text(given[0], wanted.dims().subspan(1)));
+          ". Hint: {}, if the vectors are such samples row by row",
+          reshape_text(x, given[0], wanted.dims().subspan(1)));
     case ShapeSlip::channels_first:
       return fmt::format(
           ". Hint: these are images with the channels first (NCHW), it takes "
-          "them last (NHWC): {}.transposed({{0,2,3,1}})",
-          x);
+          "them last (NHWC): {}",
+          transpose_text(x, "0,2,3,1"));
     case ShapeSlip::channels_last:
       return fmt::format(
           ". Hint: these are images with the channels last (NHWC), it takes "
-          "them first (NCHW): {}.transposed({{0,3,1,2}})",
-          x);
+          "them first (NCHW): {}",
+          transpose_text(x, "0,3,1,2"));
     case ShapeSlip::another_order:
       return fmt::format(
           ". Hint: these are the same sizes in another order: "
-          "{}.transposed({{{}}})",
-          x, fmt::join(transposition(given, wanted), ","));
+          "{}",
+          transpose_text(
+              x,
+              fmt::format("{}", fmt::join(transposition(given, wanted), ","))));
   }
   return "";
 }
@@ -140,8 +159,8 @@ std::string label_shape_hint(const Shape& given, const Shape& wanted,
   const std::vector<int> order = transposition(given, wanted);
   if (!order.empty()) {
     return fmt::format(
-        ". Hint: their axes are in another order: {}.transposed({{{}}})",
-        labels, fmt::join(order, ","));
+        ". Hint: their axes are in another order: {}",
+        transpose_text(labels, fmt::format("{}", fmt::join(order, ","))));
   }
   if (given.rank() < 1 || wanted.rank() < 1) return "";
   const auto one = given.dims().subspan(1), sample = wanted.dims().subspan(1);
@@ -151,12 +170,11 @@ std::string label_shape_hint(const Shape& given, const Shape& wanted,
   }
   return fmt::format(
       ". Hint: if their values are in the order of the outputs, "
-      "{}.reshaped({})",
-      labels,
+      "{}",
       given[0] == Shape::kAnySize
-          ? fmt::format("{{n{}{}}}", sample.empty() ? "" : ",",
-                        fmt::join(sample, ","))
-          : reshape_text(given[0], sample));
+          ? fmt::format("{}.reshaped({{n{}{}}})", labels,
+                        sample.empty() ? "" : ",", fmt::join(sample, ","))
+          : reshape_text(labels, given[0], sample));
 }
 
 }  // namespace octet

@@ -8,10 +8,13 @@
 
 #include <octet/io/checkpoint.h>
 #include <octet/io/npy.h>
+#include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
+#include "class_order.h"
+#include "image_options.h"
 #include "io_names.h"
 #include "named_values.h"
 
@@ -39,11 +42,14 @@ bool takes_pixels(const Model& model) {
   return false;
 }
 
+bool is_zoo(const ModelSource& source) {
+  return source.what.starts_with("zoo:");
+}
+
 /// What the model's file says that bytes were, or "".
 std::string trained_mode(const ModelSource& source) {
-  return source.what.starts_with("zoo:")
-             ? std::string()
-             : io::trained_preprocess(source.what, source.limits());
+  return is_zoo(source) ? std::string()
+                        : io::trained_preprocess(source.what, source.limits());
 }
 
 /// Whether the model comes from an ONNX file with an input of bytes.
@@ -58,6 +64,11 @@ bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
          opened.kind.find(".npy") != std::string::npos;
 }
 
+/// Whether files of images are resized.
+bool has_images(const io::OpenedData& opened) {
+  return opened.kind.find("image") != std::string::npos;
+}
+
 io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
   return {.image = target.image,
           .preprocess =
@@ -67,7 +78,32 @@ io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
           // Of several inputs the others would move by a sample.
           .corrupt = o.skip_corrupt && target.inputs.size() == 1
                          ? io::CorruptFiles::skip
-                         : io::CorruptFiles::refuse};
+                         : io::CorruptFiles::refuse,
+          .resize = resize_for(o, target),
+          .class_names = class_names_for(o, target),
+          .labels_optional = o.labels_optional};
+}
+
+/// Without labels that a model of other classes cannot have meant.
+void drop_other_labels(const DataTarget& target, io::OpenedData& opened) {
+  const int64_t classes = std::ssize(opened.classes);
+  const bool binary = target.class_count == 1 && classes == 2;
+  if (classes == 0 || classes == target.class_count || binary ||
+      target.class_count < 0) {
+    return;
+  }
+  warn(fmt::format(
+      "--data: labels are ignored, since {} folders are not {}. Hint: "
+      "--class-names for folders that are some of the model's classes",
+      classes,
+      target.class_count > 0
+          ? fmt::format("the {} outputs of the model", target.class_count)
+          : "classes of a model that is no classifier"));
+  const std::vector<size_t> inputs = {0};
+  opened.train = opened.train.select(inputs, {});
+  if (opened.test) opened.test = opened.test->select(inputs, {});
+  opened.classes.clear();
+  opened.folders.clear();
 }
 
 /// Of a model with several outputs: those that --labels has a file for.
@@ -113,6 +149,18 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
                        : Dataset(std::move(inputs), std::move(labels))};
 }
 
+/// "resize bilinear as Keras, bytes as 'unit'".
+std::string preprocessing_text(const io::OpenedData& opened,
+                               const DataOptions& options,
+                               const DataTarget& target) {
+  if (has_floats(opened, options)) return "none, float32 as stored";
+  const std::string bytes =
+      bytes_text(preprocess_to_keep(opened, options, target), options, target);
+  return has_images(opened)
+             ? fmt::format("{}, {}", resize_text(options, target), bytes)
+             : bytes;
+}
+
 }  // namespace
 
 void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
@@ -131,17 +179,9 @@ void add_data_options(Command& command, DataOptions& o, LabelKinds labels) {
                  "x.npy; float32 [N,...], its targets; NAME=Y.npy for each of "
                  "several outputs")
       .type("Y.npy");
-  command
-      .add("--preprocess", o.preprocess,
-           "what bytes become: unit [0,1], none [0,255], and Keras' tf "
-           "[-1,1], torch and caffe; MEAN/STD as PyTorch's Normalize, "
-           "0.1307/0.3081 or three of each [as the model was trained; else "
-           "unit, "
-           "or none where it divides by itself]")
-      .type("MODE");
+  add_image_options(command, o);
   add_layout_option(command, o.layout);
-  command.add_flag("--skip-corrupt", o.skip_corrupt,
-                   "leave out images that cannot be read, with a warning");
+  o.labels_optional = o.labels_optional || labels == LabelKinds::classes;
 }
 
 std::string mode_of(const Model& model, const ModelSource& source) {
@@ -150,13 +190,26 @@ std::string mode_of(const Model& model, const ModelSource& source) {
   return trained.empty() && takes_pixels(model) ? "none" : trained;
 }
 
-DataTarget target_of(const Model& model, const ModelSource& source) {
+DataTarget file_target(const ModelSource& source, const std::string& takes) {
   DataTarget target;
+  target.trained = trained_mode(source);
+  target.takes = takes;
+  target.usual = target.takes.empty() ? "unit" : target.takes;
+  target.trained_resize = trained_resize(source);
+  if (!target.trained_resize.empty()) {
+    target.usual_resize = target.trained_resize;
+  }
+  target.resize_is_stored =
+      !is_zoo(source) &&
+      !io::trained_resize(source.what, source.limits()).empty();
+  target.classes = class_names_of(source);
+  return target;
+}
+
+DataTarget target_of(const Model& model, const ModelSource& source) {
+  DataTarget target = file_target(source, mode_of(model, source));
   target.inputs = input_names(model);
   target.outputs = quant::output_names(model);
-  target.trained = trained_mode(source);
-  target.takes = mode_of(model, source);
-  target.usual = target.takes.empty() ? "unit" : target.takes;
   target.takes_bytes = takes_bytes(source);
   // A file of Octet has its samples as Keras has, wherever it came from.
   const io::OnnxInterface file =
@@ -169,7 +222,30 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
     const Shape& shape = model.inputs()[0].shape();
     target.image = shape.slice(1, shape.rank());
   }
+  if (is_zoo(source)) {
+    target.class_count = -1;
+  } else if (model.outputs().size() == 1 &&
+             model.outputs()[0].shape().rank() == 2) {
+    target.class_count = model.outputs()[0].shape()[-1];
+  }
   return target;
+}
+
+std::string trained_resize(const ModelSource& source) {
+  if (is_zoo(source)) return "";
+  std::string stored = io::trained_resize(source.what, source.limits());
+  if (!stored.empty()) return stored;
+  if (is_onnx(source.what)) {
+    // Converted from Keras or TensorFlow.
+    const std::string producer = io::inspect_onnx(source.what).producer;
+    return producer.find("tf2onnx") != std::string::npos ? "bilinear" : "";
+  }
+  return io::is_octet_file(source.what) ? "" : "bilinear";
+}
+
+std::vector<std::string> class_names_of(const ModelSource& source) {
+  return is_zoo(source) ? std::vector<std::string>()
+                        : io::class_names(source.what, source.limits());
 }
 
 namespace {
@@ -187,6 +263,7 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
         "'{}'. Without the option it is as in training",
         target.trained, o.preprocess));
   }
+  warn_of_other_resize(o, target);
   if (target.inputs.size() != 1 ||
       (target.outputs.size() != 1 && !o.labels.empty())) {
     return open_named(o, target);
@@ -195,7 +272,15 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   if (!o.labels.empty()) {
     options.labels = paths_for("--labels", o.labels, target.outputs)[0];
   }
-  return io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
+  io::OpenedData opened =
+      io::open_data(paths_for("--data", o.paths, target.inputs)[0], options);
+  if (o.labels_optional && o.class_names.empty()) {
+    drop_other_labels(target, opened);
+  }
+  if (opened.classes.empty() && target.outputs.size() == 1) {
+    opened.classes = class_names_for(o, target);
+  }
+  return opened;
 }
 
 }  // namespace
@@ -218,24 +303,12 @@ void check_classes(const Model& model, const ModelSource& source,
   if (data.classes.empty() || model.outputs().size() != 1) return;
   const int64_t outputs = model.outputs()[0].shape()[-1];
   const int64_t classes = std::ssize(data.classes);
-  if (outputs != classes && !(outputs == 1 && classes == 2)) {
-    throw ValueError(fmt::format(
-        "--data: expected {} classes, as '{}' has outputs, got {} ('{}'). "
-        "Hint: a folder for each class that the model knows, in the same "
-        "order of names",
-        outputs, source.what, classes, fmt::join(data.classes, "', '")));
-  }
-  const std::vector<std::string> own =
-      source.what.starts_with("zoo:")
-          ? std::vector<std::string>()
-          : io::class_names(source.what, source.limits());
-  if (own.empty() || own == data.classes) return;
-  const auto [a, b] = std::ranges::mismatch(own, data.classes);
+  if (outputs == classes || (outputs == 1 && classes == 2)) return;
   throw ValueError(fmt::format(
-      "--data: expected the classes of '{}', of which number {} is '{}', got "
-      "'{}'",
-      source.what, a - own.begin(), a == own.end() ? "none" : *a,
-      b == data.classes.end() ? "none" : *b));
+      "--data: '{}' has {} outputs, the data {} classes ({}). Hint: a folder "
+      "for each output; or --class-names with the names of all outputs in "
+      "their order, for folders that are some of them",
+      source.what, outputs, classes, few_classes(data.classes)));
 }
 
 std::string preprocess_to_keep(const io::OpenedData& opened,
@@ -246,17 +319,44 @@ std::string preprocess_to_keep(const io::OpenedData& opened,
                                       : options.preprocess;
 }
 
+std::string resize_to_keep(const io::OpenedData& opened,
+                           const DataOptions& options,
+                           const DataTarget& target) {
+  const bool asked = !options.resize.empty() || !options.crop.empty() ||
+                     options.pad.has_value();
+  return asked || has_images(opened)
+             ? io::to_string(resize_for(options, target))
+             : target.trained_resize;
+}
+
+void add_inputs(Config& config, const io::OpenedData& opened,
+                const DataOptions& options, const DataTarget& target) {
+  config.set("preprocessing", preprocessing_text(opened, options, target));
+  if (opened.folders.empty()) return;
+  Config folders(Config::Object{});
+  for (const std::string& folder : opened.folders) {
+    const auto found = std::ranges::find(opened.classes, folder);
+    folders.set(folder, int64_t{found - opened.classes.begin()});
+  }
+  config.set("folders", std::move(folders));
+}
+
+std::string describe_inputs(const io::OpenedData& opened,
+                            const DataOptions& options,
+                            const DataTarget& target) {
+  const std::string text = fmt::format(
+      "preprocessing: {}\n", preprocessing_text(opened, options, target));
+  const std::string classes = classes_text(opened, options, target);
+  return classes.empty() ? text : text + classes + "\n";
+}
+
 std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target) {
   const std::vector<TensorSpec> specs = data.input_specs();
-  return fmt::format(
-      "{} {}{} of {}{}\n", data.size(), part,
-      specs.size() == 1 ? " " + specs[0].shape.to_string() : "", opened.kind,
-      has_floats(opened, options)
-          ? ""
-          : fmt::format(", bytes as '{}'",
-                        preprocess_to_keep(opened, options, target)));
+  return fmt::format("{} {}{} of {}\n{}", data.size(), part,
+                     specs.size() == 1 ? " " + specs[0].shape.to_string() : "",
+                     opened.kind, describe_inputs(opened, options, target));
 }
 
 }  // namespace octet::program

@@ -1,6 +1,7 @@
 // --data, as all commands take it that look at samples.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,9 +28,16 @@ inline constexpr const char* kDataHelp = R"(Data:
                   folders train and test (or validation, valid, val); the IDX
                   files of MNIST; CIFAR in its binary version; x_train.npy,
                   y_train.npy, x_test.npy, y_test.npy
+  images          where labels are not needed (quantize, sensitivity, report):
+                  an image, or a folder with images at any depth, as YOLO's
+                  images and labels
   Bytes become what the model was trained with, where its file says so; else
   [0,1] (--preprocess unit), or stay as they are where the model divides them
-  by itself. Images take the model's size.
+  by itself. Images are resized to the model's size as in training, where its
+  file says so; else as Keras does (bilinear) for a file of Keras, and as
+  torchvision does (antialias) for others. The class of a folder is the output
+  of that name where the model's file has names; else folders are sorted by
+  name, and --class-names gives another order.
 )";
 
 struct DataOptions {
@@ -38,13 +46,21 @@ struct DataOptions {
   std::string preprocess;
   std::optional<std::string> layout;  // as sample_layout.h has it
   bool skip_corrupt = false;
+  std::string resize;              // a filter
+  std::string crop;                // "256", "0.875", "aspect", "none"
+  std::optional<std::string> pad;  // a gray value
+  std::string class_names;         // a file, or "cat,dog"
+  bool labels_optional = false;    // for the command
 };
 
 /// What a command can do with labels.
 enum class LabelKinds { classes, classes_and_targets };
-/// Adds --data, --labels, --layout, --preprocess and --skip-corrupt.
+/// Adds --data, --labels, --layout, and add_image_options().
 void add_data_options(Command& command, DataOptions& options,
                       LabelKinds labels = LabelKinds::classes_and_targets);
+/// Adds --preprocess, --resize, --crop, --pad, --class-names and
+/// --skip-corrupt.
+void add_image_options(Command& command, DataOptions& options);
 
 /// What the data is to be for: the inputs of a model, by their names.
 struct DataTarget {
@@ -57,12 +73,29 @@ struct DataTarget {
   bool takes_bytes = false;  ///< its file's input is uint8
   std::vector<AxisOrders> input_orders = {};
   std::vector<AxisOrders> output_orders = {};
+  /// How images were resized: as its file says, or as for its kind of file; ""
+  /// if nobody knows.
+  std::string trained_resize = {};
+  bool resize_is_stored = false;           ///< in its file
+  std::string usual_resize = "antialias";  ///< unless --resize says
+  /// The names of the classes in the order of the outputs: those of its file.
+  std::vector<std::string> classes = {};
+  /// Outputs of a classifier; 0 for other models, -1 for a network of the zoo,
+  /// which takes its classes from the data.
+  int64_t class_count = 0;
 };
 
 /// What bytes become for the model: what its file says; "none" where it takes
 /// them as they are; "" where nobody knows.
 std::string mode_of(const Model& model, const ModelSource& source);
 DataTarget target_of(const Model& model, const ModelSource& source);
+/// What the model's file alone says; `takes` as mode_of().
+DataTarget file_target(const ModelSource& source, const std::string& takes);
+/// How images were resized in the training of a file's model: as the file says,
+/// or "bilinear" for a file of Keras; "" if nobody knows.
+std::string trained_resize(const ModelSource& source);
+/// The names of the classes in a model's file; none of a network of the zoo.
+std::vector<std::string> class_names_of(const ModelSource& source);
 
 /// The data, checked against no model. Labels of several outputs have names.
 /// Warns of another --preprocess than the model was trained with. Throws: as
@@ -75,12 +108,28 @@ std::string preprocess_to_keep(const io::OpenedData& opened,
                                const DataOptions& options,
                                const DataTarget& target);
 
-/// Throws: ValueError where the data has other classes than the model: their
-/// number, or their names where `source` is a file that has them.
+/// The resizing for the file of a model that saw the data.
+std::string resize_to_keep(const io::OpenedData& opened,
+                           const DataOptions& options,
+                           const DataTarget& target);
+
+/// Throws: ValueError where the data has another number of classes than the
+/// model.
 void check_classes(const Model& model, const ModelSource& source,
                    const io::OpenedData& data);
 
-/// "60000 samples [28,28,1] of IDX files, bytes as 'unit'".
+/// "preprocessing: resize bilinear as Keras, bytes as 'unit'", in one line, and
+/// for folders of images another one with the output of each folder.
+std::string describe_inputs(const io::OpenedData& opened,
+                            const DataOptions& options,
+                            const DataTarget& target);
+
+/// The same as entries of JSON: "preprocessing", and "folders" with the output
+/// of each.
+void add_inputs(Config& config, const io::OpenedData& opened,
+                const DataOptions& options, const DataTarget& target);
+
+/// "60000 samples [28,28,1] of IDX files", and describe_inputs().
 std::string describe(std::string_view part, const Dataset& data,
                      const io::OpenedData& opened, const DataOptions& options,
                      const DataTarget& target);

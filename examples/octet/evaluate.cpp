@@ -11,6 +11,7 @@
 
 #include "../program.h"
 #include "choice.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "loss_options.h"
@@ -22,7 +23,8 @@ namespace {
 constexpr const char* kEvaluateExamples = R"(
 Examples:
   octet evaluate model.keras --data x.npy --labels y.npy
-  octet evaluate resnet18.onnx --data photos/ --preprocess torch
+  octet evaluate resnet18.onnx --data photos/ --preprocess torch --crop 256
+  octet evaluate model.keras --data photos/ --class-names cat,dog,bird
   octet evaluate int8.onnx --data /usr/share/datasets/fashion-mnist --json
 )";
 
@@ -63,8 +65,8 @@ void warn_of_guessing(const Options& o, const Model& model,
   }
   warn(fmt::format(
       "evaluate: {:.2f} % of {} classes is about what guessing gives. Hint: "
-      "inputs as in training (--preprocess, or the scale of the .npy file), "
-      "and labels in the order of the outputs",
+      "inputs as in training (--preprocess, --resize, or the scale of the .npy "
+      "file), and labels in the order of the outputs (--class-names)",
       percent(result.accuracy), classes));
 }
 
@@ -82,9 +84,11 @@ void evaluate(const Options& o) {
   if (o.json) options.verbose = false;
   const train::Evaluation result = train::evaluate(model, data, options);
   warn_of_guessing(o, model, result);
+  warn_of_class_order("evaluate", model, data, opened, result.accuracy);
   if (o.json) {
     Config config = to_config(result, by.name);
     config.set("model", o.model.what).set("data", opened.kind);
+    add_inputs(config, opened, o.data, target);
     print(io::to_json(config) + "\n");
     return;
   }

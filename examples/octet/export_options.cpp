@@ -99,6 +99,7 @@ io::OnnxOptions onnx_options(const ExportOptions& o,
   options.interface = names.interface;
   options.classes = names.classes;
   options.preprocess = o.from_bytes ? "none" : names.preprocess;
+  options.resize = names.resize;
   if (o.float16) {
     options.float16 = true;
     options.opset = 19;

@@ -68,6 +68,7 @@ void fold(const Options& o) {
     io::save_model(folded, o.output,
                    {.classes = names.classes,
                     .preprocess = names.preprocess,
+                    .resize = names.resize,
                     .interface = names.interface,
                     .training = training_of(o.model)});
   }

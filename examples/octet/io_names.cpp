@@ -8,6 +8,8 @@
 #include <octet/layers/model_data.h>
 #include <octet/quant/wrapper.h>
 
+#include "data_options.h"
+
 namespace octet::program {
 namespace {
 
@@ -41,6 +43,7 @@ io::OnnxOptions names_of(const ModelSource& source, const Model& model) {
     set_layer_names(model, options);
   }
   options.preprocess = io::trained_preprocess(source.what, source.limits());
+  options.resize = trained_resize(source);
   options.classes = io::class_names(source.what, source.limits());
   if (model.outputs()[0].shape()[-1] != std::ssize(options.classes)) {
     options.classes.clear();

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <octet/io/open_data.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
@@ -49,16 +50,15 @@ LossWord word_of(const std::string& text) {
 }
 
 /// Of an output with so many numbers a sample, or a place of one.
-LossWord usual(int64_t width, const TensorSpec& labels) {
+LossWord usual(int64_t width, const TensorSpec& labels, const Tensor& values) {
   if (labels.dtype == DType::i64) {
     return width == 1 ? LossWord::binary : LossWord::classes;
   }
   throw ValueError(fmt::format(
       "--loss: expected one for labels{} that are no classes but numbers "
-      "(float32), got none. Hint: --loss {}mean_squared_error, or "
-      "categorical_cross_entropy for shares of classes",
+      "(float32), got none{}",
       labels.name.empty() ? "" : fmt::format(" of '{}'", labels.name),
-      labels.name.empty() ? "" : labels.name + "="));
+      io::labels_hint(values, labels.name)));
 }
 
 train::Loss make_loss(LossWord word) {
@@ -188,7 +188,11 @@ Measured measured_by(const std::vector<std::string>& loss, const Model& model,
     check_axes(model.outputs()[i].shape(), labels[*places[i]]);
     const int64_t width = model.outputs()[i].shape()[-1];
     LossWord word = word_of(words[i]);
-    if (word == LossWord::automatic) word = usual(width, labels[*places[i]]);
+    if (word == LossWord::automatic) {
+      const std::vector<Tensor> values = data.known_labels();
+      word = usual(width, labels[*places[i]],
+                   values.empty() ? Tensor() : values[*places[i]]);
+    }
     const train::Loss made = make_loss(word);
     names.push_back(several ? fmt::format("{}: {}", outputs[i], made.name())
                             : made.name());

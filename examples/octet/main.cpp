@@ -1,7 +1,10 @@
 // The octet command line program: `octet --help` lists what it does.
+#include <octet/runtime/shape_hint.h>
+
 #include "commands.h"
 
 int main(int argc, char** argv) {
+  octet::set_hint_style(octet::HintStyle::command_line);
   octet::program::CommandLine program(
       "Looks into neural networks, trains, quantizes, runs, measures, judges "
       "and converts them.",

@@ -14,11 +14,14 @@
 #include <unistd.h>
 
 #include <octet/io/npy.h>
+#include <octet/io/open_data.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/shape_hint.h>
 
 #include "../program.h"
 #include "commands.h"
+#include "data_options.h"
+#include "image_inputs.h"
 #include "named_values.h"
 #include "runnable.h"
 #include "write_results.h"
@@ -38,6 +41,10 @@ constexpr const char* kExamples = R"(Layouts:
   samples must be a multiple of it.
 
 Examples:
+  octet predict model.keras --input photo.jpg
+  octet predict yolo.onnx --input photos/ --pad --output y.npy
+  octet predict resnet18.onnx --input photos/ --preprocess torch --crop 256 \
+      --class-names imagenet.txt --output classes.csv
   octet predict model.keras --input x.npy --output y.npy --labels l.npy
   octet predict int8.onnx --input x_nchw.npy --output y.npy --batch 32
   octet predict int8.onnx --input x_nchw.npy --labels l.npy
@@ -51,7 +58,8 @@ struct Options {
   std::vector<std::string> outputs;  // these may be empty, but not both
   std::vector<std::string> labels;
   std::optional<std::string> layout;
-  int64_t batch = 0;  // 0: as the model has it
+  int64_t batch = 0;   // 0: as the model has it
+  DataOptions images;  // of image files
 };
 
 // As NumPy calls it.
@@ -198,13 +206,10 @@ void place(const Tensor& part, int64_t first, int64_t count, int64_t n,
 /// What labels of another type or shape may be, in NumPy's words.
 std::string labels_hint(const Tensor& labels, int64_t n) {
   const Shape& shape = labels.shape();
-  if (shape.rank() == 2 && shape[0] == n && shape[1] > 1) {
-    return ". Hint: one of many (one-hot) is labels.argmax(1)";
-  }
-  if (shape.size() != n) {
+  if (shape.rank() == 0 || shape[0] != n) {
     return fmt::format(". Hint: one class for each of the {} samples", n);
   }
-  return ". Hint: labels.reshape(-1).astype(\"int64\")";
+  return io::labels_hint(labels);
 }
 
 Tensor read_labels(const std::string& path, int64_t n) {
@@ -341,6 +346,24 @@ int write(const Files& files, const std::vector<std::string>& names,
   return report;
 }
 
+/// Whether the only input is an image, or a folder of images.
+bool takes_images(const Options& options) {
+  return options.inputs.size() == 1 && is_image_path(options.inputs[0]);
+}
+
+void run_images(const Options& options) {
+  if (!options.labels.empty()) {
+    throw ValueError(
+        "--labels: expected .npy files as --input, got images. Hint: octet "
+        "evaluate --data FOLDER, with a folder for each class");
+  }
+  predict_images({.model = options.model,
+                  .path = options.inputs[0],
+                  .outputs = options.outputs,
+                  .images = options.images,
+                  .batch = options.batch});
+}
+
 void predict(const Options& options) {
   // Before the model is read, which may take long.
   const io::OnnxLayout layout = layout_of(options.layout);
@@ -348,6 +371,11 @@ void predict(const Options& options) {
     check_output(output.substr(output.find('=') + 1));
   }
   warn_of_untrained(options.model);
+  if (takes_images(options)) {
+    run_images(options);
+    return;
+  }
+  check_no_image_options(options.images);
   const Runnable model = read_runnable(options.model);
   const Files files = files_of(options, model);
   for (const std::string& output : files.outputs) {
@@ -379,12 +407,13 @@ void predict(const Options& options) {
 void add_predict(CommandLine& program) {
   const auto options = std::make_shared<Options>();
   Command command = program.add_command(
-      "predict", "Run a model on the samples of a .npy file");
+      "predict", "Run a model on the samples of a .npy file, or on images");
   add_model(command, options->model, kRunnableHelp);
   command
       .add("--input", options->inputs,
            "X.npy: [N,...] in the model's type and layout; NAME=X.npy for each "
-           "of several inputs")
+           "of several inputs; or an image (PNG, JPEG), or a folder with "
+           "images at any depth")
       .required();
   add_layout_option(command, options->layout,
                     "axis order of the samples [as in the model's file; the "
@@ -392,16 +421,19 @@ void add_predict(CommandLine& program) {
   command
       .add("-o,--output", options->outputs,
            "Y.npy, Y.csv or Y.json: the file to write, unless --labels are "
-           "all it is for; NAME=Y.npy of several outputs")
+           "all it is for; NAME=Y.npy of several outputs; of images, .csv and "
+           ".json have the classes of each file")
       .writes({".npy", ".csv", ".json"}, OtherNames::unknown);
   command.add("--labels", options->labels,
               "L.npy: int64 [N], what is right, to print the accuracy "
               "of a classifier; NAME=L.npy of several outputs");
   command.add("--batch", options->batch, 1, 1 << 20,
               "samples at a time [256; 16 of an ONNX file, or what it fixes]");
+  add_image_options(command, options->images);
   command.set_footer(kExamples);
   command.when_chosen([options] {
-    if (options->outputs.empty() && options->labels.empty()) {
+    if (options->outputs.empty() && options->labels.empty() &&
+        !takes_images(*options)) {
       throw UsageError("expected --output or --labels, got none");
     }
     predict(*options);

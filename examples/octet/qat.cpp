@@ -141,9 +141,11 @@ train::FitOptions fit_options(const Options& o, const train::QatPreset& preset,
 
 io::OnnxOptions form_of(const Options& o, const Model& given,
                         const std::vector<std::string>& classes,
-                        const std::string& preprocess) {
+                        const std::string& preprocess,
+                        const std::string& resize) {
   io::OnnxOptions names = names_of(o.model, given);
   names.preprocess = preprocess;
+  names.resize = resize;
   if (std::ssize(classes) == given.outputs()[0].shape()[-1]) {
     names.classes = classes;
   }
@@ -162,6 +164,7 @@ std::string write_model(const Options& o, const Model& model,
     io::save_model(model, o.output,
                    {.classes = form.classes,
                     .preprocess = form.preprocess,
+                    .resize = form.resize,
                     .interface = form.interface,
                     .training = training_of(o.model)});
     return o.output + "\n";
@@ -288,7 +291,8 @@ void run_qat(Options o) {
     quant::calibrate(qat, training, preset.calibration());
   }
   const io::OnnxOptions form = form_of(
-      o, model, opened.classes, preprocess_to_keep(opened, o.data, target));
+      o, model, opened.classes, preprocess_to_keep(opened, o.data, target),
+      resize_to_keep(opened, o.data, target));
   check_form(o, qat, form);
   quant::prepare_qat(qat);
   if (freezes_statistics(o, preset)) quant::freeze_bn_stats(qat);

@@ -17,6 +17,7 @@
 
 #include "../program.h"
 #include "calibration_options.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "engine_files.h"
@@ -168,10 +169,10 @@ void check_labels(const Options& o, const Dataset& data) {
   for (const TensorSpec& label : data.label_specs()) {
     if (label.dtype == DType::i64) continue;
     throw FormatError(fmt::format(
-        "'{}': expected int64 [N], the classes, got {} {}. Hint: leave "
-        "--labels out where the model is no classifier",
+        "'{}': expected int64 [N], the classes, got {}{}",
         fmt::join(o.data.labels, "', '"), to_string(label.dtype),
-        label.shape.to_string()));
+        io::labels_hint(data.label_specs().size() == 1 ? data.labels()
+                                                       : Tensor())));
   }
 }
 
@@ -199,6 +200,7 @@ void quantize(Options o) {
     o.calibration.samples = std::min(kUsual, opened.train.size());
   }
   const Dataset all = data_for("quantize", model, opened.train);
+  if (!o.json) print(describe("samples", all, opened, o.data, target));
   std::string report;
   Config figures(Config::Object{});
   const Dataset data = calibration_data(all, opened.files, o, figures);
@@ -210,8 +212,12 @@ void quantize(Options o) {
                         : placed(source, data, o, report, figures);
   if (!o.ladder) report += calibrate(int8, data, o.calibration, few_bits);
   if (!o.json) print(report);
-  QuantizationJudgment judgment =
-      judge(model, int8, judging_samples(model, opened));
+  const JudgingSamples judging = judging_samples(model, opened);
+  QuantizationJudgment judgment = judge(model, int8, judging);
+  if (judgment.before) {
+    warn_of_class_order("quantize", model, judging.samples, opened,
+                        judgment.before->accuracy);
+  }
   if (!judgment.problems.empty()) {
     judgment.cures = find_cures(model, int8, data,
                                 {.placement = o.placement,
@@ -223,6 +229,7 @@ void quantize(Options o) {
   const Model written = as_written(int8.clone(), o.file, takes);
   io::OnnxOptions names = names_of(o.model, written);
   names.preprocess = preprocess;
+  names.resize = resize_to_keep(opened, o.data, target);
   if (std::ssize(opened.classes) == model.outputs()[0].shape()[-1]) {
     names.classes = opened.classes;
   }
@@ -233,6 +240,7 @@ void quantize(Options o) {
                          o.file.from_bytes ? nullptr : &all, o.model.limits());
   if (o.json) {
     Config config = to_config(judgment);
+    add_inputs(config, opened, o.data, target);
     for (const auto& [key, value] : figures.as_object()) config.set(key, value);
     config.set("output", o.output)
         .set("nodes", file.nodes)

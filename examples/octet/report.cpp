@@ -265,7 +265,9 @@ void make_report(const Options& o) {
   warn_of_untrained(o.model);
   const Model model = read_model(o.model);
   const DataTarget target = target_of(model, o.model);
-  const io::OpenedData opened = open_data(o.data, target);
+  DataOptions given = o.data;
+  given.labels_optional = true;
+  const io::OpenedData opened = open_data(given, target);
   check_classes(model, o.model, opened);
   const Dataset data =
       data_for("report", model, opened.test ? *opened.test : opened.train);
@@ -276,6 +278,7 @@ void make_report(const Options& o) {
   std::string described = describe(opened.test ? "test samples" : "samples",
                                    data, opened, o.data, target);
   described.pop_back();  // its newline
+  print(described + "\n");
   add_facts(o, model, described, report);
   add_accuracy(o, model, reference, data, report);
   const std::vector<std::string> own = names_of(o.model, model).classes;

@@ -7,19 +7,23 @@
 
 #include <fmt/format.h>
 
+#include <octet/io/checkpoint.h>
 #include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/quant/wrapper.h>
 #include <octet/runtime/error.h>
 
+#include "data_options.h"
+
 namespace octet::program {
 namespace {
 
-Runnable runnable(Model read) {
+Runnable runnable(Model read, const ModelSource& source) {
   constexpr int64_t kBatch = 256;
   const auto model = std::make_shared<const Model>(std::move(read));
   Runnable result{.outputs = quant::output_names(*model),
                   .batch = kBatch,
+                  .takes = mode_of(*model, source),
                   .predict = [model](std::span<const Tensor> x) {
                     return model->predict(x);
                   }};
@@ -93,11 +97,15 @@ Runnable runnable(const io::OnnxModel& model, const ModelSource& source) {
 }  // namespace
 
 Runnable read_runnable(const ModelSource& source) {
-  if (!is_onnx(source.what)) return runnable(read_model(source));
+  if (!is_onnx(source.what)) {
+    return runnable(read_model(source), source);
+  }
   check_no_architecture(source);
   check_no_input_shape(source);
-  return runnable(io::load_onnx_reference(source.what, source.limits()),
-                  source);
+  Runnable result =
+      runnable(io::load_onnx_reference(source.what, source.limits()), source);
+  result.takes = io::trained_preprocess(source.what, source.limits());
+  return result;
 }
 
 }  // namespace octet::program

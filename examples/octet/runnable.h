@@ -24,7 +24,8 @@ struct RunnableInput {
 struct Runnable {
   std::vector<RunnableInput> inputs = {};
   std::vector<std::string> outputs = {};  ///< names
-  int64_t batch = 1;  ///< samples to run at a time, if nobody says
+  int64_t batch = 1;       ///< samples to run at a time, if nobody says
+  std::string takes = {};  ///< mode_of() the model
   std::function<std::vector<Tensor>(std::span<const Tensor>)> predict;
 };
 

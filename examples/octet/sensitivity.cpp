@@ -95,9 +95,12 @@ void sensitivity(Options o) {
     }
     reference = read_model(beside(o.model, o.reference));
   }
-  const io::OpenedData opened = open_data(o.data, target_of(model, o.model));
+  o.data.labels_optional = true;
+  const DataTarget target = target_of(model, o.model);
+  const io::OpenedData opened = open_data(o.data, target);
   check_classes(model, o.model, opened);
   const Dataset data = data_for("sensitivity", model, opened.train);
+  if (!o.json) print(describe("samples", data, opened, o.data, target));
   const bool quantized_before =
       !quant::quantizers(std::as_const(model)).empty();
   if (!quantized_before) {

@@ -193,6 +193,7 @@ bool has_diverged(const Measured& by, double loss_before, double loss_after,
 std::string write_model(const Options& o, const Model& model,
                         const std::vector<std::string>& classes,
                         const std::string& preprocess,
+                        const std::string& resize,
                         const std::optional<io::TrainingConfig>& trained) {
   const bool named = std::ssize(classes) == model.outputs()[0].shape()[-1];
   const std::vector<std::string> names =
@@ -202,6 +203,7 @@ std::string write_model(const Options& o, const Model& model,
     io::save_model(model, o.output,
                    {.classes = names,
                     .preprocess = preprocess,
+                    .resize = resize,
                     .interface = interface,
                     .training = trained});
     return o.output;
@@ -210,6 +212,7 @@ std::string write_model(const Options& o, const Model& model,
       io::export_onnx(model, o.output,
                       {.classes = names,
                        .preprocess = preprocess,
+                       .resize = resize,
                        .interface = interface,
                        .layout = layout_of(o.data.layout)});
   return fmt::format("{}: {} nodes, {} bytes", o.output, report.nodes,
@@ -298,6 +301,7 @@ void train_model(const Options& o) {
   const std::string written =
       write_model(o, model, job.data.classes,
                   preprocess_to_keep(job.data, o.data, job.target),
+                  resize_to_keep(job.data, o.data, job.target),
                   outcome.epoch == 0 ? training_of(o.model) : tuning.trained);
   if (o.json) {
     Config config = to_config(outcome.kept, by.name);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/version.h>
 
@@ -29,6 +30,7 @@ constexpr const char* kClasses = "classes";
 constexpr const char* kPreprocess = "preprocess";
 constexpr const char* kInterface = "onnx_interface";
 constexpr const char* kTrained = "trained";
+constexpr const char* kResize = "resize";
 constexpr const char* kTraining = "octet/training";
 constexpr const char* kTensors = "octet/training/tensors";
 
@@ -299,6 +301,9 @@ std::string file_of(const quant::ModelState& model,
                       .set("rate", options.training->rate)
                       .set("is_peak", options.training->is_peak)));
     }
+    if (!options.resize.empty()) {
+      writer.attribute(kOctet, kResize, to_text(options.resize));
+    }
   });
 }
 
@@ -328,13 +333,17 @@ SaveOptions options_in(std::string contents, const std::string& name,
         options.classes.push_back(entry.as_string());
       }
     }
-    if (file.has(kOctet, kPreprocess)) {
-      options.preprocess = file.text(kOctet, kPreprocess).as_string();
-      try {
+    try {
+      if (file.has(kOctet, kPreprocess)) {
+        options.preprocess = file.text(kOctet, kPreprocess).as_string();
         (void)preprocess_mode(options.preprocess);
-      } catch (const ValueError& error) {
-        throw FormatError(error.message());
       }
+      if (file.has(kOctet, kResize)) {
+        options.resize = file.text(kOctet, kResize).as_string();
+        (void)resize_mode(options.resize);
+      }
+    } catch (const ValueError& error) {
+      throw FormatError(error.message());
     }
     if (file.has(kOctet, kInterface)) {
       options.interface = interface_from(file.text(kOctet, kInterface));

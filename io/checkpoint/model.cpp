@@ -10,6 +10,7 @@
 #include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/layers/layer.h>
 #include <octet/quant/model_state.h>
 #include <octet/runtime/error.h>
@@ -60,6 +61,7 @@ void save_model(const Model& model, const std::filesystem::path& path,
   check_file_name(path, "an HDF5 model", {".h5", ".hdf5"});
   check_class_names(model, options.classes);
   if (!options.preprocess.empty()) (void)preprocess_mode(options.preprocess);
+  if (!options.resize.empty()) (void)resize_mode(options.resize);
   if (!options.interface.empty() && !options.interface.fits(model)) {
     throw ValueError(
         "ONNX interface: its inputs and outputs are not those of the model");
@@ -86,6 +88,12 @@ OnnxInterface onnx_interface(const std::filesystem::path& path,
                              const FileLimits& limits) {
   if (is_octet_file(path)) return options_of(path, limits).interface;
   return is_onnx_file(path) ? import_onnx(path, {.limits = limits}).interface : OnnxInterface();
+}
+
+std::string trained_resize(const std::filesystem::path& path,
+                           const FileLimits& limits) {
+  if (is_octet_file(path)) return options_of(path, limits).resize;
+  return is_onnx_file(path) ? inspect_onnx(path).resize : "";
 }
 
 bool is_octet_file(const std::filesystem::path& path) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -24,28 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_image_name(const fs::path& path) {
-  std::string extension = path.extension().string();
-  for (char& c : extension) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  const std::string extension = extension_of(path);
   return extension == ".png" || extension == ".jpg" || extension == ".jpeg";
-}
-
-/// The largest part of the shape of `size` from the middle of an image.
-/// Shapes: u8 [h,w,...]. Source: keras/src/utils/image_utils.py, smart_resize.
-Tensor cropped_to(const Tensor& image, Size2 size) {
-  const Shape& shape = image.shape();
-  const int64_t h = shape[0], w = shape[1];
-  const int64_t crop_h = std::clamp<int64_t>(w * size.h / size.w, 1, h);
-  const int64_t crop_w = std::clamp<int64_t>(h * size.w / size.h, 1, w);
-  const int64_t top = (h - crop_h) / 2, left = (w - crop_w) / 2;
-  const int64_t c = shape.size() / (h * w);
-  Tensor part(shape.with(0, crop_h).with(1, crop_w), DType::u8);
-  for (int64_t y = 0; y < crop_h; ++y) {
-    std::copy_n(image.data<uint8_t>().data() + ((top + y) * w + left) * c,
-                crop_w * c, part.data<uint8_t>().data() + y * crop_w * c);
-  }
-  return part;
 }
 
 /// An image with its mask, if it has one.
@@ -68,13 +47,9 @@ Sample read_sample(const fs::path& path, const fs::path* mask_path,
           sample.image.shape().slice(0, 2).to_string(), mask.to_string()));
     }
   }
-  const auto cut = [&](const Tensor& image) {
-    return options.fit == ImageFit::crop ? cropped_to(image, options.size)
-                                         : image;
-  };
-  sample.image = resize_bilinear(cut(sample.image), options.size);
+  sample.image = resize_image(sample.image, options.size, options.resize);
   if (mask_path != nullptr) {
-    sample.mask = resize_nearest(cut(sample.mask), options.size);
+    sample.mask = resize_mask(sample.mask, options.size, options.resize);
   }
   return sample;
 }
@@ -110,19 +85,24 @@ class FileSource final : public SampleSource {
       return {{{options_.size.h, options_.size.w}, DType::i64}};
     }
     const Tensor& labels = labels_.labels;
+    if (labels.empty()) return {};
     return {{labels.shape().slice(1, labels.shape().rank()), labels.dtype()}};
   }
   std::vector<Tensor> known_labels() const override {
-    if (has_masks()) return SampleSource::known_labels();
+    if (has_masks() || labels_.labels.empty()) return {};
     return {labels_.labels};
   }
 
   Batch read(std::span<const int64_t> indices) const override {
     const auto count = static_cast<int64_t>(indices.size());
     const auto& [h, w] = options_.size;
-    Batch batch(Tensor({count, h, w, options_.channels}),
-                has_masks() ? Tensor({count, h, w}, DType::i64)
-                            : rows_at(labels_.labels, indices));
+    Batch batch(std::vector<Tensor>{Tensor({count, h, w, options_.channels})},
+                {});
+    if (has_masks()) {
+      batch.labels.emplace_back(Tensor({count, h, w}, DType::i64));
+    } else if (!labels_.labels.empty()) {
+      batch.labels.emplace_back(rows_at(labels_.labels, indices));
+    }
     parallel_for(count, [&](int64_t i) {
       const int64_t index = indices[static_cast<size_t>(i)];
       const Sample read = sample(index);
@@ -241,7 +221,7 @@ std::vector<std::string> skip_corrupt(const std::string& what,
   }
   files = std::move(sound);
   labels.masks = std::move(sound_masks);
-  if (labels.masks.empty()) labels.labels = rows_at(labels.labels, places);
+  if (!labels.labels.empty()) labels.labels = rows_at(labels.labels, places);
   return skipped;
 }
 
@@ -281,6 +261,7 @@ void check_image_options(std::string_view subject,
   // Refuses what does not go with these channels.
   (void)preprocess_input(Tensor::zeros({1, options.channels}),
                          options.preprocess);
+  check_resize(subject, options.size, options.resize);
 }
 
 std::vector<fs::directory_entry> folder_entries(const fs::path& folder) {

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cctype>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -9,6 +9,8 @@
 #include <octet/io/describe_file.h>
 #include <octet/io/image_folder.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/near_names.h>
+#include <octet/runtime/printable.h>
 
 #include "image_files.h"
 
@@ -78,16 +80,20 @@ bool holds_classes(const fs::path& folder) {
       folder.string(),
       contents.others.empty()
           ? "none. Hint: remove the folder if it is no class"
-          : fmt::format("others alone ({}). Hint: convert images to PNG",
-                        names_text(contents.others))));
+          : fmt::format("others alone ({}). Hint: {}",
+                        names_text(contents.others), kConvertImages)));
 }
 
 [[noreturn]] void refuse_without_classes(const fs::path& folder,
                                          const Contents& contents) {
   if (contents.images.empty()) {
+    const std::string unread = unread_formats(contents.others);
     throw FormatError(fmt::format(
-        "{}: expected a sub-folder of images for each class, got none",
-        folder.string()));
+        "{}: expected a sub-folder of images for each class, got none{}",
+        folder.string(),
+        unread.empty()
+            ? ""
+            : fmt::format(", but {} files. Hint: {}", unread, kConvertImages)));
   }
   const fs::path whole = fs::absolute(folder / ".").lexically_normal();
   throw FormatError(fmt::format(
@@ -102,8 +108,40 @@ struct Listing {
   std::vector<std::string> classes;
   std::vector<fs::path> files;
   std::vector<int64_t> labels;  // of the files
-  int64_t others = 0;
+  std::vector<fs::path> others = {};
 };
+
+/// The number of each folder's class. Warns of classes without a folder.
+/// Throws: ValueError for folders that are none of `names`, and for a name that
+/// is there twice.
+std::vector<int64_t> labels_by_name(const fs::path& folder,
+                                    const std::vector<fs::path>& folders,
+                                    const std::vector<std::string>& names) {
+  std::set<std::string> without(names.begin(), names.end());
+  if (without.size() != names.size()) {
+    throw ValueError(
+        "class_names: each name must be there once, got one twice");
+  }
+  std::vector<int64_t> labels;
+  for (const fs::path& inner : folders) {
+    const std::string name = inner.filename().string();
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) {
+      throw ValueError(fmt::format(
+          "{}: the folder '{}' is no class of the model{}. Hint: the class "
+          "names list the folders in the order of the model's outputs",
+          folder.string(), printable(name, 80), suggest_names(name, names)));
+    }
+    labels.push_back(found - names.begin());
+    without.erase(name);
+  }
+  if (!without.empty()) {
+    warn(fmt::format("{}: {} of {} classes have no folder, for instance '{}'",
+                     folder.string(), without.size(), names.size(),
+                     printable(*without.begin(), 80)));
+  }
+  return labels;
+}
 
 /// Warns of images and folders that stand where none is looked for.
 void warn_of_stray(const fs::path& folder, std::string_view what,
@@ -113,26 +151,35 @@ void warn_of_stray(const fs::path& folder, std::string_view what,
                    names_text(paths), cure));
 }
 
-Listing list_files(const fs::path& folder) {
+Listing list_files(const fs::path& folder,
+                   const std::vector<std::string>& names) {
   Listing listing;
   const Contents root = contents_of(folder);
   if (root.folders.empty()) refuse_without_classes(folder, root);
   warn_of_stray(folder, "images beside the folders of the classes", root.images,
                 "move each into the folder of its class");
-  listing.others = std::ssize(root.others);
-  for (const fs::path& inner : root.folders) {
+  listing.others = root.others;
+  std::vector<int64_t> labels;
+  if (!names.empty()) {
+    labels = labels_by_name(folder, root.folders, names);
+    listing.classes = names;
+  }
+  for (size_t i = 0; i < root.folders.size(); ++i) {
+    const fs::path& inner = root.folders[i];
     const Contents contents = contents_of(inner);
     if (contents.images.empty()) refuse_class(inner, contents);
     warn_of_stray(inner, "sub-folders of a class", contents.folders,
                   "move their images up, or load this folder if they are the "
                   "classes");
-    const auto label = static_cast<int64_t>(listing.classes.size());
-    listing.classes.push_back(inner.filename().string());
-    for (const fs::path& file : contents.images) {
-      listing.files.push_back(file);
-      listing.labels.push_back(label);
+    if (names.empty()) {
+      labels.push_back(static_cast<int64_t>(i));
+      listing.classes.push_back(inner.filename().string());
     }
-    listing.others += std::ssize(contents.others);
+    listing.files.insert(listing.files.end(), contents.images.begin(),
+                         contents.images.end());
+    listing.labels.resize(listing.files.size(), labels[i]);
+    listing.others.insert(listing.others.end(), contents.others.begin(),
+                          contents.others.end());
   }
   return listing;
 }
@@ -140,7 +187,11 @@ Listing list_files(const fs::path& folder) {
 /// A class whose files were all skipped would be one that nothing teaches.
 void check_classes(const fs::path& folder, const Listing& listing,
                    const Dataset& data) {
-  std::vector<int64_t> images(listing.classes.size());
+  // Classes without a folder do not count.
+  std::vector<int64_t> images(listing.classes.size(), 1);
+  for (const int64_t label : listing.labels) {
+    images[static_cast<size_t>(label)] = 0;
+  }
   const Tensor labels = data.labels();
   for (const int64_t label : labels.data<int64_t>()) {
     ++images[static_cast<size_t>(label)];
@@ -168,12 +219,16 @@ ImageFolder load_image_folder(const fs::path& folder,
         "{}",
         folder.string(), describe_file(folder)));
   }
-  Listing listing = list_files(folder);
-  if (listing.others > 0) {
+  Listing listing = list_files(folder, options.class_names);
+  if (!listing.others.empty()) {
+    const std::string unread = unread_formats(listing.others);
     warn(fmt::format(
         "{}: left out {} entries that are no .png, .jpg or .jpeg files of a "
-        "class",
-        folder.string(), listing.others));
+        "class{}",
+        folder.string(), listing.others.size(),
+        unread.empty()
+            ? ""
+            : fmt::format(" ({}). Hint: {}", unread, kConvertImages)));
   }
   const Shape n{std::ssize(listing.labels)};
   ImageFiles files =

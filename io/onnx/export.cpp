@@ -17,6 +17,7 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/layers/onnx_builder.h>
 #include <octet/layers/registry.h>
 #include <octet/quant/fold_batch_norm.h>
@@ -159,6 +160,10 @@ void add_metadata(onnx::ModelProto& proto, const Model& model,
   if (!options.preprocess.empty()) {
     (void)preprocess_mode(options.preprocess);
     add("preprocess", options.preprocess);
+  }
+  if (!options.resize.empty()) {
+    (void)resize_mode(options.resize);
+    add("resize", options.resize);
   }
   if (options.classes.empty()) return;
   check_class_names(model, options.classes);

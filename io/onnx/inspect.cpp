@@ -10,6 +10,7 @@
 #include <octet/io/json.h>
 #include <octet/io/onnx.h>
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/runtime/error.h>
 
 #include "bounds.h"
@@ -110,6 +111,19 @@ std::string preprocess_of(const onnx::ModelProto& model) {
   return "";
 }
 
+std::string resize_of(const onnx::ModelProto& model) {
+  for (const auto& entry : model.metadata_props()) {
+    if (entry.key() != "resize") continue;
+    try {
+      (void)resize_mode(entry.value());
+      return entry.value();
+    } catch (const Error&) {
+      return "";
+    }
+  }
+  return "";
+}
+
 OnnxSummary summarize(const onnx::ModelProto& model) {
   const GraphView view(model.graph());
   OnnxSummary summary;
@@ -125,6 +139,7 @@ OnnxSummary summarize(const onnx::ModelProto& model) {
   summary.qdq_pairs = pairs_of(view);
   summary.classes = classes_of(model);
   summary.preprocess = preprocess_of(model);
+  summary.resize = resize_of(model);
   summary.initializers = model.graph().initializer_size() +
                          model.graph().sparse_initializer_size();
   for (const auto& tensor : model.graph().initializer()) {

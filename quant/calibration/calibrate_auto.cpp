@@ -104,8 +104,10 @@ void warn_of_chance(double accuracy, size_t classes) {
   if (accuracy > std::min(1.5 * chance, chance + 0.1 * (1 - chance))) return;
   warn(fmt::format(
       "calibrate_auto: expected labels of these samples, got an accuracy of "
-      "{:.1f} % of the float model, hardly more than chance. Hint: labels of "
-      "these samples, counted from 0",
+      "{:.1f} % of the float model, hardly more than chance. Hint: preprocess "
+      "inputs as in training (octet: --preprocess, --resize), and give labels "
+      "of these samples, counted from 0, in the order of the outputs "
+      "(--class-names)",
       100 * accuracy));
 }
 

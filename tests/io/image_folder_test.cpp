@@ -271,7 +271,7 @@ TEST_F(LoadImageFolder, CropsTheMiddleWhereAskedTo) {
   const auto pixels = [&](Size2 size) {
     const ImageFolder images = load_image_folder(
         folder_.path(), {.size = size,
-                         .fit = ImageFit::crop,
+                         .resize = {.fit = ImageFit::crop},
                          .channels = 1,
                          .preprocess = preprocess_mode("none")});
     return values(images.data.batch(0, 1).input());

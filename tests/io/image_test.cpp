@@ -248,49 +248,5 @@ TEST(ReadImage, NamesTheFileAndTheReason) {
   EXPECT_THROW(read_image(folder.path()), IoError);
 }
 
-Tensor row_of(const std::vector<uint8_t>& values) {
-  return Tensor::of<uint8_t>(Shape{1, static_cast<int64_t>(values.size()), 1},
-                             values);
-}
-
-TEST(ResizeBilinear, KeepsAnImageOfTheSameSize) {
-  const Tensor image = row_of({1, 2, 3});
-  const Tensor same = resize_bilinear(image, {1, 3});
-  EXPECT_THAT(same.data<uint8_t>(), ElementsAre(1, 2, 3));
-  EXPECT_NE(same.raw(), image.raw());
-}
-
-TEST(ResizeBilinear, InterpolatesBetweenCentresWhenItGrows) {
-  // Centres of the result at -0.25, 0.25, 0.75, 1.25 of the two pixels.
-  EXPECT_THAT(elements<uint8_t>(resize_bilinear(row_of({0, 100}), {1, 4})),
-              ElementsAre(0, 25, 75, 100));
-}
-
-TEST(ResizeBilinear, WeighsEveryPixelWhenItShrinks) {
-  // A triangle two pixels wide: weights (3, 3, 1) / 7 at the left end, and
-  // (1, 3, 3, 1) / 8 inside.
-  EXPECT_THAT(elements<uint8_t>(
-                  resize_bilinear(row_of({70, 0, 140, 0, 80, 0}), {1, 3})),
-              ElementsAre(50, 63, 34));
-}
-
-TEST(ResizeBilinear, ResizesRowsAndChannelsByThemselves) {
-  const Tensor image = Tensor::of<uint8_t>({2, 1, 3}, {0, 10, 200, 100, 30, 0});
-  const Tensor result = resize_bilinear(image, {4, 1});
-  EXPECT_EQ(result.shape(), Shape({4, 1, 3}));
-  EXPECT_THAT(result.data<uint8_t>(),
-              ElementsAre(0, 10, 200, 25, 15, 150, 75, 25, 50, 100, 30, 0));
-}
-
-TEST(ResizeBilinear, RefusesWhatIsNoImage) {
-  EXPECT_THROW(resize_bilinear(Tensor::zeros({1, 1, 1}), {1, 1}), ValueError);
-  EXPECT_THROW(resize_bilinear(Tensor(), {1, 1}), ValueError);
-  EXPECT_THROW(resize_bilinear(Tensor::zeros({1, 1}, DType::u8), {1, 1}),
-               ShapeError);
-  EXPECT_THROW(resize_bilinear(Tensor::zeros({0, 1, 1}, DType::u8), {1, 1}),
-               ShapeError);
-  EXPECT_THROW(resize_bilinear(row_of({1}), {0, 1}), ValueError);
-}
-
 }  // namespace
 }  // namespace octet::io

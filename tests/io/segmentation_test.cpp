@@ -63,7 +63,7 @@ std::vector<int64_t> labels_of_first(const ImageFiles& files) {
 
 SegmentationOptions sized(Size2 size, ImageFit fit = ImageFit::stretch) {
   return {.images = {.size = size,
-                     .fit = fit,
+                     .resize = {.fit = fit},
                      .channels = 1,
                      .preprocess = {.scale = {1}},
                      .shuffle = false}};
@@ -166,7 +166,7 @@ TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
     }
   }
   // 4 to 3 and 8 to 5 places: those of the centres.
-  const Tensor odd = resize_nearest(read_mask(mask), {3, 5});
+  const Tensor odd = resize_mask(read_mask(mask), {3, 5});
   EXPECT_THAT(odd.data<uint8_t>(), ElementsAre(0, 1, 2, 2, 3,  //
                                                4, 5, 6, 6, 7,  //
                                                4, 5, 6, 6, 7));

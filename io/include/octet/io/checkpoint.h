@@ -26,6 +26,9 @@ struct SaveOptions {
   /// What bytes became before they were the model's inputs: a name that
   /// preprocess_mode() knows, or "" where it is not known.
   std::string preprocess = {};
+  /// How images of other sizes were resized: text that resize_mode() parses, or
+  /// "" where it is not known.
+  std::string resize = {};
   /// Interface of the ONNX file that the model was imported from, so that it
   /// can be exported with the same names, types and axis order.
   OnnxInterface interface = {};
@@ -37,8 +40,8 @@ struct SaveOptions {
 /// and then renamed over it.
 /// Throws: IoError; ValueError for names that a file cannot hold (empty, ".",
 /// no UTF-8) or that two layers or quantizers have, for class names that are
-/// not as many as outputs, an unknown `preprocess`, or an `interface` that does
-/// not fit the model.
+/// not as many as outputs, an unknown `preprocess` or `resize`, or an
+/// `interface` that does not fit the model.
 void save_model(const Model& model, const std::filesystem::path& path,
                 const SaveOptions& options = {});
 
@@ -54,6 +57,10 @@ std::vector<std::string> class_names(const std::filesystem::path& path,
 /// Throws: IoError; FormatError for one that is damaged.
 std::string trained_preprocess(const std::filesystem::path& path,
                                const FileLimits& limits = {});
+
+/// The same for `resize`.
+std::string trained_resize(const std::filesystem::path& path,
+                           const FileLimits& limits = {});
 
 /// Whether the file ends as save_model() and checkpoints do, damaged or not.
 bool is_octet_file(const std::filesystem::path& path);

@@ -35,17 +35,6 @@ Tensor read_mask(const std::filesystem::path& path);
 /// The same for the bytes of a file. Throws: as read_image().
 Tensor decode_image(std::string_view bytes, int64_t channels = 0);
 
-/// Shapes: u8 [h,w,c] -> u8 [size.h,size.w,c]. Linear interpolation between
-/// pixel centres; where an axis shrinks, the triangle is widened by the same
-/// factor, so that every pixel counts. Rounded to nearest, ties up.
-/// Throws: ShapeError unless the image is [h,w,c] of 1 or more pixels;
-/// ValueError for another type or a size out of the limits.
-Tensor resize_bilinear(const Tensor& image, Size2 size);
-
-/// Shapes: u8 [h,w] -> u8 [size.h,size.w]: of each place the pixel that its
-/// centre is in. Throws: as resize_bilinear().
-Tensor resize_nearest(const Tensor& mask, Size2 size);
-
 /// Which formats this build reads.
 bool reads_png();
 bool reads_jpeg();

@@ -7,17 +7,10 @@
 #include <vector>
 
 #include <octet/io/preprocess.h>
+#include <octet/io/resize.h>
 #include <octet/runtime/dataset.h>
 
 namespace octet::io {
-
-/// How an image of another shape becomes one of the size that is asked for.
-enum class ImageFit {
-  stretch,  ///< each axis by itself
-  /// The largest part of the right shape, from the middle: Keras'
-  /// crop_to_aspect_ratio.
-  crop,
-};
 
 /// What to do about files that are no sound images.
 enum class CorruptFiles {
@@ -29,7 +22,9 @@ enum class CorruptFiles {
 /// cache_bytes, shuffle, seed
 struct ImageOptions {
   Size2 size{256, 256};  ///< all images are resized to it
-  ImageFit fit = ImageFit::stretch;
+  /// How images of other sizes are resized: as torchvision. Keras' loaders do
+  /// it as `.resize = resize_mode("bilinear")`.
+  Resize resize = {};
   int64_t channels = 3;  ///< 1 (grey), 3 (RGB) or 4 (RGBA)
   /// What inputs are of the bytes; Keras' modes by name are
   /// `.preprocess = preprocess_mode("caffe")`.
@@ -44,6 +39,10 @@ struct ImageOptions {
   /// has images of all classes, or by class and name.
   bool shuffle = true;
   uint64_t seed = 0;  ///< of that order
+  /// Of load_image_folder(): names of the sub-folders in the order of the
+  /// model's outputs, as in Keras. Label i is the folder class_names[i]. Empty:
+  /// sorted by name.
+  std::vector<std::string> class_names = {};
 };
 
 struct ImageFiles {
@@ -53,6 +52,23 @@ struct ImageFiles {
   /// The file of each sample of `data`.
   std::vector<std::filesystem::path> files = {};
 };
+
+/// The image at `path`, or the .png, .jpg and .jpeg files in a folder and in
+/// all folders below it, sorted by path. Hidden entries are left out; a warning
+/// names image files of other formats. Of a data set in the layout of YOLO it
+/// is "images" alone that has any.
+/// Throws: IoError for a path that is missing; FormatError if there are no such
+/// files, naming the formats of those that there are.
+std::vector<std::filesystem::path> list_images(
+    const std::filesystem::path& path);
+
+/// Images without labels, to calibrate on or to predict:
+///   const auto images = io::load_unlabeled_images(
+///       io::list_images("photos"), {.size = 224, .shuffle = false});
+///   const Tensor y = model.predict(images.data.batch(0, 8).input());
+/// Throws: as load_images() below.
+ImageFiles load_unlabeled_images(std::vector<std::filesystem::path> files,
+                                 const ImageOptions& options = {});
 
 /// Images of any folders with labels in the same order: numbers of a CSV file,
 /// for instance:

@@ -25,6 +25,7 @@
 #include <octet/io/placement_files.h>
 #include <octet/io/preprocess.h>
 #include <octet/io/report.h>
+#include <octet/io/resize.h>
 #include <octet/io/segmentation.h>
 #include <octet/io/tensorboard.h>
 #include <octet/io/train_test.h>

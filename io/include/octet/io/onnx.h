@@ -76,6 +76,9 @@ struct OnnxOptions {
   /// What bytes become before they are the model's inputs, as in SaveOptions:
   /// "preprocess" in the file's metadata. The graph does none of it.
   std::string preprocess = {};
+  /// How images of other sizes were resized, as in SaveOptions: "resize" in the
+  /// file's metadata.
+  std::string resize = {};
   /// Writes quant::fold_batch_norm(model), with the names of this one.
   /// TensorRT folds by itself; other readers may not.
   bool fold_batch_norm = false;
@@ -186,6 +189,8 @@ struct OnnxSummary {
   std::vector<OnnxQdqPair> qdq_pairs;
   /// Under that key in the metadata, if preprocess_mode() knows it.
   std::string preprocess = {};
+  /// The same for resize_mode().
+  std::string resize = {};
   /// Names of the classes, if a list of JSON under "classes" in the metadata
   /// has them.
   std::vector<std::string> classes = {};

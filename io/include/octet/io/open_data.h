@@ -28,6 +28,15 @@ struct OpenOptions {
   /// given: of a model with an input of bytes.
   bool takes_bytes = false;
   CorruptFiles corrupt = CorruptFiles::refuse;  ///< of a folder of images
+  Resize resize = {};                           ///< of a folder of images
+  /// The names of the model's classes in the order of its outputs, or none if
+  /// they are not known: folders of images and CIFAR get their labels by these
+  /// names. Empty: label i is the i-th folder, sorted by name.
+  std::vector<std::string> class_names = {};
+  /// Labels are not needed, as for calibration: an image file, or a folder of
+  /// images of any structure, is taken without labels. So are folders that are
+  /// not in `class_names`, with a warning.
+  bool labels_optional = false;
 };
 
 struct OpenedData {
@@ -37,6 +46,9 @@ struct OpenedData {
   std::vector<std::string> classes = {};  ///< the name of label i, if known
   /// The file of each sample of `train`, of a folder of images.
   std::vector<std::string> files = {};
+  /// The names of the folders that have images, sorted: of a folder of images
+  /// with classes.
+  std::vector<std::string> folders = {};
 };
 
 /// Opens what is there:
@@ -45,6 +57,8 @@ struct OpenedData {
 ///   and, for the second part, x_test.npy and y_test.npy
 /// - a folder of images, one sub-folder a class; or two such folders named
 ///   train and test, or validation, valid or val, for the two parts
+/// - if labels are optional: an image, or a folder with images at any depth; of
+///   the layout of YOLO, the images of its parts "train" and "val"
 /// - a folder with the IDX files of MNIST and its relatives, plain or gzipped
 /// - CIFAR-10 or CIFAR-100 in their binary version
 ///
@@ -54,6 +68,12 @@ struct OpenedData {
 /// that the data has no use for; ShapeError; as the reader of each.
 OpenedData open_data(const std::filesystem::path& path,
                      const OpenOptions& options = {});
+
+/// ". Hint: ..." for labels that are no classes where classes are expected: how
+/// to make classes of these values (whole numbers in another type or shape, one
+/// of many), else the loss for targets, of the output `name` if it has one. The
+/// words are the same for every command.
+std::string labels_hint(const Tensor& labels, const std::string& name = "");
 
 /// Labels of a .npy file: integers as i64, f32 as they are.
 /// Throws: as read_npy(); FormatError for i64 of another rank than 1, naming

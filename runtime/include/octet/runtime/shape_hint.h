@@ -9,6 +9,13 @@
 
 namespace octet {
 
+/// Who reads the hints of messages: they name calls of C++, or options of the
+/// command line.
+enum class HintStyle { cpp, command_line };
+/// Of the whole program; cpp unless set.
+HintStyle hint_style();
+void set_hint_style(HintStyle style);
+
 enum class ShapeSlip {
   none,
   no_samples_axis,   ///< one sample, without the axis of samples
@@ -24,7 +31,7 @@ enum class ShapeSlip {
 ShapeSlip slip_of(const Shape& given, const Shape& wanted);
 
 /// ". Hint: x.transposed({0,2,3,1}) ..." in Octet's words for the tensor `x`,
-/// or nothing.
+/// in NumPy's for the command line, or nothing.
 std::string shape_hint(const Shape& given, const Shape& wanted,
                        std::string_view x = "x");
 

@@ -1,0 +1,213 @@
+#include "class_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <octet/runtime/error.h>
+#include <octet/runtime/printable.h>
+#include <octet/train/confusion_matrix.h>
+
+#include "class_names.h"
+
+namespace octet::program {
+namespace {
+
+/// The column of each row, so that the sum of the counts is largest.
+/// Source: Jonker and Volgenant's shortest augmenting paths, with potentials.
+std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
+  const auto n = static_cast<size_t>(counts.classes());
+  const auto cost = [&](size_t row, size_t column) {
+    return -static_cast<double>(
+        counts.count(static_cast<int64_t>(row), static_cast<int64_t>(column)));
+  };
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // Index n is a column outside the matrix, from which each path starts.
+  std::vector<double> of_row(n, 0), of_column(n + 1, 0);
+  std::vector<size_t> row_of(n + 1, n);
+  for (size_t row = 0; row < n; ++row) {
+    std::vector<double> least(n, kInfinity);
+    std::vector<size_t> previous(n, n);
+    std::vector<bool> used(n + 1, false);
+    row_of[n] = row;
+    size_t column = n;
+    while (row_of[column] != n) {
+      used[column] = true;
+      const size_t at = row_of[column];
+      size_t next = n;
+      double step = kInfinity;
+      for (size_t j = 0; j < n; ++j) {
+        if (used[j]) continue;
+        const double reduced = cost(at, j) - of_row[at] - of_column[j];
+        if (reduced < least[j]) {
+          least[j] = reduced;
+          previous[j] = column;
+        }
+        if (least[j] < step) {
+          step = least[j];
+          next = j;
+        }
+      }
+      for (size_t j = 0; j <= n; ++j) {
+        if (used[j]) {
+          of_row[row_of[j]] += step;
+          of_column[j] -= step;
+        } else if (j < n) {
+          least[j] -= step;
+        }
+      }
+      column = next;
+    }
+    while (column != n) {
+      row_of[column] = row_of[previous[column]];
+      column = previous[column];
+    }
+  }
+  std::vector<size_t> columns(n);
+  for (size_t j = 0; j < n; ++j) columns[row_of[j]] = j;
+  return columns;
+}
+
+/// The accuracy that another order must add, beyond what the best of all orders
+/// adds by chance.
+double clear_gain(int64_t samples, int64_t classes) {
+  return std::max(0.1,
+                  2 * std::sqrt(2 * std::log(static_cast<double>(classes)) /
+                                static_cast<double>(samples)));
+}
+
+void warn_of_order(std::string_view command, double accuracy, double possible,
+                   const std::string& pairs) {
+  warn(fmt::format(
+      "{}: the classes seem to be in another order than the model's outputs: "
+      "accuracy {:.1f} %, and {:.1f} % with {}. Hint: --class-names with the "
+      "folders in the order of the outputs, or labels by that order",
+      command, 100 * accuracy, 100 * possible, pairs));
+}
+
+std::string label_text(const io::OpenedData& opened, size_t label) {
+  return !opened.folders.empty() && label < opened.classes.size()
+             ? fmt::format("'{}'", printable(opened.classes[label], 40))
+             : fmt::format("label {}", label);
+}
+
+void check_order(std::string_view command, const train::ConfusionMatrix& counts,
+                 const io::OpenedData& opened) {
+  constexpr size_t kShown = 5;
+  const auto at = [&](size_t row, size_t column) {
+    return counts.count(static_cast<int64_t>(row),
+                        static_cast<int64_t>(column));
+  };
+  const std::vector<size_t> columns = best_assignment(counts);
+  int64_t right = 0, possible = 0;
+  std::vector<std::string> pairs;
+  for (size_t row = 0; row < columns.size(); ++row) {
+    const size_t column = columns[row];
+    right += at(row, row);
+    possible += at(row, column);
+    int64_t samples = 0, answers = 0;
+    for (size_t j = 0; j < columns.size(); ++j) {
+      samples += at(row, j);
+      answers += at(j, column);
+    }
+    // A clear pair: most of a class, and most of an output.
+    if (column == row || 2 * at(row, column) <= samples ||
+        2 * at(row, column) <= answers) {
+      continue;
+    }
+    pairs.push_back(
+        fmt::format("{} as output {}", label_text(opened, row), column));
+  }
+  const auto all = static_cast<double>(counts.samples());
+  const double gain = static_cast<double>(possible - right) / all;
+  if (pairs.size() < 2 ||
+      gain < clear_gain(counts.samples(), counts.classes())) {
+    return;
+  }
+  const size_t moved = pairs.size();
+  if (moved > kShown) pairs.resize(kShown);
+  warn_of_order(
+      command, static_cast<double>(right) / all,
+      static_cast<double>(possible) / all,
+      fmt::format(
+          "{}{}", fmt::join(pairs, ", "),
+          moved > kShown ? fmt::format(", ... ({} in all)", moved) : ""));
+}
+
+}  // namespace
+
+std::vector<std::string> class_names_for(const DataOptions& o,
+                                         const DataTarget& target) {
+  if (o.class_names.empty()) return target.classes;
+  std::vector<std::string> names = parse_class_names(o.class_names);
+  const int64_t count = std::ssize(names);
+  if (target.class_count < 0 || count == target.class_count ||
+      (target.class_count == 1 && count == 2)) {
+    return names;
+  }
+  throw ValueError(fmt::format(
+      "--class-names: expected a name for each of the model's {} outputs, got "
+      "{}",
+      target.class_count, count));
+}
+
+std::string few_classes(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) {
+    text += fmt::format("{}'{}'", i == 0 ? "" : ", ", printable(names[i], 40));
+  }
+  if (names.size() > kShown) {
+    text += fmt::format(", ... ({} in all)", names.size());
+  }
+  return text;
+}
+
+std::string classes_text(const io::OpenedData& opened, const DataOptions& o,
+                         const DataTarget& target) {
+  constexpr size_t kAll = 10, kShown = 4;
+  const size_t count = opened.folders.size();
+  if (count == 0) return "";
+  std::string text = "classes (folder -> output): ";
+  for (size_t i = 0; i < (count > kAll ? kShown : count); ++i) {
+    const auto found = std::ranges::find(opened.classes, opened.folders[i]);
+    text += fmt::format("{}{} -> {}", i == 0 ? "" : ", ",
+                        printable(opened.folders[i], 40),
+                        found - opened.classes.begin());
+  }
+  if (count > kAll) text += fmt::format(", ... ({} in all)", count);
+  return text + (!o.class_names.empty() ? "; by --class-names"
+                 : !target.classes.empty()
+                     ? "; by the names in the model's file"
+                     : "; sorted by name, --class-names "
+                       "gives another order");
+}
+
+void warn_of_class_order(std::string_view command, const Model& model,
+                         const Dataset& data, const io::OpenedData& opened,
+                         double accuracy) {
+  constexpr int64_t kSamples = 2048, kMostClasses = 512;
+  constexpr double kGood = 0.9;  // what is left is no clear gain
+  if (model.outputs().size() != 1 || !(accuracy < kGood) ||
+      data.label_specs().size() != 1 || data.label_type() != DType::i64 ||
+      data.label_shape().rank() != 0 ||
+      model.outputs()[0].shape().rank() != 2) {
+    return;
+  }
+  const int64_t classes = model.outputs()[0].shape()[-1];
+  if (classes > kMostClasses) return;
+  if (classes == 1) {
+    if (1 - 2 * accuracy < clear_gain(data.size(), 2)) return;
+    warn_of_order(command, accuracy, 1 - accuracy,
+                  fmt::format("{} and {} exchanged", label_text(opened, 0),
+                              label_text(opened, 1)));
+    return;
+  }
+  check_order(command, train::confusion_matrix(model, data.sample(kSamples)),
+              opened);
+}
+
+}  // namespace octet::program
