@@ -19,7 +19,7 @@
 
 namespace octet::io {
 
-/// Fields in order: classes, preprocess, interface, training
+/// Fields in order: classes, preprocess, resize, interface, training
 struct SaveOptions {
   /// Names of the classes in the order of the outputs, as ImageFolder has them.
   std::vector<std::string> classes = {};

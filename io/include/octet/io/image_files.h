@@ -18,8 +18,8 @@ enum class CorruptFiles {
   skip,  ///< leave them out and list them; every file is decoded once for that
 };
 
-/// Fields in order: size, fit, channels, preprocess, corrupt, eager,
-/// cache_bytes, shuffle, seed
+/// Fields in order: size, resize, channels, preprocess, corrupt, eager,
+/// cache_bytes, shuffle, seed, class_names
 struct ImageOptions {
   Size2 size{256, 256};  ///< all images are resized to it
   /// How images of other sizes are resized: as torchvision. Keras' loaders do

@@ -58,7 +58,7 @@ enum class OnnxLayout {
 ///   options.opset = 17;
 ///   export_onnx(model, "int8.onnx", options);
 /// Fields in order: opset, input_name, output_name, input_names, output_names,
-/// description, classes, preprocess, fold_batch_norm, weights,
+/// description, classes, preprocess, resize, fold_batch_norm, weights,
 /// uint8_activations, target, float16, interface, layout, batch
 struct OnnxOptions {
   int opset = 13;  ///< [13, 21]; its IR version comes with it

@@ -12,7 +12,8 @@
 
 namespace octet::io {
 
-/// Fields in order: labels, image, preprocess, usual, takes_bytes, corrupt
+/// Fields in order: labels, image, preprocess, usual, takes_bytes, corrupt,
+/// resize, class_names, labels_optional
 struct OpenOptions {
   /// A .npy file: i64, or other integers, [n] (classes), or f32 [n,...]
   /// (targets). Of a single .npy file of inputs alone.
