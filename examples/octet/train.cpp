@@ -163,8 +163,9 @@ Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
                  const Measured& by, bool untrained) {
   if (!untrained) {
     const std::optional<io::TrainingConfig> trained = training_of(o.model);
-    return {choose_fine_tuning(model, training, by, o.training, trained,
-                               {.share = 0.1, .optimizer = kOptimizer}),
+    return {choose_fine_tuning(
+                model, training, by, o.training, trained,
+                {.share = trained ? 0.1 : 0.01, .optimizer = kOptimizer}),
             trained};
   }
   const std::string& word =
@@ -362,8 +363,8 @@ void add_train(CommandLine& program) {
       command, o.training,
       {.epochs = "passes over the samples [10]",
        .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002; of "
-               "a trained file a tenth of that in the file, or of the largest "
-               "that a short range test finds stable]",
+               "a trained file a tenth of that in the file, or a hundredth of "
+               "the largest that a short range test finds stable]",
        .optimizer = "optimizer [that of a trained file, if it says; else "
                     "adamw]; sgd has momentum 0.9",
        .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "
