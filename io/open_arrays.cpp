@@ -35,13 +35,12 @@ Tensor read_samples(const fs::path& path, const OpenOptions& options) {
         hint_style() == HintStyle::cpp ? ".preprocess" : "--preprocess"));
   }
   throw FormatError(fmt::format(
-      "'{}': expected float32, got {}. Hint: {}x.astype(\"float32\"), scaled "
-      "as "
-      "in training: / 255, as a rule",
+      "'{}': expected float32, got {}. Hint: x.astype(\"float32\"), scaled as "
+      "in training: / 255, as a rule{}",
       path.string(), to_string(x.dtype()),
       x.dtype() != DType::u8           ? ""
-      : hint_style() == HintStyle::cpp ? ".preprocess = \"unit\", or "
-                                       : "--preprocess unit, or "));
+      : hint_style() == HintStyle::cpp ? "; or .preprocess = \"unit\""
+                                       : "; or --preprocess unit"));
 }
 
 /// The file of one of the names in use; empty if there is none.

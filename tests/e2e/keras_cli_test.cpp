@@ -189,8 +189,9 @@ TEST(OctetPredict, SaysWhatIsWrongWithItsLabels) {
   EXPECT_THAT(refusal(Tensor::zeros({2}, DType::i64)),
               AllOf(HasSubstr("expected int64 [3], got int64 [2]"),
                     HasSubstr("one class for each of the 3 samples")));
-  EXPECT_THAT(refusal(Tensor::zeros({3, 4})),
-              HasSubstr("Hint: one of many (one-hot) is labels.argmax(1)"));
+  EXPECT_THAT(
+      refusal(Tensor::of<float>({3, 4}, {1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0})),
+      HasSubstr("Hint: one of many (one-hot) is labels.argmax(1)"));
   EXPECT_THAT(refusal(Tensor::zeros({3, 1}, DType::i32)),
               HasSubstr("Hint: labels.reshape(-1).astype(\"int64\")"));
   EXPECT_THAT(refusal(Tensor::of<int64_t>({3}, {0, 4, 0})),

@@ -138,6 +138,59 @@ TEST_F(OctetEvaluate, WarnsOfAnswersThatAreGuesses) {
               ::testing::Not(HasSubstr("guessing")));
 }
 
+TEST_F(OctetEvaluate, SaysWhichLabelsSeemToBeOfOtherOutputs) {
+  Tensor logits = Tensor::zeros({70, 7});
+  Tensor labels({70}, DType::i64);
+  for (size_t i = 0; i < 70; ++i) {
+    const size_t answer = i % 7;
+    logits.f32()[7 * i + answer] = 2;
+    // Outputs 2 and 5 exchanged.
+    labels.data<int64_t>()[i] = answer == 2   ? 5
+                                : answer == 5 ? 2
+                                              : static_cast<int64_t>(answer);
+  }
+  io::write_npy(folder_ / "x.npy", logits);
+  io::write_npy(folder_ / "y.npy", labels);
+  EXPECT_THAT(run("same.h5", "--data x.npy --labels y.npy").output,
+              AllOf(HasSubstr("71.43 %"), HasSubstr("another order"),
+                    HasSubstr("100.0 %"), HasSubstr("label 2 as output 5"),
+                    HasSubstr("label 5 as output 2")));
+}
+
+TEST_F(OctetEvaluate, SaysNothingOfOrdersOfAModelThatGivesOneAnswer) {
+  Tensor logits = Tensor::zeros({70, 7});
+  Tensor labels = Tensor::zeros({70}, DType::i64);
+  for (size_t i = 0; i < 70; ++i) {
+    logits.f32()[7 * i + 3] = 2;
+    labels.data<int64_t>()[i] = i % 3 == 0 ? 3 : 1;
+  }
+  io::write_npy(folder_ / "x.npy", logits);
+  io::write_npy(folder_ / "y.npy", labels);
+  EXPECT_THAT(run("same.h5", "--data x.npy --labels y.npy").output,
+              ::testing::Not(HasSubstr("another order")));
+}
+
+TEST_F(OctetEvaluate, NamesOneCureForFloatLabels) {
+  io::write_npy(folder_ / "ids.npy", Tensor::of<float>({3}, {6, 5, 1}));
+  Tensor one_hot = Tensor::zeros({3, 7});
+  for (const size_t at : {6, 12, 15}) one_hot.f32()[at] = 1;
+  io::write_npy(folder_ / "hot.npy", one_hot);
+  for (const char* command : {"evaluate same.h5 --data",
+                              "quantize same.h5 -o "
+                              "q.onnx --data",
+                              "predict same.h5 --input"}) {
+    const auto output = [&](const char* labels) {
+      return run_command(fmt::format("cd {} && {}/octet {} x.npy --labels {} "
+                                     "2>&1",
+                                     quoted(folder_.path()), OCTET_BIN, command,
+                                     labels))
+          .output;
+    };
+    EXPECT_THAT(output("ids.npy"), HasSubstr("astype(\"int64\")")) << command;
+    EXPECT_THAT(output("hot.npy"), HasSubstr("argmax(1)")) << command;
+  }
+}
+
 TEST_F(OctetEvaluate, RefusesWhatHasNoAnswer) {
   EXPECT_THAT(refusal("same.h5", "--data x.npy"),
               HasSubstr("--labels: expected a file"));
@@ -151,6 +204,13 @@ TEST_F(OctetEvaluate, RefusesWhatHasNoAnswer) {
               HasSubstr("no such file"));
   EXPECT_THAT(refusal("zoo:lenet", "--data x.npy --labels y.npy"),
               HasSubstr("[28,28,1]"));
+  io::write_npy(folder_ / "nchw.npy", Tensor::zeros({3, 1, 28, 28}));
+  io::write_npy(folder_ / "m.npy", Tensor::zeros({3, 28, 28, 1}));
+  EXPECT_THAT(refusal("zoo:lenet", "--data nchw.npy --labels y.npy"),
+              AllOf(HasSubstr("inputs.transpose(0,2,3,1)"),
+                    ::testing::Not(HasSubstr("transposed"))));
+  EXPECT_THAT(refusal("m.npy", "--data x.npy --labels y.npy"),
+              AllOf(HasSubstr("as --data"), ::testing::Not(HasSubstr("io::"))));
   EXPECT_THAT(refusal("same.h5", "--data x.npy --labels y.npy --part test"),
               HasSubstr("data in two parts"));
 }

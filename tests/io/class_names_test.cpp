@@ -52,5 +52,21 @@ TEST(TrainedPreprocess, IsKeptInModelsAndOnnxFiles) {
   EXPECT_THROW((void)to_onnx(model, {.preprocess = "Torch!"}), ValueError);
 }
 
+TEST(TrainedResize, IsKeptInModelsAndOnnxFiles) {
+  const TempFolder folder;
+  const Model model = zoo::make("lenet", {.classes = 3});
+  save_model(model, folder / "with.h5", {.resize = "bilinear pad 114"});
+  save_model(model, folder / "without.h5");
+  export_onnx(model, folder / "with.onnx", {.resize = "antialias crop 256"});
+  export_onnx(model, folder / "without.onnx");
+  EXPECT_EQ(trained_resize(folder / "with.h5"), "bilinear pad 114");
+  EXPECT_EQ(trained_resize(folder / "with.onnx"), "antialias crop 256");
+  EXPECT_EQ(trained_resize(folder / "without.h5"), "");
+  EXPECT_EQ(trained_resize(folder / "without.onnx"), "");
+  EXPECT_THROW(save_model(model, folder / "with.h5", {.resize = "area"}),
+               ValueError);
+  EXPECT_THROW((void)to_onnx(model, {.resize = "area"}), ValueError);
+}
+
 }  // namespace
 }  // namespace octet::io

@@ -1,6 +1,7 @@
 // open_data on folders of images.
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +74,77 @@ TEST_F(OpenImages, RefusesOneClassAndOtherChannels) {
 TEST_F(OpenImages, LeavesTheWordsOfTheReaderToImagesWithoutClasses) {
   put_image("1.png");
   EXPECT_THAT(refusal(options_), HasSubstr("images in the folder itself"));
+}
+
+TEST_F(OpenImages, TakesImagesOfAnyFoldersWhereLabelsAreOptional) {
+  OpenOptions options = options_;
+  options.labels_optional = true;
+  put_image("1.png");
+  put_image("deep/er/2.PNG");
+  const OpenedData any = open_data(folder_.path(), options);
+  EXPECT_EQ(any.train.size(), 2);
+  EXPECT_TRUE(any.train.label_specs().empty());
+  EXPECT_TRUE(any.classes.empty());
+  EXPECT_EQ(open_data(folder_ / "1.png", options).train.size(), 1);
+  EXPECT_THROW((void)open_data(folder_ / "1.png", options_), Error);
+}
+
+TEST_F(OpenImages, TakesTheLayoutsOfYolo) {
+  OpenOptions options = options_;
+  options.labels_optional = true;
+  put_image("a/images/train/1.png");
+  put_image("a/images/train/2.png");
+  put_image("a/images/val/3.png");
+  put_image("b/train/images/1.png");
+  put_image("b/valid/images/2.png");
+  put_image("c/images/1.png");
+  for (const char* labels : {"a/labels/train", "b/train/labels", "c/labels"}) {
+    std::filesystem::create_directories(folder_ / labels);
+    put(folder_ / labels / "1.txt", "0 0.5 0.5 1 1");
+  }
+  const OpenedData a = open_data(folder_ / "a", options);
+  EXPECT_EQ(a.train.size(), 2);
+  EXPECT_EQ(a.test->size(), 1);
+  const OpenedData b = open_data(folder_ / "b", options);
+  EXPECT_EQ(b.train.size(), 1);
+  EXPECT_EQ(b.test->size(), 1);
+  EXPECT_EQ(open_data(folder_ / "c", options).train.size(), 1);
+}
+
+TEST_F(OpenImages, GivesFoldersTheLabelsOfTheModelsNames) {
+  put_image("cat/1.png");
+  put_image("dog/1.png");
+  put_image("dog/2.png");
+  OpenOptions options = options_;
+  options.class_names = {"dog", "emu", "cat"};
+  const OpenedData opened = open_data(folder_.path(), options);
+  EXPECT_EQ(opened.classes, options.class_names);
+  EXPECT_THAT(opened.folders, ElementsAre("cat", "dog"));
+  std::vector<int64_t> counts(3);
+  const Tensor labels = opened.train.labels();
+  for (const int64_t label : labels.data<int64_t>()) {
+    ++counts[static_cast<size_t>(label)];
+  }
+  EXPECT_THAT(counts, ElementsAre(2, 0, 1));
+  options.class_names = {"dog", "caT"};
+  EXPECT_THAT(refusal(options),
+              AllOf(HasSubstr("'cat' is no class"), HasSubstr("'caT'")));
+  options.labels_optional = true;
+  EXPECT_TRUE(open_data(folder_.path(), options).train.label_specs().empty());
+  options.class_names = {"dog", "dog", "cat"};
+  EXPECT_THAT(refusal(options), HasSubstr("twice"));
+}
+
+TEST_F(OpenImages, NamesFormatsThatAreNotRead) {
+  OpenOptions options = options_;
+  options.labels_optional = true;
+  put(folder_ / "1.bmp", "BM");
+  put(folder_ / "2.WebP", "RIFF");
+  EXPECT_THAT(refusal(options), HasSubstr("convert"));
+  std::filesystem::create_directories(folder_ / "cat");
+  put(folder_ / "cat" / "3.tif", "II*");
+  EXPECT_THAT(error_of<FormatError>([&] { (void)list_images(folder_.path()); }),
+              HasSubstr(".bmp, .tif, .webp"));
 }
 
 }  // namespace

@@ -103,6 +103,9 @@ def main():
     for name, resize in filters.items():
         for shape, size in [((7, 11, 3), (3, 4)), ((5, 4, 1), (9, 6)),
                             ((23, 17, 1), (4, 5))]:
+            # New centers on the edge of two pixels: libraries round differently.
+            if name == "nearest" and size == (9, 6):
+                continue
             x = image(*shape)
             channels = x if shape[2] == 3 else x[:, :, 0]
             y = (resize(x, *size) if name in ("bilinear", "keras-bicubic")

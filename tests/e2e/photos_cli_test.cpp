@@ -1,0 +1,236 @@
+// Image files on the command line: resizing, folders and classes.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <octet/io/checkpoint.h>
+#include <octet/io/json.h>
+#include <octet/io/npy.h>
+#include <octet/io/onnx.h>
+#include <octet/layers/conv2d.h>
+#include <octet/layers/flatten.h>
+#include <octet/runtime/file.h>
+
+#include "command.h"
+
+namespace octet {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string big_endian(size_t value) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) {
+    bytes += static_cast<char>(value >> shift & 0xff);
+  }
+  return bytes;
+}
+
+std::string chunk(const std::string& type, const std::string& body) {
+  const std::string data = type + body;
+  const uLong crc =
+      crc32(0, reinterpret_cast<const Bytef*>(data.data()), uInt(data.size()));
+  return big_endian(body.size()) + data + big_endian(crc);
+}
+
+/// A gray PNG of one row.
+std::string png_row(const std::vector<uint8_t>& pixels) {
+  const std::string row =
+      std::string(1, '\0') + std::string(pixels.begin(), pixels.end());
+  uLongf size = compressBound(uLong(row.size()));
+  std::string packed(size, '\0');
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+           reinterpret_cast<const Bytef*>(row.data()), uLong(row.size()));
+  packed.resize(size);
+  return "\x89PNG\r\n\x1a\n" +
+         chunk("IHDR", big_endian(pixels.size()) + big_endian(1) +
+                           std::string("\x08\0\0\0\0", 5)) +
+         chunk("IDAT", packed) + chunk("IEND", "");
+}
+
+class PhotosCli : public ::testing::Test {
+ protected:
+  void put(const std::string& name, const std::vector<uint8_t>& pixels) const {
+    std::filesystem::create_directories((folder_ / name).parent_path());
+    write_file(folder_ / name, png_row(pixels));
+  }
+  CommandResult octet(const std::string& arguments) const {
+    return run_command(fmt::format("cd {} && {}/octet {} 2>&1",
+                                   quoted(folder_.path()), OCTET_BIN,
+                                   arguments));
+  }
+  std::string done(const std::string& arguments) const {
+    const CommandResult r = octet(arguments);
+    EXPECT_EQ(r.exit_code, 0) << arguments << "\n" << r.output;
+    return r.output;
+  }
+  std::string refused(const std::string& arguments) const {
+    const CommandResult r = octet(arguments);
+    EXPECT_NE(r.exit_code, 0) << arguments << "\n" << r.output;
+    return r.output;
+  }
+  std::vector<float> predicted(const std::string& arguments) const {
+    (void)done("predict " + arguments + " --output y.npy");
+    const Tensor y = io::read_npy(folder_ / "y.npy");
+    return {y.f32().begin(), y.f32().end()};
+  }
+  /// The pixels of images of one row as its outputs.
+  static Model pixels(int64_t width) {
+    const auto x = input({1, width, 1}, "x");
+    return Model(x, Flatten()(x));
+  }
+
+  TempFolder folder_;
+};
+
+// Expected: weights (3, 3, 1) / 7 and (1, 3, 3, 1) / 8 of the widened triangle,
+// and means of the two nearest pixels.
+TEST_F(PhotosCli, ResizesAsTheFileOfTheModelSays) {
+  put("a.png", {70, 0, 140, 0, 80, 0});
+  const std::string none = " --input a.png --preprocess none";
+  io::save_model(pixels(3), folder_ / "plain.h5");
+  io::export_onnx(pixels(3), folder_ / "plain.onnx");
+  io::save_model(pixels(3), folder_ / "keras.h5", {.resize = "bilinear"});
+  for (const char* file : {"plain.h5", "plain.onnx"}) {
+    EXPECT_THAT(predicted(file + none), ElementsAre(50, 63, 34));
+    EXPECT_THAT(predicted(file + none + " --resize bilinear"),
+                ElementsAre(35, 70, 40));
+  }
+  EXPECT_THAT(predicted("keras.h5" + none), ElementsAre(35, 70, 40));
+  // Whatever is made of it keeps that.
+  (void)done("fold keras.h5 -o fold.h5");
+  (void)done("fold keras.h5 -o fold.onnx");
+  (void)done("convert keras.h5 convert.onnx");
+  for (const char* file : {"fold.h5", "fold.onnx", "convert.onnx"}) {
+    EXPECT_EQ(io::trained_resize(folder_ / file), "bilinear");
+    EXPECT_THAT(predicted(file + none), ElementsAre(35, 70, 40)) << file;
+  }
+  EXPECT_THAT(done("predict keras.h5 --resize nearest" + none),
+              AllOf(HasSubstr("resize nearest"), HasSubstr("in training")));
+}
+
+TEST_F(PhotosCli, KnowsKerasFilesByTheirKind) {
+  // Keras' own file, whose input is [6,5,3].
+  const std::string keras = quoted(std::filesystem::path(
+      OCTET_SOURCE_DIR "/tests/golden/keras/k2_sequence.h5"));
+  put("a.png", {70, 0, 140, 0, 80, 0});
+  EXPECT_THAT(done("predict " + keras + " --input a.png"),
+              HasSubstr("resize bilinear as Keras"));
+  (void)done("convert " + keras + " k.onnx");
+  EXPECT_EQ(io::trained_resize(folder_ / "k.onnx"), "bilinear");
+}
+
+TEST_F(PhotosCli, CropsAndPads) {
+  put("a.png", {9, 1, 2, 9});
+  io::save_model(pixels(2), folder_ / "two.h5");
+  const std::string args = "two.h5 --input a.png --preprocess none ";
+  EXPECT_THAT(predicted(args + "--resize bilinear --crop aspect"),
+              ElementsAre(1, 2));
+  EXPECT_THAT(refused("predict " + args + "--crop 1 --pad"),
+              HasSubstr("got both"));
+  EXPECT_THAT(refused("predict " + args + "--crop x"), HasSubstr("0.875"));
+  EXPECT_THAT(refused("predict " + args + "--resize area"),
+              HasSubstr("antialias"));
+  EXPECT_THAT(refused("predict " + args + "--pad 300"), HasSubstr("0 to 255"));
+  EXPECT_THAT(done("predict " + args + "--pad"), HasSubstr("pad 114"));
+}
+
+TEST_F(PhotosCli, MapsFoldersToTheOutputsByName) {
+  for (const char* name : {"0", "1", "2", "3", "4", "5"}) {
+    put(fmt::format("photos/dog/{}.png", name), {255, 0});
+    put(fmt::format("photos/cat/{}.png", name), {0, 255});
+  }
+  io::save_model(pixels(2), folder_ / "named.h5", {.classes = {"dog", "cat"}});
+  io::save_model(pixels(2), folder_ / "plain.h5");
+  EXPECT_THAT(done("evaluate named.h5 --data photos"),
+              AllOf(HasSubstr("cat -> 1, dog -> 0"), HasSubstr("100.00 %"),
+                    HasSubstr("preprocessing: resize antialias")));
+  const std::string json = done("evaluate named.h5 --data photos --json");
+  EXPECT_EQ(io::from_json(json).at("folders").at("cat").as_int(), 1);
+  EXPECT_THAT(done("evaluate plain.h5 --data photos"),
+              AllOf(HasSubstr("cat -> 0, dog -> 1"), HasSubstr("  0.00 %")));
+  write_file(folder_ / "names.txt", std::string("dog\r\ncat\n"));
+  write_file(folder_ / "data.yaml", std::string("nc: 2\nnames:\n  0: dog\n"
+                                                "  1: cat\n"));
+  write_file(folder_ / "names.json", std::string("{\"cat\": 1, \"dog\": 0}"));
+  for (const char* names :
+       {"dog,cat", "names.txt", "data.yaml", "names.json"}) {
+    EXPECT_THAT(done(fmt::format(
+                    "evaluate plain.h5 --data photos --class-names {}", names)),
+                AllOf(HasSubstr("cat -> 1"), HasSubstr("100.00 %")))
+        << names;
+  }
+  for (const char* names : {"dog", "dog,cat,emu", "dog,emu", "none.txt"}) {
+    (void)refused(
+        fmt::format("evaluate plain.h5 --data photos --class-names {}", names));
+  }
+}
+
+TEST_F(PhotosCli, PredictsImagesAndFolders) {
+  put("photos/a.png", {0, 255});
+  put("photos/in/b.png", {255, 0});
+  io::save_model(pixels(2), folder_ / "m.h5", {.classes = {"dog", "cat"}});
+  EXPECT_THAT(done("predict m.h5 --input photos/a.png"),
+              AllOf(HasSubstr("1 image"), HasSubstr("photos/a.png: cat 1")));
+  EXPECT_THAT(done("predict m.h5 --input photos --output r.csv"),
+              AllOf(HasSubstr("2 images"), HasSubstr("in/b.png: dog 1")));
+  EXPECT_EQ(read_file(folder_ / "r.csv"),
+            "file,output,class,score\nphotos/a.png,1,cat,1\n"
+            "photos/in/b.png,0,dog,1\n");
+  (void)done("predict m.h5 --input photos --output r.json");
+  const Config json = io::from_json(read_file(folder_ / "r.json"));
+  EXPECT_EQ(
+      json.as_list()[1].at("classes").as_list()[0].at("class").as_string(),
+      "dog");
+  // A file of a fixed batch, NCHW.
+  io::export_onnx(pixels(2), folder_ / "m.onnx", {.batch = 8});
+  EXPECT_THAT(predicted("m.onnx --input photos"), ElementsAre(0, 1, 1, 0));
+}
+
+TEST_F(PhotosCli, RefusesWhatIsNoImageByName) {
+  io::save_model(pixels(2), folder_ / "m.h5");
+  write_file(folder_ / "a.bmp", std::string("BM"));
+  write_file(folder_ / "l.npy", std::string("x"));
+  EXPECT_THAT(refused("predict m.h5 --input a.bmp"),
+              AllOf(HasSubstr(".bmp"), HasSubstr("convert")));
+  put("a.png", {1, 2});
+  EXPECT_THAT(refused("predict m.h5 --input a.png --labels l.npy"),
+              HasSubstr("evaluate"));
+  io::write_npy(folder_ / "x.npy", Tensor::zeros({1, 1, 2, 1}));
+  EXPECT_THAT(
+      refused("predict m.h5 --input x.npy --output y.npy --resize nearest"),
+      HasSubstr(".npy files"));
+}
+
+TEST_F(PhotosCli, CalibratesOnImagesOfAnyFolders) {
+  for (uint8_t i = 1; i <= 8; ++i) {
+    put(fmt::format("yolo/images/{}.png", i),
+        {i, static_cast<uint8_t>(30 * i), 9, 200});
+  }
+  std::filesystem::create_directories(folder_ / "yolo/labels");
+  const auto x = input({4, 4, 1}, "x");
+  const auto y = Conv2D({.filters = 2, .kernel_size = 3})(x);
+  io::save_model(Model(x, Flatten()(y)), folder_ / "m.h5");
+  EXPECT_THAT(done("quantize m.h5 -o q.onnx --data yolo --resize bilinear "
+                   "--pad"),
+              AllOf(HasSubstr("without labels"),
+                    HasSubstr("bilinear as Keras, pad 114")));
+  EXPECT_EQ(io::trained_resize(folder_ / "q.onnx"), "bilinear pad 114");
+  EXPECT_THAT(refused("evaluate m.h5 --data yolo"), HasSubstr("class"));
+  // Folders that are no classes of the model.
+  put("years/2021/a.png", {1, 2, 3, 4});
+  put("years/2022/a.png", {1, 2, 3, 4});
+  EXPECT_THAT(done("quantize m.h5 -o q.onnx --data years"),
+              HasSubstr("labels are ignored"));
+}
+
+}  // namespace
+}  // namespace octet
