@@ -308,7 +308,7 @@ Option Command::add_with_implicit(const char* name,
         value = words.empty() || words[0].empty() ? word : words[0];
         return true;
       };
-  return Option(app_->add_option(name, parse, help)->expected(0, 1));
+  return Option(app_->add_option(name, parse, help)->expected(0, 1), written_);
 }
 
 Option Command::add_flag(const char* name, bool& value, const char* help) {
