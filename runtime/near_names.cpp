@@ -32,27 +32,24 @@ std::string fold_name(std::string_view name) {
 
 std::string suggest_near(std::string_view wanted,
                          std::span<const std::string> names) {
-  // A beginning of a name is near however much is missing, if it is not short.
   constexpr size_t kShortestBeginning = 3;
   struct Near {
     int folded;  ///< distance, by which names are chosen
     int exact;   ///< distance that counts case and separators
     std::string name;
   };
-  std::vector<Near> near;
+  std::vector<Near> near, longer;
   const std::string word = fold_name(wanted);
   const int reach = std::max(2, static_cast<int>(wanted.size()) / 3);
   for (const std::string& name : names) {
     const std::string folded = fold_name(name);
-    int distance = edit_distance(word, folded);
-    if (distance > reach && word.size() >= kShortestBeginning &&
-        folded.starts_with(word)) {
-      distance = reach;
-    }
-    if (distance <= reach) {
-      near.push_back({distance, edit_distance(wanted, name), name});
-    }
+    const Near entry{edit_distance(word, folded), edit_distance(wanted, name),
+                     name};
+    if (entry.folded <= reach) near.push_back(entry);
+    if (folded.starts_with(word)) longer.push_back(entry);
   }
+  // However much is missing, if nothing is nearer.
+  if (near.empty() && word.size() >= kShortestBeginning) near = longer;
   if (near.empty()) return "";
   std::ranges::stable_sort(near, {}, [](const Near& each) {
     return std::pair(each.folded, each.exact);
