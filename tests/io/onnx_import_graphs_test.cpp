@@ -12,6 +12,7 @@
 #include <octet/io/onnx_model.h>
 #include <octet/layers/layers.h>
 #include <octet/runtime/error.h>
+#include <octet/runtime/ops.h>
 
 #include "onnx_models.h"
 #include "support.h"
