@@ -98,7 +98,8 @@ TEST_F(OctetFiles, ArePipedWithoutAWordOfReport) {
 TEST_F(OctetFiles, AreNotWrittenOverWhatIsRead) {
   const std::string before = read_file(folder_ / "x.npy");
   std::filesystem::create_symlink(folder_ / "x.npy", folder_ / "link.npy");
-  for (const char* output : {"x.npy", "link.npy", "m.onnx"}) {
+  std::filesystem::create_symlink(folder_ / "m.onnx", folder_ / "model");
+  for (const char* output : {"x.npy", "link.npy", "model"}) {
     EXPECT_THAT(refusal("predict " + at("m.onnx") + " --input " + at("x.npy") +
                         " --output " + at(output)),
                 HasSubstr("which is read"));
