@@ -74,9 +74,8 @@ std::vector<size_t> best_assignment(const train::ConfusionMatrix& counts) {
 /// The accuracy that another order must add, beyond what the best of all orders
 /// adds by chance.
 double clear_gain(int64_t samples, int64_t classes) {
-  return std::max(0.1,
-                  2 * std::sqrt(2 * std::log(static_cast<double>(classes)) /
-                                static_cast<double>(samples)));
+  return std::max(0.1, std::sqrt(2 * std::log(static_cast<double>(classes)) /
+                                 static_cast<double>(samples)));
 }
 
 void warn_of_order(std::string_view command, double accuracy, double possible,

@@ -145,8 +145,8 @@ TEST_F(PhotosCli, CropsAndPads) {
 
 TEST_F(PhotosCli, MapsFoldersToTheOutputsByName) {
   for (const char* name : {"0", "1", "2", "3", "4", "5"}) {
-    put(fmt::format("photos/dog/{}.png", name), {255, 0});
-    put(fmt::format("photos/cat/{}.png", name), {0, 255});
+    put(fmt::format("photos/dog/{}.png", name), {200, 10});
+    put(fmt::format("photos/cat/{}.png", name), {10, 200});
   }
   io::save_model(pixels(2), folder_ / "named.h5", {.classes = {"dog", "cat"}});
   io::save_model(pixels(2), folder_ / "plain.h5");
@@ -226,8 +226,10 @@ TEST_F(PhotosCli, CalibratesOnImagesOfAnyFolders) {
   EXPECT_EQ(io::trained_resize(folder_ / "q.onnx"), "bilinear pad 114");
   EXPECT_THAT(refused("evaluate m.h5 --data yolo"), HasSubstr("class"));
   // Folders that are no classes of the model.
-  put("years/2021/a.png", {1, 2, 3, 4});
-  put("years/2022/a.png", {1, 2, 3, 4});
+  for (uint8_t i = 1; i <= 4; ++i) {
+    put(fmt::format("years/2021/{}.png", i), {i, 2, 90, 4});
+    put(fmt::format("years/2022/{}.png", i), {1, i, 3, 200});
+  }
   EXPECT_THAT(done("quantize m.h5 -o q.onnx --data years"),
               HasSubstr("labels are ignored"));
 }
