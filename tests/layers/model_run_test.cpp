@@ -24,7 +24,7 @@ TEST(ModelRun, RefusesAnInputOfAnotherShapeAndNamesBoth) {
   };
   EXPECT_EQ(refusal({2, 5, 4, 3}),
             "input 'image': expected [N,4,5,3], got [2,5,4,3]. Hint: these are "
-            "the same sizes in another order");
+            "the same sizes in another order: x.transposed({0,2,1,3})");
   EXPECT_EQ(
       refusal({4, 5, 3}),
       "input 'image': expected [N,4,5,3], got [4,5,3]. Hint: add the axis "
