@@ -96,8 +96,9 @@ TEST(CalibrateRanks, RunsEachSampleOnce) {
     Model model = quantized();
     (void)calibrate(model, data, ranks, {.batch_size = 8});
   });
-  EXPECT_EQ(read[0], 32);
-  EXPECT_EQ(read[1], 32);
+  // Each rank checks all samples against each other and runs half of them.
+  EXPECT_EQ(read[0], 64 + 32);
+  EXPECT_EQ(read[1], 64 + 32);
 }
 
 TEST(CalibrateRanks, RefusesOnAllRanksWhatOneFinds) {
