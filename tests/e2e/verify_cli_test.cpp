@@ -84,8 +84,8 @@ TEST_F(JudgeCommands, LintShowsInfosWhereAllIsAskedFor) {
   EXPECT_EQ(all.exit_code, 0);
   EXPECT_EQ(few.exit_code, 0);
   ASSERT_THAT(all.output, HasSubstr(" info: "));
-  EXPECT_THAT(few.output, AllOf(Not(HasSubstr(" info: ")),
-                                HasSubstr("not shown: --all")));
+  EXPECT_THAT(few.output,
+              AllOf(Not(HasSubstr(" info: ")), HasSubstr("not shown: --all")));
   EXPECT_THAT(json.output, HasSubstr("\"severity\": \"info\""));
 }
 
