@@ -95,9 +95,6 @@ constexpr HintWords kHints[] = {
     {"say resume = true to go on from them, or choose another place",
      "--resume goes on from them; or choose another folder"},
     {"set checkpoints = io::checkpoint_folder(...)", "--checkpoint DIR"},
-    {"train::update_batch_statistics(model, data) afterwards, a smaller "
-     "momentum, or more steps",
-     "more --epochs or a smaller --batch"},
     {"data.split(0.9, {.stratified = true}) makes such parts, and "
      "data.shuffled(seed) goes with validation_split",
      "--validation 0.1 holds out samples of all classes"},
