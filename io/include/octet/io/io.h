@@ -1,6 +1,9 @@
 // All of input and output.
 #pragma once
 
+// Before headers that include it, so that compile errors name the shortest way.
+#include <octet/io/onnx.h>
+
 #include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
 #include <octet/io/compare.h>
@@ -17,7 +20,6 @@
 #include <octet/io/keras.h>
 #include <octet/io/lint.h>
 #include <octet/io/npy.h>
-#include <octet/io/onnx.h>
 #include <octet/io/onnx_import.h>
 #include <octet/io/onnx_interface.h>
 #include <octet/io/onnx_model.h>
