@@ -1,9 +1,10 @@
 // All of input and output.
 #pragma once
 
+// clang-format off
 // Before headers that include it, so that compile errors name the shortest way.
 #include <octet/io/onnx.h>
-
+// clang-format on
 #include <octet/io/checkpoint.h>
 #include <octet/io/cifar.h>
 #include <octet/io/compare.h>
