@@ -62,25 +62,6 @@ struct Options {
   DataOptions images;  // of image files
 };
 
-// As NumPy calls it.
-std::string_view type_name(DType type) {
-  switch (type) {
-    case DType::f32:
-      return "float32";
-    case DType::i8:
-      return "int8";
-    case DType::u8:
-      return "uint8";
-    case DType::i32:
-      return "int32";
-    case DType::i64:
-      return "int64";
-    case DType::boolean:
-      return "bool";
-  }
-  throw InternalError("type_name: unknown element type");
-}
-
 Shape sample(const Shape& shape) { return shape.slice(1, shape.rank()); }
 
 // Whether `given` has the sizes that are not open.

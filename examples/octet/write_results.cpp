@@ -41,24 +41,6 @@ std::string text_of(const Tensor& values, int64_t index, bool json) {
   throw InternalError("text_of: unknown element type");
 }
 
-std::string_view type_name(DType type) {
-  switch (type) {
-    case DType::f32:
-      return "float32";
-    case DType::i8:
-      return "int8";
-    case DType::u8:
-      return "uint8";
-    case DType::i32:
-      return "int32";
-    case DType::i64:
-      return "int64";
-    case DType::boolean:
-      return "bool";
-  }
-  throw InternalError("type_name: unknown element type");
-}
-
 int64_t rows_of(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
 /// "0,1,2", or "0_0,0_1,1_0,1_1" of two axes.
@@ -133,6 +115,24 @@ void put_json(const std::string& name, const Tensor& values,
 }
 
 }  // namespace
+
+std::string_view type_name(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "float32";
+    case DType::i8:
+      return "int8";
+    case DType::u8:
+      return "uint8";
+    case DType::i32:
+      return "int32";
+    case DType::i64:
+      return "int64";
+    case DType::boolean:
+      return "bool";
+  }
+  throw InternalError("type_name: unknown element type");
+}
 
 void write_results(const std::string& path, const std::string& name,
                    const Tensor& values) {

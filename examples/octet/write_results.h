@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include <octet/runtime/tensor.h>
 
 namespace octet::program {
+
+/// Returns NumPy's name of an element type: "float32".
+std::string_view type_name(DType type);
 
 /// Writes the output `name` of a model, [N,...]:
 /// - "y.csv": a header of column numbers, then a row for each sample; of more
