@@ -236,8 +236,8 @@ Moments batch_moments(const Tensor& z, const Tensor& sums) {
   return m;
 }
 
-// Combines the moments of all shards. Doubles are precise enough for the sum of
-// squares: a variance that would vanish has no meaning beside such floats.
+// Combines the moments of all shards. Sums of squares in double are precise
+// enough: a variance lost beside a float's square is below float rounding.
 void merge_parts(Moments& m) {
   if (batch_parts() == nullptr) return;
   std::vector<double> count{m.count};
