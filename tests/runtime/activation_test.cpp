@@ -24,9 +24,9 @@ struct Function {
   Variable (*apply)(const Variable& x);
   double (*exact)(double x);
   float at_low, at_high;  // the limits at -infinity and infinity
-  // Relative, against doubles: the last bit is worth up to 1.2e-7, and these
-  // are sums of the half bits that the steps round away. The probability of a
-  // normal distribution's tail takes a polynomial of degree nine.
+  // Relative to double precision: the last bit is up to 1.2e-7, and these are
+  // sums of the roundings of the steps. The tail of the normal distribution
+  // uses a polynomial of degree nine.
   double tolerance;
 };
 
@@ -65,7 +65,7 @@ class ActivationOnEveryIsa : public EveryIsa {};
 INSTANTIATE_TEST_SUITE_P(Isa, ActivationOnEveryIsa, every_isa(), isa_name);
 
 TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
-  // An odd count, so that the values past the last vector are met too.
+  // An odd count, to cover values beyond the last vector.
   constexpr int64_t kCount = 20001;
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
@@ -79,9 +79,9 @@ TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
       double worst = 0;
       for (size_t i = 0; i < kCount; ++i) {
         const double exact = f.exact(x.f32()[i]);
-        // Subnormal numbers have fewer digits, and so have x times them.
+        // Subnormal numbers have fewer digits, and so do products with them.
         if (std::fabs(exact) < 1e-36) continue;
-        // x + 3 is rounded; near -3 little else is left.
+        // x + 3 is rounded, which dominates near -3.
         const bool cancels = std::fabs(x.f32()[i] + 3) < 0.5f &&
                              std::string(f.name).starts_with("hard");
         if (cancels) continue;
@@ -98,7 +98,7 @@ TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
     for (const float large : {1e4f, 3e38f, INFINITY}) {
       const Variable x(Tensor::of<float>({3}, {-large, large, NAN}), true);
       const Variable y = f.apply(x);
-      // softsign goes to its limits slowly.
+      // softsign converges slowly.
       EXPECT_NEAR(y.value().f32()[0], f.at_low, 2e-4) << large;
       const float top = y.value().f32()[1];
       if (std::isinf(f.at_high)) {
@@ -168,7 +168,7 @@ TEST(Prelu, TakesASlopeThatBroadcastsToItsInputOnly) {
 }
 
 TEST(Selu, KeepsAStandardNormalDistribution) {
-  // Its constants are chosen so: mean 0 and variance 1 are a fixed point.
+  // Its constants make mean 0 and variance 1 a fixed point.
   double mean = 0;
   double square = 0;
   constexpr int64_t kCount = 100000;

@@ -31,7 +31,7 @@ TEST(Arithmetic, BroadcastsARowWithAColumn) {
   EXPECT_THAT(values(divide(y, x)), ElementsAre(10, 20, 30, 5, 10, 15));
 }
 
-// The values that meet in one of the result, axis by axis.
+// Operands of a result element, axis by axis.
 float value_at(const Tensor& t, const Shape& result, int64_t at) {
   int64_t offset = 0;
   int64_t step = 1;
@@ -126,7 +126,7 @@ TEST(Arithmetic, KeepsTheBitsForAnyNumberOfThreads) {
 }
 
 TEST(Arithmetic, SumsManyGradientsWithoutLoss) {
-  // A float that has reached 2^24 no longer grows by 1.
+  // A float stops growing by 1 at 2^24.
   const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
   const Variable y(Tensor::scalar(2), true);
   sum(multiply(x, y)).backward();

@@ -1,5 +1,5 @@
-// Gradients of a bias in front of batch normalization, which takes no pass of
-// its own over them.
+// Gradients of a bias before batch normalization, computed without a separate
+// pass.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ struct Gradients {
 };
 
 enum class Statistics { batch, given };
-enum class Reads { once, twice };  // what the bias is added to
+enum class Reads { once, twice };  // consumers of the biased value
 
-// conv2d, bias, batch normalization, ReLU; without a bias it is empty.
+// conv2d, bias, batch normalization, ReLU; an empty bias is omitted.
 Gradients run(Statistics statistics, Reads reads, bool biased) {
   constexpr int64_t kChannels = 17;
   const Shape c{kChannels};
@@ -50,12 +50,13 @@ TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
   EXPECT_EQ(bits(with.dbeta), bits(without.dbeta));
 }
 
-// With given statistics, and where the sum is read twice.
+// With given statistics, and with two consumers of the sum.
 TEST(BiasGradient, IsTheSumOfWhatFollows) {
   for (const Reads reads : {Reads::once, Reads::twice}) {
     const Gradients got = run(Statistics::given, reads, true);
     const Tensor gamma = noise({17}, 4);
-    // beta moves what gamma / sqrt(variance + epsilon) times the bias does.
+    // beta shifts the result as the bias does, scaled by gamma / sqrt(variance
+    // + epsilon).
     for (size_t k = 0; k < got.dbias.f32().size(); ++k) {
       float expected = got.dbeta.f32()[k] * gamma.f32()[k] / std::sqrt(2.001f);
       if (reads == Reads::twice) {

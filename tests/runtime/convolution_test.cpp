@@ -1,5 +1,5 @@
 // Depthwise, grouped and transposed convolutions beyond their gradients
-// (tests/gradients): exact codes, bits, refusals.
+// (tests/gradients): exact INT8 products, bit identity, errors.
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -58,7 +58,7 @@ Tensor normal(const Shape& shape, uint64_t seed) {
   return t;
 }
 
-// The codes as numbers.
+// Quantized values as numbers.
 Tensor integers(const Tensor& t, const Grid& grid) {
   Tensor result(t.shape());
   const Tensor codes = quantize(t, grid);
@@ -85,7 +85,7 @@ class ConvolutionCodes
   Isa before_;
 };
 
-// Sums of code products, each scaled once: floats add such integers exactly.
+// Sums of INT8 products, scaled once: floats add such integers exactly.
 TEST_P(ConvolutionCodes, AreMultipliedThemselves) {
   const Convolution& c = std::get<0>(GetParam());
   const Tensor x = normal(c.x, 1);
@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(Isas, ConvolutionCodes,
                                       to_string(std::get<1>(each.param)));
                          });
 
-// The outcome and the gradients of a step between pointwise ops.
+// Result and gradients of a step between pointwise ops.
 std::vector<Tensor> step(const Convolution& c) {
   const Variable x(normal(c.x, 5), true);
   const Variable bias(normal({c.x[3]}, 6), true);
@@ -169,8 +169,7 @@ TEST(Convolutions, GiveTheSameBitsForAnyNumberOfThreads) {
   set_num_threads(before);
 }
 
-// The baseline rounds once more; where there is no AVX-512, AVX2 is compared
-// with itself.
+// The baseline rounds once more. Without AVX-512, AVX2 is compared with itself.
 TEST(Convolutions, GiveTheSameBitsWithAvx2AndWider) {
   if (supported_isas().back() == Isa::baseline) return;
   const Isa before = active_isa();
@@ -299,7 +298,7 @@ TEST(Convolutions, RefuseSizesThatOverflow) {
               HasSubstr("conv2d: expected padded images that fit in memory"));
 }
 
-// Of many weights it is summed row by row of the weight over all images.
+// Large weight gradients are computed by rows of the weight over all images.
 TEST(Convolutions, GradientsOfLargeWeightsAreSumsOverAllImages) {
   struct Case {
     Shape x, w;

@@ -1,4 +1,4 @@
-// Parts of a Dataset that are chosen by chance.
+// Random subsets of a Dataset.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -19,8 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// Sorted by class, as folders are: 60 samples of class 0, 30 of 1, 10 of 2.
-/// Sample i holds i.
+/// Sorted by class, as in folders: 60 samples of class 0, 30 of 1, 10 of 2.
+/// Sample i has the value i.
 Dataset sorted() {
   Tensor labels(Shape{100}, DType::i64);
   const auto to = labels.data<int64_t>();
@@ -43,7 +43,7 @@ std::map<int64_t, int64_t> counts(const Dataset& data) {
 
 using Counts = std::map<int64_t, int64_t>;
 
-/// Says its labels only with its inputs.
+/// Does not know its labels without reading inputs.
 class Reading final : public SampleSource {
  public:
   int64_t size() const override { return 300; }
@@ -75,7 +75,7 @@ TEST(DatasetShuffled, GoesOnWithTakeAndDropAndItself) {
   EXPECT_EQ(all.source().size(), 100);
 }
 
-// take() would give one class.
+// take() would return a single class.
 TEST(DatasetSample, OfSortedDataHasAllClasses) {
   EXPECT_EQ(counts(sorted().take(20)), (Counts{{0, 20}}));
   const Dataset sample = sorted().sample(40, {.seed = 3});
@@ -144,7 +144,7 @@ TEST(MissingClasses, AreThoseThatAPartLacks) {
   EXPECT_THAT(missing_classes(reading.take(5), reading), IsEmpty());
 }
 
-// 1 / 255 is 0 in C++: it would make every image black.
+// 1 / 255 is 0 in C++, which would make every image black.
 TEST(Dataset, RefusesAScaleThatIsZero) {
   const Tensor images = Tensor::zeros({2, 3}, DType::u8);
   const Tensor labels = Tensor::zeros({2}, DType::i64);

@@ -15,7 +15,7 @@
 namespace octet {
 namespace {
 
-/// Inputs [n,2] holding 10*i and 10*i + 1, labels i.
+/// Inputs [n,2] with values 10*i and 10*i + 1, labels i.
 Dataset counting(int64_t n) {
   Tensor inputs(Shape{n, 2});
   Tensor labels(Shape{n}, DType::i64);
@@ -33,7 +33,7 @@ std::vector<int64_t> answers(const Tensor& tensor) {
   return {data.begin(), data.end()};
 }
 
-/// Reads nothing like what it promises.
+/// Returns batches that contradict its specs.
 class WrongSource final : public SampleSource {
  public:
   explicit WrongSource(Batch batch) : batch_(std::move(batch)) {}

@@ -1,4 +1,4 @@
-// Datasets made of others: map() and concat().
+// Datasets derived from others: map(), concat(), with_weights().
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -139,7 +139,7 @@ TEST(DatasetMap, KeepsNamesOfSeveral) {
   EXPECT_EQ(data.input_specs(), pairs(3).input_specs());
   EXPECT_EQ(data.label_specs(), pairs(3).label_specs());
   EXPECT_EQ(data.batch(2, 1).inputs[1].item(), 4);
-  // Another number of them has no names.
+  // A different number of tensors drops the names.
   const Dataset single = pairs(3).map(
       [](const Batch& b) { return Batch(b.inputs[1], b.labels[0]); });
   EXPECT_EQ(single.input_specs()[0].name, "");
@@ -172,7 +172,7 @@ TEST(DatasetWithWeights, GivesEachSampleItsOwn) {
     EXPECT_EQ(weights.f32()[i],
               kOf[static_cast<size_t>(labels.data<int64_t>()[i])]);
   }
-  // The later ones hold.
+  // Later weights replace earlier ones.
   const Dataset again = data.with_weights(Tensor::full({3}, 7.0f));
   EXPECT_EQ(again.batch(2, 1).weights.item(), 7);
 }

@@ -1,4 +1,4 @@
-// fake_quantize against its definition: forward on the grid, backward the
+// fake_quantize against its definition: forward quantization, backward the
 // straight-through estimator.
 #include <cmath>
 #include <limits>
@@ -90,7 +90,7 @@ TEST_P(FakeQuantize, RoundsEachChannelToItsOwnGrid) {
   }
 }
 
-// What the device computes: sums of code products, scaled once.
+// As on the device: sums of INT8 products, scaled once.
 TEST_P(FakeQuantize, MakesConvolutionMultiplyTheIntegersThemselves) {
   Rng rng(3);
   for (const int64_t c : {int64_t{1}, int64_t{3}, int64_t{17}}) {
@@ -170,7 +170,7 @@ TEST(FakeQuantizeErrors, RefusesGridsThatAreNone) {
   EXPECT_THROW(with(Tensor::full({1, 3}, 1)), ShapeError);
 }
 
-// As a quantizer that several layers read makes it, layer by layer.
+// As with a quantizer that several layers share.
 TEST_P(FakeQuantize, OfOneValueInOneWayIsOneNode) {
   const Tensor start = Tensor::of<float>({2, 3}, {-9, -2, -0.5f, 0.25f, 3, 9});
   const Variable leaf(start, true);
@@ -188,10 +188,10 @@ TEST_P(FakeQuantize, OfOneValueInOneWayIsOneNode) {
   sum(add(multiply(again, Variable(Tensor::scalar(3.0f))),
           fake_quantize(x, equal)))
       .backward();
-  EXPECT_EQ(leaf.grad().f32()[0], 0);  // beyond -4.25
+  EXPECT_EQ(leaf.grad().f32()[0], 0);  // clipped below -4.25
   EXPECT_EQ(leaf.grad().f32()[1], 4);
   EXPECT_EQ(leaf.grad().f32()[5], 0);
-  // The tape is gone; another one begins.
+  // The tape is released; a new node starts another.
   const Variable next =
       fake_quantize(multiply(leaf, Variable(Tensor::scalar(1.0f))), grid);
   sum(next).backward();

@@ -27,7 +27,7 @@ TEST(WriteFile, RefusesAnEmptyPath) {
               ::testing::HasSubstr("expected a path, got an empty one"));
 }
 
-// The system would end the path there and take another file.
+// The system would truncate the path and use another file.
 TEST(Files, WithNulInTheirNamesAreRefused) {
   const TempFolder folder;
   write_file(folder / "f", "x");
@@ -85,7 +85,7 @@ TEST(WriteFile, RefusesAMissingFolder) {
 TEST(WriteFile, KeepsTheOldFileWhenItCannotWriteTheNew) {
   const TempFolder folder;
   write_file(folder / "f", "old");
-  // A limit on file sizes fails in the middle of a write, as a full disk does.
+  // A file size limit fails in the middle of a write, like a full disk.
   const auto handler = ::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ::getrlimit(RLIMIT_FSIZE, &before);

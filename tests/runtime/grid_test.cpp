@@ -31,7 +31,7 @@ TEST(Quantize, RoundsTiesToEvenAndSaturates) {
 }
 
 TEST(Quantize, DividesAndDoesNotMultiplyByTheInverse) {
-  // A value where the two differ in the last bit, and so by a code.
+  // A value for which the two differ in the last bit, and so in q.
   int differing = 0;
   Rng rng(1);
   for (int i = 0; i < 200000; ++i) {
@@ -100,8 +100,8 @@ TEST(QuantizeTensor, RefusesScalesThatDoNotFit) {
       ValueError);
 }
 
-// The definition: gradients pass where round(x / s), before clipping, is a
-// code. Values around both bounds, for scales of many magnitudes.
+// By definition gradients pass if round(x / s), before clipping, is in range.
+// Values around both bounds, for scales of many magnitudes.
 TEST(StraightThroughInterval, HoldsExactlyTheValuesWhoseCodeIsInRange) {
   Rng rng(2);
   for (int i = 0; i < 2000; ++i) {

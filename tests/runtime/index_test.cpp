@@ -22,7 +22,7 @@ std::vector<int64_t> entries(const AxisPart& part) {
   return result;
 }
 
-// What Python says of list(range(5))[start:stop:step].
+// Expected: list(range(5))[start:stop:step] in Python.
 TEST(Index, SlicesAsPython) {
   struct Case {
     Slice slice;

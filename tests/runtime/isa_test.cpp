@@ -56,7 +56,7 @@ TEST(Isa, ThatTheMachineLacksOrNobodyKnowsIsRefusedWithThoseThereAre) {
       HasSubstr("got 'avx512', which it cannot. Hint: "));
 }
 
-/// In a process of its own, as the choice stands once it is made.
+/// Runs in a separate process, as the choice is permanent.
 template <class Body>
 [[noreturn]] void with_isa(const char* name, Body body) {
   setenv("OCTET_ISA", name, 1);

@@ -35,8 +35,8 @@ TEST(LayerNorm, SeesASmallDeviationBesideALargeMean) {
     const auto to = y.f32().subspan(row * 257, 257);
     for (size_t i = 0; i < from.size(); ++i) {
       const double exact = (from[i] - mean) / std::sqrt(variance + 1e-3);
-      // A few roundings of values up to 4; the mean in one float would be
-      // wrong by 3e-5.
+      // A few roundings of values up to 4; a mean in a single float would have
+      // an error of 3e-5.
       EXPECT_NEAR(to[i], exact, 1e-6);
     }
   }

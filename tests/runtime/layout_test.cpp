@@ -159,7 +159,7 @@ TEST(Gather, RefusesEntriesThatAreNotThere) {
 
 TEST(Resize2d, TakesThePixelUnderTheCentre) {
   const Variable x(counting({1, 1, 6, 1}));
-  // The centres of thirds lie on borders: the pixel after these counts.
+  // The centers of thirds are on pixel borders: the next pixel counts.
   EXPECT_EQ(
       values(resize2d(x, {2, 1}, {.interpolation = Interpolation::nearest})),
       (Floats{3, 3}));

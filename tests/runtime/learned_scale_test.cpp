@@ -1,4 +1,5 @@
-// Scales that learn, against the definition of their gradient in doubles.
+// Trainable scales, against the definition of their gradient in double
+// precision.
 #include <cmath>
 #include <limits>
 
@@ -17,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// d(scale * code)/d(scale) at x.
+/// d(scale * q)/d(scale) at x.
 double slope(double x, double scale, int low, int high) {
   const double steps = x / scale;
   if (steps <= low) return low;
@@ -25,7 +26,7 @@ double slope(double x, double scale, int low, int high) {
   return std::nearbyint(steps) - steps;
 }
 
-/// Sums of g * slope, one a channel of `axis`, or one in all for an axis of -1.
+/// Sums of g * slope, per channel of `axis`, or in total for axis -1.
 std::vector<double> scale_gradients(const Tensor& x, const Tensor& g,
                                     std::span<const float> scales, int axis,
                                     int low, int high) {
@@ -48,7 +49,7 @@ Tensor wide(const Shape& shape, uint64_t seed) {
   return x;
 }
 
-/// Not all gradients the same: the loss is the sum of y times these.
+/// Distinct gradients: the loss is the dot product of y with these.
 Variable loss_of(const Variable& y, const Tensor& factors) {
   return sum(y * Variable(factors));
 }
@@ -103,8 +104,8 @@ TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
   }
 }
 
-// Deferred affine, clip and addition before the rounding, and convolutions,
-// pools and additions after it, against every op computed at once.
+// Deferred affine, clip and addition before quantization, and convolutions,
+// pools and additions after it, against eager evaluation.
 TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
   struct Gradients {
     std::vector<float> x, scale, other, weight, channels;

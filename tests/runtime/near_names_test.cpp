@@ -25,7 +25,7 @@ TEST(NearNames, AreThoseOfAnotherCaseAndOtherSeparators) {
 TEST(NearNames, AreThoseThatBeginWithTheWord) {
   const std::vector<std::string> names = {"--validation", "--BatchNorm"};
   EXPECT_THAT(suggest_near("--val", names), HasSubstr("'--validation'"));
-  // A short beginning says little.
+  // Short beginnings are ambiguous.
   EXPECT_EQ(suggest_near("co", std::vector<std::string>{"convolution"}), "");
 }
 

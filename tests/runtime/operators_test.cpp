@@ -1,4 +1,4 @@
-// Arithmetic in symbols, against the functions and closed forms.
+// Operators, against the functions and closed forms.
 #include <type_traits>
 #include <vector>
 
@@ -70,7 +70,7 @@ TEST(Operators, PickAnEntryOfTheFirstAxis) {
               ElementsAre(0, 0, 0, 1, 0, 0));
 }
 
-// `w -= rate * w.grad()` would leave the parameter as it is.
+// `w -= rate * w.grad()` would leave the parameter unchanged.
 template <class T>
 concept Compounds = requires(T a, T b) {
   a -= b;

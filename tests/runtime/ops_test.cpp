@@ -1,4 +1,4 @@
-// What ops refuse, and corners that random shapes do not reach.
+// Errors of ops, and corner cases that random shapes do not reach.
 #include <cmath>
 #include <limits>
 
@@ -31,7 +31,7 @@ TEST(MaxPool2d, StaysInsideTheImageWhereAllValuesAreMinusInfinity) {
 }
 
 TEST(Linear, TakesNoSamples) {
-  for (const int64_t units : {3, 100}) {  // of one panel, and of several
+  for (const int64_t units : {3, 100}) {  // a single panel, and several
     const Variable x(Tensor({0, 5}));
     EXPECT_EQ(dense(x, Variable(Tensor::full({5, units}, 1))).value().shape(),
               Shape({0, units}));
@@ -83,7 +83,7 @@ TEST(Conv2d, TakesAnEmptyBatch) {
 
 TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
   for (const float mean : {0.0f, 30.0f, 300.0f, 3000.0f}) {
-    // A 1x1 convolution by 1 hands its sums on.
+    // A 1x1 convolution by 1 passes on its sums.
     const Variable x(noise({4, 28, 28, 1}, mean, 0.58f));
     const Variable one(Tensor::full({1, 1, 1, 1}, 1), true);
     double expected_mean = 0;
@@ -101,7 +101,7 @@ TEST(BatchNorm, FindsASmallVarianceBesideALargeMean) {
   }
 }
 
-// Only those channels are gone through once more.
+// Only those channels get a second pass.
 TEST(BatchNorm, FindsItBesideChannelsOfOtherMeans) {
   const std::vector<float> means{3000, 0, -300, 1};
   Tensor t = noise({3, 17, 5, 4}, 0, 0.58f);
@@ -194,8 +194,8 @@ TEST(FakeQuantize, TakesItsScaleWhenItIsCalled) {
   EXPECT_EQ(y.value().item(), 3 * 0.1f);
 }
 
-// Dequantized values are rounded before they are added, as an ONNX
-// DequantizeLinear's output is.
+// Dequantized values are rounded before the addition, like outputs of ONNX
+// DequantizeLinear.
 TEST(Add, TakesAQuantizedTermAsAValue) {
   const Tensor a = noise({2, 3, 4, 17});
   const Tensor b = noise({2, 3, 4, 17}, 1);

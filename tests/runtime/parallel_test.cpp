@@ -54,7 +54,7 @@ TEST_P(Threads, RunNestedLoopsSerially) {
   std::atomic<int> count = 0;
   parallel_for(8, [&](int64_t) {
     int own = 0;
-    parallel_for(5, [&](int64_t) { ++own; });  // no race: one thread
+    parallel_for(5, [&](int64_t) { ++own; });  // single thread: no race
     count += own;
   });
   EXPECT_EQ(count, 40);

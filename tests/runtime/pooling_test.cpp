@@ -56,15 +56,15 @@ TEST(AvgPool2d, RefusesWindowsThatDoNotFit) {
   EXPECT_THROW(avg_pool2d(x, {2, 2}, {.strides{kMost, 1}}), ValueError);
   EXPECT_THROW(avg_pool2d(x, {kMost, 1}, {.pads{kMost - 1, kMost - 1, 0, 0}}),
                ValueError);
-  constexpr int64_t kRoot = int64_t{1} << 32;  // its square is 0
+  constexpr int64_t kRoot = int64_t{1} << 32;  // its square overflows to 0
   EXPECT_THROW(max_pool2d(x, {kRoot, kRoot}, {}), UnsupportedError);
   EXPECT_THROW(avg_pool2d(Variable(counting({4, 4})), {2, 2}, {}), ShapeError);
 }
 
 class LargestOfWindows : public EveryIsa {};
 
-// Values and gradients of one image and channel, cell by cell: the first of
-// equal values gets the gradient.
+// Values and gradients of an image channel, pixel by pixel: the first of equal
+// maxima gets the gradient.
 struct Pooled {
   Tensor y, dx;
 };
@@ -114,7 +114,7 @@ TEST_P(LargestOfWindows, AreThoseOfPlainLoops) {
       SCOPED_TRACE(testing::Message()
                    << c.window.h << "x" << c.window.w << " " << channels);
       Tensor x = noise({2, 13, 14, channels}, uint64_t{1});
-      for (float& v : x.f32()) v = std::round(4 * v);  // many are equal
+      for (float& v : x.f32()) v = std::round(4 * v);  // many ties
       const Variable images(x, true);
       const Variable y = max_pool2d(images, c.window, c.options);
       const Tensor dy = noise(y.shape(), uint64_t{5});

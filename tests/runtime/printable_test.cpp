@@ -1,4 +1,4 @@
-// What may go to a terminal.
+// Sanitizing text for terminals.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -21,30 +21,30 @@ TEST(Printable, ReplacesWhatTerminalsObey) {
   EXPECT_EQ(printable(std::string("\0\a\t\n\r\x7f", 6)), "??????");
   EXPECT_EQ(printable("a\xc2\x9b"
                       "31m"),
-            "a?31m");                           // CSI of eight bits
-  EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // from right to left
+            "a?31m");                           // 8-bit CSI
+  EXPECT_EQ(printable("a\xe2\x80\xae"), "a?");  // right-to-left override
   EXPECT_EQ(printable("\xe2\x81\xa6"), "?");
 }
 
-// XML allows neither U+FFFE nor U+FFFF, and HTML none of them.
+// XML excludes U+FFFE and U+FFFF, HTML all noncharacters.
 TEST(Printable, ReplacesWhatIsNoCharacter) {
   EXPECT_EQ(printable("a\xef\xbf\xbe"), "a?");         // U+FFFE
   EXPECT_EQ(printable("\xef\xbf\xbf"), "?");           // U+FFFF
   EXPECT_EQ(printable("\xef\xb7\x90"), "?");           // U+FDD0
   EXPECT_EQ(printable("\xf0\x9f\xbf\xbf"), "?");       // U+1FFFF
-  EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // marks of direction
+  EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // direction marks
 }
 
 TEST(Printable, ReplacesWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xff"), "?");
   EXPECT_EQ(printable("a\x80z"), "a?z");
-  EXPECT_EQ(printable("\xc3"), "?");  // cut short
+  EXPECT_EQ(printable("\xc3"), "?");  // truncated
   EXPECT_EQ(printable("\xc3("), "?(");
-  EXPECT_EQ(printable("\xc0\xaf"), "??");  // longer than it must be
+  EXPECT_EQ(printable("\xc0\xaf"), "??");  // overlong encoding
   EXPECT_EQ(printable("\xe0\x80\xaf"), "???");
   EXPECT_EQ(printable("\xf0\x80\x80\xaf"), "????");
   EXPECT_EQ(printable("\xed\xa0\x80"), "???");       // a surrogate
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond the last
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond U+10FFFF
 }
 
 TEST(Printable, CutsBetweenCharacters) {

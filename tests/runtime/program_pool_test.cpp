@@ -1,4 +1,4 @@
-// Largest values of windows, taken of codes where codes are all that is read.
+// Max pooling of quantized values, if all consumers are quantized.
 #include "programs.h"
 
 namespace octet::programs {
@@ -7,7 +7,7 @@ namespace {
 struct PoolCase {
   Size2 window;
   WindowOptions options;
-  Pads zeros;  // around what is pooled
+  Pads zeros;  // around the pool's input
 };
 
 const PoolCase kPoolCases[] = {
@@ -17,7 +17,7 @@ const PoolCase kPoolCases[] = {
     {{2, 3}, {.strides = 1}, Pads(0, 2, 1, 0)},
 };
 
-// A convolution, zeros, the largest values, and a quantized convolution.
+// A convolution, zero padding, max pooling, and a quantized convolution.
 Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
                         const Net& last) {
   ProgramCapture capture;
@@ -106,7 +106,7 @@ TEST_P(Programs, PoolCodesOfOneGrid) {
   EXPECT_THAT(pools, testing::ElementsAre(1, 0, 0, 0));
 }
 
-// Q/DQ around the pool, as ONNX Runtime's quantizer has it.
+// Q/DQ around the pool, as inserted by ONNX Runtime's quantizer.
 TEST_P(Programs, PoolCodesThatAreThere) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 3, 8});
@@ -135,7 +135,7 @@ TEST_P(Programs, PoolCodesThatAreThere) {
   }
 }
 
-// NaN is the largest value of its window, and has no code.
+// NaN is the maximum of its window and has no quantized value.
 TEST_P(Programs, PoolNoCodeOfNaN) {
   const NoGradGuard no_grad;
   const Variable w = weight({1, 1, 3, 8});

@@ -1,5 +1,5 @@
-// Pixels that nobody reads are not computed: those between the ones that
-// convolutions with a stride and windows of one pixel read.
+// Pixels skipped by all consumers (1x1 convolutions with stride) are not
+// computed.
 #include <octet/runtime/parallel.h>
 
 #include "programs.h"
@@ -19,7 +19,7 @@ Variable quantized(const Variable& x, float scale = 0.05f) {
   return fake_quantize(x, grid(scale));
 }
 
-// The end of a stage of a ResNet and the beginning of the next.
+// The end of a ResNet stage and the beginning of the next.
 struct Stage {
   Size2 strides;
   bool codes;
@@ -51,7 +51,7 @@ TEST_P(Programs, ComputeThePixelsThatAreRead) {
       SCOPED_TRACE(testing::Message()
                    << codes << " " << strides.h << "x" << strides.w);
       const Stage stage{strides, codes};
-      // Axes of one pixel, too: there all pixels are every second one.
+      // Includes axes of a single pixel, where stride 2 skips nothing.
       for (const Shape& sample :
            {Shape{1, 7, 9, 3}, Shape{1, 12, 8, 3}, Shape{1, 1, 1, 3},
             Shape{1, 5, 1, 3}, Shape{1, 1, 6, 3}}) {
@@ -80,8 +80,8 @@ TEST_P(Programs, SayWhatTheyLeaveOut) {
   for (const ProgramStep& all : one.steps()) EXPECT_EQ(all.note, "");
 }
 
-// What a convolution stores whose output is read by convolutions with these
-// options; they and the outputs are as without a program.
+// Stored output of a convolution with consumers of the given options; outputs
+// match those without a program.
 std::string stored_for(const std::vector<WindowOptions>& readers,
                        int64_t kernel = 1, bool is_output = false) {
   const Net first = [w = weight({3, 3, 4, 6})](const Variable& x) {
@@ -116,7 +116,7 @@ std::string stored_for(const std::vector<WindowOptions>& readers,
   return {};
 }
 
-// What else reads the value decides.
+// Other consumers need all pixels.
 TEST_P(Programs, ComputeAllPixelsWhereSomeoneReadsThem) {
   const WindowOptions every{.strides = 1}, second{.strides = 2},
       third{.strides = 3}, fourth{.strides = 4}, sixth{.strides = 6};

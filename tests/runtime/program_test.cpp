@@ -1,4 +1,4 @@
-// How programs run: padding, calls, threads, values without codes.
+// Execution of programs: padding, calls, threads, NaN.
 #include <limits>
 #include <thread>
 
@@ -25,8 +25,8 @@ TEST_P(Programs, SayThatThereWasNoCode) {
   EXPECT_TRUE(program.run({&x, 1}, {&y, 1}));
 }
 
-// Zeros around an image are part of where it is stored, unless somebody reads
-// them.
+// Zero padding is stored around an image unless a consumer uses the padding
+// itself.
 TEST_P(Programs, StorePaddingWhereItIsRead) {
   const Variable first = weight({1, 1, 3, 18});
   const Variable second = weight({3, 3, 18, 1}, 4);
@@ -67,7 +67,8 @@ TEST_P(Programs, StorePaddingWhereItIsRead) {
   EXPECT_THAT(calls, testing::ElementsAre(0, 2, 0, 0, 0, 0, 0));
 }
 
-// Zeros are no codes of a grid without zero: Q makes others of them.
+// Zero is outside the range of such quantization: Q maps padding to another
+// value.
 TEST_P(Programs, RoundZerosAroundImages) {
   const Variable first = weight({1, 1, 3, 18});
   const Variable second = weight({3, 3, 18, 4}, 4);
@@ -92,8 +93,8 @@ TEST_P(Programs, RoundZerosAroundImages) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
-// Sequences are images of one row: what follows is fused, bytes stay between
-// quantized ops, and zeros around a sequence are part of where it is stored.
+// Sequences are single-row images: epilogues are fused, bytes are stored
+// between quantized ops, and padding is stored around a sequence.
 TEST_P(Programs, CallWhatTheyCannotSeeInto) {
   const Variable w = weight({3, 3, 4, 6});
   const NoGradGuard no_grad;

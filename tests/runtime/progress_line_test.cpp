@@ -24,7 +24,7 @@ TEST(ProgressLine, ShowsTheShareAndIsGoneAtTheEnd) {
   const std::string text = shown(true, 100);
   EXPECT_THAT(text, StartsWith("\rwork  25 %  "));
   EXPECT_THAT(text, HasSubstr(" left"));
-  // Blanks over all of it, and back to the beginning.
+  // Overwrites the line with blanks and returns to its start.
   const size_t last = text.find_last_not_of(' ');
   EXPECT_EQ(text[last], '\r');
   EXPECT_EQ(text.find_first_not_of(' ', text.rfind('\r', last - 1) + 1), last);

@@ -60,7 +60,7 @@ TEST(Dropout, DropsWholeChannelsWithANoiseShape) {
       }
     }
   }
-  // 34 expected of 68; five standard deviations are 21.
+  // Expected: 34 of 68; five standard deviations are 21.
   EXPECT_GT(dropped, 13u);
   EXPECT_LT(dropped, 55u);
 }

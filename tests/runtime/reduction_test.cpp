@@ -44,7 +44,7 @@ TEST(Sum, OfAScalarIsItself) {
 }
 
 TEST(Sum, StaysExactOverManyValues) {
-  // 2^25 ones in one float would stop at 2^24.
+  // A single float would stop at 2^24 of 2^25 ones.
   const Variable x(Tensor::full({1 << 13, 1 << 12}, 1));
   EXPECT_EQ(sum(x).value().item(), 33554432.0f);
   const Variable wide(Tensor::full({1, 1 << 12, 1 << 12, 2}, 1));

@@ -19,7 +19,7 @@ TEST(RegionHeap, JoinsWhatIsFreed) {
   char* const c = heap.take(kMiB);
   EXPECT_EQ(b, a + 3 * kMiB);
   EXPECT_EQ(c, b + 5 * kMiB + RegionHeap::kPage);
-  // In the middle, then what was before it, then behind it.
+  // Frees the middle block, then its neighbors.
   heap.give(b);
   heap.give(a);
   EXPECT_EQ(heap.take(8 * kMiB), a);
@@ -38,7 +38,7 @@ TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
   heap.give(a);
   heap.give(b);
   EXPECT_EQ(heap.take(2 * kMiB), a);
-  EXPECT_EQ(heap.take(3 * kMiB), between + 4 * kMiB);  // after the last one
+  EXPECT_EQ(heap.take(3 * kMiB), between + 4 * kMiB);  // after the last block
   EXPECT_EQ(heap.take(2 * kMiB), a + 2 * kMiB);
   EXPECT_EQ(heap.take(2 * kMiB), b);
 }
@@ -50,7 +50,7 @@ TEST(RegionHeap, GivesBackWhatIsFree) {
   EXPECT_EQ(heap.regions_taken(), 2);
   std::memset(small, 7, kMiB);
   heap.give(large);
-  heap.trim();  // all of the first region
+  heap.trim();  // frees the whole first region
   EXPECT_EQ(small[kMiB - 1], 7);
   (void)heap.take(60 * kMiB);
   EXPECT_EQ(heap.regions_taken(), 2);

@@ -11,8 +11,8 @@
 namespace octet {
 namespace {
 
-// Known answer of the Random123 distribution (kat_vectors), philox4x32-10
-// with key and counter zero.
+// Known answer of the Random123 distribution (kat_vectors), philox4x32-10 with
+// key and counter zero.
 TEST(Rng, AgreesWithTheReferenceOfPhilox) {
   Rng rng(0);
   EXPECT_EQ(rng.next(), 0x6627e8d5u);
@@ -41,7 +41,7 @@ TEST(Rng, DrawsUniformlyFromTheHalfOpenInterval) {
     ASSERT_LT(u, 1.0f);
     sum += u;
   }
-  // The mean of n draws deviates by sqrt(1/12/n) = 0.0009; five times that.
+  // Five standard deviations of the mean, each sqrt(1/12/n) = 0.0009.
   EXPECT_NEAR(sum / 100000, 0.5, 0.005);
 }
 

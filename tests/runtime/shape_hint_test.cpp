@@ -21,7 +21,7 @@ TEST(ShapeHint, OfOneSampleAddsTheAxisOfSamples) {
                 HasSubstr(". Hint: add the axis of the samples, "
                           "x.reshaped({1,28,28,1})"));
   }
-  // Sizes that are open are those that are given.
+  // Unknown sizes are taken from the given shape.
   EXPECT_THAT(shape_hint({5, 7, 3}, {kAny, kAny, kAny, 3}),
               HasSubstr("x.reshaped({1,5,7,3})"));
 }
@@ -50,7 +50,7 @@ TEST(ShapeHint, OfChannelsAtTheWrongEndTransposes) {
 }
 
 TEST(ShapeHint, IsSilentWhereNothingIsUsual) {
-  // Right but for the number of samples, another size, and symbols.
+  // Correct but for the number of samples; a different size; unknown sizes.
   EXPECT_EQ(shape_hint({0, 28, 28, 1}, kGrey), "");
   EXPECT_EQ(shape_hint({8, 27, 28, 1}, kGrey), "");
   EXPECT_EQ(shape_hint({8, 783}, kGrey), "");
@@ -67,12 +67,12 @@ TEST(Transposition, IsTheOrderThatFits) {
   EXPECT_EQ(transposition({8, 3, 4, 5}, {8, 4, 5, 3}), (Order{0, 2, 3, 1}));
   EXPECT_EQ(transposition({8, 4, 5, 3}, {8, 3, 4, 5}), (Order{0, 3, 1, 2}));
   EXPECT_EQ(transposition({8, 5, 4, 3}, {8, 4, 5, 3}), (Order{0, 2, 1, 3}));
-  // Two orders fit; images are more often meant.
+  // Two permutations fit; images are more likely.
   EXPECT_EQ(transposition({8, 3, 2, 2}, {8, 2, 2, 3}), (Order{0, 2, 3, 1}));
   EXPECT_TRUE(transposition({8, 4, 2}, {8, 4, 2}).empty());
   EXPECT_TRUE(transposition({8, 8}, {8, 4, 2}).empty());
   EXPECT_TRUE(transposition({8, 3, 4}, {8, 4, 2}).empty());
-  EXPECT_TRUE(transposition({8, 4}, {4, 8}).empty());  // of one axis
+  EXPECT_TRUE(transposition({8, 4}, {4, 8}).empty());  // a single axis
   EXPECT_TRUE(transposition({}, {}).empty());
 }
 

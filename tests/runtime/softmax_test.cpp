@@ -35,7 +35,7 @@ TEST(Softmax, IsRightToThreeInTenMillionOnEveryInstructionSet) {
         for (const float v : from) sum += std::exp(double{v} - 100);
         for (size_t i = 0; i < from.size(); ++i) {
           const double exact = std::exp(double{from[i]} - 100) / sum;
-          // Below the normal numbers there are fewer bits.
+          // Subnormal numbers have fewer bits.
           EXPECT_NEAR(to[i], exact, 3e-7 * exact + 1.5e-45);
         }
       }
@@ -75,13 +75,13 @@ TEST(Softmax, IsNanForALineWithNanOrInfinityOrNothingElseThanMinusInfinity) {
     const Tensor y = softmax_of(x, 1);
     for (size_t k = 0; k < 3; ++k) {
       EXPECT_TRUE(std::isnan(y.f32()[2 * k]));
-      EXPECT_NEAR(y.f32()[2 * k + 1], 1.0 / 3, 1e-7);  // its neighbour line
+      EXPECT_NEAR(y.f32()[2 * k + 1], 1.0 / 3, 1e-7);  // the adjacent line
     }
   }
 }
 
 TEST(Softmax, GoesAlongAnyAxis) {
-  // Equal values along the axis: 1 / its length.
+  // Equal values along the axis give 1 / length.
   const Shape shape{2, 3, 5};
   for (int axis = -3; axis < 3; ++axis) {
     const Tensor y = softmax_of(Tensor::full(shape, 7), axis);

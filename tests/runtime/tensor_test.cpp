@@ -25,7 +25,7 @@ concept HasElements = requires(T&& tensor) {
 || requires(T&& tensor) { std::forward<T>(tensor).template data<float>(); }
 || requires(T&& tensor) { std::forward<T>(tensor).raw(); };
 
-// `for (float v : model.predict(x).f32())` would read a buffer that is gone.
+// `for (float v : model.predict(x).f32())` would read a freed buffer.
 TEST(Tensor, HandsOutNoElementsOfATemporary) {
   static_assert(!HasElements<Tensor>);
   static_assert(!HasElements<const Tensor>);
@@ -142,9 +142,9 @@ TEST(Tensor, MayBeFreedByAnotherThread) {
   }
 }
 
-// The arena keeps nothing back from the address sanitizer.
+// With the address sanitizer the arena caches nothing.
 #ifndef __SANITIZE_ADDRESS__
-// One thread allocates, another frees: buffers must come back.
+// Buffers freed by a thread that did not allocate them must be reused.
 TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   std::vector<Tensor> handed;
   const auto round = [&] {
@@ -154,11 +154,11 @@ TEST(Arena, DoesNotGrowWhenAnotherThreadFrees) {
   round();
   const int64_t before = arena::system_allocations();
   for (int k = 0; k < 3; ++k) round();
-  // A thread that ends frees the 64 MB it kept: 480 of the 2,400 buffers.
+  // A thread that ends frees its cache of 64 MB: 480 of the 2,400 buffers.
   EXPECT_LE(arena::system_allocations() - before, 3 * 640);
 }
 
-// Blocks of the heap; of lists, those of this thread, of another, and of all.
+// Blocks of the heap, and free lists of this thread, of another, and shared.
 TEST(Arena, GivesBackWhatItKeepsWhenAsked) {
   const Shape large{12 << 20}, small{1 << 15};  // 48 MiB, 128 KiB
   const auto use_small = [&] {
@@ -182,8 +182,8 @@ TEST(Arena, GivesBackWhatItKeepsWhenAsked) {
   EXPECT_GT(resident_bytes(), before + (320 << 20));
   const Tensor kept = Tensor::full({3}, 7.0f);
   release_memory();
-  // malloc keeps what it likes at the end of another thread's heap: the more,
-  // the larger the blocks were that it was given back before.
+  // malloc retains memory at the end of another thread's heap, more of it after
+  // freeing larger blocks.
   EXPECT_LT(resident_bytes(), before + (64 << 20));
   EXPECT_EQ(kept.f32()[2], 7.0f);
   over.count_down();
@@ -191,7 +191,7 @@ TEST(Arena, GivesBackWhatItKeepsWhenAsked) {
 }
 #endif
 
-/// What the process has mapped.
+/// Bytes mapped by the process.
 int64_t mapped_bytes() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
@@ -201,7 +201,7 @@ int64_t mapped_bytes() {
 TEST(Arena, DoesNotKeepAllThatWasEverFreed) {
   constexpr int64_t kMib = int64_t{1} << 20;
   const int64_t before = mapped_bytes();
-  // Each of a class of its own: 6 GiB together.
+  // Each in a different size class: 6 GiB together.
   for (int64_t size = 65 * kMib; size < 1'024 * kMib; size += size / 8) {
     const Tensor never_touched({size}, DType::i8);
   }

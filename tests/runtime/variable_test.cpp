@@ -76,7 +76,7 @@ TEST(Variable, GivesGradientsToAReceiver) {
   EXPECT_THAT(values(x.grad()), testing::ElementsAre(3, 4));
 }
 
-/// A tape that is run while another one is on its way, with a leaf in common.
+/// Runs a tape inside another tape with a common leaf.
 TEST(Variable, RunsTapesWithinEachOther) {
   const Variable w = parameter({1, 2});
   std::vector<float> inner;
@@ -175,8 +175,7 @@ TEST(Variable, ChecksWhatAGradientRuleReturns) {
   EXPECT_TRUE(x.grad().empty());
 }
 
-// Of the networks that pad in front of a pooling layer, that is the largest
-// tensor of all.
+// In networks that pad before pooling, the padded tensor is the largest.
 TEST(Variable, TakesItsValueAlongWhereTheTapeDoesNotReadIt) {
   const Variable x(Tensor::full({1, 2, 3, 1}, 2), true);
   Variable padded = pad2d(x, {1, 1, 1, 1}, 0);
@@ -218,13 +217,13 @@ TEST(Variable, IsCutOffByDetach) {
   EXPECT_EQ(x.grad().f32()[0], 9);
 }
 
-// A reference to the leaf's tensor could be given another one, of another size.
+// A reference to the leaf's tensor could be assigned a tensor of another size.
 TEST(Variable, KeepsItsBufferAndItsShapeWhateverIsWritten) {
   const Variable x = parameter({1, 2, 3});
   const float* at = x.value().f32().data();
   const auto elements = x.mutable_value();
   static_assert(!std::is_assignable_v<decltype(x.mutable_value()), Tensor>);
-  // Its writing would end before the span is used.
+  // The write access would end before the span is used.
   static_assert(!std::is_convertible_v<WriteSpan, std::span<float>>);
   static_assert(std::is_convertible_v<const WriteSpan&, std::span<float>>);
   static_assert(!std::is_assignable_v<decltype(x.value()), Tensor>);

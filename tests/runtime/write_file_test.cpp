@@ -1,5 +1,5 @@
-// What is at a path before it is written, and processes that are killed or kept
-// from something while they write.
+// Existing targets of writes, and processes that are killed or blocked while
+// writing.
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -51,7 +51,7 @@ std::string refusal(const fs::path& path) {
   return error_of<IoError>([&] { write_file(path, "x"); });
 }
 
-/// A process that does `body`.
+/// A child process that runs `body`.
 class Process {
  public:
   explicit Process(const std::function<void()>& body) : number_(::fork()) {
@@ -64,7 +64,7 @@ class Process {
       ::_exit(1);
     }
   }
-  /// In waitpid's terms.
+  /// Status as returned by waitpid.
   int wait() const {
     int status = 0;
     ::waitpid(number_, &status, 0);
@@ -83,7 +83,7 @@ TEST(WriteFile, WritesIntoAPipeInsteadOfReplacingIt) {
   const TempFolder folder;
   const fs::path pipe = folder / "pipe";
   make_pipe(pipe);
-  // A reader that is there already: nobody waits.
+  // The reader exists already, so that no process waits.
   const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
   write_file(pipe, "abc");
   ASSERT_TRUE(fs::is_fifo(pipe));
@@ -219,7 +219,7 @@ TEST(WriteFile, NamesTheFolderThatCannotBeWrittenTo) {
   EXPECT_THAT(refusal(folder / "no" / "f"),
               HasSubstr("expected a folder '" + (folder / "no").string() +
                         "' to write into"));
-  // As somebody whom permissions hold for.
+  // As a user without privileges.
   const Process other([&] {
     ::chmod(folder.path().c_str(), 0555);
     if (::geteuid() == 0 && ::setuid(12345) != 0) ::_exit(2);
@@ -237,7 +237,7 @@ TEST(WriteFile, TakesTheLongestNamesThereAre) {
   EXPECT_EQ(read_file(folder / std::string(255, 'n')), "x");
 }
 
-/// Makes what a process leaves that is killed before it renames.
+/// Creates the file that a process killed before the rename leaves.
 void leave(const fs::path& path) { write_file(path, "left"); }
 
 TEST(WriteFile, RemovesWhatAKilledProcessLeft) {
@@ -249,7 +249,7 @@ TEST(WriteFile, RemovesWhatAKilledProcessLeft) {
   EXPECT_EQ(read_file(folder / "f"), "new");
   EXPECT_FALSE(fs::exists(folder / ".f.octet-0"));
   EXPECT_FALSE(fs::exists(folder / ".f.octet-7"));
-  EXPECT_TRUE(fs::exists(folder / ".g.octet-0"));  // another file's
+  EXPECT_TRUE(fs::exists(folder / ".g.octet-0"));  // of another target
 }
 
 TEST(WriteFile, LeavesAloneWhatALivingProcessWrites) {
@@ -277,7 +277,7 @@ TEST(WriteFile, LeavesAloneWhatIsNoFileOfItsOwn) {
   EXPECT_EQ(entries(folder.path()), 5);
 }
 
-/// Hides /proc from this process. Returns whether that is allowed.
+/// Hides /proc from this process. Returns false if not permitted.
 bool hide_proc() {
   return ::unshare(CLONE_NEWNS) == 0 &&
          ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -308,7 +308,7 @@ TEST(WriteFile, WorksWithoutProc) {
 TEST(WriteFile, CleansUpAfterAProcessThatWasKilledInTheMiddle) {
   const TempFolder folder;
   constexpr int kNotAllowed = 77;
-  // Without /proc the temporary has a name from the start.
+  // Without /proc the temporary file is named from the start.
   const Process other([&] {
     if (!hide_proc()) ::_exit(kNotAllowed);
     FileSet files;
@@ -354,7 +354,7 @@ TEST(FileSetTest, KeepsTheOldSetWhenItsManifestCannotBeWritten) {
   EXPECT_EQ(read_file(folder / "a"), "old");
 }
 
-/// More than a pipe holds: who writes it waits for a reader of all.
+/// More than a pipe buffers: writing blocks until a reader consumes it.
 const std::string kLong(1 << 20, 'l');
 
 TEST(FileSetTest, HasNoManifestWhenItIsKilledBetweenTwoFiles) {
@@ -370,7 +370,7 @@ TEST(FileSetTest, HasNoManifestWhenItIsKilledBetweenTwoFiles) {
     files.add(folder / "b", "new");
     files.commit(folder / "manifest", "new");
   });
-  // Waits until the writer is at the pipe, which it cannot get past.
+  // Waits until the writer blocks at the pipe.
   const int reader = ::open((folder / "pipe").c_str(), O_RDONLY);
   EXPECT_EQ(read_file(folder / "a"), "new");
   writer.kill();

@@ -1,4 +1,4 @@
-// Leaves that are written between a forward pass and what reads them again.
+// Leaves that are written between a forward pass and a later use.
 #include <functional>
 #include <optional>
 
@@ -35,7 +35,7 @@ Grid grid(Tensor scale, int axis = -1) {
   return grid;
 }
 
-// Of the gradient of x, which reads w.
+// Gradients of x that need w.
 std::vector<Case> readers() {
   const Shape row{2, 3};
   const auto unary = [](Variable (*f)(const Variable&)) {
@@ -116,7 +116,7 @@ std::vector<Case> readers() {
   };
 }
 
-// What needs no value of w.
+// Gradients of x that do not need w.
 std::vector<Case> others() {
   const Shape row{2, 3};
   return {
@@ -154,7 +154,7 @@ void write(const Variable& w) {
   for (float& v : w.mutable_value()) v += 1;
 }
 
-// Both ways of computing.
+// Deferred and eager evaluation.
 template <class Body>
 void each_way(const Body& body) {
   for (const bool eager : {false, true}) {
@@ -260,7 +260,7 @@ TEST(WrittenLeaf, BetweenTwoGraphsIsTheOrdinaryStep) {
     for (size_t i = 0; i < g.size(); ++i) to[i] -= 0.1f * g[i];
     w.zero_grad();
   }
-  // Two graphs recorded before one step: the second does not read w again.
+  // Two graphs recorded before a step: the second does not use w again.
   const Variable first = sum(dense(x, w));
   const Variable second = mean(square(dense(x, w)));
   first.backward();
@@ -279,7 +279,7 @@ TEST(WrittenLeaf, ForgetsPackedWeightsHoweverItWasWritten) {
   EXPECT_GT(w.version(), 0u);
 }
 
-// As finite differences do: one span, several writes, a model in between.
+// As in finite differences: one span, several writes, a model in between.
 TEST(WrittenLeaf, IsReadAfreshWhileASpanOfItLives) {
   const NoGradGuard guard;
   const Variable x(Tensor::full({1, 2}, 1));
