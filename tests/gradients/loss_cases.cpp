@@ -155,7 +155,7 @@ void add_cross_entropies(std::vector<GradientCase>& cases) {
                                            {w, r});
         },
         [s](const Array& x, const Given& g) {
-          // Label smoothing assumes targets that sum to 1.
+          // Smoothing is not rescaled for targets that do not sum to 1.
           return reference::cross_entropies(x, Array(g.targets), double{s});
         });
     add_loss(

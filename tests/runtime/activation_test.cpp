@@ -92,7 +92,7 @@ TEST_P(ActivationOnEveryIsa, AgreesWithDoublesFromTinyToLarge) {
   }
 }
 
-TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
+TEST_P(ActivationOnEveryIsa, ApproachesItsLimitsAndPropagatesNan) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     for (const float large : {1e4f, 3e38f, INFINITY}) {
@@ -114,7 +114,7 @@ TEST_P(ActivationOnEveryIsa, ReachesItsLimitsAndKeepsNan) {
   }
 }
 
-TEST_P(ActivationOnEveryIsa, IsTheSameInVectorsAndAlone) {
+TEST_P(ActivationOnEveryIsa, MatchesBetweenVectorsAndRemainders) {
   for (const Function& f : kFunctions) {
     SCOPED_TRACE(f.name);
     Tensor x({64});
@@ -142,7 +142,7 @@ TEST(Relu, HasSlopeThresholdAndMaximum) {
               ElementsAre(0.5f, 0.5f, 0.5f, 1, 0, 0));
 }
 
-TEST(Relu, IsZeroUpToItsThresholdWithoutASlope) {
+TEST(Relu, IsZeroBelowTheThresholdWithoutSlope) {
   const Variable x(Tensor::of<float>({4}, {-INFINITY, 1, 1.5f, NAN}));
   const auto y = values(relu(x, {.threshold = 1}));
   EXPECT_EQ(y[0], 0);
@@ -151,23 +151,32 @@ TEST(Relu, IsZeroUpToItsThresholdWithoutASlope) {
   EXPECT_TRUE(std::isnan(y[3]));
 }
 
-TEST(Relu, RefusesNumbersThatAreNone) {
+TEST(Relu, RejectsInvalidOptions) {
   const Variable x(Tensor::zeros({1}));
-  EXPECT_THROW(relu(x, {.max_value = 0}), ValueError);
-  EXPECT_THROW(relu(x, {.negative_slope = NAN}), ValueError);
-  EXPECT_THROW(relu(x, {.threshold = INFINITY}), ValueError);
-  EXPECT_THROW(elu(x, INFINITY), ValueError);
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)relu(x, {.max_value = 0}); }),
+            (Failure{"out_of_range", "relu"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)relu(x, {.negative_slope = NAN}); }),
+      (Failure{"not_finite", "relu"}));
+  EXPECT_EQ(
+      failure_of<ValueError>([&] { (void)relu(x, {.threshold = INFINITY}); }),
+      (Failure{"not_finite", "relu"}));
+  EXPECT_EQ(failure_of<ValueError>([&] { (void)elu(x, INFINITY); }),
+            (Failure{"not_finite", "elu"}));
 }
 
-TEST(Prelu, TakesASlopeThatBroadcastsToItsInputOnly) {
+TEST(Prelu, BroadcastsTheSlopeToTheInput) {
   const Variable x(Tensor::of<float>({2, 2}, {-1, -1, 1, 0}));
   const Variable alpha(Tensor::of<float>({2}, {0.5f, 2}));
   EXPECT_THAT(values(prelu(x, alpha)), ElementsAre(-0.5f, -2, 1, 0));
-  EXPECT_THROW(prelu(alpha, x), ShapeError);
-  EXPECT_THROW(prelu(x, Variable(Tensor::zeros({3}))), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)prelu(alpha, x); }),
+            (Failure{"shape_mismatch", "prelu"}));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { (void)prelu(x, Variable(Tensor::zeros({3}))); }),
+            (Failure{"shape_mismatch", "prelu"}));
 }
 
-TEST(Selu, KeepsAStandardNormalDistribution) {
+TEST(Selu, PreservesAStandardNormalDistribution) {
   // Its constants make mean 0 and variance 1 a fixed point.
   double mean = 0;
   double square = 0;

@@ -40,7 +40,7 @@ Gradients run(Statistics statistics, Reads reads, bool biased) {
           bias.grad(), gamma.grad(), beta.grad()};
 }
 
-TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
+TEST(BiasGradient, IsZeroBeforeSubtractionOfTheBatchMean) {
   const Gradients with = run(Statistics::batch, Reads::once, true);
   const Gradients without = run(Statistics::batch, Reads::once, false);
   for (const float g : with.dbias.f32()) EXPECT_EQ(g, 0);
@@ -51,7 +51,7 @@ TEST(BiasGradient, IsZeroWhereTheMeanOfTheBatchIsSubtracted) {
 }
 
 // With given statistics, and with two consumers of the sum.
-TEST(BiasGradient, IsTheSumOfWhatFollows) {
+TEST(BiasGradient, IsTheSumOfTheOutputGradient) {
   for (const Reads reads : {Reads::once, Reads::twice}) {
     const Gradients got = run(Statistics::given, reads, true);
     const Tensor gamma = noise({17}, 4);
@@ -69,7 +69,7 @@ TEST(BiasGradient, IsTheSumOfWhatFollows) {
   }
 }
 
-TEST(BiasGradient, IsThatOfTheOtherReaderAlone) {
+TEST(BiasGradient, ComesFromTheOtherConsumerOnly) {
   const Gradients got = run(Statistics::batch, Reads::twice, true);
   const Tensor dy = noise(got.y.shape(), 9);
   for (size_t k = 0; k < 17; ++k) {
@@ -79,7 +79,7 @@ TEST(BiasGradient, IsThatOfTheOtherReaderAlone) {
   }
 }
 
-TEST(BiasGradient, IsNoNumberWhereWhatFollowsIsNone) {
+TEST(BiasGradient, IsNanIfTheOutputGradientIsNan) {
   const Variable x(noise({4, 3})), bias(noise({3}, 2), true);
   Tensor mean = Tensor::zeros({3}), variance = Tensor::full({3}, 1);
   const Variable y = batch_norm_training(bias_add(x, bias), {}, {}, mean.f32(),

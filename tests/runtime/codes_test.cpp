@@ -120,7 +120,7 @@ const Case kCases[] = {
     {{1, 3, 16, 72}, {3, 1, 72, 16}},
 };
 
-TEST_P(Codes, ConvolveAsWholeNumbersDo) {
+TEST_P(Codes, ConvolutionsMatchIntegerArithmetic) {
   for (const Grid& grid : activation_grids())
     for (const Case& c : kCases) {
       const std::string what =
@@ -156,7 +156,7 @@ const Case kDepthwiseCases[] = {
     {{1, 3, 17, 16}, {3, 3, 1, 16}, {.strides{1, 4}}},
 };
 
-TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
+TEST_P(Codes, DepthwiseConvolutionsMatchIntegerArithmetic) {
   for (const Grid& grid : activation_grids())
     for (const Case& c : kDepthwiseCases) {
       const std::string what =
@@ -181,7 +181,7 @@ TEST_P(Codes, OfDepthwiseConvolutionsAreWholeNumbers) {
     }
 }
 
-TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
+TEST_P(Codes, DepthwiseConvolutionsDoNotSaturate) {
   for (const Grid& grid : activation_grids())
     for (const int code : {grid.low, grid.high})
       for (const float b : {-64.0f, 63.5f}) {
@@ -195,7 +195,7 @@ TEST_P(Codes, OfDepthwiseConvolutionsDoNotSaturate) {
 }
 
 // A scale whose multiples are rounded: sums of floats differ from integer sums.
-TEST_P(Codes, StayCodesBetweenZeros) {
+TEST_P(Codes, ArePreservedByZeroPadding) {
   const Grid tenths{.scale = Tensor::scalar(0.1f)};
   for (const Case& c : kCases) {
     const Pads pads = c.options.pads;
@@ -230,7 +230,7 @@ TEST_P(Codes, DoNotSaturate) {
       }
 }
 
-TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
+TEST_P(Codes, SumsExceedTheExactRangeOfFloats) {
   for (const int64_t depth : {2'001, 100'001}) {
     const Tensor x = Tensor::full({1, depth}, 63.5f);
     const Tensor w = Tensor::full({depth, 2}, 63.5f);
@@ -239,7 +239,7 @@ TEST_P(Codes, SumBeyondWhatFloatsHoldExactly) {
   }
 }
 
-TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
+TEST_P(Codes, DenseLayersMatchConvolutions) {
   for (const int64_t rows : {1, 3, 64, 65}) {
     const Tensor x = random_codes({rows, 1, 1, 131}, 3);
     const Tensor w = random_codes({1, 1, 131, 19}, 4);
@@ -254,7 +254,7 @@ TEST_P(Codes, OfADenseLayerAreThoseOfAConvolution) {
 
 // The cache of packed weights distinguishes quantization parameters of
 // activations.
-TEST_P(Codes, OfOneWeightFollowSeveralGrids) {
+TEST_P(Codes, OneWeightServesSeveralActivationRanges) {
   const NoGradGuard no_grad;
   const Variable w(random_codes({3, 3, 5, 20}, 16));
   const auto both = [&](const Grid& grid) {
@@ -270,7 +270,7 @@ TEST_P(Codes, OfOneWeightFollowSeveralGrids) {
 }
 
 // Expressions of one and two terms before quantization, their sums after.
-TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
+TEST_P(Codes, ExpressionsMatchFloatProductsBitwise) {
   Rng rng(5);
   for (const int64_t c : {1, 3, 4, 17, 36}) {
     Tensor a({3, 6, 5, c}), b({3, 6, 5, c}), gamma({c}), beta({c});
@@ -298,7 +298,7 @@ TEST_P(Codes, OfAnExpressionGiveTheBitsOfFloatCodes) {
   }
 }
 
-TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
+TEST_P(Codes, NanInputsReachTheOutput) {
   Tensor x = random_codes({2, 4, 4, 5}, 7);
   x.f32()[100] = NAN;  // second image
   const Tensor w = random_codes({3, 3, 5, 20}, 8);
@@ -319,7 +319,7 @@ TEST_P(Codes, NaNIsNoCodeAndReachesTheOutput) {
   }
 }
 
-TEST_P(Codes, NaNAmongTheWeightsReachesTheOutput) {
+TEST_P(Codes, NanWeightsReachTheOutput) {
   Tensor w = random_codes({40, 3}, 11);
   w.f32()[0] = NAN;
   const Variable x = on_grid(random_codes({2, 40}, 12));
@@ -330,7 +330,7 @@ TEST_P(Codes, NaNAmongTheWeightsReachesTheOutput) {
 }
 
 // Bands that contain only padding.
-TEST_P(Codes, OfRowsOutsideTheImageAreZeros) {
+TEST_P(Codes, RowsOutsideTheImageAreZero) {
   const int threads = num_threads();
   set_num_threads(4);
   const NoGradGuard no_grad;
@@ -368,7 +368,7 @@ TEST_P(Codes, ArePackedBySeveralThreadsAtOnce) {
 }
 
 // Quantization divides only near ties.
-TEST_P(Codes, RoundAsADivisionDoes) {
+TEST_P(Codes, RoundLikeDivision) {
   Rng rng(10);
   constexpr float kLimit = std::numeric_limits<float>::max();
   for (const float scale :
@@ -394,7 +394,7 @@ TEST_P(Codes, RoundAsADivisionDoes) {
 }
 
 // Ties round to even for any byte of 0, in evaluation and in the epilogue.
-TEST_P(Codes, RoundTiesToEvenOnEveryGrid) {
+TEST_P(Codes, RoundTiesToEvenForEveryRange) {
   const NoGradGuard no_grad;
   const auto ones = [](const Shape& shape) {
     return on_grid(Tensor::full(shape, 0.5f));

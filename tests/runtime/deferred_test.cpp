@@ -131,7 +131,7 @@ TEST_P(Deferred, AgreesWithEager) {
   }
 }
 
-TEST_P(Deferred, GivesTheSameBitsForAnyNumberOfThreads) {
+TEST_P(Deferred, IsBitIdenticalForAnyNumberOfThreads) {
   const Setting& s = GetParam();
   set_num_threads(1);
   const Result one = step(s.quantized, s.channels);
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Steps, Deferred, testing::ValuesIn(settings()),
 
 // A convolution's sums belong to its output, not to a bias below a second one,
 // and another consumer may have evaluated the biased value first.
-TEST(BatchNorm, TakesTheStatisticsOfWhatItReads) {
+TEST(BatchNorm, UsesTheStatisticsOfItsInput) {
   const auto run = [](int biases, bool looked_at) {
     Rng rng(5);
     Tensor image({2, 4, 3, 2});
@@ -202,7 +202,7 @@ TEST(BatchNorm, TakesTheStatisticsOfWhatItReads) {
 }
 
 // Windows that skip the last row, or rows in between.
-TEST(Deferred, StoresRowsThatNoWindowReads) {
+TEST(Deferred, StoresRowsOutsideAllWindows) {
   Rng rng(3);
   Tensor a({3, 8, 6, 5}), b({3, 8, 6, 5}), w({1, 1, 5, 4});
   for (Tensor* t : {&a, &b, &w}) rng.fill_normal(*t, 0, 1);
@@ -226,7 +226,7 @@ TEST(Deferred, StoresRowsThatNoWindowReads) {
 }
 
 // Few images: bands of rows on all threads, with halos, strides and dilation.
-TEST(Deferred, BandsOfRowsGiveTheBitsOfWholeImages) {
+TEST(Deferred, BandsOfRowsMatchWholeImagesBitwise) {
   Rng rng(4);
   const int threads = num_threads();
   for (const int64_t groups : {1, 6}) {
@@ -265,7 +265,7 @@ TEST(Deferred, BandsOfRowsGiveTheBitsOfWholeImages) {
 }
 
 // A machine with only the baseline has nothing to compare.
-TEST(Kernels, GiveTheSameBitsOnAllSetsButTheBaseline) {
+TEST(Kernels, AreBitIdenticalExceptForTheBaseline) {
   const std::vector<Isa> isas = supported_isas();
   const Isa before = active_isa();
   for (size_t i = 2; i < isas.size(); ++i) {

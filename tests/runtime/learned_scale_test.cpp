@@ -16,8 +16,6 @@
 namespace octet {
 namespace {
 
-using ::testing::HasSubstr;
-
 /// d(scale * q)/d(scale) at x.
 double slope(double x, double scale, int low, int high) {
   const double steps = x / scale;
@@ -54,7 +52,7 @@ Variable loss_of(const Variable& y, const Tensor& factors) {
   return sum(y * Variable(factors));
 }
 
-TEST(LearnedScale, HasTheGradientOfItsDefinitionForOneScale) {
+TEST(LearnedScale, MatchesTheDefinitionPerTensor) {
   for (const Shape& shape : {Shape{2, 3, 5, 7}, Shape{1, 4, 3, 1}, Shape{6, 9},
                              Shape{11}, Shape{2, 5, 3}}) {
     const Tensor x = wide(shape, 1);
@@ -82,7 +80,7 @@ TEST(LearnedScale, HasTheGradientOfItsDefinitionForOneScale) {
   }
 }
 
-TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
+TEST(LearnedScale, MatchesTheDefinitionPerChannel) {
   const Shape shape{3, 2, 5, 4};
   const Tensor x = wide(shape, 3);
   const Tensor g = noise(shape, 4);
@@ -106,7 +104,7 @@ TEST(LearnedScale, HasTheGradientOfItsDefinitionForEachChannel) {
 
 // Deferred affine, clip and addition before quantization, and convolutions,
 // pools and additions after it, against eager evaluation.
-TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
+TEST(LearnedScale, MatchesEagerEvaluationAroundDeferredOps) {
   struct Gradients {
     std::vector<float> x, scale, other, weight, channels;
   };
@@ -147,7 +145,7 @@ TEST(LearnedScale, IsTheSameBehindAndBeforeDeferredOps) {
   near(deferred.channels, plain.channels);
 }
 
-TEST(LearnedScale, GivesTheBitsOfAFixedOne) {
+TEST(LearnedScale, MatchesAFixedScaleBitwise) {
   const Tensor x = wide({2, 5, 4, 3}, 8);
   const Variable scale(Tensor::scalar(0.3f), true);
   EXPECT_EQ(
@@ -157,7 +155,7 @@ TEST(LearnedScale, GivesTheBitsOfAFixedOne) {
           Variable(x), {.scale = Tensor::scalar(0.3f), .low = -8, .high = 7})));
 }
 
-TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
+TEST(LearnedScale, HasBitIdenticalGradientsForAnyNumberOfThreads) {
   const ThreadsRestored restored;
   const auto run = [](int threads) {
     set_num_threads(threads);
@@ -171,7 +169,7 @@ TEST(LearnedScale, GetsTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(run(3), run(1));
 }
 
-TEST(LearnedScale, GetsTheSameBitsOnEveryInstructionSet) {
+TEST(LearnedScale, HasBitIdenticalGradientsOnEveryInstructionSet) {
   const Isa before = active_isa();
   std::vector<std::vector<uint32_t>> one, each;
   for (const Isa isa : supported_isas()) {
@@ -194,7 +192,7 @@ TEST(LearnedScale, GetsTheSameBitsOnEveryInstructionSet) {
   EXPECT_THAT(each, testing::Each(each[0]));
 }
 
-TEST(LearnedScale, AddsUpOverAllThatUseIt) {
+TEST(LearnedScale, SumsGradientsOfAllConsumers) {
   const Tensor x = wide({2, 3}, 11);
   const auto gradient = [&](int uses) {
     const Variable scale(Tensor::scalar(0.3f), true);
@@ -210,25 +208,26 @@ TEST(LearnedScale, AddsUpOverAllThatUseIt) {
   EXPECT_FLOAT_EQ(gradient(2), 2 * gradient(1));
 }
 
-TEST(LearnedScale, RefusesWhatIsNoScale) {
+TEST(LearnedScale, RejectsInvalidScales) {
   const Variable x(noise({2, 3}));
   const auto error = [&](const LearnedScale& scale, const Grid& grid) {
-    return error_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
+    return failure_of<ValueError>([&] { (void)fake_quantize(x, scale, grid); });
   };
-  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
-              HasSubstr("expected finite scales > 0, got -1"));
-  EXPECT_THAT(error({.scale = Variable(Tensor::scalar(1), true)},
-                    {.scale = Tensor::scalar(1)}),
-              HasSubstr("expected a grid without a scale"));
-  EXPECT_THAT(
-      error({.scale = Variable(Tensor::scalar(1), true),
-             .gradient_factor = std::numeric_limits<float>::quiet_NaN()},
-            {}),
-      HasSubstr("expected a finite gradient_factor"));
-  EXPECT_THROW(
-      (void)fake_quantize(x, {.scale = Variable(Tensor::full({2}, 1), true)},
-                          {.axis = -1}),
-      ShapeError);
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(-1), true)}, {}),
+            (Failure{"out_of_range", "fake_quantize"}));
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(1), true)},
+                  {.scale = Tensor::scalar(1)}),
+            (Failure{"conflicting_options", "fake_quantize"}));
+  EXPECT_EQ(error({.scale = Variable(Tensor::scalar(1), true),
+                   .gradient_factor = std::numeric_limits<float>::quiet_NaN()},
+                  {}),
+            (Failure{"not_finite", "fake_quantize"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)fake_quantize(
+                  x, {.scale = Variable(Tensor::full({2}, 1), true)},
+                  {.axis = -1});
+            }),
+            (Failure{"count_mismatch", "fake_quantize"}));
 }
 
 }  // namespace

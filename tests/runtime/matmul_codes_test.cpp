@@ -40,7 +40,7 @@ const Sizes kSizes[] = {{1, 1, 1, 1},   {3, 5, 7, 4},    {2, 17, 64, 33},
 const std::pair<int, int> kRows[] = {
     {-128, 127}, {0, 255}, {0, 127}, {-255, 0}, {-77, 178}};
 
-TEST_P(MatmulCodes, AreSumsOfWholeNumbers) {
+TEST_P(MatmulCodes, MatchIntegerArithmetic) {
   for (const Sizes& s : kSizes)
     for (const auto& [low, high] : kRows)
       for (const bool ta : {false, true})
@@ -108,7 +108,7 @@ TEST_P(MatmulCodes, DoNotSaturate) {
 }
 
 // Expressions before quantization, and gradients through it.
-TEST_P(MatmulCodes, TrainAsProductsOfValuesDo) {
+TEST_P(MatmulCodes, TrainLikeFloatProducts) {
   const Tensor a = noise({2, 6, 9}), b = noise({2, 9, 5}, 3);
   const auto gradients = [&](bool quantized) {
     const Variable x(a, true), y(b, true);
@@ -137,7 +137,7 @@ TEST_P(MatmulCodes, TrainAsProductsOfValuesDo) {
   EXPECT_EQ(bits(std::get<0>(gradients(true))), bits(z));
 }
 
-TEST_P(MatmulCodes, OfNaNAreNaN) {
+TEST_P(MatmulCodes, PropagateNan) {
   for (const bool left : {false, true}) {
     Tensor a = noise({1, 4, 9}), b = noise({1, 9, 20}, 3);
     (left ? a : b).f32()[0] = NAN;
@@ -149,7 +149,7 @@ TEST_P(MatmulCodes, OfNaNAreNaN) {
 }
 
 // Called by a program with already quantized values.
-TEST_P(MatmulCodes, AreThoseOfAProgram) {
+TEST_P(MatmulCodes, MatchThoseOfAProgram) {
   const NoGradGuard no_grad;
   const Net tokens = [](const Variable& x) {
     return fake_quantize(reshape(x, {x.shape()[0], 6, 10}), grid(0.02f));
@@ -170,7 +170,7 @@ TEST_P(MatmulCodes, AreThoseOfAProgram) {
   EXPECT_EQ(bits(got), bits(expected));
 }
 
-TEST(Matmul, OfNothingOnGrids) {
+TEST(Matmul, AcceptsEmptyQuantizedOperands) {
   const auto on = [](const Shape& s) {
     return fake_quantize(Variable(noise(s)), grid(1));
   };

@@ -9,14 +9,14 @@
 namespace octet {
 namespace {
 
-TEST(Printable, KeepsTextOfAllLanguages) {
+TEST(Printable, PreservesTextOfAllLanguages) {
   for (const char* text : {"", "conv_1", "caf\xc3\xa9", "\xe5\xb1\xa4",
                            "\xf0\x9f\x99\x82", "\xc2\xa0", "\xef\xbf\xbd"}) {
     EXPECT_EQ(printable(text), text);
   }
 }
 
-TEST(Printable, ReplacesWhatTerminalsObey) {
+TEST(Printable, ReplacesTerminalControls) {
   EXPECT_EQ(printable("\x1b[31m"), "?[31m");
   EXPECT_EQ(printable(std::string("\0\a\t\n\r\x7f", 6)), "??????");
   EXPECT_EQ(printable("a\xc2\x9b"
@@ -27,7 +27,7 @@ TEST(Printable, ReplacesWhatTerminalsObey) {
 }
 
 // XML excludes U+FFFE and U+FFFF, HTML all noncharacters.
-TEST(Printable, ReplacesWhatIsNoCharacter) {
+TEST(Printable, ReplacesNoncharacters) {
   EXPECT_EQ(printable("a\xef\xbf\xbe"), "a?");         // U+FFFE
   EXPECT_EQ(printable("\xef\xbf\xbf"), "?");           // U+FFFF
   EXPECT_EQ(printable("\xef\xb7\x90"), "?");           // U+FDD0
@@ -35,7 +35,7 @@ TEST(Printable, ReplacesWhatIsNoCharacter) {
   EXPECT_EQ(printable("\xe2\x80\x8f\xd8\x9c"), "??");  // direction marks
 }
 
-TEST(Printable, ReplacesWhatIsNoUtf8) {
+TEST(Printable, ReplacesInvalidUtf8) {
   EXPECT_EQ(printable("\xff"), "?");
   EXPECT_EQ(printable("a\x80z"), "a?z");
   EXPECT_EQ(printable("\xc3"), "?");  // truncated
@@ -47,18 +47,18 @@ TEST(Printable, ReplacesWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xf4\x90\x80\x80"), "????");  // beyond U+10FFFF
 }
 
-TEST(Printable, CutsBetweenCharacters) {
+TEST(Printable, TruncatesBetweenCharacters) {
   EXPECT_EQ(printable("abcd", 4), "abcd");
   EXPECT_EQ(printable("abcde", 4), "abcd...");
   EXPECT_EQ(printable("abc\xc3\xa9", 4), "abc...");
   EXPECT_EQ(printable("", 0), "");
 }
 
-TEST(PrintableLines, KeepsLinesAndTabs) {
+TEST(PrintableLines, PreservesLinesAndTabs) {
   EXPECT_EQ(printable_lines("a\tb\nc\r\x1b"), "a\tb\nc??");
 }
 
-TEST(Error, IsPrintableWhateverItQuotes) {
+TEST(Error, IsAlwaysPrintable) {
   IoError error("'\xff\x1b[31m': expected a name");
   error.add_context("in file '\x1b'");
   EXPECT_EQ(error.message(), "'??[31m': expected a name");
@@ -66,7 +66,7 @@ TEST(Error, IsPrintableWhateverItQuotes) {
   EXPECT_STREQ(error.what(), "'??[31m': expected a name\n  in file '?'");
 }
 
-TEST(Warn, IsPrintableWhateverItQuotes) {
+TEST(Warn, IsAlwaysPrintable) {
   std::string heard;
   const WarningSink before = set_warning_sink(
       [&](std::string_view message) { heard = std::string(message); });

@@ -17,7 +17,7 @@ const Window kWindows[] = {
     {6, 5, 12, 3, 12, 1, 1, 12, {1, 1}},
 };
 
-TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
+TEST_P(Programs, FuseConvolutionsWithTheirEpilogues) {
   for (const Window& s : kWindows) {
     SCOPED_TRACE(testing::Message() << s.h << "x" << s.w << "x" << s.c << " k"
                                     << s.kernel << " " << s.k);
@@ -49,7 +49,7 @@ TEST_P(Programs, FuseConvolutionsWithWhatFollows) {
   }
 }
 
-TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
+TEST_P(Programs, StoreBytesBetweenQuantizedOps) {
   for (const auto& [low, high] : kRanges) {
     const Variable first = weight({3, 3, 5, 18});
     const Variable second = weight({3, 3, 18, 7}, 3);
@@ -81,7 +81,7 @@ TEST_P(Programs, KeepBytesBetweenQuantizedOps) {
 }
 
 // Sums that are halves of a scale, stored as quantized values and as floats.
-TEST_P(Programs, RoundTiesAsOpsDo) {
+TEST_P(Programs, RoundTiesLikeOps) {
   Tensor few({3, 3, 4, 24});
   for (size_t i = 0; i < few.f32().size(); ++i) {
     few.f32()[i] = 0.5f * static_cast<float>(static_cast<int>(i * 7 % 5) - 2);
@@ -103,7 +103,7 @@ TEST_P(Programs, RoundTiesAsOpsDo) {
 }
 
 // Additions, with either operand computed last and in any storage format.
-TEST_P(Programs, AddWhatWasStored) {
+TEST_P(Programs, AddStoredValues) {
   const Variable a = weight({3, 3, 6, 19});
   const Variable b = weight({1, 1, 6, 19}, 3);
   const Variable c = weight({3, 3, 19, 19}, 4);
@@ -164,7 +164,7 @@ TEST_P(Programs, AddWhatWasStored) {
       sample, 2);
 }
 
-TEST_P(Programs, StoreWhatIsReadInSeveralForms) {
+TEST_P(Programs, StoreSeveralFormatsPerValue) {
   const Variable a = weight({3, 3, 6, 20});
   const Variable b = weight({3, 3, 20, 8}, 3);
   const Variable c = weight({5, 5, 20, 8}, 4);
@@ -262,7 +262,7 @@ TEST_P(Programs, FuseActivations) {
   }
 }
 
-TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
+TEST_P(Programs, ScaleChannelsBySampleByComputedValues) {
   for (const int64_t k : {1, 3, 17, 64}) {
     SCOPED_TRACE(k);
     const Variable body = weight({3, 3, 5, k});
@@ -310,7 +310,7 @@ TEST_P(Programs, MultiplyChannelsOfASampleByWhatWasComputed) {
   }
 }
 
-TEST_P(Programs, ZeroesKeepTheirSigns) {
+TEST_P(Programs, PreserveSignsOfZeros) {
   const Variable zeros(Tensor::zeros({1, 1, 4, 18}));
   const Variable minus(Tensor::full({18}, -0.0f));
   expect_same(

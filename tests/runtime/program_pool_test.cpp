@@ -29,7 +29,7 @@ Program pooling_program(const Net& first, const Net& zeros, const Net& pool,
   return capture.finish({&y, 1});
 }
 
-TEST_P(Programs, PoolCodes) {
+TEST_P(Programs, PoolQuantizedValues) {
   const NoGradGuard no_grad;
   for (const PoolCase& c : kPoolCases)
     for (const Range& range : kRanges) {
@@ -67,7 +67,7 @@ TEST_P(Programs, PoolCodes) {
     }
 }
 
-TEST_P(Programs, PoolCodesOfOneGrid) {
+TEST_P(Programs, PoolQuantizedValuesOfOneRange) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);
@@ -107,7 +107,7 @@ TEST_P(Programs, PoolCodesOfOneGrid) {
 }
 
 // Q/DQ around the pool, as inserted by ONNX Runtime's quantizer.
-TEST_P(Programs, PoolCodesThatAreThere) {
+TEST_P(Programs, PoolExistingQuantizedValues) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);
@@ -136,7 +136,7 @@ TEST_P(Programs, PoolCodesThatAreThere) {
 }
 
 // NaN is the maximum of its window and has no quantized value.
-TEST_P(Programs, PoolNoCodeOfNaN) {
+TEST_P(Programs, PoolNanAsFloat) {
   const NoGradGuard no_grad;
   const Variable w = weight({1, 1, 3, 8});
   const Variable v = weight({3, 3, 8, 5}, 4);

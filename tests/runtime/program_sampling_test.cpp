@@ -45,7 +45,7 @@ struct Stage {
   }
 };
 
-TEST_P(Programs, ComputeThePixelsThatAreRead) {
+TEST_P(Programs, ComputeOnlyConsumedPixels) {
   for (const bool codes : {false, true}) {
     for (const Size2 strides : {Size2{2, 2}, Size2{3, 2}, Size2{1, 4}}) {
       SCOPED_TRACE(testing::Message()
@@ -70,7 +70,7 @@ TEST_P(Programs, ComputeThePixelsThatAreRead) {
                   "int8 4x5x20", "f32 4x5x33", "f32 4x5x33"));
 }
 
-TEST_P(Programs, SayWhatTheyLeaveOut) {
+TEST_P(Programs, ReportSkippedPixels) {
   const Program program = capture(Stage{{2, 2}, false}, {1, 7, 9, 3});
   const ProgramStep step = program.steps()[2];
   EXPECT_EQ(step.note, "of 7x9: nobody reads the other pixels");
@@ -117,7 +117,7 @@ std::string stored_for(const std::vector<WindowOptions>& readers,
 }
 
 // Other consumers need all pixels.
-TEST_P(Programs, ComputeAllPixelsWhereSomeoneReadsThem) {
+TEST_P(Programs, ComputeAllPixelsForOtherConsumers) {
   const WindowOptions every{.strides = 1}, second{.strides = 2},
       third{.strides = 3}, fourth{.strides = 4}, sixth{.strides = 6};
   EXPECT_EQ(stored_for({second}), "f32 6x7x6");
@@ -133,7 +133,7 @@ TEST_P(Programs, ComputeAllPixelsWhereSomeoneReadsThem) {
   EXPECT_EQ(stored_for({second}, 1, true), "f32 11x13x6 + f32 11x13x6");
 }
 
-TEST_P(Programs, LeaveOutPixelsThroughSeveralStrides) {
+TEST_P(Programs, SkipPixelsThroughSeveralStrides) {
   const Variable w = weight({3, 3, 4, 12});
   const Net net = [=](const Variable& x) {
     Variable y = relu(conv2d(x, w, {.pads = 1}));
@@ -149,7 +149,7 @@ TEST_P(Programs, LeaveOutPixelsThroughSeveralStrides) {
       ElementsAre("f32 9x14x4", "f32 3x3x12", "f32 3x3x12", "f32 3x3x7"));
 }
 
-TEST_P(Programs, LeaveOutStepsOfSequences) {
+TEST_P(Programs, SkipStepsOfSequences) {
   const Net net = [](const Variable& x) {
     const Variable y = relu(conv1d(x, weight({3, 4, 18}), {.pads{2, 0}}));
     return relu(conv1d(y, weight({1, 18, 5}, 3), {.stride = 2}), 6);

@@ -20,7 +20,7 @@ std::string shown(std::optional<bool> verbose, int64_t total) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(ProgressLine, ShowsTheShareAndIsGoneAtTheEnd) {
+TEST(ProgressLine, ShowsTheShareAndIsErasedAtTheEnd) {
   const std::string text = shown(true, 100);
   EXPECT_THAT(text, StartsWith("\rwork  25 %  "));
   EXPECT_THAT(text, HasSubstr(" left"));
@@ -30,12 +30,12 @@ TEST(ProgressLine, ShowsTheShareAndIsGoneAtTheEnd) {
   EXPECT_EQ(text.find_first_not_of(' ', text.rfind('\r', last - 1) + 1), last);
 }
 
-TEST(ProgressLine, IsSilentWhereThereIsNoTerminal) {
+TEST(ProgressLine, IsSilentWithoutATerminal) {
   EXPECT_EQ(shown(std::nullopt, 100), "");
   EXPECT_EQ(shown(false, 100), "");
 }
 
-TEST(ProgressLine, TakesATotalThatWasWrong) {
+TEST(ProgressLine, ToleratesAWrongTotal) {
   EXPECT_THAT(shown(true, 0), HasSubstr("100 %"));
   EXPECT_THAT(shown(true, 10), HasSubstr("100 %"));
 }

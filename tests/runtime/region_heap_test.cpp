@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMiB = int64_t{1} << 20;
 
-TEST(RegionHeap, JoinsWhatIsFreed) {
+TEST(RegionHeap, MergesFreedBlocks) {
   RegionHeap heap;
   char* const a = heap.take(3 * kMiB);
   char* const b = heap.take(5 * kMiB + 1);
@@ -29,7 +29,7 @@ TEST(RegionHeap, JoinsWhatIsFreed) {
   EXPECT_EQ(heap.regions_taken(), 1);
 }
 
-TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
+TEST(RegionHeap, UsesTheLowestAddressThatFits) {
   RegionHeap heap;
   char* const a = heap.take(4 * kMiB);
   char* const between = heap.take(kMiB);
@@ -43,7 +43,7 @@ TEST(RegionHeap, TakesTheLowestPlaceThatFits) {
   EXPECT_EQ(heap.take(2 * kMiB), b);
 }
 
-TEST(RegionHeap, GivesBackWhatIsFree) {
+TEST(RegionHeap, ReturnsFreeMemory) {
   RegionHeap heap;
   char* const large = heap.take(200 * kMiB);
   char* const small = heap.take(kMiB);
@@ -58,7 +58,7 @@ TEST(RegionHeap, GivesBackWhatIsFree) {
   EXPECT_EQ(heap.regions_taken(), 3);
 }
 
-TEST(RegionHeap, NeverGivesOneByteTwice) {
+TEST(RegionHeap, NeverAllocatesAByteTwice) {
   RegionHeap heap;
   Rng rng(3);
   std::map<char*, int64_t> live;

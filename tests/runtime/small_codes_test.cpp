@@ -78,7 +78,7 @@ std::vector<std::pair<std::string, Net>> linear_ops() {
   };
 }
 
-TEST_P(SmallCodes, GiveTheBitsOfFloatCodes) {
+TEST_P(SmallCodes, MatchFloatProductsBitwise) {
   const Tensor images = noise({3, 6, 8, 12});
   for (const auto& [value_name, value] : nonnegative_values())
     for (const auto& [op_name, op] : linear_ops()) {
@@ -118,7 +118,7 @@ TEST_P(SmallCodes, DoNotSaturate) {
 }
 
 // The write bypasses the op that checked the sign.
-TEST_P(SmallCodes, SeeWhatIsWrittenLater) {
+TEST_P(SmallCodes, DetectLaterWrites) {
   const NoGradGuard no_grad;
   for (const int64_t c : {1, 2, 3, 5, 12, 17, 40}) {
     const Variable w = fake_quantize(weight({1, 1, c, 16}), channel_grid(16));
@@ -139,7 +139,7 @@ TEST_P(SmallCodes, SeeWhatIsWrittenLater) {
 }
 
 // A custom layer may return any values: each run calls it again.
-TEST_P(SmallCodes, AreNotExpectedOfCalledFunctions) {
+TEST_P(SmallCodes, AreNotAssumedOfCalledFunctions) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
   bool positive = true;
@@ -164,7 +164,7 @@ TEST_P(SmallCodes, AreNotExpectedOfCalledFunctions) {
 }
 
 // As with observers and hooks.
-TEST_P(SmallCodes, FollowValuesThatWereRead) {
+TEST_P(SmallCodes, SurviveAccessToValues) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(weight({3, 3, 5, 16}), channel_grid(16));
   const Variable x = relu(Variable(noise({2, 6, 7, 5})));
@@ -176,7 +176,7 @@ TEST_P(SmallCodes, FollowValuesThatWereRead) {
   EXPECT_EQ(run(), before);
 }
 
-TEST_P(SmallCodes, OfNaNHaveNoCode) {
+TEST_P(SmallCodes, PropagateNan) {
   const NoGradGuard no_grad;
   const Variable w = fake_quantize(Variable(Tensor::full({22, 1}, 1)), grid(1));
   for (size_t i = 0; i < 22; ++i) {
@@ -188,7 +188,7 @@ TEST_P(SmallCodes, OfNaNHaveNoCode) {
 }
 
 // A weight of signed and unsigned activations is packed for both.
-TEST_P(SmallCodes, ShareAWeightWithOthers) {
+TEST_P(SmallCodes, ShareWeightsWithSignedActivations) {
   const NoGradGuard no_grad;
   const Variable w = weight({3, 3, 5, 20});
   const Variable x(noise({1, 6, 7, 5}));
@@ -206,7 +206,7 @@ TEST_P(SmallCodes, ShareAWeightWithOthers) {
 }
 
 // In programs: some consumers accept bytes, others do not.
-TEST_P(SmallCodes, AreStoredAsTheirReadersWantThem) {
+TEST_P(SmallCodes, AreStoredInTheFormatsOfConsumers) {
   const Variable first = weight({3, 3, 6, 12}),
                  last = weight({1, 1, 12, 12}, 8);
   const Variable all = weight({3, 3, 12, 12}, 3),
@@ -248,7 +248,7 @@ TEST_P(SmallCodes, AreStoredAsTheirReadersWantThem) {
   }
 }
 
-TEST_P(SmallCodes, OfPooledValuesKeepTheirForm) {
+TEST_P(SmallCodes, SurvivePooling) {
   const NoGradGuard no_grad;
   const Variable first = weight({3, 3, 6, 12});
   const Variable all = weight({3, 3, 12, 12}, 3),

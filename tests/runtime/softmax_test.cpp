@@ -19,7 +19,7 @@ Tensor softmax_of(const Tensor& x, int axis = -1) {
   return softmax(Variable(x), axis).value();
 }
 
-TEST(Softmax, IsRightToThreeInTenMillionOnEveryInstructionSet) {
+TEST(Softmax, IsAccurateTo3e7OnEveryInstructionSet) {
   const Isa before = active_isa();
   for (const Isa isa : supported_isas()) {
     set_active_isa(isa);
@@ -55,7 +55,7 @@ TEST(Softmax, ReachesZeroThroughTheSubnormalNumbers) {
   EXPECT_EQ(y.f32()[2], 0);
 }
 
-TEST(Softmax, TakesHugeValuesAndMinusInfinity) {
+TEST(Softmax, AcceptsHugeValuesAndMinusInfinity) {
   const Tensor y = softmax_of(Tensor::of<float>(
       {3, 3}, {3e38f, -3e38f, 3e38f, -kInf, 2, 2, -kInf, -kInf, -5}));
   const std::vector<float> expected{0.5f, 0, 0.5f, 0, 0.5f, 0.5f, 0, 0, 1};
@@ -64,7 +64,7 @@ TEST(Softmax, TakesHugeValuesAndMinusInfinity) {
   }
 }
 
-TEST(Softmax, IsNanForALineWithNanOrInfinityOrNothingElseThanMinusInfinity) {
+TEST(Softmax, IsNanForSlicesWithNanOrInfinityOrOnlyMinusInfinity) {
   for (const std::vector<float>& line : {std::vector<float>{NAN, 1, 2},
                                          {1, 2, NAN},
                                          {NAN, NAN, NAN},
@@ -80,7 +80,7 @@ TEST(Softmax, IsNanForALineWithNanOrInfinityOrNothingElseThanMinusInfinity) {
   }
 }
 
-TEST(Softmax, GoesAlongAnyAxis) {
+TEST(Softmax, SupportsAnyAxis) {
   // Equal values along the axis give 1 / length.
   const Shape shape{2, 3, 5};
   for (int axis = -3; axis < 3; ++axis) {
@@ -90,16 +90,23 @@ TEST(Softmax, GoesAlongAnyAxis) {
   }
 }
 
-TEST(Softmax, TakesAnEmptyBatch) {
+TEST(Softmax, AcceptsAnEmptyBatch) {
   EXPECT_EQ(softmax_of(Tensor::zeros({0, 3})).shape(), (Shape{0, 3}));
 }
 
-TEST(Softmax, RefusesAnAxisThatIsNotThereOrHasNoValues) {
+TEST(Softmax, RejectsInvalidAndEmptyAxes) {
   const Variable x(Tensor::zeros({2, 3}));
-  EXPECT_THROW(softmax(x, 2), ShapeError);
-  EXPECT_THROW(softmax(x, -3), ShapeError);
-  EXPECT_THROW(softmax(Variable(Tensor::zeros({2, 0}))), ShapeError);
-  EXPECT_THROW(softmax(Variable(Tensor::scalar(1))), ShapeError);
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)softmax(x, 2); }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] { (void)softmax(x, -3); }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>([&] {
+              (void)softmax(Variable(Tensor::zeros({2, 0})));
+            }),
+            (Failure{"out_of_range", "softmax"}));
+  EXPECT_EQ(failure_of<ShapeError>(
+                [&] { (void)softmax(Variable(Tensor::scalar(1))); }),
+            (Failure{"out_of_range", "softmax"}));
 }
 
 }  // namespace
