@@ -245,8 +245,9 @@ void check_places(std::string_view what, std::span<const size_t> places,
                   size_t count) {
   for (const size_t place : places) {
     if (place < count) continue;
-    throw ValueError("out_of_range", "dataset",
-                     fmt::format("index {} of {} is not in [0,{})", place, what, count));
+    throw ValueError(
+        "out_of_range", "dataset",
+        fmt::format("index {} of {} is not in [0,{})", place, what, count));
   }
 }
 
@@ -298,9 +299,9 @@ Dataset Dataset::concat(const Dataset& other) const {
                                  to_string(more_labels[i].dtype)));
   }
   if (inputs != more_inputs || labels != more_labels) {
-    throw ValueError(
-        "invalid_value", "dataset",
-        "cannot concatenate samples whose inputs or labels have other names");
+    throw ValueError("invalid_value", "dataset",
+                     "cannot concatenate data sets with inputs or labels of "
+                     "different names");
   }
   return Dataset(std::make_shared<JoinedSource>(*this, other));
 }

@@ -29,10 +29,10 @@ std::string_view kind_of(mode_t mode) {
 
 void check_path(const fs::path& path, std::string_view subject) {
   if (path.empty()) {
-    throw IoError("missing_value", std::string(subject), "path is empty");
+    throw IoError("missing_value", subject, "path is empty");
   }
   if (path.native().find('\0') != std::string::npos) {
-    throw IoError("invalid_value", std::string(subject),
+    throw IoError("invalid_value", subject,
                   fmt::format("path '{}' contains a NUL byte", path.string()));
   }
 }

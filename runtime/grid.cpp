@@ -31,10 +31,11 @@ Channels channels_around(const Shape& shape, int axis) {
 }
 
 Channels channels_of(const Shape& shape, const Grid& grid) {
-  if (grid.empty()) throw ValueError("missing_value", "grid", "has no scale");
+  if (grid.empty())
+    throw ValueError("missing_value", "quantization parameters", "no scale");
   if (!grid.per_channel()) {
     if (grid.scale.size() != 1) {
-      throw ShapeError("invalid_shape", "grid",
+      throw ShapeError("invalid_shape", "quantization parameters",
                        fmt::format("scale must have shape [] or [c], got {}",
                                    grid.scale.shape().to_string()));
     }
@@ -43,9 +44,9 @@ Channels channels_of(const Shape& shape, const Grid& grid) {
   const Channels result = channels_around(shape, grid.axis);
   if (grid.scale.size() != result.count) {
     throw ShapeError(
-        "count_mismatch", "grid",
-        fmt::format("needs {} scales for axis {} of {}, got {}", result.count,
-                    grid.axis, shape.to_string(), grid.scale.size()));
+        "count_mismatch", "quantization parameters",
+        fmt::format("axis {} of {} needs {} scales, got {}", grid.axis,
+                    shape.to_string(), result.count, grid.scale.size()));
   }
   return result;
 }

@@ -126,7 +126,7 @@ void check_label(const Tensor& label) {
 void check_scale(const std::vector<NamedTensor>& inputs, float scale) {
   if (!std::isfinite(scale) || scale == 0) {
     throw ValueError(
-        "invalid_value", "dataset",
+        "out_of_range", "dataset",
         fmt::format(
             "input_scale must be finite and not 0, got {}{}", scale,
             scale == 0 ? ". Hint: 1 / 255 is 0 in C++; write 1 / 255.0f" : ""));

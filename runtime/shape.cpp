@@ -12,9 +12,9 @@ Shape::Shape(std::initializer_list<int64_t> dims)
 
 Shape::Shape(std::span<const int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    throw ShapeError(
-        "invalid_shape", "shape",
-        fmt::format("has {} dimensions, more than {}", dims.size(), kMaxRank));
+    throw ShapeError("invalid_shape", "shape",
+                     fmt::format("at most {} dimensions are supported, got {}",
+                                 kMaxRank, dims.size()));
   }
   for (const int64_t dim : dims) {
     if (dim < kAnySize) {

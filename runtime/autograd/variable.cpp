@@ -22,7 +22,7 @@ autograd::Leaf& leaf(const autograd::NodePtr& node, std::string_view action) {
   auto* result = dynamic_cast<autograd::Leaf*>(&checked(node));
   if (result == nullptr) {
     throw ValueError(
-        "invalid_value", std::string(action),
+        "invalid_value", action,
         fmt::format("needs a leaf, got the result of {}", node->op));
   }
   return *result;
@@ -100,9 +100,10 @@ void Variable::run_back(const GradientReceiver* receive) const {
                                  shape().to_string()));
   }
   if (!node.needs_grad) {
-    throw ValueError("no_gradient", "backward",
-                     "the variable does not require a gradient. Hint: it may "
-                     "have been computed under NoGradGuard");
+    throw ValueError(
+        "no_gradient", "backward",
+        "the variable does not require a gradient. Hint: compute it outside of "
+        "NoGradGuard, from a parameter that requires a gradient");
   }
   autograd::Engine(receive).run(node_);
 }
@@ -204,7 +205,7 @@ Variable record(std::string_view name, std::vector<Variable> inputs,
 Variable record(std::string_view name, std::vector<Variable> inputs,
                 Tensor output, std::vector<Tensor> kept, Vjp vjp) {
   if (output.empty()) {
-    throw ValueError("missing_value", std::string(name), "has no output");
+    throw ValueError("missing_value", name, "has no output");
   }
   auto node = std::make_shared<autograd::FunctionNode>(name, output.shape(),
                                                        std::move(vjp));

@@ -13,14 +13,14 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
            const ConvolutionKind& kind) {
   if (kind.groups < 1) {
     throw ValueError(
-        "out_of_range", std::string(kind.op),
+        "out_of_range", kind.op,
         fmt::format("groups must be positive, got {}", kind.groups));
   }
   const int rank = kind.axes + 2;
   if (x.rank() != rank || kernel.rank() != rank || x[-1] % kind.groups != 0 ||
       x[-1] / kind.groups != kernel[-2]) {
     throw ShapeError(
-        "shape_mismatch", std::string(kind.op),
+        "shape_mismatch", kind.op,
         fmt::format(
             "x must be [n,{},c] and the kernel [{},c{},k], got {} and {}",
             kind.input_axes(), kind.kernel_axes(),
@@ -29,7 +29,7 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
   }
   if (kernel[-1] % kind.groups != 0) {
     throw ShapeError(
-        "invalid_shape", std::string(kind.op),
+        "invalid_shape", kind.op,
         fmt::format(
             "groups must divide the output channels, got {} for kernel {}",
             kind.groups, kernel.to_string()));
@@ -39,7 +39,7 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
         kernel[1], kernel[2], kernel[-1]}) {
     if (value < 1) {
       throw ValueError(
-          "out_of_range", std::string(kind.op),
+          "out_of_range", kind.op,
           fmt::format(
               "strides, dilation and kernel sizes must be positive, got {}",
               value));
@@ -49,7 +49,7 @@ void check(const Shape& x, const Shape& kernel, const WindowOptions& o,
        {o.pads.top, o.pads.bottom, o.pads.left, o.pads.right}) {
     if (pad < 0 || pad > kMaxWindow) {
       throw ValueError(
-          "out_of_range", std::string(kind.op),
+          "out_of_range", kind.op,
           fmt::format("pads must be in [0,{}], got {}", kMaxWindow, pad));
     }
   }
@@ -123,7 +123,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   if (oh < 1 || ow < 1) {
     const int64_t width = (kw - 1) * o.dilation.w + 1;
     throw ShapeError(
-        "invalid_shape", std::string(kind.op),
+        "invalid_shape", kind.op,
         fmt::format("the kernel needs {} including padding, got {}",
                     axes == 1 ? fmt::format("a sequence of at least {}", width)
                               : fmt::format("an image of at least {}x{}",
@@ -135,7 +135,7 @@ ConvolutionGeometry::ConvolutionGeometry(const Shape& x, const Shape& kernel,
   constexpr int64_t kMostFloats = int64_t{1} << 44;
   const Shape padded{padding.top + h + padding.bottom, padded_width(), c};
   if (padded.size() > kMostFloats) {
-    throw ShapeError("memory_limit", std::string(kind.op),
+    throw ShapeError("memory_limit", kind.op,
                      fmt::format("padded images {} do not fit in memory",
                                  padded.to_string()));
   }

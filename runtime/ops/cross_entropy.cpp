@@ -60,7 +60,7 @@ void reject_ignore_label(std::string_view name,
                          const CrossEntropyOptions& options) {
   if (!options.ignore_label) return;
   throw ValueError(
-      "conflicting_options", std::string(name),
+      "conflicting_options", name,
       fmt::format("ignore_label needs class indices as labels, got {}. Hint: "
                   "use softmax_cross_entropy; all-zero targets are ignored too",
                   *options.ignore_label));

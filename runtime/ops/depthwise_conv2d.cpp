@@ -292,7 +292,7 @@ Variable checked_depthwise(const ConvolutionKind& kind, const Variable& x,
   const int rank = kind.axes + 2;
   if (x.shape().rank() != rank || k.rank() != rank || x.shape()[-1] != k[-2] ||
       k.size() == 0) {
-    throw ShapeError("shape_mismatch", std::string(kind.op),
+    throw ShapeError("shape_mismatch", kind.op,
                      fmt::format("x must be [n,{},c] and the kernel [{},c,m], "
                                  "not empty, got {} and {}",
                                  kind.input_axes(), kind.kernel_axes(),

@@ -13,15 +13,15 @@ namespace {
 
 void check(const Shape& shape, const Grid& grid) {
   if (grid.empty()) {
-    throw ValueError("missing_value", "fake_quantize", "the grid has no scale");
+    throw ValueError("missing_value", "fake_quantize",
+                     "the quantization parameters have no scale");
   }
   constexpr int kMostCode = 1 << 22;  // rounding of floats is exact up to here
   if (grid.low > grid.high || grid.low < -kMostCode || grid.high > kMostCode) {
-    throw ValueError(
-        "out_of_range", "fake_quantize",
-        fmt::format(
-            "low and high must be ordered and within +-2^22, got [{},{}]",
-            grid.low, grid.high));
+    throw ValueError("out_of_range", "fake_quantize",
+                     fmt::format("low must not exceed high, and both must be "
+                                 "within +-2^22, got [{},{}]",
+                                 grid.low, grid.high));
   }
   for (const float s : std::as_const(grid.scale).f32()) {
     if (!(s > 0) || std::isinf(s)) {
@@ -104,7 +104,8 @@ Variable fake_quantize(const Variable& x, const LearnedScale& learned,
                        const Grid& given, StraightThrough mode) {
   if (!given.empty()) {
     throw ValueError("conflicting_options", "fake_quantize",
-                     "the grid must have no scale beside a trainable scale");
+                     "the quantization parameters must have no scale beside a "
+                     "trainable scale");
   }
   if (!std::isfinite(learned.gradient_factor)) {
     throw ValueError("not_finite", "fake_quantize",

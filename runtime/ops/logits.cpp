@@ -23,7 +23,7 @@ void check_probabilities(std::string_view loss, const Tensor& p) {
   for (const float value : p.f32()) {
     if (!(value < -1e-6f || value > 1 + 1e-3f)) continue;
     throw ValueError(
-        "out_of_range", std::string(loss),
+        "out_of_range", loss,
         fmt::format("from_logits = false needs probabilities in [0,1], got {}",
                     value));
   }
@@ -83,7 +83,7 @@ Variable logits_of(std::string_view loss, std::string_view activation,
   const bool made = node != nullptr && node->op == activation;
   if (from_logits) {
     if (!made) return outputs;
-    throw ValueError("conflicting_options", std::string(loss),
+    throw ValueError("conflicting_options", loss,
                      fmt::format("needs logits, got the output of {0}. Hint: "
                                  "set .from_logits = false, or remove the {0}",
                                  activation));

@@ -34,14 +34,14 @@ void for_rows(size_t rows, int64_t size, const Body& body) {
 void check_weights(std::string_view name, int64_t n, const Tensor& weights) {
   if (weights.empty()) return;
   if (weights.shape() != Shape{n}) {
-    throw ShapeError("shape_mismatch", std::string(name),
+    throw ShapeError("shape_mismatch", name,
                      fmt::format("weights must have shape [{}], got {}", n,
                                  weights.shape().to_string()));
   }
   for (const float w : weights.f32()) {
     if (!(w >= 0.0f) || std::isinf(w)) {
       throw ValueError(
-          "out_of_range", std::string(name),
+          "out_of_range", name,
           fmt::format("weights must be finite and not negative, got {}",
                       std::isnan(w) ? "nan" : fmt::format("{}", w)));
     }
@@ -113,7 +113,7 @@ double log_sum_exp(std::span<const float> x, double temperature) {
 void check_logits(std::string_view name, const Shape& logits) {
   if (logits.rank() < 2 || logits.size() < 1) {
     throw ShapeError(
-        "invalid_shape", std::string(name),
+        "invalid_shape", name,
         fmt::format("logits must be [n,...,classes] and not empty, got {}",
                     logits.to_string()));
   }
@@ -124,7 +124,7 @@ void check_labels(std::string_view name, const Shape& logits,
   const Shape places = logits.slice(0, logits.rank() - 1);
   if (labels.shape() != places) {
     throw ShapeError(
-        "shape_mismatch", std::string(name),
+        "shape_mismatch", name,
         fmt::format("logits {} need labels {}, got {}{}", logits.to_string(),
                     places.to_string(), labels.shape().to_string(),
                     label_shape_hint(labels.shape(), places)));
@@ -135,7 +135,7 @@ void check_labels(std::string_view name, const Shape& logits,
   for (size_t i = 0; i < values.size(); ++i) {
     if ((values[i] < 0 || values[i] >= classes) && values[i] != ignored) {
       throw ValueError(
-          "out_of_range", std::string(name),
+          "out_of_range", name,
           fmt::format("labels must be in [0,{}){}, got {} at sample {}",
                       classes, ignored ? fmt::format(" or {}", *ignored) : "",
                       values[i], i / length));
@@ -147,7 +147,7 @@ void check_targets(std::string_view name, const Shape& outputs,
                    const Tensor& targets) {
   if (outputs.rank() < 1 || outputs.size() < 1 || targets.shape() != outputs) {
     throw ShapeError(
-        "shape_mismatch", std::string(name),
+        "shape_mismatch", name,
         fmt::format("targets must have the shape of the outputs, [n,...], got "
                     "outputs {} and targets {}{}",
                     outputs.to_string(), targets.shape().to_string(),
@@ -155,7 +155,7 @@ void check_targets(std::string_view name, const Shape& outputs,
   }
   if (targets.dtype() != DType::f32) {
     throw ValueError(
-        "dtype_mismatch", std::string(name),
+        "dtype_mismatch", name,
         fmt::format("targets must be f32, got {}", to_string(targets.dtype())));
   }
 }
@@ -165,7 +165,7 @@ void check_target_range(std::string_view name, const Tensor& targets,
   for (const float t : targets.f32()) {
     if (!(t < 0 || t > most)) continue;  // the loss shows NaN
     throw ValueError(
-        "out_of_range", std::string(name),
+        "out_of_range", name,
         fmt::format(
             "targets must be {}, got {}. Hint: map -1 and 1 to 0 and 1 with (t "
             "+ 1) / 2, 1 and 2 with t - 1, 0 and 255 with t / 255",
@@ -177,7 +177,7 @@ void check_share(std::string_view name, std::string_view option, float share) {
   // In this form NaN fails too.
   if (!(share >= 0.0f && share <= 1.0f)) {
     throw ValueError(
-        "out_of_range", std::string(name),
+        "out_of_range", name,
         fmt::format("{} must be in [0,1], got {}", option,
                     std::isnan(share) ? "nan" : fmt::format("{}", share)));
   }

@@ -62,7 +62,7 @@ void expect_few_cells(std::string_view op, Size2 window) {
   if (window.h > kMaxPoolCells || window.w > kMaxPoolCells ||
       window.h * window.w > kMaxPoolCells) {
     throw UnsupportedError(
-        "size_limit", std::string(op),
+        "size_limit", op,
         fmt::format("windows have at most {} pixels, got {}x{}", kMaxPoolCells,
                     window.h, window.w));
   }

@@ -21,7 +21,7 @@ std::array<bool, Shape::kMaxRank> flags(std::string_view op, const Shape& x,
   for (const int axis : axes) {
     const int index = axis < 0 ? axis + x.rank() : axis;
     if (index < 0 || index >= x.rank() || reduced[static_cast<size_t>(index)]) {
-      throw ShapeError("out_of_range", std::string(op),
+      throw ShapeError("out_of_range", op,
                        fmt::format("axes must be distinct axes of {}, got [{}]",
                                    x.to_string(), fmt::join(axes, ",")));
     }
@@ -76,7 +76,7 @@ ReductionPlan::ReductionPlan(std::string_view op, const Shape& shape,
 
 void ReductionPlan::expect_values(std::string_view op) const {
   if (count > 0) return;
-  throw ShapeError("invalid_shape", std::string(op),
+  throw ShapeError("invalid_shape", op,
                    fmt::format("reduces over no values of {}", x.to_string()));
 }
 

@@ -69,8 +69,8 @@ Variable softmax(const Variable& x, int axis) {
   const Shape& shape = x.shape();
   if (axis < -shape.rank() || axis >= shape.rank() || shape[axis] < 1) {
     throw ShapeError("out_of_range", "softmax",
-                     fmt::format("{} is not a non-empty axis of {}", axis,
-                                 shape.to_string()));
+                     fmt::format("axis {} of {} is empty or does not exist",
+                                 axis, shape.to_string()));
   }
   const Lines lines(shape, axis < 0 ? axis + shape.rank() : axis);
   const Tensor values = x.value();

@@ -101,9 +101,9 @@ TEST(QuantizeTensor, RejectsMismatchedScales) {
   EXPECT_EQ(failure_of<ShapeError>([&] {
               (void)quantize(x, Grid{.scale = Tensor::full({2}, 1)});
             }),
-            (Failure{"count_mismatch", "grid"}));
+            (Failure{"count_mismatch", "quantization parameters"}));
   EXPECT_EQ(failure_of<ValueError>([&] { (void)quantize(x, Grid{}); }),
-            (Failure{"missing_value", "grid"}));
+            (Failure{"missing_value", "quantization parameters"}));
   EXPECT_EQ(failure_of<ValueError>([&] {
               (void)quantize(Tensor::full({1}, kNaN),
                              Grid{.scale = Tensor::scalar(1)});
