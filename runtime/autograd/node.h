@@ -83,7 +83,7 @@ struct Node : std::enable_shared_from_this<Node> {
   Shape shape;
   bool needs_grad = false;
   bool released = false;
-  std::vector<NodePtr> inputs;  // those that need a gradient
+  std::vector<NodePtr> inputs;  // inputs that need a gradient
   Arrivals arrivals;  // during backward; for leaves see Engine::arrivals()
   Tensor value;
   std::weak_ptr<Node> quantized;  // latest fake_quantize() of this node

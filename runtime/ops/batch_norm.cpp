@@ -52,7 +52,7 @@ struct BatchNormNode final : Node {
     autograd::ChannelSums s =
         autograd::channel_sums(Engine::collect(*this), z.now());
     if (s.g.empty() && batch_statistics && batch_parts() != nullptr) {
-      // This shard's gradient is zero; the sums add those of other shards.
+      // This shard's gradient is zero; the sums add the other shards.
       s = {.g = Tensor::zeros(shape),
            .sum = std::vector<double>(mean.size()),
            .sum_z = std::vector<double>(mean.size())};
@@ -157,7 +157,7 @@ Term input_of(const Variable& x) {
     return value;
   }
   const autograd::Expression* own = node.expression();
-  // Even if the biased value has been computed: the sums are those of t.
+  // Even if the biased value has been computed: the sums are over t.
   const bool biased = own != nullptr && own->affine() && own->first.a.empty() &&
                       !own->first.b.empty();
   return biased ? own->first : node.term();

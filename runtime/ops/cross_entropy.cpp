@@ -56,8 +56,7 @@ double mean_of_places(double sum, size_t count, std::span<float> d) {
   return sum / static_cast<double>(count);
 }
 
-void reject_ignore_label(std::string_view name,
-                         const CrossEntropyOptions& options) {
+void refuse_ignored(std::string_view name, const CrossEntropyOptions& options) {
   if (!options.ignore_label) return;
   throw ValueError(
       "conflicting_options", name,
@@ -111,7 +110,7 @@ Variable categorical_cross_entropy(const Variable& outputs,
                                    const CrossEntropyOptions& options,
                                    const LossOptions& loss_options) {
   constexpr auto kName = "categorical_cross_entropy";
-  reject_ignore_label(kName, options);
+  refuse_ignored(kName, options);
   loss::check_logits(kName, outputs.shape());
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets,
@@ -146,7 +145,7 @@ Variable binary_cross_entropy(const Variable& outputs, const Tensor& targets,
                               const CrossEntropyOptions& options,
                               const LossOptions& loss_options) {
   constexpr auto kName = "binary_cross_entropy";
-  reject_ignore_label(kName, options);
+  refuse_ignored(kName, options);
   loss::check_targets(kName, outputs.shape(), targets);
   loss::check_target_range(kName, targets, 1);
   loss::check_share(kName, "label_smoothing", options.label_smoothing);

@@ -12,7 +12,7 @@ bool have_codes(const autograd::Expression& a, const autograd::Expression& b);
 
 /// Computes the product in integers and applies both scales. Empty if there is
 /// NaN, which has no quantized value. Only the rows of a matter, not its shape.
-/// REQUIRES: sums_fit() 32 bits.
+/// REQUIRES: sums_fit().
 Tensor multiply_codes(const autograd::Expression& a,
                       const autograd::Expression& b, const MatrixPairs& p,
                       const MatmulOptions& o);
