@@ -1,4 +1,4 @@
-// Octet's files with every kind of damage: each is noticed.
+// Every kind of damage to Octet's files is detected.
 #include <memory>
 #include <random>
 #include <set>

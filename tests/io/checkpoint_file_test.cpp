@@ -1,4 +1,4 @@
-// Octet's own files: models that come back, in Keras' layout.
+// Octet's own files: round trips of models, in Keras' layout.
 #include <filesystem>
 #include <sstream>
 #include <string>
@@ -41,7 +41,7 @@ TEST(ModelFile, GivesAQuantizedModelBackWithItsSwitches) {
   EXPECT_EQ(loaded.training_passes(), 1234u);
   EXPECT_TRUE(loaded.layer("quant_norm").statistics_frozen());
   EXPECT_FALSE(loaded.layer("quant_logits").trainable());
-  // Random layers and the next pass in training are the same, too.
+  // Random layers and the next training pass are equal, too.
   const Tensor x = noise({2, 6, 5, 2});
   const Variable inputs[] = {Variable(x), Variable(x)};
   EXPECT_EQ(bits(loaded(inputs, Mode::training)[0]),
@@ -183,7 +183,7 @@ TEST(ModelFile, IsReadByH5pyTheWayKerasDoes) {
 TEST(ModelFile, HasAttributesThatOtherProgramsCanRead) {
   const TempFolder folder;
   save_model(quantized_branches(), folder / "a.h5");
-  // The checksum after the image does not disturb the library.
+  // The HDF5 library ignores the checksum after the image.
   const Hdf5Reader reader(read_file(folder / "a.h5"), "a.h5");
   EXPECT_EQ(reader.attribute("model_weights", "keras_version"),
             Config("2.15.0"));

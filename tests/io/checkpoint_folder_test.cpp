@@ -1,4 +1,4 @@
-// checkpoint_folder: which files stay, and what becomes of damaged ones.
+// checkpoint_folder: retention of files, and handling of damaged files.
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -75,7 +75,7 @@ void damage(const fs::path& path, size_t at) {
   write_file(path, contents);
 }
 
-/// Ends a fit by an exception, after a number of batches.
+/// Stops a fit by an exception after a number of batches.
 class Breaker final : public train::Callback {
  public:
   explicit Breaker(int64_t batches) : left_(batches) {}
@@ -165,7 +165,7 @@ TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
   EXPECT_EQ(warnings.messages.size(), 2u);
 }
 
-/// Those of files: a training as short as these is warned of, too.
+/// Warnings about files: such short trainings cause others, too.
 std::vector<std::string> of_files(const WarningsKept& warnings) {
   std::vector<std::string> result = warnings.messages;
   std::erase_if(result, [](const std::string& message) {
@@ -220,7 +220,7 @@ TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
   const auto checkpoints = checkpoint_folder(folder.path());
   train_until(16, checkpoints);
   train::TrainingState state = load_checkpoint(folder / name_of(14));
-  // What a checksum cannot tell: a state of something else.
+  // A state of another training, which a checksum does not detect.
   state.progress.set("epoch", "two");
   save_checkpoint(state, folder / name_of(14));
   EXPECT_THAT(error_of<ValueError>([&] { train_in(checkpoints, true); }),
@@ -238,7 +238,7 @@ TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
                     [&] { train_in(checkpoint_folder(folder.path()), true); }),
                 HasSubstr("expected to be the only one to write here"));
     EXPECT_TRUE(folder.empty());
-    // In another process, too.
+    // Also from another process.
     const pid_t child = ::fork();
     if (child == 0) {
       try {
@@ -287,7 +287,7 @@ TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
   fs::permissions(closed, read_only);
   const pid_t child = ::fork();
   if (child == 0) {
-    // Root may write anywhere.
+    // Root can write anywhere.
     constexpr uid_t kNobody = 65534;
     if (::geteuid() == 0 && ::setuid(kNobody) != 0) ::_exit(9);
     try {
@@ -308,8 +308,8 @@ TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-/// Lets no file become larger than some bytes, as a full disk does in the
-/// middle of a write, from a number of batches on.
+/// Limits the file size from a number of batches on: like a disk that fills up
+/// during a write.
 class SmallDisk final : public train::Callback {
  public:
   explicit SmallDisk(int64_t batches) : left_(batches) {
@@ -344,7 +344,7 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
         options.callbacks.push_back(std::make_shared<SmallDisk>(10));
       });
   EXPECT_EQ(trained, expected);
-  // Nothing is there of steps 12, 14 and so on.
+  // There are no files of steps 12, 14 and so on.
   EXPECT_THAT(names_in(folder.path()), ElementsAre(name_of(8), name_of(10)));
   ASSERT_FALSE(of_files(warnings).empty());
   EXPECT_THAT(of_files(warnings)[0],

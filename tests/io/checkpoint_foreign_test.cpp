@@ -1,4 +1,4 @@
-// Files in Octet's format that another program may have made.
+// Files in Octet's format from other programs.
 #include <functional>
 #include <string>
 
@@ -20,7 +20,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// A file of Octet's with one attribute of `octet` replaced.
+/// Octet's file with one attribute of `octet` replaced.
 std::string with_attribute(const Model& model, const std::string& name,
                            const Config& value) {
   const quant::ModelState state = quant::state_of(model);
@@ -61,7 +61,7 @@ class ForeignFile : public ::testing::Test {
     write_file(folder_ / "a.h5", contents);
     return error_of<E>([&] { (void)load_model(folder_ / "a.h5"); });
   }
-  /// Of a model with a changed graph.
+  /// The file of a model with a changed graph.
   template <class E = FormatError>
   std::string graph_refusal(const std::function<void(Config&)>& change) {
     Config graph = to_config(branches());

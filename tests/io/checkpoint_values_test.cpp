@@ -1,4 +1,4 @@
-// What Octet's files are made of: numbers as text, and the checksum.
+// Components of Octet's files: numbers as text, and the checksum.
 #include <cmath>
 #include <limits>
 #include <string>

@@ -17,7 +17,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A record whose red, green and blue planes start with 0, 255 and `blue`.
+/// Returns a record whose red, green and blue planes start with 0, 255 and
+/// `blue`.
 std::string record(const std::string& labels, uint8_t blue = 51) {
   std::string bytes = labels + std::string(3 * 1024, '\0');
   bytes[labels.size() + 1024] = '\xff';

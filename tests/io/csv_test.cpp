@@ -59,8 +59,8 @@ TEST_F(Csv, GivesColumnsInTheOrderThatIsAskedFor) {
 }
 
 TEST_F(Csv, ReadsWhatSpreadsheetsWrite) {
-  // A mark, CRLF, quotes with a separator, a quote and a line end in them, an
-  // empty line, and no line end after the last row.
+  // A byte order mark, CRLF, quoted separators, quotes and line ends, an empty
+  // line, and no line end after the last row.
   const CsvTable table = load(
       "\xEF\xBB\xBFname;value\r\n\"a;b\";1\r\n\r\n\"say \"\"hi\"\"\";2\r\n"
       "\"two\nlines\";3",

@@ -1,5 +1,5 @@
-// What users put in the place of Octet's own in quantization, with public
-// headers alone: observers and the wrappers of Octet's layer classes.
+// User-defined quantization by public headers alone: observers, and wrappers of
+// Octet's layer classes.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -40,7 +40,7 @@ class MeanObserver final : public RangeObserver {
   int64_t count_ = 0;
 };
 
-/// Says the same whatever it sees.
+/// Returns a constant range.
 class FixedObserver final : public RangeObserver {
  public:
   explicit FixedObserver(std::optional<float> range) : range_(range) {}
@@ -136,7 +136,7 @@ TEST(CustomObserver, KeepsAModelFromFilesUntilItIsDone) {
   EXPECT_EQ(input_quantizer(io::load_model(folder / "model.h5")).scale(), 1);
 }
 
-/// Q/DQ at the first input alone, and one forward pass more to count.
+/// Q/DQ at the first input only; counts forward passes.
 class CountingQuantizeWrapper : public quant::BaseQuantizeWrapper {
  public:
   using BaseQuantizeWrapper::BaseQuantizeWrapper;
@@ -170,7 +170,7 @@ TEST(CustomWrapper, ReplacesThatOfAClassOfOctetsOnRequest) {
               }),
               HasSubstr("MinimumQuantizeWrapper"));
   const size_t known = quant::wrapper_infos().size();
-  // The second time it replaces the user's.
+  // The second call replaces the user's wrapper.
   for (int i = 0; i < 2; ++i) {
     quant::register_wrapper<CountingQuantizeWrapper>(
         {.name = "MinimumQuantizeWrapper", .replace = true});

@@ -1,5 +1,4 @@
-// Where a drawing's boxes and edges go: on random graphs, against what may not
-// happen in any picture.
+// Layout of boxes and edges: invariants of any picture, on random graphs.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -33,7 +32,7 @@ RandomGraph random_graph(unsigned seed) {
       return 20 + static_cast<double>(random() % most);
     };
     graph.sizes.push_back({some(300), some(90)});
-    // Near ones as in networks, some far away.
+    // Mostly short edges as in networks, and some long ones.
     for (size_t k = random() % 4; i > 0 && k > 0; --k) {
       const size_t reach = random() % 5 == 0 ? i : std::min<size_t>(i, 4);
       graph.edges.push_back({i - 1 - random() % reach, i});
@@ -100,7 +99,7 @@ TEST(DrawingLayout, NothingIsAPicture) {
   EXPECT_EQ(lay_out({{40, 20}}, {}).width, 40);
 }
 
-// What reads nothing stands above its reader, not at the top.
+// A node without inputs is placed above its consumer, not at the top.
 TEST(DrawingLayout, AnInputOfALateLayerStandsAboveIt) {
   const std::vector<BoxSize> sizes(5, {100, 30});
   const Layout layout = lay_out(sizes, {{0, 1}, {1, 2}, {2, 4}, {3, 4}});
@@ -143,7 +142,7 @@ TEST(DrawingLayout, GraphsThatAreTooLargeAreRefused) {
                 (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
               }),
               HasSubstr("at most 20000 boxes, got 20001"));
-  // A chain, each box of which all before it feed.
+  // A chain in which every box has edges from all previous boxes.
   std::vector<DrawnEdge> edges;
   for (size_t i = 0; i < 200; ++i) {
     for (size_t k = 0; k < i; ++k) edges.push_back({k, i});

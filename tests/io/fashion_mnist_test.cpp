@@ -77,7 +77,7 @@ TEST_F(FashionMnist, NamesThePackageWhenTheFolderIsAFile) {
               HasSubstr("dataset-fashion-mnist"));
 }
 
-// Links in a circle fail for root too, unlike missing permissions.
+// Circular links fail for root, too, unlike missing permissions.
 TEST_F(FashionMnist, SaysWhyItCannotOpenWhatIsThere) {
   const auto refusal_at = [&](const std::string& link,
                               const std::filesystem::path& folder) {

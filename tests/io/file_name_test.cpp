@@ -1,4 +1,4 @@
-// Writers refuse names of other formats.
+// Writers reject file names of other formats.
 #include <functional>
 
 #include <gmock/gmock.h>

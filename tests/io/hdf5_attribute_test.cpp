@@ -125,7 +125,7 @@ TEST(Hdf5LargeAttributes, AreBounded) {
   const TempFolder folder;
   const std::filesystem::path path = folder / "large.h5";
   {
-    // More than 64 KiB an attribute takes the format of HDF5 1.8 and later.
+    // Attributes above 64 KiB need the format of HDF5 1.8 and later.
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V18);
     const Handle file(

@@ -1,5 +1,4 @@
-// What a worker may do to the process that started it: nothing but an
-// error. A hook makes workers misbehave.
+// A worker can cause only errors in its parent. A hook makes workers misbehave.
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -103,8 +102,8 @@ TEST(Hdf5Worker, HasOneTimeLimitForAllRequests) {
               HasSubstr("took more than 0.2 s"));
 }
 
-// Sanitizers keep the worker from these limits, and g++ 12's let a worker wait
-// for ever for an allocator that another thread was in.
+// Sanitizers prevent these limits, and with g++ 12's, a worker may wait forever
+// for an allocator lock that another thread held.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Hdf5Worker, CanOpenNoFile) {
   EXPECT_THAT(refusal([](std::string_view) {
@@ -138,7 +137,7 @@ TEST(Hdf5Worker, GetsNoMoreMemoryThanItsLimit) {
   EXPECT_THAT(
       refusal(
           [](std::string_view) {
-            // Not malloc, which may find what the parent has freed.
+            // Not malloc, which may reuse memory that the parent has freed.
             int taken = 0;
             while (mmap(nullptr, 1 << 20, PROT_READ,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
@@ -227,7 +226,7 @@ TEST(Hdf5Worker, MayBeUsedInAnotherThreadThanItWasStartedIn) {
   EXPECT_THAT(values(file->f32("w", {2})), ElementsAre(1, 2));
 }
 
-// A file that takes the worker over can make it say anything.
+// A file that takes over the worker can send any message.
 constexpr int kSocket = 3;
 
 void say(ResponseHeader::Status status, uint64_t bytes, std::string_view text) {
@@ -254,7 +253,7 @@ TEST(Hdf5Worker, IsNotTrustedAboutLengths) {
                 pause();
               }),
               HasSubstr("something else"));
-  // An end in the middle.
+  // A truncated message.
   EXPECT_THAT(refusal([](std::string_view) {
                 say(elements, 8, "1234");
                 _exit(5);

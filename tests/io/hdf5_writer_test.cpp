@@ -75,7 +75,7 @@ TEST(Hdf5Writer, WritesTheSameBytesForTheSameCalls) {
   };
   const std::string bytes = write();
   EXPECT_EQ(write(), bytes);
-  // Another second would write other times, were there any.
+  // In another second, stored times would differ.
   TempFolder folder;
   write_file(folder / "a.h5", bytes);
   const Handle file(
@@ -102,8 +102,8 @@ TEST(Hdf5Writer, KeepsLargeData) {
             0);
 }
 
-// Source: Keras, hdf5_format.py: an attribute of more than 64512 bytes is
-// split; a string of variable length takes 16 there.
+// Source: Keras, hdf5_format.py: attributes above 64512 bytes are split; a
+// string of variable length counts 16 bytes.
 TEST(Hdf5Writer, SplitsListsOfStringsThatAreTooLongForAnAttribute) {
   Hdf5Writer writer;
   writer.attribute("", "most", names(4032));

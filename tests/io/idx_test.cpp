@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// Bytes of memory this process had in use at most.
+/// Returns the peak memory of this process in bytes.
 int64_t peak_memory() {
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
@@ -102,7 +102,7 @@ TEST_F(ReadIdx, RefusesAGzipWhoseLengthIsWrong) {
 }
 
 TEST_F(ReadIdx, RefusesOrReadsTheSameForEveryFlippedBitOfAGzip) {
-  // Bits of the header that say nothing (time, system) may differ.
+  // Header bits without meaning (time, system) may differ.
   const std::string packed = gzip(six_);
   for (size_t bit = 0; bit < packed.size() * 8; ++bit) {
     std::string damaged = packed;

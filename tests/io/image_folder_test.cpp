@@ -71,7 +71,7 @@ TEST_F(LoadImageFolder, MakesClassesOfSubFoldersAndSortsByName) {
   }
 }
 
-// A part of a folder that is sorted by class has few of them.
+// Part of a folder sorted by class would have few classes.
 TEST_F(LoadImageFolder, ShufflesByTheSeed) {
   for (const char* name : {"a", "b", "c"}) {
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +82,7 @@ TEST_F(LoadImageFolder, ShufflesByTheSeed) {
     const Dataset data = load_image_folder(folder_.path(), options).data;
     const Tensor known = data.labels();
     const auto values = known.data<int64_t>();
-    // What is known beforehand is what is read.
+    // Predicted and actual properties are equal.
     const Batch all = data.batch(0, 30);
     EXPECT_THAT(all.label().data<int64_t>(),
                 ::testing::ElementsAreArray(values));
@@ -258,7 +258,7 @@ TEST_F(LoadImageFolder, RefusesOptionsOutOfRange) {
   EXPECT_THROW(load_image_folder(folder_.path(), {.channels = 2}), ValueError);
 }
 
-/// A grey image whose pixel (y, x) is 6 (8 y + x), 5 x 8.
+/// A gray 5 x 8 image with pixels 6 (8 y + x).
 std::string ramp_bytes() {
   std::vector<uint8_t> rows(40);
   for (size_t i = 0; i < 40; ++i) rows[i] = static_cast<uint8_t>(6 * i);
@@ -338,13 +338,13 @@ TEST_F(LoadImageFolder, ReadsFilesOnceThatFitTheCache) {
     try {
       second = values(images.data.batch(0, 2).input());
     } catch (const IoError&) {
-      // It was not kept.
+      // The image was not cached.
     }
     std::filesystem::rename(folder_ / "cat/gone", folder_ / "cat/a.png");
     return first == second;
   };
   EXPECT_FALSE(read(0));
-  EXPECT_FALSE(read(11));  // 2 x 2 x 3 bytes an image
+  EXPECT_FALSE(read(11));  // 2 x 2 x 3 bytes per image
   EXPECT_TRUE(read(2 * 12));
   EXPECT_THROW(load_image_folder(folder_.path(), {.cache_bytes = -1}),
                ValueError);

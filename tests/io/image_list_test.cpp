@@ -1,4 +1,4 @@
-// Images with labels from elsewhere.
+// Images with separate labels.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// Images of one grey pixel: file i has 10 * i.
+/// Images of one gray pixel: file i has value 10 * i.
 class LoadImages : public ::testing::Test {
  protected:
   LoadImages()

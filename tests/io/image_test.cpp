@@ -23,7 +23,7 @@ std::string refusal(const std::string& bytes) {
   return error_of<FormatError>([&] { (void)decode_image(bytes); });
 }
 
-/// What a damaged file may do: give an image of a sane size, or be refused.
+/// A damaged file must be rejected or give an image of a sane size.
 void read_or_refuse(const std::string& bytes) {
   try {
     const Tensor image = decode_image(bytes);
@@ -32,7 +32,7 @@ void read_or_refuse(const std::string& bytes) {
   }
 }
 
-/// Cuts the file at every place and changes every byte in four ways.
+/// Truncates the file at every position and changes every byte in four ways.
 void mutate_everywhere(const std::string& whole) {
   for (size_t i = 0; i < whole.size(); ++i) {
     read_or_refuse(whole.substr(0, i));
@@ -114,7 +114,7 @@ TEST(PngImage, RefusesEveryTruncation) {
   }
 }
 
-/// The CRC-32 of a PNG chunk, zlib's.
+/// CRC-32 of a PNG chunk, as in zlib.
 void set_size(std::string& png, uint32_t width, uint32_t height) {
   const auto put_big_endian = [&png](size_t at, uint32_t value) {
     for (size_t i = 0; i < 4; ++i) {
@@ -147,7 +147,7 @@ TEST(JpegImage, ReadsGreyAndColourNearWhatWasWritten) {
           decode_image(jpeg_bytes(19, 11, channels, pixels, progressive));
       ASSERT_EQ(image.shape(), Shape({11, 19, channels}));
       for (size_t i = 0; i < pixels.size(); ++i) {
-        // Quality 95, with colour at half the resolution.
+        // Quality 95, with color at half the resolution.
         EXPECT_NEAR(image.data<uint8_t>()[i], pixels[i], 16) << i;
       }
     }
@@ -183,8 +183,8 @@ TEST(JpegImage, RefusesSizesBeyondTheLimits) {
 }
 
 TEST(JpegImage, RefusesFilesOfManyScans) {
-  // Each coefficient of each channel in a scan of its own: legal, and each
-  // costs time for all pixels.
+  // Each coefficient of each channel in a separate scan: valid, and each takes
+  // time for all pixels.
   std::vector<jpeg_scan_info> scans = {{3, {0, 1, 2, 0}, 0, 0, 0, 0}};
   for (int channel = 0; channel < 3; ++channel) {
     for (int k = 1; k < 64; ++k) {

@@ -1,5 +1,5 @@
-// No product of an exported file is half INT8 unless somebody asked for it:
-// data and weights come from DequantizeLinear, or neither.
+// No product of an exported file is partly INT8 unless requested: data and
+// weights come from DequantizeLinear, or neither.
 #include <set>
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ onnx::ModelProto exported(Model quantized) {
   return proto;
 }
 
-/// Whether a value comes from DequantizeLinear, through what moves values.
+/// Whether a value comes from DequantizeLinear, possibly by data movement.
 bool is_int8(const GraphView& view, const std::string& value) {
   const onnx::NodeProto* maker = view.maker(value);
   while (maker != nullptr) {

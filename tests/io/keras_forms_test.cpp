@@ -1,4 +1,4 @@
-// The many forms in which versions of Keras write the same thing.
+// Equivalent forms in files of different Keras versions.
 #include "keras_forms.h"
 
 #include <gmock/gmock.h>
@@ -79,7 +79,7 @@ TEST(KerasInput, ASequentialMayBeginWithAModel) {
 
 // --- calls -------------------------------------------------------------------
 
-/// A functional model i -> r -> a(r, i) with the calls written in a form.
+/// A functional model i -> r -> a(r, i) with calls in a given form.
 std::string in_form(const std::string& of_r, const std::string& of_a,
                     const std::string& inputs, const std::string& outputs) {
   return keras_functional(
@@ -131,8 +131,8 @@ TEST(KerasCalls, ADictionaryOfOutputsIsInTheOrderOfItsKeys) {
   EXPECT_EQ(model.outputs()[1].node->layer->name(), "r");
 }
 
-/// A nested model that is called on i and on what it gives, with the second
-/// call as the output.
+/// A nested model called on i and on its own output; the second call is the
+/// output.
 std::string called_twice(const std::string& first, const std::string& output,
                          bool sequential, bool new_form) {
   std::string inner =
@@ -163,8 +163,8 @@ std::string called_twice(const std::string& first, const std::string& output,
 }
 
 TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
-  // Keras 2: the model's own making is call 0.
-  // Keras 3: in output_layers only, and not of a Sequential.
+  // Keras 2 counts the construction of the model as call 0, Keras 3 only in
+  // output_layers, and not for a Sequential.
   for (const auto& [first, output, sequential, new_form] :
        std::vector<std::tuple<std::string, std::string, bool, bool>>{
            {R"(["n",1,0])", R"([["n",2,0]])", false, false},
@@ -177,14 +177,14 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
               (std::vector<float>{4, 8, 12}))
         << first << output;
   }
-  // The first call as the output, which only the version tells apart.
+  // The first call is the output; only the version disambiguates it.
   const Model model =
       keras_model(called_twice(R"(["n",1,0])", R"([["n",1,0]])", false, false));
   EXPECT_EQ(values(model.predict(Tensor::of<float>({1, 3}, {1, 2, 3}))),
             (std::vector<float>{2, 4, 6}));
 }
 
-// As tf.keras writes x[:, 1:, 0] and x[..., ::2].
+// tf.keras' form of x[:, 1:, 0] and x[..., ::2].
 TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
   const auto part = [](const std::string& index) {
     return keras_model(keras_functional(

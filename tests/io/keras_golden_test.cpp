@@ -1,5 +1,5 @@
-// Models that Keras wrote, against what Keras computes. Who wrote each file of
-// tests/golden/keras is in its .json; tests/oracle/make_keras_golden.py.
+// Models of Keras against Keras' outputs. Each .json in tests/golden/keras
+// names its writer; see tests/oracle/make_keras_golden.py.
 #include <array>
 #include <fstream>
 #include <sstream>
@@ -18,7 +18,7 @@ namespace octet::io {
 namespace {
 
 // Both compute in float32, in different orders: sums of a few hundred products
-// of size 1, in outputs of size up to 10.
+// of magnitude 1, in outputs of magnitude up to 10.
 constexpr float kTolerance = 1e-5f;
 
 struct GoldenFile {
@@ -125,7 +125,7 @@ TEST(KerasModel, ImagesWithTheirChannelsFirstBecomeNhwc) {
             (Shape{3, 3, 3, 4}));
   EXPECT_EQ(model.layer("each").parameter("alpha").variable.shape(),
             (Shape{8, 3, 4}));
-  // No layer turns images on the way to this Dense.
+  // No layer transposes images before this Dense.
   const auto dense = std::ranges::find_if(model.nodes(), [](const auto& node) {
     return node->layer->name() == "row_dense";
   });
@@ -146,7 +146,7 @@ TEST(KerasModel, ReadsWholeNumbersWhereKerasHasThem) {
             7);
 }
 
-// --- models that others trained ----------------------------------------------
+// --- third-party models ------------------------------------------------------
 
 class SharedModels : public ::testing::Test {
  protected:
@@ -191,7 +191,7 @@ TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
   }
   EXPECT_EQ(correct, 913);
 
-  // What the published float model answers for the first of them.
+  // Outputs of the published float model for the first inputs.
   std::ifstream csv(testdata("kws01/expected_float_softmax_first16.csv"));
   std::string line;
   size_t compared = 0;

@@ -1,4 +1,4 @@
-// Layers of the user's own classes in Keras files.
+// Layers of user-defined classes in Keras files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What the one layer makes of 0, 1, 2.
+/// Returns the layer's output for 0, 1, 2.
 std::vector<float> computed(const std::string& layer,
                             const KerasOptions& options) {
   const TempFolder folder;
@@ -24,7 +24,7 @@ std::vector<float> computed(const std::string& layer,
   return values(load_keras(folder / "m.h5", options).predict(counting({1, 3})));
 }
 
-/// x * factor, for each channel.
+/// x * factor per channel.
 class ScaleLayer final : public Layer {
  public:
   std::string class_name() const override { return "UserScale"; }

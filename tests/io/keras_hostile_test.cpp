@@ -1,5 +1,5 @@
-// Files that are damaged, malicious, or of something that Octet does not have:
-// each is refused with the object and the reason, and quickly.
+// Damaged, malicious or unsupported files are rejected quickly, with the object
+// and the reason.
 #include <algorithm>
 #include <map>
 
@@ -53,7 +53,7 @@ TEST_F(BadInputs, SoundFilesLoad) {
   }
 }
 
-// What their messages must say besides the name of the file.
+// Required content of the messages besides the file name.
 const std::map<std::string, std::vector<std::string>>& reasons() {
   static const std::map<std::string, std::vector<std::string>> all{
       {"bad_json", {"JSON, line 1"}},
@@ -142,7 +142,7 @@ TEST_F(BadInputs, MutatedFilesAreReadOrRefused) {
 
 // --- architectures -----------------------------------------------------------
 
-/// What load_keras says of a file with this architecture and no weights.
+/// Returns load_keras' error for a file with this architecture and no weights.
 template <class Expected = FormatError>
 std::string refusal(const std::string& architecture,
                     const KerasOptions& options = {}) {
@@ -192,12 +192,12 @@ TEST(KerasArchitecture, WeightsThatTheFileCannotHoldTakeNoMemory) {
                             HasSubstr("the file or the memory limit has left")))
         << layer;
   }
-  // One for each value of a sample.
+  // One per value of a sample.
   EXPECT_THAT(
       refusal(keras_sequential({keras_input("i", "[null,100000,100000,3]"),
                                 keras_layer("PReLU", "d")})),
       HasSubstr("the file or the memory limit has left"));
-  // Many that are small.
+  // Many small arrays.
   std::vector<std::string> layers{keras_input("i")};
   for (int k = 0; k < 40; ++k) {
     layers.push_back(

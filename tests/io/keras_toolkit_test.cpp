@@ -1,5 +1,5 @@
-// Files of NVIDIA's tensorflow-quantization: weights and ranges.
-// tests/oracle/make_toolkit_golden.py had TensorFlow write and compute them.
+// Files of NVIDIA's tensorflow-quantization: weights and ranges, written and
+// evaluated by TensorFlow in tests/oracle/make_toolkit_golden.py.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,10 +27,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Sums in float32 of products of grid values, in another order.
+// Float32 sums of products of quantized values, in another order.
 constexpr float kToolkitTolerance = 1e-5f;
 
-/// The plan as "layer site" lines.
+/// Returns the plan as "layer site" lines.
 std::vector<std::string> sites(const Model& model) {
   std::vector<std::string> lines;
   for (const quant::QdqPoint& point : quant::plan_of(model).points) {
@@ -39,7 +39,7 @@ std::vector<std::string> sites(const Model& model) {
   return lines;
 }
 
-/// The float model that a quantized one was made of, with other weights.
+/// Returns the float counterpart of a quantized model, with other weights.
 Model float_counterpart(const Model& model) {
   return model_from_config(octet::to_config(model, quant::float_layer));
 }
@@ -94,8 +94,8 @@ TEST(ToolkitFile, IsExportedWithOnePairATensor) {
   const Model model = load_keras(keras_golden("toolkit_residual.h5"));
   const quant::PairCount count =
       quant::count_pairs(quant::plan_of(model), float_counterpart(model));
-  // `relu` and `preact` are each read by two of the 13 quantized inputs, and
-  // `concatenate` by two.
+  // `relu` and `preact` each feed two of the 13 quantized inputs, and
+  // `concatenate` feeds two.
   EXPECT_EQ(count.to_string(),
             "pairs: 14 activations + 5 weights = 19 per edge, 17 shared");
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, count.shared);
@@ -135,7 +135,7 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
        quant::activation_quantizers(model)) {
     EXPECT_TRUE(placed.quantizer->calibrated()) << placed.quantizer->name();
   }
-  // 3 % of 127 codes are less than 4.
+  // 3 % of 127 steps are less than 4.
   const KerasCase expected = keras_case("toolkit_sequence");
   const Tensor y = model.predict(expected.inputs[0]);
   EXPECT_LT(largest_difference(y, expected.outputs[0]), 0.1f);
@@ -175,7 +175,7 @@ TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
       quant::activation_quantizers(model).front().quantizer->calibrated());
 }
 
-// One Dense layer in a wrapper, with any weights.
+// One wrapped Dense layer, with any weights.
 struct Weights {
   std::vector<std::pair<std::string, Tensor>> list = {
       {"bias:0", Tensor::of<float>({1}, {0.5f})},
@@ -308,8 +308,7 @@ TEST(ToolkitRange, ThatCannotBeIsRefused) {
   }
 }
 
-/// Three tensors of four features, `merge` of them, and a range for each of
-/// `sizes`.
+/// `merge` of three tensors of four features, with a range for each of `sizes`.
 Model merged(const std::string& merge, const std::vector<float>& sizes) {
   const TempFolder folder;
   const auto dense = [](const std::string& name) {
@@ -362,8 +361,8 @@ TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
               HasSubstr("at most 3 input ranges, got 4"));
 }
 
-/// conv_a(x) + conv_b(x), one of them quantized, with the range 2; relu(conv_a)
-/// is read by a Dense with the range `other`.
+/// conv_a(x) + conv_b(x), one input quantized with range 2; a Dense with the
+/// range `other` consumes relu(conv_a).
 Model projected(float other) {
   const TempFolder folder;
   const std::string wrapped_add = keras_layer(
@@ -397,8 +396,8 @@ Model projected(float other) {
 
 TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
   const WarningsKept warnings;
-  // Else the residual case leaves a convolution alone that nothing else reads:
-  // b, and takes a.
+  // By default the residual case skips a convolution without other consumers,
+  // b, and quantizes a.
   EXPECT_THAT(sites(projected(2)), ElementsAre("m input 0", "p input 0"));
   EXPECT_THAT(warnings.messages, IsEmpty());
   // a has another range.

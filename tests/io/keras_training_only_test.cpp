@@ -1,4 +1,4 @@
-// Options of Keras layers that matter in training alone.
+// Options of Keras layers that only affect training.
 #include <cmath>
 #include <string>
 

@@ -1,4 +1,4 @@
-// Weights that are read from the model only when its file is written.
+// Weights that stay in the model until the file is written.
 #include <cmath>
 #include <set>
 #include <string>
@@ -20,7 +20,7 @@
 namespace octet::io {
 namespace {
 
-/// Weights above 64 KiB in all arrangements, one layer twice, a Dense behind a
+/// Weights above 64 KiB in all layouts, a layer called twice, a Dense after a
 /// flattened image.
 Model large_network() {
   const SymbolicTensor x = input({6, 4, 3});

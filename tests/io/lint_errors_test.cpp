@@ -1,4 +1,4 @@
-// Rules E01 to E21: each with a graph that breaks it; the sound graphs break
+// Rules E01 to E21: each with a graph that violates it; sound graphs violate
 // none.
 #include <functional>
 
@@ -111,7 +111,7 @@ TEST(LintErrors, E05OtherCountsOfZeroPointsAndScales) {
     initializer(m, "z4") = int8_tensor("z4", {}, {0});
   });
   EXPECT_THAT(errors_of(model), UnorderedElementsAre("E05"));
-  // One number is one, whatever its shape.
+  // One number is one scale, whatever its shape.
   EXPECT_THAT(errors_of(changed([](onnx::ModelProto& m) {
                 initializer(m, "z0") = int8_tensor("z0", {1}, {0});
               })),
@@ -135,7 +135,7 @@ TEST(LintErrors, E07AScaleThatTheGraphComputes) {
                   "(float[N,3] x) => (float[N,3] y)",
                   "m = ReduceMax <keepdims = 0> (x)\n" + pair("x", "y", "m"))),
               UnorderedElementsAre("E07"));
-  // What folds to a constant is one.
+  // A constant expression is a constant.
   EXPECT_THAT(
       errors_of(lint_model("(float[N,3] x) => (float[N,3] y)",
                            "m = Identity (s0)\n" + pair("x", "y", "m"))),

@@ -1,5 +1,5 @@
-// lint --fix: each repair removes its finding, and the answers are those that
-// the standard's reference gives before.
+// lint --fix: each fix removes its finding and preserves the outputs of the
+// standard's reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ float largest_difference(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-/// Fixes `model` and expects that `id` is gone. Returns the file.
+/// Fixes `model` and expects that `id` is no longer found. Returns the file.
 std::string fixed(const onnx::ModelProto& model, const std::string& id,
                   LintTarget target = LintTarget::tensorrt10) {
   EXPECT_THAT(ids_of(lint_of(model, target)), Contains(id));
@@ -58,7 +58,7 @@ std::string fixed(const onnx::ModelProto& model, const std::string& id,
   return fix.bytes;
 }
 
-/// The same with equal answers.
+/// The same, and expects equal outputs.
 void expect_same(const onnx::ModelProto& model, const std::string& id,
                  LintTarget target = LintTarget::tensorrt10, float low = -2) {
   const std::string bytes = fixed(model, id, target);
@@ -84,7 +84,7 @@ TEST(LintFix, Uint8Around128BecomesInt8) {
   zero.set_data_type(onnx::TensorProto::UINT8);
   zero.set_int32_data(0, 128);
   expect_same(model, "E02");
-  // Around 100 it is another grid.
+  // A zero point of 100 is not equivalent to int8.
   zero.set_int32_data(0, 100);
   EXPECT_THAT(fix_onnx_bytes(model.SerializeAsString()).repairs, IsEmpty());
 }
@@ -94,7 +94,7 @@ TEST(LintFix, AMissingZeroPointIsInt8) {
   for (const char* name : {"xd_q", "xd"}) {
     maker_of(model, name).mutable_input()->RemoveLast();
   }
-  // Where nothing is below 0 and no code above 127, uint8 is the same.
+  // uint8 and int8 agree for quantized values from 0 to 127.
   expect_same(model, "E03", LintTarget::tensorrt10, 0);
   EXPECT_EQ(largest_difference(answer(fixed(model, "E03")),
                                answer(one_convolution().SerializeAsString())),
@@ -114,7 +114,7 @@ TEST(LintFix, TheAxisThatFitsIsWritten) {
   for (const char* name : {"wd_q", "wd"}) {
     maker_of(model, name).clear_attribute();
   }
-  // w is [4,3,3,3], so that ONNX' default of 1 cannot be meant.
+  // w is [4,3,3,3], so ONNX' default of 1 is impossible.
   EXPECT_EQ(largest_difference(answer(fixed(model, "E09")),
                                answer(one_convolution().SerializeAsString())),
             0);
@@ -126,14 +126,14 @@ TEST(LintFix, AScaleOfAChannelOfZerosIsRaised) {
   const std::string sound = model.SerializeAsString();
   initializer(model, "s4").set_float_data(1, 0);
   EXPECT_EQ(largest_difference(answer(fixed(model, "E06")), answer(sound)), 0);
-  // A channel with weights needs another cure.
+  // A channel with weights needs another fix.
   initializer(model, "w").set_float_data(30, 0.5f);
   const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
   EXPECT_THAT(fix.repairs, IsEmpty());
   EXPECT_THAT(ids_of(lint_onnx_bytes(fix.bytes)), Contains("E06"));
 }
 
-/// The bias of one_convolution() as int32 behind DQ.
+/// one_convolution() with an int32 bias and DQ.
 onnx::ModelProto with_int32_bias() {
   auto model = lint_model(kOneConv,
                           weight_pairs("w") + pair("x", "xd") +

@@ -1,4 +1,4 @@
-// Rules P01 to P28: each with a graph that breaks it and one that does not.
+// Rules P01 to P28: each with a graph that violates it and one that does not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(LintPlacement, P03ANormalizationAloneBeforeQuantizedLayers) {
                             end));
 }
 
-// x -> Conv (INT8) -> c, which an Add joins to `other`.
+// x -> Conv (INT8) -> c, added to `other`.
 onnx::ModelProto residual(const std::string& between,
                           const std::string& operands) {
   return lint_model(kFour, pair("x", "xd") + weight_pairs("v") +
@@ -87,7 +87,7 @@ TEST(LintPlacement, P04AFloatBranchThatNoConvolutionMakes) {
 TEST(LintPlacement, P05AQuantizedBranchThatCouldFuse) {
   expect_broken("P05", residual(pair("c", "cd", "s1"), "cd, xd"),
                 residual("", "c, xd"));
-  // Behind an activation nothing is left to fuse with.
+  // After an activation, nothing can be fused.
   EXPECT_THAT(ids_of(lint_of(residual("r = Relu (c)\n" + pair("r", "rd", "s1"),
                                       "rd, xd"))),
               Not(Contains("P05")));
@@ -272,7 +272,7 @@ TEST(LintPlacement, P22ABroadcastAdd) {
   expect_broken("P22", add("[N,4,1,1]"), add("[N,4,8,8]"));
 }
 
-// A convolution of `in` channels to `out` in `group` groups.
+// A convolution from `in` to `out` channels in `group` groups.
 onnx::ModelProto convolution(int64_t in, int64_t out, int64_t group,
                              const std::string& op = "Conv") {
   const bool transposed = op == "ConvTranspose";

@@ -55,7 +55,7 @@ class Npy : public ::testing::Test {
 
 TEST_F(Npy, WritesTheBytesThatNumPyWrites) {
   write_npy(path_, Tensor::of<int32_t>({2, 3}, {1, 2, 3, 4, 5, -1}));
-  // numpy.save of the same array, NumPy 2.4: a header padded to 128 bytes.
+  // Output of numpy.save, NumPy 2.4: a header padded to 128 bytes.
   std::string expected(
       "\x93NUMPY\x01\x00\x76\x00{'descr': '<i4', 'fortran_order': False, "
       "'shape': (2, 3), }",

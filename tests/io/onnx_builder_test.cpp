@@ -156,7 +156,7 @@ TEST_F(Builder, WritesAPairWithScalarScaleAndNoAxis) {
   EXPECT_EQ(node(0).attribute_size() + node(1).attribute_size(), 0);
   EXPECT_EQ(node(1).output(0), out);
   EXPECT_EQ(node(1).input(0), node(0).output(0));
-  // Both read the same scale and the same zero point.
+  // Both share the scale and the zero point.
   EXPECT_EQ(node(0).input(1), node(1).input(1));
   EXPECT_EQ(node(0).input(2), node(1).input(2));
   ASSERT_EQ(graph_.initializer_size(), 2);

@@ -1,5 +1,5 @@
-// Files that onnx::checker and shape inference would take, or die of, seen
-// through inspect_onnx().
+// Files that onnx::checker and shape inference would accept or crash on, in
+// inspect_onnx().
 
 #include <cmath>
 #include <cstdint>
@@ -46,7 +46,7 @@ class CheckOnnx : public ::testing::Test {
     return error_of<UnsupportedError>(
         [&] { inspect_onnx(folder_ / "model.onnx"); });
   }
-  /// The conv_model() with one attribute of its node set to `values`.
+  /// conv_model() with one attribute of its node set to `values`.
   std::string refusal_of_conv(const std::string& name,
                               const std::vector<int64_t>& values) {
     return refusal(conv_model(), [&](onnx::ModelProto& model) {
@@ -166,7 +166,7 @@ TEST_F(CheckOnnx, RefusesInitializersShorterOrLongerThanTheirShape) {
                 initializer(model, "w").set_raw_data(std::string(432, '\0'));
               }),
       HasSubstr("and 108 values"));
-  // Readers would take the raw bytes that there are not.
+  // Readers would use raw bytes that do not exist.
   EXPECT_THAT(refusal(conv_model(),
                       [](onnx::ModelProto& model) {
                         initializer(model, "w").set_raw_data("");

@@ -1,5 +1,5 @@
-// The structure and the weights of exported models, read back by hand; that
-// they compute the same numbers is for ONNX Runtime to say (tests/oracle).
+// Structure and weights of exported models, parsed by the test. ONNX Runtime
+// verifies their outputs (tests/oracle).
 
 #include <cmath>
 #include <memory>
@@ -28,7 +28,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
-/// 0, 1, 2, ... so that every weight tells where it came from.
+/// 0, 1, 2, ...: every weight identifies its origin.
 void count_up(const Parameter& parameter) {
   Tensor value(parameter.variable.shape());
   float next = 0;
@@ -273,7 +273,7 @@ TEST_F(ExportOnnx, RepeatsConstantsOnlyWhereNothingBroadcasts) {
   EXPECT_EQ(count("Expand"), 0);
   export_model(Model(x, Concatenate()({x, constant(x)})));
   EXPECT_EQ(count("Expand"), 1);
-  // As an output of its own, counted by another one.
+  // As a model output of its own: one row per sample, too.
   const SymbolicTensor y = ReLU()(x);
   export_model(Model({x}, {y, constant(y)}));
   const std::vector<Tensor> outputs = load_onnx_reference(path_).predict(

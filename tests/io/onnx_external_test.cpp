@@ -1,5 +1,5 @@
-// Data of tensors in files beside the model: read where it lies in the model's
-// folder, refused where its name leads elsewhere.
+// External tensor data: read from files in the model's folder, rejected if the
+// path leads elsewhere.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -22,7 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// y = x + w with w of two floats behind four bytes of a file.
+// y = x + w with w of two floats at offset 4 of a file.
 class ExternalData : public ::testing::Test {
  protected:
   ExternalData() {
@@ -101,7 +101,7 @@ TEST_F(ExternalData, OfAConstantIsReadToo) {
   value->set_name("value");
   value->set_type(onnx::AttributeProto::TENSOR);
   *value->mutable_t() = tensor;
-  // Behind the node that reads it, as some writers leave it.
+  // After its consumer, as in files of some writers.
   add->set_name("sum");
   *model_.mutable_graph()->add_node() = constant;
   EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
@@ -156,7 +156,7 @@ TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
 }
 
 TEST_F(ExternalData, KeepsToTheMemoryLimit) {
-  // One part of a file many times over.
+  // The same part of a file many times.
   set("offset", "0");
   set("length", "4194304");
   initializer(model_, "w").set_dims(0, 1 << 20);

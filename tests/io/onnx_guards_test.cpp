@@ -1,5 +1,5 @@
-// What is checked before the libraries that read ONNX files see them, and what
-// of their inference does not count.
+// Checks in front of the ONNX libraries, and results of their inference that
+// are ignored.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ std::filesystem::path robust(const std::string& name) {
   return testdata("faults/robust/" + name + ".onnx");
 }
 
-/// With the small files that were faults once.
+/// With small files that once caused faults.
 class OnnxFaults : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -64,7 +64,7 @@ TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRefused) {
               HasSubstr("rank"));
 }
 
-// Shape inference makes a size for each entry of the list.
+// Shape inference creates a size for each entry of the list.
 TEST(OnnxGuards, ListsOfManySizesAreRefused) {
   EXPECT_THAT(refused_model(graph_model("(int64[2000000000] s) => (float y)",
                                         "y = ConstantOfShape (s)")),
@@ -75,7 +75,7 @@ TEST(OnnxGuards, ListsOfManySizesAreRefused) {
               HasSubstr("at most 64 sizes"));
 }
 
-// It counts windows one by one.
+// Shape inference counts windows one by one.
 TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRefused) {
   onnx::ModelProto model =
       graph_model("(float[1,1,2147483647] x, float[1,1,3] w) => (float y)",
@@ -110,7 +110,7 @@ TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
                             HasSubstr("[N,1,3,3]"), HasSubstr("ignored")));
   const Model model = load_onnx(robust("ceil_inferred"));
   EXPECT_EQ(model.outputs()[0].shape().slice(1, 4), (Shape{3, 3, 1}));
-  // Between nodes it takes no word, be it another rank or type.
+  // Declared ranks and types of intermediate values are ignored.
   warned.clear();
   onnx::ModelProto inner = graph_model("(float[N,4] x) => (float[N,4] y)",
                                        "t = Neg (x)\ny = Abs (t)");
@@ -139,7 +139,7 @@ TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
                   [&] { (void)load_onnx(robust("02957_pool"), little); }),
               AllOf(HasSubstr("limit is 64 MiB"), HasSubstr("'y'"),
                     HasSubstr("--memory-limit")));
-  // Many small values that exist at a time.
+  // Many small values that are alive together.
   std::string nodes;
   std::string sum = "y = Sum (";
   for (int i = 0; i < 100; ++i) {

@@ -1,5 +1,4 @@
-// Graphs written by hand: what becomes of their operators and names, and what
-// is refused.
+// Handwritten graphs: import of operators and names, and rejected graphs.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -39,7 +38,7 @@ TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
                   "y = Cos (b)\n"
                   "c = Asinh (x)\n"
                   "z = Add (c, x)");
-  // What only follows from these is not told.
+  // Consequences of these are not reported.
   EXPECT_THAT(import_refusal(model),
               AllOf(HasSubstr("got 2 that are not"), HasSubstr("'a' (Tan)"),
                     HasSubstr("'c' (Asinh)"), Not(HasSubstr("(Cos)")),
@@ -136,7 +135,7 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
       HasSubstr("with reflect less than their size, got 9 and 1 of axis 2"));
 }
 
-// A query without keys would be zeros there, and no number in the products.
+// A query without keys would give zeros there, but NaN in the products.
 TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
   const auto said = [](const std::string& node, int64_t opset = 23) {
     onnx::ModelProto model =
@@ -219,7 +218,7 @@ TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
   EXPECT_THAT(
       resized("1,4,12,20", ", keep_aspect_ratio_policy = \"not_larger\""),
       HasSubstr("expected stretch, got 'not_larger'"));
-  // -rank is the axis of the samples, 1 - rank the next.
+  // -rank is the batch axis, 1 - rank the next.
   const auto flattened = [&](int axis) {
     return said(13, "a = Flatten <axis = " + std::to_string(axis) +
                         "> (x)\ny = Concat <axis = 1> (a, z)");
@@ -275,7 +274,7 @@ TEST(OnnxImportGraphs, RepeatsConstantsForEachSample) {
                   "e = Expand (t, s)\n"
                   "y = Add (x, e)");
   EXPECT_THAT(import_refusal(two), HasSubstr("repeated for each sample"));
-  // The sum of a token over the samples is no sum of one token.
+  // The sum of a token over the batch is not a sum within a sample.
   const onnx::ModelProto summed =
       graph_model("(float[N,1,3] x) => (float[N,1,3] y)",
                   "t = Constant <value = float[1,1,3] {1.0, 2.0, 3.0}> ()\n"
@@ -356,7 +355,7 @@ TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
               HasSubstr("expected at most 1"));
 }
 
-// F.normalize of PyTorch. A sample of zeros has no direction, and no gradient.
+// PyTorch's F.normalize. A sample of zeros has no direction and no gradient.
 TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
   const auto file = [](const std::string& least, const std::string& axis) {
     return graph_model(
@@ -379,7 +378,8 @@ TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
     const Model model = from_onnx(bytes);
     EXPECT_TRUE(normalizes(model));
     Tensor y = model.predict(x);
-    if (axis == "1") y = y.transposed({0, 2, 1});  // as a sequence of Octet's
+    if (axis == "1")
+      y = y.transposed({0, 2, 1});  // as a sequence in Octet's layout
     const Tensor expected = onnx_from_bytes(bytes).predict(x);
     for (size_t i = 0; i < y.f32().size(); ++i) {
       EXPECT_NEAR(y.f32()[i], expected.f32()[i], 1e-6f);

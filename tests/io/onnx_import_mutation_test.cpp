@@ -1,4 +1,4 @@
-// ONNX files changed at random: each becomes a model or is refused, in time.
+// Randomly changed ONNX files: each is imported or rejected in bounded time.
 #include <iostream>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@
 namespace octet::io {
 namespace {
 
-/// Sizes and attributes of a graph become others, so that it still parses.
+/// Changes sizes and attributes of a graph, so that it still parses.
 class GraphMutator {
  public:
   explicit GraphMutator(uint64_t seed) : random_(seed) {}

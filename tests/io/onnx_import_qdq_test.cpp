@@ -1,4 +1,4 @@
-// Q/DQ pairs of ONNX files as quantizers.
+// Import of Q/DQ pairs as quantizers.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -41,7 +41,7 @@ Model quantized(const Model& model, quant::Policy policy) {
   return result;
 }
 
-/// Scales of activations, and of weights as the layers have them.
+/// Returns the scales of activations, and of weights in the layers' layout.
 std::multiset<float> activation_scales(const Model& model) {
   std::multiset<float> scales;
   std::set<const quant::Quantizer*> seen;
@@ -76,7 +76,7 @@ TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
       EXPECT_EQ(activation_scales(back), activation_scales(int8));
       const OnnxFile again = to_onnx(back);
       EXPECT_EQ(again.report.qdq_pairs, file.report.qdq_pairs);
-      // Judged by the operators, not by the layers.
+      // By operators, not by layers.
       Tensor x = images_for(model);
       const OnnxModel first = onnx_from_bytes(file.bytes);
       const OnnxModel second = onnx_from_bytes(again.bytes);
@@ -86,14 +86,14 @@ TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
   }
 }
 
-/// Of all layers, in their order.
+/// For all layers, in order.
 std::vector<std::string> names_of_layers(const Model& model) {
   std::vector<std::string> names;
   for (const auto& layer : model.layers()) names.push_back(layer->name());
   return names;
 }
 
-// Not "quant_quant_conv", however often a file goes and comes back.
+// Not "quant_quant_conv", after any number of round trips.
 TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
   const Model model = zoo::make("lenet", {});
   const Model int8 = quantized(model, quant::Policy::tensorrt);
@@ -109,7 +109,7 @@ TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
               ::testing::IsSupersetOf({"conv1", "conv2", "fc1", "fc2"}));
 }
 
-// Where several nodes are one layer, too.
+// Also if several nodes form one layer.
 TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
   const Model model =
       zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10});
@@ -123,7 +123,7 @@ TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
   }
 }
 
-// Scales stay with layers that are called like outputs.
+// Scales stay with layers named like outputs.
 TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor h = ReLU()(Dense({.units = 5, .name = "body"})(x));
@@ -147,7 +147,7 @@ TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
   EXPECT_EQ(activation_scales(read), activation_scales(int8));
 }
 
-// A layer of somebody's in a float file is called as it is.
+// A user's layer in a float file keeps its name.
 TEST(OnnxImportQdq, LeavesNamesOfFloatFiles) {
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, Dense({.units = 2, .name = "quant_mine"})(x));
@@ -217,10 +217,11 @@ TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
   *graph.add_initializer() = float_tensor("bs", {2}, {0.002f, 0.0002f});
   const std::string bytes = model.SerializeAsString();
   const Model read = from_onnx(bytes);
-  // The second output is 86.93 steps of its grid; with -127 for -128, 86.43.
+  // The second output is 86.93 quantization steps; with -127 in place of -128,
+  // 86.43.
   const Tensor x = Tensor::of<float>({1, 3}, {0.4f, -1.0f, 0.5f});
   expect_equal(read.predict(x), onnx_from_bytes(bytes).predict(x));
-  // The output is behind a pair as well.
+  // The output is quantized, too.
   EXPECT_EQ(quant::activation_quantizers(read).size(), 2u);
   expect_equal(onnx_from_bytes(to_onnx(read).bytes).predict(x),
                read.predict(x));

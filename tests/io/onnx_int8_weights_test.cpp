@@ -1,5 +1,5 @@
-// Weights as codes in the file. That other readers find the same numbers in
-// both forms is for ONNX Runtime to say (tests/oracle/compare_forms.py).
+// Weights stored as INT8. ONNX Runtime verifies that both forms agree
+// (tests/oracle/compare_forms.py).
 #include <set>
 #include <string>
 
@@ -32,7 +32,7 @@ Model quantized_by(const Model& model, const quant::QuantizeOptions& o = {}) {
   return result;
 }
 
-// Channels of 1, 3 and 17, sides that differ, one layer called twice.
+// 1, 3 and 17 channels, unequal sides, one layer called twice.
 Model shared_and_odd() {
   const SymbolicTensor x = input({7, 9, 3});
   const Conv2D twice(

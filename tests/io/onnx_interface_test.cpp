@@ -1,4 +1,4 @@
-// ONNX in, ONNX out: names, types and axis order of inputs and outputs.
+// ONNX to ONNX: names, types and axis order of inputs and outputs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -76,7 +76,7 @@ class Interface : public ::testing::Test {
     save(model, folder_ / name);
     return folder_ / name;
   }
-  /// Whether both files have the same interface and the same answers.
+  /// Expects the same interface and outputs from both files.
   void expect_alike(const std::filesystem::path& given,
                     const std::filesystem::path& written, const Tensor& x) {
     const OnnxModel a = load_onnx_reference(given);
@@ -91,7 +91,7 @@ class Interface : public ::testing::Test {
       ASSERT_EQ(answers[i].dtype(), expected[i].dtype());
       if (expected[i].dtype() != DType::f32) continue;
       for (size_t k = 0; k < expected[i].f32().size(); ++k) {
-        // Sums of 27 numbers up to 6 in another order.
+        // Sums of 27 numbers of magnitude up to 6, in another order.
         ASSERT_NEAR(answers[i].f32()[k], expected[i].f32()[k], 1e-4f);
       }
     }
@@ -146,7 +146,7 @@ TEST_F(Interface, StaysWithQuantizedAndFoldedModels) {
         signal += e * e;
         noise += (e - answers[i].f32()[k]) * (e - answers[i].f32()[k]);
       }
-      EXPECT_GT(signal, 100 * noise) << i;  // 20 dB; about 0 if scrambled
+      EXPECT_GT(signal, 100 * noise) << i;  // 20 dB; about 0 if permuted
     }
   }
 }

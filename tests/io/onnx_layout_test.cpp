@@ -1,5 +1,5 @@
-// The ONNX forms of layers that move values: axes of images go from NHWC to
-// NCHW, and what has no part in inference leaves no node.
+// ONNX form of data movement layers: NHWC axes become NCHW, and training-only
+// layers emit no node.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

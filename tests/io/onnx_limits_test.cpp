@@ -1,5 +1,5 @@
-// Files of a kilobyte that ask for more memory or time than there is. Nothing
-// of it is a size that may not be: only the sum is.
+// Files of a kilobyte that exceed memory or time limits. Each size is valid;
+// only their sum is not.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ OnnxModel limited(const std::string& ends, const std::string& nodes,
   return onnx_from_bytes(bytes, limits);
 }
 
-/// A node that makes `name` of those dimensions.
+/// A node that produces `name` with these dimensions.
 std::string fill(const std::string& name, const std::string& dims) {
   const auto rank = std::count(dims.begin(), dims.end(), ',') + 1;
   return fmt::format(
@@ -44,7 +44,7 @@ std::string refused(const OnnxModel& model) {
 const std::string kEnds = "(float[1] x) => (float[A] y)";
 
 TEST(OnnxLimits, HoldForAllValuesTogether) {
-  // 40 values of 4 MiB that are all read at the end.
+  // 40 values of 4 MiB, all consumed at the end.
   std::string nodes;
   std::string sum = "y = Sum (x";
   for (int i = 0; i < 40; ++i) {
@@ -62,7 +62,7 @@ TEST(OnnxLimits, HoldForAllValuesTogether) {
 }
 
 TEST(OnnxLimits, DoNotCountWhatIsReleased) {
-  // As many one after another.
+  // As many values, one after another.
   std::string nodes = fill("v0", "1048576");
   for (int i = 0; i < 40; ++i)
     nodes += fmt::format("v{} = Neg (v{})\n", i + 1, i);
@@ -114,7 +114,7 @@ TEST(OnnxLimits, HoldForOutputsThatAreCopies) {
               HasSubstr("outputs that fit into 64 MiB"));
 }
 
-// Each would run for many seconds at least, most for hours.
+// Each would run for many seconds, most for hours.
 TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
   const std::string ends = "(float[1] x) => (float[A,B,C,D] y)";
   const std::string image = fill("i", "1, 1, 4096, 4096");  // 64 MiB
@@ -126,7 +126,7 @@ TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
            image + "y = MaxPool <kernel_shape = [2048,2048]> (i)",
            image + "y = AveragePool <kernel_shape = [2048,2048]> (i)",
            image + "y = MatMul (i, i)",
-           // Many parts with little to do for each.
+           // Many parts with little work each.
            fill("i", "4096, 128, 8, 8") + fill("k", "128, 128, 8, 8") +
                "y = Conv <kernel_shape = [8,8], pads = [7,7,7,7]> (i, k)",
        }) {

@@ -1,4 +1,4 @@
-// ONNX files that run: what they take, give and refuse as a whole.
+// Reference execution of ONNX files: inputs, outputs and rejected models.
 #include <cmath>
 #include <limits>
 #include <thread>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 TEST(OnnxModel, TellsItsInputsAndOutputs) {
   onnx::ModelProto proto = conv_model();
-  // As before IR 4: the initializer is an input, too.
+  // Before IR 4 an initializer is an input, too.
   *proto.mutable_graph()->add_input() =
       model_of("g (float[4,3,3,3] w) => (float[4,3,3,3] y) {\n y = Relu (w)\n}")
           .graph()
@@ -157,7 +157,7 @@ TEST(OnnxModel, BeginsOnTheFirstElementWhereASliceGoesBack) {
         numbers({0, 1, 2, 3, 4}), integers({start}), integers({end}),
         integers({0}), integers({step})})[0]);
   };
-  // As ONNX Runtime: starts are clamped to [0, size - 1] there.
+  // ONNX Runtime clamps starts to [0, size - 1].
   EXPECT_THAT(sliced(-100, -200, -1), ElementsAre(0));
   EXPECT_THAT(sliced(-100, INT64_MIN, -2), ElementsAre(0));
   EXPECT_THAT(sliced(100, INT64_MIN, -2), ElementsAre(4, 2, 0));
@@ -230,7 +230,7 @@ TEST(OnnxModel, TakesEmptyTensors) {
 }
 
 TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
-  // Sequences are turned where they are not of the size that is wanted.
+  // Transposes sequences unless they have the required size.
   const auto turned = [](const Tensor& x, std::initializer_list<int> order,
                          int64_t rows) {
     if (x.shape().rank() == 3 && x.shape()[1] != rows) {
@@ -264,7 +264,7 @@ TEST(OnnxModel, ComputesWhatKerasDoesForEachExportedLayer) {
   EXPECT_GT(run, 100);
 }
 
-// A convolution, a product and a mean, wide enough for several tasks.
+// A convolution, a product and a mean, large enough for several tasks.
 Model wide() {
   const auto image = input({17, 19, 3}, "image");
   auto x = Conv2D({.filters = 23, .kernel_size = {3, 3}})(image);

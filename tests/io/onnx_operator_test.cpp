@@ -1,5 +1,5 @@
-// Operators as older opsets have them, and at their edges; the conformance
-// tests and ONNX Runtime judge the rest.
+// Operators of older opsets, and edge cases; the conformance tests and ONNX
+// Runtime cover the rest.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -136,7 +136,7 @@ TEST(OnnxOperator, MaxPoolTellsWhereItFoundTheLargest) {
 }
 
 TEST(OnnxOperator, PoolingLeavesOutWindowsThatBeginBehindTheImage) {
-  // Two windows of 1 would begin at 0 and 3, after the two cells.
+  // Two windows of 1 would start at 0 and 3, beyond the two cells.
   const OnnxModel model =
       to_run("(float[1,1,1,3] x) => (float[A,B,C,D] y)",
              "y = AveragePool <kernel_shape = [1,2], strides = [1,3], pads = "

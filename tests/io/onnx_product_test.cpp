@@ -1,5 +1,5 @@
-// Convolutions and products of the reference executor that are larger than the
-// parts it cuts them into, against plain sums.
+// Convolutions and products of the reference executor above its block sizes,
+// against plain sums.
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace octet::io {
 namespace {
 
-// From -range to range, the same each time.
+// Values from -range to range, reproducible.
 int next(uint32_t& state, int range) {
   state = state * 1664525 + 1013904223;
   return static_cast<int>((state >> 8) % static_cast<uint32_t>(2 * range + 1)) -
@@ -111,7 +111,7 @@ TEST(OnnxProduct, MatricesOfManyPartsAreThePlainSums) {
   EXPECT_EQ(values_of(y[0]), expected);
 }
 
-// Floats hold only what is below 2^24; these are up to 2^26.
+// Floats are exact below 2^24; these values are up to 2^26.
 TEST(OnnxProduct, SumsOfCodesAreExactHoweverLarge) {
   const int64_t k = 1000;
   const Tensor a = filled<uint8_t>(Shape{3, k}, 2, 1, 253);

@@ -1,5 +1,4 @@
-// From calibration to a file: the sequence of the documents, on the wrapper
-// route.
+// From calibration to a file: the documented sequence, with wrappers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

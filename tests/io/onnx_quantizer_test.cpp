@@ -1,6 +1,6 @@
-// Operators on codes, as ONNX Runtime's quantizer writes them. The values
-// follow from scales and zero points by hand; tests/oracle/compare_writers.py
-// has whole networks.
+// Operators on quantized values, in the form of ONNX Runtime's quantizer.
+// Expected values follow from scales and zero points;
+// tests/oracle/compare_writers.py tests whole networks.
 #include <string>
 #include <vector>
 
@@ -50,7 +50,7 @@ std::vector<int> codes_of(const Tensor& tensor) {
 
 TEST(OnnxQuantizer, AddsAndMultipliesWhatCodesStandFor) {
   const std::string ends = "(uint8[2,2] a, uint8[2] b) => (uint8[M,N] y)";
-  // a: (code - 10) / 2, b: (code - 128) / 4.
+  // a: (q - 10) / 2, b: (q - 128) / 4.
   const std::vector<Tensor> inputs{codes(Shape{2, 2}, {10, 12, 0, 255}),
                                    codes(Shape{2}, {128, 132})};
   const auto sum =

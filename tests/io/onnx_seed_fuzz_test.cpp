@@ -1,5 +1,5 @@
-// Mutants of files that were faults once, through everything that reads an ONNX
-// file: an Error or an answer.
+// Mutants of files that once caused faults, in everything that parses ONNX
+// files: each gives an Error or an output.
 #include <algorithm>
 #include <cstdint>
 #include <exception>

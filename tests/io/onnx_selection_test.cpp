@@ -1,4 +1,4 @@
-// Operators that pick, place and count, by hand; tests/oracle has more of them
+// Operators that gather, scatter and count; tests/oracle has more of them
 // against ONNX Runtime.
 #include <cmath>
 #include <string>
@@ -101,7 +101,7 @@ TEST(OnnxSelection, DepthToSpaceCountsChannelsInTwoWays) {
 }
 
 TEST(OnnxSelection, LrnDividesByTheSquaresOfChannelsAround) {
-  // Of an even size, one more channel lies behind than before.
+  // An even size has one more channel after the center than before it.
   const auto model =
       to_run("(float[1,3,1] x) => (y)",
              "y = LRN <size = 2, alpha = 2.0, beta = 1.0, bias = 1.0> (x)");

@@ -1,5 +1,5 @@
 // Export of models with several inputs and outputs: names, order, and outputs
-// that something else reads too.
+// with other consumers.
 #include <string>
 #include <vector>
 

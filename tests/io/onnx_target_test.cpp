@@ -1,5 +1,5 @@
-// What is written for whom. Of each form in it
-// tests/oracle/compare_forms.py compares the bits.
+// Files per target. tests/oracle/compare_forms.py compares the bits of each
+// form.
 #include <string>
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-// Operators whose meaning depends on the opset, and what real writers leave out
-// or write otherwise. Expected values follow from the specification of each
-// operator by hand; tests/oracle/count_conformance.py has ONNX' own.
+// Operators whose meaning depends on the opset, and forms of real writers.
+// Expected values follow from the specifications;
+// tests/oracle/count_conformance.py has ONNX' own.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -42,7 +42,7 @@ TEST(OnnxVersions, ReductionsTakeTheirAxesFromAnInputSinceOpset18) {
       to_run("(float[2,3] x) => (y)",
              "y = ReduceMean <keepdims = 0, axes = [1]> (x)", 17);
   EXPECT_THAT(values_of(before.predict(six())), ElementsAre(2, 6));
-  // The attribute of old would be read as all axes.
+  // The old attribute would be interpreted as all axes.
   EXPECT_THAT(error_of<FormatError>([] {
                 to_run("(float[2,3] x) => (y)",
                        "y = ReduceMean <axes = [1]> (x)", 18);
@@ -143,7 +143,8 @@ TEST(OnnxVersions, HalvesAreRoundedAtEachNode) {
                             "c = Cast <to = 10> (h)\n"
                             "y = Add (x, c)");
   EXPECT_EQ(model.inputs()[0].type, "float16");
-  // 1 + 0.0004 is no float16, 0.25 + 0.0004 is near one; 65504 is the largest.
+  // 1 + 0.0004 is not representable in float16, 0.25 + 0.0004 is nearly; 65504
+  // is the largest.
   const auto y = values_of(model.predict(numbers({1, 0.25f, 70000})));
   EXPECT_EQ(y[0], 1);
   EXPECT_EQ(y[1], 0.25f + 2 * 0x1p-12f);
@@ -170,8 +171,8 @@ TEST(OnnxVersions, ShortFloatsOfInitializersAreRead) {
 }
 
 TEST(OnnxVersions, AWindowOfPoolingBeginsOnTheImageOrThePaddingBefore) {
-  // Of 4 cells with one of padding on each side, a third window of 2 would
-  // begin in the padding behind.
+  // 4 cells with padding of 1 on each side: a third window of 2 would start in
+  // the end padding.
   const auto model =
       to_run("(float[1,1,4] x) => (y)",
              "y = MaxPool <kernel_shape = [2], strides = [3], pads = [1,1], "

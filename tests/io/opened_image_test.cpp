@@ -1,4 +1,4 @@
-// open_data on folders of images.
+// open_data() for folders of images.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -44,14 +44,14 @@ QdqPlan a_plan() {
       .plan;
 }
 
-/// What load_spec() says of a file of that text.
+/// Returns load_spec()'s error for a file with this text.
 std::string spec_refusal(const std::string& text) {
   const TempFolder folder;
   write_file(folder / "spec.json", text);
   return error_of<Error>([&] { (void)load_spec(folder / "spec.json"); });
 }
 
-/// What load_plan() says of the saved plan with `from` replaced by `to`.
+/// Returns load_plan()'s error for the saved plan with `from` replaced by `to`.
 std::string plan_refusal(const std::string& from, const std::string& to) {
   const TempFolder folder;
   save_plan(a_plan(), folder / "plan.json");

@@ -29,7 +29,7 @@ Tensor bytes_of_image() {
 
 struct Mode {
   const char* name;
-  std::vector<float> expected;  // of preprocess_input of Keras 3.15
+  std::vector<float> expected;  // from preprocess_input of Keras 3.15
 };
 
 TEST(PreprocessInput, IsThatOfKeras) {
@@ -114,8 +114,8 @@ TEST(PreprocessInput, RefusesWhatDoesNotFit) {
   EXPECT_THROW(preprocess_input(Tensor(), "tf"), ShapeError);
 }
 
-/// Padding after the preprocessing is of zeros, not of bytes; two layers read
-/// the image.
+/// Padding after the preprocessing is zero, not a byte; two layers consume the
+/// image.
 Model small_model(int64_t channels = 3) {
   const SymbolicTensor image = input({5, 7, channels}, "image");
   const SymbolicTensor y =
@@ -159,7 +159,7 @@ TEST(WithPreprocessing, KeepsWhatIsQuantized) {
   Model int8 = quant::quantize_model(small_model());
   quant::calibrate(int8, Dataset(floats, Tensor::zeros({8}, DType::i64)));
   const Model taking = with_preprocessing(int8, preprocess_mode("torch"));
-  // A value at a tie of rounding may become the next code.
+  // A value at a tie may round to the neighboring step.
   expect_close(taking.predict(bytes), int8.predict(floats), 0.02f);
 }
 
@@ -195,7 +195,7 @@ TEST(WithPreprocessing, OfAFileOfBytesTakesUint8) {
                .layout = OnnxLayout::channels_last});
   const OnnxSummary file = inspect_onnx(path);
   EXPECT_EQ(file.inputs[0].type, "uint8");
-  EXPECT_EQ(file.nodes[0].op, "Cast");  // as TensorRT wants it
+  EXPECT_EQ(file.nodes[0].op, "Cast");  // as required by TensorRT
   expect_close(load_onnx_reference(path).predict(bytes), model.predict(images),
                1e-5f);
   const OnnxImport again = import_onnx(path);

@@ -1,4 +1,4 @@
-// Resizing, judged by Pillow and ONNX Runtime (tests/oracle).
+// Resizing against Pillow and ONNX Runtime (tests/oracle).
 #include <cmath>
 #include <string>
 #include <vector>
@@ -58,7 +58,7 @@ TEST(ResizeImage, GivesThePixelsOfPillowAndOfOnnxRuntime) {
     const Tensor result =
         resize_image(formula(Shape(std::span<const int64_t>(dims))),
                      {size[0].as_int(), size[1].as_int()}, resize_mode(mode));
-    // Pillow's are bytes; the others are not rounded.
+    // Pillow's pixels are bytes; the others are not rounded.
     const bool bytes = mode.starts_with("antialias") ||
                        mode.starts_with("bicubic") || mode == "nearest";
     const auto& expected = entry.at("values").as_list();

@@ -34,7 +34,7 @@ class Segmentation : public ::testing::Test {
     put(folder_ / name, contents);
     return folder_ / name;
   }
-  /// Grey, of two rows of three pixels unless said otherwise.
+  /// Returns a gray image, by default of two rows of three pixels.
   std::filesystem::path put_grey(const std::string& name,
                                  const std::vector<uint8_t>& pixels,
                                  uint32_t width = 3) {
@@ -79,12 +79,12 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
                          {2, 1}));
   EXPECT_THAT(numbers_of(read_mask(palette)), ElementsAre(2, 1));
   EXPECT_EQ(read_mask(palette).shape(), (Shape{1, 2}));
-  // Two bits a pixel: 3, 0, 2, 1, 1 in two bytes.
+  // Two bits per pixel: 3, 0, 2, 1, 1 in two bytes.
   const auto bits =
       put_file("bits.png",
                png_bytes({.width = 5, .height = 1, .bits = 2}, {0xc9, 0x40}));
   EXPECT_THAT(numbers_of(read_mask(bits)), ElementsAre(3, 0, 2, 1, 1));
-  // As an image the same is grey of 0 to 255.
+  // As an image, the same is gray from 0 to 255.
   EXPECT_THAT(numbers_of(read_image(bits)), ElementsAre(255, 0, 170, 85, 85));
 }
 
@@ -142,8 +142,8 @@ TEST_F(Segmentation, PairsNamesWithASuffixInOneFolder) {
 }
 
 TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
-  // The image shows ten times the class: they agree wherever they go, but for
-  // what a resized image takes from its neighbours.
+  // The image shows ten times the class: both agree everywhere, except that a
+  // resized image blends neighbors.
   const std::vector<uint8_t> classes = {0, 0, 1, 1, 2, 2, 3, 3,  //
                                         0, 0, 1, 1, 2, 2, 3, 3,  //
                                         4, 4, 5, 5, 6, 6, 7, 7,  //
@@ -165,7 +165,7 @@ TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
       EXPECT_NEAR(pixels[i], static_cast<float>(10 * labels[i]), 9);
     }
   }
-  // 4 to 3 and 8 to 5 places: those of the centres.
+  // 4 to 3 and 8 to 5 positions: nearest to the centers.
   const Tensor odd = resize_mask(read_mask(mask), {3, 5});
   EXPECT_THAT(odd.data<uint8_t>(), ElementsAre(0, 1, 2, 2, 3,  //
                                                4, 5, 6, 6, 7,  //
@@ -181,7 +181,7 @@ TEST_F(Segmentation, TakesOtherNumbersForClasses) {
   options.values = {0, 255};
   EXPECT_THAT(labels_of_first(load_segmentation({image}, {mask}, options)),
               ElementsAre(0, 1, 128));
-  // The number of a class that no pixel may have.
+  // A class number that no pixel may have.
   options.values = {255, 128};
   const ImageFiles wrong = load_segmentation({image}, {mask}, options);
   EXPECT_THAT(

@@ -89,7 +89,7 @@ TEST(Histogram, CutsTheRangeIntoThirtyBuckets) {
   EXPECT_EQ(histogram.limits[29], 30);
   ASSERT_THAT(histogram.counts, SizeIs(30));
   EXPECT_EQ(histogram.counts[0], 2);
-  EXPECT_EQ(histogram.counts[29], 3);  // the largest value belongs to it
+  EXPECT_EQ(histogram.counts[29], 3);  // includes the largest value
 }
 
 TEST(Histogram, HasOneBucketWhereAllValuesAreTheSame) {
@@ -199,7 +199,7 @@ TEST_F(TensorBoard, WritesWhatAFitReports) {
   EXPECT_THAT(bytes,
               scalar("epoch/val_loss", history[1].validation[0].loss, 1));
   EXPECT_THAT(bytes, scalar("epoch/learning_rate", 1e-3, 1));
-  // Two steps an epoch: step 4 is the second epoch's last.
+  // Two steps per epoch: step 4 is the last of the second epoch.
   EXPECT_THAT(bytes, scalar("step/loss", history[1].loss, 4));
   EXPECT_THAT(
       bytes,

@@ -1,4 +1,4 @@
-// How a file says that its model was trained.
+// Training configuration in Keras files.
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,7 +22,7 @@
 namespace octet::io {
 namespace {
 
-/// A file as h5py writes it, with this training_config.
+/// A file in h5py's form with this training_config.
 std::optional<TrainingConfig> of_h5(const Config& training_config) {
   const TempFolder folder;
   Hdf5Writer writer;

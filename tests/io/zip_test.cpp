@@ -87,9 +87,9 @@ Member member(const std::string& name, const std::string& contents,
 
 struct End {
   uint16_t disk = 0;
-  int more_here = 0;  // members than there are
+  int more_here = 0;  // members declared in excess
   int more = 0;
-  int64_t later = 0;  // where the directory starts
+  int64_t later = 0;  // excess of the directory offset
   std::string before = {};
   std::string comment = {};
 };
@@ -128,7 +128,7 @@ std::string refusal(std::string_view bytes, const ZipLimits& limits = {}) {
   return error_of<E>([&] { read(bytes, limits); });
 }
 
-/// A refusal after `change` of one sound member.
+/// Returns the error after `change` of one valid member.
 template <class E = FormatError>
 std::string refusal_after(const std::function<void(Member&)>& change,
                           uint16_t method = 0) {
@@ -310,7 +310,7 @@ TEST(Zip, RefusesMembersAboveTheLimits) {
 }
 
 TEST(Zip, StopsABombAtThePromisedSize) {
-  // 1000 bytes are promised, in both headers; 8 MiB would come.
+  // Both headers declare 1000 bytes; the data would be 8 MiB.
   Member bomb = member("w.h5", std::string(8 << 20, '\0'), 8);
   bomb.local.unpacked = bomb.central.unpacked = 1000;
   EXPECT_THAT(refusal(zip({bomb})), HasSubstr("expected 1000 bytes"));
