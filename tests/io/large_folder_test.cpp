@@ -35,7 +35,7 @@ class Watcher final : public train::Callback {
 };
 
 // 527 MiB as floats, 132 as bytes.
-TEST(LargeFolder, OfTwentyThousandImagesTrainsInBoundedMemory) {
+TEST(SlowLargeFolder, OfTwentyThousandImagesTrainsInBoundedMemory) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "takes long in an emulator";
 #endif
