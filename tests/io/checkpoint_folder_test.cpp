@@ -98,7 +98,7 @@ void train_until(int64_t batches,
                ValueError);
 }
 
-TEST(CheckpointFolder, LetsAFitGoOnFromEveryFile) {
+TEST(CheckpointFolder, ResumesAFitFromEveryFile) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto all =
@@ -114,7 +114,7 @@ TEST(CheckpointFolder, LetsAFitGoOnFromEveryFile) {
   }
 }
 
-TEST(CheckpointFolder, KeepsTheNewestAndLeavesOtherFilesAlone) {
+TEST(CheckpointFolder, KeepsTheNewestFilesAndIgnoresOthers) {
   const TempFolder folder;
   for (const char* name :
        {"notes.txt", "checkpoint-1.h5", "checkpoint-000000000002.h5.old",
@@ -131,14 +131,14 @@ TEST(CheckpointFolder, KeepsTheNewestAndLeavesOtherFilesAlone) {
   EXPECT_EQ(newest_checkpoint(folder.path()), folder / name_of(21));
 }
 
-TEST(CheckpointFolder, SavesEpochsAloneUnlessToldOtherwise) {
+TEST(CheckpointFolder, SavesOnlyEpochsByDefault) {
   const TempFolder folder;
   train_in(checkpoint_folder(folder / "a" / "b"), true);
   EXPECT_THAT(names_in(folder / "a" / "b"),
               ElementsAre(name_of(7), name_of(14), name_of(21)));
 }
 
-TEST(CheckpointFolder, PassesOverADamagedFileWithAWarning) {
+TEST(CheckpointFolder, SkipsADamagedFileWithAWarning) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto checkpoints =
@@ -174,7 +174,7 @@ std::vector<std::string> of_files(const WarningsKept& warnings) {
   return result;
 }
 
-TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
+TEST(CheckpointFolder, RestartsIfAllFilesAreDamaged) {
   const TempFolder folder;
   const Trained expected = train_in({}, false);
   const auto checkpoints = checkpoint_folder(folder.path(), {.keep = 2});
@@ -187,7 +187,7 @@ TEST(CheckpointFolder, BeginsAgainWhereAllFilesAreDamaged) {
   EXPECT_EQ(of_files(warnings).size(), 2u);
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
+TEST(CheckpointFolder, DoesNotSkipAFileOfANewerVersion) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   train_until(16, checkpoints);
@@ -204,7 +204,7 @@ TEST(CheckpointFolder, DoesNotPassOverAFileOfANewerVersion) {
   EXPECT_TRUE(fs::exists(folder / name_of(15)));
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatCannotBeRead) {
+TEST(CheckpointFolder, DoesNotSkipAValidFileThatCannotBeRead) {
   const TempFolder folder;
   train_until(16, checkpoint_folder(folder.path()));
   const std::vector<std::string> before = names_in(folder.path());
@@ -215,7 +215,7 @@ TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatCannotBeRead) {
   EXPECT_EQ(names_in(folder.path()), before);
 }
 
-TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
+TEST(CheckpointFolder, DoesNotSkipAValidFileThatDoesNotFit) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   train_until(16, checkpoints);
@@ -229,7 +229,7 @@ TEST(CheckpointFolder, DoesNotPassOverAWholeFileThatDoesNotFit) {
   EXPECT_TRUE(fs::exists(folder / name_of(14)));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
+TEST(CheckpointFolder, IsRejectedWhileAnotherRunUsesIt) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   {
@@ -256,7 +256,7 @@ TEST(CheckpointFolder, IsRefusedWhereAnotherRunUsesIt) {
   train_in(checkpoints, true);
 }
 
-TEST(CheckpointFolder, RemovesWhatAKilledRunLeft) {
+TEST(CheckpointFolder, RemovesFilesOfAKilledRun) {
   const TempFolder folder;
   write_file(folder / ".checkpoint-000000000007.h5.4711.5", "part");
   write_file(folder / ".checkpoint-000000000007.h5.4711.5.Ab3xyz", "part");
@@ -265,7 +265,7 @@ TEST(CheckpointFolder, RemovesWhatAKilledRunLeft) {
   EXPECT_THAT(names_in(folder.path()), ElementsAre(".checkpoint"));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
+TEST(CheckpointFolder, IsRejectedIfNotWritable) {
   const TempFolder folder;
   write_file(folder / "file", "in the way");
   const auto refusal = [](const fs::path& path) {
@@ -276,7 +276,7 @@ TEST(CheckpointFolder, IsRefusedWhereNothingCanBeWritten) {
   EXPECT_THAT(refusal("/proc/octet"), HasSubstr("/proc/octet"));
 }
 
-TEST(CheckpointFolder, IsRefusedWhereTheUserMayNotWrite) {
+TEST(CheckpointFolder, IsRejectedWithoutWritePermission) {
   const TempFolder folder;
   const fs::path closed = folder / "closed";
   fs::create_directory(closed);
@@ -354,7 +354,7 @@ TEST(CheckpointFolder, SurvivesAFullDisk) {
   EXPECT_EQ(train_in(checkpoints, true), expected);
 }
 
-TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
+TEST(CheckpointFolder, RejectsOptionsOutOfRange) {
   EXPECT_THAT(error_of<ValueError>([] { checkpoint_folder(""); }),
               HasSubstr("expected a folder, got an empty path"));
   EXPECT_THAT(
@@ -367,7 +367,7 @@ TEST(CheckpointFolder, RefusesOptionsOutOfRange) {
       HasSubstr("/nowhere: expected a folder with a whole checkpoint"));
 }
 
-TEST(CheckpointFolder, HoldsModelsThatLoad) {
+TEST(CheckpointFolder, ContainsLoadableModels) {
   const TempFolder folder;
   const auto checkpoints = checkpoint_folder(folder.path());
   Model model = train::image_network();

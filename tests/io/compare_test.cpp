@@ -83,7 +83,7 @@ TEST(Compare, AnExportedFileHasTheModelsValues) {
 
 /// Keras' default names: the activation of 'conv2d' must not match the file's
 /// 'conv2d_1', which is the next layer.
-TEST(Compare, ALayerWithAnActivationIsComparedBehindIt) {
+TEST(Compare, ALayerWithAnActivationIsComparedAfterIt) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   SymbolicTensor y =
       Conv2D({.filters = 17, .activation = "relu", .name = "conv2d"})(x);
@@ -96,7 +96,7 @@ TEST(Compare, ALayerWithAnActivationIsComparedBehindIt) {
   EXPECT_GT(value_of(result, "conv2d_1").sqnr(), 110);
 }
 
-TEST(Compare, AFoldedNormalizationIsComparedBehindIt) {
+TEST(Compare, AFoldedNormalizationIsComparedAfterIt) {
   const TracedModel model(small_model());
   const auto folded = TracedModel::from_onnx_bytes(
       to_onnx(small_model(), {.fold_batch_norm = true}).bytes);
@@ -119,7 +119,7 @@ TEST(Compare, TheLayerWithTheFaultComesFirst) {
   }
 }
 
-TEST(Compare, NoiseIsTheSharePowerOfTheDifference) {
+TEST(Compare, NoiseIsTheRelativePowerOfTheDifference) {
   // y = x against y = 1.01 x: relative noise power 1e-4, 40 dB.
   const auto scaled = [](float factor) {
     onnx::ModelProto model =
@@ -133,7 +133,7 @@ TEST(Compare, NoiseIsTheSharePowerOfTheDifference) {
   EXPECT_NEAR(result.by_noise().front().added_noise(), 1e-4, 1e-8);
 }
 
-TEST(Compare, CodesThatFlipAreCounted) {
+TEST(Compare, FlippedQuantizedValuesAreCounted) {
   const auto shifted = [](float shift) {
     onnx::ModelProto model =
         graph_model("(float[N,4] x) => (float[N,4] y)",
@@ -156,7 +156,7 @@ TEST(Compare, CodesThatFlipAreCounted) {
 
 // ONNX Runtime's quantizer removes a ReLU before such a quantizer; the tensor
 // with the ReLU's name is then its input.
-TEST(Compare, CodesFromZeroOnAreComparedBehindTheirReLU) {
+TEST(Compare, RangesFromZeroAreComparedAfterTheirReLU) {
   const auto file = [](const std::string& function, float scale,
                        const std::string& end = "y = Neg (d)") {
     onnx::ModelProto model =
@@ -238,7 +238,7 @@ TEST(Compare, AQuantizedModelAgainstItsFile) {
   EXPECT_EQ(value_of(against, "second").op, "Conv2D");
 }
 
-TEST(Compare, RefusesWhatCannotBeCompared) {
+TEST(Compare, RejectsIncomparableModels) {
   const TracedModel model(small_model());
   EXPECT_THAT(error_of<ShapeError>([&] {
                 (void)compare_models(model, model, noise_samples({2, 9, 5, 3}));

@@ -75,7 +75,7 @@ const quant::Quantizer& input_quantizer(const Model& model) {
   return *quant::activation_quantizers(model).at(0).quantizer;
 }
 
-TEST(CustomObserver, GivesTheScalesOfCalibrate) {
+TEST(CustomObserver, DeterminesTheScalesOfCalibrate) {
   Model model = quantized_dense();
   const auto ranges = quant::calibrate(
       model, run,
@@ -91,14 +91,14 @@ TEST(CustomObserver, GivesTheScalesOfCalibrate) {
   EXPECT_EQ(bits(again.predict(batch())), bits(model.predict(batch())));
 }
 
-TEST(CustomObserver, OfZerosAloneGivesTheScaleOne) {
+TEST(CustomObserver, OfZerosHasScaleOne) {
   const WarningsKept warnings;
   Model model = quantized_dense();
   EXPECT_TRUE(quant::calibrate(model, run, fixed_at(0.0f)).at(0).all_zero);
   EXPECT_EQ(input_quantizer(model).scale(), 1.0f);
 }
 
-TEST(CustomObserver, IsRefusedWithoutAUsableRangeAndNothingChanges) {
+TEST(CustomObserver, IsRejectedWithoutAUsableRangeAndNothingChanges) {
   Model model = quantized_dense();
   quant::calibrate(model, run);
   const auto scale = input_quantizer(model).scale();
@@ -121,7 +121,7 @@ TEST(CustomObserver, IsRefusedWithoutAUsableRangeAndNothingChanges) {
   }
 }
 
-TEST(CustomObserver, KeepsAModelFromFilesUntilItIsDone) {
+TEST(CustomObserver, PreventsSavingUntilItIsFinished) {
   const Model model = quantized_dense();
   const auto quantizer = quant::activation_quantizers(model).at(0).quantizer;
   quantizer->start_observing(fixed_at(127.0f));
@@ -163,7 +163,7 @@ std::vector<std::string> sites_of(const quant::QdqPlan& plan) {
   return sites;
 }
 
-TEST(CustomWrapper, ReplacesThatOfAClassOfOctetsOnRequest) {
+TEST(CustomWrapper, ReplacesAWrapperOfOctetOnRequest) {
   const quant::WrapperDef def{.name = "MinimumQuantizeWrapper"};
   EXPECT_THAT(error_of<ValueError>([&] {
                 quant::register_wrapper<CountingQuantizeWrapper>(def);

@@ -142,7 +142,7 @@ struct Network {
 
 class DeviceCodes : public ::testing::TestWithParam<Network> {};
 
-TEST_P(DeviceCodes, AreThoseOfTheFileLayerByLayer) {
+TEST_P(DeviceCodes, MatchTheFileLayerByLayer) {
   const Model net = zoo::make(GetParam().name, GetParam().options);
   disturb(net);
   Model int8 = quant::quantize_model(net);

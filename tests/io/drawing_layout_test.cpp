@@ -46,7 +46,7 @@ bool boxes_meet(Point a, BoxSize as, Point b, BoxSize bs) {
          a.y < b.y + bs.height - 1e-6 && b.y < a.y + as.height - 1e-6;
 }
 
-TEST(DrawingLayout, BoxesAreApartAndEdgesLeadDownBesideThem) {
+TEST(DrawingLayout, BoxesDoNotOverlapAndEdgesAvoidThem) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     const RandomGraph graph = random_graph(seed);
     const Layout layout = lay_out(graph.sizes, graph.edges);
@@ -94,19 +94,19 @@ TEST(DrawingLayout, AChainIsStraight) {
   EXPECT_EQ(layout.width, 100);
 }
 
-TEST(DrawingLayout, NothingIsAPicture) {
+TEST(DrawingLayout, AnEmptyGraphIsAPicture) {
   EXPECT_EQ(lay_out({}, {}).height, 0);
   EXPECT_EQ(lay_out({{40, 20}}, {}).width, 40);
 }
 
 // A node without inputs is placed above its consumer, not at the top.
-TEST(DrawingLayout, AnInputOfALateLayerStandsAboveIt) {
+TEST(DrawingLayout, AnInputOfALateLayerIsPlacedAboveIt) {
   const std::vector<BoxSize> sizes(5, {100, 30});
   const Layout layout = lay_out(sizes, {{0, 1}, {1, 2}, {2, 4}, {3, 4}});
   EXPECT_EQ(layout.boxes[3].y, layout.boxes[2].y);
 }
 
-TEST(DrawingLayout, CountsCrossingsAsPairsOfEdgesDo) {
+TEST(DrawingLayout, CountsCrossingPairsOfEdges) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     const size_t upper = 1 + random() % 8, lower = 1 + random() % 8;
@@ -137,7 +137,7 @@ TEST(DrawingLayout, TwistedRowsAreUntwisted) {
   EXPECT_EQ(crossings(rows, below), 0);
 }
 
-TEST(DrawingLayout, GraphsThatAreTooLargeAreRefused) {
+TEST(DrawingLayout, GraphsThatAreTooLargeAreRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)lay_out(std::vector<BoxSize>(20001, {1, 1}), {});
               }),

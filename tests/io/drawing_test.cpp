@@ -107,7 +107,7 @@ TEST(Drawing, AModelThatIsNotCalibratedIsDrawnWithoutAForecast) {
 }
 
 // The texts of a box equal octet lint's findings for the file.
-TEST(Drawing, TheForecastIsThatOfLint) {
+TEST(Drawing, TheForecastMatchesLint) {
   for (const char* name : {"resnet8", "unet", "inception_small", "densenet40",
                            "mobilenet_v1_025", "vit_tiny"}) {
     const Model model = drawn_int8(zoo::make(name));
@@ -141,7 +141,7 @@ TEST(Drawing, TheForecastIsThatOfLint) {
 }
 
 // relu has two consumers: the next layers are another kernel.
-TEST(Drawing, WhatOthersReadEndsABox) {
+TEST(Drawing, AValueWithSeveralConsumersEndsABox) {
   const auto model = lint_model(
       "(float[N,4,8,8] x) => (float[N,4,8,8] y, float[N,4,8,8] n)",
       pair("x", "xd") + weight_pairs("v") +
@@ -189,7 +189,7 @@ Drawing hostile_drawing() {
   return drawing;
 }
 
-TEST(Drawing, TextOfModelsBreaksNoPicture) {
+TEST(Drawing, TextOfModelsCannotBreakAPicture) {
   const std::string svg = to_svg(hostile_drawing());
   EXPECT_THAT(svg, Not(HasSubstr("<script")));
   EXPECT_THAT(svg, Not(HasSubstr("alert(\"")));
@@ -213,7 +213,7 @@ TEST(Drawing, LongNamesAreCutBetweenCharacters) {
   EXPECT_THAT(svg, HasSubstr(name));  // in the tooltip
 }
 
-TEST(Drawing, DrawingsThatAreNoneAreRefused) {
+TEST(Drawing, InvalidDrawingsAreRejected) {
   Drawing drawing;
   drawing.boxes.push_back({{{"a", "b", ""}}});
   drawing.edges.push_back({0, 1, ""});
@@ -249,7 +249,7 @@ int forbidden_in_xml(const std::string& text) {
   return count;
 }
 
-TEST(Drawing, NamesOfAnyBytesAreCharactersOfXml) {
+TEST(Drawing, NamesOfAnyBytesAreValidXml) {
   std::string name;
   for (const char* part :
        {"\x01\x08\x0b\x1f\x7f", "\xc2\x80\xc2\x9b", "\xef\xbf\xbe",

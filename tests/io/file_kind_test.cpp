@@ -196,7 +196,7 @@ std::string refusal(const Reader& reader, const std::filesystem::path& path) {
   return "no error";
 }
 
-TEST(FileKind, IsNamedWithItsCureByEveryReaderOfAnother) {
+TEST(FileKind, IsNamedWithACureByEveryOtherReader) {
   const TempFolder folder;
   int pairs = 0;
   for (const Sample& sample : samples()) {
@@ -236,7 +236,7 @@ TEST(FileKind, OfAFolderIsNamedByEveryReader) {
   }
 }
 
-TEST(FileKind, IsToldOfAFile) {
+TEST(FileKind, IsDetected) {
   const TempFolder folder;
   write_file(folder / "a", "GGUF\3\0\0\0\0\0\0\0"s);
   EXPECT_THAT(describe_file(folder / "a"), HasSubstr("a GGUF file. Hint: "));
@@ -246,7 +246,7 @@ TEST(FileKind, IsToldOfAFile) {
   EXPECT_THROW((void)describe_file(folder / "none"), IoError);
 }
 
-TEST(FileKind, OfADamagedFileIsItsOwn) {
+TEST(FileKind, OfADamagedFileIsStillDetected) {
   const TempFolder folder;
   const std::string whole = octet_file();
   for (const double share : {0.3, 0.6, 0.9, 0.999}) {
@@ -273,7 +273,7 @@ TEST(FileKind, LeavesUnknownContentsToTheReader) {
   }
 }
 
-TEST(LoadKeras, OfOctetsOwnFileSaysLoadModel) {
+TEST(LoadKeras, OfOctetsOwnFileHintsAtLoadModel) {
   const TempFolder folder;
   save_model(branches(), folder / "a.h5");
   EXPECT_THAT(

@@ -66,7 +66,7 @@ void expect_same(const Tensor& got, const Tensor& expected,
   }
 }
 
-TEST_F(FileOfH5py, HasTheNumbersThatNumPyHas) {
+TEST_F(FileOfH5py, HasTheValuesOfNumPy) {
   for_each_format([&](const Hdf5Reader& file) {
     int compared = 0;
     for (const char* name :
@@ -90,7 +90,7 @@ TEST_F(FileOfH5py, HasTheNumbersThatNumPyHas) {
   });
 }
 
-TEST_F(FileOfH5py, HasBfloat16AsKerasWritesIt) {
+TEST_F(FileOfH5py, HasBfloat16InKerasForm) {
   for_each_format([&](const Hdf5Reader& file) {
     EXPECT_THAT(
         values(file.f32("bfloat16", {3})),
@@ -136,7 +136,7 @@ TEST_F(FileOfH5py, HasListsOfStringsInEveryForm) {
   });
 }
 
-TEST_F(FileOfH5py, IsRefusedWhereItIsNotPlainData) {
+TEST_F(FileOfH5py, IsRejectedUnlessItIsPlainData) {
   for_each_format([&](const Hdf5Reader& file) {
     const auto refusal = [&](const char* name, const Shape& shape = {3}) {
       return error_of<FormatError>([&] { (void)file.f32(name, shape); });

@@ -141,7 +141,7 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-TEST(Hdf5Mutation, GivesValuesOrErrors) {
+TEST(Hdf5Mutation, ReturnsValuesOrErrors) {
   const std::vector<std::string> files = seeds();
   for (const std::string& file : files) {
     const Visit whole = visit(file, "whole");
@@ -175,7 +175,7 @@ TEST(Hdf5Mutation, GivesValuesOrErrors) {
   EXPECT_GT(all.errors + refused, 0);
 }
 
-TEST(Hdf5Corpus, GivesValuesOrErrors) {
+TEST(Hdf5Corpus, ReturnsValuesOrErrors) {
   const std::filesystem::path folder = testdata("bad_inputs");
   if (!std::filesystem::exists(folder)) {
     GTEST_SKIP() << folder << ": expected the hostile files, got no folder";

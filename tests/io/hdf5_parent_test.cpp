@@ -59,7 +59,7 @@ class Hdf5WorkerAlone : public ::testing::Test {
   }
 };
 
-TEST_F(Hdf5WorkerAlone, EndsWithAParentThatIsKilled) {
+TEST_F(Hdf5WorkerAlone, EndsIfItsParentIsKilled) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "the emulator takes in no orphans";
 #endif
@@ -78,7 +78,7 @@ TEST_F(Hdf5WorkerAlone, EndsWithAParentThatIsKilled) {
       << "ended by its own limit, signal " << WTERMSIG(status);
 }
 
-TEST_F(Hdf5WorkerAlone, WorksOnWhenTheThreadThatStartedItEnds) {
+TEST_F(Hdf5WorkerAlone, SurvivesTheThreadThatStartedIt) {
   std::optional<Hdf5Reader> file;
   std::promise<void> started, over;
   std::thread starter([&] {

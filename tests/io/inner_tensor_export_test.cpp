@@ -48,7 +48,7 @@ void expect_whole(const onnx::ModelProto& proto, int products) {
   EXPECT_EQ(seen, products);
 }
 
-TEST(InnerTensorExport, BothConvolutionsOfASeparableOneReadInt8) {
+TEST(InnerTensorExport, BothConvolutionsOfASeparableOneConsumeInt8) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   const Model model(
       x,
@@ -63,7 +63,7 @@ TEST(InnerTensorExport, BothConvolutionsOfASeparableOneReadInt8) {
   EXPECT_EQ(pairs, 4);
 }
 
-TEST(InnerTensorExport, NoLinearLayerIsHalfInt8) {
+TEST(InnerTensorExport, NoLinearLayerIsPartlyInt8) {
   for (const auto& kind : linear_kinds()) {
     SCOPED_TRACE(kind.name);
     const SymbolicTensor x = input(kind.sample, "x");

@@ -50,7 +50,7 @@ TEST(KerasInput, ComesInManyForms) {
             (Shape{-1, 5}));
 }
 
-TEST(KerasInput, SizesThatAreOpenCanBeGiven) {
+TEST(KerasInput, DynamicSizesCanBeSet) {
   const std::string architecture = keras_sequential(
       {keras_input("i", "[null,null,null,3]"), keras_layer("ReLU", "r")});
   const Model model = keras_model(architecture, {.input_shapes = {{5, 4, 3}}});
@@ -185,7 +185,7 @@ TEST(KerasCalls, OfNestedModelsAreCountedAsTheirVersionDoes) {
 }
 
 // tf.keras' form of x[:, 1:, 0] and x[..., ::2].
-TEST(KerasCalls, PartsOfTensorsBecomeLayers) {
+TEST(KerasCalls, SlicesOfTensorsBecomeLayers) {
   const auto part = [](const std::string& index) {
     return keras_model(keras_functional(
         {keras_input("i", "[null,4,3]"),
@@ -283,7 +283,7 @@ TEST(KerasCalls, TrainingFalseFreezesTheStatistics) {
 
 // --- layers that are nothing, or another, in inference ----------------------
 
-TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
+TEST(KerasAugmentation, IsSkippedWithOneWarning) {
   const WarningsKept kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
@@ -299,7 +299,7 @@ TEST(KerasAugmentation, IsLeftOutWithAWarningOfAllOfIt) {
                         "train::Augmentation, or octet train --augment"));
 }
 
-TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
+TEST(KerasAugmentation, ARandomCropBecomesACenterCrop) {
   const WarningsKept kept;
   const Model model = keras_model(keras_sequential(
       {keras_input("i", "[null,6,4,3]"),
@@ -314,7 +314,7 @@ TEST(KerasAugmentation, ARandomCropIsOfTheMiddle) {
                                           "Resizing of the middle"));
 }
 
-TEST(KerasAugmentation, WhatIsNoIdentityIsRefused) {
+TEST(KerasAugmentation, NonIdentitiesAreRejected) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)keras_model(keras_sequential(
                     {keras_input("i", "[null,6,4,3]"),
@@ -332,7 +332,7 @@ TEST(KerasApplications, StochasticDepthIsADropoutOfSamples) {
   EXPECT_EQ(config.at("noise_shape"), Config(Config::List{-1, 1, 1, 1}));
 }
 
-TEST(KerasModelClass, IsNamedWhereItIsNoGraph) {
+TEST(KerasModelClass, IsNamedIfItIsNotAGraph) {
   EXPECT_THAT(
       error_of<UnsupportedError>([] {
         (void)keras_model(R"({"class_name":"MyNet","config":{"units":4}})");

@@ -153,7 +153,7 @@ TEST(KerasFunctions, ListsOfNumbersAreForTheLastAxisInKerasOrder) {
   }
 }
 
-TEST(KerasFunctions, ResizeTakesTheFormatOfTheModelsLayers) {
+TEST(KerasFunctions, ResizeUsesTheDataFormatOfTheModelsLayers) {
   // The first pixel is the corner.
   const auto corner = [](const std::string& format, const std::string& function,
                          const std::string& settings,
@@ -173,7 +173,7 @@ TEST(KerasFunctions, ResizeTakesTheFormatOfTheModelsLayers) {
             (V{0, 3, 6}));
 }
 
-TEST(KerasFunctions, SoftmaxOverAllSamplesIsRefused) {
+TEST(KerasFunctions, SoftmaxOverAllSamplesIsRejected) {
   for (const char* function : {"Softmax", "LogSoftmax"}) {
     EXPECT_THAT(error_of<UnsupportedError>([&] {
                   (void)behind_pooling("channels_last", function,
@@ -183,7 +183,7 @@ TEST(KerasFunctions, SoftmaxOverAllSamplesIsRefused) {
   }
 }
 
-TEST(KerasFunctions, LengthsHaveTheLeastOfTheirFunction) {
+TEST(KerasFunctions, NormsHaveTheMinimumOfTheirFunction) {
   const auto normalized = [](const std::string& function, float x) {
     const Model model = keras_model(keras_functional(
         {keras_input("i", "[null,2]"),

@@ -67,7 +67,7 @@ std::vector<GoldenFile> golden_files() {
 
 class KerasGolden : public ::testing::TestWithParam<GoldenFile> {};
 
-TEST_P(KerasGolden, ComputesWhatKerasDoes) {
+TEST_P(KerasGolden, MatchesKeras) {
   const GoldenFile& golden = GetParam();
   KerasOptions options{.backend = golden.backend};
   if (!golden.architecture.empty()) {
@@ -140,7 +140,7 @@ TEST(KerasModel, ImagesWithTheirChannelsFirstBecomeNhwc) {
   EXPECT_GT(before.size(), 10u);
 }
 
-TEST(KerasModel, ReadsWholeNumbersWhereKerasHasThem) {
+TEST(KerasModel, ReadsIntegersWhereKerasHasThem) {
   const Model model = load_keras(keras_golden("k3_sequence.keras"));
   EXPECT_EQ(model.layer("learned").parameter("count").variable.value().item(),
             7);
@@ -178,7 +178,7 @@ TEST_F(SharedModels, DsCnnGivesThePublishedOutputs) {
   expect_computes(model, published(name, {-1, 49, 10, 1}, 12), kTolerance);
 }
 
-TEST_F(SharedModels, DsCnnRecognizesThePublishedShareOfKeywords) {
+TEST_F(SharedModels, DsCnnHasThePublishedAccuracy) {
   const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const Keywords words = keywords();
   const Tensor y = model.predict(words.x);

@@ -44,7 +44,7 @@ class ScaleLayer final : public Layer {
   size_t factor_ = 0;
 };
 
-TEST(KerasHook, MakesLayersOfTheUsersClasses) {
+TEST(KerasHook, CreatesLayersOfUserClasses) {
   const TempFolder folder;
   KerasFile(keras_sequential({keras_input("i", "[null,2]"),
                               keras_layer("pkg>Scale", "s1", R"("power":3)"),
@@ -69,7 +69,7 @@ TEST(KerasHook, MakesLayersOfTheUsersClasses) {
   }
 }
 
-TEST(KerasHook, ComesBeforeOctetsOwnAndServesAsActivation) {
+TEST(KerasHook, HasPriorityAndServesAsActivation) {
   KerasOptions options;
   options.layers["mish"] = [](const Config&) {
     return create_layer("Rescaling", Config().set("scale", 3.0));

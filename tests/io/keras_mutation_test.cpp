@@ -62,7 +62,7 @@ std::vector<std::string> seeds() {
   return files;
 }
 
-TEST(KerasMutation, IsReadOrRefused) {
+TEST(KerasMutation, IsLoadedOrRejected) {
   const std::vector<std::string> files = seeds();
   const TempFolder folder;
   const WarningsKept warnings;
@@ -80,7 +80,7 @@ TEST(KerasMutation, IsReadOrRefused) {
 }
 
 /// Changed architectures with valid weights, to get past the container.
-TEST(KerasMutation, OfAnArchitectureIsReadOrRefused) {
+TEST(KerasMutation, OfAnArchitectureIsLoadedOrRejected) {
   struct Seed {
     std::string architecture;
     std::filesystem::path weights;

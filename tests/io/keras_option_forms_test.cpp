@@ -152,7 +152,7 @@ TEST(KerasOptionForms, CustomInitializersAndRegularizersAreSkipped) {
             (std::vector<float>{-1, -2, -3}));
 }
 
-TEST(KerasOptionForms, WhatTrainingNeedsIsKept) {
+TEST(KerasOptionForms, TrainingOptionsArePreserved) {
   const std::string dense = keras_layer(
       "Dense", "d",
       R"("units":2,"trainable":false,)"

@@ -42,7 +42,7 @@ class KerasSoftmax : public testing::Test {
   std::filesystem::path path_ = testdata("models/kws_ref_model_converted.h5");
 };
 
-TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
+TEST_F(KerasSoftmax, TrainsLikeItsLogits) {
   Model model = load();
   EXPECT_EQ(train::output_activation(model), "softmax");
   Model logits = train::logits_model(model);
@@ -59,7 +59,7 @@ TEST_F(KerasSoftmax, TrainsAsTheLogitsDo) {
 }
 
 // Octet's import agrees with the standard's reference, node by node.
-TEST_F(KerasSoftmax, LeavesInEitherForm) {
+TEST_F(KerasSoftmax, IsExportedInEitherForm) {
   const TempFolder folder;
   const Tensor x = data().batch(0, 8).input();
   const auto expect_exported = [&](const Model& model) {

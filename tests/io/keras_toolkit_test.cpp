@@ -51,7 +51,7 @@ const quant::Quantizer& weight_quantizer_of(const Model& model,
   return *wrapper->weights().front().quantizer;
 }
 
-TEST(ToolkitFile, ComputesWhatTensorFlowDoes) {
+TEST(ToolkitFile, MatchesTensorFlow) {
   for (const char* name : {"toolkit_residual", "toolkit_sequence"}) {
     SCOPED_TRACE(name);
     const Model model = load_keras(keras_golden(std::string(name) + ".h5"));
@@ -73,7 +73,7 @@ TEST(ToolkitFile, QuantizesWhereItHasRanges) {
   EXPECT_EQ(quant::plan_of(model).points.front().rule, "file");
 }
 
-TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
+TEST(ToolkitFile, HasSeparateScalesForWeights) {
   // The weights moved by 3 % after their ranges were taken.
   const Model model = load_keras(keras_golden("toolkit_sequence.h5"));
   const quant::Quantizer& quantizer = weight_quantizer_of(model, "conv");
@@ -90,7 +90,7 @@ TEST(ToolkitFile, HasScalesOfItsOwnForWeights) {
   }
 }
 
-TEST(ToolkitFile, IsExportedWithOnePairATensor) {
+TEST(ToolkitFile, IsExportedWithOnePairPerTensor) {
   const Model model = load_keras(keras_golden("toolkit_residual.h5"));
   const quant::PairCount count =
       quant::count_pairs(quant::plan_of(model), float_counterpart(model));
@@ -101,7 +101,7 @@ TEST(ToolkitFile, IsExportedWithOnePairATensor) {
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, count.shared);
 }
 
-TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
+TEST(ToolkitFile, IsTheSameFromSeparateWeightsAndArchitecture) {
   const TempFolder folder;
   const std::string architecture = keras_sequential(
       {keras_input("image", "[null,6,5]"),
@@ -117,7 +117,7 @@ TEST(ToolkitFile, IsTheSameFromWeightsBesideAnArchitecture) {
   expect_computes(model, keras_case("toolkit_sequence"), kToolkitTolerance);
 }
 
-TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
+TEST(ToolkitWeights, LoadIntoAModelQuantizedAlike) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
   Model model =
       quant::apply(quant::plan_of(original), float_counterpart(original));
@@ -125,7 +125,7 @@ TEST(ToolkitWeights, GoOntoAModelThatIsQuantizedAlike) {
   expect_computes(model, keras_case("toolkit_residual"), kToolkitTolerance);
 }
 
-TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
+TEST(ToolkitWeights, DoNotChangeScalesThatFollowTheWeights) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
   Model model = quant::quantize_model(float_counterpart(original),
                                       {.policy = quant::Policy::toolkit});
@@ -141,7 +141,7 @@ TEST(ToolkitWeights, LeaveScalesAloneThatFollowTheWeights) {
   EXPECT_LT(largest_difference(y, expected.outputs[0]), 0.1f);
 }
 
-TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
+TEST(ToolkitWeights, LoadIntoAFloatModelWithoutTheirRanges) {
   const Model original = load_keras(keras_golden("toolkit_sequence.h5"));
   Model model = float_counterpart(original);
   load_keras_weights(model, keras_golden("toolkit_sequence.h5"));
@@ -156,7 +156,7 @@ TEST(ToolkitWeights, GoOntoAFloatModelWithoutTheirRanges) {
   }
 }
 
-TEST(ToolkitWeights, AreRefusedWhereOthersAreQuantized) {
+TEST(ToolkitWeights, AreRejectedIfOtherTensorsAreQuantized) {
   const Model original = load_keras(keras_golden("toolkit_residual.h5"));
   Model model = quant::quantize_model(float_counterpart(original));
   const auto load = [&](bool partial) {
@@ -218,7 +218,7 @@ Model loaded(const Weights& weights) {
   return load_keras(folder / "q.h5");
 }
 
-TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedCounterpart) {
+TEST(ToolkitWeights, OfAFloatModelLoadIntoItsQuantizedCounterpart) {
   const TempFolder folder;
   KerasFile("")
       .layer("d", {{"kernel:0", Tensor::of<float>({2, 1}, {3, -4})},
@@ -231,7 +231,7 @@ TEST(ToolkitWeights, OfAFloatModelGoOntoItsQuantizedCounterpart) {
   EXPECT_EQ(quant::quantizers(model)[0]->scale(), 4.0f / 127);
 }
 
-TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
+TEST(ToolkitRange, DeterminesTheScaleByItsLargerEnd) {
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(-12.7f))
                                  .set("d_ip_max:0", Tensor::scalar(1)));
@@ -242,7 +242,7 @@ TEST(ToolkitRange, GivesTheScaleOfItsLargerEnd) {
   EXPECT_EQ(model.layer("quant_d").class_name(), "DenseQuantizeWrapper");
 }
 
-TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
+TEST(ToolkitRange, OfZerosHasScaleOne) {
   const WarningsKept warnings;
   const Model model = loaded(Weights()
                                  .set("d_ip_min:0", Tensor::scalar(0))
@@ -252,7 +252,7 @@ TEST(ToolkitRange, OfZerosAloneGivesTheScaleOne) {
               ElementsAre(HasSubstr("input range 0 of layer 'quant_d'")));
 }
 
-TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
+TEST(ToolkitRange, ThatTrainingNeverChangedCausesAWarning) {
   const WarningsKept warnings;
   (void)loaded(Weights()
                    .set("kernel_min:0", Tensor::of<float>({1}, {-6}))
@@ -263,7 +263,7 @@ TEST(ToolkitRange, ThatTrainingNeverMovedIsWarnedOf) {
               ElementsAre(HasSubstr("got [-6, 6] everywhere")));
 }
 
-TEST(ToolkitRange, ThatCannotBeIsRefused) {
+TEST(ToolkitRange, ThatIsInvalidIsRejected) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor two = Tensor::of<float>({2}, {-1, -1});
   const Tensor ones = Tensor::of<float>({2}, {1, 1});
@@ -337,7 +337,7 @@ Model merged(const std::string& merge, const std::vector<float>& sizes) {
   return load_keras(folder / "m.h5");
 }
 
-TEST(ToolkitRange, OfOneTensorReadTwiceIsTheLarger) {
+TEST(ToolkitRange, OfATensorWithTwoConsumersIsTheLarger) {
   const WarningsKept warnings;
   const Model model = merged("Concatenate", {1, 2, 3});
   const auto quantizers = quant::quantizers(model);
@@ -348,7 +348,7 @@ TEST(ToolkitRange, OfOneTensorReadTwiceIsTheLarger) {
               ElementsAre(HasSubstr("input range 2 of layer 'quant_m'")));
 }
 
-TEST(ToolkitRange, OfSomeInputsIsRefusedWhereTheFileDoesNotSayWhich) {
+TEST(ToolkitRange, OfSomeInputsIsRejectedIfAmbiguous) {
   EXPECT_THAT(error_of<UnsupportedError>([] {
                 (void)merged("Concatenate", {1, 2});
               }),
@@ -394,7 +394,7 @@ Model projected(float other) {
   return load_keras(folder / "m.h5");
 }
 
-TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
+TEST(ToolkitRange, OfAnAddIsForTheTensorWithTheSameRangeElsewhere) {
   const WarningsKept warnings;
   // By default the residual case skips a convolution without other consumers,
   // b, and quantizes a.
@@ -405,7 +405,7 @@ TEST(ToolkitRange, OfAnAddIsForTheTensorThatHasTheSameElsewhere) {
   EXPECT_THAT(warnings.messages, IsEmpty());
 }
 
-TEST(ToolkitRange, GoesByNameAlone) {
+TEST(ToolkitRange, IsMatchedByNameOnly) {
   Model model =
       float_counterpart(load_keras(keras_golden("toolkit_sequence.h5")));
   EXPECT_THAT(error_of<UnsupportedError>([&] {
@@ -415,7 +415,7 @@ TEST(ToolkitRange, GoesByNameAlone) {
               HasSubstr("expected by_name for a file with the ranges"));
 }
 
-TEST(ToolkitWrapper, HoldsALayerOfItsClass) {
+TEST(ToolkitWrapper, ContainsALayerOfItsClass) {
   const auto refusal = [](const std::string& wrapper,
                           const std::string& inner) {
     const TempFolder folder;

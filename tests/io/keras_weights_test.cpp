@@ -64,7 +64,7 @@ TEST(KerasWeights, FindTheirLayersByName) {
             values(kernel(10)));
 }
 
-TEST(KerasWeights, FindTheirLayersByOrderIfAsked) {
+TEST(KerasWeights, FindTheirLayersByOrderOnRequest) {
   const TempFolder folder;
   Model model = two_dense("x", "y");
   write_two(folder / "w.h5");
@@ -124,7 +124,7 @@ TEST(KerasWeights, OfABackboneFitUnderANewHead) {
   EXPECT_EQ(values(model.layer("new_head").parameter("kernel").variable), head);
 }
 
-TEST(KerasWeights, AreKnownByNameWhereverTheyStandInTheirLayer) {
+TEST(KerasWeights, AreMatchedByNameInAnyOrder) {
   const TempFolder folder;
   Model model = two_dense();
   KerasFile("")
@@ -178,7 +178,7 @@ Model functional() {
 
 class KerasWeightFiles : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(KerasWeightFiles, FitAModelMadeWithOctet) {
+TEST_P(KerasWeightFiles, FitAModelBuiltWithOctet) {
   Model model = functional();
   load_keras_weights(model, keras_golden(GetParam()));
   const std::string name = GetParam();
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(Files, KerasWeightFiles,
                            return name;
                          });
 
-TEST(KerasWeights, OfKeras2FitAModelMadeWithOctet) {
+TEST(KerasWeights, OfKeras2FitAModelBuiltWithOctet) {
   Model model = functional();
   load_keras_weights(model, keras_golden("k2_functional.legacy_weights.h5"));
   const Model read = load_keras(keras_golden("k2_functional.h5"));
@@ -249,7 +249,7 @@ TEST(KerasWeights, WithoutNamesAreInTheOrderOfKeras) {
   }
 }
 
-TEST(KerasWeights, OfKeras3AreTakenByOrderWhereNamesDiffer) {
+TEST(KerasWeights, OfKeras3AreMatchedByOrderIfNamesDiffer) {
   const Model model = load_keras(keras_golden("k3_bfloat16.keras"));
   Model other = Sequential({5}, {Dense({.units = 4}), Dense({.units = 2})});
   EXPECT_THAT(error_of<FormatError>([&] {
@@ -279,7 +279,7 @@ TEST(KerasWeights, OfKeras3MustFitTheModel) {
               HasSubstr("layer"));
 }
 
-TEST(KerasWeights, NeedAFileThatHasSome) {
+TEST(KerasWeights, NeedAFileWithWeights) {
   const TempFolder folder;
   Hdf5Writer writer;
   writer.attribute("", "title", "nothing of Keras");

@@ -68,7 +68,7 @@ void expect_same(const onnx::ModelProto& model, const std::string& id,
       << id;
 }
 
-TEST(LintFix, LeavesASoundFileAsItIs) {
+TEST(LintFix, DoesNotChangeASoundFile) {
   const auto model = one_convolution();
   const LintFix fix = fix_onnx_bytes(model.SerializeAsString());
   EXPECT_THAT(fix.repairs, IsEmpty());
@@ -101,7 +101,7 @@ TEST(LintFix, AMissingZeroPointIsInt8) {
             0);
 }
 
-TEST(LintFix, ZeroPointsAreAsManyAsScales) {
+TEST(LintFix, ZeroPointsMatchTheNumberOfScales) {
   auto model = one_convolution();
   initializer(model, "z4") = int8_tensor("z4", {}, {0});
   EXPECT_EQ(largest_difference(answer(fixed(model, "E05")),
@@ -109,7 +109,7 @@ TEST(LintFix, ZeroPointsAreAsManyAsScales) {
             0);
 }
 
-TEST(LintFix, TheAxisThatFitsIsWritten) {
+TEST(LintFix, AMissingAxisIsInferred) {
   auto model = one_convolution();
   for (const char* name : {"wd_q", "wd"}) {
     maker_of(model, name).clear_attribute();
@@ -160,7 +160,7 @@ TEST(LintFix, WeightsAreStoredAsFloatsForTensorrt8) {
   expect_same(model, "E19", LintTarget::tensorrt8);
 }
 
-TEST(LintFix, CodesOfMinus128AreClipped) {
+TEST(LintFix, ValuesOfMinus128AreClipped) {
   auto model = one_convolution();
   initializer(model, "w").set_float_data(5, -128 * 0.01f);
   const std::string bytes = fixed(model, "E20");
@@ -171,7 +171,7 @@ TEST(LintFix, CodesOfMinus128AreClipped) {
   EXPECT_LE(difference, 0.0201f);
 }
 
-TEST(LintFix, ADequantizerAndQuantizerOfOneScaleGo) {
+TEST(LintFix, ADequantizerAndQuantizerOfOneScaleAreRemoved) {
   const auto model = lint_model(kOneConv, weight_pairs("w") + pair("x", "xe") +
                                               pair("xe", "xd") + "y = Conv " +
                                               kPads + " (xd, wd)");
@@ -185,7 +185,7 @@ TEST(LintFix, ADequantizerAndQuantizerOfOneScaleGo) {
   EXPECT_EQ(joined.graph().node_size(), 5);  // two pairs and a Conv
 }
 
-TEST(LintFix, AnOutputIsNoLongerRounded) {
+TEST(LintFix, AnOutputIsNoLongerQuantized) {
   const auto model =
       lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "c = Conv " +
                                kPads + " (xd, wd)\n" + pair("c", "y", "s1"));
@@ -197,7 +197,7 @@ TEST(LintFix, AnOutputIsNoLongerRounded) {
   EXPECT_EQ(largest_difference(answer(fixed(model, "P16")), expected), 0);
 }
 
-TEST(LintFix, AnOutputIsClippedAsItWas) {
+TEST(LintFix, AnOutputKeepsItsClipping) {
   for (const std::string zero : {"z0", "from_0"}) {  // uint8 from 0: a ReLU
     auto model =
         lint_model(kOneConv, weight_pairs("w") + pair("x", "xd") + "c = Conv " +
@@ -221,7 +221,7 @@ TEST(LintFix, AnOutputIsClippedAsItWas) {
   }
 }
 
-TEST(LintFix, CodesThatArePaddedStayUnsigned) {
+TEST(LintFix, PaddedValuesStayUnsigned) {
   const std::string start =
       weight_pairs("w") + "q = QuantizeLinear (x, s0, from_128)\n";
   auto model = lint_model("(float[N,3,8,8] x) => (float[N,4,10,10] y)",
@@ -244,7 +244,7 @@ TEST(LintFix, CodesThatArePaddedStayUnsigned) {
       0);
 }
 
-TEST(LintFix, CodesWithoutAZeroPointStayThoseOfOnnxForItsRuntime) {
+TEST(LintFix, ValuesWithoutAZeroPointStayUint8ForOnnxRuntime) {
   auto model = one_convolution();
   auto& dequantize = maker_of(model, "xd");
   auto& quantize = maker_of(model, dequantize.input(0));
@@ -258,7 +258,7 @@ TEST(LintFix, CodesWithoutAZeroPointStayThoseOfOnnxForItsRuntime) {
             0);
 }
 
-TEST(LintFix, WritesAFileAndLeavesTheOld) {
+TEST(LintFix, WritesANewFile) {
   const TempFolder folder;
   save(with_int32_bias(), folder / "old.onnx");
   const LintFix fix = fix_onnx(folder / "old.onnx");

@@ -131,7 +131,7 @@ TEST(LintAccuracy, A04AChannelWithoutWeights) {
                         "first is 2"));
 }
 
-TEST(LintAccuracy, A05AQuantizerBehindRelu) {
+TEST(LintAccuracy, A05AQuantizerAfterRelu) {
   const std::string ends = "(float[N,4] x) => (float[N,8] y)";
   const std::string end = pair("r", "rd", "s1") + weight_pairs("u") +
                           "y = Gemm <transB = 1> (rd, ud)";
@@ -152,7 +152,7 @@ TEST(LintAccuracy, A06AndA08TheMostSensitiveLayers) {
       Not(Contains("A06")));
 }
 
-TEST(LintDeployment, TellsHowToBuildAQuantizedFile) {
+TEST(LintDeployment, ShowsHowToBuildAQuantizedFile) {
   const auto model = convolution_of("s4", "z4", "<axis = 0>");
   EXPECT_THAT(finding_of(lint_of(model, LintTarget::tensorrt8), "D01").cure,
               HasSubstr("--int8"));
@@ -218,7 +218,7 @@ LintReport lint_with_samples(const onnx::ModelProto& model) {
   return lint_onnx_bytes(model.SerializeAsString(), {.samples = x});
 }
 
-TEST(LintAccuracy, A03AScaleThatReachesTooFar) {
+TEST(LintAccuracy, A03AScaleThatIsTooLarge) {
   EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(1.0f / 127))),
               Not(Contains("A03")));
   EXPECT_THAT(ids_of(lint_with_samples(rounded_identity(5.0f / 127))),
@@ -246,7 +246,7 @@ TEST(Lint, SamplesHaveToFit) {
             "");
 }
 
-TEST(Lint, ReportsInWordsAndAsJson) {
+TEST(Lint, ReportsAsTextAndJson) {
   const LintReport report = lint_of(block("x", kNextLayer));
   const std::string text = report.to_string();
   EXPECT_THAT(text, HasSubstr("P04 warning: "));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kLong = 10'000;
 
-TEST(LintLong, JudgesAChainOfWhatCommutes) {
+TEST(LintLong, ChecksAChainOfCommutingOperators) {
   std::string nodes = "v0 = QuantizeLinear (x, s0, z0)\n";
   for (int i = 0; i < kLong; ++i) {
     nodes += fmt::format("v{} = Identity (v{})\n", i + 1, i);

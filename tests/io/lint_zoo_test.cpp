@@ -49,13 +49,13 @@ std::set<std::string> broken_by(const std::string& bytes) {
   return ids;
 }
 
-TEST_P(LintZoo, TheTensorrtPolicyBreaksNoRule) {
+TEST_P(LintZoo, TheTensorrtPolicyViolatesNoRule) {
   Model model = quant::quantize_model(zoo::make(GetParam()));
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
 }
 
 // Neither of its convolutions is partly quantized (P01).
-TEST(LintExports, ASeparableConvolutionIsWhole) {
+TEST(LintExports, ASeparableConvolutionIsFullyQuantized) {
   const SymbolicTensor x = input({6, 5, 3}, "x");
   Model model(x, SeparableConv2D({.filters = 4, .depth_multiplier = 2})(x));
   const std::string bytes = exported_zoo(quant::quantize_model(model));
@@ -68,14 +68,14 @@ TEST(LintExports, ASeparableConvolutionIsWhole) {
 
 // The toolkit's defaults leave every Add to the cases, and quantize the output
 // of a ZeroPadding2D instead of its input.
-TEST_P(LintZoo, TheToolkitsDefaultsBreakThoseOfAddAndPad) {
+TEST_P(LintZoo, TheToolkitsDefaultsViolateOnlyRulesOfAddAndPad) {
   Model model = quant::quantize_model(zoo::make(GetParam()),
                                       {.policy = quant::Policy::toolkit});
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))),
               IsSubsetOf({"P04", "P07", "P20"}));
 }
 
-TEST_P(LintZoo, PatternsBreakNoRule) {
+TEST_P(LintZoo, PatternsViolateNoRule) {
   Model model = quant::place_by_patterns(zoo::make(GetParam())).model;
   EXPECT_THAT(broken_by(exported_zoo(std::move(model))), IsEmpty());
 }

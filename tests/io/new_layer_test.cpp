@@ -139,7 +139,7 @@ TEST_F(NewLayer, IsImportedUnderItsOldNamesAndWithChannelsFirst) {
   EXPECT_FLOAT_EQ(y.f32()[1], -3 * (8.0f - 2) / std::sqrt(9 + epsilon) + 1);
 }
 
-TEST_F(NewLayer, CannotAskForMoreWeightsThanTheFileHas) {
+TEST_F(NewLayer, CannotExceedTheWeightsOfTheFile) {
   EXPECT_THAT(error_of<FormatError>(
                   [&] { (void)imported(R"(,"units":1000000000000)"); }),
               HasSubstr("in layer 'pixel' (PixelDense)"));
@@ -157,7 +157,7 @@ TEST_F(NewLayer, IsPlacedWithItsDataAndItsWeights) {
   EXPECT_EQ(rule(quant::QdqSite::weight("kernel")), "P01");
 }
 
-TEST_F(NewLayer, TakesInTheNormalizationBehindIt) {
+TEST_F(NewLayer, FoldsTheNextNormalization) {
   const Model model = imported();
   const auto folds = quant::batch_norm_folds(model);
   ASSERT_EQ(folds.size(), 1u);
@@ -168,7 +168,7 @@ TEST_F(NewLayer, TakesInTheNormalizationBehindIt) {
   EXPECT_LT(largest_difference(folded.predict(x), model.predict(x)), 1e-5f);
 }
 
-TEST_F(NewLayer, SaysWhatFunctionItEndsIn) {
+TEST_F(NewLayer, ReportsItsActivation) {
   const Model linear = imported();
   EXPECT_EQ(linear.layer("pixel").activation(), "linear");
   const Model relu = imported(R"(,"activation":"relu")");

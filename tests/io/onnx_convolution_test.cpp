@@ -67,7 +67,7 @@ std::vector<float> values(const onnx::TensorProto& tensor) {
   return result;
 }
 
-TEST(OnnxConvolution, DepthwiseHasOneGroupAChannel) {
+TEST(OnnxConvolution, DepthwiseHasOneGroupPerChannel) {
   const auto graph = graph_of(DepthwiseConv2D(
       {.kernel_size = {1, 2}, .depth_multiplier = 2, .name = "dw"}));
   EXPECT_THAT(ints_of(node(graph, "Conv"), "group"), ElementsAre(3));

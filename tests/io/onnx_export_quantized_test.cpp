@@ -74,7 +74,7 @@ TEST_F(ExportQuantized, WritesAxisOnPairsPerChannelOnly) {
   }
 }
 
-TEST_F(ExportQuantized, StoresWeightsOnTheirGrid) {
+TEST_F(ExportQuantized, StoresQuantizedWeights) {
   export_model(calibrated());
   const auto& w = initializer("quant_conv/kernel");
   for (const auto& node : proto_.graph().node()) {

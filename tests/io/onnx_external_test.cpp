@@ -69,12 +69,12 @@ class ExternalData : public ::testing::Test {
   onnx::ModelProto model_;
 };
 
-TEST_F(ExternalData, IsReadFromItsPlaceInAFile) {
+TEST_F(ExternalData, IsReadAtItsOffset) {
   EXPECT_THAT(values_of(load().predict(numbers({1, 1}))),
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, MayLieInAFolderBelowAndSayNoLength) {
+TEST_F(ExternalData, MayBeInASubfolderAndHaveNoLength) {
   fs::create_directory(folder_ / "data");
   fs::rename(folder_ / "weights.bin", folder_ / "data" / "weights.bin");
   set("location", "./data/weights.bin");
@@ -83,7 +83,7 @@ TEST_F(ExternalData, MayLieInAFolderBelowAndSayNoLength) {
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, KeysThatAreNotKnownDoNotMatter) {
+TEST_F(ExternalData, UnknownKeysAreIgnored) {
   set("checksum", "none");
   set("basepath", "/etc");
   EXPECT_THAT(values_of(load().predict(numbers({0, 0}))),
@@ -108,7 +108,7 @@ TEST_F(ExternalData, OfAConstantIsReadToo) {
               ElementsAre(2.5f, -1));
 }
 
-TEST_F(ExternalData, MustLieInTheFolderOfTheModel) {
+TEST_F(ExternalData, MustBeInTheFolderOfTheModel) {
   for (const char* location :
        {"/etc/passwd", "../weights.bin", "data/../../weights.bin", "..", "",
         "weights.bin/"}) {
@@ -155,7 +155,7 @@ TEST_F(ExternalData, MustBeAsLongAsItsTensor) {
   }
 }
 
-TEST_F(ExternalData, KeepsToTheMemoryLimit) {
+TEST_F(ExternalData, RespectsTheMemoryLimit) {
   // The same part of a file many times.
   set("offset", "0");
   set("length", "4194304");
@@ -173,7 +173,7 @@ TEST_F(ExternalData, KeepsToTheMemoryLimit) {
               HasSubstr("at most 16 MiB of external data"));
 }
 
-TEST_F(ExternalData, HasNoFolderWhereThereIsNoFile) {
+TEST_F(ExternalData, HasNoFolderWithoutAFile) {
   EXPECT_THAT(error_of<FormatError>([&] { to_run(model_); }),
               HasSubstr("load the model by its path"));
 }

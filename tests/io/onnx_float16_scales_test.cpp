@@ -106,7 +106,7 @@ TEST(OnnxFloat16Scales, ChannelsThatVanishBecomeZero) {
   }
 }
 
-TEST(OnnxFloat16Scales, RefusesWeightsBeyondFloat16) {
+TEST(OnnxFloat16Scales, RejectsWeightsBeyondFloat16) {
   const Model model = convolution({70000.0f});
   EXPECT_THAT(error_of<ValueError>([&] { (void)to_onnx(model, kHalf); }),
               AllOf(HasSubstr("conv/kernel"), HasSubstr("65504")));

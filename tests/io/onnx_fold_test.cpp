@@ -85,7 +85,7 @@ class ExportFolded : public ::testing::TestWithParam<LinearKind> {};
 INSTANTIATE_TEST_SUITE_P(, ExportFolded, ::testing::ValuesIn(linear_kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
-TEST_P(ExportFolded, WritesTheCodesOfTheUnfoldedModel) {
+TEST_P(ExportFolded, WritesTheQuantizedWeightsOfTheUnfoldedModel) {
   const LinearKind& kind = GetParam();
   for (const bool per_channel : {true, false}) {
     const Model model = quantized_and_calibrated(
@@ -153,7 +153,7 @@ TEST(ExportFolding, WritesQdqWhetherFakeQuantIsOnOrOff) {
   }
 }
 
-TEST(ExportFolding, OfAFloatModelGivesItBiases) {
+TEST(ExportFolding, OfAFloatModelAddsBiases) {
   const Model model = normalized(linear_kinds()[0], false);
   const File plain(model);
   const File folded(model, {.fold_batch_norm = true});

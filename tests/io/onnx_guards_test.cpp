@@ -41,7 +41,7 @@ class OnnxFaults : public ::testing::Test {
   }
 };
 
-TEST(OnnxGuards, WeightsOfAnyRankAreRefusedWithAKernelShape) {
+TEST(OnnxGuards, WeightsOfAnyRankAreRejectedWithAKernelShape) {
   for (const char* op : {"Conv", "ConvTranspose"}) {
     for (const std::vector<int64_t>& dims : std::vector<std::vector<int64_t>>{
              {}, {1}, {1, 1}, {1, 1, 3}, {1, 1, 3, 3, 1}}) {
@@ -57,7 +57,7 @@ TEST(OnnxGuards, WeightsOfAnyRankAreRefusedWithAKernelShape) {
   }
 }
 
-TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRefused) {
+TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRejected) {
   EXPECT_THAT(error_of<FormatError>([] {
                 (void)inspect_onnx(robust("ConvTranspose_w_rank1_ks_13"));
               }),
@@ -65,7 +65,7 @@ TEST_F(OnnxFaults, AConvTransposeWithAWeightOfRankOneIsRefused) {
 }
 
 // Shape inference creates a size for each entry of the list.
-TEST(OnnxGuards, ListsOfManySizesAreRefused) {
+TEST(OnnxGuards, ListsOfManySizesAreRejected) {
   EXPECT_THAT(refused_model(graph_model("(int64[2000000000] s) => (float y)",
                                         "y = ConstantOfShape (s)")),
               HasSubstr("at most 64 sizes"));
@@ -76,14 +76,14 @@ TEST(OnnxGuards, ListsOfManySizesAreRefused) {
 }
 
 // Shape inference counts windows one by one.
-TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRefused) {
+TEST(OnnxGuards, AutomaticPaddingOfHugeImagesIsRejected) {
   onnx::ModelProto model =
       graph_model("(float[1,1,2147483647] x, float[1,1,3] w) => (float y)",
                   "y = Conv <auto_pad = \"SAME_UPPER\", strides = [2]> (x, w)");
   EXPECT_THAT(refused_model(model), HasSubstr("pixels an axis"));
 }
 
-TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRefused) {
+TEST_F(OnnxFaults, ValuesOutsideOfTheirTypeAreRejected) {
   for (const char* name : {"range_zp1000", "range_w300"}) {
     EXPECT_THAT(error_of<FormatError>([&] { (void)load_onnx(robust(name)); }),
                 HasSubstr("from -128 to 127"));
@@ -100,7 +100,7 @@ TEST_F(OnnxFaults, ADequantizeWithoutScaleIsAFindingOrAnError) {
   EXPECT_THROW((void)inspect_onnx(robust("02714_struct")), FormatError);
 }
 
-TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
+TEST_F(OnnxFaults, WrongDeclaredSizesAreIgnored) {
   std::string warned;
   const WarningSink before =
       set_warning_sink([&](std::string_view text) { warned += text; });
@@ -124,7 +124,7 @@ TEST_F(OnnxFaults, StatedSizesThatDoNotFitAreIgnored) {
   set_warning_sink(before);
 }
 
-TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRefused) {
+TEST(OnnxGuards, OutputsOfAnotherRankOrTypeAreRejected) {
   EXPECT_THAT(refused_model(
                   graph_model("(float[N,4] x) => (float[N] y)", "y = Neg (x)")),
               AllOf(HasSubstr("'y'"), HasSubstr("[N,4]")));
@@ -155,7 +155,7 @@ TEST_F(OnnxFaults, LayersAreLoadedWithinTheMemoryLimit) {
   EXPECT_NO_THROW((void)from_onnx(bytes));
 }
 
-TEST(OnnxGuards, SessionsKeepToTheirLimits) {
+TEST(OnnxGuards, SessionsRespectTheirLimits) {
   const SymbolicTensor x = input({512, 512, 1}, "x");
   const Model large(x, UpSampling2D({.size = 8, .name = "up"})(x));
   EXPECT_THAT(error_of<ValueError>([&] {

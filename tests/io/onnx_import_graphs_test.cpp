@@ -30,7 +30,7 @@ std::string import_refusal(const onnx::ModelProto& model,
       [&] { (void)from_onnx(model.SerializeAsString(), options); });
 }
 
-TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
+TEST(OnnxImportGraphs, ListsAllUnsupportedNodes) {
   const onnx::ModelProto model =
       graph_model("(float[N,3,8,8] x) => (float[N,3,8,8] y, float[N,3,8,8] z)",
                   "a = Tan (x)\n"
@@ -45,7 +45,7 @@ TEST(OnnxImportGraphs, ListsAllNodesThatAreNoLayers) {
                     Not(HasSubstr("(Add)")), Not(HasSubstr("(Relu)"))));
 }
 
-TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
+TEST(OnnxImportGraphs, ReportsUnsupportedUsesOfAnOperator) {
   const auto said = [](const std::string& nodes) {
     onnx::ModelProto model =
         graph_model("(float[N,4,9,7] x) => (float[N,A,B,C] y)", nodes);
@@ -136,7 +136,7 @@ TEST(OnnxImportGraphs, SaysWhatOfAnOperatorIsNoLayer) {
 }
 
 // A query without keys would give zeros there, but NaN in the products.
-TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
+TEST(OnnxImportGraphs, RejectsUnsupportedAttention) {
   const auto said = [](const std::string& node, int64_t opset = 23) {
     onnx::ModelProto model =
         graph_model("(float[N,5,8] q) => (float[N,5,8] y)", node);
@@ -168,7 +168,7 @@ TEST(OnnxImportGraphs, RefusesAttentionThatIsMoreThanItsProducts) {
               HasSubstr("(Attention): expected opset 23"));
 }
 
-TEST(OnnxImportGraphs, PutsGeluByTanhTogether) {
+TEST(OnnxImportGraphs, RecognizesGeluByTanh) {
   const auto classes = [](const std::string& factor) {
     onnx::ModelProto model = graph_model(
         "(float[N,5] x) => (float[N,5] y)",
@@ -195,7 +195,7 @@ TEST(OnnxImportGraphs, PutsGeluByTanhTogether) {
   EXPECT_GT(classes("0.05").size(), 5u);
 }
 
-TEST(OnnxImportGraphs, ReadsAllThatAnOperatorSays) {
+TEST(OnnxImportGraphs, HonorsAllAttributesOfAnOperator) {
   const auto said = [](int64_t opset, const std::string& nodes) {
     onnx::ModelProto model = graph_model(
         "(float[N,4,6,10] x, float[N,10] z) => (float[A,B] y)", nodes);
@@ -308,7 +308,7 @@ TEST(OnnxImportGraphs, KeepsTheNamesOfNodesAndValues) {
   EXPECT_THAT(imported.report.to_string(), HasSubstr("Relu"));
 }
 
-TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
+TEST(OnnxImportGraphs, ReportsTheImportOfEachNode) {
   onnx::ModelProto model = graph_model("(float[N,3,9,7] x) => (float[N,5] y)",
                                        "t = Constant <value = float {3.0}> ()\n"
                                        "s = Constant <value = float {6.0}> ()\n"
@@ -334,7 +334,7 @@ TEST(OnnxImportGraphs, TellsWhatBecameOfEachNode) {
   EXPECT_EQ(imported.model.layers().size(), 4u);  // no Permute
 }
 
-TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
+TEST(OnnxImportGraphs, AcceptsSizesForDynamicAxes) {
   onnx::ModelProto model =
       graph_model("(float[N,3,H,W] x) => (float[N,4,A,B] y)",
                   "y = Conv <kernel_shape = [3,3], pads = [1,1,1,1]> (x, w)");
@@ -356,7 +356,7 @@ TEST(OnnxImportGraphs, TakesSizesThatAFileLeavesOpen) {
 }
 
 // PyTorch's F.normalize. A sample of zeros has no direction and no gradient.
-TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
+TEST(OnnxImportGraphs, ImportsDivisionByTheNormAsALayer) {
   const auto file = [](const std::string& least, const std::string& axis) {
     return graph_model(
         "(float[N,3,4] x) => (float[N,A,4] y)",
@@ -391,7 +391,7 @@ TEST(OnnxImportGraphs, MakesALayerOfDivisionByTheLength) {
   EXPECT_FALSE(normalizes(from_onnx(file("0.5", "-1").SerializeAsString())));
 }
 
-TEST(OnnxImportGraphs, MakesOneLayerOfNodesWithOneWeight) {
+TEST(OnnxImportGraphs, ImportsNodesWithOneWeightAsOneLayer) {
   onnx::ModelProto model = graph_model("(float[N,6] x) => (float[N,6] y)",
                                        "a = Gemm (x, w)\n"
                                        "b = Relu (a)\n"

@@ -131,13 +131,13 @@ void read_all(const char* what, uint64_t count, Damage damage) {
   EXPECT_GT(refused, 0);
 }
 
-TEST(OnnxImportMutation, OfBytesIsReadOrRefused) {
+TEST(OnnxImportMutation, OfBytesIsImportedOrRejected) {
   read_all("bytes", 300, [](uint64_t seed, const std::string& file) {
     return Mutator(seed).damage(file);
   });
 }
 
-TEST(OnnxImportMutation, OfAGraphIsReadOrRefused) {
+TEST(OnnxImportMutation, OfAGraphIsImportedOrRejected) {
   read_all("graphs", 600, [](uint64_t seed, const std::string& file) {
     return GraphMutator(seed).damage(file);
   });

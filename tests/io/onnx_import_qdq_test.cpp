@@ -53,7 +53,7 @@ std::multiset<float> activation_scales(const Model& model) {
   return scales;
 }
 
-TEST(OnnxImportQdq, OfOctetsOwnFilesComesBackWithItsScales) {
+TEST(OnnxImportQdq, RestoresScalesOfOctetsFiles) {
   const std::vector<QuantizedNetwork> networks{
       {"resnet8"},
       {"mobilenet_v2", {.input = {32, 41, 3}, .classes = 10, .alpha = 0.35}},
@@ -94,7 +94,7 @@ std::vector<std::string> names_of_layers(const Model& model) {
 }
 
 // Not "quant_quant_conv", after any number of round trips.
-TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
+TEST(OnnxImportQdq, WrapsLayersUnderTheirFormerNames) {
   const Model model = zoo::make("lenet", {});
   const Model int8 = quantized(model, quant::Policy::tensorrt);
   const OnnxFile file = to_onnx(int8);
@@ -110,7 +110,7 @@ TEST(OnnxImportQdq, WrapsLayersUnderTheNamesThatTheyHad) {
 }
 
 // Also if several nodes form one layer.
-TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
+TEST(OnnxImportQdq, WrapsPatternsUnderTheirFormerNames) {
   const Model model =
       zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10});
   const Model int8 = quantized(model, quant::Policy::tensorrt);
@@ -124,7 +124,7 @@ TEST(OnnxImportQdq, WrapsLayersOfFormsUnderTheNamesThatTheyHad) {
 }
 
 // Scales stay with layers named like outputs.
-TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
+TEST(OnnxImportQdq, KeepsScalesOfNamedOutputs) {
   const SymbolicTensor x = input({6}, "x");
   const SymbolicTensor h = ReLU()(Dense({.units = 5, .name = "body"})(x));
   const SymbolicTensor a = Dense({.units = 4, .name = "scores"})(h);
@@ -148,14 +148,14 @@ TEST(OnnxImportQdq, KeepsScalesOfSeveralOutputsThatHaveNames) {
 }
 
 // A user's layer in a float file keeps its name.
-TEST(OnnxImportQdq, LeavesNamesOfFloatFiles) {
+TEST(OnnxImportQdq, KeepsNamesOfFloatFiles) {
   const SymbolicTensor x = input({3}, "x");
   const Model model(x, Dense({.units = 2, .name = "quant_mine"})(x));
   EXPECT_THAT(names_of_layers(from_onnx(to_onnx(model).bytes)),
               ::testing::Contains("quant_mine"));
 }
 
-TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
+TEST(OnnxImportQdq, RestoresFewerBits) {
   const Model model = zoo::make("merry", {});
   for (const quant::QuantizerConfig config :
        {quant::QuantizerConfig{.bits = 4},
@@ -177,7 +177,7 @@ TEST(OnnxImportQdq, OfFewerBitsComesBackWithThem) {
   }
 }
 
-TEST(OnnxImportQdq, KeepsScalesOfWeightsThatTrainingMoves) {
+TEST(OnnxImportQdq, KeepsScalesOfTrainedWeights) {
   const Model read = from_onnx(quantized_model().SerializeAsString());
   const auto weights = quant::weight_quantizers(read);
   ASSERT_EQ(weights.size(), 1u);
@@ -190,7 +190,7 @@ TEST(OnnxImportQdq, KeepsScalesOfWeightsThatTrainingMoves) {
   EXPECT_EQ(activations[0].quantizer->scale(), 0.02f);
 }
 
-TEST(OnnxImportQdq, OfCodesAloneAndIntegerBiasesIsTheSame) {
+TEST(OnnxImportQdq, AcceptsStoredIntegersAndIntegerBiases) {
   onnx::ModelProto model = model_of(
       "g (float[N,3] x) => (float[N,2] y) {\n"
       "  xq = QuantizeLinear (x, xs, xz)\n"

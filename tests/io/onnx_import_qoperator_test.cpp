@@ -123,7 +123,7 @@ void expect_the_same(const Model& model, const std::string& file) {
   EXPECT_GE(seen.size(), 5u);
 }
 
-TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndCodes) {
+TEST(OnnxImportQoperator, BecomesLayersWithItsScalesAndValues) {
   const Model model = from_onnx(network());
   std::set<float> scales;
   for (const auto& placed : quant::activation_quantizers(model)) {
@@ -144,7 +144,7 @@ TEST(OnnxImportQoperator, OtherZeroPointsAreKeptOrDropped) {
 }
 
 // The border is a quantized value.
-TEST(OnnxImportQoperator, CodesAreCutTurnedAndPadded) {
+TEST(OnnxImportQoperator, QuantizedValuesAreSlicedTransposedAndPadded) {
   onnx::ModelProto model = model_of(
       "g (float[N,3,8,8] x) => (float[N,5,6,2] y) {\n"
       "  q = QuantizeLinear (x, s, z)\n"
@@ -176,7 +176,7 @@ TEST(OnnxImportQoperator, CodesAreCutTurnedAndPadded) {
   expect_the_same(from_onnx(file), file);
 }
 
-TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRefused) {
+TEST(OnnxImportQoperator, OperatorsWithChannelsLastAreRejected) {
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(network()));
   for (auto& node : *model.mutable_graph()->mutable_node()) {

@@ -154,7 +154,7 @@ onnx::ModelProto gathered_by_place(const std::string& table, int step) {
                                  table, step));
 }
 
-TEST(OnnxImportSamples, GathersByPlacesOfEachSample) {
+TEST(OnnxImportSamples, GathersByIndicesWithinEachSample) {
   const TempFolder folder;
   const auto file = folder / "m.onnx";
   write_file(file, gathered_by_place("7,59,0,7", 60).SerializeAsString());
@@ -167,7 +167,7 @@ TEST(OnnxImportSamples, GathersByPlacesOfEachSample) {
             values(expected));
 }
 
-TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
+TEST(OnnxImportSamples, RejectsIndicesOfOtherSamples) {
   const std::string others =
       "expected entries of a sample for each sample, got others";
   EXPECT_THAT(import_refusal(gathered_by_place("7,59", 59)), HasSubstr(others));
@@ -195,7 +195,7 @@ TEST(OnnxImportSamples, RefusesPlacesOfOtherSamples) {
       HasSubstr("is no"));
 }
 
-TEST(OnnxImportSamples, RefusesCountersThatAreNoLongerNumbers) {
+TEST(OnnxImportSamples, RejectsConvertedCounters) {
   // 0 for the fourth sample only, and values that float32 rounds.
   for (const char* shift : {"-3", "1073741824"}) {
     const std::string count = fmt::format(
@@ -218,7 +218,7 @@ TEST(OnnxImportSamples, RefusesCountersThatAreNoLongerNumbers) {
   }
 }
 
-TEST(OnnxImportSamples, RefusesConstantsBesideOtherAxesThanTheirs) {
+TEST(OnnxImportSamples, RejectsPerSampleConstantsOnOtherAxes) {
   // NumPy's rules give [N,N].
   EXPECT_THAT(
       import_refusal(graph_model("(float[N,1] x) => (float[A,B] y)",
@@ -231,7 +231,7 @@ TEST(OnnxImportSamples, RefusesConstantsBesideOtherAxesThanTheirs) {
       HasSubstr("expected a constant that is the same to all samples"));
 }
 
-TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
+TEST(OnnxImportSamples, ReducesMergedBatchAxes) {
   const TempFolder folder;
   const auto file = folder / "m.onnx";
   const auto agrees = [&](const std::string& given, const Shape& shape,
@@ -267,7 +267,7 @@ TEST(OnnxImportSamples, ReducesWhereSamplesShareAnAxis) {
               HasSubstr("axis: expected one of a sample"));
 }
 
-TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
+TEST(OnnxImportSamples, RejectsIndicesUnderAnotherLayout) {
   for (const char* perm : {"1,0,2", "1,2,0"}) {
     EXPECT_THAT(import_refusal(graph_model(
                     "(float[N,3,4] x) => (float[A,B] y)",
@@ -292,7 +292,7 @@ TEST(OnnxImportSamples, RefusesPlacesAmongSamplesThatLieOtherwise) {
   }
 }
 
-TEST(OnnxImportSamples, FoldsWhatIsNotEqual) {
+TEST(OnnxImportSamples, FoldsComparisons) {
   // Like Swin's masks, from sizes that follow from the inputs.
   const Model model =
       from_onnx(graph_model("(float[N,3] x) => (float[N,3] y)",
@@ -327,7 +327,7 @@ TEST(OnnxImportSamples, FoldsLongChainsOfSizes) {
   EXPECT_EQ(model.outputs()[0].shape(), Shape({Shape::kAnySize, 4, 6}));
 }
 
-TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
+TEST(OnnxImportSamples, RejectsProductsOfDifferentSamples) {
   const std::string same =
       "a = Reshape (x, open)\n"
       "t = Transpose <perm = [0,2,1]> (a)\n"
@@ -368,7 +368,7 @@ TEST(OnnxImportSamples, RefusesProductsOfDifferentSamples) {
       HasSubstr("expected values for"));
 }
 
-TEST(OnnxImportSamples, RefusesToCutByTheirNumber) {
+TEST(OnnxImportSamples, RejectsSlicesByTheBatchSize) {
   const std::string count =
       "s = Shape (x)\n"
       "n = Slice (s, zero, one)\n";

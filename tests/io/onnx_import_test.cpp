@@ -92,7 +92,7 @@ TEST(OnnxImport, KeepsTheNamesOfSeveralOutputs) {
   EXPECT_EQ(read_names(model, names), names);
 }
 
-TEST(OnnxImport, GivesOutputsTheirNamesBeforeOtherLayers) {
+TEST(OnnxImport, PrefersOutputNamesToLayerNames) {
   const SymbolicTensor x = input({5}, "x");
   const SymbolicTensor a = Dense({.units = 4, .name = "a"})(x);
   const SymbolicTensor b = Dense({.units = 3, .name = "scores"})(x);
@@ -113,7 +113,7 @@ struct Network {
   zoo::Options options = {};
 };
 
-TEST(SlowOnnxImport, TakesTheZooBack) {
+TEST(SlowOnnxImport, RoundTripsTheZoo) {
   const std::vector<Network> networks{
       {"lenet"},
       {"resnet8"},
@@ -145,7 +145,7 @@ TEST(SlowOnnxImport, TakesTheZooBack) {
   }
 }
 
-TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
+TEST(OnnxImport, RoundTripsLayersWithKerasOutputs) {
   int read = 0;
   std::set<std::string> refused;  // classes
   for (const auto& path : golden_files("layers")) {
@@ -178,7 +178,7 @@ TEST(OnnxImport, TakesLayersBackThatKerasComputedToo) {
   EXPECT_GT(read, 100);
 }
 
-TEST(OnnxImport, KeepsTheNamesOfLayersFromFileToFile) {
+TEST(OnnxImport, KeepsLayerNamesOverRoundTrips) {
   const auto names = [](const Model& model) {
     std::vector<std::string> result;
     for (const auto& layer : model.layers()) result.push_back(layer->name());
@@ -195,7 +195,7 @@ TEST(OnnxImport, KeepsTheNamesOfLayersFromFileToFile) {
   }
 }
 
-TEST(OnnxImport, IsPlacedByEveryPolicyAsTheModelItWas) {
+TEST(OnnxImport, IsPlacedLikeTheOriginalByEveryPolicy) {
   for (const char* name : {"resnet8", "pippin", "merry", "ds_cnn"}) {
     SCOPED_TRACE(name);
     const Model model = zoo::make(name, {});
@@ -216,7 +216,7 @@ TEST(OnnxImport, IsPlacedByEveryPolicyAsTheModelItWas) {
   }
 }
 
-TEST(OnnxImport, IsKeptInFilesOfOctets) {
+TEST(OnnxImport, IsPreservedInOctetsFiles) {
   onnx::ModelProto proto = graph_model(
       "(float[N,3,9,7] image) => (float[N,2] y)",
       "a = Conv <kernel_shape = [3,3], strides = [2,2]> (image, w)\n"
@@ -236,7 +236,7 @@ TEST(OnnxImport, IsKeptInFilesOfOctets) {
   expect_near(kept.predict(x)[0], model.predict(x)[0]);
 }
 
-TEST(OnnxImport, TakesModelsOfKerasThatWereExported) {
+TEST(OnnxImport, ImportsExportedKerasModels) {
   int read = 0;
   if (!std::filesystem::exists(testdata("models"))) GTEST_SKIP();
   for (const auto& entry :

@@ -22,7 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(OnnxImportZeroPoint, TakesCodesAroundAnyZeroPoint) {
+TEST(OnnxImportZeroPoint, AcceptsAnyZeroPoint) {
   const auto bytes_with = [](int32_t zero_point, bool sign = false) {
     onnx::ModelProto model = model_of(
         "g (float[N,3] x) => (float[N,3] y) {\n"
@@ -97,7 +97,7 @@ TEST(OnnxImportZeroPoint, OfOneWeightAtTwoZeroPointsAreTwoLayers) {
   expect_equal(from_onnx(bytes).predict(x), onnx_from_bytes(bytes).predict(x));
 }
 
-TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
+TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeOfTheAttribute) {
   for (const bool moved : {false, true}) {
     onnx::ModelProto model = model_of(
         std::string("g (float[N,3] x) => (float[N,3] y) {\n"
@@ -125,7 +125,7 @@ TEST(OnnxImportZeroPoint, WithoutZeroPointHasTheTypeThatAnAttributeSays) {
 }
 
 // ONNX Runtime's quantizer removes a ReLU before such a pair.
-TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
+TEST(OnnxImportZeroPoint, RestoresAReluFromARangeFromZero) {
   const auto file = [](const std::string& function, float scale) {
     onnx::ModelProto model = model_of(
         "g (float[N,3] x) => (float[N,2] y) {\n"
@@ -184,8 +184,7 @@ TEST(OnnxImportZeroPoint, PutsBackAReluThatCodesFromZeroOnStandFor) {
   }
 }
 
-TEST(OnnxImportZeroPoint,
-     OfConstantsMayLieAroundAnyZeroPointUnlessTheyAreWeights) {
+TEST(OnnxImportZeroPoint, OfConstantsIsArbitraryUnlessTheyAreWeights) {
   const auto bytes_of = [](const std::string& op) {
     onnx::ModelProto model = model_of(
         "g (float[N,2] x) => (float[N,2] y) {\n"

@@ -58,7 +58,7 @@ TEST(OnnxInt8Weights, ComputeTheSameBits) {
   expect_same(zoo::make("vit_tiny", {.input = {32, 48, 3}, .classes = 10}));
 }
 
-TEST(OnnxInt8Weights, LeaveNoFloatsOfWhatIsQuantized) {
+TEST(OnnxInt8Weights, LeaveNoFloatsOfQuantizedWeights) {
   const Model model = quantized_by(shared_and_odd());
   const onnx::ModelProto floats = written(model, {});
   const onnx::ModelProto codes = written(model, kInt8Weights);
@@ -82,7 +82,7 @@ TEST(OnnxInt8Weights, LeaveNoFloatsOfWhatIsQuantized) {
   EXPECT_LT(after.bytes, before.bytes / 2);
 }
 
-TEST(OnnxInt8Weights, OfFewerBitsKeepTheirCodes) {
+TEST(OnnxInt8Weights, OfFewerBitsKeepTheirValues) {
   const Model model =
       quantized_by(shared_and_odd(), {.bits = {{.layer = "*", .weight = 4}}});
   const Tensor x = noise({2, 3, 7, 9});
@@ -96,7 +96,7 @@ TEST(OnnxInt8Weights, ChangeNothingInAFloatModel) {
             to_onnx(shared_and_odd()).bytes);
 }
 
-TEST(OnnxInt8Weights, AreReadAsTheModelTheyCameFrom) {
+TEST(OnnxInt8Weights, AreImportedAsTheOriginalModel) {
   const Model model = quantized_by(zoo::make("lenet"));
   TempFolder folder;
   export_onnx(model, folder / "f.onnx");

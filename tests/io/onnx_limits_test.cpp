@@ -61,7 +61,7 @@ TEST(OnnxLimits, HoldForAllValuesTogether) {
             Shape{1 << 20});
 }
 
-TEST(OnnxLimits, DoNotCountWhatIsReleased) {
+TEST(OnnxLimits, DoNotCountReleasedValues) {
   // As many values, one after another.
   std::string nodes = fill("v0", "1048576");
   for (int i = 0; i < 40; ++i)
@@ -71,7 +71,7 @@ TEST(OnnxLimits, DoNotCountWhatIsReleased) {
       limited(kEnds, nodes, kLittleMemory).predict(Tensor::zeros({1})));
 }
 
-TEST(OnnxLimits, CountOnceWhatSharesItsElements) {
+TEST(OnnxLimits, CountSharedElementsOnce) {
   std::string nodes = fill("v0", "8388608");  // 32 MiB
   std::string sum = "y = Add (s0, s5)";
   for (int i = 0; i < 5; ++i) {
@@ -84,7 +84,7 @@ TEST(OnnxLimits, CountOnceWhatSharesItsElements) {
       limited(kEnds, nodes + sum, kLittleMemory).predict(Tensor::zeros({1})));
 }
 
-TEST(OnnxLimits, HoldForEveryOperatorThatMakesMuchOfLittle) {
+TEST(OnnxLimits, HoldForEveryOperatorWithLargeOutputs) {
   const std::string many = "n = Constant <value = int64[1] {33554432}> ()\n";
   for (const std::string& nodes :
        {fill("y", "33554432"), many + "y = Expand (x, n)",
@@ -115,7 +115,7 @@ TEST(OnnxLimits, HoldForOutputsThatAreCopies) {
 }
 
 // Each would run for many seconds, most for hours.
-TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
+TEST(OnnxLimits, StopASlowOperator) {
   const std::string ends = "(float[1] x) => (float[A,B,C,D] y)";
   const std::string image = fill("i", "1, 1, 4096, 4096");  // 64 MiB
   const std::string kernel = fill("k", "1, 1, 2048, 2048");
@@ -137,7 +137,7 @@ TEST(OnnxLimits, EndAnOperatorThatTakesTooLong) {
   }
 }
 
-TEST(OnnxLimits, EndAnIntegerOperatorThatTakesTooLong) {
+TEST(OnnxLimits, StopASlowIntegerOperator) {
   const std::string ends = "(float[1] x) => (int32[A,B,C,D] y)";
   const std::string codes =
       "c = Constant <value = int64[4] {1,1,4096,4096}> ()\n"
@@ -151,7 +151,7 @@ TEST(OnnxLimits, EndAnIntegerOperatorThatTakesTooLong) {
   }
 }
 
-TEST(OnnxLimits, EndALongChain) {
+TEST(OnnxLimits, StopALongChain) {
   std::string nodes = fill("v0", "16777216");
   for (int i = 0; i < 200; ++i) {
     nodes += fmt::format("v{} = Exp (v{})\n", i + 1, i);
@@ -160,7 +160,7 @@ TEST(OnnxLimits, EndALongChain) {
               HasSubstr("runs within 0.5 s"));
 }
 
-TEST(OnnxLimits, EndANodeOfManyInputs) {
+TEST(OnnxLimits, StopANodeWithManyInputs) {
   std::string nodes = fill("v", "16777216") + "y = Sum (x";
   for (int i = 0; i < 1'000; ++i) nodes += ", v";
   EXPECT_THAT(

@@ -70,7 +70,7 @@ std::vector<Tensor> zeros(const OnnxModel& model) {
   return inputs;
 }
 
-TEST(OnnxMutation, EndsInAnErrorOfOctetsOrAModelThatRuns) {
+TEST(OnnxMutation, EndsInAnOctetErrorOrARunnableModel) {
   const std::vector<std::string> models = originals();
   FileLimits limits;
   limits.memory_limit = 64 << 20;

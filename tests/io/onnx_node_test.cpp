@@ -131,7 +131,7 @@ void expect_outputs(const std::string& name) {
   }
 }
 
-TEST_P(OnnxNode, ComputesWhatTheSpecificationSays) {
+TEST_P(OnnxNode, FollowsTheSpecification) {
   if (other_folder() != nullptr) {
     try {
       expect_outputs(GetParam());
@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(Conformance, OnnxNode, ::testing::ValuesIn(names()),
                                                      : test.param;
                          });
 
-TEST(OnnxNodes, AreAllThere) {
+TEST(OnnxNodes, AreComplete) {
   if (!std::filesystem::exists(folder()) || other_folder() != nullptr) {
     GTEST_SKIP() << testdata() << ": expected the shared test data";
   }

@@ -268,10 +268,10 @@ void fuzz_operators(uint64_t least_runs) {
   set_warning_sink(sink);
 }
 
-TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+TEST(OnnxOperatorFuzz, EveryOperatorAcceptsOrRejectsInputsOfAnyRank) {
   fuzz_operators(400);
 }
-TEST(SlowOnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+TEST(SlowOnnxOperatorFuzz, EveryOperatorAcceptsOrRejectsInputsOfAnyRank) {
   fuzz_operators(4000);
 }
 

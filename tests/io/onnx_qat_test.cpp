@@ -67,7 +67,7 @@ TEST_P(QatSequence, EndsInAFileWithEveryPairAndTheTrainedWeights) {
             expected);
 }
 
-TEST_P(QatSequence, GoesOnAfterFolding) {
+TEST_P(QatSequence, ContinuesAfterFolding) {
   Model model = calibrated(zoo::pippin());
   quant::prepare_qat(model);
   train(model);

@@ -48,7 +48,7 @@ std::vector<int> codes_of(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-TEST(OnnxQuantizer, AddsAndMultipliesWhatCodesStandFor) {
+TEST(OnnxQuantizer, AddsAndMultipliesRealValues) {
   const std::string ends = "(uint8[2,2] a, uint8[2] b) => (uint8[M,N] y)";
   // a: (q - 10) / 2, b: (q - 128) / 4.
   const std::vector<Tensor> inputs{codes(Shape{2, 2}, {10, 12, 0, 255}),
@@ -107,7 +107,7 @@ TEST(OnnxQuantizer, MultipliesMatricesInIntegers) {
   EXPECT_THAT(codes_of(model.predict(inputs)[0]), ElementsAre(130, 136, 0));
 }
 
-TEST(OnnxQuantizer, RefusesImagesWithTheChannelsLast) {
+TEST(OnnxQuantizer, RejectsImagesWithTheChannelsLast) {
   const auto model = codes_model(
       "(uint8[1,2,1,2] a) => (y)",
       "y = QLinearGlobalAveragePool <channels_last = 1> (a, half, z10, "

@@ -88,7 +88,7 @@ TEST(OnnxSequences, HaveTheirChannelsFirstFromInputToOutput) {
   }
 }
 
-TEST(OnnxSequences, OfTokensStayAsTheyAre) {
+TEST(OnnxSequences, OfTokensAreNotTransposed) {
   const SymbolicTensor x = input({7, 5}, "x");
   const onnx::ModelProto proto =
       exported(Model(x, LayerNormalization()(Dense({.units = 4})(x))));
@@ -97,7 +97,7 @@ TEST(OnnxSequences, OfTokensStayAsTheyAre) {
 }
 
 // Consumers of one sequence need both layouts: it is transposed once.
-TEST(OnnxSequences, AreTurnedOnceForThoseWhoReadThemOtherwise) {
+TEST(OnnxSequences, AreTransposedOnceForAllConsumers) {
   const SymbolicTensor x = input({7, 4}, "x");
   const SymbolicTensor y = Conv1D({.filters = 4, .padding = "same"})(x);
   const SymbolicTensor p = Permute({.dims = {2, 1}})(y);
@@ -109,7 +109,7 @@ TEST(OnnxSequences, AreTurnedOnceForThoseWhoReadThemOtherwise) {
   EXPECT_EQ(std::ranges::count(nodes, "Transpose"), 2);
 }
 
-TEST(OnnxSequences, ComputeWhatTheModelDoes) {
+TEST(OnnxSequences, MatchTheModel) {
   const SymbolicTensor x = input({12, 3}, "x");
   SymbolicTensor y = Conv1D(
       {.filters = 6, .kernel_size = 4, .strides = 2, .padding = "same"})(x);
@@ -128,7 +128,7 @@ TEST(OnnxSequences, ComputeWhatTheModelDoes) {
 }
 
 // [n,l] becomes one channel without a Transpose.
-TEST(OnnxSequences, OfOneChannelComeFromRowsAsTheyAre) {
+TEST(OnnxSequences, OfOneChannelNeedNoTranspose) {
   const SymbolicTensor x = input({20}, "x");
   SymbolicTensor y = Reshape({.target_shape = {-1, 1}})(x);
   y = Conv1D({.filters = 2})(y);

@@ -90,7 +90,7 @@ TEST(OpenvinoTarget, WritesNonnegativeValuesFromZero) {
             (std::multiset<std::string>{"int8 0", "uint8 0"}));
 }
 
-TEST(OpenvinoTarget, LeavesOtherFilesAsTheyAre) {
+TEST(OpenvinoTarget, DoesNotChangeOtherFiles) {
   const SymbolicTensor x = input({8, 8, 3});
   const SymbolicTensor y = Conv2D({.filters = 4, .kernel_size = {3, 3}})(x);
   Model model = quant::quantize_model(
@@ -140,7 +140,7 @@ TEST(LintOpenvino, E22Int8ThroughAConcat) {
   }
 }
 
-TEST(LintOpenvino, E22LeavesOthersAlone) {
+TEST(LintOpenvino, E22HasNoOtherFindings) {
   const std::string sound[] = {
       "p = MaxPool <kernel_shape = [1,1]> (cat)\n" + pair("p", "md"),
       "o = Sigmoid (cat)\n" + pair("o", "md"),

@@ -105,7 +105,7 @@ TEST(PatternExport, PutsThePairsAroundFusedChains) {
                   "QuantizeLinear", "DequantizeLinear", "Gemm"));
 }
 
-TEST(PatternExport, WritesOnePairBetweenThePoolAndItsReader) {
+TEST(PatternExport, WritesOnePairBetweenThePoolAndItsConsumer) {
   const Model model = calibrated();
   // Stem, block input (of conv and Add), pool input and output, three weights:
   // the Dense layer consumes the pair after the pool.
@@ -113,7 +113,7 @@ TEST(PatternExport, WritesOnePairBetweenThePoolAndItsReader) {
   EXPECT_EQ(to_onnx(model).report.qdq_pairs, 4 + 3);
 }
 
-TEST(PatternExport, WritesAnOutputPairForAllThatReadIt) {
+TEST(PatternExport, WritesOneOutputPairForAllConsumers) {
   const SymbolicTensor image = input({4, 4, 3}, "image");
   const SymbolicTensor pool = GlobalAveragePooling2D({.name = "pool"})(image);
   const Model model({image}, {Activation("tanh", "a")(pool),
@@ -177,7 +177,7 @@ TEST(PatternExport, IsTheSameWithFakeQuantizationOnAndOff) {
   EXPECT_FALSE(std::ranges::equal(floats.f32(), quantized.f32()));
 }
 
-TEST(PatternExport, RefusesAModelThatIsNotCalibrated) {
+TEST(PatternExport, RejectsAModelThatIsNotCalibrated) {
   const quant::TransformResult result = quant::transform(network());
   const Model model = quant::insert_qdq(result.model, result.matches);
   EXPECT_THAT(error_of<ValueError>([&] { (void)to_onnx(model); }),

@@ -103,7 +103,7 @@ void expect_row(const ToolkitRow& row, const Model& model) {
 
 class PlacementExport : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(PlacementExport, HasQdqWhereTheTableSays) {
+TEST_P(PlacementExport, HasQdqAsInTheTable) {
   const Model model = quant::toolkit_network(GetParam());
   auto rows = quant::toolkit_rows_of_small_networks();
   std::ranges::move(quant::toolkit_rows_of_families(),

@@ -51,7 +51,7 @@ TEST_F(SlowKeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
   EXPECT_THAT(ladder.rungs.back().method, HasSubstr("AdaRound"));
 }
 
-TEST_F(KeywordLadder, StopsAtTheFirstRungThatMeetsTheTarget) {
+TEST_F(KeywordLadder, StopsAtTheFirstStageThatMeetsTheTarget) {
   const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const Keywords words = keywords();
   const quant::Ladder ladder =

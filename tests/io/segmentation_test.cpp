@@ -88,7 +88,7 @@ TEST_F(Segmentation, ReadsTheNumbersOfMasks) {
   EXPECT_THAT(numbers_of(read_image(bits)), ElementsAre(255, 0, 170, 85, 85));
 }
 
-TEST_F(Segmentation, RefusesMasksThatAreNone) {
+TEST_F(Segmentation, RejectsInvalidMasks) {
   const auto colour =
       put_file("a.png", png_bytes({.colour = PNG_COLOR_TYPE_RGB}, {1, 2, 3}));
   EXPECT_THAT(error_of<FormatError>([&] { (void)read_mask(colour); }),
@@ -141,7 +141,7 @@ TEST_F(Segmentation, PairsNamesWithASuffixInOneFolder) {
   EXPECT_THAT(labels_of_first(files), ElementsAre(0, 1, 0));
 }
 
-TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
+TEST_F(Segmentation, CropsAndResizesAMaskLikeItsImage) {
   // The image shows ten times the class: both agree everywhere, except that a
   // resized image blends neighbors.
   const std::vector<uint8_t> classes = {0, 0, 1, 1, 2, 2, 3, 3,  //
@@ -172,7 +172,7 @@ TEST_F(Segmentation, CutsAndResizesAMaskAsItsImage) {
                                                4, 5, 6, 6, 7));
 }
 
-TEST_F(Segmentation, TakesOtherNumbersForClasses) {
+TEST_F(Segmentation, MapsOtherNumbersToClasses) {
   const auto image = put_grey("i.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {0, 255, 128});
   SegmentationOptions options = sized({1, 3});
@@ -195,7 +195,7 @@ TEST_F(Segmentation, TakesOtherNumbersForClasses) {
   EXPECT_THROW((void)load_segmentation({image}, {mask}, options), ValueError);
 }
 
-TEST_F(Segmentation, RefusesWhatDoesNotGoTogether) {
+TEST_F(Segmentation, RejectsMismatchedPairs) {
   const auto image = put_grey("images/i.png", {1, 2, 3});
   const auto other = put_grey("masks/i.png", {1, 2}, 2);
   const ImageFiles files = load_segmentation({image}, {other}, sized({1, 3}));
@@ -216,7 +216,7 @@ TEST_F(Segmentation, RefusesWhatDoesNotGoTogether) {
                     HasSubstr("lists of files")));
 }
 
-TEST_F(Segmentation, SkipsPairsOfWhichOneIsDamaged) {
+TEST_F(Segmentation, SkipsPairsWithADamagedFile) {
   const auto good = put_grey("a.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {0, 1, 2});
   const auto bad = put_file("b.png", "no image");
@@ -229,7 +229,7 @@ TEST_F(Segmentation, SkipsPairsOfWhichOneIsDamaged) {
   EXPECT_THAT(labels_of_first(files), ElementsAre(0, 1, 2));
 }
 
-TEST_F(Segmentation, GivesTheSameFromItsCache) {
+TEST_F(Segmentation, IsTheSameFromItsCache) {
   const auto image = put_grey("i.png", {1, 2, 3});
   const auto mask = put_grey("m.png", {2, 1, 0});
   SegmentationOptions options = sized({1, 3});

@@ -94,7 +94,7 @@ TEST(WeightScales, LetABiasBeAnInteger) {
   }
 }
 
-TEST(WeightScales, RefuseFloat16ForOnnxRuntime) {
+TEST(WeightScales, RejectFloat16ForOnnxRuntime) {
   OnnxOptions options = OnnxOptions::for_target(OnnxTarget::onnxruntime);
   options.float16 = true;
   options.opset = 19;
