@@ -318,8 +318,8 @@ int64_t packed_size(int64_t rows, int64_t channels) {
   return rows * ((channels + kLanes - 1) / kLanes * kLanes);
 }
 
-// Packs panels of two vectors, and a last one of one if needed, padded with
-// zeros.
+// Packs panels of two vectors, and a last panel of one vector if needed, padded
+// with zeros.
 void pack(const WeightPanels& p) {
   float* out = p.out;
   for (int64_t k = 0; k < p.channels;) {
