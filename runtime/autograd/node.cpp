@@ -92,8 +92,8 @@ void ExpressionNode::backward(Engine& engine) {
   if (e.scale.node != nullptr && gradient.value.first.t.empty()) {
     engine.deliver(e.scale.node, {});
   }
-  // A shift alone leaves the gradient unchanged: pass it on deferred if the sums
-  // that the bias needs are known.
+  // A shift alone leaves the gradient unchanged: pass it on deferred if the
+  // sums that the bias needs are known.
   const bool passes = e.affine() && e.first.a.empty() &&
                       e.scale.node == nullptr && !gradient.totals.empty();
   if (!gradient.value.first.t.empty() && !gradient.finished && !passes) {
