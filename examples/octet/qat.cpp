@@ -24,6 +24,7 @@
 #include <octet/train/qat_preset.h>
 
 #include "../program.h"
+#include "batch_statistics.h"
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
@@ -98,11 +99,15 @@ int64_t epochs_of(const Options& o, const train::QatPreset& preset) {
 }
 
 /// Whether the statistics of batch normalization stay those of the float model.
-/// At a learning rate of the user's own they have to follow the weights.
-bool freezes_statistics(const Options& o, const train::QatPreset& preset) {
-  return o.freeze_batch_norm == 0 ||
-         (o.freeze_batch_norm < 0 && preset.freeze_batch_norm &&
-          o.training.rate == 0);
+/// At a learning rate of the user's own they follow the weights, unless
+/// statistics of the training samples make the calibrated model worse.
+bool freezes_statistics(const Options& o, const train::QatPreset& preset,
+                        const Model& calibrated, const Dataset& training,
+                        const Measured& by) {
+  constexpr int64_t kMostSamples = 2048;
+  if (o.freeze_batch_norm >= 0) return o.freeze_batch_norm == 0;
+  if (preset.freeze_batch_norm && o.training.rate == 0) return true;
+  return reestimation_costs(calibrated, training.sample(kMostSamples), by, {});
 }
 
 /// Optimizer and learning rate of the fine-tuning of a calibrated model.
@@ -295,7 +300,9 @@ void run_qat(Options o) {
       resize_to_keep(opened, o.data, target));
   check_form(o, qat, form);
   quant::prepare_qat(qat);
-  if (freezes_statistics(o, preset)) quant::freeze_bn_stats(qat);
+  if (freezes_statistics(o, preset, qat, training, by)) {
+    quant::freeze_bn_stats(qat);
+  }
   FineTuning tuning = tuning_of(o, preset, qat, training, by);
   train::FitOptions options = fit_options(o, preset, parts, by);
   options.optimizer = tuning.optimizer;
@@ -381,8 +388,8 @@ void add_qat(CommandLine& program) {
   command
       .add("--freeze-batch-norm", o.freeze_batch_norm, 0, int64_t{1} << 31,
            "epoch, from 0, from which statistics of batch normalization stay "
-           "as they are [0; never with int4 or --rate: re-estimated after each "
-           "epoch]")
+           "as they are [0; with int4 or --rate never, but re-estimated after "
+           "each epoch, unless such statistics make the model worse]")
       .type("EPOCH");
   command.add("--accuracy", o.accuracy, 0, 1,
               "required accuracy of the result: exit code 1 if it has less");

@@ -13,11 +13,13 @@
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
 #include <octet/layers/zoo.h>
+#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/train/evaluate.h>
 
 #include "../program.h"
+#include "batch_statistics.h"
 #include "commands.h"
 #include "data_options.h"
 #include "fine_tuning.h"
@@ -163,9 +165,8 @@ Tuning tuning_of(const Options& o, const Model& model, const Dataset& training,
                  const Measured& by, bool untrained) {
   if (!untrained) {
     const std::optional<io::TrainingConfig> trained = training_of(o.model);
-    return {choose_fine_tuning(
-                model, training, by, o.training, trained,
-                {.share = trained ? 0.1 : 0.01, .optimizer = kOptimizer}),
+    return {choose_fine_tuning(model, training, by, o.training, trained,
+                               {.share = 0.1, .optimizer = kOptimizer}),
             trained};
   }
   const std::string& word =
@@ -267,6 +268,13 @@ void train_model(const Options& o) {
   options.loss = by.loss;
   options.schedule = make_schedule(o.training);
   const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
+  constexpr int64_t kMostSamples = 2048;
+  const Dataset sample = parts.training.sample(kMostSamples);
+  const int64_t batch_size = batch_size_of(options, parts.training);
+  const bool frozen =
+      !untrained &&
+      reestimation_costs(model, sample, by, {.batch_size = batch_size});
+  if (frozen) quant::freeze_bn_stats(model);
   const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
   options.optimizer = tuning.fine.optimizer;
   options.renews_statistics = true;
@@ -280,10 +288,13 @@ void train_model(const Options& o) {
                       o.model.what, model.parameter_count(),
                       model.outputs()[0].shape()[-1], num_threads(),
                       tuning.fine.text));
+    if (frozen) {
+      print(
+          "statistics of batch normalization: those of the file, frozen, as "
+          "the model fits worse with statistics of these samples\n");
+    }
   }
-  constexpr int64_t kMostSamples = 2048;
   constexpr int64_t kMostStatistics = 8192;
-  const Dataset sample = parts.training.sample(kMostSamples);
   const double loss_before = measure(sample).loss;
   const bool renewed = statistics_lag(model, parts.training, options);
   // A network of the zoo has nothing that could be lost.
@@ -292,8 +303,7 @@ void train_model(const Options& o) {
       {.force = o.force || is_zoo(o),
        .renew_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
-       .statistics = {.batch_size = batch_size_of(options, parts.training),
-                      .samples = kMostStatistics}});
+       .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
   // The model after the last epoch is at hand for networks of the zoo alone.
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
@@ -318,6 +328,7 @@ void train_model(const Options& o) {
         .set("training_loss", outcome.training_loss)
         .set("seconds", outcome.seconds)
         .set("statistics_renewed", renewed && outcome.epoch > 0)
+        .set("statistics_frozen", frozen)
         .set("diverged", diverged)
         .set("parameters", model.parameter_count())
         .set("output", o.output);
@@ -363,8 +374,8 @@ void add_train(CommandLine& program) {
       command, o.training,
       {.epochs = "passes over the samples [10]",
        .rate = "largest learning rate [0.001; of sgd 0.05, of lion 0.0002; of "
-               "a trained file a tenth of that in the file, or a hundredth of "
-               "the largest that a short range test finds stable]",
+               "a trained file a tenth of that in the file, or of the largest "
+               "that a short range test finds stable]",
        .optimizer = "optimizer [that of a trained file, if it says; else "
                     "adamw]; sgd has momentum 0.9",
        .schedule = "of the rate: to 1 % of it by a cosine or exponential, or a "
