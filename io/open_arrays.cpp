@@ -163,11 +163,13 @@ std::string labels_hint(const Tensor& labels, const std::string& name) {
     return "";
   }
   const Shape& shape = labels.shape();
-  const bool list = shape.size() == shape[0];
+  const bool list = shape.size() == std::ranges::max(shape.dims());
   if (labels.dtype() != DType::f32) {
-    return shape.rank() == 2 && !list
-               ? kOneHot
-               : ". Hint: labels.reshape(-1).astype(\"int64\")";
+    if (list) return ". Hint: labels.reshape(-1).astype(\"int64\")";
+    if (shape.rank() == 2) return kOneHot;
+    return labels.dtype() == DType::i64
+               ? ". Hint: octet evaluate judges one class for each pixel"
+               : ". Hint: labels.astype(\"int64\")";
   }
   const auto values = labels.f32();
   const bool whole = std::ranges::all_of(

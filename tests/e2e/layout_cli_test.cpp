@@ -146,6 +146,21 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
   }
 }
 
+/// Reshaped to the model's own axes, the values would be mixed.
+TEST_F(Layouts, OfTheFileAreNamedWhereLabelsAreFlat) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[batch,3,6,10] image) => (float[batch,3,6,10] map) {\n"
+      "  map = Relu (image)\n"
+      "}");
+  io::save(model, folder_ / "map.onnx");
+  io::write_npy(folder_ / "flat.npy", Tensor::zeros({40, 180}));
+  const CommandResult r =
+      run_octet("evaluate " + file("map.onnx") + " --data " + file("x.npy") +
+                " --labels " + file("flat.npy") + " --loss mean_squared_error");
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("labels.reshape(40, 3, 6, 10)"));
+}
+
 TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
   const std::string out = file("bytes.onnx");
   run("convert " + file("in.onnx") + " " + out +
