@@ -20,4 +20,14 @@ bool reestimation_costs(const Model& model, const Dataset& data,
   return !(train::evaluate(copy, data, how).loss <= kRise * before);
 }
 
+std::vector<std::shared_ptr<Layer>> freeze_statistics(Model& model) {
+  std::vector<std::shared_ptr<Layer>> frozen;
+  for (const auto& layer : model.layers()) {
+    if (layer->statistics_frozen()) continue;
+    layer->freeze_statistics(true);
+    if (layer->statistics_frozen()) frozen.push_back(layer);
+  }
+  return frozen;
+}
+
 }  // namespace octet::program

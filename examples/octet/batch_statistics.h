@@ -1,6 +1,9 @@
 // Statistics of batch normalization while a trained model is fine-tuned.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include <octet/layers/model.h>
 #include <octet/runtime/dataset.h>
 #include <octet/train/batch_statistics.h>
@@ -16,5 +19,9 @@ namespace octet::program {
 bool reestimation_costs(const Model& model, const Dataset& data,
                         const Measured& by,
                         const train::BatchStatisticsOptions& options);
+
+/// Freezes the statistics of batch normalization. Returns the layers that had
+/// moving ones.
+std::vector<std::shared_ptr<Layer>> freeze_statistics(Model& model);
 
 }  // namespace octet::program

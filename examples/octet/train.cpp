@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,6 @@
 #include <octet/io/onnx.h>
 #include <octet/layers/model_data.h>
 #include <octet/layers/zoo.h>
-#include <octet/quant/qat.h>
 #include <octet/runtime/error.h>
 #include <octet/runtime/parallel.h>
 #include <octet/train/evaluate.h>
@@ -271,10 +271,11 @@ void train_model(const Options& o) {
   constexpr int64_t kMostSamples = 2048;
   const Dataset sample = parts.training.sample(kMostSamples);
   const int64_t batch_size = batch_size_of(options, parts.training);
-  const bool frozen =
-      !untrained &&
-      reestimation_costs(model, sample, by, {.batch_size = batch_size});
-  if (frozen) quant::freeze_bn_stats(model);
+  std::vector<std::shared_ptr<Layer>> frozen;
+  if (!untrained &&
+      reestimation_costs(model, sample, by, {.batch_size = batch_size})) {
+    frozen = freeze_statistics(model);
+  }
   const Tuning tuning = tuning_of(o, model, parts.training, by, untrained);
   options.optimizer = tuning.fine.optimizer;
   options.renews_statistics = true;
@@ -288,7 +289,7 @@ void train_model(const Options& o) {
                       o.model.what, model.parameter_count(),
                       model.outputs()[0].shape()[-1], num_threads(),
                       tuning.fine.text));
-    if (frozen) {
+    if (!frozen.empty()) {
       print(
           "statistics of batch normalization: those of the file, frozen, as "
           "the model fits worse with statistics of these samples\n");
@@ -304,6 +305,7 @@ void train_model(const Options& o) {
        .renew_statistics =
            renewed ? std::optional(parts.training) : std::nullopt,
        .statistics = {.batch_size = batch_size, .samples = kMostStatistics}});
+  for (const auto& layer : frozen) layer->freeze_statistics(false);
   // The model after the last epoch is at hand for networks of the zoo alone.
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
@@ -328,7 +330,7 @@ void train_model(const Options& o) {
         .set("training_loss", outcome.training_loss)
         .set("seconds", outcome.seconds)
         .set("statistics_renewed", renewed && outcome.epoch > 0)
-        .set("statistics_frozen", frozen)
+        .set("statistics_frozen", !frozen.empty())
         .set("diverged", diverged)
         .set("parameters", model.parameter_count())
         .set("output", o.output);

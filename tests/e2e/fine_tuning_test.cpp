@@ -205,6 +205,8 @@ TEST_F(FineTuning, FreezesStatisticsThatTheSamplesWouldSpoil) {
   };
   const Config trained = results("train");
   EXPECT_TRUE(trained.at("statistics_frozen").as_bool());
+  const Model written = io::load_model(folder_ / "out.h5");
+  EXPECT_FALSE(written.layer("norm").statistics_frozen());
   EXPECT_GE(last(trained), trained.at("before").at("accuracy").as_number());
   const Config tuned =
       result_of(run("qat",
