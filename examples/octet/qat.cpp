@@ -32,6 +32,7 @@
 #include "io_names.h"
 #include "loss_options.h"
 #include "placement_options.h"
+#include "quantization_judgment.h"
 #include "read_model.h"
 #include "training_options.h"
 
@@ -342,6 +343,10 @@ void run_qat(Options o) {
           written);
   }
   expect_quality(o, by, figures[0].evaluation, outcome, start);
+  if (!has_qdq && !o.accept && !decisive_score(by, outcome.kept).is_accuracy) {
+    expect_outputs(model, qat, judged, figures[0].evaluation.loss,
+                   outcome.kept.loss, o.output);
+  }
 }
 
 }  // namespace
@@ -395,7 +400,8 @@ void add_qat(CommandLine& program) {
               "required accuracy of the result: exit code 1 if it has less");
   command.add_flag("--accept", o.accept,
                    "accept an accuracy more than 5 points below the float "
-                   "model's, which has exit code 1 otherwise");
+                   "model's, or without an accuracy outputs much worse than "
+                   "its own; both have exit code 1 otherwise");
   command.add_flag("--force", o.force,
                    "write the model after the last epoch [the best of the "
                    "calibrated one and those after each epoch]");

@@ -128,6 +128,28 @@ TEST_F(FineTuning, QatSaysWhereItHasLessThanTheAccuracyAsked) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "none.onnx"));
 }
 
+/// A loss of targets has no bound that an accuracy has.
+TEST_F(FineTuning, QatSaysWhereARegressionIsLost) {
+  const auto x = input({2}, "x");
+  const auto wide = Dense({.units = 2, .name = "wide"});
+  Model model(x, Dense({.units = 1, .name = "y"})(ReLU()(wide(x))));
+  // The second channel alone counts, and its range is a millionth.
+  model.layer("wide").parameter("kernel").variable.assign(
+      Tensor::of<float>({2, 2}, {1e6, 1, 1e6, 1}));
+  model.layer("y").parameter("kernel").variable.assign(
+      Tensor::of<float>({2, 1}, {0, 1}));
+  io::save_model(model, folder_ / "in.h5");
+  io::write_npy(folder_ / "y.npy",
+                model.predict(io::read_npy(folder_ / "x.npy")));
+  const std::string options =
+      "-o out.onnx --epochs 1 --rate 1e-12 --loss mean_squared_error ";
+  const CommandResult r = run("qat", options);
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, AllOf(HasSubstr("much worse"), HasSubstr("SQNR"),
+                              HasSubstr("--accept")));
+  EXPECT_EQ(run("qat", options + "--accept").exit_code, 0);
+}
+
 TEST_F(FineTuning, QatTakesTheLearningRateOfTheFile) {
   const auto rate = [&](const std::string& options) {
     return result_of(run("qat", "-o out.h5 --epochs 1 --json " + options))
