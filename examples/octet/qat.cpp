@@ -25,6 +25,7 @@
 
 #include "../program.h"
 #include "batch_statistics.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "export_options.h"
@@ -289,6 +290,13 @@ void run_qat(Options o) {
                       parts.validation_is));
   }
   check_accuracy(o, by, model, judged);
+  constexpr int64_t kMostSamples = 2048;
+  const Dataset sample = training.sample(kMostSamples);
+  const train::EvaluateOptions how{.loss = by.loss, .verbose = false};
+  if (!has_qdq) {
+    warn_of_class_order("qat", model, sample, opened,
+                        train::evaluate(model, sample, how).accuracy);
+  }
   std::vector<Figures> figures;
   if (!has_qdq) {
     figures.push_back(

@@ -20,6 +20,7 @@
 
 #include "../program.h"
 #include "batch_statistics.h"
+#include "class_order.h"
 #include "commands.h"
 #include "data_options.h"
 #include "fine_tuning.h"
@@ -270,6 +271,10 @@ void train_model(const Options& o) {
   const bool untrained = is_zoo(o) || is_untrained(by, model, measure(judged));
   constexpr int64_t kMostSamples = 2048;
   const Dataset sample = parts.training.sample(kMostSamples);
+  const train::Evaluation before = measure(sample);
+  if (!is_zoo(o)) {
+    warn_of_class_order("train", model, sample, job.data, before.accuracy);
+  }
   const int64_t batch_size = batch_size_of(options, parts.training);
   std::vector<std::shared_ptr<Layer>> frozen;
   if (!untrained &&
@@ -296,7 +301,6 @@ void train_model(const Options& o) {
     }
   }
   constexpr int64_t kMostStatistics = 8192;
-  const double loss_before = measure(sample).loss;
   const bool renewed = statistics_lag(model, parts.training, options);
   // A network of the zoo has nothing that could be lost.
   const Outcome outcome = fine_tune(
@@ -310,7 +314,7 @@ void train_model(const Options& o) {
   const double loss_after =
       is_zoo(o) ? measure(sample).loss : outcome.training_loss;
   const bool diverged =
-      has_diverged(by, loss_before, loss_after, outcome, untrained);
+      has_diverged(by, before.loss, loss_after, outcome, untrained);
   const std::string written =
       write_model(o, model, job.data.classes,
                   preprocess_to_keep(job.data, o.data, job.target),

@@ -253,6 +253,17 @@ TEST_F(FineTuning, TrainByDefaultKeepsTheAccuracyOfKeywords) {
             result.at("before").at("accuracy").as_number() - 0.01);
 }
 
+TEST_F(FineTuning, NamesClassesInAnotherOrder) {
+  Tensor labels = io::read_npy(folder_ / "y.npy");
+  for (int64_t& label : labels.data<int64_t>()) label = (label + 1) % 3;
+  io::write_npy(folder_ / "y.npy", labels);
+  EXPECT_THAT(run("train", "-o out.h5 --epochs 1").output,
+              HasSubstr("another order"));
+  EXPECT_THAT(run("qat", "-o out.h5 --epochs 1 --accept").output,
+              HasSubstr("another order"));
+  EXPECT_THAT(run("report", "-o out.html").output, HasSubstr("another order"));
+}
+
 TEST_F(FineTuning, NetworksOfTheZooThatDivergeAreTold) {
   Tensor x({60, 32, 32, 3});
   Rng(1).fill_uniform(x, 0, 1);
