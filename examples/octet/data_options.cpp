@@ -58,6 +58,16 @@ bool takes_bytes(const ModelSource& source) {
   return ports.size() == 1 && ports[0].type == "uint8";
 }
 
+/// For each input of an ONNX file whether it has another type than float32 and
+/// bytes.
+std::vector<bool> takes_numbers(const ModelSource& source) {
+  std::vector<bool> result;
+  for (const io::OnnxPort& port : interface_of(source).inputs) {
+    result.push_back(port.type != "float32" && port.type != "uint8");
+  }
+  return result;
+}
+
 /// They are taken as they are.
 bool has_floats(const io::OpenedData& opened, const DataOptions& options) {
   return options.preprocess.empty() &&
@@ -69,12 +79,15 @@ bool has_images(const io::OpenedData& opened) {
   return opened.kind.find("image") != std::string::npos;
 }
 
-io::OpenOptions open_options(const DataOptions& o, const DataTarget& target) {
+io::OpenOptions open_options(const DataOptions& o, const DataTarget& target,
+                             size_t input = 0) {
   return {.image = target.image,
           .preprocess =
               o.preprocess.empty() ? std::nullopt : std::optional(o.preprocess),
           .usual = target.usual,
           .takes_bytes = target.takes_bytes,
+          .takes_numbers = input < target.takes_numbers.size() &&
+                           target.takes_numbers[input],
           // Of several inputs the others would move by a sample.
           .corrupt = o.skip_corrupt && target.inputs.size() == 1
                          ? io::CorruptFiles::skip
@@ -131,7 +144,7 @@ io::OpenedData open_named(const DataOptions& o, const DataTarget& target) {
           fmt::join(target.inputs, "', '"), target.inputs[i]));
     }
     const io::OpenedData opened =
-        io::open_data(files[i], open_options(o, target));
+        io::open_data(files[i], open_options(o, target, i));
     const Dataset& one = opened.train;
     if (!o.labels.empty() && !one.label_specs().empty()) {
       throw ValueError(
@@ -211,6 +224,7 @@ DataTarget target_of(const Model& model, const ModelSource& source) {
   target.inputs = input_names(model);
   target.outputs = quant::output_names(model);
   target.takes_bytes = takes_bytes(source);
+  target.takes_numbers = takes_numbers(source);
   // A file of Octet has its samples as Keras has, wherever it came from.
   const io::OnnxInterface file =
       is_onnx(source.what) ? interface_of(source) : io::OnnxInterface();

@@ -146,6 +146,45 @@ TEST_F(Layouts, OfSamplesAndLabelsAreRecognized) {
   }
 }
 
+/// Reshaped to the model's own axes, the values would be mixed.
+TEST_F(Layouts, OfTheFileAreNamedWhereLabelsAreFlat) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[batch,3,6,10] image) => (float[batch,3,6,10] map) {\n"
+      "  map = Relu (image)\n"
+      "}");
+  io::save(model, folder_ / "map.onnx");
+  io::write_npy(folder_ / "flat.npy", Tensor::zeros({40, 180}));
+  const CommandResult r =
+      run_octet("evaluate " + file("map.onnx") + " --data " + file("x.npy") +
+                " --labels " + file("flat.npy") + " --loss mean_squared_error");
+  EXPECT_EQ(r.exit_code, 1) << r.output;
+  EXPECT_THAT(r.output, HasSubstr("labels.reshape(40, 3, 6, 10)"));
+}
+
+TEST_F(Layouts, NumbersOfTheInputsTypeCalibrate) {
+  onnx::ModelProto model = io::model_of(
+      "g (float[N,4] x, bool[N,4] mask) => (float[N,2] y) {\n"
+      "  f = Cast <to = 1> (mask)\n"
+      "  m = Mul (x, f)\n"
+      "  y = MatMul (m, w)\n"
+      "}");
+  *model.mutable_graph()->add_initializer() =
+      io::float_tensor("w", {4, 2}, {1, 2, -1, 0, 3, -2, 1, 1});
+  io::save(model, folder_ / "mask.onnx");
+  Tensor x({32, 4}), mask({32, 4}, DType::boolean);
+  Rng(1).fill_normal(x, 0, 1);
+  for (size_t i = 0; i < 128; i += 3) mask.data<bool>()[i] = true;
+  io::write_npy(folder_ / "a.npy", x);
+  io::write_npy(folder_ / "mask.npy", mask);
+  run("sensitivity " + file("mask.onnx") + " --data x=" + file("a.npy") +
+      " --data mask=" + file("mask.npy"));
+  const CommandResult other = run_octet("sensitivity " + file("mask.onnx") +
+                                        " --data x=" + file("mask.npy") +
+                                        " --data mask=" + file("mask.npy"));
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.output, HasSubstr("expected float32, got bool"));
+}
+
 TEST_F(Layouts, FromBytesIsAnInputOfBytes) {
   const std::string out = file("bytes.onnx");
   run("convert " + file("in.onnx") + " " + out +
