@@ -1,6 +1,7 @@
 #include "data_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -283,11 +284,28 @@ io::OpenedData open_any(const DataOptions& o, const DataTarget& target) {
   return opened;
 }
 
+/// Throws: FormatError for numbers that an input of bytes cannot take.
+void check_bytes(const Dataset& data, const DataOptions& o) {
+  constexpr int64_t kChecked = 64;
+  const Tensor x = data.batch(0, std::min(kChecked, data.size())).input();
+  const auto values = x.f32();
+  const auto found = std::ranges::find_if(values, [](float v) {
+    return !(v >= 0 && v <= 255 && v == std::floor(v));
+  });
+  if (found == values.end()) return;
+  throw FormatError(fmt::format(
+      "'{}': expected whole numbers from 0 to 255 for the model's uint8 input, "
+      "got {}. Hint: bytes as in the images, {}",
+      o.paths[0], *found,
+      o.preprocess.empty() ? "x.astype(\"uint8\")" : "without --preprocess"));
+}
+
 }  // namespace
 
 io::OpenedData open_data(const DataOptions& o, const DataTarget& target) {
   const io::OnnxLayout layout = layout_of(o.layout);
   io::OpenedData opened = open_any(o, target);
+  if (target.takes_bytes) check_bytes(opened.train, o);
   if (!has_arrays(opened)) return opened;
   const auto in_order = [&](const Dataset& data) {
     return in_wanted_order(data, target.input_orders, target.output_orders,
