@@ -194,6 +194,30 @@ TEST_F(Layouts, AnInputOfBytesTakesNoOtherNumbers) {
       file("whole.npy") + " --accept");
 }
 
+TEST_F(Layouts, SamplesOfAnotherRangeThanInTrainingAreReported) {
+  const SymbolicTensor x = input({6, 10, 3}, "x");
+  const SymbolicTensor scaled = Rescaling({.scale = {1.0f / 255}})(x);
+  io::save_model(Model(x, Dense({.units = 2})(Flatten()(scaled))),
+                 folder_ / "bytes.h5");
+  io::save_model(Model(x, Dense({.units = 2})(Flatten()(x))),
+                 folder_ / "unit.h5", {.preprocess = "unit"});
+  Tensor samples({8, 6, 10, 3});
+  Rng(5).fill_uniform(samples, 0, 1);
+  io::write_npy(folder_ / "unit.npy", samples);
+  for (float& v : samples.f32()) v *= 255;
+  io::write_npy(folder_ / "bytes.npy", samples);
+  const auto output = [&](const char* model, const char* data) {
+    return run(fmt::format("quantize {} -o {} --accept --data {}", file(model),
+                           file("q.onnx"), file(data)));
+  };
+  EXPECT_THAT(output("bytes.h5", "unit.npy"),
+              HasSubstr("but the model takes bytes"));
+  EXPECT_THAT(output("unit.h5", "bytes.npy"),
+              HasSubstr("was trained on bytes as 'unit'"));
+  EXPECT_THAT(output("bytes.h5", "bytes.npy"), Not(HasSubstr("samples reach")));
+  EXPECT_THAT(output("unit.h5", "unit.npy"), Not(HasSubstr("samples reach")));
+}
+
 TEST_F(Layouts, BytesAreNoSamplesOfAFloatModel) {
   io::save_model(io::load_onnx(folder_ / "in.onnx"), folder_ / "in.h5");
   run("convert " + file("in.onnx") + " " + file("bytes.onnx") +
