@@ -34,7 +34,7 @@ void check_samples(const Tensor& x, const ModelSource& source) {
   if (mode_of(read_model(source), source) == "none") return;
   throw FormatError(fmt::format(
       "'{}': expected samples of float32, got uint8. Hint: bytes for both, by "
-      "octet convert {} float.onnx --from-bytes",
+      "octet convert {} float.onnx --from-bytes MODE",
       source.what, source.what));
 }
 
