@@ -8,7 +8,7 @@
 namespace octet {
 
 struct ActivationMemory {
-  /// Bytes of the float32 values of one sample that are alive at the same time,
+  /// Bytes of the float32 values per sample that are alive at the same time,
   /// each from its layer to its last consumer. Saturates at INT64_MAX.
   int64_t bytes = 0;
   /// Node with the largest output; null for a model without nodes.

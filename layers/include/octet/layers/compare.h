@@ -21,7 +21,7 @@ struct CompareOptions {
 ///   Compare({.operation = "greater", .value = 0.5f})(x)
 ///   Compare({.operation = "less"})({x, y})
 ///
-/// Two inputs broadcast as those of Add. NaN equals nothing.
+/// Two inputs broadcast as in Add. NaN equals nothing.
 /// Throws: ValueError for an unknown operation or a wrong number of inputs;
 /// ShapeError for shapes that do not broadcast.
 class Compare : public LayerHandle {

@@ -9,7 +9,7 @@ namespace octet {
 
 /// Fields in order: value, name
 struct ConstantOptions {
-  /// Value of one sample: [h,w,c], [t,d], a scalar, ...
+  /// Value per sample: [h,w,c], [t,d], a scalar, ...
   Tensor value = {};
   std::string name = "";
 };
@@ -22,8 +22,8 @@ struct ConstantOptions {
 /// until set_trainable(true), like a buffer in PyTorch. Merging layers
 /// broadcast it.
 /// Shapes: [n,...] -> [n, dimensions of the value].
-/// Throws: ValueError for a missing value or one that is not f32; ShapeError
-/// for a value of rank Shape::kMaxRank or higher.
+/// Throws: ValueError for a missing value or an element type other than f32;
+/// ShapeError for a value of rank Shape::kMaxRank or higher.
 class Constant : public LayerHandle {
  public:
   explicit Constant(const ConstantOptions& options);

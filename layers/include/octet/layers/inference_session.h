@@ -61,7 +61,7 @@ class InferenceSession {
   std::vector<ProgramStep> profile(std::span<const Tensor> inputs) const;
   /// Bytes of the packed weights.
   int64_t weight_bytes() const { return program_.weight_bytes(); }
-  /// Bytes of activations alive at the same time, for one sample.
+  /// Bytes of activations alive at the same time, per sample.
   int64_t activation_bytes() const { return program_.activation_bytes(); }
 
  private:

@@ -16,7 +16,7 @@ class Initializer {
   Initializer() = default;
 
   /// Fills `values`. `fan_in` and `fan_out` are the numbers of inputs and
-  /// outputs of one unit; only variance-scaling initializers use them.
+  /// outputs of a unit; only variance-scaling initializers use them.
   void operator()(std::span<float> values, int64_t fan_in, int64_t fan_out,
                   Rng& rng) const;
 

@@ -39,7 +39,7 @@ class Layer {
   Layer(const Layer&) = delete;
   Layer& operator=(const Layer&) = delete;
 
-  /// Empty until a Model names it ("conv2d_1") or the user does.
+  /// Empty until the user or a Model sets it ("conv2d_1").
   const std::string& name() const { return name_; }
   void set_name(std::string name) { name_ = std::move(name); }
 
@@ -61,8 +61,8 @@ class Layer {
   virtual OnnxValue emit(EmitContext& context,
                          std::span<const OnnxValue> inputs) const;
 
-  /// Returns an equal, unbuilt layer of the same name. `context` copies objects
-  /// that several layers share once.
+  /// Returns an equal, unbuilt layer of the same name. `context` copies each
+  /// object shared by several layers only once.
   virtual std::shared_ptr<Layer> clone(CloneContext& context) const;
 
   /// Returns Keras' name of the layer's final activation function: "relu" for a
@@ -78,7 +78,7 @@ class Layer {
   virtual bool is_identity(const Shape& input, bool training) const;
   /// Returns the convolutions that the layer consists of, in order.
   virtual std::vector<ConvolutionShape> convolutions() const { return {}; }
-  /// Returns the number of multiply-adds for one sample.
+  /// Returns the number of multiply-adds per sample.
   virtual int64_t multiply_adds(std::span<const Shape>) const { return 0; }
 
   /// Sets whether training updates the parameters. A frozen layer computes no

@@ -7,11 +7,11 @@ namespace octet {
 /// Fields in order: init_values, projection_dim, name
 struct LayerScaleOptions {
   float init_values = 1e-6f;
-  int64_t projection_dim = 0;  ///< channels; 0: those of the input
+  int64_t projection_dim = 0;  ///< channels; 0: as the input
   std::string name = "";
 };
 
-/// Computes gamma * x with one factor per channel, as at the end of a residual
+/// Computes gamma * x with a factor per channel, as at the end of a residual
 /// branch of ConvNeXt. Parameters: gamma [c] (init_values).
 /// Shapes: [n,...,c] -> [n,...,c].
 /// Throws: ValueError for a non-finite init_values; ShapeError for a number of

@@ -34,7 +34,7 @@ enum class Mode {
 struct NodeSize {
   int64_t parameters = 0;
   int64_t trainable = 0;      ///< parameters without frozen ones
-  int64_t multiply_adds = 0;  ///< for one sample
+  int64_t multiply_adds = 0;  ///< per sample
 };
 
 class Rebuild;

@@ -29,8 +29,8 @@ class Normalization : public LayerHandle {
  public:
   explicit Normalization(const NormalizationOptions& options = {});
 
-  /// Sets mean and (biased) variance to those of the data, before or after the
-  /// layer is called. Shapes: data [n,...].
+  /// Sets mean and (biased) variance from data, before or after the layer is
+  /// called. Shapes: data [n,...].
   /// Throws: ValueError if the statistics were given or the data is empty;
   /// ShapeError for samples of another shape.
   void adapt(const Dataset& data) const;

@@ -35,7 +35,7 @@ class Padding {
   /// python/tf/nn#notes_on_padding_2
   Pads pads(Size2 image, Size2 window, Size2 strides, Size2 dilation) const;
 
-  /// The cells given, if they were.
+  /// Returns the explicit padding, or null.
   const Pads* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
 
   bool operator==(const Padding&) const = default;
@@ -76,7 +76,7 @@ class Padding1D {
   Ends pads(int64_t length, int64_t window, int64_t stride,
             int64_t dilation) const;
 
-  /// The cells given, if they were.
+  /// Returns the explicit padding, or null.
   const Ends* given() const { return kind_ == Kind::given ? &given_ : nullptr; }
   /// Returns Keras' name; empty for explicit padding.
   std::string name() const;

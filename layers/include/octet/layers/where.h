@@ -15,13 +15,13 @@ struct WhereOptions {
   std::string name = "";
 };
 
-/// Selects elementwise: x if the condition is not 0, else y. The element that
-/// is not selected gets no gradient and may be NaN.
+/// Selects elementwise: x if the condition is not 0, else y. Elements that are
+/// not selected get no gradient and may be NaN.
 ///
 ///   Where()({condition, x, y})
 ///   Where({.y = 0})({condition, x})
 ///
-/// The inputs broadcast as those of Add.
+/// Inputs broadcast as in Add.
 /// Throws: ValueError for a wrong number of inputs; ShapeError for shapes that
 /// do not broadcast.
 class Where : public LayerHandle {
