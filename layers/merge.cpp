@@ -118,8 +118,9 @@ Shape merged_shape(std::span<const Shape> inputs) {
       if (result[axis] != 1) {
         throw ShapeError(
             "shape_mismatch", "inputs",
-            fmt::format("do not broadcast (sizes must be equal or 1), got {}",
-                        text(inputs)));
+            fmt::format(
+                "must have broadcastable shapes (sizes equal or 1), got {}",
+                text(inputs)));
       }
       result = result.with(axis, next[axis]);
     }

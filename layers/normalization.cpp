@@ -64,9 +64,8 @@ class NormalizationLayer final : public Layer {
     if (count > 1 && count != size) {
       throw ShapeError(
           "count_mismatch", "mean",
-          fmt::format(
-              "must have 1 number or {}, the entries of the axes of {}, got {}",
-              size, x.to_string(), count));
+          fmt::format("must have 1 number or {} for the axes of {}, got {}",
+                      size, x.to_string(), count));
     }
     if (built() && (x.rank() != input_.rank() || kept(x) != kept(input_))) {
       throw ShapeError("shape_mismatch", "input",

@@ -83,7 +83,7 @@ class UnitNormalizationLayer final : public Layer {
       }
       axes.push_back(static_cast<int>(place));
       if (std::ranges::count(axes, axes.back()) > 1) {
-        throw ValueError("duplicate_name", "axis",
+        throw ValueError("invalid_value", "axis",
                          fmt::format("{} is given twice", axis));
       }
     }

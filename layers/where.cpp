@@ -36,7 +36,7 @@ class WhereLayer final : public Layer {
     if (inputs.size() != expected) {
       throw ValueError(
           "count_mismatch", "inputs",
-          fmt::format("the layer takes a vector of the condition{}{}, got {}",
+          fmt::format("the layer takes {{condition{}{}}}, got {} inputs",
                       o_.x ? "" : ", x", o_.y ? "" : ", y", inputs.size()));
     }
     return merged_shape(inputs);
