@@ -7,14 +7,27 @@
 
 namespace octet {
 
-// Whatever a message quotes, a terminal shows it and obeys nothing.
-Error::Error(ErrorKind kind, std::string message)
-    : std::runtime_error(message),
+// Messages quote file contents and user input: control characters are replaced
+// before a terminal could obey them.
+Error::Error(ErrorKind kind, std::string code, std::string_view subject,
+             std::string_view text)
+    : std::runtime_error(code),
       kind_(kind),
-      message_(printable_lines(message)),
+      code_(std::move(code)),
+      subject_(printable_lines(subject)),
+      message_(subject_.empty() ? printable_lines(text)
+                                : subject_ + ": " + printable_lines(text)),
       full_(message_) {}
 
-void Error::add_context(std::string frame) {
+Error::Error(ErrorKind kind, std::string_view message)
+    : Error(kind, "", "", message) {}
+
+std::string_view Error::text() const {
+  const size_t prefix = subject_.empty() ? 0 : subject_.size() + 2;
+  return std::string_view(message_).substr(prefix);
+}
+
+void Error::add_context(std::string_view frame) {
   context_.push_back(printable_lines(frame));
   full_ += "\n  " + context_.back();
 }

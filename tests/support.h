@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <ostream>
 #include <string>
+#include <typeinfo>
 #include <vector>
 
 #include <unistd.h>
@@ -58,6 +61,47 @@ inline int64_t resident_bytes() {
   int64_t total = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;
   return resident * ::sysconf(_SC_PAGESIZE);
+}
+
+/// Identity of an error: code and subject, which == compares. The wording may
+/// change; tests/<module>/messages.txt lists it for review.
+struct Failure {
+  std::string code;
+  std::string subject;
+  std::string message = {};
+
+  friend bool operator==(const Failure& a, const Failure& b) {
+    return a.code == b.code && a.subject == b.subject;
+  }
+  friend void PrintTo(const Failure& failure, std::ostream* out) {
+    *out << "Failure{\"" << failure.code << "\", \"" << failure.subject
+         << "\"} " << failure.message;
+  }
+};
+
+/// Appends the error to the file that OCTET_FAILURE_LOG names, for the examples
+/// of tests/messages.py.
+inline void log_failure(const Error& error) {
+  const char* log = std::getenv("OCTET_FAILURE_LOG");
+  if (log == nullptr) return;
+  std::ofstream(log, std::ios::app)
+      << error.code() + "\n" + error.message() + std::string(1, '\0');
+}
+
+/// Returns the failure that `body` causes, which must be an E:
+///   EXPECT_EQ(failure_of<ShapeError>([&] { (void)matmul(a, b); }),
+///             (Failure{"shape_mismatch", "matmul"}));
+template <class E, class Body>
+Failure failure_of(Body body) {
+  try {
+    body();
+  } catch (const E& error) {
+    log_failure(error);
+    return {error.code(), error.subject(), error.what()};
+  } catch (const std::exception& error) {
+    return {"error of another type", typeid(error).name(), error.what()};
+  }
+  return {"no error", ""};
 }
 
 /// The text of the E that `body` throws, with its context.

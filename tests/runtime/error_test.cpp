@@ -5,32 +5,49 @@
 namespace octet {
 namespace {
 
-TEST(Error, CarriesItsKindInItsType) {
+TEST(Error, HasKindCodeSubjectAndText) {
   try {
-    throw ShapeError("x: expected [2], got [3]");
+    throw ShapeError("shape_mismatch", "matmul", "inner sizes differ: 2 and 3");
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::shape);
-    EXPECT_STREQ(error.what(), "x: expected [2], got [3]");
+    EXPECT_EQ(error.code(), "shape_mismatch");
+    EXPECT_EQ(error.subject(), "matmul");
+    EXPECT_EQ(error.text(), "inner sizes differ: 2 and 3");
+    EXPECT_STREQ(error.what(), "matmul: inner sizes differ: 2 and 3");
   }
-  EXPECT_THROW(throw IoError("disk"), IoError);
+  EXPECT_THROW(throw IoError("cannot_read", "a.png", "no such file"), IoError);
+}
+
+TEST(Error, WithoutASubjectIsItsText) {
+  const ValueError error("missing_value", "", "no samples");
+  EXPECT_EQ(error.subject(), "");
+  EXPECT_EQ(error.message(), "no samples");
+  EXPECT_EQ(error.text(), "no samples");
+}
+
+TEST(Error, ReplacesControlCharacters) {
+  const IoError error("cannot_read", "a\x1b[31m.png", "bad \x07 file");
+  EXPECT_EQ(error.subject(), "a?[31m.png");
+  EXPECT_EQ(error.text(), "bad ? file");
 }
 
 TEST(Error, GainsFramesOnTheWayUp) {
   const auto fail = [] {
     with_context([] { return "in model 'm'"; },
                  [] {
-                   with_context([] { return "in layer 'a'"; },
-                                [] { throw ValueError("bad"); });
+                   with_context(
+                       [] { return "in layer 'a'"; },
+                       [] { throw ValueError("invalid_value", "x", "bad"); });
                  });
   };
   try {
     fail();
     FAIL() << "expected an error";
   } catch (const ValueError& error) {
-    EXPECT_EQ(error.message(), "bad");
+    EXPECT_EQ(error.message(), "x: bad");
     EXPECT_EQ(error.context(),
               (std::vector<std::string>{"in layer 'a'", "in model 'm'"}));
-    EXPECT_STREQ(error.what(), "bad\n  in layer 'a'\n  in model 'm'");
+    EXPECT_STREQ(error.what(), "x: bad\n  in layer 'a'\n  in model 'm'");
   }
 }
 

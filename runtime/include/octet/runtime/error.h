@@ -1,8 +1,9 @@
-// Errors: one type per kind, carrying context frames that outer layers add
-// on the way up. A message reads `subject: expected X, got Y`, with a hint
-// where there is a usual cure.
+// Errors: one exception type per kind. An error has a code for programs, the
+// subject at fault, a text for people, and context frames that outer layers
+// add while it propagates.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -24,23 +25,56 @@ enum class ErrorKind {
   internal,
 };
 
-/// Base of everything Octet throws. `what()` is the message followed by one
-/// line per context frame, innermost first.
+/// Machine-readable cause of an error, such as "shape_mismatch". Codes are
+/// stable: programs may branch on them, wording may change. Accepts string
+/// literals of lowercase letters, digits and '_', checked at compile time.
+class ErrorCode {
+ public:
+  template <size_t N>
+  consteval ErrorCode(const char (&name)[N])  // NOLINT: implicit
+      : name_(name, N - 1) {
+    for (const char c : name_) {
+      const bool valid =
+          (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+      if (!valid) throw "an error code has lowercase letters, digits and '_'";
+    }
+  }
+
+  std::string_view name() const { return name_; }
+
+ private:
+  std::string_view name_;
+};
+
+/// Base of all exceptions that Octet throws. `what()` is the message, followed
+/// by one line per context frame, innermost first.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, std::string message);
+  Error(ErrorKind kind, std::string_view message);
+  /// `code` should be the name of an ErrorCode.
+  Error(ErrorKind kind, std::string code, std::string_view subject,
+        std::string_view text);
 
   ErrorKind kind() const { return kind_; }
+  /// The cause, for programs: "shape_mismatch".
+  const std::string& code() const { return code_; }
+  /// The thing at fault: "Conv2D 'stem'", "--epochs", a file. May be empty.
+  const std::string& subject() const { return subject_; }
+  /// "subject: text", or the text alone if the subject is empty.
   const std::string& message() const { return message_; }
+  /// The message without its subject.
+  std::string_view text() const;
   const std::vector<std::string>& context() const { return context_; }
 
   /// Adds a frame such as "in layer 'conv1' (Conv2D), input [8,28,28,1]".
-  void add_context(std::string frame);
+  void add_context(std::string_view frame);
 
   const char* what() const noexcept override { return full_.c_str(); }
 
  private:
   ErrorKind kind_;
+  std::string code_;
+  std::string subject_;
   std::string message_;
   std::vector<std::string> context_;
   std::string full_;
@@ -50,7 +84,10 @@ class Error : public std::runtime_error {
 template <ErrorKind Kind>
 class ErrorOf : public Error {
  public:
-  explicit ErrorOf(std::string message) : Error(Kind, std::move(message)) {}
+  explicit ErrorOf(std::string_view message) : Error(Kind, message) {}
+  /// The message reads "subject: text".
+  ErrorOf(ErrorCode code, std::string_view subject, std::string_view text)
+      : Error(Kind, std::string(code.name()), subject, text) {}
 };
 
 using ShapeError = ErrorOf<ErrorKind::shape>;
@@ -59,12 +96,12 @@ using NotFoundError = ErrorOf<ErrorKind::not_found>;
 using UnsupportedError = ErrorOf<ErrorKind::unsupported>;
 using FormatError = ErrorOf<ErrorKind::format>;
 using IoError = ErrorOf<ErrorKind::io>;
-/// The user asked for the end, by Ctrl-C.
+/// The user interrupted the program with Ctrl-C.
 using InterruptedError = ErrorOf<ErrorKind::interrupted>;
-/// Octet's own fault; please report it.
+/// A defect of Octet; please report it.
 using InternalError = ErrorOf<ErrorKind::internal>;
 
-/// Runs `body`; an Error that leaves it gains the frame `describe()` returns.
+/// Returns `body()`. Adds the frame `describe()` to an Error that it throws.
 template <class Describe, class Body>
 decltype(auto) with_context(Describe describe, Body body) {
   try {
@@ -75,10 +112,10 @@ decltype(auto) with_context(Describe describe, Body body) {
   }
 }
 
-/// Sends a warning to the sink (standard error unless set otherwise).
+/// Sends a warning to the sink (standard error by default). Thread-safe.
 void warn(std::string_view message);
 
-/// Replaces the warning sink and returns the previous one; an empty function
+/// Replaces the warning sink and returns the previous sink. An empty function
 /// silences warnings.
 using WarningSink = std::function<void(std::string_view)>;
 WarningSink set_warning_sink(WarningSink sink);
