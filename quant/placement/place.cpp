@@ -155,8 +155,8 @@ Decision decision_of(const SpecEntry& entry, const GraphNode& node,
     if (index >= 0 && index < offered) return false;
     unknown.report<ValueError>(
         "out_of_range", source,
-        fmt::format("quantization_index of {} must be in [0,{}), got {}",
-                    layer.describe(), offered, index));
+        fmt::format("quantization_index of {} '{}' must be in [0,{}), got {}",
+                    layer.class_name(), layer.name(), offered, index));
     return true;
   });
   Decision decision{.rule = source.rule, .reason = "requests nothing"};

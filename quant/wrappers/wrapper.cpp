@@ -204,7 +204,8 @@ Shape BaseQuantizeWrapper::output_shape(std::span<const Shape> inputs) const {
     if (site.kind == SiteKind::input &&
         static_cast<size_t>(site.index) >= inputs.size()) {
       throw ValueError(
-          "out_of_range", inner_->describe(),
+          "out_of_range",
+          fmt::format("{} '{}'", inner_->class_name(), inner_->name()),
           fmt::format("index of a quantized input must be in [0,{}), got {}",
                       inputs.size(), site.index));
     }

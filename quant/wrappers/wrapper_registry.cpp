@@ -151,7 +151,7 @@ void expect_inner(const Layer& layer, std::string_view tensor) {
   const std::string_view own = inner_tensor(layer);
   if (!own.empty() && own == tensor) return;
   throw NotFoundError(
-      "unknown_name", layer.describe(),
+      "unknown_name", fmt::format("{} '{}'", layer.class_name(), layer.name()),
       fmt::format("no intermediate tensor '{}'{}", tensor,
                   own.empty() ? "; the class has none"
                               : fmt::format(", only '{}'", own)));
