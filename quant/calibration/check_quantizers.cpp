@@ -249,8 +249,11 @@ std::vector<QuantizerFinding> check_quantizers(const Model& given,
                                                const Dataset& data,
                                                const CheckOptions& options) {
   if (quantizers(given).empty()) {
-    throw ValueError("not_quantized", fmt::format("model '{}'", given.name()),
-                     "has no quantizers. Hint: run quantize_model first");
+    throw ValueError(
+        "not_quantized", "check_quantizers",
+        fmt::format(
+            "model '{}' has no quantizers. Hint: run quantize_model first",
+            given.name()));
   }
   if (!(options.clipped > 0 && options.clipped <= 1)) {
     throw ValueError(

@@ -152,9 +152,7 @@ class Assignment {
     for (const auto& [key, weight] : given) add_name(unknown, key);
     if (missing.empty() && unknown.empty()) return;
     throw ValueError(
-        missing.empty() ? ErrorCode("unknown_name")
-                        : ErrorCode("missing_value"),
-        fmt::format("model '{}'", model.name()),
+        "count_mismatch", fmt::format("model '{}'", model.name()),
         fmt::format("weights do not match its layers{}{}{}{}",
                     missing.empty() ? "" : "; missing: ", missing,
                     unknown.empty() ? "" : "; unknown: ", unknown));

@@ -171,7 +171,7 @@ TEST(CheckQuantizers, AcceptsScalesThatTrainingWillSet) {
 TEST(CheckQuantizers, RefusesInvalidModelsAndOptions) {
   EXPECT_EQ(failure_of<ValueError>(
                 [] { (void)check_quantizers(quickstart(), images()); }),
-            (Failure{"not_quantized", "model 'quickstart'"}));
+            (Failure{"not_quantized", "check_quantizers"}));
   EXPECT_EQ(failure_of<ValueError>([] {
               (void)check_quantizers(quantize_model(quickstart()), images());
             }),

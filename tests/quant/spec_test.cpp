@@ -239,20 +239,24 @@ TEST(SpecConfig, RefusesABadEntryAndLocatesIt) {
                                     HasSubstr("at 'target'")));
   EXPECT_EQ(refusal(with("quantize_inputs", true)),
             (Failure{"unknown_option", "spec entry"}));
-  EXPECT_NE(refusal(with("quantize_weight", 1)), Failure{});
-  EXPECT_NE(refusal(with("quantization_index", 1)), Failure{});
-  EXPECT_NE(refusal(with("quantization_index", Config::List{0.5})), Failure{});
+  for (const Config& other :
+       {with("quantize_weight", 1), with("quantization_index", 1),
+        with("quantization_index", Config::List{0.5}), Config().set("name", 3),
+        Config("conv1")}) {
+    EXPECT_THROW(
+        (void)spec_from_config(Config().set("spec", Config::List{other})),
+        ValueError);
+  }
   EXPECT_EQ(refusal(with("quantization_index", Config::List{int64_t{1} << 40})),
             (Failure{"out_of_range", "spec entry"}));
   EXPECT_EQ(refusal(with("quantization_index", Config::List{1, 1})),
             (Failure{"invalid_value", "spec entry 'conv1'"}));
   EXPECT_EQ(refusal(with("target", "pattern").set("name", "*")),
             (Failure{"invalid_value", "regular expression"}));
-  EXPECT_NE(refusal(Config().set("name", 3)), Failure{});
   EXPECT_EQ(refusal(Config().set("name", "")),
             (Failure{"missing_value", "spec"}));
-  EXPECT_NE(refusal("conv1"), Failure{});
-  EXPECT_NE(refusal<NotFoundError>(Config().set("target", "layer")), Failure{});
+  EXPECT_THAT(refusal<NotFoundError>(Config().set("target", "layer")).message,
+              HasSubstr("in entry 1 of the spec"));
 }
 
 TEST(SpecConfig, RefusesOtherConfigurations) {
