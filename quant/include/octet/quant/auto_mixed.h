@@ -27,8 +27,7 @@ struct MixedOptions {
   // The budget: at most one of these four. Default: mean_bits = max(6, narrow).
   /// Largest mean number of bits per quantized weight; [narrow, 8].
   std::optional<double> mean_bits = {};
-  /// Largest total size of all quantized weights in bytes, several to a byte if
-  /// they fit.
+  /// Largest total size of all quantized weights in bytes, bit-packed by layer.
   std::optional<int64_t> bytes = {};
   /// Largest sum of `latencies` over the layers with quantized weights.
   std::optional<double> latency = {};
