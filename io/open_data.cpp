@@ -11,6 +11,7 @@
 #include <octet/runtime/error.h>
 #include <octet/runtime/near_names.h>
 #include <octet/runtime/printable.h>
+#include <octet/runtime/shape_hint.h>
 
 #include "images/image_files.h"
 #include "open_arrays.h"
