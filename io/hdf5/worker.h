@@ -6,6 +6,8 @@
 
 #include <sys/types.h>
 
+#include <octet/runtime/error.h>
+
 #include "reader.h"
 #include "request.h"
 #include "socket.h"
