@@ -116,12 +116,19 @@ class Comparer {
 
   Comparison finish(int64_t samples) const {
     Comparison result{.samples = samples};
+    // Noise of all values; that of a value without match is the largest of its
+    // inputs.
     std::vector<double> noise(a_.values().size(), -1);
+    size_t known = 0;
     for (size_t m = 0; m < matches_.size(); ++m) {
       const ValueMatch& match = matches_[m];
       const Sums& sums = sums_[m];
       if (!sums.comparable) continue;
       const TracedValue& value = a_.values()[match.a];
+      // Matches and values are in topological order.
+      for (; known < match.a; ++known) {
+        if (noise[known] == -1) noise[known] = noise_read(known, noise);
+      }
       ValueDifference difference{.name = value.name,
                                  .op = value.op,
                                  .elements = sums.elements,
@@ -235,15 +242,11 @@ class Comparer {
     }
   }
 
-  // Follows inputs back to the nearest compared values.
   double noise_read(size_t value, const std::vector<double>& noise) const {
     double largest = 0;
     for (const size_t read : a_.values()[value].reads) {
-      const double own = noise[read] >= 0 || std::isnan(noise[read])
-                             ? noise[read]
-                             : noise_read(read, noise);
-      if (std::isnan(own)) return own;
-      largest = std::max(largest, own);
+      if (std::isnan(noise[read])) return noise[read];
+      largest = std::max(largest, noise[read]);
     }
     return largest;
   }
@@ -323,7 +326,9 @@ double batch_difference(const TracedModel& model, const Tensor& x) {
       const auto together = row.f32();
       const auto alone = one[output].f32();
       for (size_t k = 0; k < alone.size(); ++k) {
-        const double error = std::abs(double{alone[k]} - together[k]);
+        const double error = alone[k] == together[k]  // also if infinite
+                                 ? 0
+                                 : std::abs(double{alone[k]} - together[k]);
         // NaN persists over all later values.
         if (!(error <= difference)) difference = error;
         largest = std::max(largest, std::abs(double{together[k]}));

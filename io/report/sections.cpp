@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <octet/runtime/error.h>
 #include <octet/runtime/text_table.h>
 
 #include "charts.h"
@@ -304,8 +305,14 @@ std::string curve_section(const Report& report) {
 
 std::string graph_section(const Report& report) {
   if (!report.graph) return "";
-  return "<details open><summary>Show or hide</summary><div class=\"graph\">" +
-         to_svg(*report.graph) + "</div></details>\n";
+  try {
+    return "<details open><summary>Show or hide</summary><div "
+           "class=\"graph\">" +
+           to_svg(*report.graph) + "</div></details>\n";
+  } catch (const UnsupportedError&) {
+    return "<p class=\"quiet\">The graph is too large to draw. Draw the output "
+           "of octet graph --dot with Graphviz.</p>\n";
+  }
 }
 
 }  // namespace octet::io

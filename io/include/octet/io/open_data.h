@@ -11,8 +11,8 @@
 
 namespace octet::io {
 
-/// Fields in order: labels, image, preprocess, usual, takes_bytes, corrupt,
-/// resize, class_names, labels_optional
+/// Fields in order: labels, image, preprocess, usual, takes_bytes,
+/// takes_numbers, corrupt, resize, class_names, labels_optional
 struct OpenOptions {
   /// .npy file with the labels of a single .npy file of inputs: integers [n]
   /// (classes) or f32 [n,...] (targets).
@@ -27,6 +27,9 @@ struct OpenOptions {
   /// Applies `usual` to bytes of .npy files if `preprocess` is not set: for a
   /// model with uint8 input.
   bool takes_bytes = false;
+  /// Converts signed integers and booleans of .npy files to float32: for a
+  /// model with input of such a type.
+  bool takes_numbers = false;
   CorruptFiles corrupt = CorruptFiles::refuse;  ///< for folders of images
   Resize resize = {};                           ///< for folders of images
   /// Class names of the model in the order of its outputs; folders of images
