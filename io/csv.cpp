@@ -138,7 +138,7 @@ float number_at(const std::string& path, const CsvOptions& options,
   const std::optional<float> value = number_in<float>(text);
   if (!value || !std::isfinite(*value)) {
     throw FormatError(
-        value ? ErrorCode("not_finite") : ErrorCode("invalid_value"), path,
+        "invalid_value", path,
         fmt::format("row {} of column '{}' must be a finite number, got '{}'{}",
                     row + 1, column, text, value ? "" : hint_for(text)));
   }

@@ -342,14 +342,17 @@ Tensor read_npy(const std::filesystem::path& path) {
         const Shape shape = checked_shape(header.dims);
         const int64_t expected = shape.size() * header.type->bytes;
         const auto got = static_cast<int64_t>(rest.size());
-        if (got != expected) {
+        if (got < expected) {
           throw FormatError(
-              got < expected ? ErrorCode("truncated_file")
-                             : ErrorCode("malformed_file"),
-              "NPY data",
+              "truncated_file", "NPY data",
               fmt::format("expected {} bytes for shape {}, got {}", expected,
-                          shape.to_string(),
-                          got < expected ? fmt::format("{}", got) : "more"));
+                          shape.to_string(), got));
+        }
+        if (got > expected) {
+          throw FormatError(
+              "malformed_file", "NPY data",
+              fmt::format("more than {} bytes, expected for shape {}", expected,
+                          shape.to_string()));
         }
         return read_data(rest, header, shape);
       });

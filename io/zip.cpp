@@ -256,11 +256,7 @@ std::string inflated(std::string_view packed, const Entry& entry) {
   if (status != Z_STREAM_END || stream.avail_in != 0 ||
       out.size() != entry.unpacked) {
     throw FormatError(
-        status != Z_STREAM_END && stream.msg == nullptr &&
-                out.size() <= entry.unpacked
-            ? ErrorCode("truncated_file")
-            : ErrorCode("malformed_file"),
-        member_text(entry.name),
+        "malformed_file", member_text(entry.name),
         fmt::format("expected {} bytes of deflated data, got {}",
                     entry.unpacked,
                     stream.msg != nullptr          ? stream.msg

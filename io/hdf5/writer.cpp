@@ -272,10 +272,11 @@ void Hdf5Writer::attribute(const std::string& object, const std::string& name,
   const std::string subject = fmt::format("HDF5 attribute '{}' of {}",
                                           printable(name), path_text(object));
   check_text(name, subject);
-  if (name.empty() || has_attribute(owner.get(), name)) {
-    throw ValueError(
-        name.empty() ? ErrorCode("invalid_value") : ErrorCode("duplicate_name"),
-        subject, name.empty() ? "name must not be empty" : "already exists");
+  if (name.empty()) {
+    throw ValueError("invalid_value", subject, "name must not be empty");
+  }
+  if (has_attribute(owner.get(), name)) {
+    throw ValueError("duplicate_name", subject, "already exists");
   }
   if (!value.is_list()) {
     const Values one = values_of({&value, 1}, subject);

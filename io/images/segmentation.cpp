@@ -23,9 +23,7 @@ void check_values(const std::vector<int64_t>& values) {
   std::set<int64_t> seen;
   for (const int64_t value : values) {
     if (value >= 0 && value <= 255 && seen.insert(value).second) continue;
-    throw ValueError(seen.contains(value) ? ErrorCode("duplicate_name")
-                                          : ErrorCode("out_of_range"),
-                     "SegmentationOptions.values",
+    throw ValueError("invalid_value", "SegmentationOptions.values",
                      fmt::format("must be in [0,255] and unique, got {}{}",
                                  value, seen.contains(value) ? " twice" : ""));
   }
