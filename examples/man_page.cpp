@@ -12,7 +12,7 @@
 namespace octet::program {
 namespace {
 
-/// Text as roff takes it. A point or quote at the begin of a line would be a
+/// Escapes text for roff. A point or quote at the start of a line would be a
 /// request.
 std::string roff(std::string_view text) {
   std::string result;
@@ -47,7 +47,8 @@ std::string heading(const std::string& text) {
   return fmt::format(".SH {}\n", roff(upper(text)));
 }
 
-/// "--classes N" or "model", and what it is for.
+/// Returns the entry of an option or argument: its names, its description, and
+/// its relations to other options.
 std::string entry(const CLI::Option& option) {
   std::vector<std::string> names;
   for (const std::string& name : option.get_snames()) {
@@ -83,7 +84,8 @@ std::string entry(const CLI::Option& option) {
   return text + "\n";
 }
 
-/// The arguments or the options of a command, under a heading if there are any.
+/// Returns the arguments or the options of a command under a heading; "" if
+/// there are none.
 std::string entries(const CLI::App& command, const char* title,
                     bool positional) {
   std::string text;
@@ -94,8 +96,8 @@ std::string entries(const CLI::App& command, const char* title,
   return text.empty() ? text : heading(title) + text;
 }
 
-/// Each line at its margin that ends in a colon is a heading; what is indented
-/// under it stays as it is, other lines are paragraphs.
+/// Converts a footer: an unindented line that ends in a colon becomes a
+/// heading, indented lines stay as they are, other lines become paragraphs.
 std::string sections_of(const std::string& footer) {
   std::istringstream lines(footer);
   std::string text;
@@ -155,7 +157,7 @@ std::string commands_of(const CLI::App& app) {
 
 constexpr std::string_view kExitStatus =
     ".SH EXIT STATUS\n"
-    "0: done. 1: an error, told on standard error, or a check that failed. "
+    "0: success. 1: an error, printed on standard error, or a failed check. "
     "2: wrong usage.\n";
 
 ManPage page_of(const CLI::App& app, const CLI::App* command) {
