@@ -11,6 +11,8 @@ namespace {
 constexpr std::string_view kModelFile =
     "pass it as MODEL; octet inspect shows it";
 constexpr std::string_view kImages = "pass a folder of images as --data";
+constexpr std::string_view kPredict =
+    "octet predict runs the file node by node";
 constexpr std::string_view kCalibrate =
     "octet quantize calibrates a float model";
 constexpr std::string_view kFloatModel =
@@ -25,7 +27,11 @@ constexpr HintRule kRules[] = {
     // Kinds of files.
     {"", "io::load_model", kModelFile},
     {"", "io::load_keras", kModelFile},
+    {"", "io::load_onnx_reference", kPredict},
     {"", "io::load_onnx", kModelFile},
+    {"", "io::save_model", "octet train, qat and fold write .h5"},
+    {"", "io::export_onnx", "octet convert and octet quantize write .onnx"},
+    {"", "io::write_npy", "octet predict writes .npy, .csv and .json"},
     {"", "io::read_npy", "pass it as --data, --input or --labels"},
     {"", "io::read_image", kImages},
     {"", "io::load_image_folder", kImages},
@@ -33,7 +39,7 @@ constexpr HintRule kRules[] = {
     {"", "to_dot()", "use --dot"},
     // Layers.
     {"", "register_layer", "custom layers need a C++ program"},
-    {"", "Model::predict()", "octet predict runs the file node by node"},
+    {"", "Model::predict()", kPredict},
     // Quantization.
     {"", "disable_fake_quant", kCalibrate},
     {"", "quant::calibrate", kCalibrate},

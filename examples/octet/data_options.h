@@ -31,6 +31,7 @@ Data:
   images       For commands without labels (quantize, sensitivity, report): an
                image, or a folder of images at any depth, as YOLO's images.
 )";
+
 /// Image options, for help footers.
 inline constexpr const char* kImageHelp = R"(
 Images:

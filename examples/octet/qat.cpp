@@ -39,12 +39,14 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kQatExamples = R"(
+constexpr const char* kQatNotes = R"(
 A float model is quantized and calibrated first. A model with Q/DQ keeps its
 placement and continues from its scales. The exit code is 1 if the accuracy
 falls more than 5 points below the float model's, or, without an accuracy, if
 outputs are much worse; --accept returns 0.
+)";
 
+constexpr const char* kQatExamples = R"(
 Examples:
   octet qat model.h5 --data photos/ -o int8.onnx
   octet qat mobilenet.h5 --data photos/ --preset int8_mobile --augment flip \
@@ -423,7 +425,7 @@ void add_qat(CommandLine& program) {
   add_target_option(command, o.file);
   command.add_flag("--json", o.json, "print JSON");
   command.set_footer(
-      (std::string(kDataHelp) + kImageHelp + kQatExamples).c_str());
+      (std::string(kQatNotes) + kDataHelp + kImageHelp + kQatExamples).c_str());
   command.when_chosen([options] { run_qat(*options); });
 }
 

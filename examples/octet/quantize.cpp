@@ -32,8 +32,7 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples =
-    R"(
+constexpr const char* kNotes = R"(
 Calibration:
   A few hundred samples suffice. A quarter of them is held out to select the
   method by output error; with labels, accuracy is reported as well. Unusual
@@ -45,7 +44,9 @@ Exit code:
   1 if outputs are below 15 dB, if more than 10 % of the samples change their
   class, or if the accuracy falls by more than 5 points. The file is written in
   any case, and the message names options that help. --accept returns 0.
+)";
 
+constexpr const char* kExamples = R"(
 Examples:
   octet quantize model.keras -o int8.onnx --data x.npy --labels l.npy
   octet quantize model.h5 -o int8.onnx --data photos/ --exclude "head.*"
@@ -311,7 +312,8 @@ void add_quantize(CommandLine& program) {
   add_placement_options(command, o.placement);
   add_export_options(command, o.file);
   add_engine_options(command, o.engine, o.output);
-  command.set_footer((std::string(kDataHelp) + kImageHelp + kExamples).c_str());
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { quantize(*options); });
 }
 

@@ -34,11 +34,13 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kNotes = R"(
 The page has accuracy, layer noise, ranges, lint findings, latency and a graph.
 Without --reference, a quantized model is compared with itself with Q/DQ
 disabled. Layer analysis uses --samples of the data, accuracy all samples.
+)";
 
+constexpr const char* kExamples = R"(
 Examples:
   octet report int8.onnx --data x.npy --labels y.npy -o report.html
   octet report int8.h5 --data x.npy --labels y.npy --sensitivity -o report.html
@@ -340,7 +342,8 @@ void add_report(CommandLine& program) {
            "minimum measuring time for latency in seconds, 0: none")
       .type("S")
       .show_default();
-  command.set_footer((std::string(kDataHelp) + kImageHelp + kExamples).c_str());
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { make_report(*options); });
 }
 

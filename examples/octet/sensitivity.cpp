@@ -23,12 +23,13 @@
 namespace octet::program {
 namespace {
 
-constexpr const char* kExamples =
-    R"(
+constexpr const char* kNotes = R"(
 A float model is quantized and calibrated first, as by octet quantize. Each
 layer runs with only its own Q/DQ, and with all Q/DQ but its own. The first
 line names the main cause.
+)";
 
+constexpr const char* kExamples = R"(
 Examples:
   octet sensitivity model.h5 --data x.npy --labels l.npy
   octet sensitivity model.h5 --data photos/ --bits 4,8 --method max
@@ -176,7 +177,8 @@ void add_sensitivity(CommandLine& program) {
   add_placement_options(command, o.placement);
   command.begin_group("Output");
   command.add_flag("--json", o.json, "print JSON");
-  command.set_footer((std::string(kDataHelp) + kImageHelp + kExamples).c_str());
+  command.set_footer(
+      (std::string(kNotes) + kDataHelp + kImageHelp + kExamples).c_str());
   command.when_chosen([options] { sensitivity(*options); });
 }
 
