@@ -89,7 +89,9 @@ class Mpi : public testing::Test {
 
 class SlowMpi : public Mpi {};
 
-TEST_F(SlowMpi, TrainsResnet8ToTheSameBits) { expect_ranks_to_agree("resnet8"); }
+TEST_F(SlowMpi, TrainsResnet8ToTheSameBits) {
+  expect_ranks_to_agree("resnet8");
+}
 
 TEST_F(SlowMpi, TrainsMobilenetToTheSameBits) {
   expect_ranks_to_agree("mobilenet_v1_025");
