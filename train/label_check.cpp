@@ -55,7 +55,7 @@ void check(std::string_view subject, const Model& model,
   const auto [least, most] = std::ranges::minmax(all);
   const auto places = static_cast<int64_t>(labels.size() / labels.shape()[0]);
   throw ValueError(
-      "out_of_range", std::string(subject),
+      "out_of_range", subject,
       fmt::format("labels must be in [0, {}), the classes of {}, got {} at "
                   "sample {}{}. Hint: {}",
                   classes, owner(model, output), *wrong,
@@ -87,6 +87,11 @@ bool fits(const Shape& labels, const Shape& outputs) {
 /// Checks the shape of class indices. Shapes are those of a sample.
 void check_places(std::string_view subject, const std::string& whose,
                   const Shape& outputs, const Shape& labels) {
+  const auto without_ones = [](const Shape& shape) {
+    std::vector<int64_t> dims(shape.dims().begin(), shape.dims().end());
+    std::erase(dims, 1);
+    return dims;
+  };
   if (labels == outputs) return;
   if (fits(labels, outputs)) return;
   const std::vector<int> order =
@@ -99,11 +104,14 @@ void check_places(std::string_view subject, const std::string& whose,
     cure = labels.size() == 1
                ? "use labels.reshaped({n}) for a class per sample"
                : "end the model with [N,h,w,classes] for a class per pixel";
+  } else if (without_ones(labels) == without_ones(outputs)) {
+    cure = fmt::format("use labels.reshaped({{n,{}}})",
+                       fmt::join(outputs.dims(), ","));
   } else if (labels.rank() == 0) {
     cure = "end the model with Flatten and Dense for a class per sample";
   }
   throw ValueError(
-      "shape_mismatch", std::string(subject),
+      "shape_mismatch", subject,
       fmt::format("labels must have shape {} for {}, got {}. Hint: {}",
                   batch_of(outputs).to_string(), whose,
                   batch_of(labels).to_string(), cure));
@@ -118,7 +126,7 @@ void check_targets(std::string_view subject, const Model& model,
   const Shape& output = model.outputs()[trained.index].shape();
   const std::string whose = owner(model, trained);
   if (loss.targets() != Targets::values && output.rank() < 2) {
-    throw ValueError("invalid_shape", std::string(subject),
+    throw ValueError("invalid_shape", subject,
                      fmt::format("{} must have shape [N,...,classes], got {}",
                                  whose, output.to_string()));
   }
@@ -126,7 +134,7 @@ void check_targets(std::string_view subject, const Model& model,
   if (loss.targets() != Targets::values &&
       classes != (loss.targets() == Targets::classes)) {
     throw ValueError(
-        "dtype_mismatch", std::string(subject),
+        "dtype_mismatch", subject,
         fmt::format("{} requires labels {}, got {}. Hint: use {}", loss.name(),
                     classes ? "f32 [n,...,classes]" : "i64 [n,...]",
                     to_string(labels.dtype),
@@ -144,7 +152,7 @@ void check_targets(std::string_view subject, const Model& model,
   const Shape wanted = batch_of(sample);
   if (loss.targets() == Targets::rows ? !fits(given, wanted)
                                       : !pairs_with(given, wanted)) {
-    throw ValueError("shape_mismatch", std::string(subject),
+    throw ValueError("shape_mismatch", subject,
                      fmt::format("labels must have shape {}, the shape of {}, "
                                  "got {}{}",
                                  wanted.to_string(), whose, given.to_string(),

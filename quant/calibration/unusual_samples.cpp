@@ -130,6 +130,31 @@ Limit limit_of(const std::vector<double>& magnitudes) {
   return {std::exp(median + above), std::exp(median)};
 }
 
+/// Describes two groups of magnitudes with a factor of kLeastRatio between
+/// them; empty if there are none of at least kLargestShare each. Zeros are left
+/// out.
+std::string groups_of(const std::vector<double>& magnitudes) {
+  std::vector<double> sorted;
+  for (const double magnitude : magnitudes) {
+    if (magnitude > 0) sorted.push_back(magnitude);
+  }
+  std::ranges::sort(sorted);
+  const auto least = static_cast<size_t>(
+      std::ceil(kLargestShare * static_cast<double>(sorted.size())));
+  if (least < 2) return "";
+  for (size_t i = least; i + least <= sorted.size(); ++i) {
+    if (sorted[i] < kLeastRatio * sorted[i - 1]) continue;
+    const auto first = std::ranges::find_if(
+        magnitudes, [&](double magnitude) { return magnitude >= sorted[i]; });
+    return fmt::format(
+        "{} samples have largest magnitudes up to {:.4g}, {} others from "
+        "{:.4g}, the first is sample {}",
+        i, sorted[i - 1], sorted.size() - i, sorted[i],
+        first - magnitudes.begin());
+  }
+  return "";
+}
+
 std::string name_of(const std::vector<TensorSpec>& specs, size_t input) {
   if (!specs[input].name.empty() || specs.size() == 1) return specs[input].name;
   return fmt::format("input {}", input);
@@ -165,7 +190,7 @@ std::vector<int64_t> positions(const Dataset& data,
 }
 
 CheckedSamples compare(std::string_view subject, const Dataset& data) {
-  const std::vector<std::vector<double>> all = all_magnitudes(data);
+  std::vector<std::vector<double>> all = all_magnitudes(data);
   const std::vector<TensorSpec> specs = data.input_specs();
   const int64_t most = std::max<int64_t>(
       1,
@@ -198,9 +223,19 @@ CheckedSamples compare(std::string_view subject, const Dataset& data) {
   if (std::ssize(large) > most) large.clear();
   std::map<int64_t, UnusualSample> unusual = std::move(broken);
   unusual.merge(large);
-  if (unusual.empty()) return {.usual = data};
-  if (std::ssize(unusual) == data.size()) return {.usual = data};
-  CheckedSamples result{.usual = without(data, unusual)};
+  std::string mixed;
+  for (size_t input = 0; input < all.size() && mixed.empty(); ++input) {
+    for (const auto& [index, sample] : unusual) {
+      all[input][static_cast<size_t>(index)] = 0;
+    }
+    mixed = groups_of(all[input]);
+    const std::string name = name_of(specs, input);
+    if (!mixed.empty() && !name.empty()) mixed = name + ": " + mixed;
+  }
+  if (unusual.empty() || std::ssize(unusual) == data.size()) {
+    return {.usual = data, .mixed = mixed};
+  }
+  CheckedSamples result{.usual = without(data, unusual), .mixed = mixed};
   for (auto& [index, sample] : unusual) {
     result.unusual.push_back(std::move(sample));
   }
@@ -231,6 +266,12 @@ CheckedSamples check_samples(std::string_view subject, const Dataset& data,
 void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
                      std::span<const std::string> names) {
   constexpr size_t kNamed = 5;
+  if (!checked.mixed.empty()) {
+    warn(fmt::format(
+        "{}: two scales in one dataset: {}. Ranges cover both, and the smaller "
+        "values lose most of their levels. Hint: preprocess all samples alike",
+        subject, checked.mixed));
+  }
   if (checked.unusual.empty()) return;
   std::string text;
   for (size_t i = 0; i < std::min(kNamed, checked.unusual.size()); ++i) {

@@ -12,9 +12,10 @@ namespace octet::quant {
 struct Paths {
   const GraphNode* ancestor = nullptr;  ///< null: nowhere
   std::vector<int64_t> layers;  ///< on the longest way there from each input
+  bool complete = true;  ///< false: branches are too long, layers are partial
 };
 /// The ancestor is the latest node in the model's order that all inputs come
-/// from. Walks no further back than that.
+/// from. Walks no further back than that, and at most 8,000 steps.
 Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node);
 
 }  // namespace octet::quant

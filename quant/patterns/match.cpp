@@ -22,14 +22,20 @@ struct Candidate {
   int64_t length = 0;  // of the branch it comes through
 };
 
-Candidate candidate_of(const GraphIndex& graph, Chain chain) {
+/// Lengths of the branches of each merge (P07).
+using BranchLengths =
+    std::unordered_map<const GraphNode*, std::vector<int64_t>>;
+
+Candidate candidate_of(const GraphIndex& graph, Chain chain,
+                       BranchLengths& lengths) {
   Candidate result{.chain = std::move(chain)};
   for (const ChainLink& link : result.chain) {
     if (link.input < 0 || link.node->inputs.size() < 2) continue;
     result.merge = link.node;
     result.input = link.input;
-    result.length = paths_to_ancestor(graph, *link.node)
-                        .layers[static_cast<size_t>(link.input)];
+    const auto [found, is_new] = lengths.try_emplace(link.node);
+    if (is_new) found->second = paths_to_ancestor(graph, *link.node).layers;
+    result.length = found->second.at(static_cast<size_t>(link.input));
     break;
   }
   return result;
@@ -147,7 +153,7 @@ class Matcher {
     for (const auto& node : graph_.model().nodes()) {
       Chain chain = finder.from(*node);
       if (chain.empty()) continue;
-      candidates.push_back(candidate_of(graph_, std::move(chain)));
+      candidates.push_back(candidate_of(graph_, std::move(chain), lengths_));
     }
     for (const Candidate& candidate : candidates) {
       if (!is_free(candidate, taken_)) continue;
@@ -196,6 +202,7 @@ class Matcher {
   const GraphIndex& graph_;
   // Asked for, never walked.
   std::set<const Layer*> taken_;
+  BranchLengths lengths_;
   Matching result_;
 };
 

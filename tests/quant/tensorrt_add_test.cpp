@@ -250,6 +250,21 @@ TEST(TensorrtAdd, MeasuresBranchesOfDifferentInputsToTheirEnds) {
             "inputs, not 1");
 }
 
+TEST(TensorrtAdd, MeasuresNoFurtherThanAFewThousandLayers) {
+  const Branches b;
+  SymbolicTensor far = b.x;
+  for (int i = 0; i < 5000; ++i) far = relu(far, "r" + std::to_string(i));
+  const Model model(
+      b.image,
+      conv(add({conv(relu(b.x, "near"), "short"), conv(far, "long")}), "end"));
+  const std::string reason = point_at(plan_for(model), "add", 0).reason;
+  EXPECT_THAT(reason,
+              ::testing::StartsWith(
+                  "residual input from short; long fuses with the Add: "));
+  EXPECT_THAT(reason, HasSubstr("layers back to where the search "
+                                "ends, not 1"));
+}
+
 TEST(TensorrtAdd, FusesNothingWhereShapesDiffer) {
   const Branches b;
   const SymbolicTensor row =

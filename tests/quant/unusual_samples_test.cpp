@@ -118,6 +118,19 @@ TEST(UnusualSamples, AreNamedByTheWarning) {
                                    HasSubstr("1e+06"), HasSubstr("1 of 60"))));
 }
 
+TEST(UnusualSamples, OfTwoScalesAreReported) {
+  Tensor x = noise({200, 64});
+  EXPECT_THAT(check_samples("test", unlabelled(x)).mixed, IsEmpty());
+  for (size_t i = 0; i < size_t{60} * 64; ++i) x.f32()[i] *= 1000;
+  const WarningsKept warnings;
+  const auto found = check_samples("test", unlabelled(x));
+  EXPECT_THAT(found.unusual, IsEmpty());
+  EXPECT_THAT(found.mixed, AllOf(HasSubstr("image"), HasSubstr("140 samples"),
+                                 HasSubstr("60 others")));
+  warn_of_unusual("test", found);
+  EXPECT_THAT(warnings.messages, Contains(HasSubstr("two scales")));
+}
+
 // ---- legitimate data
 
 struct Distribution {

@@ -21,6 +21,13 @@ TEST(FileName, OfAnotherFormatIsRefusedInAnyCase) {
   }
 }
 
+TEST(FileName, OfOtherRuntimesIsRefused) {
+  for (const char* name : {"m.ort", "m.rknn", "m.mnn", "m.ckpt", "m.pt2"}) {
+    EXPECT_THROW(check_file_name(name, "an ONNX model", {".onnx"}), ValueError)
+        << name;
+  }
+}
+
 TEST(FileName, OfItsOwnFormatOrNonePasses) {
   for (const char* name : {"m.onnx", "M.ONNX", "m", "m.v2", "m.onnx.new", "",
                            "/dev/stdout", ".engine"}) {

@@ -59,7 +59,8 @@ Choice choose(const GraphIndex& graph, const GraphNode& node,
   return {longest, "P07",
           fmt::format("{} fuses with the Add: {} layers back to {}, not {}",
                       linear(longest), paths.layers[longest],
-                      paths.ancestor == nullptr
+                      !paths.complete ? "where the search ends"
+                      : paths.ancestor == nullptr
                           ? "the inputs"
                           : graph.tensor_name(*paths.ancestor),
                       name_list(others))};

@@ -30,6 +30,9 @@ struct SampleCheckOptions {
 struct CheckedSamples {
   Dataset usual;  ///< of the samples compared, in the order of the dataset
   std::vector<UnusualSample> unusual = {};  ///< ordered by index
+  /// Describes two groups of samples in `usual` whose magnitudes lie apart, as
+  /// of bytes and floats in one dataset; empty if there is one group.
+  std::string mixed = {};
 };
 
 /// Compares the samples with each other and separates the unusual ones: NaN or
@@ -43,14 +46,15 @@ struct CheckedSamples {
 /// be, in one dataset of a thousand. Small magnitudes are never unusual.
 /// At most 5 % of the samples (at least one) are separated for their
 /// magnitude: more are a part of the distribution. Fewer than four samples are
-/// not compared.
+/// not compared. Two groups of at least 5 % of the samples each, with a factor
+/// of 64 and no sample between them, are reported and not separated.
 /// Throws: ValueError beginning with `subject` if more than 5 % of the samples
 /// (at least one) are not finite, or all of them.
 CheckedSamples check_samples(std::string_view subject, const Dataset& data,
                              const SampleCheckOptions& options = {});
 
-/// Logs a warning that names the samples. `names` are names of all samples of
-/// the dataset, such as their files, or empty.
+/// Logs a warning that names the samples, and one of mixed groups. `names` are
+/// names of all samples of the dataset, such as their files, or empty.
 void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
                      std::span<const std::string> names = {});
 
