@@ -20,7 +20,7 @@ constexpr size_t kFewest = 4;
 constexpr double kLargestShare = 0.05;
 constexpr double kLeastRatio = 64;
 
-/// A part of a dataset, by positions.
+/// A subset of a dataset, by positions.
 class ChosenSource final : public SampleSource {
  public:
   ChosenSource(Dataset data, std::vector<int64_t> chosen)
@@ -62,7 +62,7 @@ class ChosenSource final : public SampleSource {
   std::vector<int64_t> chosen_;
 };
 
-// The largest magnitude of each sample; NaN where a value is not finite.
+// Returns the largest magnitude of each sample; NaN if any value is not finite.
 std::vector<double> magnitudes_of(const Tensor& values) {
   const auto count = static_cast<size_t>(values.shape()[0]);
   const size_t size = values.f32().size() / std::max<size_t>(1, count);
@@ -100,7 +100,7 @@ double quantile(const std::vector<double>& sorted, double share) {
                                     static_cast<double>(sorted.size() - 1))];
 }
 
-// The largest usual magnitude, and the median of those above zero.
+// Largest usual magnitude, and the median of the positive ones.
 struct Limit {
   double usual = std::numeric_limits<double>::infinity();
   double median = 0;
@@ -117,8 +117,8 @@ Limit limit_of(const std::vector<double>& magnitudes) {
   std::vector<double> deviations;
   for (const double log : logs) deviations.push_back(std::fabs(log - median));
   std::ranges::sort(deviations);
-  // Of an exponential distribution: the median absolute deviation in scales,
-  // and how far its percentiles are above the median.
+  // Exponential distribution: median absolute deviation relative to the scale;
+  // below, percentiles relative to the median.
   constexpr double kDeviation = 0.4812;
   const double scale =
       std::max({quantile(deviations, 0.5) / kDeviation,
@@ -175,8 +175,8 @@ Dataset without(const Dataset& data,
   return Dataset(std::make_shared<ChosenSource>(data, std::move(kept)));
 }
 
-// The positions that Dataset::sample() chooses, which depend on the size and
-// the seed alone.
+// Returns the positions that Dataset::sample() selects; they depend only on
+// size and seed.
 std::vector<int64_t> positions(const Dataset& data,
                                const SampleCheckOptions& options) {
   Tensor all(Shape{data.size()}, DType::i64);
@@ -214,11 +214,13 @@ CheckedSamples compare(std::string_view subject, const Dataset& data) {
     }
   }
   if (std::ssize(broken) > most || std::ssize(broken) == data.size()) {
-    throw ValueError(fmt::format(
-        "{}: {} of {} samples are unusable, the first is sample {} ({}). Hint: "
-        "repair the data",
-        subject, broken.size(), data.size(), broken.begin()->first,
-        text_of(broken.begin()->second)));
+    throw ValueError(
+        "not_finite", std::string(subject),
+        fmt::format(
+            "{} of {} samples are unusable, the first is sample {} ({}). Hint: "
+            "repair the data",
+            broken.size(), data.size(), broken.begin()->first,
+            text_of(broken.begin()->second)));
   }
   if (std::ssize(large) > most) large.clear();
   std::map<int64_t, UnusualSample> unusual = std::move(broken);
@@ -247,8 +249,9 @@ CheckedSamples compare(std::string_view subject, const Dataset& data) {
 CheckedSamples check_samples(std::string_view subject, const Dataset& data,
                              const SampleCheckOptions& options) {
   if (options.samples < 0) {
-    throw ValueError(fmt::format("{}: expected samples >= 0, got {}", subject,
-                                 options.samples));
+    throw ValueError(
+        "out_of_range", std::string(subject),
+        fmt::format("samples must be >= 0, got {}", options.samples));
   }
   if (options.samples == 0 || options.samples >= data.size()) {
     return compare(subject, data);
@@ -287,8 +290,8 @@ void warn_of_unusual(std::string_view subject, const CheckedSamples& checked,
     text += fmt::format(" and {} more", checked.unusual.size() - kNamed);
   }
   const auto count = std::ssize(checked.unusual);
-  warn(fmt::format("{}: ignored {} of {} samples, unlike all others: {}",
-                   subject, count, count + checked.usual.size(), text));
+  warn(fmt::format("{}: ignored {} of {} samples as unusual: {}", subject,
+                   count, count + checked.usual.size(), text));
 }
 
 }  // namespace octet::quant

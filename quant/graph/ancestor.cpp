@@ -10,7 +10,7 @@ namespace octet::quant {
 Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node) {
   struct Reached {
     const GraphNode* node = nullptr;
-    std::vector<int64_t> layers;  // from each input; -1: not from that one
+    std::vector<int64_t> layers;  // distance from each input; -1: unreachable
   };
   const size_t inputs = node.inputs.size();
   Paths paths{.layers = std::vector<int64_t>(inputs, 0)};
@@ -18,8 +18,8 @@ Paths paths_to_ancestor(const GraphIndex& graph, const GraphNode& node) {
   // has thousands of layers of each.
   constexpr size_t kMostSteps = 8000;
   size_t steps = 0;
-  // Latest first. A node is created after its inputs, so whatever leads to one
-  // has been seen when its turn comes.
+  // Latest first. Nodes are created after their inputs, so all paths to a node
+  // are known when it is visited.
   std::map<uint64_t, Reached, std::greater<>> frontier;
   const auto reach = [&](const GraphNode& to) -> std::vector<int64_t>& {
     Reached& reached = frontier[to.id];
