@@ -42,7 +42,7 @@ std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
   if (shape.rank() < 2 || shape.size() < 1 ||
       labels.shape() != (classes ? places : shape)) {
     throw ShapeError(
-        "shape_mismatch", std::string(subject),
+        "shape_mismatch", subject,
         fmt::format(
             "outputs [n,...,classes] require labels i64 [n,...] or f32 "
             "[n,...,classes], got outputs {} and labels {} {}{}",
@@ -63,7 +63,7 @@ std::vector<int64_t> labels_of(std::string_view subject, const Tensor& outputs,
     const int64_t label = labels.data<int64_t>()[i];
     if (label != ignored && (label < 0 || label >= shape[-1])) {
       throw ValueError(
-          "out_of_range", std::string(subject),
+          "out_of_range", subject,
           fmt::format("labels must be in [0, {}), got {} at sample {}",
                       shape[-1], label, i / of_sample));
     }

@@ -59,7 +59,7 @@ constexpr std::string_view kCheckTheData = "Hint: check the data";
 void check_learning_rate(std::string_view subject, float rate) {
   if (!(rate >= 0.0f) || std::isinf(rate)) {
     throw ValueError(
-        "out_of_range", std::string(subject),
+        "out_of_range", subject,
         fmt::format("learning_rate must be finite and at least 0, got {}",
                     number_text(rate)));
   }
@@ -68,7 +68,7 @@ void check_learning_rate(std::string_view subject, float rate) {
 void check_decay(std::string_view subject, std::string_view option,
                  float value) {
   if (!(value >= 0.0f && value < 1.0f)) {
-    throw ValueError("out_of_range", std::string(subject),
+    throw ValueError("out_of_range", subject,
                      fmt::format("{} must be in [0, 1), got {}", option,
                                  number_text(value)));
   }
@@ -77,7 +77,7 @@ void check_decay(std::string_view subject, std::string_view option,
 void check_above_zero(std::string_view subject, std::string_view option,
                       float value) {
   if (!(value > 0.0f) || std::isinf(value)) {
-    throw ValueError("out_of_range", std::string(subject),
+    throw ValueError("out_of_range", subject,
                      fmt::format("{} must be finite and positive, got {}",
                                  option, number_text(value)));
   }
@@ -90,7 +90,7 @@ void check_epsilon(std::string_view subject, float value) {
 void check_weight_decay(std::string_view subject, const WeightDecay& decay) {
   if (!(decay.rate >= 0.0f) || std::isinf(decay.rate)) {
     throw ValueError(
-        "out_of_range", std::string(subject),
+        "out_of_range", subject,
         fmt::format("weight_decay must be finite and at least 0, got {}",
                     number_text(decay.rate)));
   }
@@ -100,7 +100,7 @@ void check_not_negative(std::string_view subject, std::string_view option,
                         int64_t value) {
   if (value < 0) {
     throw ValueError(
-        "out_of_range", std::string(subject),
+        "out_of_range", subject,
         fmt::format("{} must be at least 0, got {}", option, value));
   }
 }
@@ -108,7 +108,7 @@ void check_not_negative(std::string_view subject, std::string_view option,
 void check_positive(std::string_view subject, std::string_view option,
                     int64_t value) {
   if (value < 1) {
-    throw ValueError("out_of_range", std::string(subject),
+    throw ValueError("out_of_range", subject,
                      fmt::format("{} must be positive, got {}", option, value));
   }
 }
@@ -118,7 +118,7 @@ void check_metrics(std::string_view subject, const Metrics& metrics) {
   for (const Metric& metric : metrics) {
     if (metric.name.empty() || !metric.each) {
       throw ValueError(
-          "missing_value", std::string(subject),
+          "missing_value", subject,
           metric.name.empty()
               ? "the name of a metric must not be empty"
               : fmt::format("metric '{}' must have a function", metric.name));
@@ -126,13 +126,13 @@ void check_metrics(std::string_view subject, const Metrics& metrics) {
     if (metric.name == "loss" || metric.name == "learning_rate" ||
         metric.name == "gradient_norm" || metric.name.starts_with("val_")) {
       throw ValueError(
-          "invalid_value", std::string(subject),
+          "invalid_value", subject,
           fmt::format("metric name '{}' is reserved for another value",
                       metric.name));
     }
     if (!names.insert(metric.name).second) {
       throw ValueError(
-          "duplicate_name", std::string(subject),
+          "duplicate_name", subject,
           fmt::format("two metrics have the name '{}'", metric.name));
     }
   }

@@ -35,7 +35,7 @@ void expect_gradients(std::string_view subject,
     return;
   }
   throw ValueError(
-      "no_gradient", std::string(subject),
+      "no_gradient", subject,
       fmt::format("none of the {} parameters has a gradient. Hint: call "
                   "backward() before, and pass the parameters of the trained "
                   "model; a quantized or cloned model has separate parameters",

@@ -64,7 +64,7 @@ void read_tensors(std::string_view subject, const NamedTensors& tensors,
     const auto found = tensors.find(each.name);
     if (found == tensors.end() || found->second.shape() != each.value.shape()) {
       throw ValueError(
-          "missing_value", std::string(subject),
+          "missing_value", subject,
           fmt::format("the checkpoint has no value of '{}' with shape {}",
                       each.name, each.value.shape().to_string()));
     }

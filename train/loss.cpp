@@ -121,7 +121,7 @@ bool takes_logits(std::string_view loss, std::string_view wanted,
   const std::string_view other = wanted == "softmax" ? "sigmoid" : "softmax";
   if (activation == other) {
     throw ValueError(
-        "unsupported_model", std::string(loss),
+        "unsupported_model", loss,
         fmt::format("the model must end in logits or {}, got {}. Hint: use "
                     "losses::{} for {}",
                     wanted, activation,
@@ -132,14 +132,14 @@ bool takes_logits(std::string_view loss, std::string_view wanted,
   const bool probabilities = activation == wanted;
   if (said && probabilities && *said) {
     throw ValueError(
-        "conflicting_options", std::string(loss),
+        "conflicting_options", loss,
         fmt::format("from_logits = true would apply a second {} to a model "
                     "that ends in {}. Hint: omit from_logits, or train "
                     "logits_model(model)",
                     activation, activation));
   }
   if (said && activation == "linear" && !*said) {
-    throw ValueError("conflicting_options", std::string(loss),
+    throw ValueError("conflicting_options", loss,
                      "from_logits = false conflicts with a model that ends in "
                      "logits. Hint: omit from_logits");
   }
@@ -167,7 +167,7 @@ bool are_shares(const Tensor& rows) {
 /// Throws: ValueError for probabilities. For outputs of unknown kind.
 void expect_logits(std::string_view loss, const Variable& outputs) {
   if (!are_shares(outputs.value())) return;
-  throw ValueError("invalid_value", std::string(loss),
+  throw ValueError("invalid_value", loss,
                    "expected logits, got probabilities (the sum of each row is "
                    "1). Hint: set .from_logits = false, or use "
                    "loss.for_model(model)");

@@ -22,7 +22,7 @@ void expect_reported(std::string_view subject, const std::string& name,
   const bool validation = name.starts_with("val_") &&
                           std::ranges::find(names, "val_loss") == names.end();
   throw NotFoundError(
-      "unknown_name", std::string(subject),
+      "unknown_name", subject,
       fmt::format(
           "this fit does not report the monitored value '{}'{}; it "
           "reports '{}'{}",

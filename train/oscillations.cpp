@@ -141,7 +141,7 @@ class Watch final : public Oscillations {
       if (static_cast<float>(kept) == value) return;
       throw ValueError("conflicting_options", "oscillations",
                        fmt::format("{} is {}, but {} in the checkpoint", option,
-                                   value, kept));
+                                   value, static_cast<float>(kept)));
     };
     expect("momentum", options_.momentum);
     expect("freeze_above", options_.freeze_above);

@@ -38,13 +38,13 @@ bool is_finite_from_zero(double value) {
 void check_decay_options(std::string_view subject,
                          const DecayOptions& options) {
   if (!(options.gamma > 0.0f && options.gamma <= 1.0f)) {
-    throw ValueError("out_of_range", std::string(subject),
+    throw ValueError("out_of_range", subject,
                      fmt::format("gamma must be in (0, 1], got {}",
                                  number_text(options.gamma)));
   }
   if (!is_finite_from_zero(options.every) || options.every == 0) {
     throw ValueError(
-        "out_of_range", std::string(subject),
+        "out_of_range", subject,
         fmt::format("every must be finite and positive, got {}",
                     number_text(static_cast<float>(options.every))));
   }

@@ -41,7 +41,7 @@ Tensor targets_for(std::string_view subject, const Shape& outputs,
   if (outputs.rank() < 1 || outputs.size() < 1 ||
       !pairs_with(labels.shape(), outputs)) {
     throw ShapeError(
-        "shape_mismatch", std::string(subject),
+        "shape_mismatch", subject,
         fmt::format("labels must have the outputs' shape {}, got {}{}",
                     outputs.to_string(), labels.shape().to_string(),
                     label_shape_hint(labels.shape(), outputs)));

@@ -32,12 +32,12 @@ size_t output_of(std::string_view subject, const Model& model,
   }
   if (count > 1) {
     throw ValueError(
-        "duplicate_name", std::string(subject),
+        "duplicate_name", subject,
         fmt::format("layer '{}' has several outputs of model '{}'. Hint: omit "
                     "the names",
                     name, model.name()));
   }
-  throw ValueError("unknown_name", std::string(subject),
+  throw ValueError("unknown_name", subject,
                    fmt::format("model '{}' has no output '{}'{}", model.name(),
                                name, suggest_names(name, names)));
 }
@@ -45,7 +45,7 @@ size_t output_of(std::string_view subject, const Model& model,
 void check_weight(std::string_view subject, const TrainedOutput& output) {
   if (output.weight >= 0 && std::isfinite(output.weight)) return;
   throw ValueError(
-      "out_of_range", std::string(subject),
+      "out_of_range", subject,
       fmt::format("the weight of output '{}' must be finite and at least 0, "
                   "got {}",
                   output.name, number_text(output.weight)));
@@ -72,7 +72,7 @@ std::vector<std::optional<size_t>> label_places(
     for (size_t i = 0; i < trained.size(); ++i) places[trained[i].index] = i;
   } else {
     throw ValueError(
-        "count_mismatch", std::string(subject),
+        "count_mismatch", subject,
         fmt::format("data must have labels for {} of model '{}' ({}), got {} "
                     "labels",
                     trained.size() == 1 ? "the output" : "the outputs",
@@ -92,7 +92,7 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
       given, [](const auto& l) { return !l.output.empty(); });
   if (given.empty() || (!named && given.size() != names.size())) {
     throw ValueError(
-        "count_mismatch", std::string(subject),
+        "count_mismatch", subject,
         fmt::format("model '{}' requires a loss for each of its {} outputs "
                     "({}), got {}",
                     model.name(), names.size(), fmt::join(names, ", "),
@@ -114,13 +114,13 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
       std::ranges::adjacent_find(all_, {}, &TrainedOutput::index);
   if (twice != all_.end()) {
     throw ValueError(
-        "duplicate_name", std::string(subject),
+        "duplicate_name", subject,
         fmt::format("output '{}' has several losses", twice->name));
   }
   if (!metrics.empty()) {
     if (all_.size() > 1) {
       throw ValueError(
-          "conflicting_options", std::string(subject),
+          "conflicting_options", subject,
           fmt::format("metrics of several outputs must be given with their "
                       "losses. Hint: .loss = {{{{\"{}\", loss, weight, "
                       "metrics}}, ...}}",
@@ -136,7 +136,7 @@ TrainedOutputs::TrainedOutputs(std::string_view subject, const Model& model,
 const TrainedOutput& TrainedOutputs::only(std::string_view subject,
                                           std::string_view what) const {
   if (all_.size() == 1) return all_[0];
-  throw ValueError("count_mismatch", std::string(subject),
+  throw ValueError("count_mismatch", subject,
                    fmt::format("{} require a single output with a loss, got {}",
                                what, all_.size()));
 }
@@ -150,7 +150,7 @@ Dataset TrainedOutputs::matched(std::string_view subject, const Model& model,
   for (const TrainedOutput& output : all_) {
     const std::optional<size_t> place = places[output.index];
     if (!place) {
-      throw ValueError("missing_value", std::string(subject),
+      throw ValueError("missing_value", subject,
                        fmt::format("no labels for output '{}' of model '{}'",
                                    output.name, model.name()));
     }

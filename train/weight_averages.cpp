@@ -68,8 +68,9 @@ class WeightAverages final : public Callback {
         options_.decay) {
       throw ValueError(
           "conflicting_options", "exponential_moving_average",
-          fmt::format("decay is {}, but {} in the checkpoint", options_.decay,
-                      state.values.at("decay").as_number()));
+          fmt::format(
+              "decay is {}, but {} in the checkpoint", options_.decay,
+              static_cast<float>(state.values.at("decay").as_number())));
     }
     KeptParameters averages =
         keep_trained_parameters(progress.training->model());
