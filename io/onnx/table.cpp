@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kWidestCell = 60;
 
-/// A titled table whose cells come from a file.
+/// A titled table with cells from a file, made printable.
 class Section {
  public:
   Section(std::string title, std::vector<Align> columns,

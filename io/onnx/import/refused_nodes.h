@@ -1,5 +1,4 @@
-// The error of a graph with nodes that are no layers. Internal to
-// io/onnx/import.
+// The error for nodes that cannot be imported. Internal to io/onnx/import.
 #pragma once
 
 #include <octet/runtime/error.h>
