@@ -62,12 +62,11 @@ TensorProto rounded(const TensorProto& tensor) {
                                    "got {}. Hint: export float32",
                                    x));
     }
+    const uint16_t bits = half_bits(half);
+    bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
   }
-  const uint16_t bits = half_bits(half);
-  bytes.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
-}
-result.set_raw_data(std::move(bytes));
-return result;
+  result.set_raw_data(std::move(bytes));
+  return result;
 }
 
 bool fits_scale(float x) {

@@ -272,8 +272,8 @@ void Importer::warn_of_floats() const {
       without_codes_.begin() + static_cast<int64_t>(std::min(count, kMost)));
   if (count > kMost) lines.push_back(fmt::format("and {} more", count - kMost));
   warn(fmt::format(
-      "ONNX model: {} quantized weights become floats, and devices run their "
-      "layers in floating point:\n  {}\n{}",
+      "ONNX model: quantized weights that become floats, so that devices run "
+      "their layers in floating point: {}\n  {}\n{}",
       count, fmt::join(lines, "\n  "), kDropHint));
 }
 
