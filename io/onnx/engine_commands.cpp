@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Quotes a text as one shell word.
+/// Quotes a text as a shell word.
 std::string quoted_word(const std::string& text) {
   const bool plain =
       !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
@@ -68,7 +68,7 @@ void check_golden(const EngineCommandOptions& options) {
   }
 }
 
-/// A command with one line for each word.
+/// A command with a line for each word.
 class Lines {
  public:
   explicit Lines(std::string program) : text_(std::move(program)) {}

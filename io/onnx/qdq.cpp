@@ -20,7 +20,7 @@ constexpr int64_t kDefaultAxis = 1;  // QuantizeLinear-13
 }
 
 // Returns the axis along which blocks of elements share a scale. The scales
-// have one entry for each block of that axis and for each index of the others.
+// have an entry for each block of that axis and for each index of the others.
 std::optional<int64_t> block_axis(const onnx::NodeProto& node,
                                   const std::vector<int64_t>& scale_dims,
                                   int64_t block, const GraphView& view) {

@@ -36,7 +36,7 @@ onnx::InferenceFunction safer(const onnx::OpSchema& schema);
 /// Returns onnx's own propagation of shape values for inputs that all have a
 /// type (one may be missing after an ignored error) and lists that are not
 /// empty: onnx does not check either.
-/// REQUIRES: the schema has one.
+/// REQUIRES: the schema has a propagation function.
 onnx::DataPropagationFunction safer_propagation(const onnx::OpSchema& schema);
 
 // com.microsoft

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr int64_t kMostBytes = std::numeric_limits<int32_t>::max();
 
-// How the elements of one type are stored.
+// Storage of the elements of a type.
 struct Storage {
   int64_t bytes;   // of an element in raw_data; 0: never raw
   int64_t values;  // entries of the typed field per element

@@ -19,7 +19,7 @@ void store_uint8(onnx::TensorProto& zero_point) {
       std::string(zero_point.raw_data().size(), static_cast<char>(128)));
 }
 
-/// Adds uint8 copies of zero points to the graph, one for each.
+/// Adds a uint8 copy of each zero point to the graph.
 class Uint8ZeroPoints {
  public:
   explicit Uint8ZeroPoints(onnx::GraphProto& graph) : graph_(graph) {

@@ -70,7 +70,7 @@ View Conversion::rectified(const Value& x, const ActivationGrid& grid) {
   return y;
 }
 
-// A pair after another one with equal rounding has no effect.
+// A pair after a pair with equal rounding has no effect.
 void Conversion::quantize(std::shared_ptr<const ActivationGrid> grid) {
   Value x = value(0);
   if (grid != nullptr && grid->rectifies() &&

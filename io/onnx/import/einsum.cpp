@@ -40,7 +40,7 @@ bool are_letters(std::string_view text) {
   });
 }
 
-/// Digits for the axes of "...", counted from the last one.
+/// Digits for the axes of "...", counted from the last axis.
 std::string digits(int64_t count) {
   constexpr std::string_view kDigits = "76543210";
   static_assert(kDigits.size() == Shape::kMaxRank);

@@ -23,7 +23,7 @@ namespace octet::io::importing {
 
 /// Quantization parameters of a constant stored or rounded to int8.
 struct WeightGrid {
-  std::vector<float> scales;  ///< a single scale, or one for each slice of axis
+  std::vector<float> scales;  ///< a scalar, or a scale for each slice of axis
   int64_t axis = 0;           ///< in ONNX' order
   bool per_channel = false;
   bool lowest = false;  ///< contains -128, which quantizers exclude

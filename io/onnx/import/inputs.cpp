@@ -90,7 +90,7 @@ Reads order_before(const ImportGraph& graph, const ImportNode& transpose) {
                                          : Reads::unknown;
 }
 
-/// Returns the order required by the first consumer that requires one.
+/// Returns the order of the first consumer that requires an order.
 Reads order_wanted(const ImportGraph& graph, const std::string& value,
                    bool behind_transpose) {
   std::queue<std::string> values({value});

@@ -215,7 +215,7 @@ class Expansion {
     add(by, {input(node, form.result), input(node, form.result + 1)}, node);
   }
 
-  /// Returns the scale of the bias: a single one, or one for each channel.
+  /// Returns the scale of the bias: a scalar, or a list for all channels.
   std::string bias_scale(const onnx::NodeProto& node) {
     const auto* alpha = find_attribute(node, "alpha");
     const float a =

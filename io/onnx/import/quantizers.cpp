@@ -45,7 +45,7 @@ std::optional<int> place_of_zero(const Tensor& zero_point) {
   return {};
 }
 
-/// Whether int8 values, or uint8 values around 128, contain the lowest one.
+/// Whether int8 values, or uint8 values around 128, contain the lowest value.
 bool has_lowest(const Tensor& codes) {
   if (codes.dtype() == DType::u8) {
     return std::ranges::find(codes.data<uint8_t>(), 0) !=
@@ -261,7 +261,7 @@ class Pass {
     if (grid) node.grid = std::make_shared<const ActivationGrid>(*grid);
   }
 
-  /// Returns why no quantizer can express the pair; empty if one can.
+  /// Returns why no quantizer can express the pair; otherwise "".
   std::string refusal_of_pair(const onnx::NodeProto& dequantize,
                               const onnx::NodeProto& quantize) const {
     if (!same_grid(quantize, dequantize)) {

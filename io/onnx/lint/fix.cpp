@@ -1,4 +1,4 @@
-// fix_onnx(): repairs rule by rule, each on the graph left by the one before.
+// fix_onnx(): repairs rule by rule, each on the result of the previous repair.
 #include "fix.h"
 
 #include <algorithm>

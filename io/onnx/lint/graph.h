@@ -20,7 +20,7 @@ namespace octet::io::lint {
 
 using Node = onnx::NodeProto;
 
-/// Whether the node is a standard operator with one of these names.
+/// Whether the node is a standard operator with a name of the list.
 bool is_op(const Node& node, std::initializer_list<std::string_view> names);
 /// Conv, ConvTranspose, Gemm, MatMul.
 bool is_weighted(const Node& node);

@@ -76,7 +76,7 @@ void judge_half_quantized_add(const LintGraph& graph, const Node& add,
     findings.add("P08", add,
                  fmt::format("output of '{}' has other consumers",
                              printable(name_of(*layer))),
-                 "put Q/DQ at that branch and leave the other one float, or "
+                 "put Q/DQ at that branch and leave the other branch float, or "
                  "quantize both");
   }
 }

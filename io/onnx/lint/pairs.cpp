@@ -61,7 +61,7 @@ void judge_readers(const LintGraph& graph, const std::string& value,
     findings.add("P12", *quantizers[i],
                  fmt::format("'{}' has another scale in '{}'", printable(value),
                              printable(name_of(*quantizers[0]))),
-                 "use one Q/DQ pair for all consumers of a tensor");
+                 "use the same Q/DQ pair for all consumers of a tensor");
   }
   if (quantizers.empty()) return;
   for (const Node* reader : graph.view().readers(value)) {
@@ -90,7 +90,7 @@ void judge_quantize(const LintGraph& graph, const Node& quantize,
                  same ? "follows a DQ of the same scale"
                       : "follows a DQ of another scale: values are requantized",
                  same ? "remove both (lint --fix)"
-                      : "use one scale on both sides and remove the pair");
+                      : "use the same scale on both sides and remove the pair");
   }
 }
 

@@ -99,7 +99,7 @@ Values prelu(const NodeContext& context) {
   const Tensor& x = context.input(0);
   Tensor slope = context.input(1);
   if (context.opset() < kNumpyBroadcast && x.shape().rank() > 2 &&
-      slope.size() > 1) {  // one for each channel
+      slope.size() > 1) {  // per channel
     Dims dims(static_cast<size_t>(x.shape().rank()) - 1, 1);
     dims[0] = slope.size();
     slope = context.reshaped(slope, dims);

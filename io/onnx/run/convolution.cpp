@@ -15,8 +15,8 @@
 namespace octet::io::run {
 namespace {
 
-constexpr int64_t kOutputs = 128;            // channels of one product
-constexpr int64_t kCells = 512;              // pixels of one product
+constexpr int64_t kOutputs = 128;            // channels of a product
+constexpr int64_t kCells = 512;              // pixels of a product
 constexpr int64_t kSeen = int64_t{1} << 18;  // floats copied at a time
 
 // Whether each window is a single cell without stride; joins the rows if so.

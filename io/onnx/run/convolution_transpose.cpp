@@ -65,7 +65,7 @@ Windows transposed_windows(const NodeContext& context, const Tensor& x,
   return windows;
 }
 
-// Adds one channel of the image to one channel of the result.
+// Adds a channel of the image to a channel of the result.
 void add_channel(const Windows& windows, const float* x, const float* w,
                  float* y, Pace& pace) {
   const Window& rows = windows[0];

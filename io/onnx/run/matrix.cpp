@@ -15,7 +15,7 @@
 namespace octet::io::run {
 namespace {
 
-// Block of a result computed by one product.
+// Block of a result computed by a single product.
 constexpr int64_t kRows = 128, kColumns = 512;
 
 // Dimensions of a MatMul with NumPy's rules.

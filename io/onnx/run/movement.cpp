@@ -27,7 +27,7 @@ void copy_rows(const void* from, int64_t from_stride, void* to,
   }
 }
 
-// Returns the bytes of one index of an axis.
+// Returns the bytes per index of an axis.
 int64_t bytes_behind(const Tensor& x, int axis) {
   return x.shape().slice(axis + 1, x.shape().rank()).size() *
          size_of(x.dtype());
@@ -45,7 +45,7 @@ Dims equal_parts(const NodeContext& context, int64_t total, int64_t parts) {
   return sizes;
 }
 
-// A slice of one axis.
+// A slice of an axis.
 struct Slice {
   int64_t start = 0;
   int64_t count = 0;
@@ -60,7 +60,7 @@ Slice slice_of(int64_t size, int64_t start, int64_t end, int64_t step) {
   const bool back = step < 0;
   if (start < 0) start += size;
   if (end < 0) end += size;
-  // Backward slices begin on an element and end before the first one.
+  // Backward slices begin on an element and end before the first element.
   start = std::clamp<int64_t>(start, 0, back ? size - 1 : size);
   end = back ? std::clamp<int64_t>(end, -1, size - 1)
              : std::clamp<int64_t>(end, 0, size);

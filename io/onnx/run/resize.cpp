@@ -194,7 +194,7 @@ void add_row(const T* from, const std::vector<Tap>& taps, int64_t inner,
   }
 }
 
-// Resizes one axis of x.
+// Resizes an axis of x.
 Tensor resized(const NodeContext& context, const Tensor& x, int at,
                ResizedAxis axis, Method method) {
   // Opset 10 does not define rounding; its conformance test rounds up.

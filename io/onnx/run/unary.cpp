@@ -65,7 +65,7 @@ Values clip(const NodeContext& context) {
     using Limits = std::numeric_limits<T>;
     const T low = bound<T>(context, 1, "min", Limits::lowest());
     const T high = bound<T>(context, 2, "max", Limits::max());
-    // If the bounds cross, all values become the upper one.
+    // If the bounds cross, all values become the upper bound.
     return map<T, T>(context, x, [&](T value) {
       const T raised = value < low ? low : value;
       return high < raised ? high : raised;

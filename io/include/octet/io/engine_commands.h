@@ -41,7 +41,7 @@ struct GoldenVectors {
   std::filesystem::path loader = {};
 };
 
-/// Runs the file on `inputs`, one tensor for each of its inputs in the file's
+/// Runs the file on `inputs`, a tensor for each of its inputs in the file's
 /// axis order, by OnnxModel, and writes inputs and outputs into the folder
 /// "int8.golden" beside "int8.onnx": input_0.npy, input_0.raw, output_0.npy,
 /// ..., and load_inputs.py for polygraphy's --data-loader-script. Vectors have

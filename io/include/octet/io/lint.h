@@ -57,7 +57,7 @@ struct LayerForecast {
   std::string node;
   std::string op;
   LayerPrecision precision = LayerPrecision::floating;
-  /// The nodes fused into one kernel: "Conv + BatchNormalization + Relu".
+  /// The nodes fused into a kernel: "Conv + BatchNormalization + Relu".
   std::string group;
   /// Why it is not INT8 at both ends; empty if it is.
   std::string reason;

@@ -68,7 +68,7 @@ struct OnnxOptions {
   /// Names for a model with a single input and output.
   std::string input_name = "input";
   std::string output_name = "logits";
-  /// Names for a model with several, one name each. Default: layer names
+  /// Names for a model with several, a name each. Default: layer names
   /// without wrapper prefixes; "conv_1" if "conv" is taken.
   std::vector<std::string> input_names = {};
   std::vector<std::string> output_names = {};
@@ -99,7 +99,7 @@ struct OnnxOptions {
   /// need int8 weights and opset >= 19, and get float16 scales.
   bool float16 = false;
   /// Names, element types, axis order and batch dimension of the inputs and
-  /// outputs, usually those of the imported file. Default: the names above,
+  /// outputs, usually from the imported file. Default: the names above,
   /// float32, channels first. input_names and output_names take precedence over
   /// its names.
   OnnxInterface interface = {};

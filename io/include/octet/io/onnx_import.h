@@ -28,7 +28,7 @@ namespace octet::io {
 
 /// Fields in order: input_shapes, drop_quantizers, limits
 struct OnnxImportOptions {
-  /// Shape of one sample for each input in Octet's order, images [h,w,c] and
+  /// Shape of a sample for each input in Octet's order, images [h,w,c] and
   /// sequences [l,c]. Required for sizes that the file leaves dynamic.
   std::vector<Shape> input_shapes = {};
   /// Imports the float model alone, for a new calibration: removes the Q/DQ
@@ -38,11 +38,11 @@ struct OnnxImportOptions {
   /// bounds cannot be told from a range.
   bool drop_quantizers = false;
   /// The memory limit covers weights, computed constants and the activations of
-  /// one sample. The file is always parsed in this process.
+  /// a sample. The file is always parsed in this process.
   FileLimits limits = {};
 };
 
-/// Result of the import of one node.
+/// Result of the import of a node.
 struct OnnxNodeImport {
   std::string node;  ///< its name, otherwise its first output
   std::string op;

@@ -30,7 +30,7 @@ class OnnxModel {
   const std::vector<OnnxTensorInfo>& inputs() const;
   const std::vector<OnnxTensorInfo>& outputs() const;
 
-  /// Returns the outputs. `inputs` has one tensor for each of inputs(), of its
+  /// Returns the outputs. `inputs` has a tensor for each of inputs(), of its
   /// type and shape; dimensions of the same name must have the same size.
   /// Throws: ValueError for a wrong number of tensors or a wrong type;
   /// ShapeError naming the input, the expected and the actual shape;
