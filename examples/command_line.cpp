@@ -22,6 +22,7 @@
 #include <octet/runtime/version.h>
 
 #include "completion.h"
+#include "help_format.h"
 #include "hints.h"
 #include "job.h"
 #include "man_page.h"
@@ -315,6 +316,10 @@ Option Command::add_flag(const char* name, bool& value, const char* help) {
   return Option(app_->add_flag(name, value, help), written_);
 }
 
+void Command::begin_group(const char* name) {
+  app_->option_defaults()->group(name);
+}
+
 void Command::set_footer(const char* text) { app_->footer(text); }
 
 void Command::when_chosen(std::function<void()> body) {
@@ -337,6 +342,7 @@ CommandLine::CommandLine(const char* description, const char* name)
       is_octet_(*name != '\0'),
       job_(std::make_shared<std::string>()) {
   app_ = owned_.get();
+  app_->formatter(help_formatter());  // commands inherit it
   written_->job = job_;
 }
 

@@ -80,7 +80,9 @@ class Command {
                            const char* implicit, const char* help);
   Option add_flag(const char* name, bool& value, const char* help);
 
-  /// Below the options in the help.
+  /// Heads the options added from now on in the help: "Quantization".
+  void begin_group(const char* name);
+  /// Text below the options in the help.
   void set_footer(const char* text);
   /// Called once the command line is read, if the command was chosen.
   /// `body` may throw a UsageError.

@@ -9,8 +9,8 @@ namespace octet {
 
 // Messages quote file contents and user input: control characters are replaced
 // before a terminal could obey them.
-Error::Error(ErrorKind kind, std::string code, std::string subject,
-             std::string text)
+Error::Error(ErrorKind kind, std::string code, std::string_view subject,
+             std::string_view text)
     : std::runtime_error(code),
       kind_(kind),
       code_(std::move(code)),
@@ -19,15 +19,15 @@ Error::Error(ErrorKind kind, std::string code, std::string subject,
                                 : subject_ + ": " + printable_lines(text)),
       full_(message_) {}
 
-Error::Error(ErrorKind kind, std::string message)
-    : Error(kind, "", "", std::move(message)) {}
+Error::Error(ErrorKind kind, std::string_view message)
+    : Error(kind, "", "", message) {}
 
 std::string_view Error::text() const {
   const size_t prefix = subject_.empty() ? 0 : subject_.size() + 2;
   return std::string_view(message_).substr(prefix);
 }
 
-void Error::add_context(std::string frame) {
+void Error::add_context(std::string_view frame) {
   context_.push_back(printable_lines(frame));
   full_ += "\n  " + context_.back();
 }

@@ -6,20 +6,26 @@ cd "$root"
 
 usage() {
   cat <<'END'
-Usage: tests/run.sh [--preset NAME] [CTEST ARGUMENTS]
+Usage: tests/run.sh [--preset NAME] [--changed BASE] [CTEST ARGUMENTS]
+       tests/run.sh --lint [BASE]
 
-Installs what is missing, builds and runs the tests. The last line reads
+Installs missing packages, builds and runs the tests. The last line reads
 "N passed, N failed"; the exit code is 0 only if tests ran and all passed.
 
-  --preset NAME   dev (default), release, asan, tsan, clang (version 16), or
-                  aarch64: cross-compiled, the unit tests run under qemu
-  --help          this text
+  --preset NAME   build to test: dev (default), release, asan, tsan, clang
+                  (version 16), coverage (gcovr writes build/coverage/html), or
+                  aarch64 (cross-compiled, unit tests under qemu)
+  --changed BASE  test only the modules that changed since the commit BASE, and
+                  the modules that depend on them
+  --lint [BASE]   check format, messages, headers and clang-tidy instead
+                  (tests/lint.sh --help)
+  --help          print this text
 
-Other arguments go to ctest:
+Other arguments are passed to ctest:
   tests/run.sh -L unit            tests with the label unit, grad or e2e
   tests/run.sh -R Adam            tests whose name matches
-  tests/run.sh -C long            with the tests that take minutes, too
-  tests/run.sh --preset asan -V   with address and undefined sanitizers
+  tests/run.sh -C long            all tests, those of minutes included
+  tests/run.sh --preset asan -V   address and undefined behavior sanitizers
 
 With CI=true a skipped test counts as a failure. OCTET_TESTDATA names the
 folder of the shared test data, which is ../shared/testdata otherwise.
@@ -27,6 +33,7 @@ END
 }
 
 preset=dev
+base=
 ctest_arguments=()
 while (($# > 0)); do
   case $1 in
@@ -43,10 +50,64 @@ while (($# > 0)); do
       preset=$2
       shift
       ;;
+    --changed)
+      if (($# < 2)); then
+        printf 'run.sh: --changed needs a commit\n' >&2
+        exit 2
+      fi
+      base=$2
+      shift
+      ;;
+    --lint)
+      shift
+      exec tests/lint.sh "$@"
+      ;;
     *) ctest_arguments+=("$1") ;;
   esac
   shift
 done
+
+# labels_of_changes BASE: the labels of the tests that changes since BASE can
+# affect, as a regular expression for ctest. A module affects those after it.
+labels_of_changes() {
+  local modules=(runtime layers quant train io)
+  local labels=() all=0 module path
+  local changed
+  changed=$(git diff --name-only "$1")
+  for module in "${modules[@]}"; do
+    if grep -q "^$module/" <<<"$changed"; then all=1; fi
+    if ((all)) || grep -q "^tests/$module/" <<<"$changed"; then
+      labels+=("unit_$module")
+    fi
+  done
+  if grep -qE '^(runtime|layers|tests/gradients)/' <<<"$changed"; then
+    labels+=(grad)
+  fi
+  if ((all)) || grep -qE '^(examples|tests/(e2e|oracle|golden))/' <<<"$changed"; then
+    labels+=(e2e)
+  fi
+  # Build files and headers of tests affect everything.
+  for path in $changed; do
+    case $path in
+      *CMakeLists.txt | *.cmake | CMakePresets.json | tests/*.h | tests/run.sh)
+        labels=(unit grad e2e)
+        ;;
+    esac
+  done
+  local IFS='|'
+  printf '%s' "${labels[*]}"
+}
+if [[ -n $base ]]; then
+  if ! labels=$(labels_of_changes "$base"); then
+    exit 2
+  fi
+  if [[ -z $labels ]]; then
+    printf 'run.sh: no tests depend on the changes since %s\n' "$base"
+    exit 0
+  fi
+  printf 'run.sh: tests labeled %s\n' "$labels"
+  ctest_arguments+=(-L "$labels")
+fi
 # The name becomes a folder of build/.
 if [[ ! $preset =~ ^[A-Za-z0-9_-]+$ ]]; then
   printf "run.sh: expected the name of a preset, got '%s'\n" "$preset" >&2
@@ -72,6 +133,7 @@ fi
 
 case $preset in
   clang) runtime/cmake/install_packages.sh clang-16 ;;
+  coverage) runtime/cmake/install_packages.sh gcovr ;;
   aarch64) runtime/cmake/make_aarch64_root.sh ;;
 esac
 
@@ -106,6 +168,12 @@ tests=$(awk -F'"' '
   }
   /^[ \t]*<skipped message="SKIP_/ { status = "skipped" }
   END { finish() }' "$report")
+if [[ $preset == coverage ]]; then
+  mkdir -p "$build/html"
+  gcovr --root . --object-directory "$build" --exclude 'build/|tests/|examples/' \
+    --gcov-ignore-parse-errors --html-details "$build/html/index.html" \
+    --print-summary
+fi
 # How much of the gradients was compared, if that ran.
 grep -o -m1 'gradient cases: [0-9]*' "$report" || true
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <ostream>
@@ -78,6 +79,15 @@ struct Failure {
   }
 };
 
+/// Appends the error to the file that OCTET_FAILURE_LOG names, for the examples
+/// of tests/messages.py.
+inline void log_failure(const Error& error) {
+  const char* log = std::getenv("OCTET_FAILURE_LOG");
+  if (log == nullptr) return;
+  std::ofstream(log, std::ios::app)
+      << error.code() + "\n" + error.message() + std::string(1, '\0');
+}
+
 /// Returns the failure that `body` causes, which must be an E:
 ///   EXPECT_EQ(failure_of<ShapeError>([&] { (void)matmul(a, b); }),
 ///             (Failure{"shape_mismatch", "matmul"}));
@@ -86,6 +96,7 @@ Failure failure_of(Body body) {
   try {
     body();
   } catch (const E& error) {
+    log_failure(error);
     return {error.code(), error.subject(), error.what()};
   } catch (const std::exception& error) {
     return {"error of another type", typeid(error).name(), error.what()};

@@ -87,17 +87,21 @@ class Mpi : public testing::Test {
   TempFolder folder_;
 };
 
-TEST_F(Mpi, TrainsResnet8ToTheSameBits) { expect_ranks_to_agree("resnet8"); }
+class SlowMpi : public Mpi {};
 
-TEST_F(Mpi, TrainsMobilenetToTheSameBits) {
+TEST_F(SlowMpi, TrainsResnet8ToTheSameBits) {
+  expect_ranks_to_agree("resnet8");
+}
+
+TEST_F(SlowMpi, TrainsMobilenetToTheSameBits) {
   expect_ranks_to_agree("mobilenet_v1_025");
 }
 
-TEST_F(Mpi, TrainsAQuantizedNetworkToTheSameBits) {
+TEST_F(SlowMpi, TrainsAQuantizedNetworkToTheSameBits) {
   expect_ranks_to_agree("resnet8+qat");
 }
 
-TEST_F(Mpi, TrainsWithSynchronizedStatisticsToTheSameBits) {
+TEST_F(SlowMpi, TrainsWithSynchronizedStatisticsToTheSameBits) {
   expect_ranks_to_agree("resnet8+sync", {2, 4});
 }
 
@@ -105,7 +109,7 @@ TEST_F(Mpi, TrainsAQuantizedNetworkWithSynchronizedStatistics) {
   expect_ranks_to_agree("mobilenet_v1_025+qat+sync", {2});
 }
 
-TEST_F(Mpi, TrainsOnAsManyRanksAsShards) {
+TEST_F(SlowMpi, TrainsOnAsManyRanksAsShards) {
   expect_ranks_to_agree("resnet8", {8});
 }
 

@@ -35,7 +35,7 @@ class Watcher final : public train::Callback {
 };
 
 // As floats they take 527 MiB, as bytes 132.
-TEST(LargeFolder, OfTwentyThousandImagesTrainsInBoundedMemory) {
+TEST(SlowLargeFolder, OfTwentyThousandImagesTrainsInBoundedMemory) {
 #ifdef OCTET_EMULATED
   GTEST_SKIP() << "takes long in an emulator";
 #endif

@@ -114,7 +114,7 @@ struct Network {
   zoo::Options options = {};
 };
 
-TEST(OnnxImport, TakesTheZooBack) {
+TEST(SlowOnnxImport, TakesTheZooBack) {
   const std::vector<Network> networks{
       {"lenet"},
       {"resnet8"},

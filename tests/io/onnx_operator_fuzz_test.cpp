@@ -243,7 +243,7 @@ void expect_no_foreign_exception(const std::string& bytes) {
             "");
 }
 
-TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+void fuzz_operators(uint64_t least_runs) {
   static constexpr int64_t kOpsets[] = {1, 5, 7, 9, 10, 11, 12, 13, 17, 18, 21};
   const WarningSink sink = set_warning_sink([](std::string_view) {});
   std::vector<std::vector<std::string>> operators;
@@ -251,7 +251,7 @@ TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
     operators.push_back(known_operators(opset));
     ASSERT_GT(operators.back().size(), 50u);
   }
-  const FuzzRuns runs(4000);
+  const FuzzRuns runs(least_runs);
   const char* first = std::getenv("OCTET_FUZZ_SEED");
   const uint64_t seed =
       first == nullptr ? 0 : std::strtoull(first, nullptr, 10);
@@ -266,6 +266,13 @@ TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
     expect_no_foreign_exception(model.SerializeAsString());
   }
   set_warning_sink(sink);
+}
+
+TEST(OnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+  fuzz_operators(400);
+}
+TEST(SlowOnnxOperatorFuzz, EveryOperatorTakesOrRefusesInputsOfAnyRank) {
+  fuzz_operators(4000);
 }
 
 // Operators that an opset does not have are unknown to the checker, but not to

@@ -28,7 +28,9 @@ class KeywordLadder : public ::testing::Test {
   }
 };
 
-TEST_F(KeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
+class SlowKeywordLadder : public KeywordLadder {};
+
+TEST_F(SlowKeywordLadder, KeepsTheAccuracyOfWeightsOf4Bits) {
   const Model model = load_keras(testdata("models/kws_ref_model_converted.h5"));
   const Keywords words = keywords();
   const Dataset data(words.x, words.labels);

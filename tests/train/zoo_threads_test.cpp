@@ -21,23 +21,27 @@ struct Family {
 };
 
 // Inputs as small as the topology takes; batches that two threads share.
-std::vector<Family> families() {
+std::vector<Family> small_families() {
   return {
       {"lenet", {.input = {28, 28, 1}, .classes = 10}, 5},
       {"resnet8", {.input = {32, 32, 3}, .classes = 10}, 3},
       {"resnet20", {.input = {20, 16, 3}, .classes = 10}, 3},
-      {"resnet18", {.input = {40, 32, 3}, .classes = 10}},
-      {"resnet50", {.input = {33, 32, 3}, .classes = 10}},
-      {"resnet50_v2", {.input = {32, 35, 3}, .classes = 10}},
       {"mobilenet_v1_025", {.input = {40, 32, 3}, .classes = 2}, 3},
       {"mobilenet_v2", {.input = {32, 40, 3}, .classes = 10, .alpha = 0.35}},
       {"ds_cnn", {}, 3},
+      {"unet", {.input = {16, 24, 3}, .classes = 4}},
+      {"pippin", {.classes = 10}, 3},
+  };
+}
+std::vector<Family> large_families() {
+  return {
+      {"resnet18", {.input = {40, 32, 3}, .classes = 10}},
+      {"resnet50", {.input = {33, 32, 3}, .classes = 10}},
+      {"resnet50_v2", {.input = {32, 35, 3}, .classes = 10}},
       {"inception_v3", {.input = {75, 76, 3}, .classes = 10}},
       {"efficientnet_b0", {.input = {32, 40, 3}, .classes = 10}},
       {"densenet121", {.input = {32, 33, 3}, .classes = 10}},
-      {"unet", {.input = {16, 24, 3}, .classes = 4}},
       {"vit_tiny", {.input = {32, 48, 3}, .classes = 10}, 3},
-      {"pippin", {.classes = 10}, 3},
   };
 }
 
@@ -83,8 +87,13 @@ TEST_P(ZooThreads, GiveTheSameWeightsAfter20Steps) {
   EXPECT_FALSE(one == untrained);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, ZooThreads, testing::ValuesIn(families()),
-                         [](const auto& each) { return each.param.name; });
+std::string name_of(const testing::TestParamInfo<Family>& each) {
+  return each.param.name;
+}
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooThreads, testing::ValuesIn(small_families()),
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(SlowZoo, ZooThreads,
+                         testing::ValuesIn(large_families()), name_of);
 
 }  // namespace
 }  // namespace octet

@@ -50,10 +50,10 @@ class ErrorCode {
 /// by one line per context frame, innermost first.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, std::string message);
+  Error(ErrorKind kind, std::string_view message);
   /// `code` should be the name of an ErrorCode.
-  Error(ErrorKind kind, std::string code, std::string subject,
-        std::string text);
+  Error(ErrorKind kind, std::string code, std::string_view subject,
+        std::string_view text);
 
   ErrorKind kind() const { return kind_; }
   /// The cause, for programs: "shape_mismatch".
@@ -67,7 +67,7 @@ class Error : public std::runtime_error {
   const std::vector<std::string>& context() const { return context_; }
 
   /// Adds a frame such as "in layer 'conv1' (Conv2D), input [8,28,28,1]".
-  void add_context(std::string frame);
+  void add_context(std::string_view frame);
 
   const char* what() const noexcept override { return full_.c_str(); }
 
@@ -84,11 +84,10 @@ class Error : public std::runtime_error {
 template <ErrorKind Kind>
 class ErrorOf : public Error {
  public:
-  explicit ErrorOf(std::string message) : Error(Kind, std::move(message)) {}
+  explicit ErrorOf(std::string_view message) : Error(Kind, message) {}
   /// The message reads "subject: text".
-  ErrorOf(ErrorCode code, std::string subject, std::string text)
-      : Error(Kind, std::string(code.name()), std::move(subject),
-              std::move(text)) {}
+  ErrorOf(ErrorCode code, std::string_view subject, std::string_view text)
+      : Error(Kind, std::string(code.name()), subject, text) {}
 };
 
 using ShapeError = ErrorOf<ErrorKind::shape>;

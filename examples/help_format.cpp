@@ -1,0 +1,146 @@
+#include "help_format.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace octet::program {
+namespace {
+
+size_t terminal_width() {
+  int columns = 80;
+  winsize size{};
+  if (const char* wanted = std::getenv("COLUMNS")) {
+    columns = std::atoi(wanted);
+  } else if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+             size.ws_col > 0) {
+    columns = size.ws_col;
+  }
+  return static_cast<size_t>(std::clamp(columns, 40, 100));
+}
+
+/// Breaks `text` at spaces into lines of at most `width` bytes; lines after the
+/// first begin with `indent` spaces. Words that are longer stay whole.
+std::string wrap(std::string_view text, size_t width, size_t indent) {
+  const size_t room = width > indent + 20 ? width - indent : 20;
+  std::string result;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    text.remove_prefix(begin);
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(word.size());
+    if (column > 0 && column + 1 + word.size() > room) {
+      result += '\n' + std::string(indent, ' ');
+      column = 0;
+    }
+    if (column > 0) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
+}
+
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  HelpFormatter() { label("Positionals", "Arguments"); }
+
+ private:
+  static constexpr size_t kColumn = 26;  // of descriptions
+
+  static std::string entry(const std::string& name,
+                           const std::string& description) {
+    std::string text = "  " + name;
+    if (description.empty()) return text + '\n';
+    if (text.size() + 2 > kColumn) {
+      text += '\n' + std::string(kColumn, ' ');
+    } else {
+      text.resize(kColumn, ' ');
+    }
+    return text + wrap(description, terminal_width(), kColumn) + '\n';
+  }
+
+  std::string make_option(const CLI::Option* option,
+                          bool is_positional) const override {
+    std::string name = make_option_name(option, is_positional);
+    for (size_t at = 0; (at = name.find(',', at)) != std::string::npos;) {
+      name.replace(at, 1, ", ");
+      at += 2;
+    }
+    if (!is_positional && !option->get_type_name().empty() &&
+        option->get_items_expected_max() > 0) {
+      name += ' ' + option->get_type_name();
+    }
+    std::string description = make_option_desc(option);
+    if (!option->get_default_str().empty()) {
+      description += " (default: " + option->get_default_str() + ")";
+    }
+    if (option->get_required() && !is_positional) {
+      description += " (required)";
+    }
+    if (!is_positional && option->get_expected_max() > 1) {
+      description += " (repeatable)";
+    }
+    return entry(name, description);
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return entry(command->get_name(), command->get_description());
+  }
+
+  // CLI11 ends all groups but the last with an empty line, and begins each
+  // with one.
+  std::string make_group(
+      std::string group, bool is_positional,
+      std::vector<const CLI::Option*> options) const override {
+    std::string text = "\n" + group + ":\n";
+    for (const CLI::Option* option : options) {
+      text += make_option(option, is_positional);
+    }
+    return text;
+  }
+  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const {
+    // Options without a group, such as --help, come last.
+    std::vector<std::string> groups = app->get_groups();
+    std::ranges::stable_partition(
+        groups, [](const std::string& group) { return group != "Options"; });
+    std::string text;
+    for (const std::string& group : groups) {
+      const std::vector<const CLI::Option*> options =
+          app->get_options([&](const CLI::Option* option) {
+            return option->get_group() == group && option->nonpositional() &&
+                   (mode != CLI::AppFormatMode::Sub ||
+                    app->get_help_ptr() != option);
+          });
+      if (!group.empty() && !options.empty()) {
+        text += make_group(group, false, options);
+      }
+    }
+    return text;
+  }
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return wrap(app->get_description(), terminal_width(), 0) + "\n\n" +
+           make_usage(app, name) + make_positionals(app) +
+           make_groups(app, mode) + make_subcommands(app, mode) + '\n' +
+           make_footer(app);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<CLI::FormatterBase> help_formatter() {
+  return std::make_shared<HelpFormatter>();
+}
+
+}  // namespace octet::program
