@@ -142,14 +142,16 @@ void check_graph(const onnx::GraphProto& graph) {
 void check_ir_version(const onnx::ModelProto& model) {
   const int64_t version = model.ir_version();
   if (version >= kFirstIrVersion && version <= kLastIrVersion) return;
-  const std::string problem = fmt::format(
-      "IR version must be from {} to {}, got {}. Hint: save the model with "
-      "ir_version={}",
-      kFirstIrVersion, kLastIrVersion, version, kLastIrVersion);
   if (version > kLastIrVersion) {
-    throw UnsupportedError("unsupported_version", "ONNX model", problem);
+    throw UnsupportedError(
+        "unsupported_version", "ONNX model",
+        fmt::format("IR version must be at most {}, got {}. Hint: save the "
+                    "model with ir_version={}",
+                    kLastIrVersion, version, kLastIrVersion));
   }
-  throw FormatError("unsupported_version", "ONNX model", problem);
+  throw FormatError("unsupported_version", "ONNX model",
+                    fmt::format("IR version must be at least {}, got {}",
+                                kFirstIrVersion, version));
 }
 
 }  // namespace
@@ -182,14 +184,16 @@ int64_t opset_of(const onnx::ModelProto& model) {
         fmt::format("must import one opset of ai.onnx, got {}", found));
   }
   if (opset >= kFirstOpset && opset <= kLastOpset) return opset;
-  const std::string problem = fmt::format(
-      "opset must be from {} to {}, got {}. Hint: export or convert the model "
-      "for an older opset",
-      kFirstOpset, kLastOpset, opset);
   if (opset > kLastOpset) {
-    throw UnsupportedError("unsupported_version", "ONNX model", problem);
+    throw UnsupportedError(
+        "unsupported_version", "ONNX model",
+        fmt::format("opset must be at most {}, got {}. Hint: export or convert "
+                    "the model for an older opset",
+                    kLastOpset, opset));
   }
-  throw FormatError("unsupported_version", "ONNX model", problem);
+  throw FormatError(
+      "unsupported_version", "ONNX model",
+      fmt::format("opset must be at least {}, got {}", kFirstOpset, opset));
 }
 
 void check_bounds(const onnx::ModelProto& model) {

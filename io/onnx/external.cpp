@@ -197,13 +197,15 @@ class ExternalData {
                                     "symbolic links, got '{}'",
                                     printable(place.location)));
     }
-    throw IoError(
-        error == ENOENT ? ErrorCode("file_not_found")
-                        : ErrorCode("cannot_read"),
-        what,
-        fmt::format("cannot {} its external data '{}': {}. Hint: keep that "
-                    "file in the model's folder",
-                    verb, printable(place.location), std::strerror(error)));
+    if (error == ENOENT) {
+      throw IoError("file_not_found", what,
+                    fmt::format("its external data '{}' does not exist. Hint: "
+                                "keep that file in the model's folder",
+                                printable(place.location)));
+    }
+    throw IoError("cannot_read", what,
+                  fmt::format("cannot {} its external data '{}': {}", verb,
+                              printable(place.location), std::strerror(error)));
   }
 
   std::filesystem::path folder_;

@@ -20,7 +20,7 @@ int64_t size_of_axis(const View& view, size_t axis) {
   int64_t size = 1;
   for (const size_t part : view.axes[axis]) {
     if (__builtin_mul_overflow(size, view.parts[part], &size)) {
-      throw UnsupportedError("size_limit", "", "input exceeds 64 bits");
+      throw UnsupportedError("size_limit", "", "input's size exceeds 64 bits");
     }
   }
   return size;

@@ -112,7 +112,7 @@ Tensor rounded_input(const Tensor& x, int32_t type) {
 void check_inputs(const Program& program, std::span<const Tensor> inputs) {
   if (inputs.size() != program.inputs.size()) {
     throw ValueError("count_mismatch", "ONNX model",
-                     fmt::format("must get {} inputs, got {}",
+                     fmt::format("needs {} inputs, got {}",
                                  program.inputs.size(), inputs.size()));
   }
   std::map<std::string, int64_t> sizes;
