@@ -22,7 +22,6 @@
 #include "layer_names.h"
 #include "limit_checks.h"
 #include "quantizers.h"
-#include "refused_nodes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -51,7 +50,7 @@ std::string Importer::unique(const std::string& name) {
 }
 
 void Importer::refuse(const ImportNode& node, const std::string& reason) {
-  refused_.push_back(fmt::format("{}: {}", describe(node.proto), reason));
+  refused_.push_back({describe(node.proto), reason});
   for (const std::string& output : node.proto.output()) {
     failed_[output] = node.name;
   }
@@ -291,12 +290,14 @@ OnnxImport Importer::run() {
     convert(node);
     graph_.drop_constants(node);
   }
+  if (refused_.size() == 1) {
+    throw RefusedNodes("unsupported_operator", refused_[0].node,
+                       refused_[0].reason);
+  }
   if (!refused_.empty()) {
-    throw RefusedNodes(
-        "unsupported_operator", "ONNX model",
-        fmt::format("cannot import {} {}:\n  {}", refused_.size(),
-                    refused_.size() == 1 ? "node" : "nodes",
-                    fmt::join(refused_, "\n  ")));
+    throw RefusedNodes("unsupported_operator", "ONNX model",
+                       fmt::format("cannot import {} nodes:{}", refused_.size(),
+                                   lines_of(refused_)));
   }
   if (options_.drop_quantizers && rectified_ > 0) {
     warn(fmt::format(

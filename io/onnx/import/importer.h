@@ -18,6 +18,7 @@
 
 #include "graph.h"
 #include "quantizers.h"
+#include "refused_nodes.h"
 #include "unique_names.h"
 #include "view.h"
 
@@ -101,7 +102,7 @@ class Importer {
   std::multimap<std::string, Called> called_;  // by sources of weights
   std::vector<SitePlan> sites_;
   int64_t rectified_ = 0;  // restored ReLU layers
-  std::vector<std::string> refused_;
+  std::vector<RefusedNode> refused_;
   std::vector<std::string> without_codes_;  // unquantized weights and reasons
 };
 

@@ -13,6 +13,7 @@
 #include "../bounds.h"
 #include "../run/constants.h"
 #include "../run/operators.h"
+#include "refused_nodes.h"
 
 namespace octet::io::importing {
 namespace {
@@ -73,10 +74,6 @@ Tensor zero_point_of_pair(const ImportGraph& graph,
       integer_of(quantize, "output_dtype", onnx::TensorProto::UINT8));
   return zero_point_of(graph, quantize,
                        run::dtype_of(type).value_or(DType::i64));
-}
-
-std::string refusal_of(const ImportNode& node, const std::string& reason) {
-  return fmt::format("{}: {}", describe(node.proto), reason);
 }
 
 /// Returns the quantization parameters of a constant behind a DequantizeLinear
@@ -152,16 +149,20 @@ class Pass {
       if (is_op(node, kQuantize)) drop_quantize(node);
     }
     if (refused_.empty()) return;
+    if (refused_.size() == 1) {
+      throw UnsupportedError(
+          "unsupported_operator", refused_[0].node,
+          fmt::format("{}. {}", refused_[0].reason, kDropHint));
+    }
     throw UnsupportedError(
         "unsupported_operator", "ONNX model",
-        fmt::format("cannot import {} Q/DQ {}:\n  {}\n{}", refused_.size(),
-                    refused_.size() == 1 ? "pair" : "pairs",
-                    fmt::join(refused_, "\n  "), kDropHint));
+        fmt::format("cannot import {} Q/DQ pairs:{}\n{}", refused_.size(),
+                    lines_of(refused_), kDropHint));
   }
 
  private:
   void refuse(const ImportNode& node, const std::string& reason) {
-    refused_.push_back(refusal_of(node, reason));
+    refused_.push_back({describe(node.proto), reason});
   }
 
   void drop_quantize(ImportNode& node) {
@@ -354,7 +355,7 @@ class Pass {
 
   ImportGraph& graph_;
   bool drop_;
-  std::vector<std::string> refused_;
+  std::vector<RefusedNode> refused_;
 };
 
 }  // namespace

@@ -20,6 +20,71 @@ namespace {
 using Missing = std::map<std::string, std::string>;
 
 std::string text_of(const Missing& missing) {
+  std::string text;
+  for (const auto& [what, where] : missing) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", what, where);
+  }
+  return text;
+}
+
+bool is_run(const onnx::NodeProto& node, int64_t opset) {
+  if (!is_known(node, opset)) return false;
+  if (is_standard_domain(node.domain()) && node.op_type() == "Constant") {
+    return has_constant(node);
+  }
+  return find_operator(node) != nullptr;
+}
+
+Missing missing_operators(const onnx::GraphProto& graph, int64_t opset) {
+  Missing missing;
+  for (const auto& node : graph.node()) {
+    if (is_run(node, opset)) continue;
+    std::string name = node.op_type();
+    if (!is_standard_domain(node.domain())) name = node.domain() + "." + name;
+    const std::string& where = node.name().empty() && node.output_size() > 0
+                                   ? node.output(0)
+                                   : node.name();
+    missing.emplace(printable(name),
+                    fmt::format("node '{}'", printable(where)));
+  }
+  return missing;
+}
+
+Missing missing_types(const onnx::GraphProto& graph) {
+  Missing missing;
+  const auto need = [&](int32_t type, const std::string& name) {
+    if (dtype_of(type)) return;
+    missing.emplace(io::type_name(type),
+                    fmt::format("value '{}'", printable(name)));
+  };
+  for (const auto* values :
+       {&graph.input(), &graph.output(), &graph.value_info()}) {
+    for (const auto& value : *values) {
+      if (value.type().has_tensor_type()) {
+        need(value.type().tensor_type().elem_type(), value.name());
+      } else {
+        missing.emplace("no tensor",
+                        fmt::format("value '{}'", printable(value.name())));
+      }
+    }
+  }
+  for (const auto& tensor : graph.initializer()) {
+    need(tensor.data_type(), tensor.name());
+  }
+  for (const auto& tensor : graph.sparse_initializer()) {
+    missing.emplace(
+        "a sparse tensor",
+        fmt::format("value '{}'", printable(tensor.values().name())));
+  }
+  return missing;
+}
+
+}  // namespace
+
+void check_supported(const onnx::GraphProto& graph, int64_t opset) {
+  const Missing operators = missing_operators(graph, opset);
+  const Missing types = missing_types(graph);
+  if (operators.empty() && types.empty()) return;
   const std::string type_problem = fmt::format(
       "values must be float32, float16, bfloat16, int8, uint8, int32, int64 or "
       "bool, got {}",
